@@ -1,0 +1,2 @@
+//! Secure computation on demand for two or three parties.
+#![forbid(unsafe_code)]

@@ -1,0 +1,268 @@
+//! Building circuits gate by gate.
+
+use std::collections::HashMap;
+use std::ops::Not;
+
+use crate::ir::{BitOrder, Circuit, Gate, Value, WireId};
+
+/// A bit in a circuit under construction: a constant, an input or the result of a gate, possibly negated.
+///
+/// Negation is a flag on the reference (`!bit`), so that it costs nothing until a gate needs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Bit(u32);
+
+impl Bit {
+    /// The constant 0.
+    pub const FALSE: Bit = Bit(0);
+    /// The constant 1.
+    pub const TRUE: Bit = Bit(1);
+
+    /// The constant `bit`.
+    pub fn constant(bit: bool) -> Self {
+        Bit(u32::from(bit))
+    }
+
+    /// Its value, if it is a constant.
+    pub fn as_constant(self) -> Option<bool> {
+        (self.node() == 0).then_some(self.negated())
+    }
+
+    fn node(self) -> u32 {
+        self.0 >> 1
+    }
+
+    fn negated(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
+
+impl Not for Bit {
+    type Output = Bit;
+    fn not(self) -> Bit {
+        Bit(self.0 ^ 1)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Node {
+    False,
+    Input(WireId),
+    /// Operands are not negated, ordered and distinct.
+    Xor(u32, u32),
+    /// Operands are ordered and refer to distinct nodes.
+    And(Bit, Bit),
+}
+
+/// Builds a [`Circuit`], folding constants, sharing common subexpressions, and leaving out what no output needs.
+///
+/// ```
+/// use cenote_circuit::{BitOrder, Builder};
+/// let mut b = Builder::new();
+/// let x = b.input("x", 2, BitOrder::Lsb);
+/// let both = b.and(x[0], x[1]);
+/// b.output("both", &[both], BitOrder::Lsb);
+/// assert_eq!(b.finish().gates().len(), 1);
+/// ```
+pub struct Builder {
+    nodes: Vec<Node>,
+    known: HashMap<Node, u32>,
+    inputs: Vec<Value>,
+    input_wires: u32,
+    outputs: Vec<Value>,
+    output_bits: Vec<Bit>,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Builder {
+    /// An empty circuit.
+    pub fn new() -> Self {
+        Self {
+            nodes: vec![Node::False],
+            known: HashMap::new(),
+            inputs: Vec::new(),
+            input_wires: 0,
+            outputs: Vec::new(),
+            output_bits: Vec::new(),
+        }
+    }
+
+    /// Adds an input value of `width` wires. Element `i` of the result is wire `i` of the value, whatever `order` says
+    /// about its significance.
+    pub fn input(&mut self, name: &str, width: u32, order: BitOrder) -> Vec<Bit> {
+        self.inputs.push(Value {
+            name: name.into(),
+            width,
+            order,
+        });
+        let first = self.input_wires;
+        self.input_wires = first
+            .checked_add(width)
+            .expect("a circuit has fewer than 2^32 input wires");
+        (first..self.input_wires)
+            .map(|wire| self.push(Node::Input(wire)))
+            .collect()
+    }
+
+    /// Adds an output value made of `bits`: element `i` becomes wire `i` of the value.
+    pub fn output(&mut self, name: &str, bits: &[Bit], order: BitOrder) {
+        self.outputs.push(Value {
+            name: name.into(),
+            width: bits.len() as u32,
+            order,
+        });
+        self.output_bits.extend_from_slice(bits);
+    }
+
+    /// `a ⊕ b`.
+    pub fn xor(&mut self, a: Bit, b: Bit) -> Bit {
+        let negate = a.negated() ^ b.negated();
+        let (x, y) = (a.node().min(b.node()), a.node().max(b.node()));
+        let result = if x == y {
+            Bit::FALSE
+        } else if x == 0 {
+            Bit(y << 1)
+        } else {
+            self.share(Node::Xor(x, y))
+        };
+        if negate { !result } else { result }
+    }
+
+    /// `a ∧ b`.
+    pub fn and(&mut self, a: Bit, b: Bit) -> Bit {
+        let (x, y) = if a <= b { (a, b) } else { (b, a) };
+        if x == Bit::FALSE || x == !y {
+            Bit::FALSE
+        } else if x == Bit::TRUE || x == y {
+            y
+        } else {
+            self.share(Node::And(x, y))
+        }
+    }
+
+    /// `a ∨ b`, with one AND.
+    pub fn or(&mut self, a: Bit, b: Bit) -> Bit {
+        !self.and(!a, !b)
+    }
+
+    /// `if condition { yes } else { no }`, with one AND.
+    pub fn mux(&mut self, condition: Bit, yes: Bit, no: Bit) -> Bit {
+        let differ = self.xor(yes, no);
+        let change = self.and(condition, differ);
+        self.xor(no, change)
+    }
+
+    /// The finished circuit.
+    ///
+    /// # Panics
+    /// If it has 2^32 wires or more.
+    pub fn finish(self) -> Circuit {
+        let mut needed = vec![false; self.nodes.len()];
+        for bit in &self.output_bits {
+            needed[bit.node() as usize] = true;
+        }
+        for (index, node) in self.nodes.iter().enumerate().rev() {
+            if needed[index] {
+                match *node {
+                    Node::False | Node::Input(_) => {}
+                    Node::Xor(x, y) => (needed[x as usize], needed[y as usize]) = (true, true),
+                    Node::And(x, y) => {
+                        (needed[x.node() as usize], needed[y.node() as usize]) = (true, true);
+                    }
+                }
+            }
+        }
+
+        let mut emit = Emitter {
+            next: self.input_wires,
+            gates: Vec::new(),
+            plain: vec![None; needed.len()],
+            negated: HashMap::new(),
+        };
+        for (index, node) in self.nodes.iter().enumerate() {
+            let wire = match *node {
+                Node::Input(wire) => wire,
+                _ if !needed[index] => continue,
+                Node::False => continue,
+                Node::Xor(x, y) => {
+                    let gate = Gate::Xor(emit.wire(Bit(x << 1)), emit.wire(Bit(y << 1)));
+                    emit.gate(gate)
+                }
+                Node::And(x, y) => {
+                    let gate = Gate::And(emit.wire(x), emit.wire(y));
+                    emit.gate(gate)
+                }
+            };
+            emit.plain[index] = Some(wire);
+        }
+        let output_wires = self.output_bits.iter().map(|&bit| emit.wire(bit)).collect();
+        Circuit::new(self.inputs, self.outputs, emit.gates, output_wires)
+            .expect("nodes refer to earlier nodes only, and the circuit has fewer than 2^32 wires")
+    }
+
+    fn push(&mut self, node: Node) -> Bit {
+        let index = self.nodes.len() as u32;
+        assert!(
+            index < 1 << 31,
+            "a circuit under construction has fewer than 2^31 nodes"
+        );
+        self.nodes.push(node);
+        Bit(index << 1)
+    }
+
+    fn share(&mut self, node: Node) -> Bit {
+        if let Some(&index) = self.known.get(&node) {
+            return Bit(index << 1);
+        }
+        let bit = self.push(node);
+        self.known.insert(node, bit.node());
+        bit
+    }
+}
+
+/// Gives wires to the nodes that are needed, in order, and to their negations at first use.
+struct Emitter {
+    next: WireId,
+    gates: Vec<Gate>,
+    plain: Vec<Option<WireId>>,
+    negated: HashMap<u32, WireId>,
+}
+
+impl Emitter {
+    fn gate(&mut self, gate: Gate) -> WireId {
+        let wire = self.next;
+        self.next = wire.checked_add(1).expect("a circuit has fewer than 2^32 wires");
+        self.gates.push(gate);
+        wire
+    }
+
+    fn wire(&mut self, bit: Bit) -> WireId {
+        let node = bit.node();
+        if !bit.negated()
+            && let Some(wire) = self.plain[node as usize]
+        {
+            return wire;
+        }
+        if bit.negated()
+            && let Some(&wire) = self.negated.get(&node)
+        {
+            return wire;
+        }
+        let gate = match self.plain[node as usize] {
+            Some(wire) => Gate::Not(wire),
+            // Node 0 is the only one without a wire when it is first used.
+            None => Gate::Const(bit.negated()),
+        };
+        let wire = self.gate(gate);
+        if bit.negated() {
+            self.negated.insert(node, wire);
+        } else {
+            self.plain[node as usize] = Some(wire);
+        }
+        wire
+    }
+}

@@ -1,0 +1,4 @@
+//! The `cenote` command.
+#![forbid(unsafe_code)]
+
+fn main() {}

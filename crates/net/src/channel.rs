@@ -1,0 +1,115 @@
+//! The contract of every channel.
+
+use std::fmt;
+
+use crate::Result;
+
+/// A party of a computation, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PartyId(pub u8);
+
+impl PartyId {
+    /// The index as a `usize`.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+impl fmt::Display for PartyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "party {}", self.0)
+    }
+}
+
+/// A step of a protocol: the name that keys messages, meters and errors. Both ends name the step of each message, and
+/// a message of another step than the one expected is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Step {
+    /// The number on the wire, unique within a protocol.
+    pub code: u16,
+    /// The name in errors and traces.
+    pub name: &'static str,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// What went over a channel, payload and framing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Meter {
+    /// Bytes of message bodies sent.
+    pub payload_sent: u64,
+    /// Bytes of message bodies received.
+    pub payload_received: u64,
+    /// All bytes handed to the transport (bodies and frame headers; before TLS).
+    pub bytes_sent: u64,
+    /// All bytes taken from the transport.
+    pub bytes_received: u64,
+    /// Messages sent.
+    pub messages_sent: u64,
+    /// Messages received.
+    pub messages_received: u64,
+    /// Rounds: how often a receive followed a send.
+    pub rounds: u64,
+}
+
+/// Closes a channel from another thread: pending and later operations on it end at once with
+/// [`crate::Error::Closed`].
+#[derive(Clone)]
+pub struct Closer(std::sync::Arc<dyn Fn() + Send + Sync>);
+
+impl Closer {
+    /// A closer that runs `close` (which may be called more than once).
+    pub fn new(close: impl Fn() + Send + Sync + 'static) -> Self {
+        Self(std::sync::Arc::new(close))
+    }
+
+    /// Closes the channel.
+    pub fn close(&self) {
+        (self.0)()
+    }
+}
+
+/// Ordered messages to one peer.
+///
+/// Messages arrive in the order sent, each whole. The two ends agree by protocol on the step and length of each
+/// message, so the receiver states both.
+pub trait Channel: Send {
+    /// The peer at the other end.
+    fn peer(&self) -> PartyId;
+
+    /// Queues one message, the concatenation of `parts`. It may stay buffered until [`Channel::flush`] or
+    /// [`Channel::recv`]. Blocks, up to the deadline, only when the bounded send queue is full.
+    fn send_parts(&mut self, step: Step, parts: &[&[u8]]) -> Result<()>;
+
+    /// Queues one message.
+    fn send(&mut self, step: Step, body: &[u8]) -> Result<()> {
+        self.send_parts(step, &[body])
+    }
+
+    /// Starts delivery of all queued messages (without waiting for it).
+    fn flush(&mut self) -> Result<()>;
+
+    /// Receives the next message, which must be of `step` and exactly fill `parts`, one after the other. Flushes this
+    /// channel first.
+    fn recv_parts(&mut self, step: Step, parts: &mut [&mut [u8]]) -> Result<()>;
+
+    /// Receives the next message, which must be of `step` and exactly as long as `body`.
+    fn recv(&mut self, step: Step, body: &mut [u8]) -> Result<()> {
+        self.recv_parts(step, &mut [body])
+    }
+
+    /// Tells the peer, best effort and without waiting, that this party stops, with a reason that the protocol above
+    /// gives meaning to. Nothing more can be sent afterwards. The peer's pending or next operation ends with
+    /// [`crate::Error::PeerAborted`].
+    fn abort(&mut self, code: u8);
+
+    /// A handle that closes this channel from any thread.
+    fn closer(&self) -> Closer;
+
+    /// What went over this channel so far.
+    fn meter(&self) -> Meter;
+}

@@ -1,0 +1,90 @@
+//! What can go wrong between two parties, short of a failed check of the protocol.
+
+use std::time::Duration;
+
+use crate::{PartyId, Step};
+
+/// Result of a channel operation.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A failed connection, handshake, send or receive. Every variant that concerns a peer names it and the step.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The peer did not answer, or did not take what was sent, within the deadline.
+    #[error("timed out after {:.1} s waiting for {peer} in step \"{step}\": is it running and reachable?", waited.as_secs_f64())]
+    Timeout {
+        /// The silent peer.
+        peer: PartyId,
+        /// What was waited for.
+        step: Step,
+        /// How long.
+        waited: Duration,
+    },
+    /// The connection broke or was closed.
+    #[error("lost {peer} in step \"{step}\": {reason}")]
+    PeerLost {
+        /// The lost peer.
+        peer: PartyId,
+        /// What was being done.
+        step: Step,
+        /// The operating system's or TLS's words.
+        reason: String,
+    },
+    /// The peer says that it stopped, with the code of its reason (given meaning by the protocol above).
+    #[error("{peer} aborted during step \"{step}\" (code {code})")]
+    PeerAborted {
+        /// The peer that stopped.
+        peer: PartyId,
+        /// What this party was doing.
+        step: Step,
+        /// The peer's reason, as in [`crate::Channel::abort`].
+        code: u8,
+    },
+    /// The peer sent something that the protocol does not allow here: another step, another length, a bad frame.
+    #[error("{peer} violated the protocol in step \"{step}\": {what}")]
+    Violation {
+        /// The offending peer.
+        peer: PartyId,
+        /// What was expected.
+        step: Step,
+        /// What came instead.
+        what: String,
+    },
+    /// The peers disagree on something that the handshake compares.
+    #[error("{peer} disagrees on {field}: here {ours}, there {theirs}")]
+    Mismatch {
+        /// The peer that differs.
+        peer: PartyId,
+        /// What differs.
+        field: String,
+        /// This party's value.
+        ours: String,
+        /// The peer's value.
+        theirs: String,
+    },
+    /// The peer showed another key than the one pinned for it.
+    #[error("{peer} has the wrong identity: expected fingerprint {expected}, got {got}")]
+    Identity {
+        /// The peer as configured.
+        peer: PartyId,
+        /// The fingerprint pinned for it.
+        expected: String,
+        /// The fingerprint of the key it showed.
+        got: String,
+    },
+    /// This machine refused: an address in use, an unreadable key.
+    #[error("{what}: {reason}")]
+    Local {
+        /// What was tried.
+        what: String,
+        /// Why it failed.
+        reason: String,
+    },
+    /// The channel was closed by this party.
+    #[error("the channel to {peer} was closed by this party")]
+    Closed {
+        /// Its peer.
+        peer: PartyId,
+    },
+}

@@ -1,0 +1,2 @@
+//! Every security number of Cenote.
+#![forbid(unsafe_code)]

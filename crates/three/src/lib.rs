@@ -1,0 +1,2 @@
+//! Three parties, honest majority, one malicious (Araki et al. 2017).
+#![forbid(unsafe_code)]
