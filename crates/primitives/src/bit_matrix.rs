@@ -2,6 +2,12 @@
 
 use std::fmt;
 
+use crate::transpose64;
+
+/// 64 × 64 bit tiles along each side of the square of tiles that is transposed at once: a cache line of words per
+/// row, so that every line of both matrices is used whole while it is in the fastest cache.
+const SQUARE: usize = 8;
+
 /// A matrix of bits, `rows` wires × `lanes` instances: bit `(row, lane)` is the value of that wire in that instance.
 ///
 /// Rows are contiguous and padded to whole 64-bit words; lane `l` is bit `l % 64` of word `l / 64` of its row, and the
@@ -83,6 +89,41 @@ impl BitMatrix {
         &mut self.words
     }
 
+    /// The matrix whose bit `(lane, row)` is bit `(row, lane)` of this one. Rows must have zero padding.
+    pub fn transpose(&self) -> BitMatrix {
+        let mut transposed = BitMatrix::zeros(self.lanes, self.rows);
+        let (stride, transposed_stride) = (self.stride(), transposed.stride());
+        for first_row in (0..transposed_stride).step_by(SQUARE) {
+            for first_lane in (0..stride).step_by(SQUARE) {
+                for tile_row in first_row..transposed_stride.min(first_row + SQUARE) {
+                    for tile_lane in first_lane..stride.min(first_lane + SQUARE) {
+                        self.transpose_tile(&mut transposed, tile_row, tile_lane);
+                    }
+                }
+            }
+        }
+        transposed
+    }
+
+    /// Writes the transpose of the tile at rows `64·tile_row ..` and lanes `64·tile_lane ..` to its place.
+    fn transpose_tile(&self, transposed: &mut BitMatrix, tile_row: usize, tile_lane: usize) {
+        let rows = (self.rows - 64 * tile_row).min(64);
+        let lanes = (self.lanes - 64 * tile_lane).min(64);
+        let (stride, transposed_stride) = (self.stride(), transposed.stride());
+        let mut tile = [0; 64];
+        let source = self.words[64 * tile_row * stride + tile_lane..]
+            .iter()
+            .step_by(stride);
+        for (word, &source) in tile[..rows].iter_mut().zip(source) {
+            *word = source;
+        }
+        transpose64(&mut tile);
+        let target = transposed.words[64 * tile_lane * transposed_stride + tile_row..].iter_mut();
+        for (target, &word) in target.step_by(transposed_stride).zip(&tile[..lanes]) {
+            *target = word;
+        }
+    }
+
     /// Sets the padding bits of every row to zero.
     pub fn mask_padding(&mut self) {
         let used = self.lanes % 64;
@@ -98,5 +139,34 @@ impl BitMatrix {
 impl fmt::Debug for BitMatrix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "BitMatrix({} × {})", self.rows, self.lanes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transposing_swaps_rows_and_lanes_at_all_shapes() {
+        for (rows, lanes) in [
+            (0, 5),
+            (5, 0),
+            (1, 1),
+            (1, 64),
+            (64, 1),
+            (63, 65),
+            (64, 64),
+            (130, 7),
+            (200, 1100),
+            (1030, 515),
+        ] {
+            let bit = |row: usize, lane: usize| {
+                (row * 0x9e37 + lane * 0x79b9 + (row ^ lane) * 0x7f4a) >> 7 & 1 == 1
+            };
+            let matrix = BitMatrix::from_fn(rows, lanes, bit);
+            let transposed = BitMatrix::from_fn(lanes, rows, |lane, row| bit(row, lane));
+            assert!(matrix.transpose() == transposed, "{rows} × {lanes}");
+            assert!(transposed.transpose() == matrix, "{lanes} × {rows}");
+        }
     }
 }

@@ -4,8 +4,23 @@
 //! This is the only crate with `unsafe` code: the SIMD kernels. Each has a safe wrapper, a portable twin and a
 //! test that both agree; the CPU's features are detected at run time.
 
+#![deny(unsafe_op_in_unsafe_fn)]
+
 mod bit_matrix;
 mod block;
+mod cpu;
+pub mod kernels;
+mod mac;
+mod pack;
+mod prg;
+mod random;
+mod sample;
 
 pub use bit_matrix::BitMatrix;
 pub use block::{BLOCK_BITS, BLOCK_WORDS, Block, Block512, as_bytes, as_bytes_mut, as_words, as_words_mut};
+pub use cpu::Simd;
+pub use mac::PolyMac;
+pub use pack::{pack_bits, transpose64, unpack_bits};
+pub use prg::{Position, Prg};
+pub use random::{Entropy, random_bytes};
+pub use sample::Sampler;

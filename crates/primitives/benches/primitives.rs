@@ -1,0 +1,121 @@
+//! Throughput of the generator, the MAC, the samplers and the transpose on every level that this CPU has:
+//! `cargo bench -p cenote-primitives`.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use cenote_primitives::{
+    BitMatrix, Block, Block512, PolyMac, Position, Prg, Sampler, Simd, pack_bits, transpose64, unpack_bits,
+};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+
+const KEY: Block = Block([1, 2]);
+/// 4 KiB, 64 KiB and 1 MiB.
+const SIZES: [usize; 3] = [64, 1024, 16384];
+
+fn prg(c: &mut Criterion) {
+    let mut group = c.benchmark_group("prg");
+    for &simd in Simd::supported() {
+        let prg = Prg::with_simd(KEY, simd);
+        for size in SIZES {
+            let mut out = vec![Block512::ZERO; size];
+            let mut sampler = Sampler::new(KEY);
+            let places: Vec<Position> = (0..size)
+                .map(|_| Position {
+                    stream: u64::from(sampler.below(8)),
+                    index: u64::from(sampler.next_u32()),
+                })
+                .collect();
+            let at = Position {
+                stream: 3,
+                index: 12345,
+            };
+            group.throughput(Throughput::Bytes(64 * size as u64));
+            let kib = format!("{simd}/{}KiB", size / 16);
+            group.bench_function(BenchmarkId::new("fill", &kib), |b| {
+                b.iter(|| prg.fill(black_box(at), &mut out))
+            });
+            group.bench_function(BenchmarkId::new("xor", &kib), |b| {
+                b.iter(|| prg.xor_into(black_box(at), &mut out))
+            });
+            group.bench_function(BenchmarkId::new("gather", &kib), |b| {
+                b.iter(|| prg.gather(black_box(&places), &mut out));
+            });
+            group.bench_function(BenchmarkId::new("gather_xor", &kib), |b| {
+                b.iter(|| prg.gather_xor(black_box(&places), &mut out));
+            });
+        }
+    }
+}
+
+fn mac(c: &mut Criterion) {
+    let mut group = c.benchmark_group("mac");
+    for &simd in Simd::supported() {
+        group.throughput(Throughput::Elements(1));
+        group.bench_function(BenchmarkId::new("key", simd), |b| {
+            b.iter(|| PolyMac::with_simd(black_box(KEY), simd))
+        });
+        let mut mac = PolyMac::with_simd(KEY, simd);
+        for size in [1, 64, 1024, 16384] {
+            let data = vec![Block512([5; 8]); size];
+            group.throughput(Throughput::Bytes(64 * size as u64));
+            group.bench_function(
+                BenchmarkId::new("update", format!("{simd}/{}B", 64 * size)),
+                |b| {
+                    b.iter(|| mac.update(black_box(&data)));
+                },
+            );
+        }
+        black_box(mac.finish());
+    }
+}
+
+fn sample(c: &mut Criterion) {
+    let mut group = c.benchmark_group("sample");
+    let mut sampler = Sampler::new(KEY);
+    let mut items = vec![0u32; 4096];
+    group.throughput(Throughput::Elements(4096));
+    group.bench_function("shuffle 4096 u32", |b| {
+        b.iter(|| sampler.shuffle(black_box(&mut items)))
+    });
+    let mut small = vec![0u16; 512];
+    group.throughput(Throughput::Elements(512));
+    group.bench_function("permutation 512 u16", |b| {
+        b.iter(|| sampler.permutation(black_box(&mut small)))
+    });
+    group.throughput(Throughput::Elements(4096));
+    group.bench_function("fill_below 1000", |b| {
+        b.iter(|| sampler.fill_below(black_box(1000), &mut items))
+    });
+}
+
+fn bits(c: &mut Criterion) {
+    let mut group = c.benchmark_group("bits");
+    let mut tile = [7; 64];
+    group.throughput(Throughput::Bytes(512));
+    group.bench_function("transpose64", |b| b.iter(|| transpose64(black_box(&mut tile))));
+    let matrix = BitMatrix::from_fn(1024, 16384, |row, lane| row * lane % 3 == 0);
+    group.throughput(Throughput::Bytes(1024 * 16384 / 8));
+    group.bench_function("transpose 1024 × 16384", |b| {
+        b.iter(|| black_box(&matrix).transpose())
+    });
+    let row = vec![0x1234_5678_9abc_def1u64; 512];
+    for at in [64, 13] {
+        let mut buffer = vec![0; 514];
+        let mut back = vec![0; 512];
+        group.throughput(Throughput::Bytes(4096));
+        group.bench_function(format!("pack 4 KiB at {at}"), |b| {
+            b.iter(|| pack_bits(&mut buffer, at, black_box(&row), 512 * 64 - 5));
+        });
+        group.bench_function(format!("unpack 4 KiB at {at}"), |b| {
+            b.iter(|| unpack_bits(&mut back, black_box(&buffer), at, 512 * 64 - 5));
+        });
+    }
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().warm_up_time(Duration::from_millis(100)).measurement_time(Duration::from_millis(300));
+    targets = prg, mac, sample, bits
+}
+criterion_main!(benches);

@@ -1,0 +1,189 @@
+//! Each kernel against the definition, bit by bit, on every level of this CPU.
+
+use super::*;
+use crate::{Block512, Entropy, Position, Simd, as_bytes_mut, as_words, as_words_mut};
+
+const N: usize = 37;
+
+fn blocks(entropy: &mut Entropy) -> Vec<Block512> {
+    let mut out = vec![Block512::ZERO; N];
+    entropy.fill(as_bytes_mut(&mut out));
+    out
+}
+
+fn random<const K: usize>(seed: u64) -> [Vec<Block512>; K] {
+    let mut entropy = Entropy::for_tests(seed);
+    std::array::from_fn(|_| blocks(&mut entropy))
+}
+
+#[test]
+fn multiplication_is_its_definition() {
+    let [x0, x1, y0, y1, alpha] = random(1);
+    for &level in Simd::supported() {
+        let mut z = alpha.clone();
+        let words = [&x0, &x1, &y0, &y1].map(|blocks| as_words(blocks));
+        replicated::multiply_into::on(
+            level,
+            words[0],
+            words[1],
+            words[2],
+            words[3],
+            as_words_mut(&mut z),
+        );
+        for i in 0..N {
+            let expected = alpha[i] ^ (x0[i] & y0[i]) ^ (x0[i] & y1[i]) ^ (x1[i] & y0[i]);
+            assert_eq!(z[i].0, expected.0, "{level}, block {i}");
+        }
+    }
+}
+
+#[test]
+fn three_parties_products_share_the_product() {
+    let x: [Vec<Block512>; 3] = random(2);
+    let y: [Vec<Block512>; 3] = random(3);
+    let mut sum = vec![Block512::ZERO; N];
+    for party in 0..3 {
+        let next = (party + 1) % 3;
+        let mut z = vec![Block512::ZERO; N];
+        let words = [&x[party], &x[next], &y[party], &y[next]].map(|blocks| as_words(blocks));
+        multiply_into(words[0], words[1], words[2], words[3], as_words_mut(&mut z));
+        xor_into(&mut sum, &z);
+    }
+    for i in 0..N {
+        let open = |v: &[Vec<Block512>; 3]| v[0][i] ^ v[1][i] ^ v[2][i];
+        assert_eq!(sum[i].0, (open(&x) & open(&y)).0);
+    }
+}
+
+#[test]
+fn masking_opens_to_the_sum() {
+    let [x0, x1, a0, a1] = random(4);
+    for &level in Simd::supported() {
+        let (mut theirs, mut ours) = (vec![Block512::ZERO; N], vec![Block512::ZERO; N]);
+        replicated::mask::on(level, &x0, &x1, &a0, &a1, &mut theirs, &mut ours);
+        for i in 0..N {
+            assert_eq!(theirs[i].0, (x1[i] ^ a1[i]).0, "{level}");
+            assert_eq!(ours[i].0, (x0[i] ^ a0[i] ^ x1[i] ^ a1[i]).0, "{level}");
+        }
+    }
+}
+
+/// The words of the three parties on shared triples: equal at the two ends of every pair iff both triples are good.
+fn words_of_pairs(level: Simd, good: bool) -> bool {
+    let mut entropy = Entropy::for_tests(5);
+    let mut share = |value: &[Block512]| -> [Vec<Block512>; 3] {
+        let (first, second) = (blocks(&mut entropy), blocks(&mut entropy));
+        let mut third = value.to_vec();
+        xor_into(&mut third, &first);
+        xor_into(&mut third, &second);
+        [first, second, third]
+    };
+    let [x, y, a, b] = random(6);
+    let product = |u: &[Block512], v: &[Block512]| u.iter().zip(v).map(|(&u, &v)| u & v).collect::<Vec<_>>();
+    let mut z = product(&x, &y);
+    if !good {
+        z[11].0[3] ^= 1 << 17;
+    }
+    let (a_shares, b_shares) = (share(&a), share(&b));
+    let (c_shares, z_shares) = (share(&product(&a, &b)), share(&z));
+    let (mut rho, mut sigma) = (x.clone(), y.clone());
+    xor_into(&mut rho, &a);
+    xor_into(&mut sigma, &b);
+    let words: Vec<_> = (0..3usize)
+        .map(|party| {
+            let held =
+                |shares: &'_ [Vec<Block512>; 3]| [shares[party].clone(), shares[(party + 1) % 3].clone()];
+            let [z, a, b, c] = [&z_shares, &a_shares, &b_shares, &c_shares].map(held);
+            let operands = ProductCheck {
+                z: [&z[0], &z[1]],
+                a: [&a[0], &a[1]],
+                b: [&b[0], &b[1]],
+                c: [&c[0], &c[1]],
+                rho: &rho,
+                sigma: &sigma,
+                constant: [party == 0, party == 2],
+            };
+            let (mut next, mut previous) = (vec![Block512::ZERO; N], vec![Block512::ZERO; N]);
+            replicated::check_product::on(level, &operands, &mut next, &mut previous);
+            (next, previous)
+        })
+        .collect();
+    let equal: Vec<bool> = (0..3)
+        .map(|party| words[party].0 == words[(party + 1) % 3].1)
+        .collect();
+    assert!(
+        equal.iter().all(|&e| e == equal[0]),
+        "a bad triple shows between every pair"
+    );
+    equal[0]
+}
+
+#[test]
+fn product_check_accepts_products_only() {
+    for &level in Simd::supported() {
+        assert!(words_of_pairs(level, true), "{level}");
+        assert!(!words_of_pairs(level, false), "{level}");
+    }
+}
+
+#[test]
+fn an_entry_drawn_twice_gives_its_replacement() {
+    let name = |index| Position { stream: 1, index };
+    let mut names: Vec<_> = (0..4).map(name).collect();
+    let [mut c0, mut c1, fresh0, fresh1] = random(7);
+    let old = (c0.clone(), c1.clone());
+    c0.truncate(4);
+    c1.truncate(4);
+    let draws = [2, 0, 2, 2, 3];
+    let fresh_names: Vec<_> = (10..15).map(name).collect();
+    let mut out = (vec![name(0); 5], vec![Block512::ZERO; 5], vec![Block512::ZERO; 5]);
+    take_and_replace(
+        (&mut names, &mut c0, &mut c1),
+        &draws,
+        (&fresh_names, &fresh0[..5], &fresh1[..5]),
+        (&mut out.0, &mut out.1, &mut out.2),
+    );
+    assert_eq!(out.0, [name(2), name(0), name(10), name(12), name(3)]);
+    assert_eq!(out.1, [old.0[2], old.0[0], fresh0[0], fresh0[2], old.0[3]]);
+    assert_eq!(out.2, [old.1[2], old.1[0], fresh1[0], fresh1[2], old.1[3]]);
+    assert_eq!(names, [name(11), name(1), name(13), name(14)]);
+    assert_eq!((c0[0], c0[2], c1[3]), (fresh0[1], fresh0[3], fresh1[4]));
+}
+
+#[test]
+fn local_operations_are_their_definition() {
+    use LocalOp::{Const, Copy, Not, Xor};
+    let [seed] = random(8);
+    let ops = [
+        Xor { dst: 3, a: 0, b: 1 },
+        Xor { dst: 3, a: 3, b: 2 },
+        Xor { dst: 1, a: 0, b: 1 },
+        Xor { dst: 4, a: 2, b: 2 },
+        Not { dst: 5, a: 0 },
+        Not { dst: 0, a: 0 },
+        Const { dst: 6, bit: true },
+        Const { dst: 2, bit: false },
+        Copy { dst: 7, a: 3 },
+    ];
+    for &level in Simd::supported() {
+        for stride in [1, 2, 7, 8, 9, 33] {
+            for constants in [true, false] {
+                let words = &as_words(&seed)[..8 * stride];
+                let mut slots = words.to_vec();
+                rows::run_local_ops::on(level, &mut slots, stride, &ops, constants);
+                let ones = if constants { u64::MAX } else { 0 };
+                for i in 0..stride {
+                    let [a, b, c] = [0, 1, 2].map(|slot| words[slot * stride + i]);
+                    let expected = [a ^ ones, a ^ b, 0, a ^ b ^ c, 0, a ^ ones, ones, a ^ b ^ c];
+                    for (slot, expected) in expected.into_iter().enumerate() {
+                        assert_eq!(
+                            slots[slot * stride + i],
+                            expected,
+                            "{level}, stride {stride}, slot {slot}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The MAC by VPCLMULQDQ on 512-bit registers, up to 32 blocks per reduction.
+
+use std::arch::x86_64::*;
+
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use super::BATCH;
+use super::clmul::{self, Wide};
+use crate::{Block, Block512};
+
+/// The powers of H, four to a register, in descending order. It exists only on a CPU with PCLMULQDQ, AVX2,
+/// AVX-512 F and VPCLMULQDQ. Boxed, so that moving it leaves no copies.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub(super) struct Key(Box<[Block512; BATCH]>);
+
+impl Key {
+    #[target_feature(enable = "pclmulqdq,avx2,avx512f,vpclmulqdq")]
+    pub(super) fn new(h: Block) -> Key {
+        let mut powers = Box::new([Block512::ZERO; BATCH]);
+        clmul::fill_powers(h, bytemuck::cast_mut(&mut *powers));
+        Key(powers)
+    }
+
+    pub(super) fn absorb(&self, value: Block, data: &[Block512]) -> Block {
+        // SAFETY: a key exists only on a CPU with PCLMULQDQ, AVX2, AVX-512 F and VPCLMULQDQ.
+        unsafe { absorb(&self.0, value, data) }
+    }
+
+    pub(super) fn times_h(&self, a: Block) -> Block {
+        let powers: &clmul::Powers = bytemuck::cast_ref(&*self.0);
+        // SAFETY: a key exists only on a CPU with PCLMULQDQ and AVX2.
+        unsafe { clmul::dot(a, powers[powers.len() - 1]) }
+    }
+}
+
+#[target_feature(enable = "pclmulqdq,avx2,avx512f,vpclmulqdq")]
+fn absorb(powers: &[Block512; BATCH], value: Block, data: &[Block512]) -> Block {
+    let powers: &[__m512i; BATCH] = bytemuck::cast_ref(powers);
+    let mut value: __m128i = bytemuck::cast(value);
+    let (batches, tail) = data.as_chunks::<BATCH>();
+    for batch in batches {
+        value = absorb_batch(powers, value, bytemuck::cast_slice(batch));
+    }
+    if !tail.is_empty() {
+        value = absorb_batch(&powers[BATCH - tail.len()..], value, bytemuck::cast_slice(tail));
+    }
+    bytemuck::cast(value)
+}
+
+/// `value` after one batch of at most [`BATCH`] registers, with one power of H for each block.
+#[target_feature(enable = "pclmulqdq,avx2,avx512f,vpclmulqdq")]
+#[inline]
+fn absorb_batch(powers: &[__m512i], value: __m128i, batch: &[__m512i]) -> __m128i {
+    let mut low = _mm512_setzero_si512();
+    let (mut all, mut high) = (low, low);
+    let mut value = _mm512_zextsi128_si512(value);
+    for (&block, &power) in batch.iter().zip(powers) {
+        let block = _mm512_xor_si512(block, value);
+        value = _mm512_setzero_si512();
+        low = _mm512_xor_si512(low, _mm512_clmulepi64_epi128::<0x00>(block, power));
+        high = _mm512_xor_si512(high, _mm512_clmulepi64_epi128::<0x11>(block, power));
+        all = _mm512_xor_si512(
+            all,
+            _mm512_clmulepi64_epi128::<0x00>(add_halves(block), add_halves(power)),
+        );
+    }
+    Wide {
+        low: add_lanes(low),
+        all: add_lanes(all),
+        high: add_lanes(high),
+    }
+    .reduce()
+}
+
+/// The sum of the low and the high half of each 128-bit lane, in both halves.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn add_halves(x: __m512i) -> __m512i {
+    _mm512_xor_si512(x, _mm512_shuffle_epi32::<0x4e>(x))
+}
+
+/// The sum of the four 128-bit lanes.
+#[target_feature(enable = "avx2,avx512f")]
+#[inline]
+fn add_lanes(x: __m512i) -> __m128i {
+    let half = _mm256_xor_si256(_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64::<1>(x));
+    _mm_xor_si128(_mm256_castsi256_si128(half), _mm256_extracti128_si256::<1>(half))
+}

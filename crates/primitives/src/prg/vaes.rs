@@ -1,0 +1,117 @@
+//! The keystream by VAES on 512-bit registers: one register is one [`Block512`], four AES blocks.
+
+use std::arch::x86_64::*;
+
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use super::{Position, aesni};
+use crate::{Block, Block512};
+
+/// Registers in flight: enough to hide the latency of one round, few enough that the round keys stay in registers.
+const GROUP: usize = 8;
+
+/// The expanded key. It exists only on a CPU with AES-NI, AVX-512 F and VAES.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub(super) struct Key([Block; 11]);
+
+impl Key {
+    #[target_feature(enable = "aes,avx512f,vaes")]
+    pub(super) fn new(key: Block) -> Key {
+        Key(aesni::expand(key))
+    }
+
+    pub(super) fn run<const XOR: bool>(&self, at: Position, out: &mut [Block512]) {
+        // SAFETY: a key exists only on a CPU with AVX-512 F and VAES.
+        unsafe { run::<XOR>(&self.0, at, out) }
+    }
+
+    pub(super) fn gather<const XOR: bool>(&self, at: &[Position], out: &mut [Block512]) {
+        // SAFETY: a key exists only on a CPU with AVX-512 F and VAES.
+        unsafe { gather::<XOR>(&self.0, at, out) }
+    }
+}
+
+#[target_feature(enable = "avx512f,vaes")]
+fn run<const XOR: bool>(keys: &[Block; 11], at: Position, out: &mut [Block512]) {
+    let keys = broadcast(keys);
+    let mut counter = inputs(at);
+    let four = _mm512_set_epi64(0, 4, 0, 4, 0, 4, 0, 4);
+    let mut next = || {
+        let now = counter;
+        counter = _mm512_add_epi64(counter, four);
+        now
+    };
+    let (groups, tail) = out.as_chunks_mut::<GROUP>();
+    for group in groups {
+        store::<XOR>(group, &encrypt(&keys, std::array::from_fn(|_| next())));
+    }
+    if !tail.is_empty() {
+        // A whole group takes hardly longer than one register, so the tail computes one and keeps what it needs.
+        store::<XOR>(tail, &encrypt(&keys, std::array::from_fn(|_| next())));
+    }
+}
+
+#[target_feature(enable = "avx512f,vaes")]
+fn gather<const XOR: bool>(keys: &[Block; 11], at: &[Position], out: &mut [Block512]) {
+    let keys = broadcast(keys);
+    let (groups, tail) = out.as_chunks_mut::<GROUP>();
+    let (at_groups, at_tail) = at.as_chunks::<GROUP>();
+    for (at, group) in at_groups.iter().zip(groups) {
+        store::<XOR>(group, &encrypt(&keys, std::array::from_fn(|i| inputs(at[i]))));
+    }
+    if !tail.is_empty() {
+        let mut last = [at_tail[0]; GROUP];
+        last[..at_tail.len()].copy_from_slice(at_tail);
+        store::<XOR>(tail, &encrypt(&keys, std::array::from_fn(|i| inputs(last[i]))));
+    }
+}
+
+/// The four AES inputs of the block at `at`.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn inputs(at: Position) -> __m512i {
+    let first = _mm_set_epi64x(at.stream as i64, at.counter() as i64);
+    _mm512_add_epi64(
+        _mm512_broadcast_i32x4(first),
+        _mm512_set_epi64(0, 3, 0, 2, 0, 1, 0, 0),
+    )
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn broadcast(keys: &[Block; 11]) -> [__m512i; 11] {
+    let keys: &[__m128i; 11] = bytemuck::cast_ref(keys);
+    std::array::from_fn(|i| _mm512_broadcast_i32x4(keys[i]))
+}
+
+/// Encrypts [`GROUP`] registers side by side.
+#[target_feature(enable = "avx512f,vaes")]
+#[inline]
+fn encrypt(keys: &[__m512i; 11], mut state: [__m512i; GROUP]) -> [__m512i; GROUP] {
+    for x in &mut state {
+        *x = _mm512_xor_si512(*x, keys[0]);
+    }
+    for key in &keys[1..10] {
+        for x in &mut state {
+            *x = _mm512_aesenc_epi128(*x, *key);
+        }
+    }
+    for x in &mut state {
+        *x = _mm512_aesenclast_epi128(*x, keys[10]);
+    }
+    state
+}
+
+/// Writes or adds the first registers of `stream` to `out`.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn store<const XOR: bool>(out: &mut [Block512], stream: &[__m512i; GROUP]) {
+    let out: &mut [__m512i] = bytemuck::cast_slice_mut(out);
+    for (out, &stream) in out.iter_mut().zip(stream) {
+        *out = if XOR {
+            _mm512_xor_si512(*out, stream)
+        } else {
+            stream
+        };
+    }
+}
