@@ -126,6 +126,8 @@ impl Builder {
             Bit::FALSE
         } else if x == 0 {
             Bit(y << 1)
+        } else if let Some(rest) = self.without(y, x).or_else(|| self.without(x, y)) {
+            Bit(rest << 1)
         } else {
             self.share(Node::Xor(x, y))
         };
@@ -139,6 +141,8 @@ impl Builder {
             Bit::FALSE
         } else if x == Bit::TRUE || x == y {
             y
+        } else if let Some(simple) = self.absorb(x, y).or_else(|| self.absorb(y, x)) {
+            simple
         } else {
             self.share(Node::And(x, y))
         }
@@ -154,6 +158,36 @@ impl Builder {
         let differ = self.xor(yes, no);
         let change = self.and(condition, differ);
         self.xor(no, change)
+    }
+
+    /// The outputs of another circuit on `inputs`, its gates becoming part of this one.
+    ///
+    /// # Panics
+    /// If there is not one bit per input wire of `circuit`.
+    pub fn embed(&mut self, circuit: &Circuit, inputs: &[Bit]) -> Vec<Bit> {
+        assert_eq!(
+            inputs.len(),
+            circuit.input_wires() as usize,
+            "one bit per input wire"
+        );
+        let mut wires = Vec::with_capacity(inputs.len() + circuit.gates().len());
+        wires.extend_from_slice(inputs);
+        for gate in circuit.gates() {
+            let wire = |w: WireId| wires[w as usize];
+            let bit = match *gate {
+                Gate::Xor(a, b) => self.xor(wire(a), wire(b)),
+                Gate::And(a, b) => self.and(wire(a), wire(b)),
+                Gate::Not(a) => !wire(a),
+                Gate::Const(bit) => Bit::constant(bit),
+                Gate::Copy(a) => wire(a),
+            };
+            wires.push(bit);
+        }
+        circuit
+            .output_wires()
+            .iter()
+            .map(|&w| wires[w as usize])
+            .collect()
     }
 
     /// The finished circuit.
@@ -204,6 +238,38 @@ impl Builder {
             .expect("nodes refer to earlier nodes only, and the circuit has fewer than 2^32 wires")
     }
 
+    /// `part ⊕ sum`, if `sum` is an XOR of `part` and another node: that node.
+    fn without(&self, sum: u32, part: u32) -> Option<u32> {
+        match self.nodes[sum as usize] {
+            Node::Xor(x, y) if x == part => Some(y),
+            Node::Xor(x, y) if y == part => Some(x),
+            _ => None,
+        }
+    }
+
+    /// `factor ∧ product`, if `product` is, up to negation, an AND of `factor`, up to negation, and another bit.
+    fn absorb(&mut self, factor: Bit, product: Bit) -> Option<Bit> {
+        let Node::And(x, y) = self.nodes[product.node() as usize] else {
+            return None;
+        };
+        let (same, other) = if x.node() == factor.node() {
+            (x == factor, y)
+        } else if y.node() == factor.node() {
+            (y == factor, x)
+        } else {
+            return None;
+        };
+        Some(match (same, product.negated()) {
+            (true, false) => product,
+            (false, false) => Bit::FALSE,
+            (true, true) => {
+                let (x, y) = (factor.min(!other), factor.max(!other));
+                self.share(Node::And(x, y))
+            }
+            (false, true) => factor,
+        })
+    }
+
     fn push(&mut self, node: Node) -> Bit {
         let index = self.nodes.len() as u32;
         assert!(
@@ -221,6 +287,24 @@ impl Builder {
         let bit = self.push(node);
         self.known.insert(node, bit.node());
         bit
+    }
+}
+
+impl Circuit {
+    /// The same function of the same values, with constants folded, common subexpressions shared, copies gone, and
+    /// gates left out that no output needs. It never has more ANDs.
+    pub fn simplified(&self) -> Circuit {
+        let mut builder = Builder::new();
+        let inputs: Vec<Bit> = self
+            .inputs()
+            .iter()
+            .flat_map(|value| builder.input(&value.name, value.width, value.order))
+            .collect();
+        let outputs = builder.embed(self, &inputs);
+        for (index, value) in self.outputs().iter().enumerate() {
+            builder.output(&value.name, &outputs[self.output_range(index)], value.order);
+        }
+        builder.finish()
     }
 }
 
@@ -266,3 +350,6 @@ impl Emitter {
         wire
     }
 }
+
+#[cfg(test)]
+mod tests;

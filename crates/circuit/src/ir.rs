@@ -1,5 +1,7 @@
 //! The compact form of a circuit.
 
+use std::ops::Range;
+
 /// A wire of a [`Circuit`]: inputs come first, in order, then the output of each gate, in order.
 pub type WireId = u32;
 
@@ -123,6 +125,22 @@ impl Circuit {
         self.input_wires
     }
 
+    /// The wires of input value `index`: rows of the matrix of inputs.
+    ///
+    /// # Panics
+    /// If there is no such value.
+    pub fn input_range(&self, index: usize) -> Range<usize> {
+        range(&self.inputs, index)
+    }
+
+    /// The places of output value `index` in [`Circuit::output_wires`]: rows of the matrix of outputs.
+    ///
+    /// # Panics
+    /// If there is no such value.
+    pub fn output_range(&self, index: usize) -> Range<usize> {
+        range(&self.outputs, index)
+    }
+
     /// The gates; gate `i` defines wire `input_wires() + i`.
     pub fn gates(&self) -> &[Gate] {
         &self.gates
@@ -131,5 +149,83 @@ impl Circuit {
     /// The wires of the outputs, all values one after the other. A wire may occur twice, or be an input.
     pub fn output_wires(&self) -> &[WireId] {
         &self.output_wires
+    }
+}
+
+/// The rows of value `index` when values lie one after the other.
+fn range(values: &[Value], index: usize) -> Range<usize> {
+    let start = values[..index].iter().map(|value| value.width as usize).sum();
+    start..start + values[index].width as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(widths: &[u32]) -> Vec<Value> {
+        let value = |&width| Value {
+            name: String::new(),
+            width,
+            order: BitOrder::Lsb,
+        };
+        widths.iter().map(value).collect()
+    }
+
+    fn is_circuit(inputs: &[u32], outputs: &[u32], gates: &[Gate], output_wires: &[WireId]) -> bool {
+        Circuit::new(
+            values(inputs),
+            values(outputs),
+            gates.to_vec(),
+            output_wires.to_vec(),
+        )
+        .is_some()
+    }
+
+    #[test]
+    fn gates_read_earlier_wires_only() {
+        for kind in [
+            |w| Gate::Xor(0, w),
+            |w| Gate::And(0, w),
+            |w| Gate::Xor(w, 0),
+            |w| Gate::And(w, 0),
+            Gate::Not,
+            Gate::Copy,
+        ] {
+            assert!(is_circuit(&[2], &[], &[kind(1)], &[]));
+            assert!(is_circuit(&[2], &[], &[Gate::Not(0), kind(2)], &[]));
+            assert!(!is_circuit(&[2], &[], &[kind(2)], &[]), "a gate reads itself");
+            assert!(
+                !is_circuit(&[2], &[], &[kind(3), Gate::Not(0)], &[]),
+                "a gate reads a later one"
+            );
+            assert!(!is_circuit(&[2], &[], &[kind(u32::MAX)], &[]));
+        }
+    }
+
+    #[test]
+    fn outputs_are_wires_and_as_many_as_declared() {
+        assert!(is_circuit(&[1], &[2, 0, 1], &[Gate::Not(0)], &[0, 1, 0]));
+        assert!(!is_circuit(&[1], &[1], &[Gate::Not(0)], &[2]));
+        assert!(!is_circuit(&[1], &[1], &[], &[0, 0]));
+        assert!(!is_circuit(&[1], &[2], &[], &[0]));
+        assert!(is_circuit(&[], &[], &[], &[]));
+    }
+
+    #[test]
+    fn wires_are_less_than_two_to_the_32() {
+        assert!(is_circuit(&[u32::MAX], &[], &[], &[]));
+        assert!(!is_circuit(&[u32::MAX], &[], &[Gate::Const(true)], &[]));
+        assert!(!is_circuit(&[u32::MAX, 1], &[], &[], &[]));
+        assert!(!is_circuit(&[1], &[u32::MAX, u32::MAX, 3], &[], &[0]));
+    }
+
+    #[test]
+    fn orders_can_be_declared() {
+        let mut circuit = Circuit::new(values(&[1, 1]), values(&[1, 1]), vec![], vec![1, 0]).unwrap();
+        circuit.set_input_order(1, BitOrder::Msb);
+        circuit.set_output_order(0, BitOrder::Msb);
+        let orders = |values: &[Value]| values.iter().map(|value| value.order).collect::<Vec<_>>();
+        assert_eq!(orders(circuit.inputs()), [BitOrder::Lsb, BitOrder::Msb]);
+        assert_eq!(orders(circuit.outputs()), [BitOrder::Msb, BitOrder::Lsb]);
     }
 }

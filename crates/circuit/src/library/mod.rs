@@ -1,0 +1,92 @@
+//! The standard library: integers, AES, SHA-256 and ready-made circuits, each with few ANDs or with little AND depth.
+//!
+//! Functions on [`Bit`](crate::Bit)s add to a [`Builder`](crate::Builder); [`by_name`] gives whole circuits. Integers
+//! are slices of bits, least significant first, and so is anything that is written in hexadecimal: the last digit comes
+//! first.
+//!
+//! What it costs, by the names of [`by_name`]. A name that ends in `-depth` has [`Goal::LeastDepth`], others
+//! [`Goal::FewestAnds`]. Equality, zero and the count of ones are the same circuits for both. Counts depend on nothing but
+//! this crate: a test compares them with this table.
+//!
+//! | circuit | ANDs | XORs | AND depth |
+//! |---|---|---|---|
+//! | `add32` | 31 | 153 | 31 |
+//! | `add32-depth` | 140 | 198 | 5 |
+//! | `add64` | 63 | 313 | 63 |
+//! | `add64-depth` | 344 | 432 | 6 |
+//! | `sub32` | 31 | 153 | 31 |
+//! | `sub32-depth` | 140 | 198 | 5 |
+//! | `neg64` | 62 | 125 | 62 |
+//! | `neg64-depth` | 289 | 272 | 6 |
+//! | `lt32` | 32 | 93 | 32 |
+//! | `lt32-depth` | 73 | 109 | 6 |
+//! | `lt64` | 64 | 189 | 64 |
+//! | `lt64-depth` | 160 | 222 | 7 |
+//! | `slt32` | 32 | 93 | 32 |
+//! | `slt32-depth` | 73 | 109 | 6 |
+//! | `eq32` | 31 | 32 | 5 |
+//! | `zero64` | 63 | 0 | 6 |
+//! | `popcount32` | 31 | 135 | 5 |
+//! | `popcount64` | 63 | 291 | 6 |
+//! | `mult32` | 974 | 2272 | 31 |
+//! | `mult32-depth` | 1058 | 2306 | 10 |
+//! | `mult64` | 3601 | 9000 | 63 |
+//! | `mult64-depth` | 4206 | 9740 | 13 |
+//! | `multfull32` | 1608 | 4223 | 63 |
+//! | `multfull32-depth` | 2212 | 4928 | 12 |
+//! | `multfull64` | 5229 | 14272 | 127 |
+//! | `multfull64-depth` | 8892 | 19976 | 14 |
+//! | `aes128` | 6400 | 24176 | 50 |
+//! | `aes128-balanced` | 6600 | 26976 | 40 |
+//! | `aes128-depth` | 9800 | 33976 | 30 |
+//! | `aes192` | 7168 | 27600 | 60 |
+//! | `aes256` | 8832 | 33488 | 70 |
+//! | `sha256` | 22271 | 107583 | 1607 |
+//! | `sha256-depth` | 42090 | 133320 | 492 |
+//! | `sha256-single` | 21890 | 104266 | 1604 |
+//! | `sha256-single-depth` | 41353 | 129587 | 486 |
+//! | `exposure3x32-1000000` | 95 | 320 | 34 |
+//! | `exposure3x32-1000000-depth` | 138 | 299 | 8 |
+
+mod aes;
+mod columns;
+mod exposure;
+mod field;
+mod integer;
+mod linear;
+mod multiply;
+mod prefix;
+mod registry;
+mod sbox;
+mod sha256;
+mod synthesis;
+mod timed;
+
+pub use aes::{aes, aes_encrypt, aes128};
+pub use columns::popcount;
+pub use exposure::exposure_over_limit;
+pub use integer::{
+    add, add_with_carry, all, constant, equal, is_zero, less_than, less_than_signed, mux, negate, not,
+    subtract, subtract_with_borrow, xor,
+};
+pub use multiply::{multiply, multiply_full};
+pub use registry::{NAMES, by_name};
+pub use sbox::{AesSbox, aes_sbox};
+pub use sha256::{sha256_block, sha256_compress, sha256_initial_state, sha256_single_block};
+
+/// What a circuit should have little of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Goal {
+    /// ANDs, whatever the depth: for protocols in which an AND costs traffic or gates.
+    FewestAnds,
+    /// AND depth, and then few ANDs: for protocols in which each level costs a round.
+    LeastDepth,
+}
+impl From<Goal> for AesSbox {
+    fn from(goal: Goal) -> Self {
+        match goal {
+            Goal::FewestAnds => AesSbox::FewestAnds,
+            Goal::LeastDepth => AesSbox::LeastDepth,
+        }
+    }
+}

@@ -1,0 +1,442 @@
+//! Carries of an addition at least AND depth, and then with few ANDs: parallel-prefix networks.
+//!
+//! A group of neighbouring positions *generates* a carry (`G`) or *propagates* the one that enters it (`P`). Two groups
+//! join by `G = G_high ⊕ P_high ∧ G_low` and `P = P_high ∧ P_low`. Since XOR is free, `G_high` may be as deep as the
+//! result, so that depth `d` reaches over `2^d - 1` positions: 32-bit addition has depth 5, where counting levels of a
+//! classical prefix tree gives 6. A single position joins by a majority, `G = maj(x, y, G_low)`, which saves the AND
+//! of its own `G`.
+//!
+//! Every position states when its bits arrive. The plan meets the least possible depth of the slowest wanted carry and
+//! looks for few ANDs within it: each carry in turn takes the cheapest way to split its positions, counting as free
+//! what earlier carries have built. That search is a heuristic, its depth is optimal for this family of networks.
+
+use super::timed::Timed;
+use crate::Builder;
+
+/// Above this many positions the search is too slow and the plan is a fixed Sklansky tree.
+const SEARCH_LIMIT: usize = 65;
+const IMPOSSIBLE: u32 = u32::MAX / 4;
+
+/// Which carries out of positions are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// The one out of every position.
+    All,
+    /// Only the one out of the last position.
+    Last,
+}
+
+/// One position of an addition: two bits, or a carry that enters below the first.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Position {
+    /// Two addends.
+    Pair(Timed, Timed),
+    /// A carry from outside; only ever the first position.
+    Carry(Timed),
+}
+
+/// The carries out of `positions`, first to last; with [`Wanted::Last`], only the last one.
+pub(super) fn carries(b: &mut Builder, positions: &[Position], wanted: Wanted) -> Vec<Timed> {
+    if positions.is_empty() {
+        return Vec::new();
+    }
+    let arrivals: Vec<Arrival> = positions.iter().map(Arrival::of).collect();
+    plan(&arrivals, wanted).emit(b, positions)
+}
+
+/// When the parts of a position are there.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    propagate: u32,
+    generate: u32,
+    /// ANDs that its `G` costs.
+    cost: u32,
+}
+
+impl Arrival {
+    fn of(position: &Position) -> Self {
+        match *position {
+            Position::Carry(carry) => Arrival {
+                propagate: carry.depth,
+                generate: carry.depth,
+                cost: 0,
+            },
+            Position::Pair(x, y) => {
+                let cost = u32::from(!x.is_constant() && !y.is_constant());
+                let propagate = x.depth.max(y.depth);
+                Arrival {
+                    propagate,
+                    generate: propagate + cost,
+                    cost,
+                }
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Generate(usize),
+    Propagate(usize),
+    /// `G_high`, `P_high`, `G_low`.
+    JoinGenerate(usize, usize, usize),
+    JoinPropagate(usize, usize),
+    /// A position and the carry that enters it.
+    Majority(usize, usize),
+}
+
+/// A network: each node refers to earlier ones.
+#[derive(Debug, Default)]
+struct Plan {
+    nodes: Vec<Op>,
+    outputs: Vec<usize>,
+    ands: u32,
+}
+
+impl Plan {
+    fn push(&mut self, op: Op, ands: u32) -> usize {
+        self.nodes.push(op);
+        self.ands += ands;
+        self.nodes.len() - 1
+    }
+
+    fn emit(&self, b: &mut Builder, positions: &[Position]) -> Vec<Timed> {
+        let mut nodes: Vec<Timed> = Vec::with_capacity(self.nodes.len());
+        for op in &self.nodes {
+            let node = match *op {
+                Op::Generate(i) => match positions[i] {
+                    Position::Carry(carry) => carry,
+                    Position::Pair(x, y) => x.and(b, y),
+                },
+                Op::Propagate(i) => match positions[i] {
+                    Position::Carry(_) => unreachable!("nothing lies below the carry from outside"),
+                    Position::Pair(x, y) => x.xor(b, y),
+                },
+                Op::JoinGenerate(high, propagate, low) => {
+                    let passed = nodes[propagate].and(b, nodes[low]);
+                    nodes[high].xor(b, passed)
+                }
+                Op::JoinPropagate(high, low) => nodes[high].and(b, nodes[low]),
+                Op::Majority(i, low) => match positions[i] {
+                    Position::Carry(_) => unreachable!("nothing lies below the carry from outside"),
+                    Position::Pair(x, y) => x.majority(b, y, nodes[low]),
+                },
+            };
+            nodes.push(node);
+        }
+        self.outputs.iter().map(|&node| nodes[node]).collect()
+    }
+}
+
+fn plan(arrivals: &[Arrival], wanted: Wanted) -> Plan {
+    let last = arrivals.len() - 1;
+    if arrivals.len() > SEARCH_LIMIT {
+        return sklansky(arrivals, wanted);
+    }
+    let up: Vec<usize> = match wanted {
+        Wanted::All => (0..=last).collect(),
+        Wanted::Last => vec![last],
+    };
+    let arrivals = &clamp(arrivals, &up);
+    let mut best: Option<Plan> = None;
+    for order in orders(&up) {
+        let plan = Search::new(arrivals).run(&up, &order);
+        if best.as_ref().is_none_or(|b| plan.ands < b.ands) {
+            best = Some(plan);
+        }
+    }
+    best.expect("some order was tried")
+}
+
+/// Lets bits that arrive long before they matter arrive a little before, so that the search has few depths to look at.
+/// The least depth stays what it is.
+fn clamp(arrivals: &[Arrival], wanted: &[usize]) -> Vec<Arrival> {
+    let limit = Search::new(arrivals).limit(wanted);
+    let floor = limit.saturating_sub(2 * arrivals.len().next_power_of_two().ilog2() + 2);
+    let raise = |a: &Arrival| Arrival {
+        propagate: a.propagate.max(floor),
+        generate: a.generate.max(floor + a.cost),
+        cost: a.cost,
+    };
+    let raised: Vec<Arrival> = arrivals.iter().map(raise).collect();
+    if Search::new(&raised).limit(wanted) == limit {
+        raised
+    } else {
+        arrivals.to_vec()
+    }
+}
+
+/// Orders in which to build the carries; none is best for all widths.
+fn orders(up: &[usize]) -> Vec<Vec<usize>> {
+    let mut down = up.to_vec();
+    down.reverse();
+    if up.len() == 1 {
+        return vec![down];
+    }
+    // Corners of a balanced tree first, aligned to either end.
+    let by_corner = |corner: &dyn Fn(usize) -> usize| {
+        let mut order = down.clone();
+        order.sort_by_key(|&k| std::cmp::Reverse(corner(k).trailing_zeros()));
+        order
+    };
+    let corners = [
+        by_corner(&|k| k + 1),
+        by_corner(&|k| k + 2),
+        by_corner(&|k| down.len() - 1 - k),
+    ];
+    [down.clone()].into_iter().chain(corners).collect()
+}
+
+/// A balanced tree in which every carry needs only one more join once its half is done.
+fn sklansky(arrivals: &[Arrival], wanted: Wanted) -> Plan {
+    fn span(plan: &mut Plan, arrivals: &[Arrival], lo: usize, hi: usize) -> Vec<(usize, usize)> {
+        if lo == hi {
+            let generate = plan.push(Op::Generate(lo), arrivals[lo].cost);
+            // Position 0 is never the high part of a join; its own `G` stands in for the `P` that nobody reads.
+            let propagate = if lo == 0 {
+                generate
+            } else {
+                plan.push(Op::Propagate(lo), 0)
+            };
+            return vec![(generate, propagate)];
+        }
+        // The low part of `2^d - 1` positions is as deep as a high part of `2^d`.
+        let split = (lo + 1..=hi)
+            .max_by_key(|k| (k + 1).trailing_zeros())
+            .expect("two positions or more");
+        let mut out = span(plan, arrivals, lo, split - 1);
+        let (low_g, low_p) = *out.last().expect("not empty");
+        for (g, p) in span(plan, arrivals, split, hi) {
+            let joined = plan.push(Op::JoinGenerate(g, p, low_g), 1);
+            let both = if lo == 0 {
+                joined
+            } else {
+                plan.push(Op::JoinPropagate(p, low_p), 1)
+            };
+            out.push((joined, both));
+        }
+        out
+    }
+    let mut plan = Plan::default();
+    let all = span(&mut plan, arrivals, 0, arrivals.len() - 1);
+    let skip = if wanted == Wanted::Last { all.len() - 1 } else { 0 };
+    plan.outputs = all[skip..].iter().map(|&(g, _)| g).collect();
+    plan
+}
+
+/// How a group is made.
+#[derive(Clone, Copy, Debug)]
+enum Choice {
+    /// It is there already.
+    Built,
+    Leaf,
+    /// First position of the high part.
+    Split(usize),
+    Majority,
+}
+
+/// A group's `G` or `P`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Generate,
+    Propagate,
+}
+
+struct Search<'a> {
+    arrivals: &'a [Arrival],
+    n: usize,
+    /// Least depth of each group, `[kind][lo * n + hi]`.
+    least: [Vec<u32>; 2],
+    /// Shallowest node built so far for each group.
+    built: [Vec<Option<(u32, usize)>>; 2],
+    /// Cheapest way found for a group within a depth, for the carry in hand.
+    memo: Vec<Option<(u32, Choice)>>,
+    base: u32,
+    levels: usize,
+    plan: Plan,
+}
+
+impl<'a> Search<'a> {
+    fn new(arrivals: &'a [Arrival]) -> Self {
+        let n = arrivals.len();
+        let mut least = [vec![0; n * n], vec![0; n * n]];
+        let [generate, propagate] = &mut least;
+        for lo in (0..n).rev() {
+            for hi in lo..n {
+                let (g, p) = if lo == hi {
+                    (arrivals[lo].generate, arrivals[lo].propagate)
+                } else {
+                    (lo + 1..=hi).fold((IMPOSSIBLE, IMPOSSIBLE), |(g, p), k| {
+                        let (high, low) = (k * n + hi, lo * n + k - 1);
+                        (
+                            g.min(generate[high].max(1 + propagate[high].max(generate[low]))),
+                            p.min(1 + propagate[high].max(propagate[low])),
+                        )
+                    })
+                };
+                generate[lo * n + hi] = g;
+                propagate[lo * n + hi] = p;
+            }
+        }
+        Self {
+            arrivals,
+            n,
+            least,
+            built: [vec![None; n * n], vec![None; n * n]],
+            memo: Vec::new(),
+            base: arrivals.iter().map(|a| a.propagate).min().unwrap_or(0),
+            levels: 0,
+            plan: Plan::default(),
+        }
+    }
+
+    /// The least depth by which all the wanted carries can be there.
+    fn limit(&self, wanted: &[usize]) -> u32 {
+        let least = &self.least[Kind::Generate as usize];
+        wanted.iter().map(|&hi| least[hi]).max().unwrap_or(0)
+    }
+
+    fn run(mut self, outputs: &[usize], order: &[usize]) -> Plan {
+        let limit = self.limit(outputs);
+        self.levels = (limit - self.base + 1) as usize;
+        let mut made = vec![0; self.n];
+        for &hi in order {
+            self.memo.clear();
+            self.memo.resize(2 * self.n * self.n * self.levels, None);
+            self.cost(Kind::Generate, 0, hi, limit);
+            made[hi] = self.make(Kind::Generate, 0, hi, limit).1;
+        }
+        self.plan.outputs = outputs.iter().map(|&hi| made[hi]).collect();
+        self.plan
+    }
+
+    fn slot(&self, kind: Kind, lo: usize, hi: usize, limit: u32) -> usize {
+        ((kind as usize * self.n + lo) * self.n + hi) * self.levels + (limit - self.base) as usize
+    }
+
+    /// ANDs to add for a group that is at most `limit` deep.
+    fn cost(&mut self, kind: Kind, lo: usize, hi: usize, limit: u32) -> u32 {
+        let group = lo * self.n + hi;
+        if self.least[kind as usize][group] > limit {
+            return IMPOSSIBLE;
+        }
+        let slot = self.slot(kind, lo, hi, limit);
+        if let Some((cost, _)) = self.memo[slot] {
+            return cost;
+        }
+        let found = match self.built[kind as usize][group] {
+            Some((depth, _)) if depth <= limit => (0, Choice::Built),
+            _ if lo == hi => match kind {
+                Kind::Generate => (self.arrivals[lo].cost, Choice::Leaf),
+                Kind::Propagate => (0, Choice::Leaf),
+            },
+            _ => self.cheapest_split(kind, lo, hi, limit),
+        };
+        self.memo[slot] = Some(found);
+        found.0
+    }
+
+    fn cheapest_split(&mut self, kind: Kind, lo: usize, hi: usize, limit: u32) -> (u32, Choice) {
+        let mut best = (IMPOSSIBLE, Choice::Leaf);
+        // A limit of 0 leaves no room for an AND.
+        let Some(below) = limit.checked_sub(1).filter(|&l| l >= self.base) else {
+            return best;
+        };
+        if kind == Kind::Generate && self.arrivals[hi].propagate <= below {
+            let cost = self.cost(kind, lo, hi - 1, below) + 1;
+            best = (cost, Choice::Majority);
+        }
+        for k in lo + 1..=hi {
+            let low = self.cost(kind, lo, k - 1, below);
+            if low >= best.0 {
+                continue;
+            }
+            let mut cost = 1 + low + self.cost(Kind::Propagate, k, hi, below);
+            if kind == Kind::Generate && cost < best.0 {
+                cost += self.cost(Kind::Generate, k, hi, limit);
+            }
+            if cost < best.0 {
+                best = (cost, Choice::Split(k));
+            }
+        }
+        best
+    }
+
+    /// Builds a group as the last [`Self::cost`] of it chose; gives its depth and node.
+    fn make(&mut self, kind: Kind, lo: usize, hi: usize, limit: u32) -> (u32, usize) {
+        let group = lo * self.n + hi;
+        // Another part of the same tree may have built it since its cost was counted.
+        if let Some((depth, node)) = self.built[kind as usize][group]
+            && depth <= limit
+        {
+            return (depth, node);
+        }
+        let (_, choice) = self.memo[self.slot(kind, lo, hi, limit)].expect("its cost was counted");
+        let below = limit.saturating_sub(1);
+        let (depth, op, ands) = match (choice, kind) {
+            (Choice::Built, _) => unreachable!("what is built was found above"),
+            (Choice::Leaf, Kind::Generate) => {
+                let arrival = self.arrivals[lo];
+                (arrival.generate, Op::Generate(lo), arrival.cost)
+            }
+            (Choice::Leaf, Kind::Propagate) => (self.arrivals[lo].propagate, Op::Propagate(lo), 0),
+            (Choice::Majority, _) => {
+                let (depth, low) = self.make(kind, lo, hi - 1, below);
+                (
+                    1 + depth.max(self.arrivals[hi].propagate),
+                    Op::Majority(hi, low),
+                    1,
+                )
+            }
+            (Choice::Split(k), Kind::Propagate) => {
+                let (low_depth, low) = self.make(kind, lo, k - 1, below);
+                let (high_depth, high) = self.make(kind, k, hi, below);
+                (1 + low_depth.max(high_depth), Op::JoinPropagate(high, low), 1)
+            }
+            (Choice::Split(k), Kind::Generate) => {
+                let (low_depth, low) = self.make(kind, lo, k - 1, below);
+                let (p_depth, propagate) = self.make(Kind::Propagate, k, hi, below);
+                let (g_depth, high) = self.make(kind, k, hi, limit);
+                let depth = g_depth.max(1 + low_depth.max(p_depth));
+                (depth, Op::JoinGenerate(high, propagate, low), 1)
+            }
+        };
+        let node = self.plan.push(op, ands);
+        self.built[kind as usize][group] = Some((depth, node));
+        (depth, node)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn uniform(n: usize) -> Vec<Arrival> {
+        let arrival = Arrival {
+            propagate: 0,
+            generate: 1,
+            cost: 1,
+        };
+        vec![arrival; n]
+    }
+
+    #[test]
+    fn the_search_beats_the_balanced_tree() {
+        for n in 5..SEARCH_LIMIT {
+            let arrivals = uniform(n);
+            assert!(
+                plan(&arrivals, Wanted::All).ands < sklansky(&arrivals, Wanted::All).ands,
+                "{n}"
+            );
+        }
+    }
+
+    #[test]
+    fn depth_d_reaches_over_one_less_than_two_to_the_d_positions() {
+        for n in 1..SEARCH_LIMIT {
+            let arrivals = uniform(n);
+            let least = Search::new(&arrivals).least[Kind::Generate as usize][n - 1];
+            assert_eq!(least, (n + 1).next_power_of_two().ilog2(), "{n}");
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Circuit files made by others, evaluated on published test vectors.
+
+use std::path::Path;
+
+use cenote_circuit::{BitOrder, Circuit, Plan, Statistics, format};
+use cenote_primitives::BitMatrix;
+
+/// A third-party circuit with the same bit order for all values, or `None` if the folder is not there.
+fn third_party(name: &str, order: BitOrder) -> Option<Circuit> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/circuits");
+    if !folder.is_dir() {
+        println!("skipped: there is no folder of third-party circuits");
+        return None;
+    }
+    let text = std::fs::read_to_string(folder.join(name)).unwrap();
+    let mut circuit = format::read(&text).unwrap();
+    for index in 0..circuit.inputs().len() {
+        circuit.set_input_order(index, order);
+    }
+    for index in 0..circuit.outputs().len() {
+        circuit.set_output_order(index, order);
+    }
+    Some(circuit)
+}
+
+/// Evaluates the cases, each a lane, by gates and by plan; inputs and outputs in hexadecimal.
+fn check(circuit: &Circuit, cases: &[(&[&str], &str)]) {
+    let mut inputs = BitMatrix::zeros(circuit.input_wires() as usize, cases.len());
+    for (lane, (case, _)) in cases.iter().enumerate() {
+        assert_eq!(case.len(), circuit.inputs().len());
+        for (index, (value, text)) in circuit.inputs().iter().zip(*case).enumerate() {
+            let bits = value.bits_from_hex(text).unwrap();
+            value.store(&bits, &mut inputs, circuit.input_range(index), lane);
+        }
+    }
+    let outputs = circuit.evaluate(&inputs).unwrap();
+    let value = &circuit.outputs()[0];
+    for (lane, (_, expected)) in cases.iter().enumerate() {
+        let bits = value.load(&outputs, circuit.output_range(0), lane);
+        assert_eq!(value.hex_from_bits(&bits), *expected, "case {lane}");
+    }
+    assert_eq!(Plan::new(circuit).evaluate(&inputs).unwrap(), outputs);
+}
+
+const FIPS_197: [&str; 3] = [
+    "000102030405060708090a0b0c0d0e0f",
+    "00112233445566778899aabbccddeeff",
+    "69c4e0d86a7b0430d8cdb78070b4c55a",
+];
+
+/// FIPS 197, appendix B.
+const FIPS_197_B: [&str; 3] = [
+    "2b7e151628aed2a6abf7158809cf4f3c",
+    "3243f6a8885a308d313198a2e0370734",
+    "3925841d02dc09fbdc118597196a0b32",
+];
+
+#[test]
+fn aes_128_takes_key_then_message() {
+    let Some(circuit) = third_party("bristol-fashion/aes_128.txt", BitOrder::Lsb) else {
+        return;
+    };
+    let [key, message, cipher] = FIPS_197;
+    let [key_b, message_b, cipher_b] = FIPS_197_B;
+    check(
+        &circuit,
+        &[(&[key, message], cipher), (&[key_b, message_b], cipher_b)],
+    );
+    let statistics = circuit.statistics();
+    println!("{statistics:?}");
+    let Statistics {
+        ands,
+        xors,
+        nots,
+        and_depth,
+        ..
+    } = statistics;
+    assert_eq!((ands, xors, nots, and_depth), (6400, 28176, 2087, 60));
+}
+
+#[test]
+fn old_aes_takes_message_then_key_msb_first() {
+    let Some(circuit) = third_party("bristol/AES-non-expanded.txt", BitOrder::Msb) else {
+        return;
+    };
+    let [key, message, cipher] = FIPS_197;
+    let [key_b, message_b, cipher_b] = FIPS_197_B;
+    check(
+        &circuit,
+        &[(&[message, key], cipher), (&[message_b, key_b], cipher_b)],
+    );
+    let statistics = circuit.statistics();
+    println!("{statistics:?}");
+    let Statistics {
+        ands,
+        xors,
+        nots,
+        and_depth,
+        ..
+    } = statistics;
+    assert_eq!((ands, xors, nots, and_depth), (6800, 25124, 1692, 40));
+}
+
+#[test]
+fn sha256_takes_block_then_state() {
+    let Some(circuit) = third_party("bristol-fashion/sha256.txt", BitOrder::Lsb) else {
+        return;
+    };
+    let state = "6a09e667bb67ae853c6ef372a54ff53a510e527f9b05688c1f83d9ab5be0cd19";
+    // FIPS 180-4: the padded block of "abc", and of the empty message.
+    let abc = format!("61626380{}18", "0".repeat(118));
+    let empty = format!("80{}", "0".repeat(126));
+    check(
+        &circuit,
+        &[
+            (
+                &[&abc, state],
+                "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+            ),
+            (
+                &[&empty, state],
+                "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+            ),
+        ],
+    );
+    let statistics = circuit.statistics();
+    println!("{statistics:?}");
+    let Statistics {
+        ands,
+        xors,
+        nots,
+        and_depth,
+        ..
+    } = statistics;
+    assert_eq!((ands, xors, nots, and_depth), (22573, 110_644, 1856, 1607));
+}
+
+#[test]
+fn old_des() {
+    let Some(circuit) = third_party("bristol/DES-non-expanded.txt", BitOrder::Msb) else {
+        return;
+    };
+    // SP 800-17, tables A.1 to A.4, and the classic worked example.
+    check(
+        &circuit,
+        &[
+            (&["0123456789abcdef", "133457799bbcdff1"], "85e813540f0ab405"),
+            (&["8000000000000000", "0101010101010101"], "95f8a5e5dd31d900"),
+            (&["0000000000000000", "8001010101010101"], "95a8d72813daa94d"),
+        ],
+    );
+    println!("{:?}", circuit.statistics());
+}
+
+/// Words that exercise every carry, and some without pattern.
+const WORDS: [u64; 7] = [
+    0,
+    1,
+    u64::MAX,
+    1 << 63,
+    0x0123_4567_89ab_cdef,
+    0xfedc_ba98_7654_3211,
+    0x5555_5555_5555_5555,
+];
+
+fn check_binary(name: &str, digits: usize, operation: impl Fn(u64, u64) -> u64) {
+    let Some(circuit) = third_party(name, BitOrder::Lsb) else {
+        return;
+    };
+    let width = circuit.inputs()[0].width;
+    let word = |word: u64| word >> (64 - width);
+    for a in WORDS.map(word) {
+        for b in WORDS.map(word) {
+            check(
+                &circuit,
+                &[(
+                    &[&format!("{a:x}"), &format!("{b:x}")],
+                    &format!("{:0digits$x}", operation(a, b)),
+                )],
+            );
+        }
+    }
+    println!("{:?}", circuit.statistics());
+}
+
+#[test]
+fn adder64() {
+    check_binary("bristol-fashion/adder64.txt", 16, u64::wrapping_add);
+}
+
+#[test]
+fn mult64() {
+    check_binary("bristol-fashion/mult64.txt", 16, u64::wrapping_mul);
+}
+
+#[test]
+fn old_adder_32bit_has_a_carry_out() {
+    check_binary("bristol/adder_32bit.txt", 9, |a, b| a + b);
+}
+
+fn check_unary(name: &str, digits: usize, operation: impl Fn(u64) -> u64) {
+    let Some(circuit) = third_party(name, BitOrder::Lsb) else {
+        return;
+    };
+    for a in WORDS {
+        check(
+            &circuit,
+            &[(&[&format!("{a:x}")], &format!("{:0digits$x}", operation(a)))],
+        );
+    }
+    println!("{:?}", circuit.statistics());
+}
+
+#[test]
+fn neg64() {
+    check_unary("bristol-fashion/neg64.txt", 16, u64::wrapping_neg);
+}
+
+#[test]
+fn zero_equal() {
+    check_unary("bristol-fashion/zero_equal.txt", 1, |a| u64::from(a == 0));
+}

@@ -1,0 +1,198 @@
+//! AES and SHA-256 circuits against the vectors of their standards and against other implementations.
+
+use std::slice;
+
+use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
+use cenote_circuit::library::{self, AesSbox, Goal};
+use cenote_circuit::{BitOrder, Builder, Circuit};
+use cenote_primitives::BitMatrix;
+use proptest::prelude::*;
+use sha2::Digest;
+
+const SBOXES: [AesSbox; 3] = [AesSbox::FewestAnds, AesSbox::Balanced, AesSbox::LeastDepth];
+const GOALS: [Goal; 2] = [Goal::FewestAnds, Goal::LeastDepth];
+
+/// The only output, as bytes, on each row of inputs given as bytes.
+fn run(circuit: &Circuit, rows: &[Vec<Vec<u8>>]) -> Vec<Vec<u8>> {
+    let bits: Vec<Vec<bool>> = rows
+        .iter()
+        .map(|row| {
+            let values = circuit.inputs().iter().zip(row);
+            values
+                .flat_map(|(value, bytes)| value.bits_from_bytes(bytes).unwrap())
+                .collect()
+        })
+        .collect();
+    let inputs = BitMatrix::from_fn(circuit.input_wires() as usize, rows.len(), |wire, lane| {
+        bits[lane][wire]
+    });
+    let outputs = circuit.evaluate(&inputs).unwrap();
+    (0..rows.len())
+        .map(|lane| {
+            let bits: Vec<bool> = (0..outputs.rows()).map(|row| outputs.get(row, lane)).collect();
+            circuit.outputs()[0].bytes_from_bits(&bits)
+        })
+        .collect()
+}
+
+fn hex(text: &str) -> Vec<u8> {
+    hex::decode(text).unwrap()
+}
+
+/// Appendices B and C of FIPS 197: key, message, ciphertext.
+const AES_VECTORS: [(&str, &str, &str); 4] = [
+    (
+        "2b7e151628aed2a6abf7158809cf4f3c",
+        "3243f6a8885a308d313198a2e0370734",
+        "3925841d02dc09fbdc118597196a0b32",
+    ),
+    (
+        "000102030405060708090a0b0c0d0e0f",
+        "00112233445566778899aabbccddeeff",
+        "69c4e0d86a7b0430d8cdb78070b4c55a",
+    ),
+    (
+        "000102030405060708090a0b0c0d0e0f1011121314151617",
+        "00112233445566778899aabbccddeeff",
+        "dda97ca4864cdfe06eaf70a0ec0d7191",
+    ),
+    (
+        "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
+        "00112233445566778899aabbccddeeff",
+        "8ea2b7ca516745bfeafc49904b496089",
+    ),
+];
+
+#[test]
+fn aes_gives_the_vectors_of_the_standard() {
+    for sbox in SBOXES {
+        for (key, message, ciphertext) in AES_VECTORS {
+            let (key, message) = (hex(key), hex(message));
+            let circuit = library::aes(8 * key.len() as u32, sbox);
+            assert_eq!(
+                run(&circuit, &[vec![key, message]]),
+                [hex(ciphertext)],
+                "{sbox:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_s_box_is_right_on_every_byte() {
+    // The definition: inverse, then affine map. The inverse is searched for.
+    let times = |x: u8, y: u8| {
+        let product = (0..8)
+            .filter(|i| y >> i & 1 == 1)
+            .fold(0u16, |p, i| p ^ u16::from(x) << i);
+        (8..15).rev().fold(
+            product,
+            |p, i| if p >> i & 1 == 1 { p ^ 0x11b << (i - 8) } else { p },
+        ) as u8
+    };
+    let substitute = |x: u8| {
+        let inverse = (1..=255).find(|&y| times(x, y) == 1).unwrap_or(0);
+        (0..5).fold(0x63, |s, turn| s ^ inverse.rotate_left(turn))
+    };
+    assert_eq!((substitute(0), substitute(0x53)), (0x63, 0xed));
+    for (sbox, ands, depth) in [
+        (AesSbox::FewestAnds, 32, 5),
+        (AesSbox::Balanced, 33, 4),
+        (AesSbox::LeastDepth, 49, 3),
+    ] {
+        let mut b = Builder::new();
+        let byte = b.input("byte", 8, BitOrder::Lsb);
+        let image = library::aes_sbox(&mut b, &byte, sbox);
+        b.output("image", &image, BitOrder::Lsb);
+        let circuit = b.finish();
+        let statistics = circuit.statistics();
+        assert_eq!((statistics.ands, statistics.and_depth), (ands, depth), "{sbox:?}");
+        let rows: Vec<Vec<Vec<u8>>> = (0..=255).map(|x| vec![vec![x]]).collect();
+        for (x, image) in (0..=255).zip(run(&circuit, &rows)) {
+            assert_eq!(image, [substitute(x)], "{sbox:?} of {x:#x}");
+        }
+    }
+}
+
+#[test]
+fn sha256_gives_the_vectors_of_the_standard() {
+    let mut padded = b"abc\x80".to_vec();
+    padded.resize(63, 0);
+    padded.push(24);
+    let row = vec![padded];
+    let digest = hex("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    for goal in GOALS {
+        let circuit = library::sha256_single_block(goal);
+        assert_eq!(
+            run(&circuit, slice::from_ref(&row)),
+            slice::from_ref(&digest),
+            "{goal:?}"
+        );
+    }
+}
+
+#[test]
+fn sha256_blocks_chain() {
+    let message = b"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
+    let mut padded = message.to_vec();
+    padded.push(0x80);
+    padded.resize(126, 0);
+    padded.extend((8 * message.len() as u16).to_be_bytes());
+    let mut b = Builder::new();
+    let blocks = [
+        b.input("first", 512, BitOrder::Lsb),
+        b.input("second", 512, BitOrder::Lsb),
+    ];
+    let digest = blocks
+        .iter()
+        .fold(library::sha256_initial_state(), |state, block| {
+            library::sha256_block(&mut b, block, &state, Goal::FewestAnds)
+        });
+    b.output("digest", &digest, BitOrder::Lsb);
+    let rows = [vec![padded[..64].to_vec(), padded[64..].to_vec()]];
+    let expected = hex("248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+    assert_eq!(expected, sha2::Sha256::digest(message).to_vec());
+    assert_eq!(run(&b.finish(), &rows), [expected]);
+}
+
+fn bytes(n: usize) -> impl Strategy<Value = Vec<u8>> {
+    prop::collection::vec(any::<u8>(), n)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4))]
+
+    #[test]
+    fn aes_agrees_with_another_implementation(rows in prop::collection::vec((bytes(16), bytes(16)), 64)) {
+        let expected: Vec<Vec<u8>> = rows
+            .iter()
+            .map(|(key, message)| {
+                let cipher = aes::Aes128::new_from_slice(key).unwrap();
+                let mut block = Array::try_from(&message[..]).unwrap();
+                cipher.encrypt_block(&mut block);
+                block.to_vec()
+            })
+            .collect();
+        let rows: Vec<Vec<Vec<u8>>> = rows.into_iter().map(|(key, message)| vec![key, message]).collect();
+        for sbox in SBOXES {
+            prop_assert_eq!(&run(&library::aes128(sbox), &rows), &expected);
+        }
+    }
+
+    #[test]
+    fn sha256_agrees_with_another_implementation(rows in prop::collection::vec((bytes(64), bytes(32)), 64)) {
+        let expected: Vec<Vec<u8>> = rows
+            .iter()
+            .map(|(block, state)| {
+                let words = state.chunks(4).map(|w| u32::from_be_bytes(w.try_into().unwrap()));
+                let mut state: [u32; 8] = words.collect::<Vec<u32>>().try_into().unwrap();
+                sha2::block_api::compress256(&mut state, &[block[..].try_into().unwrap()]);
+                state.iter().flat_map(|word| word.to_be_bytes()).collect()
+            })
+            .collect();
+        let rows: Vec<Vec<Vec<u8>>> = rows.into_iter().map(|(block, state)| vec![block, state]).collect();
+        for goal in GOALS {
+            prop_assert_eq!(&run(&library::sha256_compress(goal), &rows), &expected);
+        }
+    }
+}
