@@ -102,6 +102,17 @@ pub trait Channel: Send {
         self.recv_parts(step, &mut [body])
     }
 
+    /// Ends the channel in good order: delivers what was sent, says goodbye, and waits, up to the deadline, for the
+    /// peer's goodbye, which follows its last message. Every operation after it fails. A channel that is dropped
+    /// instead delivers what was flushed too, but does not wait for the peer.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::Violation`] if the peer had sent a message that was never received.
+    fn close(&mut self) -> Result<()> {
+        self.flush()
+    }
+
     /// Tells the peer, best effort and without waiting, that this party stops, with a reason that the protocol above
     /// gives meaning to. Nothing more can be sent afterwards. The peer's pending or next operation ends with
     /// [`crate::Error::PeerAborted`].
@@ -112,4 +123,59 @@ pub trait Channel: Send {
 
     /// What went over this channel so far.
     fn meter(&self) -> Meter;
+}
+
+impl std::ops::Add for Meter {
+    type Output = Meter;
+    fn add(self, other: Meter) -> Meter {
+        Meter {
+            payload_sent: self.payload_sent + other.payload_sent,
+            payload_received: self.payload_received + other.payload_received,
+            bytes_sent: self.bytes_sent + other.bytes_sent,
+            bytes_received: self.bytes_received + other.bytes_received,
+            messages_sent: self.messages_sent + other.messages_sent,
+            messages_received: self.messages_received + other.messages_received,
+            rounds: self.rounds + other.rounds,
+        }
+    }
+}
+
+impl std::iter::Sum for Meter {
+    fn sum<I: Iterator<Item = Meter>>(meters: I) -> Meter {
+        meters.fold(Meter::default(), std::ops::Add::add)
+    }
+}
+
+impl<C: Channel + ?Sized> Channel for Box<C> {
+    fn peer(&self) -> PartyId {
+        (**self).peer()
+    }
+
+    fn send_parts(&mut self, step: Step, parts: &[&[u8]]) -> Result<()> {
+        (**self).send_parts(step, parts)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        (**self).flush()
+    }
+
+    fn recv_parts(&mut self, step: Step, parts: &mut [&mut [u8]]) -> Result<()> {
+        (**self).recv_parts(step, parts)
+    }
+
+    fn close(&mut self) -> Result<()> {
+        (**self).close()
+    }
+
+    fn abort(&mut self, code: u8) {
+        (**self).abort(code);
+    }
+
+    fn closer(&self) -> Closer {
+        (**self).closer()
+    }
+
+    fn meter(&self) -> Meter {
+        (**self).meter()
+    }
 }

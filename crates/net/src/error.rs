@@ -8,7 +8,7 @@ use crate::{PartyId, Step};
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// A failed connection, handshake, send or receive. Every variant that concerns a peer names it and the step.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The peer did not answer, or did not take what was sent, within the deadline.

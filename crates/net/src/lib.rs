@@ -3,10 +3,66 @@
 //! A [`Channel`] carries the messages of one thread to one peer. It never hangs (every wait ends in an [`Error`] that
 //! names peer and [`Step`]), never allocates what a peer asks for (a message has the length that the receiver expects,
 //! or is refused), and never deadlocks because two sides send at once.
+//!
+//! [`connect`] joins the parties of a session, over plain TCP or over TLS 1.3 between keys that the parties know from
+//! each other ([`Identity`], [`Fingerprint`]); [`agree`] then compares what they are about to do. [`memory_pair`] joins
+//! two parties of one process, and [`Shaped`] makes any channel as slow as a given network. All channels are one
+//! type, [`Framed`], over different [`Link`]s, so they behave alike.
+//!
+//! ```
+//! use cenote_net::{Channel, ChannelOptions, PartyId, Step, memory_pair};
+//!
+//! const GREETING: Step = Step { code: 1, name: "greeting" };
+//!
+//! # fn main() -> cenote_net::Result<()> {
+//! let (mut alice, mut bob) = memory_pair(PartyId(0), PartyId(1), ChannelOptions::default());
+//! alice.send(GREETING, b"hello")?;
+//! alice.flush()?;
+//! let mut body = [0; 5];
+//! bob.recv(GREETING, &mut body)?;
+//! assert_eq!(&body, b"hello");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What waits, and how long
+//!
+//! A receive waits for its message, and a send only for room in the queue of what the peer has not taken yet (64 MiB
+//! unless [`ChannelOptions`] say otherwise). Each wait ends after [`ChannelOptions::timeout`] and the time that the
+//! message takes at the slowest acceptable rate. Threads are started only when a socket does not take what is sent to
+//! it: then one per channel sends in the background.
 #![forbid(unsafe_code)]
 
+mod accept;
+mod agree;
 mod channel;
+mod dial;
 mod error;
+mod frame;
+mod framed;
+mod hello;
+mod identity;
+mod inbox;
+mod link;
+mod memory;
+mod mesh;
+mod options;
+mod outbox;
+mod pin;
+mod shaped;
+pub mod step;
+mod tcp;
+mod tls;
 
+pub use agree::agree;
 pub use channel::{Channel, Closer, Meter, PartyId, Step};
 pub use error::{Error, Result};
+pub use framed::Framed;
+pub use identity::{BadFingerprint, Fingerprint, Identity};
+pub use link::{Fault, Link};
+pub use memory::{MemoryChannel, MemoryLink, memory_pair};
+pub use mesh::{Label, Listen, Mesh, MeshConfig, PeerAddress, Transport, connect};
+pub use options::ChannelOptions;
+pub use shaped::{Shape, Shaped};
+pub use tcp::{TcpChannel, TcpLink};
+pub use tls::{TlsChannel, TlsLink};

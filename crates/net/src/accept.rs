@@ -1,0 +1,314 @@
+//! The accepting side of all connections of a party.
+
+use std::collections::BTreeMap;
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::Scope;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::dial::handshake_options;
+use crate::hello::{HELLO_BYTES, Hello, Status};
+use crate::options::Deadline;
+use crate::step::{CONNECT, HELLO};
+use crate::tls::HandshakeFault;
+use crate::{
+    Channel, Error, Fingerprint, Framed, Label, Link, Listen, MeshConfig, PartyId, Result, TcpChannel,
+    TlsLink, Transport,
+};
+
+/// How long a connection may take to say whose it is.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How many connections may be about to say whose they are. A further one takes the place of the oldest; a party to
+/// whom that happens tries again.
+const MAX_PENDING: usize = 64;
+/// How often to look whether connecting was given up.
+const TICK: Duration = Duration::from_millis(20);
+
+/// The peer of a connection that has not said whose it is.
+const STRANGER: PartyId = PartyId(u8::MAX);
+
+/// The connections that peers must make, and those they have made.
+pub(crate) struct Reception<'a> {
+    config: &'a MeshConfig,
+    labels: &'a [Label],
+    deadline: Deadline,
+    stopped: AtomicBool,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// `None` while the welcome is being sent.
+    arrived: BTreeMap<(PartyId, Label), Option<Box<dyn Channel>>>,
+    /// Connections that have not said whose they are.
+    pending: BTreeMap<u64, TcpStream>,
+    /// Why hellos in a peer's name were refused, last reason only.
+    refused: BTreeMap<PartyId, Error>,
+    /// The last key shown that is not pinned.
+    unknown_key: Option<Fingerprint>,
+}
+
+impl<'a> Reception<'a> {
+    pub(crate) fn new(config: &'a MeshConfig, labels: &'a [Label], deadline: Deadline) -> Self {
+        Self {
+            config,
+            labels,
+            deadline,
+            stopped: AtomicBool::new(false),
+            state: Mutex::default(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives up connecting.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
+    }
+
+    fn expected(&self) -> impl Iterator<Item = (PartyId, Label)> {
+        let peers = (self.config.me.0 + 1..self.config.parties.len() as u8).map(PartyId);
+        peers.flat_map(|peer| self.labels.iter().map(move |label| (peer, label.clone())))
+    }
+
+    /// Accepts connections until all expected ones are there.
+    pub(crate) fn run<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+    ) -> Result<BTreeMap<(PartyId, Label), Box<dyn Channel>>> {
+        let wanted = self.expected().count();
+        let outcome = if wanted == 0 {
+            Ok(())
+        } else {
+            self.accept_all(scope, wanted)
+        };
+        if outcome.is_err() {
+            self.stop();
+        }
+        // Ends the waits of the threads that are left with strangers.
+        let mut state = self.lock();
+        for stream in state.pending.values() {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+        outcome?;
+        let arrived = std::mem::take(&mut state.arrived);
+        Ok(arrived
+            .into_iter()
+            .filter_map(|(key, channel)| Some((key, channel?)))
+            .collect())
+    }
+
+    fn accept_all<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, wanted: usize) -> Result<()> {
+        let failed = |what: String| {
+            move |error: std::io::Error| Error::Local {
+                what: what.clone(),
+                reason: error.to_string(),
+            }
+        };
+        let bound;
+        let listener = match &self.config.listen {
+            Listen::Bound(listener) => listener,
+            Listen::Address(address) => {
+                bound = TcpListener::bind(address).map_err(failed(format!("listening at {address}")))?;
+                &bound
+            }
+        };
+        listener
+            .set_nonblocking(true)
+            .map_err(failed("listening".into()))?;
+        let mut number = 0;
+        loop {
+            if self.lock().arrived.values().flatten().count() == wanted {
+                return Ok(());
+            }
+            if self.stopped() {
+                return Err(Error::Closed { peer: self.config.me });
+            }
+            let Some(left) = self.deadline.remaining() else {
+                return Err(self.missing());
+            };
+            match listener.accept() {
+                Ok((stream, from)) => {
+                    number += 1;
+                    self.receive(scope, stream, number, &from.to_string(), left);
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                    let tick = Timespec {
+                        tv_sec: 0,
+                        tv_nsec: left.min(TICK).subsec_nanos() as _,
+                    };
+                    let _ = poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&tick));
+                }
+                Err(error) => {
+                    // A connection that broke before it was accepted, or no file handles for now.
+                    tracing::warn!(%error, "accepting a connection failed");
+                    std::thread::sleep(TICK);
+                }
+            }
+        }
+    }
+
+    /// Why the first missing peer is missing.
+    fn missing(&self) -> Error {
+        let state = self.lock();
+        let Some((peer, _)) = self
+            .expected()
+            .find(|key| !matches!(state.arrived.get(key), Some(Some(_))))
+        else {
+            return Error::Closed { peer: self.config.me };
+        };
+        let pinned = self.config.parties[peer.index()].fingerprint;
+        match (state.refused.get(&peer), state.unknown_key, pinned) {
+            (Some(error), _, _) => error.clone(),
+            (None, Some(got), Some(pinned)) => Error::Identity {
+                peer,
+                expected: pinned.to_string(),
+                got: got.to_string(),
+            },
+            _ => Error::Timeout {
+                peer,
+                step: CONNECT,
+                waited: self.deadline.waited(),
+            },
+        }
+    }
+
+    /// Hands a connection to a thread of its own, which finds out whose it is.
+    fn receive<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        stream: TcpStream,
+        number: u64,
+        from: &str,
+        left: Duration,
+    ) {
+        {
+            let mut state = self.lock();
+            // The oldest has had the most time.
+            if state.pending.len() >= MAX_PENDING
+                && let Some((_, oldest)) = state.pending.pop_first()
+            {
+                let _ = oldest.shutdown(Shutdown::Both);
+            }
+            match stream.try_clone() {
+                Ok(handle) => drop(state.pending.insert(number, handle)),
+                Err(error) => return tracing::warn!(from, %error, "dropped a connection"),
+            }
+        }
+        let origin = from.to_owned();
+        let spawned = std::thread::Builder::new()
+            .name("cenote-accept".into())
+            .spawn_scoped(scope, move || {
+                let outcome = self.identify(stream, left.min(PATIENCE), number);
+                self.lock().pending.remove(&number);
+                if let Err(reason) = outcome {
+                    tracing::warn!(from = origin, reason, "dropped a connection");
+                }
+            });
+        if let Err(error) = spawned {
+            self.lock().pending.remove(&number);
+            tracing::warn!(from, %error, "dropped a connection: no thread for it");
+        }
+    }
+
+    fn identify(&self, stream: TcpStream, limit: Duration, number: u64) -> std::result::Result<(), String> {
+        let config = self.config;
+        let deadline = Deadline::new(limit);
+        let options = handshake_options(&config.options, limit);
+        match &config.transport {
+            Transport::Plain => {
+                let channel =
+                    TcpChannel::over(STRANGER, stream, options).map_err(|error| error.to_string())?;
+                self.greet(channel, None, number)
+            }
+            Transport::Tls(identity) => {
+                let others = config.parties.iter().enumerate().skip(config.me.index() + 1);
+                let pins =
+                    others.filter_map(|(index, party)| Some((PartyId(index as u8), party.fingerprint?)));
+                let accepted =
+                    TlsLink::accept(stream, options.queue_bytes, identity, pins.collect(), deadline);
+                let (link, party) = accepted.map_err(|fault| match fault {
+                    HandshakeFault::Identity(got) => {
+                        self.lock().unknown_key = Some(got);
+                        format!("unknown key {got}")
+                    }
+                    fault => format!("{fault:?}"),
+                })?;
+                self.greet(Framed::new(party, link, options), Some(party), number)
+            }
+        }
+    }
+
+    /// Reads the hello, and welcomes the connection if it is an expected one. `proved` is the party by its key.
+    fn greet<L: Link + 'static>(
+        &self,
+        mut channel: Framed<L>,
+        proved: Option<PartyId>,
+        number: u64,
+    ) -> std::result::Result<(), String> {
+        let mut bytes = [0; HELLO_BYTES];
+        channel
+            .recv(HELLO, &mut bytes)
+            .map_err(|error| error.to_string())?;
+        let hello = Hello::decode(&bytes)
+            .filter(|hello| hello.status == Status::Ask)
+            .ok_or("no hello")?;
+        let config = self.config;
+        let from = proved.unwrap_or(hello.from);
+        let key = (from, Label::new(hello.label.clone()));
+        let expected = Hello::new(
+            config.parties.len() as u8,
+            from,
+            config.me,
+            &config.session,
+            &hello.label,
+        );
+        let mut answer = |hello: &Hello| {
+            channel
+                .send(HELLO, &hello.encode())
+                .and_then(|()| channel.flush())
+        };
+        if let Err(error) = expected.compare(from, &hello) {
+            let _ = answer(&expected.answer(Status::Differs));
+            let reason = error.to_string();
+            self.lock().refused.insert(from, error);
+            return Err(reason);
+        }
+        {
+            let mut state = self.lock();
+            if !self.expected().any(|expected| expected == key) || state.arrived.contains_key(&key) {
+                drop(state);
+                let _ = answer(&expected.answer(Status::Unwanted));
+                return Err(format!(
+                    "\"{}\" of {from} is not expected, or exists already",
+                    key.1
+                ));
+            }
+            state.arrived.insert(key.clone(), None);
+        }
+        let welcomed = answer(&expected.answer(Status::Welcome));
+        let mut state = self.lock();
+        // From here on the connection is no stranger's, to be shut down with the others.
+        state.pending.remove(&number);
+        match welcomed {
+            Ok(()) => {
+                channel.ready(from, config.options.clone());
+                state.arrived.insert(key, Some(Box::new(channel)));
+                Ok(())
+            }
+            Err(error) => {
+                state.arrived.remove(&key);
+                Err(error.to_string())
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The dialling side of a connection.
+
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+use crate::hello::{HELLO_BYTES, Hello, Status};
+use crate::options::Deadline;
+use crate::step::{CONNECT, HELLO};
+use crate::tls::{HandshakeFault, REFUSED};
+use crate::{
+    Channel, ChannelOptions, Error, Fault, Framed, Label, Link, MeshConfig, PartyId, Result, TcpChannel,
+    TlsLink, Transport,
+};
+
+/// The longest single attempt.
+const ATTEMPT: Duration = Duration::from_secs(10);
+/// The pause after the first failed attempt; it doubles up to [`LONGEST_PAUSE`].
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_millis(640);
+
+/// The limits of a handshake that must be over by `deadline`.
+pub(crate) fn handshake_options(options: &ChannelOptions, timeout: Duration) -> ChannelOptions {
+    ChannelOptions {
+        timeout,
+        least_rate: u64::MAX,
+        linger: timeout.min(options.linger),
+        ..options.clone()
+    }
+}
+
+/// Why an attempt failed.
+enum Attempt {
+    /// The peer may not be up yet.
+    Again(String),
+    Fatal(Error),
+}
+
+/// Connects to `peer`, trying again until the deadline, or until `stopped`.
+pub(crate) fn dial(
+    config: &MeshConfig,
+    peer: PartyId,
+    label: &Label,
+    deadline: Deadline,
+    stopped: &dyn Fn() -> bool,
+) -> Result<Box<dyn Channel>> {
+    let mut pause = FIRST_PAUSE;
+    let mut last_reason = String::new();
+    loop {
+        let Some(left) = deadline.remaining() else {
+            tracing::warn!(%peer, %label, reason = last_reason, "could not connect");
+            return Err(Error::Timeout {
+                peer,
+                step: CONNECT,
+                waited: deadline.waited(),
+            });
+        };
+        if stopped() {
+            return Err(Error::Closed { peer });
+        }
+        match attempt(config, peer, label, left.min(ATTEMPT)) {
+            Ok(channel) => return Ok(channel),
+            Err(Attempt::Fatal(error)) => return Err(error),
+            Err(Attempt::Again(reason)) => {
+                tracing::debug!(%peer, %label, reason, "not connected yet");
+                last_reason = reason;
+            }
+        }
+        std::thread::sleep(pause.min(left));
+        pause = (2 * pause).min(LONGEST_PAUSE);
+    }
+}
+
+fn attempt(
+    config: &MeshConfig,
+    peer: PartyId,
+    label: &Label,
+    limit: Duration,
+) -> std::result::Result<Box<dyn Channel>, Attempt> {
+    let party = &config.parties[peer.index()];
+    let deadline = Deadline::new(limit);
+    let stream = reach(&party.address, deadline).map_err(Attempt::Again)?;
+    let options = handshake_options(&config.options, limit);
+    match (&config.transport, party.fingerprint) {
+        (Transport::Tls(identity), Some(fingerprint)) => {
+            let link = TlsLink::dial(
+                stream,
+                options.queue_bytes,
+                identity,
+                (peer, fingerprint),
+                deadline,
+            );
+            let link = link.map_err(|fault| match fault {
+                HandshakeFault::Timeout => Attempt::Again("no answer to the TLS handshake".into()),
+                HandshakeFault::Fault(Fault::Lost(reason)) => Attempt::Again(reason),
+                HandshakeFault::Fault(Fault::Closed) => Attempt::Fatal(Error::Closed { peer }),
+                HandshakeFault::Identity(got) => Attempt::Fatal(Error::Identity {
+                    peer,
+                    expected: fingerprint.to_string(),
+                    got: got.to_string(),
+                }),
+                HandshakeFault::Refused => Attempt::Fatal(Error::PeerLost {
+                    peer,
+                    step: CONNECT,
+                    reason: REFUSED.into(),
+                }),
+                HandshakeFault::Protocol(what) => Attempt::Fatal(Error::Violation {
+                    peer,
+                    step: CONNECT,
+                    what: format!("TLS: {what}"),
+                }),
+            })?;
+            introduce(Framed::new(peer, link, options), config, peer, label)
+        }
+        _ => introduce(
+            TcpChannel::over(peer, stream, options).map_err(Attempt::Fatal)?,
+            config,
+            peer,
+            label,
+        ),
+    }
+}
+
+/// A TCP connection to one of the addresses of `host:port`.
+fn reach(address: &str, deadline: Deadline) -> std::result::Result<TcpStream, String> {
+    let mut reason = format!("\"{address}\" has no address");
+    for socket in address
+        .to_socket_addrs()
+        .map_err(|error| format!("looking up \"{address}\": {error}"))?
+    {
+        let Some(left) = deadline.remaining() else { break };
+        match TcpStream::connect_timeout(&socket, left) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => reason = format!("{socket}: {error}"),
+        }
+    }
+    Err(reason)
+}
+
+/// Says who connects and for what, and waits for the welcome.
+fn introduce<L: Link + 'static>(
+    mut channel: Framed<L>,
+    config: &MeshConfig,
+    peer: PartyId,
+    label: &Label,
+) -> std::result::Result<Box<dyn Channel>, Attempt> {
+    let hello = Hello::new(
+        config.parties.len() as u8,
+        config.me,
+        peer,
+        &config.session,
+        label.as_str(),
+    );
+    let mut answer = [0; HELLO_BYTES];
+    channel
+        .send(HELLO, &hello.encode())
+        .and_then(|()| channel.recv(HELLO, &mut answer))
+        .map_err(|error| match error {
+            Error::PeerLost { ref reason, .. } if reason != REFUSED => Attempt::Again(reason.clone()),
+            Error::Timeout { .. } => Attempt::Again("no answer to the hello".into()),
+            error => Attempt::Fatal(error),
+        })?;
+    let violation = |what: &str| {
+        Attempt::Fatal(Error::Violation {
+            peer,
+            step: HELLO,
+            what: what.into(),
+        })
+    };
+    let answer = Hello::decode(&answer).ok_or_else(|| violation("an answer of another protocol"))?;
+    hello.compare(peer, &answer).map_err(Attempt::Fatal)?;
+    match answer.status {
+        Status::Welcome if answer == hello.answer(Status::Welcome) => {
+            channel.ready(peer, config.options.clone());
+            Ok(Box::new(channel))
+        }
+        Status::Unwanted => Err(Attempt::Fatal(Error::Mismatch {
+            peer,
+            field: "channels".into(),
+            ours: format!("\"{label}\" is wanted"),
+            theirs: "it is not, or exists already".into(),
+        })),
+        _ => Err(violation("an answer that does not fit the question")),
+    }
+}

@@ -1,0 +1,186 @@
+//! The first message on each connection: who connects, to whom, in which session, for what.
+
+use sha2::{Digest, Sha256};
+
+use crate::{Error, PartyId};
+
+/// Bytes of a hello.
+pub(crate) const HELLO_BYTES: usize = 112;
+
+/// The longest label.
+pub(crate) const MAX_LABEL: usize = 64;
+
+const MAGIC: [u8; 8] = *b"\xCEcenote\n";
+const VERSION: u16 = 1;
+
+/// What the acceptor says of a hello.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// Sent by the dialer.
+    Ask,
+    Welcome,
+    /// Something differs: the answer has the acceptor's values.
+    Differs,
+    /// This connection exists already, or nobody wants it.
+    Unwanted,
+}
+
+/// A hello, or the answer to one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hello {
+    pub(crate) status: Status,
+    pub(crate) version: u16,
+    pub(crate) parties: u8,
+    pub(crate) from: PartyId,
+    pub(crate) to: PartyId,
+    /// SHA-256 of the session's name.
+    pub(crate) session: [u8; 32],
+    pub(crate) label: String,
+}
+
+impl Hello {
+    pub(crate) fn new(parties: u8, from: PartyId, to: PartyId, session: &str, label: &str) -> Self {
+        Self {
+            status: Status::Ask,
+            version: VERSION,
+            parties,
+            from,
+            to,
+            session: Sha256::digest(session).into(),
+            label: label.into(),
+        }
+    }
+
+    /// The answer to this hello.
+    pub(crate) fn answer(&self, status: Status) -> Self {
+        Self {
+            status,
+            ..self.clone()
+        }
+    }
+
+    pub(crate) fn encode(&self) -> [u8; HELLO_BYTES] {
+        let mut bytes = [0; HELLO_BYTES];
+        let label = &self.label.as_bytes()[..self.label.len().min(MAX_LABEL)];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8..10].copy_from_slice(&self.version.to_le_bytes());
+        bytes[10..16].copy_from_slice(&[
+            match self.status {
+                Status::Ask => 0,
+                Status::Welcome => 1,
+                Status::Differs => 2,
+                Status::Unwanted => 3,
+            },
+            self.parties,
+            self.from.0,
+            self.to.0,
+            label.len() as u8,
+            0,
+        ]);
+        bytes[16..48].copy_from_slice(&self.session);
+        bytes[48..48 + label.len()].copy_from_slice(label);
+        bytes
+    }
+
+    /// Reads a hello; `None` if it is not of this protocol.
+    pub(crate) fn decode(bytes: &[u8; HELLO_BYTES]) -> Option<Self> {
+        let [status, parties, from, to, length, _] = *bytes[10..].first_chunk()?;
+        let status = match status {
+            0 => Status::Ask,
+            1 => Status::Welcome,
+            2 => Status::Differs,
+            3 => Status::Unwanted,
+            _ => return None,
+        };
+        if bytes[..8] != MAGIC || usize::from(length) > MAX_LABEL {
+            return None;
+        }
+        Some(Self {
+            status,
+            version: u16::from_le_bytes(*bytes[8..].first_chunk()?),
+            parties,
+            from: PartyId(from),
+            to: PartyId(to),
+            session: *bytes[16..].first_chunk()?,
+            label: std::str::from_utf8(bytes[48..].get(..length.into())?)
+                .ok()?
+                .into(),
+        })
+    }
+
+    /// Compares this side's hello with what `peer` sent, but for the labels.
+    pub(crate) fn compare(&self, peer: PartyId, theirs: &Self) -> Result<(), Error> {
+        let session =
+            |hello: &Self| format!("the session with name hash {}", hex::encode(&hello.session[..8]));
+        let pairs = [
+            (
+                "the version of the connection format",
+                self.version.to_string(),
+                theirs.version.to_string(),
+            ),
+            ("the session", session(self), session(theirs)),
+            (
+                "the number of parties",
+                self.parties.to_string(),
+                theirs.parties.to_string(),
+            ),
+            ("who dials", self.from.to_string(), theirs.from.to_string()),
+            ("who is dialled", self.to.to_string(), theirs.to.to_string()),
+        ];
+        for (field, ours, theirs) in pairs {
+            if ours != theirs {
+                return Err(Error::Mismatch {
+                    peer,
+                    field: field.into(),
+                    ours,
+                    theirs,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_trip_and_refusals() {
+        let hello = Hello::new(3, PartyId(2), PartyId(0), "session", &"l".repeat(MAX_LABEL));
+        let bytes = hello.encode();
+        assert_eq!(Hello::decode(&bytes), Some(hello.clone()));
+        for (byte, value) in [(0, 0), (10, 9), (14, 65), (48, 0xFF)] {
+            let mut bad = bytes;
+            bad[byte] = value;
+            assert_eq!(Hello::decode(&bad), None, "byte {byte}");
+        }
+        for (other, field) in [
+            (
+                Hello::new(3, PartyId(2), PartyId(0), "another", ""),
+                "the session",
+            ),
+            (
+                Hello::new(2, PartyId(2), PartyId(0), "session", ""),
+                "the number of parties",
+            ),
+            (Hello::new(3, PartyId(1), PartyId(0), "session", ""), "who dials"),
+            (
+                Hello::new(3, PartyId(2), PartyId(1), "session", ""),
+                "who is dialled",
+            ),
+            (
+                Hello {
+                    version: 2,
+                    ..hello.clone()
+                },
+                "the version of the connection format",
+            ),
+        ] {
+            match hello.compare(PartyId(2), &other) {
+                Err(Error::Mismatch { field: got, .. }) => assert_eq!(got, field),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}

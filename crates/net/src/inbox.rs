@@ -1,0 +1,110 @@
+//! The buffer of received bytes that no receive has asked for yet.
+
+use crate::frame::{Frame, HEADER};
+use crate::link::{Fault, Link};
+
+/// What the buffer holds without growing.
+const BASE: usize = 128 << 10;
+
+/// Received bytes, and how far they have been searched for the peer's last word.
+#[derive(Default)]
+pub(crate) struct Inbox {
+    store: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Where the next frame not yet looked at begins, counted from the start of the frame that is received next.
+    seen: usize,
+    /// The peer has ended the stream.
+    pub(crate) ended: bool,
+}
+
+impl Inbox {
+    pub(crate) fn len(&self) -> usize {
+        self.end - self.start
+    }
+
+    /// Moves up to `out.len()` bytes to the front of `out`; returns how many.
+    pub(crate) fn take(&mut self, out: &mut [u8]) -> usize {
+        let count = out.len().min(self.len());
+        out[..count].copy_from_slice(&self.store[self.start..self.start + count]);
+        self.start += count;
+        if self.start == self.end {
+            self.start = 0;
+            self.end = 0;
+            if self.store.len() > BASE {
+                // What a blocked send had to keep has been received.
+                self.store = Vec::new();
+            }
+        }
+        count
+    }
+
+    /// The next frame's header, left in place.
+    pub(crate) fn header(&self) -> Option<[u8; HEADER]> {
+        self.store[self.start..self.end].first_chunk().copied()
+    }
+
+    /// Removes the header of `frame`, the next one.
+    pub(crate) fn begin(&mut self, frame: Frame) {
+        let mut header = [0; HEADER];
+        self.take(&mut header);
+        self.seen = self.seen.saturating_sub(frame.len());
+    }
+
+    /// Reads what is there: first into `direct`, the rest, at most `spill` bytes, into this buffer. Returns how much
+    /// went into `direct`, or `None` when there was nothing.
+    pub(crate) fn fill(
+        &mut self,
+        link: &mut impl Link,
+        direct: &mut [u8],
+        spill: usize,
+    ) -> Result<Option<usize>, Fault> {
+        debug_assert!(direct.is_empty() || self.len() == 0);
+        if self.start > 0 {
+            self.store.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        if self.store.is_empty() {
+            self.store.resize(BASE, 0);
+        }
+        let room = self.store.len().min(self.end.saturating_add(spill));
+        let Some(count) = link.pull(direct, &mut self.store[self.end..room])? else {
+            return Ok(None);
+        };
+        self.ended = count == 0;
+        let into_direct = count.min(direct.len());
+        self.end += count - into_direct;
+        Ok(Some(into_direct))
+    }
+
+    /// Reads ahead as far as `limit` bytes allow, and returns the peer's abort or goodbye if it is among them.
+    pub(crate) fn look_ahead(&mut self, link: &mut impl Link, limit: usize) -> Result<Option<Frame>, Fault> {
+        loop {
+            while let Some(header) = self.store[self.start..self.end]
+                .get(self.seen..)
+                .and_then(<[u8]>::first_chunk)
+            {
+                match Frame::decode(*header) {
+                    Some(frame @ Frame::Data { .. }) => self.seen = self.seen.saturating_add(frame.len()),
+                    Some(last) => return Ok(Some(last)),
+                    // The receive that meets it will complain.
+                    None => return Ok(None),
+                }
+            }
+            if self.ended {
+                return Ok(Some(Frame::Bye));
+            }
+            if self.len() == self.store.len() {
+                if self.store.len() >= limit.max(BASE) {
+                    return Ok(None);
+                }
+                self.store
+                    .resize((2 * self.store.len()).clamp(BASE, limit.max(BASE)), 0);
+            }
+            if self.fill(link, &mut [], usize::MAX)?.is_none() {
+                return Ok(None);
+            }
+        }
+    }
+}

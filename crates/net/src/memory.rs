@@ -1,0 +1,204 @@
+//! Channels between two parties of one process.
+
+use std::collections::VecDeque;
+use std::io::IoSlice;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::link::Rest;
+use crate::{ChannelOptions, Closer, Fault, Framed, Link, PartyId};
+
+/// Bytes are handed over in pieces of at most this size, so that the receiver starts before the sender is done.
+const PIECE: usize = 1 << 20;
+/// Used pieces that are kept for the next bytes.
+const SPARE: usize = 4;
+/// How far urgent bytes may exceed the queue.
+const RESERVE: usize = 128 << 10;
+
+/// A channel to another party of the same process.
+pub type MemoryChannel = Framed<MemoryLink>;
+
+/// Joins parties `a` and `b`: the channel for `a` (whose peer is `b`), and the one for `b`.
+///
+/// They behave as a connection does: messages wait for a flush, queues are bounded, a dropped end is a lost peer.
+pub fn memory_pair(a: PartyId, b: PartyId, options: ChannelOptions) -> (MemoryChannel, MemoryChannel) {
+    let (there, back) = (Arc::new(Lane::default()), Arc::new(Lane::default()));
+    let limit = options.queue_bytes.max(1);
+    let link = |out: &Arc<Lane>, into: &Arc<Lane>| MemoryLink {
+        out: out.clone(),
+        into: into.clone(),
+        limit,
+        head: Vec::new(),
+        taken: 0,
+    };
+    let (for_a, for_b) = (link(&there, &back), link(&back, &there));
+    (
+        Framed::new(b, for_a, options.clone()),
+        Framed::new(a, for_b, options),
+    )
+}
+
+/// One direction.
+#[derive(Default)]
+struct Lane {
+    state: Mutex<LaneState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct LaneState {
+    pieces: VecDeque<Vec<u8>>,
+    bytes: usize,
+    spare: Vec<Vec<u8>>,
+    writer: End,
+    reader: End,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum End {
+    #[default]
+    Open,
+    /// The party dropped its end.
+    Gone,
+    /// The party's closer was used.
+    Closed,
+}
+
+impl Lane {
+    fn lock(&self) -> MutexGuard<'_, LaneState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, f: impl FnOnce(&mut LaneState)) {
+        f(&mut self.lock());
+        self.changed.notify_all();
+    }
+
+    fn wait_while(&self, limit: Duration, condition: impl FnMut(&mut LaneState) -> bool) {
+        drop(self.changed.wait_timeout_while(self.lock(), limit, condition));
+    }
+}
+
+/// The [`Link`] of a [`MemoryChannel`].
+pub struct MemoryLink {
+    out: Arc<Lane>,
+    into: Arc<Lane>,
+    limit: usize,
+    /// The piece that is being read, and how much of it was.
+    head: Vec<u8>,
+    taken: usize,
+}
+
+impl MemoryLink {
+    fn read(&mut self, out: &mut [u8]) -> usize {
+        let count = out.len().min(self.head.len() - self.taken);
+        out[..count].copy_from_slice(&self.head[self.taken..self.taken + count]);
+        self.taken += count;
+        count
+    }
+}
+
+impl Link for MemoryLink {
+    fn push(&mut self, slices: &[IoSlice<'_>], urgent: bool) -> Result<usize, Fault> {
+        let limit = self.limit + if urgent { RESERVE } else { 0 };
+        let mut rest = Rest::new(slices);
+        let mut pushed = 0;
+        // A peer that leaves once it has all of this has not been lost while sending.
+        while !rest.is_empty() {
+            // Only this side adds, so room seen here stays.
+            let (room, mut piece) = {
+                let mut state = self.out.lock();
+                match (state.writer, state.reader) {
+                    (End::Closed, _) => return Err(Fault::Closed),
+                    (_, End::Open) => {}
+                    _ => return Err(Fault::Lost("it closed its end".into())),
+                }
+                let room = limit.saturating_sub(state.bytes).min(PIECE);
+                if room == 0 {
+                    break;
+                }
+                (room, state.spare.pop().unwrap_or_default())
+            };
+            rest.fill(&mut piece, room);
+            pushed += piece.len();
+            self.out.change(|state| {
+                state.bytes += piece.len();
+                state.pieces.push_back(piece);
+            });
+        }
+        Ok(pushed)
+    }
+
+    fn wait_room(&mut self, limit: Duration) {
+        let full = self.limit;
+        self.out.wait_while(limit, |state| {
+            state.bytes >= full && state.reader == End::Open && state.writer == End::Open
+        });
+    }
+
+    fn pull(&mut self, first: &mut [u8], second: &mut [u8]) -> Result<Option<usize>, Fault> {
+        if self.taken == self.head.len() {
+            let mut used = std::mem::take(&mut self.head);
+            self.taken = 0;
+            used.clear();
+            let mut state = self.into.lock();
+            if state.reader == End::Closed {
+                return Err(Fault::Closed);
+            }
+            if used.capacity() > 0 && state.spare.len() < SPARE {
+                state.spare.push(used);
+            }
+            match state.pieces.pop_front() {
+                Some(piece) => {
+                    state.bytes -= piece.len();
+                    self.head = piece;
+                }
+                None if state.writer == End::Open => return Ok(None),
+                None => return Ok(Some(0)),
+            }
+            drop(state);
+            self.into.changed.notify_all();
+        }
+        let count = self.read(first);
+        Ok(Some(count + self.read(second)))
+    }
+
+    fn wait_data(&mut self, limit: Duration) {
+        if self.taken == self.head.len() {
+            self.into.wait_while(limit, |state| {
+                state.pieces.is_empty() && state.reader == End::Open && state.writer == End::Open
+            });
+        }
+    }
+
+    fn finish(&mut self, _limit: Duration) {
+        // What was pushed is the peer's already.
+        self.out.change(|state| {
+            if state.writer == End::Open {
+                state.writer = End::Gone;
+            }
+        });
+    }
+
+    fn closer(&self) -> Closer {
+        let (out, into) = (Arc::downgrade(&self.out), Arc::downgrade(&self.into));
+        Closer::new(move || {
+            if let Some(out) = out.upgrade() {
+                out.change(|state| state.writer = End::Closed);
+            }
+            if let Some(into) = into.upgrade() {
+                into.change(|state| state.reader = End::Closed);
+            }
+        })
+    }
+}
+
+impl Drop for MemoryLink {
+    fn drop(&mut self) {
+        self.finish(Duration::ZERO);
+        self.into.change(|state| {
+            state.reader = End::Gone;
+            state.pieces.clear();
+        });
+    }
+}

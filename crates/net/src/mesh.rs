@@ -1,0 +1,253 @@
+//! All parties connect to each other: one listening port each, one connection per peer and label.
+//!
+//! The higher-numbered party dials the lower-numbered one. Whoever connects without being a party of the session is
+//! dropped with a warning, and holds up nobody meanwhile.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::accept::Reception;
+use crate::dial::dial;
+use crate::hello::MAX_LABEL;
+use crate::options::Deadline;
+use crate::{Channel, ChannelOptions, Closer, Error, Fingerprint, Identity, PartyId, Result};
+
+/// The purpose of a channel: with the peer, its name in a [`Mesh`]. At most 64 bytes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Label(String);
+
+impl Label {
+    /// A label.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self(name.into())
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for Label {
+    fn from(name: &str) -> Self {
+        Self::new(name)
+    }
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A party as the others see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerAddress {
+    /// `host:port` where the others reach it. Not looked at for a party that nobody dials from here.
+    pub address: String,
+    /// Its key. Needed with [`Transport::Tls`].
+    pub fingerprint: Option<Fingerprint>,
+}
+
+/// Where to listen.
+#[derive(Debug)]
+pub enum Listen {
+    /// At this address.
+    Address(SocketAddr),
+    /// With a socket that listens already.
+    Bound(TcpListener),
+}
+
+/// What connections are made of.
+#[derive(Clone, Debug)]
+pub enum Transport {
+    /// Plain TCP: neither private nor authentic.
+    Plain,
+    /// TLS 1.3 between pinned keys; this is the own one.
+    Tls(Arc<Identity>),
+}
+
+/// What [`connect`] needs to know.
+#[derive(Debug)]
+pub struct MeshConfig {
+    /// This party.
+    pub me: PartyId,
+    /// All parties in order, this one included.
+    pub parties: Vec<PeerAddress>,
+    /// Where this party listens. The highest-numbered party does not.
+    pub listen: Listen,
+    /// What connections are made of.
+    pub transport: Transport,
+    /// The name of the session, the same at all parties; connections of another session are refused.
+    pub session: String,
+    /// How long to wait for all peers.
+    pub connect_timeout: Duration,
+    /// The limits of each channel.
+    pub options: ChannelOptions,
+}
+
+/// The channels of one party, by peer and label.
+pub struct Mesh {
+    channels: BTreeMap<(PartyId, Label), Box<dyn Channel>>,
+}
+
+impl fmt::Debug for Mesh {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.channels.keys()).finish()
+    }
+}
+
+impl Mesh {
+    /// A mesh of channels that were made elsewhere. Of two with the same peer and label the last one stays.
+    pub fn from_channels(channels: impl IntoIterator<Item = (Label, Box<dyn Channel>)>) -> Self {
+        Self {
+            channels: channels
+                .into_iter()
+                .map(|(label, channel)| ((channel.peer(), label), channel))
+                .collect(),
+        }
+    }
+
+    /// Takes the channel to `peer` with that label.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Local`] if there is none, or it was taken before.
+    pub fn take(&mut self, peer: PartyId, label: &Label) -> Result<Box<dyn Channel>> {
+        self.channels
+            .remove(&(peer, label.clone()))
+            .ok_or_else(|| Error::Local {
+                what: format!("taking channel \"{label}\" to {peer}"),
+                reason: "there is none, or it was taken before".into(),
+            })
+    }
+
+    /// Takes all channels that have not been taken yet.
+    pub fn into_channels(self) -> impl Iterator<Item = (Label, Box<dyn Channel>)> {
+        self.channels
+            .into_iter()
+            .map(|((_, label), channel)| (label, channel))
+    }
+
+    /// The channels that have not been taken yet.
+    pub fn remaining(&self) -> impl Iterator<Item = (PartyId, &Label)> {
+        self.channels.keys().map(|(peer, label)| (*peer, label))
+    }
+
+    /// One closer for all channels that have not been taken yet.
+    pub fn closer(&self) -> Closer {
+        let closers: Vec<_> = self.channels.values().map(|channel| channel.closer()).collect();
+        Closer::new(move || closers.iter().for_each(Closer::close))
+    }
+}
+
+/// Connects to all peers: one channel per peer and label.
+///
+/// Every wait ends by `connect_timeout`. The name lookup of a peer's host is the operating system's and has its own
+/// limit.
+///
+/// # Errors
+///
+/// [`Error::Timeout`] in step "connect" for a peer that is missing, [`Error::Identity`] for a wrong key,
+/// [`Error::Mismatch`] for another session or numbering, [`Error::PeerLost`] if the peer refuses this party's key,
+/// [`Error::Local`] for a bad configuration. A wrong key or session at the accepting side may be a stranger's, so it
+/// is reported when the time is over.
+pub fn connect(config: MeshConfig, labels: &[Label]) -> Result<Mesh> {
+    check(&config, labels)?;
+    let deadline = Deadline::new(config.connect_timeout);
+    let reception = Reception::new(&config, labels, deadline);
+    let mut channels: BTreeMap<(PartyId, Label), Box<dyn Channel>> = BTreeMap::new();
+
+    let failures = std::thread::scope(|scope| {
+        let mut dialers = Vec::new();
+        for peer in (0..config.me.0).map(PartyId) {
+            for label in labels {
+                let (config, reception) = (&config, &reception);
+                let dialer = std::thread::Builder::new()
+                    .name(format!("cenote-dial-{}", peer.0))
+                    .spawn_scoped(scope, move || {
+                        let outcome = dial(config, peer, label, deadline, &|| reception.stopped());
+                        if outcome.is_err() {
+                            reception.stop();
+                        }
+                        outcome.map(|channel| ((peer, label.clone()), channel))
+                    });
+                dialers.push(dialer);
+            }
+        }
+        let mut failures = Vec::new();
+        match reception.run(scope) {
+            Ok(accepted) => channels.extend(accepted),
+            Err(error) => failures.push(error),
+        }
+        for dialer in dialers {
+            match dialer.map(|dialer| dialer.join()) {
+                Ok(Ok(Ok((key, channel)))) => drop(channels.insert(key, channel)),
+                Ok(Ok(Err(error))) => failures.push(error),
+                Ok(Err(panic)) => std::panic::resume_unwind(panic),
+                Err(error) => failures.push(Error::Local {
+                    what: "starting a thread to connect".into(),
+                    reason: error.to_string(),
+                }),
+            }
+        }
+        failures
+    });
+    // Where several waits ended because of one failure, that one is told.
+    let telling = |error: &Error| match error {
+        Error::Closed { .. } => 0,
+        Error::Timeout { .. } => 1,
+        _ => 2,
+    };
+    match failures.into_iter().rev().max_by_key(telling) {
+        None => Ok(Mesh { channels }),
+        Some(error) => Err(error),
+    }
+}
+
+fn check(config: &MeshConfig, labels: &[Label]) -> Result<()> {
+    let bad = |reason: String| {
+        Err(Error::Local {
+            what: "connecting the parties".into(),
+            reason,
+        })
+    };
+    let parties = config.parties.len();
+    if config.me.index() >= parties || parties > usize::from(u8::MAX) {
+        return bad(format!("{} of {parties} parties", config.me));
+    }
+    for (position, label) in labels.iter().enumerate() {
+        if label.0.len() > MAX_LABEL || labels[..position].contains(label) {
+            return bad(format!(
+                "label \"{label}\" is longer than {MAX_LABEL} bytes or there twice"
+            ));
+        }
+    }
+    let Transport::Tls(identity) = &config.transport else {
+        return Ok(());
+    };
+    for (index, party) in config.parties.iter().enumerate() {
+        let Some(fingerprint) = party.fingerprint else {
+            if index == config.me.index() {
+                continue;
+            }
+            return bad(format!("TLS needs the fingerprint of party {index}"));
+        };
+        if index == config.me.index() && fingerprint != identity.fingerprint() {
+            return bad(format!(
+                "the fingerprint listed for this party, {fingerprint}, is not that of its key, {}",
+                identity.fingerprint()
+            ));
+        }
+        if config.parties[..index]
+            .iter()
+            .any(|other| other.fingerprint == party.fingerprint)
+        {
+            return bad(format!("party {index} has the same fingerprint as another"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! Limits of one channel, and the deadlines that follow from them.
+
+use std::time::{Duration, Instant};
+
+/// Limits of one channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelOptions {
+    /// How long to wait for a peer that makes no progress. A message of `n` bytes may take `timeout` plus
+    /// `n / least_rate` in all, however the peer spreads its bytes.
+    pub timeout: Duration,
+    /// The slowest acceptable peer, in bytes per second (see `timeout`).
+    pub least_rate: u64,
+    /// How many bytes that the peer has not taken yet are kept for it before a send waits.
+    pub queue_bytes: usize,
+    /// How long a receive polls without sleeping before it sleeps. Zero suits all but machines with a core to spare
+    /// for each thread.
+    pub spin: Duration,
+    /// How long dropping a channel waits for the peer to take what was sent.
+    pub linger: Duration,
+}
+
+impl Default for ChannelOptions {
+    /// 30 s, 1 MB/s, 64 MiB, no spinning, 5 s.
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(30),
+            least_rate: 1_000_000,
+            queue_bytes: 64 << 20,
+            spin: Duration::ZERO,
+            linger: Duration::from_secs(5),
+        }
+    }
+}
+
+impl ChannelOptions {
+    /// The defaults with another `timeout`.
+    pub fn with_timeout(timeout: Duration) -> Self {
+        Self {
+            timeout,
+            ..Self::default()
+        }
+    }
+
+    /// The deadline of a message of `bytes` bytes, counted from now.
+    pub(crate) fn deadline(&self, bytes: usize) -> Deadline {
+        let transfer =
+            Duration::from_micros((bytes as u64).saturating_mul(1_000_000) / self.least_rate.max(1));
+        Deadline::new(self.timeout.saturating_add(transfer))
+    }
+}
+
+/// A point in time after which waiting is over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadline {
+    start: Instant,
+    limit: Duration,
+}
+
+impl Deadline {
+    pub(crate) fn new(limit: Duration) -> Self {
+        Self {
+            start: Instant::now(),
+            limit,
+        }
+    }
+
+    pub(crate) fn waited(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    /// What is left, or `None` when it is over.
+    pub(crate) fn remaining(&self) -> Option<Duration> {
+        self.limit
+            .checked_sub(self.start.elapsed())
+            .filter(|left| !left.is_zero())
+    }
+}

@@ -1,0 +1,359 @@
+//! The sending half of a socket: straight into the socket while it takes bytes, through a bounded queue and a
+//! background thread while it does not.
+
+use std::collections::VecDeque;
+use std::io::{ErrorKind, IoSlice, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::link::Rest;
+use crate::{Closer, Fault};
+
+/// Bytes are queued in pieces of at most this size.
+const PIECE: usize = 256 << 10;
+/// Used pieces that are kept for the next bytes.
+const SPARE: usize = 8;
+/// How far urgent bytes, and the last chunk that TLS has sealed, may exceed the queue.
+const RESERVE: usize = 256 << 10;
+/// How long a send waits for a full socket before it resorts to the queue, which costs a copy and a thread switch. A
+/// receiver that keeps up takes less.
+const PATIENCE: Duration = Duration::from_millis(5);
+/// The patience with a peer that has been waited for in vain.
+const LEAST_PATIENCE: Duration = Duration::from_micros(100);
+/// The longest single wait of the background thread.
+const TICK: Duration = Duration::from_secs(1);
+
+/// How a push treats a socket that takes nothing now.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Push {
+    /// Waits a moment, then queues up to the limit.
+    Normal,
+    /// Waits a moment, then queues up to the limit and the reserve.
+    Reserved,
+    /// Queues at once, up to the limit and the reserve.
+    Urgent,
+}
+
+impl Push {
+    fn limit(self, limit: usize) -> usize {
+        match self {
+            Self::Normal => limit,
+            Self::Reserved | Self::Urgent => limit + RESERVE,
+        }
+    }
+}
+
+/// Waits up to `limit` for the socket; says what it is ready for. Returns early on errors and signals.
+pub(crate) fn wait_socket(socket: &TcpStream, events: PollFlags, limit: Duration) -> PollFlags {
+    let limit = limit.min(Duration::from_secs(3600));
+    let limit = Timespec {
+        tv_sec: limit.as_secs() as i64,
+        tv_nsec: i64::from(limit.subsec_nanos()) as _,
+    };
+    let mut socket = [PollFd::new(socket, events)];
+    match poll(&mut socket, Some(&limit)) {
+        Ok(_) => socket[0].revents(),
+        // An error shows when the socket is used.
+        Err(_) => PollFlags::empty(),
+    }
+}
+
+/// How long to wait for the socket of a peer, from experience.
+pub(crate) struct Patience(Duration);
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self(PATIENCE)
+    }
+}
+
+impl Patience {
+    /// Waits a moment for a full socket. If the peer has sent something meanwhile, both are sending and perhaps
+    /// neither receives, so there is nothing to wait for.
+    fn wait(&mut self, socket: &TcpStream) {
+        let ready = wait_socket(socket, PollFlags::OUT | PollFlags::IN, self.0);
+        self.0 = if ready.contains(PollFlags::OUT) {
+            2 * self.0
+        } else {
+            self.0 / 4
+        };
+        self.0 = self.0.clamp(LEAST_PATIENCE, PATIENCE);
+    }
+}
+
+/// What an error of a socket means.
+pub(crate) fn lost(error: &std::io::Error) -> Fault {
+    Fault::Lost(match error.kind() {
+        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted => {
+            "the connection was reset: has its process ended?".into()
+        }
+        _ => error.to_string(),
+    })
+}
+
+/// A nonblocking socket and the bytes that wait for it.
+pub(crate) struct Outbox {
+    pub(crate) socket: TcpStream,
+    closed: AtomicBool,
+    /// The queue is not empty. Set by the channel's thread only, cleared by the background thread only.
+    busy: AtomicBool,
+    limit: usize,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    pieces: VecDeque<Vec<u8>>,
+    /// Bytes of `pieces` and of the piece being written.
+    bytes: usize,
+    spare: Vec<Vec<u8>>,
+    started: bool,
+    ending: bool,
+    fault: Option<Fault>,
+}
+
+impl Outbox {
+    pub(crate) fn new(socket: TcpStream, limit: usize) -> Arc<Self> {
+        Arc::new(Self {
+            socket,
+            closed: AtomicBool::new(false),
+            busy: AtomicBool::new(false),
+            limit: limit.max(1),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The fault of this socket, if it is unusable whatever the operating system says of it.
+    pub(crate) fn check_closed(&self) -> Result<(), Fault> {
+        if self.closed.load(Ordering::Acquire) {
+            Err(Fault::Closed)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Bytes that can be pushed without waiting.
+    pub(crate) fn room(&self, push: Push) -> usize {
+        let limit = push.limit(self.limit);
+        if self.busy.load(Ordering::Acquire) {
+            limit.saturating_sub(self.lock().bytes)
+        } else {
+            limit
+        }
+    }
+
+    /// As [`crate::Link::push`].
+    pub(crate) fn push(
+        self: &Arc<Self>,
+        slices: &mut [IoSlice<'_>],
+        push: Push,
+        patience: &mut Patience,
+    ) -> Result<usize, Fault> {
+        self.check_closed()?;
+        let mut slices = slices;
+        let mut pushed = 0;
+        let mut patient = push != Push::Urgent;
+        while !self.busy.load(Ordering::Acquire) {
+            IoSlice::advance_slices(&mut slices, 0);
+            if slices.is_empty() {
+                return Ok(pushed);
+            }
+            match (&self.socket).write_vectored(slices) {
+                Ok(count) => {
+                    pushed += count;
+                    IoSlice::advance_slices(&mut slices, count);
+                    patient |= count > 0 && push != Push::Urgent;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    if !patient {
+                        break;
+                    }
+                    patient = false;
+                    patience.wait(&self.socket);
+                }
+                Err(error) => {
+                    self.check_closed()?;
+                    return Err(lost(&error));
+                }
+            }
+        }
+        Ok(pushed + self.enqueue(slices, push)?)
+    }
+
+    fn enqueue(self: &Arc<Self>, slices: &[IoSlice<'_>], push: Push) -> Result<usize, Fault> {
+        let mut pushed = 0;
+        let mut rest = Rest::new(slices);
+        while !rest.is_empty() {
+            let (room, mut piece) = {
+                let mut state = self.lock();
+                if let Some(fault) = &state.fault {
+                    self.check_closed()?;
+                    return Err(fault.clone());
+                }
+                let room = push.limit(self.limit).saturating_sub(state.bytes).min(PIECE);
+                if room == 0 {
+                    break;
+                }
+                (room, state.spare.pop().unwrap_or_default())
+            };
+            rest.fill(&mut piece, room);
+            pushed += piece.len();
+            let mut state = self.lock();
+            state.bytes += piece.len();
+            state.pieces.push_back(piece);
+            self.busy.store(true, Ordering::Release);
+            if !state.started {
+                state.started = true;
+                let outbox = self.clone();
+                let spawned = std::thread::Builder::new()
+                    .name("cenote-send".into())
+                    .spawn(move || outbox.drain());
+                if let Err(error) = spawned {
+                    return Err(Fault::Lost(format!("no thread to send with: {error}")));
+                }
+            }
+            drop(state);
+            self.changed.notify_all();
+        }
+        Ok(pushed)
+    }
+
+    /// The background thread.
+    fn drain(&self) {
+        loop {
+            let mut state = self.lock();
+            let mut piece = loop {
+                if let Some(piece) = state.pieces.pop_front() {
+                    break piece;
+                }
+                self.busy.store(false, Ordering::Release);
+                self.changed.notify_all();
+                if state.ending || self.closed.load(Ordering::Acquire) {
+                    return;
+                }
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            };
+            drop(state);
+            let outcome = self.write_piece(&piece);
+            let mut state = self.lock();
+            state.bytes -= piece.len();
+            piece.clear();
+            if state.spare.len() < SPARE {
+                state.spare.push(piece);
+            }
+            if let Err(fault) = outcome {
+                state.fault = Some(fault);
+                state.pieces.clear();
+                state.bytes = 0;
+                self.changed.notify_all();
+                // Stays busy, so that the next push meets the fault.
+                return;
+            }
+            self.changed.notify_all();
+        }
+    }
+
+    fn write_piece(&self, mut piece: &[u8]) -> Result<(), Fault> {
+        while !piece.is_empty() {
+            self.check_closed()?;
+            match (&self.socket).write(piece) {
+                Ok(count) => piece = &piece[count..],
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    wait_socket(&self.socket, PollFlags::OUT, TICK);
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(lost(&error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`crate::Link::wait_room`].
+    pub(crate) fn wait_room(&self, limit: Duration) {
+        let state = self.lock();
+        drop(self.changed.wait_timeout_while(state, limit, |state| {
+            state.bytes >= self.limit && state.fault.is_none() && !self.closed.load(Ordering::Acquire)
+        }));
+    }
+
+    /// Waits up to `limit` until the socket has taken all that is queued, then ends the stream.
+    pub(crate) fn finish(&self, limit: Duration) {
+        let state = self.lock();
+        drop(
+            self.changed
+                .wait_timeout_while(state, limit, |state| state.bytes > 0 && state.fault.is_none()),
+        );
+        let _ = self.socket.shutdown(Shutdown::Write);
+    }
+
+    /// Ends the background thread; what is still queued is lost.
+    pub(crate) fn end(&self) {
+        let mut state = self.lock();
+        state.ending = true;
+        state.pieces.clear();
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    pub(crate) fn closer(self: &Arc<Self>) -> Closer {
+        let outbox = Arc::downgrade(self);
+        Closer::new(move || {
+            if let Some(outbox) = outbox.upgrade() {
+                outbox.closed.store(true, Ordering::Release);
+                let _ = outbox.socket.shutdown(Shutdown::Both);
+                // Taking the lock orders this after a waiter's look at the flag.
+                drop(outbox.lock());
+                outbox.changed.notify_all();
+            }
+        })
+    }
+}
+
+/// The longest a closed socket waits for the peer's end.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// Closes the socket once the peer has ended its stream too: closing it with received bytes unread would make the
+/// operating system reset the connection, and the peer could lose the last bytes sent to it.
+pub(crate) fn dismiss(outbox: Arc<Outbox>) {
+    if discard_received(&outbox) {
+        let _ = outbox.socket.shutdown(Shutdown::Both);
+        return;
+    }
+    // Without the thread the socket is closed at once.
+    let _ = std::thread::Builder::new()
+        .name("cenote-farewell".into())
+        .spawn(move || {
+            let until = Instant::now() + FAREWELL;
+            while let Some(left) = until.checked_duration_since(Instant::now()) {
+                wait_socket(&outbox.socket, PollFlags::IN, left);
+                if discard_received(&outbox) {
+                    break;
+                }
+            }
+            let _ = outbox.socket.shutdown(Shutdown::Both);
+        });
+}
+
+/// Reads and drops what has come; true when nothing more will.
+fn discard_received(outbox: &Outbox) -> bool {
+    let mut sink = [0; 8 << 10];
+    for _ in 0..64 {
+        match std::io::Read::read(&mut &outbox.socket, &mut sink) {
+            Ok(0) => return true,
+            Ok(_) => {}
+            Err(error) => return !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted),
+        }
+    }
+    false
+}

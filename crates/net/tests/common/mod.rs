@@ -1,0 +1,159 @@
+//! Parties of one process, joined by each kind of channel.
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of this")]
+
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use cenote_net::{
+    Channel, ChannelOptions, Identity, Label, Listen, Mesh, MeshConfig, PartyId, PeerAddress, Shape, Shaped,
+    Step, TcpChannel, Transport, connect, memory_pair,
+};
+
+pub const STEP: Step = Step {
+    code: 7,
+    name: "test",
+};
+pub const OTHER: Step = Step {
+    code: 9,
+    name: "other",
+};
+
+pub type Boxed = Box<dyn Channel>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Memory,
+    Shaped,
+    Tcp,
+    Tls,
+}
+
+/// Options with short waits.
+pub fn brief(timeout_ms: u64) -> ChannelOptions {
+    ChannelOptions {
+        timeout: Duration::from_millis(timeout_ms),
+        linger: Duration::from_secs(2),
+        ..ChannelOptions::default()
+    }
+}
+
+/// The configurations of parties that can reach each other on this machine.
+pub fn configs(parties: usize, tls: bool, options: &ChannelOptions) -> Vec<MeshConfig> {
+    let listeners: Vec<_> = (0..parties)
+        .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
+        .collect();
+    let identities: Vec<_> = (0..parties)
+        .map(|_| Arc::new(Identity::generate().unwrap()))
+        .collect();
+    let addresses: Vec<_> = listeners
+        .iter()
+        .zip(&identities)
+        .map(|(listener, identity)| PeerAddress {
+            address: listener.local_addr().unwrap().to_string(),
+            fingerprint: tls.then(|| identity.fingerprint()),
+        })
+        .collect();
+    listeners
+        .into_iter()
+        .zip(identities)
+        .enumerate()
+        .map(|(index, (listener, identity))| MeshConfig {
+            me: PartyId(index as u8),
+            parties: addresses.clone(),
+            listen: Listen::Bound(listener),
+            transport: if tls {
+                Transport::Tls(identity)
+            } else {
+                Transport::Plain
+            },
+            session: "test".into(),
+            connect_timeout: Duration::from_secs(10),
+            options: options.clone(),
+        })
+        .collect()
+}
+
+/// Runs `connect` for all at once.
+pub fn connect_all(configs: Vec<MeshConfig>, labels: &[Label]) -> Vec<cenote_net::Result<Mesh>> {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = configs
+            .into_iter()
+            .map(|config| scope.spawn(move || connect(config, labels)))
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+/// For each of `parties` parties its channels to the others, in the order of the parties (its own place is left out).
+pub fn everyone(kind: Kind, parties: usize, options: &ChannelOptions) -> Vec<Vec<Boxed>> {
+    let label = Label::from("main");
+    let mut meshes: Vec<Mesh> = match kind {
+        Kind::Tcp | Kind::Tls => connect_all(
+            configs(parties, kind == Kind::Tls, options),
+            std::slice::from_ref(&label),
+        )
+        .into_iter()
+        .map(Result::unwrap)
+        .collect(),
+        Kind::Memory | Kind::Shaped => {
+            let mut channels: Vec<Vec<(Label, Boxed)>> = (0..parties).map(|_| Vec::new()).collect();
+            for a in 0..parties {
+                for b in a + 1..parties {
+                    let (for_a, for_b) = memory_pair(PartyId(a as u8), PartyId(b as u8), options.clone());
+                    let wrap = |channel| -> Boxed {
+                        match kind {
+                            Kind::Shaped => Box::new(Shaped::new(
+                                channel,
+                                Shape::new(Duration::from_micros(50), Some(1 << 33)),
+                            )),
+                            _ => Box::new(channel),
+                        }
+                    };
+                    channels[a].push((label.clone(), wrap(for_a)));
+                    channels[b].push((label.clone(), wrap(for_b)));
+                }
+            }
+            channels.into_iter().map(Mesh::from_channels).collect()
+        }
+    };
+    (0..parties)
+        .map(|me| {
+            let others = (0..parties).filter(|other| *other != me);
+            others
+                .map(|other| meshes[me].take(PartyId(other as u8), &label).unwrap())
+                .collect()
+        })
+        .collect()
+}
+
+/// Two joined channels: of party 0 and of party 1.
+pub fn pair(kind: Kind, options: &ChannelOptions) -> (Boxed, Boxed) {
+    let mut both = everyone(kind, 2, options);
+    let second = both[1].remove(0);
+    (both[0].remove(0), second)
+}
+
+/// A channel to party 1, and the bare socket at its other end.
+pub fn raw_pair(options: &ChannelOptions) -> (TcpChannel, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let raw = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (stream, _) = listener.accept().unwrap();
+    (
+        TcpChannel::over(PartyId(1), stream, options.clone()).unwrap(),
+        raw,
+    )
+}
+
+/// Bytes that differ from each other and from other seeds'.
+pub fn bytes(seed: u64, length: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    (0..length)
+        .map(|_| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 56) as u8
+        })
+        .collect()
+}
