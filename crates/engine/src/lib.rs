@@ -1,2 +1,16 @@
-//! What a program may ask of a protocol: the Engine contract, meters and errors.
+//! What a program may ask of a protocol: the [`Engine`] contract, what it [`Costs`], and how it fails.
+//!
+//! A program is the same sequence of calls at every party. Wires are opaque and hold *lanes*, one bit per instance, so
+//! that one call serves one instance or a million. What [`Engine::reveal`] returns has been verified first.
 #![forbid(unsafe_code)]
+
+mod clear;
+pub mod conformance;
+mod contract;
+mod costs;
+mod error;
+
+pub use clear::{ClearEngine, ClearWires, check_input, check_run};
+pub use contract::{Engine, Parties, WireVector};
+pub use costs::Costs;
+pub use error::{Check, Error, Reason, Result};

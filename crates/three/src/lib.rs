@@ -1,2 +1,42 @@
-//! Three parties, honest majority, one malicious (Araki et al. 2017).
+//! Three parties with an honest majority, one of which may deviate in any way: Araki et al., "Optimized Honest-Majority
+//! MPC for Malicious Adversaries" (S&P 2017), on the replicated sharing of Araki et al. (CCS 2016) and the protocol of
+//! Furukawa et al. (EUROCRYPT 2017).
+//!
+//! [`ThreeEngine`] is the [`cenote_engine::Engine`] of this protocol. Below it, one module per mechanism:
+//!
+//! | module | what | source |
+//! |---|---|---|
+//! | `keys` | correlated randomness without interaction | Araki et al. 2016, Section 3 |
+//! | `ring` | who sends what to whom | |
+//! | `coin` | barrier and coin | Furukawa et al., Section 2 |
+//! | `view` | view comparison, by MAC or hash | S&P 2017, Section III-D |
+//! | `triple_check` | one triple checked with another | Furukawa et al., Protocol 2.24 |
+//! | `generator` | triples by cut and choose | S&P 2017, Protocols A.1 and 3.1 |
+//! | `stock` | hand-over of checked triples from the generator's thread | S&P 2017, Figure 5 |
+//! | `verify` | which triple checks which gate | S&P 2017, Protocols A.2 and 3.9 |
+//! | `evaluator` | AND layer by AND layer | S&P 2017, Protocol A.2 |
+//! | `input`, `output` | sharing and robust opening | |
+//!
+//! A session aborts on any failed check; it never returns an output that is not verified.
 #![forbid(unsafe_code)]
+
+mod coin;
+mod config;
+mod engine;
+mod evaluator;
+mod generator;
+mod input;
+mod keys;
+mod output;
+mod ring;
+pub mod steps;
+mod stock;
+mod triple_check;
+mod verify;
+mod view;
+mod wires;
+
+pub use config::{Config, Links, ViewCheck};
+pub use engine::ThreeEngine;
+pub use ring::Ring;
+pub use wires::ThreeWires;

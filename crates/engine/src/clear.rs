@@ -1,0 +1,195 @@
+//! An engine without secrecy: the oracle that every protocol is compared with.
+
+use std::ops::Range;
+use std::time::Instant;
+
+use cenote_circuit::Plan;
+use cenote_net::{Channel, Meter, PartyId, Step};
+use cenote_primitives::{BitMatrix, as_bytes, as_bytes_mut};
+
+use crate::{Costs, Engine, Error, Parties, Result, WireVector};
+
+const INPUT: Step = Step {
+    code: 0xc1,
+    name: "clear input",
+};
+const FINISH: Step = Step {
+    code: 0xc2,
+    name: "finish",
+};
+
+/// Computes in the clear: inputs are sent to everybody. For tests and for trying programs out, never for secrets.
+pub struct ClearEngine {
+    me: PartyId,
+    peers: Vec<Box<dyn Channel>>,
+    costs: Costs,
+}
+
+/// Wires of a [`ClearEngine`]: their bits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClearWires(BitMatrix);
+
+impl ClearEngine {
+    /// An engine for party `me` with one channel to each other party (none for a computation of one's own).
+    pub fn new(me: PartyId, peers: Vec<Box<dyn Channel>>) -> Self {
+        Self {
+            me,
+            peers,
+            costs: Costs::default(),
+        }
+    }
+}
+
+impl WireVector for ClearWires {
+    fn wires(&self) -> usize {
+        self.0.rows()
+    }
+
+    fn lanes(&self) -> usize {
+        self.0.lanes()
+    }
+
+    fn select(&self, range: Range<usize>) -> Self {
+        let stride = self.0.stride();
+        let mut bits = BitMatrix::zeros(range.len(), self.0.lanes());
+        bits.words_mut()
+            .copy_from_slice(&self.0.words()[range.start * stride..range.end * stride]);
+        ClearWires(bits)
+    }
+
+    fn concat(parts: &[&Self]) -> Self {
+        let lanes = parts[0].lanes();
+        assert!(
+            parts.iter().all(|part| part.lanes() == lanes),
+            "all parts have the same lanes"
+        );
+        let words: Vec<u64> = parts.iter().flat_map(|part| part.0.words()).copied().collect();
+        let mut bits = BitMatrix::zeros(parts.iter().map(|part| part.wires()).sum(), lanes);
+        bits.words_mut().copy_from_slice(&words);
+        ClearWires(bits)
+    }
+}
+
+impl Engine for ClearEngine {
+    type Wires = ClearWires;
+
+    fn me(&self) -> PartyId {
+        self.me
+    }
+
+    fn parties(&self) -> usize {
+        self.peers.len() + 1
+    }
+
+    fn prepare(&mut self, _plan: &Plan, _lanes: usize) -> Result<()> {
+        Ok(())
+    }
+
+    fn input(
+        &mut self,
+        owner: PartyId,
+        wires: usize,
+        lanes: usize,
+        bits: Option<&BitMatrix>,
+    ) -> Result<ClearWires> {
+        check_input(self.me, self.parties(), owner, wires, lanes, bits)?;
+        let mut values = BitMatrix::zeros(wires, lanes);
+        if let Some(bits) = bits {
+            values.clone_from(bits);
+            for channel in &mut self.peers {
+                channel.send(INPUT, as_bytes(values.words()))?;
+                channel.flush()?;
+            }
+        } else {
+            let channel = self.peers.iter_mut().find(|channel| channel.peer() == owner);
+            channel
+                .expect("the owner is a party")
+                .recv(INPUT, as_bytes_mut(values.words_mut()))?;
+            values.mask_padding();
+        }
+        Ok(ClearWires(values))
+    }
+
+    fn constant(&mut self, bits: &BitMatrix) -> Result<ClearWires> {
+        Ok(ClearWires(bits.clone()))
+    }
+
+    fn run(&mut self, plan: &Plan, inputs: &ClearWires) -> Result<ClearWires> {
+        check_run(plan, inputs)?;
+        let start = Instant::now();
+        let outputs = plan
+            .evaluate(&inputs.0)
+            .map_err(|error| Error::BadInput(error.to_string()))?;
+        self.costs.and_gates += plan.and_count() as u64 * inputs.lanes() as u64;
+        self.costs.add_phase("evaluate", start.elapsed());
+        Ok(ClearWires(outputs))
+    }
+
+    fn reveal(&mut self, wires: &ClearWires, to: Parties) -> Result<Option<BitMatrix>> {
+        Ok(to.contains(self.me).then(|| wires.0.clone()))
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        for channel in &mut self.peers {
+            channel.send(FINISH, &[])?;
+            channel.flush()?;
+        }
+        for channel in &mut self.peers {
+            channel.recv(FINISH, &mut [])?;
+        }
+        Ok(())
+    }
+
+    fn costs(&self) -> Costs {
+        let mut costs = self.costs.clone();
+        costs.traffic = self.peers.iter().map(|channel| channel.meter()).sum::<Meter>();
+        costs
+    }
+}
+
+/// Checks the arguments of [`Engine::input`], for every engine.
+///
+/// # Errors
+/// [`Error::BadInput`] if the owner is no party, there are no lanes, bits are given by another than the owner, or in another shape.
+pub fn check_input(
+    me: PartyId,
+    parties: usize,
+    owner: PartyId,
+    wires: usize,
+    lanes: usize,
+    bits: Option<&BitMatrix>,
+) -> Result<()> {
+    let reject = |reason: String| Err(Error::BadInput(reason));
+    if owner.index() >= parties {
+        return reject(format!("input of {owner}, but there are {parties} parties"));
+    }
+    if lanes == 0 {
+        return reject("an input needs at least one lane".into());
+    }
+    match bits {
+        None if owner == me => reject(format!("{owner} owns the input and must give its bits")),
+        Some(_) if owner != me => reject(format!("{me} gave bits for an input that {owner} owns")),
+        Some(bits) if (bits.rows(), bits.lanes()) != (wires, lanes) => reject(format!(
+            "the input has {} wires × {} lanes where {wires} × {lanes} are agreed",
+            bits.rows(),
+            bits.lanes()
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Checks the arguments of [`Engine::run`], for every engine.
+///
+/// # Errors
+/// [`Error::BadInput`] if the number of wires is not the plan's.
+pub fn check_run(plan: &Plan, inputs: &impl WireVector) -> Result<()> {
+    if inputs.wires() == plan.input_slots().len() {
+        Ok(())
+    } else {
+        Err(Error::BadInput(format!(
+            "the circuit has {} input wires, but {} were given",
+            plan.input_slots().len(),
+            inputs.wires()
+        )))
+    }
+}

@@ -1,0 +1,251 @@
+//! The same programs over every engine, against the same oracle: plain evaluation of the circuit.
+//!
+//! A protocol's tests call [`all`] with a [`Cluster`] that runs a program at all its parties.
+
+use cenote_circuit::{BitOrder, Builder, Circuit, Plan, library};
+use cenote_net::PartyId;
+use cenote_primitives::{BitMatrix, Block, Entropy};
+
+use crate::{Engine, Error, Parties, Result, WireVector};
+
+/// Runs programs at all parties of one protocol.
+pub trait Cluster {
+    /// The engine under test.
+    type Engine: Engine;
+
+    /// Number of parties.
+    fn parties(&self) -> usize;
+
+    /// Runs `program` at every party of a fresh session, and gives their results in order.
+    fn run<T: Send>(&self, program: impl Fn(&mut Self::Engine) -> Result<T> + Sync) -> Vec<Result<T>>;
+}
+
+/// Every program of the suite.
+///
+/// # Panics
+/// If the engine departs from the contract.
+pub fn all(cluster: &impl Cluster) {
+    constants_and_copies(cluster);
+    for lanes in [1, 63, 64, 65, 512, 1000, 4100] {
+        arithmetic(cluster, lanes);
+    }
+    random_circuits(cluster);
+    outputs_go_only_to_the_entitled(cluster);
+    values_outlive_a_circuit(cluster);
+    misuse_is_refused_and_harmless(cluster);
+}
+
+fn bits(seed: u64, rows: usize, lanes: usize) -> BitMatrix {
+    let mut entropy = Entropy::for_tests(seed);
+    let mut word = Block::ZERO;
+    let mut left = 0;
+    BitMatrix::from_fn(rows, lanes, |_, _| {
+        if left == 0 {
+            (word, left) = (entropy.block(), 128);
+        }
+        left -= 1;
+        word.0[left / 64] >> (left % 64) & 1 == 1
+    })
+}
+
+fn unwrap_all<T>(results: Vec<Result<T>>) -> Vec<T> {
+    let unwrap = |(party, result): (usize, Result<T>)| match result {
+        Ok(value) => value,
+        Err(error) => panic!("party {party}: {error}"),
+    };
+    results.into_iter().enumerate().map(unwrap).collect()
+}
+
+/// Input value `i` belongs to party `i mod parties`; all outputs go to everybody; compares with the oracle.
+fn check(cluster: &impl Cluster, circuit: &Circuit, lanes: usize, seed: u64) {
+    let plan = Plan::new(circuit);
+    let rows = circuit.input_wires() as usize;
+    let inputs = bits(seed, rows, lanes);
+    let expected = plan.evaluate(&inputs).expect("inputs have the plan's shape");
+    let results = cluster.run(|engine| {
+        engine.prepare(&plan, lanes)?;
+        let wires = share_values(engine, circuit, &inputs)?;
+        let outputs = engine.run(&plan, &wires)?;
+        let revealed = engine.reveal(&outputs, Parties::all(engine.parties()))?;
+        engine.finish()?;
+        Ok((revealed, engine.costs().and_gates))
+    });
+    for (revealed, and_gates) in unwrap_all(results) {
+        assert_eq!(revealed.as_ref(), Some(&expected), "{lanes} lanes, seed {seed}");
+        assert_eq!(and_gates, (plan.and_count() * lanes) as u64);
+    }
+}
+
+fn share_values<E: Engine>(engine: &mut E, circuit: &Circuit, inputs: &BitMatrix) -> Result<E::Wires> {
+    let mut parts = Vec::new();
+    let mut first = 0;
+    for (index, value) in circuit.inputs().iter().enumerate() {
+        let owner = PartyId((index % engine.parties()) as u8);
+        let width = value.width as usize;
+        let own = (owner == engine.me())
+            .then(|| BitMatrix::from_fn(width, inputs.lanes(), |row, lane| inputs.get(first + row, lane)));
+        parts.push(engine.input(owner, width, inputs.lanes(), own.as_ref())?);
+        first += width;
+    }
+    Ok(E::Wires::concat(&parts.iter().collect::<Vec<_>>()))
+}
+
+fn constants_and_copies(cluster: &impl Cluster) {
+    let mut b = Builder::new();
+    let x = b.input("x", 2, BitOrder::Lsb);
+    let y = b.input("y", 1, BitOrder::Lsb);
+    let both = b.and(x[0], !y[0]);
+    b.output(
+        "out",
+        &[both, !both, x[1], x[1], !both, cenote_circuit::Bit::TRUE],
+        BitOrder::Lsb,
+    );
+    check(cluster, &b.finish(), 70, 1);
+}
+
+fn arithmetic(cluster: &impl Cluster, lanes: usize) {
+    let mut b = Builder::new();
+    let x = b.input("x", 16, BitOrder::Lsb);
+    let y = b.input("y", 16, BitOrder::Lsb);
+    let z = b.input("z", 16, BitOrder::Lsb);
+    let goal = library::Goal::FewestAnds;
+    let product = library::multiply(&mut b, &x, &y, goal);
+    let sum = library::add(&mut b, &product, &z, goal);
+    b.output("xy+z", &sum, BitOrder::Lsb);
+    check(cluster, &b.finish(), lanes, lanes as u64);
+}
+
+/// Circuits without structure: wide, deep, with gates whose operands coincide with outputs and inputs.
+fn random_circuits(cluster: &impl Cluster) {
+    for seed in 0..6 {
+        let choices = bits(seed, 1, 64 * 400);
+        let mut words = choices.row(0).iter();
+        let mut b = Builder::new();
+        let mut known: Vec<_> = (0..3)
+            .flat_map(|i| b.input(&format!("in{i}"), 5, BitOrder::Msb))
+            .collect();
+        while let Some(&word) = words.next() {
+            let x = known[(word >> 8) as usize % known.len()];
+            let y = known[(word >> 36) as usize % known.len()];
+            known.push(match word % 5 {
+                0 | 1 => b.and(x, y),
+                2 | 3 => b.xor(x, y),
+                _ => !x,
+            });
+        }
+        let outputs: Vec<_> = known.iter().rev().step_by(7).take(40).copied().collect();
+        b.output("out", &outputs, BitOrder::Msb);
+        check(cluster, &b.finish(), 1 + 100 * seed as usize, seed);
+    }
+}
+
+fn outputs_go_only_to_the_entitled(cluster: &impl Cluster) {
+    let values = bits(7, 9, 130);
+    for set in 0..1 << cluster.parties() {
+        let to: Parties = (0..cluster.parties() as u8)
+            .filter(|i| set >> i & 1 == 1)
+            .map(PartyId)
+            .collect();
+        let results = cluster.run(|engine| {
+            let own = (engine.me() == PartyId(1)).then_some(&values);
+            let wires = engine.input(PartyId(1), 9, 130, own)?;
+            let revealed = engine.reveal(&wires, to)?;
+            engine.finish()?;
+            Ok(revealed)
+        });
+        for (party, revealed) in unwrap_all(results).into_iter().enumerate() {
+            let entitled = to.contains(PartyId(party as u8)).then_some(&values);
+            assert_eq!(revealed.as_ref(), entitled, "party {party} of {to}");
+        }
+    }
+}
+
+fn values_outlive_a_circuit(cluster: &impl Cluster) {
+    let mut b = Builder::new();
+    let x = b.input("x", 8, BitOrder::Lsb);
+    let y = b.input("y", 8, BitOrder::Lsb);
+    let sum = library::add(&mut b, &x, &y, library::Goal::FewestAnds);
+    let both: Vec<_> = x.iter().zip(&y).map(|(&x, &y)| b.and(x, y)).collect();
+    b.output("sum", &sum, BitOrder::Lsb);
+    b.output("both", &both, BitOrder::Lsb);
+    let plan = Plan::new(&b.finish());
+
+    let (start, public) = (bits(8, 8, 99), bits(9, 8, 99));
+    let mut state = start.clone();
+    let byte = |m: &BitMatrix, lane: usize| (0..8).fold(0u8, |v, row| v | u8::from(m.get(row, lane)) << row);
+    let results = cluster.run(|engine| {
+        let own = (engine.me() == PartyId(0)).then_some(&start);
+        let mut x = engine.input(PartyId(0), 8, 99, own)?;
+        let y = engine.constant(&public)?;
+        let mut steps = Vec::new();
+        for _ in 0..4 {
+            let outputs = engine.run(&plan, &WireVector::concat(&[&x, &y]))?;
+            x = outputs.select(0..8);
+            steps.push(
+                engine
+                    .reveal(&outputs, Parties::all(engine.parties()))?
+                    .expect("everybody is entitled"),
+            );
+        }
+        engine.finish()?;
+        Ok(steps)
+    });
+    let all = unwrap_all(results);
+    for step in 0..4 {
+        let sum = BitMatrix::from_fn(8, 99, |row, lane| {
+            byte(&state, lane).wrapping_add(byte(&public, lane)) >> row & 1 == 1
+        });
+        for steps in &all {
+            for lane in 0..99 {
+                for row in 0..8 {
+                    assert_eq!(
+                        steps[step].get(row, lane),
+                        sum.get(row, lane),
+                        "sum in step {step}"
+                    );
+                    let both = state.get(row, lane) && public.get(row, lane);
+                    assert_eq!(steps[step].get(8 + row, lane), both, "and in step {step}");
+                }
+            }
+        }
+        state = sum;
+    }
+}
+
+fn misuse_is_refused_and_harmless(cluster: &impl Cluster) {
+    let mut b = Builder::new();
+    let x = b.input("x", 2, BitOrder::Lsb);
+    let both = b.and(x[0], x[1]);
+    b.output("both", &[both], BitOrder::Lsb);
+    let plan = Plan::new(&b.finish());
+    let ones = BitMatrix::from_fn(2, 3, |_, _| true);
+    let results = cluster.run(|engine| {
+        let (me, other) = (engine.me(), PartyId(u8::from(engine.me() == PartyId(0))));
+        assert!(matches!(engine.input(me, 2, 3, None), Err(Error::BadInput(_))));
+        assert!(matches!(
+            engine.input(other, 2, 3, Some(&ones)),
+            Err(Error::BadInput(_))
+        ));
+        assert!(matches!(
+            engine.input(me, 2, 4, Some(&ones)),
+            Err(Error::BadInput(_))
+        ));
+        assert!(matches!(
+            engine.input(PartyId(7), 2, 3, None),
+            Err(Error::BadInput(_))
+        ));
+        let own = (me == PartyId(0)).then_some(&ones);
+        let wires = engine.input(PartyId(0), 2, 3, own)?;
+        assert!(matches!(
+            engine.run(&plan, &wires.select(0..1)),
+            Err(Error::BadInput(_))
+        ));
+        let outputs = engine.run(&plan, &wires)?;
+        let revealed = engine.reveal(&outputs, Parties::all(engine.parties()))?;
+        engine.finish()?;
+        Ok(revealed)
+    });
+    for revealed in unwrap_all(results) {
+        assert_eq!(revealed, Some(BitMatrix::from_fn(1, 3, |_, _| true)));
+    }
+}

@@ -1,0 +1,137 @@
+//! The contract between programs and protocols.
+
+use std::fmt;
+use std::ops::Range;
+
+use cenote_circuit::Plan;
+use cenote_net::PartyId;
+use cenote_primitives::BitMatrix;
+
+use crate::{Costs, Result};
+
+/// A set of parties, such as those entitled to an output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Parties(u8);
+
+impl Parties {
+    /// No party.
+    pub const NONE: Parties = Parties(0);
+
+    /// All of `count` parties.
+    ///
+    /// # Panics
+    /// If `count` exceeds 8.
+    pub fn all(count: usize) -> Self {
+        assert!(count <= 8, "at most 8 parties");
+        Parties(((1u16 << count) - 1) as u8)
+    }
+
+    /// One party.
+    ///
+    /// # Panics
+    /// If its index exceeds 7.
+    pub fn one(party: PartyId) -> Self {
+        Parties::NONE.with(party)
+    }
+
+    /// The set and `party`.
+    ///
+    /// # Panics
+    /// If its index exceeds 7.
+    #[must_use]
+    pub fn with(self, party: PartyId) -> Self {
+        assert!(party.0 < 8, "at most 8 parties");
+        Parties(self.0 | 1 << party.0)
+    }
+
+    /// Whether `party` is in the set.
+    pub fn contains(self, party: PartyId) -> bool {
+        party.0 < 8 && self.0 >> party.0 & 1 == 1
+    }
+
+    /// The members, in order.
+    pub fn iter(self) -> impl Iterator<Item = PartyId> {
+        (0..8).map(PartyId).filter(move |&party| self.contains(party))
+    }
+}
+
+impl FromIterator<PartyId> for Parties {
+    fn from_iter<I: IntoIterator<Item = PartyId>>(parties: I) -> Self {
+        parties.into_iter().fold(Parties::NONE, Parties::with)
+    }
+}
+
+impl fmt::Display for Parties {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, party) in self.iter().enumerate() {
+            write!(f, "{}{}", if position == 0 { "" } else { "," }, party.0)?;
+        }
+        Ok(())
+    }
+}
+
+/// Secret wires as a protocol holds them: `wires` × `lanes` secret bits, meaningless to the program.
+pub trait WireVector: Clone + Send {
+    /// Number of wires.
+    fn wires(&self) -> usize;
+
+    /// Number of lanes.
+    fn lanes(&self) -> usize;
+
+    /// The wires of `range`, in order.
+    ///
+    /// # Panics
+    /// If the range is not within `0..wires()`: which wires a program selects is public and the program's own doing.
+    fn select(&self, range: Range<usize>) -> Self;
+
+    /// The wires of all `parts`, one part after the other.
+    ///
+    /// # Panics
+    /// If `parts` is empty or their lanes differ.
+    fn concat(parts: &[&Self]) -> Self;
+}
+
+/// A protocol, as one party sees it.
+///
+/// All parties make the same calls in the same order, with the same public arguments. A call that fails with anything
+/// but [`crate::Error::BadInput`] ends the session: secrets are wiped, peers are told, and later calls fail with
+/// [`crate::Error::Poisoned`].
+pub trait Engine {
+    /// Secret wires of this protocol. They live as long as the session.
+    type Wires: WireVector;
+
+    /// This party.
+    fn me(&self) -> PartyId;
+
+    /// Number of parties.
+    fn parties(&self) -> usize;
+
+    /// Function-dependent work ahead of the inputs: announces that `plan` will be run on `lanes` lanes, so that stock
+    /// for it is made. Optional; [`Engine::run`] does what was not prepared.
+    fn prepare(&mut self, plan: &Plan, lanes: usize) -> Result<()>;
+
+    /// Secret wires with the private bits of `owner`: `wires` × `lanes`. The owner gives `bits` of that shape, all
+    /// others `None`.
+    fn input(
+        &mut self,
+        owner: PartyId,
+        wires: usize,
+        lanes: usize,
+        bits: Option<&BitMatrix>,
+    ) -> Result<Self::Wires>;
+
+    /// Wires that hold public bits, the same at every party.
+    fn constant(&mut self, bits: &BitMatrix) -> Result<Self::Wires>;
+
+    /// Evaluates `plan` in every lane of `inputs` (one wire per input wire of the plan, in order).
+    fn run(&mut self, plan: &Plan, inputs: &Self::Wires) -> Result<Self::Wires>;
+
+    /// Verifies everything that `wires` depend on, then opens them to the parties in `to`. `Some` exactly at those.
+    fn reveal(&mut self, wires: &Self::Wires, to: Parties) -> Result<Option<BitMatrix>>;
+
+    /// Ends the session in agreement with the peers: all of them have what they need once this returns.
+    fn finish(&mut self) -> Result<()>;
+
+    /// What the session has cost this party so far.
+    fn costs(&self) -> Costs;
+}

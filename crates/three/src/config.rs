@@ -1,0 +1,74 @@
+//! What a session is started with.
+
+use std::fmt;
+use std::str::FromStr;
+
+use cenote_params::three::Parameters;
+use cenote_primitives::Entropy;
+
+use crate::Ring;
+
+/// How two parties compare their views (S&P 2017, Section III-D).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ViewCheck {
+    /// A polynomial MAC under a key that the pair shares.
+    #[default]
+    Mac,
+    /// SHA-256, as in Furukawa et al. 2017.
+    Sha256,
+}
+
+impl fmt::Display for ViewCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ViewCheck::Mac => "mac",
+            ViewCheck::Sha256 => "sha256",
+        })
+    }
+}
+
+impl FromStr for ViewCheck {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "mac" => Ok(ViewCheck::Mac),
+            "sha256" => Ok(ViewCheck::Sha256),
+            _ => Err(format!(
+                "no view check is called \"{name}\": use \"mac\" or \"sha256\""
+            )),
+        }
+    }
+}
+
+/// What all three parties agree on, and this party's source of randomness.
+pub struct Config {
+    /// The cut-and-choose parameters, which fix the variant and the error.
+    pub parameters: Parameters,
+    /// How views are compared.
+    pub view_check: ViewCheck,
+    /// The session's name, bound into every key.
+    pub session: String,
+    /// Where this party's contributions to keys come from: [`Entropy::os`] but in tests.
+    pub entropy: Entropy,
+}
+
+impl Config {
+    /// A session with these parameters, views compared by MAC, randomness from the operating system.
+    pub fn new(parameters: Parameters, session: impl Into<String>) -> Self {
+        Self {
+            parameters,
+            view_check: ViewCheck::default(),
+            session: session.into(),
+            entropy: Entropy::os(),
+        }
+    }
+}
+
+/// The channels of one party: each thread has its own to both peers.
+pub struct Links {
+    /// For the thread that makes triples.
+    pub generator: Ring,
+    /// For the thread that evaluates circuits.
+    pub evaluator: Ring,
+}

@@ -1,0 +1,74 @@
+//! Inputs (spec `three-party`, Section 5). Party `i` inputs `v`: component `i` is pseudorandom under the key that `i`
+//! shares with `i - 1`; component `i + 1` is `v` masked with it, sent to `i + 1`; component `i + 2` is 0. The sharing is
+//! consistent whatever `i` sends, because each component reaches its second holder in one way only.
+
+use cenote_engine::Result;
+use cenote_net::PartyId;
+use cenote_primitives::{
+    BitMatrix, Block512, as_bytes, as_bytes_mut, as_words, as_words_mut, pack_bits, unpack_bits,
+};
+
+use crate::keys::{Counter, Keys};
+use crate::ring::Ring;
+use crate::steps;
+use crate::wires::ThreeWires;
+
+/// Bits of a rows × lanes matrix on the wire, dense, in whole words.
+pub(crate) fn packed_words(rows: usize, lanes: usize) -> usize {
+    (rows * lanes).div_ceil(64)
+}
+
+/// Packs rows of `lanes` bits densely.
+pub(crate) fn pack_rows(rows: &[u64], lanes: usize) -> Vec<u64> {
+    let stride = lanes.div_ceil(64);
+    let count = rows.len().checked_div(stride).unwrap_or(0);
+    let mut packed = vec![0; packed_words(count, lanes)];
+    for (index, row) in rows.chunks_exact(stride.max(1)).enumerate() {
+        pack_bits(&mut packed, index * lanes, row, lanes);
+    }
+    packed
+}
+
+/// The inverse of [`pack_rows`].
+pub(crate) fn unpack_rows(packed: &[u64], lanes: usize, rows: &mut [u64]) {
+    for (index, row) in rows.chunks_exact_mut(lanes.div_ceil(64).max(1)).enumerate() {
+        unpack_bits(row, packed, index * lanes, lanes);
+    }
+}
+
+/// Shares `bits` of `owner`, who alone gives them.
+pub(crate) fn share(
+    me: PartyId,
+    owner: PartyId,
+    (wires, lanes): (usize, usize),
+    bits: Option<&BitMatrix>,
+    ring: &mut Ring,
+    keys: &Keys,
+    counter: &mut Counter,
+) -> Result<ThreeWires> {
+    let mut shares = ThreeWires::zeros(wires, lanes);
+    let words = packed_words(wires, lanes);
+    let at = counter.take(words.div_ceil(8));
+    let mut mask = vec![Block512::ZERO; words.div_ceil(8)];
+    if let Some(bits) = bits {
+        keys.components[0].fill(at, &mut mask);
+        unpack_rows(as_words(&mask), lanes, &mut shares.components[0]);
+        let mut masked = pack_rows(bits.words(), lanes);
+        masked
+            .iter_mut()
+            .zip(as_words(&mask))
+            .for_each(|(bits, mask)| *bits ^= mask);
+        ring.next.send(steps::INPUT, as_bytes(&masked))?;
+        ring.next.flush()?;
+        unpack_rows(&masked, lanes, &mut shares.components[1]);
+    } else if owner == ring.previous.peer() {
+        let masked = &mut as_words_mut(&mut mask)[..words];
+        ring.previous.recv(steps::INPUT, as_bytes_mut(masked))?;
+        unpack_rows(masked, lanes, &mut shares.components[0]);
+    } else {
+        debug_assert_ne!(me, owner, "the owner gives its bits");
+        keys.components[1].fill(at, &mut mask);
+        unpack_rows(as_words(&mask), lanes, &mut shares.components[1]);
+    }
+    Ok(shares)
+}

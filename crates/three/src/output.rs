@@ -1,0 +1,61 @@
+//! Robust opening of outputs (spec `three-party`, Section 4): both holders of the component that a receiver lacks send
+//! it, one in full, the other as a hash, and the receiver aborts unless they agree.
+
+use cenote_engine::{Check, Parties, Result};
+use cenote_net::PartyId;
+use cenote_primitives::{BitMatrix, as_bytes, as_bytes_mut};
+use sha2::{Digest, Sha256};
+
+use crate::input::{pack_rows, packed_words, unpack_rows};
+use crate::ring::{Ring, cheated};
+use crate::steps;
+use crate::wires::ThreeWires;
+
+/// Opens `wires` to the parties in `to`. Whatever they depend on must have been verified: only the engine's `reveal`
+/// calls this, right after verification.
+pub(crate) fn open(
+    me: PartyId,
+    wires: &ThreeWires,
+    shape: (usize, usize),
+    to: Parties,
+    ring: &mut Ring,
+) -> Result<Option<BitMatrix>> {
+    let (rows, lanes) = shape;
+    if to.contains(ring.previous.peer()) {
+        ring.previous
+            .send(steps::OUTPUT, as_bytes(&pack_rows(&wires.components[1], lanes)))?;
+        ring.previous.flush()?;
+    }
+    if to.contains(ring.next.peer()) {
+        ring.next.send(
+            steps::OUTPUT_HASH,
+            &digest(&pack_rows(&wires.components[0], lanes)),
+        )?;
+        ring.next.flush()?;
+    }
+    if !to.contains(me) {
+        return Ok(None);
+    }
+    let mut missing = vec![0; packed_words(rows, lanes)];
+    ring.next.recv(steps::OUTPUT, as_bytes_mut(&mut missing))?;
+    let mut hash = [0; 32];
+    ring.previous.recv(steps::OUTPUT_HASH, &mut hash)?;
+    if digest(&missing) != hash {
+        let detail = "the peers sent different shares of an output";
+        return Err(cheated(Check::OutputOpening, None, steps::OUTPUT_HASH, detail));
+    }
+    let mut bits = BitMatrix::zeros(rows, lanes);
+    unpack_rows(&missing, lanes, bits.words_mut());
+    for component in &wires.components {
+        bits.words_mut()
+            .iter_mut()
+            .zip(component)
+            .for_each(|(bit, share)| *bit ^= share);
+    }
+    bits.mask_padding();
+    Ok(Some(bits))
+}
+
+fn digest(packed: &[u64]) -> [u8; 32] {
+    Sha256::digest(as_bytes(packed)).into()
+}

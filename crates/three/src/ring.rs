@@ -1,0 +1,83 @@
+//! The three parties in a ring. Shares go one way round it: to the previous party, from the next.
+
+use cenote_engine::{Check, Error, Result};
+use cenote_net::{Channel, Closer, Meter, PartyId, Step};
+use cenote_primitives::{Block512, as_bytes, as_bytes_mut};
+
+/// One thread's channels to both peers of party `i`.
+pub struct Ring {
+    /// To party `i - 1` (mod 3).
+    pub previous: Box<dyn Channel>,
+    /// To party `i + 1` (mod 3).
+    pub next: Box<dyn Channel>,
+}
+
+impl Ring {
+    /// Checks that the channels lead where party `me` needs them to.
+    pub(crate) fn check_peers(&self, me: PartyId) -> Result<()> {
+        let expected = (PartyId((me.0 + 2) % 3), PartyId((me.0 + 1) % 3));
+        let found = (self.previous.peer(), self.next.peer());
+        if me.0 < 3 && found == expected {
+            Ok(())
+        } else {
+            Err(Error::BadInput(format!(
+                "{me} needs channels to {} and {}, not to {} and {}",
+                expected.0, expected.1, found.0, found.1
+            )))
+        }
+    }
+
+    /// Sends `slices`, one message, to the previous party, without waiting.
+    pub(crate) fn pass<const K: usize>(&mut self, step: Step, slices: [&[Block512]; K]) -> Result<()> {
+        self.previous.send_parts(step, &slices.map(as_bytes))?;
+        Ok(self.previous.flush()?)
+    }
+
+    /// Receives `slices`, one message, from the next party.
+    pub(crate) fn take<const K: usize>(&mut self, step: Step, slices: [&mut [Block512]; K]) -> Result<()> {
+        Ok(self.next.recv_parts(step, &mut slices.map(as_bytes_mut))?)
+    }
+
+    /// Sends one message to each peer and receives one of the same length from each: `(from_previous, from_next)`.
+    pub(crate) fn exchange<const N: usize>(
+        &mut self,
+        step: Step,
+        to_previous: &[u8; N],
+        to_next: &[u8; N],
+    ) -> Result<([u8; N], [u8; N])> {
+        self.previous.send(step, to_previous)?;
+        self.previous.flush()?;
+        self.next.send(step, to_next)?;
+        self.next.flush()?;
+        let (mut from_previous, mut from_next) = ([0; N], [0; N]);
+        self.previous.recv(step, &mut from_previous)?;
+        self.next.recv(step, &mut from_next)?;
+        Ok((from_previous, from_next))
+    }
+
+    /// Tells both peers why this party stops.
+    pub(crate) fn abort(&mut self, code: u8) {
+        self.previous.abort(code);
+        self.next.abort(code);
+    }
+
+    /// Handles that close both channels from another thread.
+    pub(crate) fn closers(&self) -> [Closer; 2] {
+        [self.previous.closer(), self.next.closer()]
+    }
+
+    /// What went over both channels.
+    pub(crate) fn meter(&self) -> Meter {
+        self.previous.meter() + self.next.meter()
+    }
+}
+
+/// An abort: `check` failed in `step`.
+pub(crate) fn cheated(check: Check, peer: Option<PartyId>, step: Step, detail: &str) -> Error {
+    Error::Aborted {
+        check,
+        peer,
+        step,
+        detail: detail.into(),
+    }
+}

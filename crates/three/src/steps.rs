@@ -1,0 +1,46 @@
+//! The steps of the protocol: what every message is called, on the wire and in errors.
+
+use cenote_net::Step;
+
+macro_rules! steps {
+    ($($(#[$doc:meta])* $name:ident = $code:literal, $text:literal;)*) => {
+        $($(#[$doc])* pub const $name: Step = Step { code: $code, name: $text };)*
+        /// Every step.
+        pub const ALL: &[Step] = &[$($name),*];
+    };
+}
+
+steps! {
+    /// Contributions to the keys of a pair of parties, both ways.
+    SETUP = 0x301, "key set-up";
+    /// The owner's masked input, to the next party.
+    INPUT = 0x302, "input";
+    /// The barrier before a coin, to both others.
+    BARRIER = 0x303, "barrier";
+    /// Shares of a coin, to both others.
+    COIN = 0x304, "coin";
+    /// Products of random sharings, to the previous party.
+    MULTIPLY_TRIPLE = 0x305, "multiply triples";
+    /// Triples opened in cut and choose, to the previous party.
+    OPEN_TRIPLE = 0x306, "open triples";
+    /// Masked factors in bucket checks, to the previous party.
+    CHECK_TRIPLE = 0x307, "check triples";
+    /// Tags of the values opened in a generator batch, to both others.
+    TRIPLE_VIEW = 0x308, "compare views of triples";
+    /// Tags of the words on a generator batch's products, to both others.
+    TRIPLE_PRODUCTS = 0x309, "compare products of triples";
+    /// Products of a circuit's AND layer, to the previous party.
+    MULTIPLY_GATE = 0x30a, "evaluate AND layer";
+    /// Masked factors in the verification of gates, to the previous party.
+    CHECK_GATE = 0x30b, "verify gates";
+    /// Tags of the values opened to verify gates, to both others.
+    GATE_VIEW = 0x30c, "compare views of gates";
+    /// Tags of the words on gates' products, to both others.
+    GATE_PRODUCTS = 0x30d, "compare products of gates";
+    /// An output's component in full, to the previous party.
+    OUTPUT = 0x30e, "open output";
+    /// The hash of an output's component, to the next party.
+    OUTPUT_HASH = 0x30f, "confirm output";
+    /// The session's agreed end, to both others.
+    FINISH = 0x310, "finish";
+}

@@ -1,0 +1,256 @@
+//! Hand-over of checked triples from the generator's thread to the evaluator's (S&P 2017, Figure 5).
+//!
+//! The generator runs ahead of demand by a bounded amount: one batch waiting, one being made. A batch is handed over
+//! only after the views it depends on have been compared, so whoever holds a [`Batch`] holds settled triples.
+
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use cenote_engine::{Error, Result};
+use cenote_net::{Closer, Meter};
+
+use crate::generator::Generator;
+use crate::triple_check::Pair;
+
+/// `N` checked triples: number `i` has the factors at position `i` of batch `serial`.
+pub(crate) struct Batch {
+    pub(crate) serial: u32,
+    pub(crate) products: Pair,
+}
+
+/// How long a thread that lost a peer waits for the other thread to learn the peer's reason.
+const GRACE: Duration = Duration::from_secs(1);
+
+#[derive(Default)]
+struct State {
+    /// Batches that the evaluator has asked for since the start.
+    wanted: u64,
+    /// No more batches are needed. What becomes of the generator no longer matters, but it keeps its channels.
+    ending: bool,
+    failure: Option<Error>,
+    meter: Meter,
+    busy: Duration,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The evaluator's end: a generator's thread and what it has made.
+pub(crate) struct Stock {
+    shared: Arc<Shared>,
+    batches: Option<Receiver<Batch>>,
+    spares: Sender<Pair>,
+    closers: [Closer; 2],
+    thread: Option<JoinHandle<Generator>>,
+}
+
+impl Stock {
+    /// Starts the generator's thread. If it fails, it closes the evaluator's channels by `evaluator_closers`, so that
+    /// nobody waits for a session that is lost.
+    pub(crate) fn start(generator: Generator, evaluator_closers: [Closer; 2]) -> Result<Self> {
+        let shared = Arc::new(Shared::default());
+        let closers = generator.ring.closers();
+        let (to_evaluator, batches) = sync_channel(1);
+        let (spares, from_evaluator) = channel();
+        let worker = Worker {
+            generator,
+            shared: Arc::clone(&shared),
+            batches: to_evaluator,
+            spares: from_evaluator,
+            evaluator_closers,
+        };
+        let thread = std::thread::Builder::new()
+            .name("triple generator".into())
+            .spawn(move || worker.run())
+            .map_err(|error| {
+                Error::Internal(format!("cannot start the triple generator's thread: {error}"))
+            })?;
+        Ok(Self {
+            shared,
+            batches: Some(batches),
+            spares,
+            closers,
+            thread: Some(thread),
+        })
+    }
+
+    /// Asks for `total` batches since the start, if fewer were asked for before.
+    pub(crate) fn want(&self, total: u64) {
+        let mut state = self.shared.lock();
+        if total > state.wanted {
+            state.wanted = total;
+            self.shared.changed.notify_all();
+        }
+    }
+
+    /// The next batch, which must have been asked for. Waits for it; the generator's own deadlines bound the wait.
+    pub(crate) fn take(&self) -> Result<Batch> {
+        let batch = self.batches.as_ref().and_then(|batches| batches.recv().ok());
+        batch.ok_or_else(|| {
+            self.shared
+                .lock()
+                .failure
+                .take()
+                .unwrap_or_else(|| Error::Internal("the triple generator ended without a reason".into()))
+        })
+    }
+
+    /// Gives arrays back for the generator to use again.
+    pub(crate) fn recycle(&self, spare: Pair) {
+        // A generator that has ended needs no spares.
+        let _ = self.spares.send(spare);
+    }
+
+    /// The better explanation of `error`, met by the evaluator: if it merely lost a peer or was closed, the generator's
+    /// failure is the cause or will tell the peer's reason in a moment.
+    pub(crate) fn explain(&self, error: Error) -> Error {
+        if !is_loss(&error) {
+            return error;
+        }
+        let deadline = Instant::now() + GRACE;
+        let mut state = self.shared.lock();
+        while state.failure.is_none() && !self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            state = self
+                .shared
+                .changed
+                .wait_timeout(state, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+        match state.failure.take() {
+            Some(failure) if is_closed(&error) || !is_loss(&failure) => failure,
+            _ => error,
+        }
+    }
+
+    /// Bytes and messages of the generator's channels, and the time it worked, up to its last finished batch.
+    pub(crate) fn costs(&self) -> (Meter, Duration) {
+        let state = self.shared.lock();
+        (state.meter, state.busy)
+    }
+
+    /// Says that no more batches are needed. The generator ends, or fails, in silence; its channels stay open, since a
+    /// peer may yet be making a batch that this party has and the peer needs.
+    pub(crate) fn end(&self) {
+        self.shared.lock().ending = true;
+        self.shared.changed.notify_all();
+    }
+
+    /// Ends the generator's thread, waits for it, and closes its channels.
+    pub(crate) fn stop(&mut self) {
+        self.end();
+        self.batches = None;
+        for closer in &self.closers {
+            closer.close();
+        }
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the triple generator's thread panicked");
+        }
+    }
+}
+
+impl Drop for Stock {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn is_closed(error: &Error) -> bool {
+    matches!(error, Error::Net(cenote_net::Error::Closed { .. }))
+}
+
+fn is_loss(error: &Error) -> bool {
+    is_closed(error) || matches!(error, Error::Net(cenote_net::Error::PeerLost { .. }))
+}
+
+/// The generator's thread.
+struct Worker {
+    generator: Generator,
+    shared: Arc<Shared>,
+    batches: SyncSender<Batch>,
+    spares: Receiver<Pair>,
+    evaluator_closers: [Closer; 2],
+}
+
+impl Worker {
+    fn run(mut self) -> Generator {
+        let mut made = 0;
+        while self.wait_for_demand(made) {
+            let start = Instant::now();
+            match self.generator.batch(self.spares.try_recv().ok()) {
+                Ok(batch) => {
+                    let mut state = self.shared.lock();
+                    state.meter = self.generator.ring.meter();
+                    state.busy += start.elapsed();
+                    drop(state);
+                    made += 1;
+                    if self.batches.send(batch).is_err() {
+                        break;
+                    }
+                }
+                Err(error) => {
+                    self.fail(error);
+                    break;
+                }
+            }
+        }
+        self.generator
+    }
+
+    /// Waits until more than `made` batches are wanted. False if the session is over.
+    fn wait_for_demand(&self, made: u64) -> bool {
+        let mut state = self.shared.lock();
+        while !state.ending && state.wanted <= made {
+            state = self
+                .shared
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        !state.ending
+    }
+
+    fn fail(&mut self, error: Error) {
+        let mut state = self.shared.lock();
+        if state.ending {
+            return;
+        }
+        self.generator.ring.abort(error.reason().code());
+        if is_loss(&error) {
+            // The evaluator may be about to read the peer's reason.
+            let goes_on = |state: &mut State| !state.ending;
+            state = self
+                .shared
+                .changed
+                .wait_timeout_while(state, GRACE / 2, goes_on)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+        if state.ending {
+            return;
+        }
+        state.failure = Some(error);
+        drop(state);
+        self.shared.changed.notify_all();
+        for closer in &self.evaluator_closers {
+            closer.close();
+        }
+    }
+}

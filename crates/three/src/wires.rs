@@ -1,0 +1,81 @@
+//! Secret wires: replicated sharings of bits, a row of lanes per wire.
+
+use std::fmt;
+use std::ops::Range;
+
+use cenote_engine::WireVector;
+
+/// Replicated sharings of `wires` × `lanes` bits, as one party holds them: component `i` and component `i + 1` of each.
+///
+/// Both components are rows of 64-bit words like those of a [`cenote_primitives::BitMatrix`], but their padding bits
+/// mean nothing and are never sent. `Debug` prints the shape only.
+#[derive(Clone)]
+pub struct ThreeWires {
+    wires: usize,
+    lanes: usize,
+    pub(crate) components: [Vec<u64>; 2],
+}
+
+impl ThreeWires {
+    pub(crate) fn zeros(wires: usize, lanes: usize) -> Self {
+        let words = wires * lanes.div_ceil(64);
+        Self {
+            wires,
+            lanes,
+            components: [vec![0; words], vec![0; words]],
+        }
+    }
+
+    /// 64-bit words in a row.
+    pub(crate) fn stride(&self) -> usize {
+        self.lanes.div_ceil(64)
+    }
+}
+
+impl WireVector for ThreeWires {
+    fn wires(&self) -> usize {
+        self.wires
+    }
+
+    fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    fn select(&self, range: Range<usize>) -> Self {
+        assert!(range.end <= self.wires, "wires {range:?} of {}", self.wires);
+        let words = range.start * self.stride()..range.end * self.stride();
+        Self {
+            wires: range.len(),
+            lanes: self.lanes,
+            components: self
+                .components
+                .each_ref()
+                .map(|component| component[words.clone()].to_vec()),
+        }
+    }
+
+    fn concat(parts: &[&Self]) -> Self {
+        let lanes = parts.first().expect("at least one part").lanes;
+        assert!(
+            parts.iter().all(|part| part.lanes == lanes),
+            "all parts have the same lanes"
+        );
+        Self {
+            wires: parts.iter().map(|part| part.wires).sum(),
+            lanes,
+            components: [0, 1].map(|index| {
+                parts
+                    .iter()
+                    .flat_map(|part| &part.components[index])
+                    .copied()
+                    .collect()
+            }),
+        }
+    }
+}
+
+impl fmt::Debug for ThreeWires {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ThreeWires({} × {})", self.wires, self.lanes)
+    }
+}

@@ -1,0 +1,227 @@
+//! A corrupted party's channels: what it sends passes through the adversary's hands, what it receives before its eyes.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use cenote_net::{Channel, Closer, Error, Meter, PartyId, Result, Step};
+use cenote_three::{Links, Ring};
+
+/// Which of a party's threads a channel belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Thread {
+    Generator,
+    Evaluator,
+}
+
+/// One direction of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Wire {
+    pub from: u8,
+    pub to: u8,
+    pub thread: Thread,
+}
+
+/// A message on its way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    pub wire: Wire,
+    pub step: Step,
+    /// How many messages of this step went over the wire before.
+    pub occurrence: usize,
+    pub body: Vec<u8>,
+}
+
+/// What goes out instead of a message; `None` leaves it alone.
+pub type Instead = Option<Vec<(Step, Vec<u8>)>>;
+
+/// What the adversary does to each message that its party sends.
+pub type Hook = Box<dyn FnMut(&Message) -> Instead + Send>;
+
+/// The adversary behind one party: all its channels share it.
+pub struct Spy {
+    hook: Option<Mutex<Hook>>,
+    /// Whether to keep what went by.
+    record: bool,
+    sent: Mutex<Vec<Message>>,
+    received: Mutex<Vec<Message>>,
+    dead: AtomicBool,
+    closers: Mutex<Vec<Closer>>,
+}
+
+/// How long a corrupted party waits, whatever the channel's deadline: it never is the first to give up.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl Spy {
+    /// An honest party, recorded.
+    pub fn listening() -> Arc<Self> {
+        Self::new(None, true)
+    }
+
+    /// A corrupted party.
+    pub fn corrupting(hook: impl FnMut(&Message) -> Instead + Send + 'static) -> Arc<Self> {
+        Self::new(Some(Box::new(hook)), false)
+    }
+
+    /// A corrupted party, recorded.
+    pub fn corrupting_and_listening(hook: impl FnMut(&Message) -> Instead + Send + 'static) -> Arc<Self> {
+        Self::new(Some(Box::new(hook)), true)
+    }
+
+    fn new(hook: Option<Hook>, record: bool) -> Arc<Self> {
+        Arc::new(Self {
+            hook: hook.map(Mutex::new),
+            record,
+            sent: Mutex::default(),
+            received: Mutex::default(),
+            dead: AtomicBool::new(false),
+            closers: Mutex::default(),
+        })
+    }
+
+    /// Puts this adversary between a party and its channels.
+    pub fn tap(self: &Arc<Self>, me: u8, links: Links) -> Links {
+        let ring = |ring: Ring, thread| {
+            let tap = |inner: Box<dyn Channel>| -> Box<dyn Channel> {
+                lock(&self.closers).push(inner.closer());
+                Box::new(Tap {
+                    me,
+                    thread,
+                    inner,
+                    spy: Arc::clone(self),
+                    sent: HashMap::new(),
+                    received: HashMap::new(),
+                })
+            };
+            Ring {
+                previous: tap(ring.previous),
+                next: tap(ring.next),
+            }
+        };
+        Links {
+            generator: ring(links.generator, Thread::Generator),
+            evaluator: ring(links.evaluator, Thread::Evaluator),
+        }
+    }
+
+    /// Ends the party as if its process had been killed: all channels break at once, nothing more is said.
+    pub fn kill(&self) {
+        self.dead.store(true, Ordering::SeqCst);
+        lock(&self.closers).iter().for_each(Closer::close);
+    }
+
+    /// What the party sent, before the adversary touched it.
+    pub fn sent(&self) -> Vec<Message> {
+        lock(&self.sent).clone()
+    }
+
+    /// What the party received.
+    pub fn received(&self) -> Vec<Message> {
+        lock(&self.received).clone()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One channel of a party that an adversary controls.
+struct Tap {
+    me: u8,
+    thread: Thread,
+    inner: Box<dyn Channel>,
+    spy: Arc<Spy>,
+    sent: HashMap<u16, usize>,
+    received: HashMap<u16, usize>,
+}
+
+fn count(counts: &mut HashMap<u16, usize>, step: Step) -> usize {
+    let count = counts.entry(step.code).or_default();
+    *count += 1;
+    *count - 1
+}
+
+impl Tap {
+    fn closed<T>(&self) -> Result<T> {
+        Err(Error::Closed { peer: self.peer() })
+    }
+
+    fn is_dead(&self) -> bool {
+        self.spy.dead.load(Ordering::SeqCst)
+    }
+}
+
+impl Channel for Tap {
+    fn peer(&self) -> PartyId {
+        self.inner.peer()
+    }
+
+    fn send_parts(&mut self, step: Step, parts: &[&[u8]]) -> Result<()> {
+        let message = Message {
+            wire: Wire {
+                from: self.me,
+                to: self.peer().0,
+                thread: self.thread,
+            },
+            step,
+            occurrence: count(&mut self.sent, step),
+            body: parts.concat(),
+        };
+        let instead = self.spy.hook.as_ref().and_then(|hook| lock(hook)(&message));
+        if self.is_dead() {
+            return self.closed();
+        }
+        if self.spy.record {
+            lock(&self.spy.sent).push(message);
+        }
+        match instead {
+            None => self.inner.send_parts(step, parts),
+            Some(messages) => messages
+                .iter()
+                .try_for_each(|(step, body)| self.inner.send(*step, body)),
+        }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.inner.flush()
+    }
+
+    fn recv_parts(&mut self, step: Step, parts: &mut [&mut [u8]]) -> Result<()> {
+        let start = Instant::now();
+        loop {
+            match self.inner.recv_parts(step, parts) {
+                Err(Error::Timeout { .. }) if self.spy.hook.is_some() && start.elapsed() < PATIENCE => {}
+                Err(error) => return Err(error),
+                Ok(()) => break,
+            }
+        }
+        if self.spy.record {
+            lock(&self.spy.received).push(Message {
+                wire: Wire {
+                    from: self.peer().0,
+                    to: self.me,
+                    thread: self.thread,
+                },
+                step,
+                occurrence: count(&mut self.received, step),
+                body: parts.concat(),
+            });
+        }
+        Ok(())
+    }
+
+    fn abort(&mut self, code: u8) {
+        if !self.is_dead() {
+            self.inner.abort(code);
+        }
+    }
+
+    fn closer(&self) -> Closer {
+        self.inner.closer()
+    }
+
+    fn meter(&self) -> Meter {
+        self.inner.meter()
+    }
+}
