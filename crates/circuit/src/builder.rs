@@ -1,8 +1,10 @@
 //! Building circuits gate by gate.
 
-use std::collections::HashMap;
+mod unique;
+
 use std::ops::Not;
 
+use self::unique::Unique;
 use crate::ir::{BitOrder, Circuit, Gate, Value, WireId};
 
 /// A bit in a circuit under construction: a constant, an input or the result of a gate, possibly negated.
@@ -43,7 +45,7 @@ impl Not for Bit {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Node {
     False,
     Input(WireId),
@@ -65,7 +67,7 @@ enum Node {
 /// ```
 pub struct Builder {
     nodes: Vec<Node>,
-    known: HashMap<Node, u32>,
+    known: Unique,
     inputs: Vec<Value>,
     input_wires: u32,
     outputs: Vec<Value>,
@@ -83,7 +85,7 @@ impl Builder {
     pub fn new() -> Self {
         Self {
             nodes: vec![Node::False],
-            known: HashMap::new(),
+            known: Unique::new(),
             inputs: Vec::new(),
             input_wires: 0,
             outputs: Vec::new(),
@@ -214,8 +216,8 @@ impl Builder {
         let mut emit = Emitter {
             next: self.input_wires,
             gates: Vec::new(),
-            plain: vec![None; needed.len()],
-            negated: HashMap::new(),
+            plain: vec![NO_WIRE; needed.len()],
+            negated: vec![NO_WIRE; needed.len()],
         };
         for (index, node) in self.nodes.iter().enumerate() {
             let wire = match *node {
@@ -231,7 +233,7 @@ impl Builder {
                     emit.gate(gate)
                 }
             };
-            emit.plain[index] = Some(wire);
+            emit.plain[index] = wire;
         }
         let output_wires = self.output_bits.iter().map(|&bit| emit.wire(bit)).collect();
         Circuit::new(self.inputs, self.outputs, emit.gates, output_wires)
@@ -281,12 +283,10 @@ impl Builder {
     }
 
     fn share(&mut self, node: Node) -> Bit {
-        if let Some(&index) = self.known.get(&node) {
-            return Bit(index << 1);
+        match self.known.find_or_enter(&self.nodes, node) {
+            Some(index) => Bit(index << 1),
+            None => self.push(node),
         }
-        let bit = self.push(node);
-        self.known.insert(node, bit.node());
-        bit
     }
 }
 
@@ -312,9 +312,13 @@ impl Circuit {
 struct Emitter {
     next: WireId,
     gates: Vec<Gate>,
-    plain: Vec<Option<WireId>>,
-    negated: HashMap<u32, WireId>,
+    /// The wire of each node, and of its negation, [`NO_WIRE`] until it has one.
+    plain: Vec<WireId>,
+    negated: Vec<WireId>,
 }
+
+/// More than any wire of a circuit.
+const NO_WIRE: WireId = WireId::MAX;
 
 impl Emitter {
     fn gate(&mut self, gate: Gate) -> WireId {
@@ -325,27 +329,21 @@ impl Emitter {
     }
 
     fn wire(&mut self, bit: Bit) -> WireId {
-        let node = bit.node();
-        if !bit.negated()
-            && let Some(wire) = self.plain[node as usize]
-        {
-            return wire;
+        let node = bit.node() as usize;
+        let plain = self.plain[node];
+        let known = if bit.negated() { self.negated[node] } else { plain };
+        if known != NO_WIRE {
+            return known;
         }
-        if bit.negated()
-            && let Some(&wire) = self.negated.get(&node)
-        {
-            return wire;
-        }
-        let gate = match self.plain[node as usize] {
-            Some(wire) => Gate::Not(wire),
-            // Node 0 is the only one without a wire when it is first used.
-            None => Gate::Const(bit.negated()),
-        };
-        let wire = self.gate(gate);
+        // Node 0 is the only one without a wire when it is first used.
+        let wire = self.gate(match plain {
+            NO_WIRE => Gate::Const(bit.negated()),
+            _ => Gate::Not(plain),
+        });
         if bit.negated() {
-            self.negated.insert(node, wire);
+            self.negated[node] = wire;
         } else {
-            self.plain[node as usize] = Some(wire);
+            self.plain[node] = wire;
         }
         wire
     }

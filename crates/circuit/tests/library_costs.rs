@@ -38,7 +38,10 @@ fn the_documented_costs_are_exact() {
 #[test]
 fn every_listed_form_is_known() {
     for (form, _) in NAMES {
-        let name = form.replace("PxN-L", "3x8-100").replace('N', "8");
+        let name = form
+            .replace("PxN-L", "3x8-100")
+            .replace("MxN", "9x4")
+            .replace('N', "8");
         let circuit = by_name(&name).unwrap_or_else(|| panic!("no circuit {name}"));
         let shallow = by_name(&format!("{name}-depth")).unwrap();
         assert_eq!(circuit.inputs(), shallow.inputs(), "{name}");
@@ -77,6 +80,17 @@ fn other_names_are_refused() {
         "exposure3x8-",
         "exposure3x8-99999999999999999999",
         "exposure2000x8-1",
+        "sort8",
+        "sort8x",
+        "sort0x8",
+        "sort8x0",
+        "sort8x65",
+        "sort4097x1",
+        "sort4096x33",
+        "ssort4096x33",
+        "sort99999999999999999999x8",
+        "sort8x8x8",
+        "sort8x+8",
         "ADD8",
         " add8",
         "add٣",

@@ -1,11 +1,14 @@
-//! Circuit files: [Bristol Fashion] and the older Bristol format.
+//! Circuit files: [Bristol Fashion], the older Bristol format, and SHDL, which is only read.
 //!
-//! Both list gates as `inputs outputs in… out… OPERATION`, one on a line, in topological order; the first wires are the
-//! inputs, the last ones the outputs. Fashion declares any number of values (`2 128 128`, then `1 128`) and has `XOR`,
-//! `AND`, `INV`, `EQ` (a literal constant), `EQW` (a copy) and `MAND` (several ANDs); the older format has two inputs
-//! and one output (`128 128 128`) and `XOR`, `AND`, `INV`, sometimes `OR` and `NOT`.
+//! The Bristol formats list gates as `inputs outputs in… out… OPERATION`, one on a line, in topological order; the first
+//! wires are the inputs, the last ones the outputs. Fashion declares any number of values (`2 128 128`, then `1 128`)
+//! and has `XOR`, `AND`, `INV`, `EQ` (a literal constant), `EQW` (a copy) and `MAND` (several ANDs); the older format
+//! has two inputs and one output (`128 128 128`) and `XOR`, `AND`, `INV`, sometimes `OR` and `NOT`.
 //!
-//! No file says which end of a value its first wire is. [`read`] declares every value [`BitOrder::Lsb`]
+//! SHDL, the circuits of Fairplay, lists inputs and gates with truth tables, and names the values and whose they are:
+//! see [`read_shdl`].
+//!
+//! No Bristol file says which end of a value its first wire is. [`read`] declares every value [`BitOrder::Lsb`]
 //! (true for most Fashion files); set another order with [`Circuit::set_input_order`] and
 //! [`Circuit::set_output_order`].
 //!
@@ -16,9 +19,12 @@
 
 mod read;
 mod scan;
+mod shdl;
+mod table;
 mod write;
 
 pub use read::read;
+pub use shdl::{Owner, Shdl, read_shdl};
 pub use write::{WriteError, write};
 
 /// A way to write a circuit as text.

@@ -2,28 +2,36 @@
 
 use super::ParseError;
 use super::scan::{Line, Lines, quote};
+use super::shdl;
 use crate::ir::{BitOrder, Circuit, Gate, Value, WireId};
 
 /// Input wires that a text may declare beyond one for each of its bytes.
 ///
 /// A text that uses its inputs is longer than they are many; this lets small circuits ignore some, while a short text
 /// still cannot make a large circuit.
-const UNUSED_INPUTS: u64 = 1 << 16;
+pub(super) const UNUSED_INPUTS: u64 = 1 << 16;
 
-/// Reads a circuit in Bristol Fashion or in the older Bristol format, whichever it is.
+/// Reads a circuit in Bristol Fashion, in the older Bristol format or in SHDL, whichever it is.
 ///
-/// The format is Fashion if two lines of numbers follow the first line, the older one if it is one line. Input values
-/// are called `in0`, `in1`, …, output values `out0`, …, all with [`BitOrder::Lsb`]. Gates may number wires in any way
-/// as long as they use defined wires only; gate `i` of the result is gate `i` of the text, but that `MAND` becomes
-/// several ANDs and `OR` two XORs and an AND. Blank lines may be missing, lines may end in CR LF, and words may be
-/// separated by any white space.
+/// The format is SHDL if the first line is a comment or its number is followed by a word (see [`read_shdl`]). Else it
+/// is Fashion if two lines of numbers follow the first line, the older one if it is one line.
+///
+/// Of the Bristol formats, input values are called `in0`, `in1`, …, output values `out0`, …, all with
+/// [`BitOrder::Lsb`]. Gates may number wires in any way as long as they use defined wires only; gate `i` of the result is
+/// gate `i` of the text, but that `MAND` becomes several ANDs and `OR` two XORs and an AND. Blank lines may be missing,
+/// lines may end in CR LF, and words may be separated by any white space.
 ///
 /// Memory is proportional to the length of the text, whatever it declares.
 ///
 /// # Errors
 /// [`ParseError`] with the line and the reason if the text is malformed, a wire is out of range, defined twice or used
 /// before it is defined, or the counts of the header do not agree with the gates.
+///
+/// [`read_shdl`]: super::read_shdl
 pub fn read(text: &str) -> Result<Circuit, ParseError> {
+    if shdl::looks_like(text) {
+        return shdl::read_shdl(text, None).map(|shdl| shdl.circuit);
+    }
     let mut lines = Lines::new(text);
     let header = Header::read(&mut lines, text.len())?;
     let mut reader = Reader::new(&header);

@@ -75,6 +75,65 @@ impl<'t> Line<'t> {
         (!word.is_empty()).then_some(word)
     }
 
+    /// The next word or bracket: `[` and `]` are words of their own.
+    pub(super) fn token(&mut self) -> Option<&'t [u8]> {
+        let end = match self.rest.first() {
+            Some(b'[' | b']') => 1,
+            _ => self
+                .rest
+                .iter()
+                .position(|byte| byte.is_ascii_whitespace() || matches!(byte, b'[' | b']'))
+                .unwrap_or(self.rest.len()),
+        };
+        let (token, rest) = self.rest.split_at(end);
+        self.rest = rest.trim_ascii_start();
+        (!token.is_empty()).then_some(token)
+    }
+
+    /// Takes the next token, which must be `expected`.
+    pub(super) fn expect(&mut self, expected: &str) -> Result<(), ParseError> {
+        match self.token() {
+            Some(token) if token == expected.as_bytes() => Ok(()),
+            Some(token) => Err(self.error(format!("{} should be `{expected}`", quote(token)))),
+            None => Err(self.error(format!("the line ends where `{expected}` should be"))),
+        }
+    }
+
+    /// Numbers between brackets; `what` names one in the error.
+    pub(super) fn list(&mut self, what: &str) -> Result<Vec<u32>, ParseError> {
+        self.expect("[")?;
+        let mut numbers = Vec::new();
+        loop {
+            match self.token() {
+                Some(b"]") => return Ok(numbers),
+                Some(token) => numbers.push(self.parse(token, what)?),
+                None => return Err(self.error("the line ends where `]` should be")),
+            }
+        }
+    }
+
+    /// Text between double quotes.
+    pub(super) fn quoted(&mut self) -> Result<&'t [u8], ParseError> {
+        let text = self.rest.strip_prefix(b"\"");
+        let text = text.and_then(|text| Some((text, text.iter().position(|&byte| byte == b'"')?)));
+        let (text, end) = text.ok_or_else(|| self.error("a text in double quotes should be here"))?;
+        self.rest = text[end + 1..].trim_ascii_start();
+        Ok(&text[..end])
+    }
+
+    /// Cuts off what follows `//`, and returns it.
+    pub(super) fn comment(&mut self) -> Option<&'t [u8]> {
+        let start = self.rest.windows(2).position(|pair| pair == b"//")?;
+        let comment = self.rest[start + 2..].trim_ascii();
+        self.rest = self.rest[..start].trim_ascii();
+        Some(comment)
+    }
+
+    /// Whether nothing is left.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
     /// The next word as a number; `what` names it in the error.
     pub(super) fn number(&mut self, what: &str) -> Result<u32, ParseError> {
         let word = self

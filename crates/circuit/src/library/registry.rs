@@ -2,13 +2,14 @@
 
 use super::{
     AesSbox, Goal, add, aes, equal, exposure_over_limit, is_zero, less_than, less_than_signed, multiply,
-    multiply_full, negate, popcount, sha256_compress, sha256_single_block, subtract,
+    multiply_full, negate, popcount, sha256_compress, sha256_single_block, sort_integers, subtract,
 };
 use crate::{Bit, BitOrder, Builder, Circuit};
 
 /// What [`by_name`] knows: the form of a name, and what the circuit computes.
 ///
-/// `N` stands for a width in bits, `P` for a number of parties, `L` for a number. Any name may end in `-depth`, for least
+/// `N` stands for a width in bits, `P` for a number of parties, `M` for a number of elements, `L`
+/// for a number. Any name may end in `-depth`, for least
 /// AND depth instead of fewest ANDs, and those of AES also in `-balanced`.
 pub const NAMES: &[(&str, &str)] = &[
     ("addN", "sum = x + y mod 2^N"),
@@ -30,15 +31,30 @@ pub const NAMES: &[(&str, &str)] = &[
         "exposurePxN-L",
         "over = (bank0 + … > L), P parties with N bits each",
     ),
+    (
+        "sortMxN",
+        "sorted0 ≤ sorted1 ≤ … = x0, x1, …, M unsigned integers of N bits",
+    ),
+    (
+        "ssortMxN",
+        "sorted0 ≤ sorted1 ≤ … = x0, x1, …, M integers of N bits in two's complement",
+    ),
 ];
 
 /// Widest operand of the circuits of linear size.
 const MAX_WIDTH: u32 = 4096;
 /// Widest operand of multiplications.
 const MAX_FACTOR: u32 = 512;
+/// Most elements to sort.
+const MAX_ELEMENTS: usize = 4096;
+/// Widest element to sort.
+const MAX_ELEMENT: u32 = 64;
+/// Most bits to sort, in all elements together: 8.9 million ANDs, which take about 2 GB to plan.
+const MAX_SORTED: usize = 1 << 17;
 
 /// The circuit called `name` (see [`NAMES`]), or `None` if there is none, or if it would be huge: operands have at most
-/// 4096 bits (factors 512), an exposure at most 1024 parties of 64 bits.
+/// 4096 bits (factors 512), an exposure at most 1024 parties of 64 bits, a list to sort at most 4096 elements of 64 bits and
+/// 2^17 bits in all.
 ///
 /// ```
 /// use cenote_circuit::library::by_name;
@@ -64,6 +80,12 @@ pub fn by_name(name: &str) -> Option<Circuit> {
     }
     if let Some(rest) = name.strip_prefix("exposure") {
         return exposure(rest, goal);
+    }
+    if let Some(rest) = name.strip_prefix("sort") {
+        return sort(rest, false, goal);
+    }
+    if let Some(rest) = name.strip_prefix("ssort") {
+        return sort(rest, true, goal);
     }
     let (operation, width) = name.split_at(name.find(|c: char| c.is_ascii_digit())?);
     let width: u32 = number(width)?;
@@ -106,6 +128,16 @@ fn exposure(rest: &str, goal: Goal) -> Option<Circuit> {
     let (parties, width, limit) = (number(parties)?, number(width)?, number(limit)?);
     let sizes = (1..=1024).contains(&parties) && (1..=64).contains(&width);
     sizes.then(|| exposure_over_limit(parties, width, limit, goal))
+}
+
+/// `MxN`.
+fn sort(rest: &str, signed: bool, goal: Goal) -> Option<Circuit> {
+    let (count, width) = rest.split_once('x')?;
+    let (count, width): (usize, u32) = (number(count)?, number(width)?);
+    let sizes = (1..=MAX_ELEMENTS).contains(&count)
+        && (1..=MAX_ELEMENT).contains(&width)
+        && count * width as usize <= MAX_SORTED;
+    sizes.then(|| sort_integers(count, width, signed, goal))
 }
 
 /// A number in decimal: digits only, where [`str::parse`] would allow a sign.

@@ -135,7 +135,9 @@ impl Attack {
     pub fn keep_inserting(&self, slip: f64) -> (u64, LogProb) {
         let survivable = self.draw.bad as usize - 1;
         // 1 - sum take slip^i, as a sum of positive terms.
-        let price: Vec<f64> = (1..=survivable).map(|i| -(i as f64 * slip.ln()).exp_m1()).collect();
+        let price: Vec<f64> = (1..=survivable)
+            .map(|i| -(i as f64 * slip.ln()).exp_m1())
+            .collect();
         self.best(|k| {
             let take = &self.take[k * survivable..(k + 1) * survivable];
             let lost: f64 = take.iter().zip(&price).map(|(w, price)| w * price).sum();

@@ -42,7 +42,8 @@ pub struct Request {
     pub security_bits: f64,
     /// `n`: gadgets in the pool.
     pub pool_size: u64,
-    /// `r_d`: the probability that checking a bad gadget finds it bad; 1/2 for half-gates checked on random inputs.
+    /// `r_d`: the probability that checking a bad gadget finds it bad, 1/16 to 1; 1/2 for half-gates checked on random
+    /// inputs.
     pub detection: f64,
     /// The analysis to hold to the target.
     pub guard: Guard,
@@ -72,8 +73,11 @@ pub struct Parameters {
     adaptive_error: LogProb,
 }
 
-/// Larger buckets are not tried while no smaller one does: 2^-160 is met with fewer or not at all.
+/// Larger buckets are not tried: only pools hardly larger than that could want them.
 const MAX_BUCKET: u32 = 400;
+
+/// Checks that find less are not a guard: every known gadget gives 1/4 or more.
+const LEAST_DETECTION: f64 = 1.0 / 16.0;
 
 /// Check rates are multiples of this, so that a uniform 32-bit number decides each check exactly.
 const RATE_UNIT: f64 = 1.0 / (1u64 << 32) as f64;
@@ -149,7 +153,11 @@ const MOST_BAD: u64 = 1 << 18;
 /// The bad gadgets beyond which `slip^b` alone is below the target: `b_0 = floor(log_{1 - r_0 r_d} eps)`.
 fn useful_bad(security_bits: f64, found: f64) -> u64 {
     let limit = -security_bits * std::f64::consts::LN_2 / (-found).ln_1p();
-    if limit.is_finite() { (limit.ceil() as u64).max(1) } else { 1 }
+    if limit.is_finite() {
+        (limit.ceil() as u64).max(1)
+    } else {
+        1
+    }
 }
 
 /// The smallest `r_0` whose `b_0` is followed.
@@ -164,8 +172,8 @@ fn validate(request: &Request) -> Result<(), Refusal> {
     if !(1.0..=160.0).contains(&bits) {
         refusal = refusal.because("1 <= security <= 160", format!("security = {bits}"));
     }
-    if !(request.detection > 0.0 && request.detection <= 1.0) {
-        refusal = refusal.because("0 < r_d <= 1", format!("r_d = {}", request.detection));
+    if !(LEAST_DETECTION..=1.0).contains(&request.detection) {
+        refusal = refusal.because("1/16 <= r_d <= 1", format!("r_d = {}", request.detection));
     }
     if !(2..=super::MAX_POOL).contains(&request.pool_size) {
         refusal = refusal.because("2 <= n <= 2^50", format!("n = {}", request.pool_size));
@@ -176,14 +184,7 @@ fn validate(request: &Request) -> Result<(), Refusal> {
     let finite = |x: f64, low: f64, high: f64| if x.is_nan() { low } else { x.clamp(low, high) };
     Err(refusal.nearest(vec![
         Setting::new("security", finite(bits, 1.0, 160.0)),
-        Setting::new(
-            "r_d",
-            if request.detection > 0.0 {
-                request.detection.min(1.0)
-            } else {
-                0.5
-            },
-        ),
+        Setting::new("r_d", finite(request.detection, LEAST_DETECTION, 1.0)),
         Setting::new("n", request.pool_size.clamp(2, super::MAX_POOL) as f64),
     ]))
 }
@@ -227,7 +228,7 @@ pub fn check(request: &Request, bucket: u32, check_rate: f64) -> Result<Paramete
 pub fn search(request: &Request) -> Result<Parameters, Refusal> {
     validate(request)?;
     let mut best: Option<Parameters> = None;
-    for bucket in 2u32.. {
+    for bucket in 2..=MAX_BUCKET {
         let enough = best
             .as_ref()
             .is_some_and(|p| p.gates_per_and() < f64::from(bucket));
@@ -242,10 +243,6 @@ pub fn search(request: &Request) -> Result<Parameters, Refusal> {
                 best = Some(found);
             }
         }
-        // Beyond any use: even with every gadget checked, more than this many can never be needed.
-        if best.is_none() && bucket >= MAX_BUCKET {
-            break;
-        }
     }
     best.ok_or_else(|| {
         let mut refusal = Refusal::new("pool").because(
@@ -259,25 +256,45 @@ pub fn search(request: &Request) -> Result<Parameters, Refusal> {
     })
 }
 
-/// The cheapest parameters of the smallest pool larger than the request's for which there are any.
+/// The cheapest parameters of a pool little larger than need be, where the request's is too small.
 fn smallest_sufficient_pool(request: &Request) -> Option<Parameters> {
     // Everything checked that can be: if that does not do, nothing does.
     let most_found = request.detection * (1.0 - RATE_UNIT);
+    // A few bucket sizes are enough to see whether any does.
+    let buckets: Vec<u32> = std::iter::successors(Some(2u32), |b| Some(b + (b / 10).max(1)))
+        .take_while(|&b| b <= MAX_BUCKET)
+        .collect();
     let viable = |pool_size: u64| {
-        let request = Request { pool_size, ..*request };
-        (2..=MAX_BUCKET.min(pool_size as u32)).any(|bucket| {
-            attack(&request, bucket, most_found)
-                .is_ok_and(|a| a.needed_detection(-request.security_bits) < most_found)
-        })
+        let request = Request {
+            pool_size,
+            ..*request
+        };
+        buckets
+            .iter()
+            .take_while(|&&bucket| u64::from(bucket) <= pool_size)
+            .any(|&bucket| {
+                attack(&request, bucket, most_found)
+                    .is_ok_and(|a| a.needed_detection(-request.security_bits) < most_found)
+            })
     };
     let larger = (1..50).map(|i| request.pool_size.saturating_mul(1 << i));
-    let mut high = larger.take_while(|&n| n <= super::MAX_POOL).find(|&n| viable(n))?;
+    let mut high = larger
+        .take_while(|&n| n <= super::MAX_POOL)
+        .find(|&n| viable(n))?;
     let mut low = high / 2;
     while high - low > 1 {
         let middle = low + (high - low) / 2;
-        if viable(middle) { high = middle } else { low = middle }
+        if viable(middle) {
+            high = middle
+        } else {
+            low = middle
+        }
     }
-    search(&Request { pool_size: high, ..*request }).ok()
+    search(&Request {
+        pool_size: high,
+        ..*request
+    })
+    .ok()
 }
 
 fn settings(p: &Parameters) -> Vec<Setting> {
