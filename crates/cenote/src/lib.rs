@@ -1,2 +1,78 @@
-//! Secure computation on demand for two or three parties.
+//! Secure computation on demand: jobs, parties and reports over the protocols of Cenote.
+//!
+//! A [`Job`] says what is computed, from whose inputs, for whom. It is run by [`local::run_job`], with all parties as processes
+//! of one machine, or by [`remote::run_party`], as one party whose peers are elsewhere. Either gives a [`Report`].
+//!
+//! ```no_run
+//! use std::path::Path;
+//! # fn main() -> cenote::Result<()> {
+//! let job = cenote::Job::load(Path::new("job.toml"))?;
+//! let party = cenote::PartyConfig::load(Path::new("party.toml"))?;
+//! let outcome = cenote::remote::run_party(&party, &job, &mut |_, _| ())?;
+//! println!("{:?}", outcome.outputs);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A [`Program`] may also be built in Rust. [`Party::run`] runs it over any channels, [`runner::run_in_memory`] as three threads:
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use cenote::circuits::{BitOrder, Builder};
+//! use cenote::{BitMatrix, Parties, PartyId, Program, Three, runner};
+//!
+//! # fn main() -> cenote::Result<()> {
+//! // Do both agree? Only party 2 learns it, and nothing else.
+//! let mut b = Builder::new();
+//! let x = b.input("x", 1, BitOrder::Lsb);
+//! let y = b.input("y", 1, BitOrder::Lsb);
+//! let both = b.and(x[0], y[0]);
+//! b.output("both", &[both], BitOrder::Lsb);
+//! let (owners, receivers) = (vec![PartyId(0), PartyId(1)], vec![Parties::one(PartyId(2))]);
+//! let program = Program::new("both agree", b.finish(), owners, receivers, 1)?;
+//!
+//! let yes = BitMatrix::from_fn(1, 1, |_, _| true);
+//! let inputs = [yes.clone(), yes];
+//! let timeout = Duration::from_secs(30);
+//! let outcomes = runner::run_in_memory(&Three::default(), &program, &inputs, timeout, &mut |_, _| ())?;
+//! assert!(outcomes[2].outputs[0].as_ref().is_some_and(|both| both.get(0, 0)));
+//! assert!(outcomes[0].outputs[0].is_none());
+//! # Ok(())
+//! # }
+//! ```
 #![forbid(unsafe_code)]
+
+pub mod bench;
+pub mod circuits;
+pub mod data;
+pub mod demo;
+mod error;
+mod job;
+pub mod local;
+mod party_config;
+pub mod processes;
+mod program;
+mod protocol;
+pub mod remote;
+mod report;
+pub mod runner;
+mod sample;
+mod settings_file;
+mod tables;
+
+pub use cenote_engine::Parties;
+pub use cenote_net::{Fingerprint, Identity, PartyId};
+pub use cenote_params::three::Variant;
+pub use cenote_primitives::BitMatrix;
+pub use cenote_three::ViewCheck;
+pub use error::{Error, Failure, Failures, Kind, Result};
+pub use job::Job;
+pub use party_config::{PartyConfig, Peer};
+pub use program::Program;
+pub use protocol::Three;
+pub use report::{CircuitDescription, Description, Output, PartyCosts, PartyReport, Report, Seconds};
+pub use runner::{Party, Transport};
+
+/// Parties of the three-party protocol.
+pub const PARTIES: u8 = 3;

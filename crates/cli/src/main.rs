@@ -1,4 +1,39 @@
 //! The `cenote` command.
 #![forbid(unsafe_code)]
 
-fn main() {}
+mod args;
+mod commands;
+mod console;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Args, Command};
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    console::start_log(args.verbose, matches!(args.command, Command::Party(_)));
+    let json = args.command.wants_json();
+    let result = match args.command {
+        Command::Demo(options) => commands::demo::run(&options, args.verbose),
+        Command::Run(options) => commands::run::run(&options, args.verbose),
+        Command::Party(options) => commands::party::run(&options),
+        Command::Identity(command) => commands::identity::run(&command),
+        Command::Circuit(command) => commands::circuit::run(&command),
+        Command::Bench(command) => commands::bench::run(&command, args.verbose),
+        Command::Child => {
+            return match cenote::local::child_main() {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(kind) => ExitCode::from(kind.exit_code()),
+            };
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            console::fail(&error, json);
+            ExitCode::from(error.kind().exit_code())
+        }
+    }
+}

@@ -119,12 +119,12 @@ fn arithmetic(cluster: &impl Cluster, lanes: usize) {
 fn random_circuits(cluster: &impl Cluster) {
     for seed in 0..6 {
         let choices = bits(seed, 1, 64 * 400);
-        let mut words = choices.row(0).iter();
+        let words = choices.row(0).iter();
         let mut b = Builder::new();
         let mut known: Vec<_> = (0..3)
             .flat_map(|i| b.input(&format!("in{i}"), 5, BitOrder::Msb))
             .collect();
-        while let Some(&word) = words.next() {
+        for &word in words {
             let x = known[(word >> 8) as usize % known.len()];
             let y = known[(word >> 36) as usize % known.len()];
             known.push(match word % 5 {

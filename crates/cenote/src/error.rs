@@ -1,0 +1,432 @@
+//! What can go wrong for a user, in the kinds that the command's exit codes tell apart.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use cenote_engine::{Error as EngineError, Reason};
+use cenote_net::{Error as NetError, PartyId};
+use serde::{Deserialize, Serialize};
+
+/// Result of the calls of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Where the fault lies, and the exit code of the command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// This machine or this program failed.
+    Internal = 1,
+    /// A command line, job or party file is wrong, or the parties were given different jobs.
+    Misuse = 2,
+    /// A peer is missing, silent, gone, or not the one that was expected.
+    Network = 3,
+    /// A check of the protocol failed, here or at a peer that says so.
+    Cheating = 4,
+    /// A data or circuit file is missing or wrong.
+    BadInput = 5,
+}
+
+impl Kind {
+    /// The exit code of the command.
+    pub fn exit_code(self) -> u8 {
+        self as u8
+    }
+}
+
+/// A failure, with what a person needs to mend it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A job or party file does not say what it should.
+    #[error("{}: {what}", Place(file, *line))]
+    Config {
+        /// The file.
+        file: PathBuf,
+        /// The line, from 1, where one is to blame.
+        line: Option<usize>,
+        /// What is wrong and what to write instead.
+        what: String,
+    },
+    /// A call or command was given arguments that do not fit together.
+    #[error("{0}")]
+    Usage(String),
+    /// A file of values or a circuit file is missing or wrong. Never quotes the values.
+    #[error("{}: {what}", Place(file, *line))]
+    Data {
+        /// The file.
+        file: PathBuf,
+        /// The line, from 1, where one is to blame.
+        line: Option<usize>,
+        /// What is wrong and what to do.
+        what: String,
+    },
+    /// A file of this party does not go with a peer's.
+    #[error("{}: {what}", Place(file, *line))]
+    Differs {
+        /// This party's file.
+        file: PathBuf,
+        /// The line, from 1, where the difference begins, if it is known.
+        line: Option<usize>,
+        /// The peer whose file differs.
+        peer: PartyId,
+        /// What differs and what to do. Never quotes the files.
+        what: String,
+    },
+    /// The protocol stopped, because of the network, a check, or a disagreement between the parties.
+    #[error("{error}{}", advice(error))]
+    Protocol {
+        /// As the protocol says it.
+        error: EngineError,
+    },
+    /// This machine refused something that is no file of the user's.
+    #[error("{what}: {source}")]
+    Local {
+        /// What was tried.
+        what: String,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// Parties run as processes of this machine, and one or more failed.
+    #[error("{0}")]
+    Parties(Failures),
+}
+
+/// A file and a line, for errors.
+struct Place<'a>(&'a Path, Option<usize>);
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.display())?;
+        self.1.map_or(Ok(()), |line| write!(f, ", line {line}"))
+    }
+}
+
+fn advice(error: &EngineError) -> &'static str {
+    match error {
+        EngineError::Net(NetError::Mismatch { .. }) => {
+            "\n  what to do: give all parties the same job (protocol, parameters, circuit, lanes, owners and orders of \
+             the values); nothing was computed"
+        }
+        EngineError::Net(NetError::Identity { .. }) => {
+            "\n  what to do: ask that party, over a channel you trust, for the fingerprint that its \
+             `cenote identity show` prints; nothing was sent to it"
+        }
+        EngineError::Net(NetError::Timeout { .. }) => {
+            "\n  what to do: see that the party runs and its address is right; raise the timeout if its network is slow"
+        }
+        EngineError::Aborted { .. }
+        | EngineError::PeerStopped {
+            reason: Reason::Check(_),
+            ..
+        } => {
+            "\n  what it means: some party deviated from the protocol. Nothing more was revealed; find out why before \
+             running again"
+        }
+        _ => "",
+    }
+}
+
+impl Error {
+    pub(crate) fn config(file: impl Into<PathBuf>, line: Option<usize>, what: impl Into<String>) -> Self {
+        Error::Config {
+            file: file.into(),
+            line,
+            what: what.into(),
+        }
+    }
+
+    pub(crate) fn data(file: impl Into<PathBuf>, line: Option<usize>, what: impl Into<String>) -> Self {
+        Error::Data {
+            file: file.into(),
+            line,
+            what: what.into(),
+        }
+    }
+
+    pub(crate) fn local(what: impl Into<String>, source: io::Error) -> Self {
+        Error::Local {
+            what: what.into(),
+            source,
+        }
+    }
+
+    /// Where the fault lies.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Error::Config { .. } | Error::Usage(_) => Kind::Misuse,
+            Error::Data { .. } | Error::Differs { .. } => Kind::BadInput,
+            Error::Local { .. } => Kind::Internal,
+            Error::Parties(failures) => failures.root().kind,
+            Error::Protocol { error } => match error {
+                EngineError::Net(NetError::Mismatch { .. })
+                | EngineError::BadInput(_)
+                | EngineError::Exhausted(_) => Kind::Misuse,
+                EngineError::Net(_) => Kind::Network,
+                EngineError::Aborted { .. } => Kind::Cheating,
+                EngineError::PeerStopped { reason, .. } => match reason {
+                    Reason::Check(_) => Kind::Cheating,
+                    _ => Kind::Network,
+                },
+                _ => Kind::Internal,
+            },
+        }
+    }
+
+    /// How near to the root this failure is when several parties fail together: the lowest number is the cause, the
+    /// others its consequences.
+    fn remoteness(&self) -> u8 {
+        match self {
+            Error::Protocol { error } => match error {
+                EngineError::Aborted { .. } => 2,
+                EngineError::Net(NetError::Identity { .. } | NetError::Mismatch { .. }) => 3,
+                EngineError::PeerStopped { .. } => 4,
+                EngineError::Net(NetError::PeerLost { .. }) => 5,
+                EngineError::Net(NetError::Timeout { .. } | NetError::Closed { .. }) => 6,
+                _ => 1,
+            },
+            Error::Differs { .. } => 3,
+            _ => 0,
+        }
+    }
+}
+
+impl From<EngineError> for Error {
+    fn from(error: EngineError) -> Self {
+        Error::Protocol { error }
+    }
+}
+
+impl From<NetError> for Error {
+    fn from(error: NetError) -> Self {
+        Error::Protocol { error: error.into() }
+    }
+}
+
+/// How one party, a process of its own, failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The party.
+    pub party: u8,
+    /// Where the fault lies.
+    pub kind: Kind,
+    /// What it said.
+    pub message: String,
+    /// The peer that it names, if it names one.
+    pub peer: Option<u8>,
+    remoteness: u8,
+}
+
+impl Failure {
+    /// How `party` failed with `error`.
+    pub fn new(party: PartyId, error: &Error) -> Self {
+        let peer = match error {
+            Error::Differs { peer, .. } => Some(*peer),
+            Error::Protocol {
+                error: EngineError::Net(net),
+            } => net_peer(net),
+            Error::Protocol {
+                error: EngineError::Aborted { peer, .. },
+            } => *peer,
+            Error::Protocol {
+                error: EngineError::PeerStopped { peer, .. },
+            } => Some(*peer),
+            _ => None,
+        };
+        Failure {
+            party: party.0,
+            kind: error.kind(),
+            message: error.to_string(),
+            peer: peer.map(|peer| peer.0),
+            remoteness: error.remoteness(),
+        }
+    }
+
+    /// A process that ended without saying why.
+    pub(crate) fn vanished(party: PartyId, message: String) -> Self {
+        Failure {
+            party: party.0,
+            kind: Kind::Network,
+            message,
+            peer: None,
+            remoteness: 0,
+        }
+    }
+
+    /// A process that had to be stopped after another failed.
+    pub(crate) fn stopped(party: PartyId, message: String) -> Self {
+        Failure {
+            party: party.0,
+            kind: Kind::Network,
+            message,
+            peer: None,
+            remoteness: 9,
+        }
+    }
+
+    /// Whether it is this party's own trouble, rather than what it saw of another's.
+    pub(crate) fn is_own(&self) -> bool {
+        self.remoteness <= 1
+    }
+}
+
+fn net_peer(error: &NetError) -> Option<PartyId> {
+    match error {
+        NetError::Timeout { peer, .. }
+        | NetError::PeerLost { peer, .. }
+        | NetError::PeerAborted { peer, .. }
+        | NetError::Violation { peer, .. }
+        | NetError::Mismatch { peer, .. }
+        | NetError::Identity { peer, .. }
+        | NetError::Closed { peer } => Some(*peer),
+        _ => None,
+    }
+}
+
+/// The failures of parties that ran together, the cause first. Never empty.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failures(Vec<Failure>);
+
+impl Failures {
+    /// Orders `failures`, the likeliest cause first: a party's own trouble, then failed checks, then disagreements, then
+    /// what parties saw of each other's end. Among equals, the party that the others name comes first.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn new(mut failures: Vec<Failure>) -> Self {
+        assert!(!failures.is_empty(), "no party failed");
+        let blamed = |party: u8| {
+            failures
+                .iter()
+                .filter(|failure| failure.peer == Some(party))
+                .count()
+        };
+        let blame: Vec<usize> = (0..=u8::MAX).map(blamed).collect();
+        failures.sort_by_key(|failure| {
+            (
+                failure.remoteness,
+                std::cmp::Reverse(blame[usize::from(failure.party)]),
+                failure.party,
+            )
+        });
+        Failures(failures)
+    }
+
+    /// The likeliest cause.
+    pub fn root(&self) -> &Failure {
+        &self.0[0]
+    }
+
+    /// All of them, the cause first.
+    pub fn all(&self) -> &[Failure] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Failures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let root = self.root();
+        write!(f, "party {}: {}", root.party, root.message)?;
+        for failure in &self.0[1..] {
+            if failure.message == root.message {
+                write!(f, "\n  party {} says the same", failure.party)?;
+                continue;
+            }
+            let first_line = failure.message.lines().next().unwrap_or_default();
+            write!(f, "\n  party {} then stopped: {first_line}", failure.party)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use cenote_engine::Check;
+    use cenote_net::Step;
+
+    use super::*;
+
+    const STEP: Step = Step {
+        code: 7,
+        name: "coin",
+    };
+
+    fn lost(peer: u8) -> Error {
+        NetError::PeerLost {
+            peer: PartyId(peer),
+            step: STEP,
+            reason: "reset".into(),
+        }
+        .into()
+    }
+
+    #[test]
+    fn kinds_follow_the_cause() {
+        let timeout = NetError::Timeout {
+            peer: PartyId(1),
+            step: STEP,
+            waited: Duration::from_secs(1),
+        };
+        let mismatch = NetError::Mismatch {
+            peer: PartyId(1),
+            field: "circuit".into(),
+            ours: "a".into(),
+            theirs: "b".into(),
+        };
+        let aborted = NetError::PeerAborted {
+            peer: PartyId(1),
+            step: STEP,
+            code: Reason::Check(Check::CoinOpening).code(),
+        };
+        let stopped = NetError::PeerAborted {
+            peer: PartyId(1),
+            step: STEP,
+            code: Reason::Stopped.code(),
+        };
+        for (error, kind) in [
+            (Error::from(timeout), Kind::Network),
+            (mismatch.into(), Kind::Misuse),
+            (aborted.into(), Kind::Cheating),
+            (stopped.into(), Kind::Network),
+            (EngineError::BadInput("x".into()).into(), Kind::Misuse),
+            (Error::data("f", Some(3), "x"), Kind::BadInput),
+            (Error::config("f", None, "x"), Kind::Misuse),
+            (Error::Usage("x".into()), Kind::Misuse),
+        ] {
+            assert_eq!(error.kind(), kind, "{error}");
+        }
+    }
+
+    #[test]
+    fn the_cause_comes_first_and_the_others_in_one_line_each() {
+        let own = Error::data("values.csv", Some(3), "300 does not fit\n  what to do: ask");
+        let failures = Failures::new(vec![
+            Failure::new(PartyId(0), &lost(2)),
+            Failure::new(PartyId(1), &lost(0)),
+            Failure::new(PartyId(2), &own),
+        ]);
+        assert_eq!(failures.root().party, 2);
+        assert_eq!(failures.root().kind, Kind::BadInput);
+        let text = failures.to_string();
+        assert!(
+            text.starts_with("party 2: values.csv, line 3: 300 does not fit"),
+            "{text}"
+        );
+        assert!(
+            text.contains("\n  party 0 then stopped: lost party 2 in step \"coin\": reset"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn among_equals_the_party_that_others_name_is_the_cause() {
+        let failures = Failures::new(vec![
+            Failure::new(PartyId(0), &lost(2)),
+            Failure::new(PartyId(1), &lost(2)),
+            Failure::new(PartyId(2), &lost(0)),
+        ]);
+        assert_eq!(failures.root().party, 2);
+    }
+}

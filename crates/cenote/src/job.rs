@@ -1,0 +1,391 @@
+//! A job: the circuit, the protocol, who gives which input and who learns which output.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use cenote_circuit::{BitOrder, Circuit, Value};
+use cenote_engine::Parties;
+use cenote_net::PartyId;
+use cenote_primitives::BitMatrix;
+use serde::{Deserialize, Deserializer};
+use toml::Spanned;
+
+use crate::party_config::party;
+use crate::program::check_size;
+use crate::settings_file::Source;
+use crate::{Error, Program, Result, Three, circuits, data};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JobFile {
+    protocol: Spanned<String>,
+    variant: Option<Spanned<String>>,
+    view_check: Option<Spanned<String>>,
+    security: Option<Spanned<u32>>,
+    circuit: Spanned<String>,
+    lanes: Option<Spanned<u64>>,
+    #[serde(default, rename = "input")]
+    inputs: Vec<Spanned<InputEntry>>,
+    #[serde(default, rename = "output")]
+    outputs: Vec<Spanned<OutputEntry>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct InputEntry {
+    party: Spanned<u8>,
+    hex: Option<Spanned<Secret>>,
+    file: Option<PathBuf>,
+    order: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OutputEntry {
+    to: Spanned<Vec<Spanned<u8>>>,
+    order: Option<Spanned<String>>,
+    file: Option<PathBuf>,
+}
+
+/// A private value as it stands in the job. Neither `Debug` nor any message quotes it.
+#[derive(Clone)]
+struct Secret(String);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Text;
+        const WANTED: &str = "`hex` is a string of hexadecimal digits, such as \"0x1f\"";
+        impl serde::de::Visitor<'_> for Text {
+            type Value = Secret;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(WANTED)
+            }
+
+            fn visit_str<E>(self, text: &str) -> std::result::Result<Secret, E> {
+                Ok(Secret(text.to_owned()))
+            }
+
+            // The default messages for numbers quote them.
+            fn visit_i64<E: serde::de::Error>(self, _: i64) -> std::result::Result<Secret, E> {
+                Err(E::custom(WANTED))
+            }
+
+            fn visit_u64<E: serde::de::Error>(self, _: u64) -> std::result::Result<Secret, E> {
+                Err(E::custom(WANTED))
+            }
+
+            fn visit_i128<E: serde::de::Error>(self, _: i128) -> std::result::Result<Secret, E> {
+                Err(E::custom(WANTED))
+            }
+
+            fn visit_u128<E: serde::de::Error>(self, _: u128) -> std::result::Result<Secret, E> {
+                Err(E::custom(WANTED))
+            }
+
+            fn visit_f64<E: serde::de::Error>(self, _: f64) -> std::result::Result<Secret, E> {
+                Err(E::custom(WANTED))
+            }
+        }
+        deserializer.deserialize_any(Text)
+    }
+}
+
+/// Where an input's value comes from. Its `Debug` does not tell the value.
+#[derive(Clone, Debug)]
+enum Origin {
+    /// One value, in wire order, the same in every lane.
+    Inline(Secret),
+    /// A file of values, one for each lane.
+    File(PathBuf),
+    /// At its owner's machine.
+    Elsewhere,
+}
+
+#[derive(Clone, Debug)]
+struct Input {
+    owner: PartyId,
+    origin: Origin,
+    line: usize,
+}
+
+/// A job file, read and checked. Files of values are not read before [`Job::infer_lanes`] and [`Job::read_inputs`].
+#[derive(Clone, Debug)]
+pub struct Job {
+    path: PathBuf,
+    protocol: Three,
+    circuit_name: String,
+    circuit: Circuit,
+    lanes: Option<usize>,
+    inputs: Vec<Input>,
+    receivers: Vec<Parties>,
+    output_files: Vec<Option<PathBuf>>,
+}
+
+impl Job {
+    /// Reads the job file at `path` and its circuit.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the line, if a key is missing, unknown or wrong, or the inputs and outputs are not those of
+    /// the circuit; [`Error::Data`] if the circuit's file is missing or wrong.
+    pub fn load(path: &Path) -> Result<Self> {
+        let (file, source) = Source::read::<JobFile>(path)?;
+        let protocol = protocol(&file, &source)?;
+        let text = file.circuit.get_ref();
+        let mut circuit = match text.strip_prefix(circuits::LIBRARY_PREFIX) {
+            Some(name) => circuits::by_name(name)
+                .map_err(|error| source.fault(file.circuit.span(), error.to_string()))?,
+            None => circuits::read_file(&source.resolve(text))?,
+        };
+        let lanes = match &file.lanes {
+            None => None,
+            Some(lanes) => {
+                let count = usize::try_from(*lanes.get_ref()).unwrap_or(usize::MAX);
+                check_size(&circuit, count).map_err(|error| source.fault(lanes.span(), error.to_string()))?;
+                Some(count)
+            }
+        };
+        check_count(&source, "input", file.inputs.len(), circuit.inputs())?;
+        check_count(&source, "output", file.outputs.len(), circuit.outputs())?;
+        let mut inputs = Vec::new();
+        for (index, entry) in file.inputs.into_iter().enumerate() {
+            let span = entry.span();
+            let entry = entry.into_inner();
+            if let Some(order) = &entry.order {
+                circuit.set_input_order(index, bit_order(&source, order)?);
+            }
+            let owner = party(&source, &entry.party)?;
+            let mut line = source.line(&span);
+            let origin = match (entry.hex, entry.file) {
+                (Some(_), Some(_)) => {
+                    return Err(source.fault(span, "an input has `hex` or `file`, not both"));
+                }
+                (Some(hex), None) => {
+                    line = source.line(&hex.span());
+                    Origin::Inline(hex.into_inner())
+                }
+                (None, Some(path)) => Origin::File(source.resolve(path)),
+                (None, None) => Origin::Elsewhere,
+            };
+            inputs.push(Input { owner, origin, line });
+        }
+        let (mut receivers, mut output_files) = (Vec::new(), Vec::new());
+        for (index, entry) in file.outputs.into_iter().enumerate() {
+            let entry = entry.into_inner();
+            if let Some(order) = &entry.order {
+                circuit.set_output_order(index, bit_order(&source, order)?);
+            }
+            receivers.push(entitled(&source, &entry.to)?);
+            output_files.push(entry.file.map(|file| source.resolve(file)));
+        }
+        let circuit_name = text.clone();
+        Ok(Job {
+            path: path.to_owned(),
+            protocol,
+            circuit_name,
+            circuit,
+            lanes,
+            inputs,
+            receivers,
+            output_files,
+        })
+    }
+
+    /// The protocol and its security.
+    pub fn protocol(&self) -> &Three {
+        &self.protocol
+    }
+
+    /// The circuit, with the bit orders that the job states.
+    pub fn circuit(&self) -> &Circuit {
+        &self.circuit
+    }
+
+    /// The files that receivers write each output value to, where the job names one.
+    pub fn output_files(&self) -> &[Option<PathBuf>] {
+        &self.output_files
+    }
+
+    /// The number of lanes as the job states it.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if it does not.
+    pub fn stated_lanes(&self) -> Result<usize> {
+        self.lanes.ok_or_else(|| {
+            Error::config(
+                &self.path,
+                None,
+                "`lanes` is missing: parties on different machines cannot count each other's values; add `lanes = N` \
+                 above the first [[input]]",
+            )
+        })
+    }
+
+    /// The number of lanes where the inputs of all parties are at hand: as stated, or that of the files, or 1.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if an input has no value here; [`Error::Data`] if files cannot be read or differ in length.
+    pub fn infer_lanes(&self) -> Result<usize> {
+        let mut lanes = self.lanes.map(|lanes| (lanes, "the job".to_owned()));
+        for (input, value) in self.inputs.iter().zip(self.circuit.inputs()) {
+            let Origin::File(path) = &input.origin else {
+                self.check_origin(input)?;
+                continue;
+            };
+            let found = data::count(path, value)?;
+            match &lanes {
+                None => lanes = Some((found, path.display().to_string())),
+                Some((wanted, what)) if found != *wanted => {
+                    let what = format!(
+                        "has {found} values, but {what} has {wanted}: all inputs need one value for each lane"
+                    );
+                    return Err(Error::data(path, None, what));
+                }
+                Some(_) => {}
+            }
+        }
+        let lanes = lanes.map_or(1, |(lanes, _)| lanes);
+        check_size(&self.circuit, lanes)
+            .map_err(|error| Error::config(&self.path, None, error.to_string()))?;
+        Ok(lanes)
+    }
+
+    /// The program that all parties run.
+    ///
+    /// # Errors
+    /// Those of [`Program::new`].
+    pub fn program(&self, lanes: usize) -> Result<Program> {
+        let owners = self.inputs.iter().map(|input| input.owner).collect();
+        Program::new(
+            self.circuit_name.clone(),
+            self.circuit.clone(),
+            owners,
+            self.receivers.clone(),
+            lanes,
+        )
+    }
+
+    /// The bits of each input value that `me` owns, `None` for the others. Only `me`'s values and files are read.
+    ///
+    /// # Errors
+    /// [`Error::Config`] or [`Error::Data`] with the line, if a value is missing or wrong. The value is not quoted.
+    pub fn read_inputs(&self, me: PartyId, lanes: usize) -> Result<Vec<Option<BitMatrix>>> {
+        let read = |(input, value): (&Input, &Value)| {
+            if input.owner != me {
+                return Ok(None);
+            }
+            self.check_origin(input)?;
+            match &input.origin {
+                Origin::File(path) => data::read(path, value, lanes).map(Some),
+                Origin::Inline(Secret(hex)) => {
+                    let bits = value.bits_from_hex(hex).map_err(|error| {
+                        Error::data(
+                            &self.path,
+                            Some(input.line),
+                            format!("`hex` of {}: {error}", value.name),
+                        )
+                    })?;
+                    Ok(Some(data::repeat(&bits, lanes)))
+                }
+                Origin::Elsewhere => Ok(None),
+            }
+        };
+        self.inputs.iter().zip(self.circuit.inputs()).map(read).collect()
+    }
+
+    fn check_origin(&self, input: &Input) -> Result<()> {
+        match input.origin {
+            Origin::Elsewhere => Err(Error::config(
+                &self.path,
+                Some(input.line),
+                format!(
+                    "the input of {} has no value here; give `hex = \"…\"` or `file = \"…\"`",
+                    input.owner
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn protocol(file: &JobFile, source: &Source) -> Result<Three> {
+    let name = file.protocol.get_ref();
+    if name != "three" {
+        let what = format!("there is no protocol \"{name}\"; write protocol = \"three\"");
+        return Err(source.fault(file.protocol.span(), what));
+    }
+    let mut protocol = Three::default();
+    if let Some(text) = &file.variant {
+        protocol.variant = Three::variant(text.get_ref()).map_err(|what| source.fault(text.span(), what))?;
+    }
+    if let Some(text) = &file.view_check {
+        protocol.view_check = text
+            .get_ref()
+            .parse()
+            .map_err(|_| source.fault(text.span(), "the view check is one of mac, sha256"))?;
+    }
+    if let Some(security) = &file.security {
+        protocol.security = *security.get_ref();
+        if !(1..=128).contains(&protocol.security) {
+            return Err(source.fault(
+                security.span(),
+                "security is a number of bits from 1 to 128; 40 is usual",
+            ));
+        }
+    }
+    Ok(protocol)
+}
+
+fn check_count(source: &Source, what: &str, found: usize, values: &[Value]) -> Result<()> {
+    if found == values.len() {
+        return Ok(());
+    }
+    let list: Vec<String> = values
+        .iter()
+        .map(|value| format!("{} ({} bits)", value.name, value.width))
+        .collect();
+    let (s, list) = if values.len() == 1 {
+        ("", list.join(", "))
+    } else {
+        ("s", list.join(", "))
+    };
+    Err(source.fault_in_general(format!(
+        "the circuit has {} {what} value{s}, {list}, but the job has {found}; write one [[{what}]] for each, in this order",
+        values.len()
+    )))
+}
+
+fn bit_order(source: &Source, order: &Spanned<String>) -> Result<BitOrder> {
+    match order.get_ref().as_str() {
+        "lsb" => Ok(BitOrder::Lsb),
+        "msb" => Ok(BitOrder::Msb),
+        _ => Err(source.fault(
+            order.span(),
+            "the order is \"lsb\" (the value's first wire is its least significant bit) or \"msb\" (its most significant)",
+        )),
+    }
+}
+
+fn entitled(source: &Source, to: &Spanned<Vec<Spanned<u8>>>) -> Result<Parties> {
+    let mut receivers = Parties::NONE;
+    for entry in to.get_ref() {
+        let id = party(source, entry)?;
+        if receivers.contains(id) {
+            return Err(source.fault(entry.span(), format!("{id} is listed twice")));
+        }
+        receivers = receivers.with(id);
+    }
+    if receivers == Parties::NONE {
+        return Err(source.fault(
+            to.span(),
+            "nobody would learn this output; list at least one party",
+        ));
+    }
+    Ok(receivers)
+}

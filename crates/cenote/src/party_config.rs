@@ -1,0 +1,228 @@
+//! The file of one real party: who it is, where it listens, and who its peers are.
+
+use std::net::ToSocketAddrs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cenote_net::{Fingerprint, PartyId};
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::settings_file::Source;
+use crate::{PARTIES, Result};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    party: Spanned<u8>,
+    identity: PathBuf,
+    listen: Option<Spanned<String>>,
+    #[serde(default)]
+    timeout: Option<Spanned<Number>>,
+    #[serde(default)]
+    connect_timeout: Option<Spanned<Number>>,
+    #[serde(default, rename = "peer")]
+    peers: Vec<Spanned<FilePeer>>,
+}
+
+/// TOML tells 30 from 30.0.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a timeout is a number of seconds")]
+enum Number {
+    Whole(i64),
+    Fraction(f64),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FilePeer {
+    party: Spanned<u8>,
+    address: Option<Spanned<String>>,
+    fingerprint: Spanned<String>,
+}
+
+/// What one party of a computation across machines needs to know. Read by [`PartyConfig::load`].
+#[derive(Clone, Debug)]
+pub struct PartyConfig {
+    /// Which party this is.
+    pub me: PartyId,
+    /// The file of its private key and certificate.
+    pub identity: PathBuf,
+    /// The address to listen at, `host:port`. Not needed by the last party, which dials both others.
+    pub listen: Option<String>,
+    /// The other parties, in order.
+    pub peers: Vec<Peer>,
+    /// How long to wait for a silent peer.
+    pub timeout: Duration,
+    /// How long to wait for the peers to appear.
+    pub connect_timeout: Duration,
+}
+
+/// Another party, as [`PartyConfig`] knows it.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    /// Which party it is.
+    pub party: PartyId,
+    /// Where it listens, `host:port`. Not needed of a party with a higher number, which dials this one.
+    pub address: Option<String>,
+    /// The fingerprint of its key, learnt over a channel that is trusted.
+    pub fingerprint: Fingerprint,
+}
+
+/// How long a party waits for a silent peer unless its file says otherwise.
+pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a party waits for the others to start unless its file says otherwise.
+pub(crate) const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(120);
+
+impl PartyConfig {
+    /// Reads a party file. The identity's file is relative to it.
+    ///
+    /// # Errors
+    /// [`crate::Error::Config`] with the line, if a key is missing, unknown or wrong.
+    pub fn load(path: &Path) -> Result<Self> {
+        let (file, source) = Source::read::<File>(path)?;
+        let me = party(&source, &file.party)?;
+        match &file.listen {
+            Some(listen) => check_address(&source, listen)?,
+            None if me.0 + 1 < PARTIES => {
+                let what = format!("`listen` is missing: {me} is dialled by the parties above it");
+                return Err(source.fault_in_general(what));
+            }
+            None => {}
+        }
+        let mut peers: Vec<Peer> = Vec::new();
+        for entry in &file.peers {
+            let peer = entry.get_ref();
+            let id = party(&source, &peer.party)?;
+            let span = peer.party.span();
+            if id == me {
+                return Err(source.fault(span, format!("{id} is this party itself; list the others only")));
+            }
+            if peers.iter().any(|known| known.party == id) {
+                return Err(source.fault(span, format!("{id} is listed twice")));
+            }
+            match &peer.address {
+                Some(address) => check_address(&source, address)?,
+                None if id < me => {
+                    let what = format!("the address of {id} is missing: {me} dials the parties below it");
+                    return Err(source.fault(span, what));
+                }
+                None => {}
+            }
+            let fingerprint = peer
+                .fingerprint
+                .get_ref()
+                .parse::<Fingerprint>()
+                .map_err(|error| {
+                    source.fault(
+                        peer.fingerprint.span(),
+                        format!("{error}; copy what `cenote identity show` prints at {id}"),
+                    )
+                })?;
+            peers.push(Peer {
+                party: id,
+                address: peer.address.as_ref().map(|text| text.get_ref().clone()),
+                fingerprint,
+            });
+        }
+        if let Some(missing) = (0..PARTIES)
+            .map(PartyId)
+            .find(|&id| id != me && peers.iter().all(|peer| peer.party != id))
+        {
+            return Err(source.fault_in_general(format!(
+                "{missing} is missing; add a [[peer]] with its party, address and fingerprint"
+            )));
+        }
+        peers.sort_by_key(|peer| peer.party);
+        Ok(PartyConfig {
+            me,
+            identity: source.resolve(&file.identity),
+            listen: file.listen.map(Spanned::into_inner),
+            peers,
+            timeout: seconds(&source, file.timeout.as_ref(), DEFAULT_TIMEOUT)?,
+            connect_timeout: seconds(&source, file.connect_timeout.as_ref(), DEFAULT_CONNECT_TIMEOUT)?,
+        })
+    }
+
+    /// A party file to start from, for `me` with the identity at `identity`: the peers' addresses and fingerprints are left
+    /// to fill in.
+    pub fn template(me: PartyId, identity: &Path) -> String {
+        let port = |party: u8| 7100 + u16::from(party);
+        let mut text = format!(
+            "party = {}\nidentity = {}\n",
+            me.0,
+            toml::Value::from(identity.display().to_string())
+        );
+        if me.0 + 1 < PARTIES {
+            text.push_str(&format!("listen = \"0.0.0.0:{}\"\n", port(me.0)));
+        }
+        text.push_str(&format!(
+            "timeout = {}            # seconds to wait for a silent peer\n\
+             connect_timeout = {}   # seconds to wait for the peers to start\n",
+            DEFAULT_TIMEOUT.as_secs(),
+            DEFAULT_CONNECT_TIMEOUT.as_secs(),
+        ));
+        for peer in (0..PARTIES).filter(|&peer| peer != me.0) {
+            text.push_str(&format!("\n[[peer]]\nparty = {peer}\n"));
+            if peer < me.0 {
+                text.push_str(&format!("address = \"party-{peer}.example:{}\"\n", port(peer)));
+            }
+            text.push_str(&format!(
+                "fingerprint = \"FILL IN\"   # what party {peer}'s `cenote identity show` prints\n"
+            ));
+        }
+        text
+    }
+}
+
+pub(crate) fn party(source: &Source, party: &Spanned<u8>) -> Result<PartyId> {
+    let id = *party.get_ref();
+    if id < PARTIES {
+        Ok(PartyId(id))
+    } else {
+        Err(source.fault(
+            party.span(),
+            format!("there is no party {id}; parties are 0, 1 and 2"),
+        ))
+    }
+}
+
+fn seconds(source: &Source, value: Option<&Spanned<Number>>, default: Duration) -> Result<Duration> {
+    let Some(value) = value else { return Ok(default) };
+    let seconds = match value.get_ref() {
+        Number::Whole(whole) => *whole as f64,
+        Number::Fraction(fraction) => *fraction,
+    };
+    if (0.001..=1e6).contains(&seconds) {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err(source.fault(
+            value.span(),
+            "a timeout is a number of seconds from 0.001 to 1000000",
+        ))
+    }
+}
+
+/// The form only: names are looked up when connecting.
+fn check_address(source: &Source, address: &Spanned<String>) -> Result<()> {
+    let text = address.get_ref();
+    let port = text
+        .rsplit_once(':')
+        .filter(|(host, _)| !host.is_empty())
+        .map(|(_, port)| port.parse::<u16>());
+    match port {
+        Some(Ok(_)) => Ok(()),
+        _ => Err(source.fault(
+            address.span(),
+            "an address is host:port, such as \"10.0.0.7:7100\"",
+        )),
+    }
+}
+
+/// Looks `address` up.
+pub(crate) fn resolve(address: &str) -> std::io::Result<std::net::SocketAddr> {
+    address
+        .to_socket_addrs()?
+        .next()
+        .ok_or_else(|| std::io::Error::other("the name has no address"))
+}

@@ -1,0 +1,384 @@
+//! All parties on this machine, each a process of its own.
+//!
+//! The parent starts one child per party and speaks with it in lines of JSON over its standard input and output. A child
+//! makes its own keys and reads its own inputs; the parent passes addresses and fingerprints on. A child whose standard
+//! input ends, because the parent is gone, ends at once. The children are stopped when the parent stops waiting.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::SocketAddr;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use cenote_net::PartyId;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Failure, Failures};
+use crate::{Error, PARTIES, Result};
+
+/// The first line to a child.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Start<T> {
+    pub(crate) me: u8,
+    pub(crate) task: T,
+}
+
+/// What a party tells before it meets its peers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contact {
+    /// Which party.
+    pub party: u8,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// The fingerprint of its key.
+    pub fingerprint: String,
+}
+
+/// A line from a child.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Message<R> {
+    Ready(Contact),
+    Progress { done: u64, total: u64 },
+    Done(Box<R>),
+    Failed(Failure),
+}
+
+/// How long the other parties may take to stop by themselves once one has failed by its own doing.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// The parent's side: one running child per party, stopped on drop.
+struct Children {
+    children: Vec<Child>,
+}
+
+impl Drop for Children {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            // Neither can fail in a way that matters: the child has ended, or is ended now.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+enum Event<R> {
+    Line(usize, Message<R>),
+    /// The child's output ended, or was no message.
+    End(usize),
+}
+
+/// Runs `task(party)` in a child started by `command(party)` for each party, and gives their results in order.
+///
+/// The children must run [`child`]. `patience` is how long a party may wait for another, after one has failed, before it
+/// is stopped. `progress` is told (done, total) of the slowest party.
+///
+/// # Errors
+/// [`Error::Parties`] with the cause first if any party fails; [`Error::Local`] if a process cannot be started.
+pub fn run_all<T: Serialize, R: DeserializeOwned + Send + 'static>(
+    command: impl Fn(PartyId) -> Command,
+    task: impl Fn(PartyId) -> T,
+    patience: Duration,
+    mut progress: impl FnMut(u64, u64),
+) -> Result<Vec<R>> {
+    let (sender, events) = channel();
+    let mut children = Children { children: Vec::new() };
+    let mut inputs = Vec::new();
+    for party in (0..PARTIES).map(PartyId) {
+        let mut command = command(party);
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| Error::local(format!("starting a process for {party}"), error))?;
+        let output = child.stdout.take().expect("the output is piped");
+        inputs.push(child.stdin.take().expect("the input is piped"));
+        children.children.push(child);
+        let sender = sender.clone();
+        std::thread::Builder::new()
+            .name(format!("output of {party}"))
+            .spawn(move || forward(party.index(), BufReader::new(output), &sender))
+            .map_err(|error| Error::local("starting a thread", error))?;
+        // A child that has ended already shows that in its events.
+        let _ = write_line(
+            inputs.last_mut().expect("just pushed"),
+            &Start {
+                me: party.0,
+                task: task(party),
+            },
+        );
+    }
+    drop(sender);
+    supervise(&mut children, &mut inputs, &events, patience, &mut progress)
+}
+
+fn forward<R: DeserializeOwned>(party: usize, mut output: impl BufRead, sender: &Sender<Event<R>>) {
+    let mut line = String::new();
+    loop {
+        line.clear();
+        let message = match output.read_line(&mut line) {
+            Ok(read) if read > 0 => serde_json::from_str(&line).ok(),
+            _ => None,
+        };
+        let (event, last) = match message {
+            Some(message) => (Event::Line(party, message), false),
+            None => (Event::End(party), true),
+        };
+        if sender.send(event).is_err() || last {
+            return;
+        }
+    }
+}
+
+fn supervise<R>(
+    children: &mut Children,
+    inputs: &mut [ChildStdin],
+    events: &Receiver<Event<R>>,
+    patience: Duration,
+    progress: &mut impl FnMut(u64, u64),
+) -> Result<Vec<R>> {
+    let parties = children.children.len();
+    let mut contacts: Vec<Option<Contact>> = vec![None; parties];
+    let mut done: Vec<u64> = vec![0; parties];
+    let mut results: Vec<Option<R>> = (0..parties).map(|_| None).collect();
+    let mut failures: Vec<Option<Failure>> = vec![None; parties];
+    let mut stop_at: Option<Instant> = None;
+    let settled = |results: &[Option<R>], failures: &[Option<Failure>]| {
+        (0..parties).all(|party| results[party].is_some() || failures[party].is_some())
+    };
+    while !settled(&results, &failures) {
+        let event = match stop_at {
+            None => events.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(at) => events.recv_timeout(at.saturating_duration_since(Instant::now())),
+        };
+        let failure = match event {
+            Ok(Event::Line(_, Message::Ready(contact))) => {
+                let party = usize::from(contact.party).min(parties - 1);
+                contacts[party] = Some(contact);
+                if contacts.iter().all(Option::is_some) {
+                    for input in inputs.iter_mut() {
+                        // A child that has ended already shows that in its events.
+                        let _ = write_line(input, &contacts);
+                    }
+                }
+                continue;
+            }
+            Ok(Event::Line(party, Message::Progress { done: gates, total })) => {
+                done[party] = gates;
+                progress(done.iter().copied().min().unwrap_or(0), total);
+                continue;
+            }
+            Ok(Event::Line(party, Message::Done(result))) => {
+                results[party] = Some(*result);
+                continue;
+            }
+            Ok(Event::Line(party, Message::Failed(failure))) => (party, failure),
+            Ok(Event::End(party)) if results[party].is_none() && failures[party].is_none() => (
+                party,
+                Failure::vanished(PartyId(party as u8), ending(&mut children.children[party])),
+            ),
+            Ok(Event::End(_)) => continue,
+            Err(_) => {
+                for party in 0..parties {
+                    if results[party].is_none() && failures[party].is_none() {
+                        let message = "was still waiting for the others, and was stopped".to_owned();
+                        failures[party] = Some(Failure::stopped(PartyId(party as u8), message));
+                    }
+                }
+                break;
+            }
+        };
+        let (party, failure) = failure;
+        // Before all are connected the others wait for what cannot come; afterwards they see it at once, or after their
+        // deadline.
+        let wait = if contacts.iter().any(Option::is_none) {
+            Duration::from_millis(500)
+        } else if failure.is_own() {
+            GRACE
+        } else {
+            patience + GRACE
+        };
+        let at = Instant::now() + wait;
+        stop_at = Some(stop_at.map_or(at, |known| known.min(at)));
+        failures[party] = Some(failure);
+    }
+    let failures: Vec<Failure> = failures.into_iter().flatten().collect();
+    if failures.is_empty() {
+        Ok(results.into_iter().flatten().collect())
+    } else {
+        Err(Error::Parties(Failures::new(failures)))
+    }
+}
+
+/// How a child that said nothing ended.
+fn ending(child: &mut Child) -> String {
+    // Its output has ended, so it ends at once; but a child may close its output and go on.
+    let deadline = Instant::now() + Duration::from_secs(1);
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return format!("its process ended without a word ({status})"),
+            Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(5)),
+            _ => return "its process stopped speaking".to_owned(),
+        }
+    }
+}
+
+fn write_line(output: &mut impl Write, message: &impl Serialize) -> std::io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    output.write_all(&line)?;
+    output.flush()
+}
+
+/// A child's way to its parent.
+pub struct Parent {
+    contacts: Receiver<Vec<Contact>>,
+}
+
+impl Parent {
+    /// Tells where this party listens, and waits for where all parties do.
+    ///
+    /// # Errors
+    /// [`Error::Local`] if the parent cannot be told.
+    pub fn meet(&self, contact: Contact) -> Result<Vec<Contact>> {
+        say::<()>(&Message::Ready(contact))?;
+        // The reading thread ends the process when the parent goes away.
+        self.contacts
+            .recv()
+            .map_err(|_| Error::local("waiting for the parent", std::io::Error::other("it is gone")))
+    }
+
+    /// Tells how far this party is. A parent that is gone is noticed elsewhere.
+    pub fn progress(&self, done: u64, total: u64) {
+        let _ = say::<()>(&Message::Progress { done, total });
+    }
+}
+
+fn say<R: Serialize>(message: &Message<R>) -> Result<()> {
+    write_line(&mut std::io::stdout().lock(), message)
+        .map_err(|error| Error::local("telling the parent", error))
+}
+
+/// Runs as the child of [`run_all`]: takes a task of the type that it gives from standard input, runs it, and tells the
+/// parent how it ended. Gives the failure's kind, for the exit code.
+///
+/// The process ends as soon as its standard input does.
+pub fn child<T: DeserializeOwned, R: Serialize>(
+    run: impl FnOnce(PartyId, T, &Parent) -> Result<R>,
+) -> std::result::Result<(), crate::Kind> {
+    let mut input = BufReader::new(std::io::stdin());
+    let mut line = String::new();
+    let start = match input.read_line(&mut line) {
+        Ok(read) if read > 0 => serde_json::from_str::<Start<T>>(&line).ok(),
+        _ => None,
+    };
+    let Some(start) = start else {
+        return Err(crate::Kind::Misuse);
+    };
+    let me = PartyId(start.me);
+    let (sender, contacts) = channel();
+    let watch = std::thread::Builder::new().name("parent".into()).spawn(move || {
+        let mut line = String::new();
+        while matches!(input.read_line(&mut line), Ok(read) if read > 0) {
+            if let Ok(contacts) = serde_json::from_str(&line) {
+                // The receiver is dropped once the contacts are known.
+                let _ = sender.send(contacts);
+            }
+            line.clear();
+        }
+        // Nobody wants the result any more.
+        std::process::exit(i32::from(crate::Kind::Internal.exit_code()));
+    });
+    let result = match watch {
+        Ok(_) => run(me, start.task, &Parent { contacts }),
+        Err(error) => Err(Error::local("starting a thread", error)),
+    };
+    match result {
+        Ok(result) => say(&Message::Done(Box::new(result))).map_err(|error| error.kind()),
+        Err(error) => {
+            // If the parent is gone, nobody is there to be told.
+            let _ = say::<()>(&Message::Failed(Failure::new(me, &error)));
+            Err(error.kind())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    const READY: &str =
+        r#"read start; echo '{"ready":{"party":'$P',"address":"127.0.0.1:1","fingerprint":"f"}}';"#;
+
+    fn run(scripts: [&str; 3], patience: Duration) -> Result<Vec<u32>> {
+        let command = |party: PartyId| {
+            let mut command = shell(&scripts[party.index()].replace("READY", READY));
+            command.env("P", party.0.to_string());
+            command
+        };
+        run_all(command, |party| party.0, patience, |_, _| ())
+    }
+
+    #[test]
+    fn children_meet_and_their_results_come_in_order() {
+        let script = r#"READY read all; echo "{\"progress\":{\"done\":1,\"total\":1}}"; echo "{\"done\":1$P}"; read end"#;
+        assert_eq!(run([script; 3], Duration::ZERO).unwrap(), [10, 11, 12]);
+    }
+
+    #[test]
+    fn a_killed_child_is_the_cause_and_silent_ones_are_stopped() {
+        let start = Instant::now();
+        let error = run(
+            [
+                "READY read all; exec sleep 60",
+                "READY read all; kill -9 $$",
+                "READY exec sleep 60",
+            ],
+            Duration::ZERO,
+        );
+        let Err(Error::Parties(failures)) = error else {
+            panic!("{error:?}")
+        };
+        assert_eq!(failures.root().party, 1);
+        assert!(failures.root().message.contains("signal: 9"), "{failures}");
+        assert_eq!(failures.all().len(), 3);
+        assert!(start.elapsed() < Duration::from_secs(20));
+    }
+
+    #[test]
+    fn a_failure_before_all_are_ready_ends_the_others_soon() {
+        let failed = r#"echo '{"failed":{"party":2,"kind":"bad-input","message":"line 3","peer":null,"remoteness":0}}'"#;
+        let start = Instant::now();
+        let error = run(
+            ["READY read all", "READY read all", failed],
+            Duration::from_secs(60),
+        );
+        let Err(Error::Parties(failures)) = error else {
+            panic!("{error:?}")
+        };
+        assert_eq!(
+            (failures.root().party, failures.root().kind),
+            (2, crate::Kind::BadInput)
+        );
+        assert!(start.elapsed() < Duration::from_secs(20));
+    }
+
+    #[test]
+    fn a_child_that_speaks_nonsense_has_failed() {
+        let error = run(
+            ["echo nonsense", "echo nonsense", "echo nonsense"],
+            Duration::ZERO,
+        );
+        let Err(Error::Parties(failures)) = error else {
+            panic!("{error:?}")
+        };
+        assert_eq!(failures.all().len(), 3);
+    }
+}

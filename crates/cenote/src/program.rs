@@ -1,0 +1,296 @@
+//! What the parties agree to compute, and computing it over any engine.
+
+use std::ops::Range;
+
+use cenote_circuit::{Circuit, Plan};
+use cenote_engine::{Engine, Parties, WireVector};
+use cenote_net::PartyId;
+use cenote_primitives::{BLOCK_BITS, BitMatrix};
+
+use crate::data::MAX_BITS;
+use crate::{Error, Result};
+
+/// ANDs in a segment: lanes are taken in groups of about this many gates, so that memory is bounded and progress is seen.
+const SEGMENT_ANDS: usize = 1 << 26;
+
+/// A circuit, who gives its inputs, who learns its outputs, and how many instances run side by side. All of it is public
+/// and the same at all parties.
+#[derive(Clone, Debug)]
+pub struct Program {
+    name: String,
+    circuit: Circuit,
+    plan: Plan,
+    owners: Vec<PartyId>,
+    receivers: Vec<Parties>,
+    lanes: usize,
+}
+
+impl Program {
+    /// A program of `lanes` instances of `circuit`, `name` for people. `owners[i]` gives input value `i`, `receivers[i]`
+    /// learn output value `i`.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if owners or receivers are not one for each value, there are no lanes, or the inputs or outputs have
+    /// more than [`MAX_BITS`] bits.
+    pub fn new(
+        name: impl Into<String>,
+        circuit: Circuit,
+        owners: Vec<PartyId>,
+        receivers: Vec<Parties>,
+        lanes: usize,
+    ) -> Result<Self> {
+        if owners.len() != circuit.inputs().len() || receivers.len() != circuit.outputs().len() {
+            return Err(Error::Usage(
+                "every input needs an owner, and every output receivers".into(),
+            ));
+        }
+        check_size(&circuit, lanes)?;
+        let plan = Plan::new(&circuit);
+        Ok(Program {
+            name: name.into(),
+            circuit,
+            plan,
+            owners,
+            receivers,
+            lanes,
+        })
+    }
+
+    /// Its name, for people.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The circuit.
+    pub fn circuit(&self) -> &Circuit {
+        &self.circuit
+    }
+
+    /// The circuit scheduled for execution.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Who gives each input value.
+    pub fn owners(&self) -> &[PartyId] {
+        &self.owners
+    }
+
+    /// Who learns each output value.
+    pub fn receivers(&self) -> &[Parties] {
+        &self.receivers
+    }
+
+    /// Instances side by side.
+    pub fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    /// AND gates of all lanes.
+    pub fn and_gates(&self) -> u64 {
+        self.plan.and_count() as u64 * self.lanes as u64
+    }
+
+    /// SHA-256 of the circuit, in hexadecimal: what parties compare.
+    pub fn digest(&self) -> String {
+        hex::encode(self.plan.digest())
+    }
+
+    /// The groups of lanes that are evaluated one after the other. Each starts at a whole block.
+    fn segments(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let wanted = SEGMENT_ANDS / self.plan.and_count().max(1);
+        let size = wanted.next_multiple_of(BLOCK_BITS).max(BLOCK_BITS);
+        let lanes = self.lanes;
+        (0..lanes)
+            .step_by(size)
+            .map(move |start| start..lanes.min(start.saturating_add(size)))
+    }
+
+    /// Runs the program at one party. `inputs` has one entry for each input value: its bits (wires × lanes) where this party
+    /// is the owner. The result has one entry for each output value: its bits where this party is a receiver. `progress`
+    /// is told the AND gates done.
+    ///
+    /// Nothing is revealed before everything has been computed.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn execute<E: Engine>(
+        &self,
+        engine: &mut E,
+        inputs: &[Option<BitMatrix>],
+        mut progress: impl FnMut(u64),
+    ) -> Result<Vec<Option<BitMatrix>>> {
+        engine.prepare(&self.plan, self.lanes)?;
+        let mut results = Vec::new();
+        for lanes in self.segments() {
+            let mut wires = Vec::with_capacity(inputs.len());
+            for ((value, &owner), bits) in self.circuit.inputs().iter().zip(&self.owners).zip(inputs) {
+                let own = bits.as_ref().map(|bits| columns(bits, lanes.clone()));
+                wires.push(engine.input(owner, value.width as usize, lanes.len(), own.as_ref())?);
+            }
+            let wires = if wires.is_empty() {
+                engine.constant(&BitMatrix::zeros(0, lanes.len()))?
+            } else {
+                E::Wires::concat(&wires.iter().collect::<Vec<_>>())
+            };
+            results.push((lanes.clone(), engine.run(&self.plan, &wires)?));
+            progress(self.plan.and_count() as u64 * lanes.end as u64);
+        }
+        let mut outputs: Vec<Option<BitMatrix>> = vec![None; self.receivers.len()];
+        for (lanes, wires) in results {
+            for (receivers, values) in self.by_receivers() {
+                let parts: Vec<E::Wires> = values
+                    .iter()
+                    .map(|&value| wires.select(self.circuit.output_range(value)))
+                    .collect();
+                let together = E::Wires::concat(&parts.iter().collect::<Vec<_>>());
+                let Some(bits) = engine.reveal(&together, receivers)? else {
+                    continue;
+                };
+                let mut first = 0;
+                for value in values {
+                    let width = self.circuit.outputs()[value].width as usize;
+                    let output = outputs[value].get_or_insert_with(|| BitMatrix::zeros(width, self.lanes));
+                    for row in 0..width {
+                        let start = lanes.start / 64;
+                        output.row_mut(row)[start..start + bits.stride()]
+                            .copy_from_slice(bits.row(first + row));
+                    }
+                    first += width;
+                }
+            }
+        }
+        engine.finish()?;
+        Ok(outputs)
+    }
+
+    /// The output values that go to the same receivers, which are revealed together.
+    fn by_receivers(&self) -> Vec<(Parties, Vec<usize>)> {
+        let mut groups: Vec<(Parties, Vec<usize>)> = Vec::new();
+        for (value, &receivers) in self.receivers.iter().enumerate() {
+            match groups.iter_mut().find(|(known, _)| *known == receivers) {
+                Some((_, values)) => values.push(value),
+                None => groups.push((receivers, vec![value])),
+            }
+        }
+        groups
+    }
+}
+
+/// Refuses what no machine holds, before anything is allocated.
+///
+/// # Errors
+/// As [`Program::new`].
+pub(crate) fn check_size(circuit: &Circuit, lanes: usize) -> Result<()> {
+    if lanes == 0 {
+        return Err(Error::Usage("there are no lanes; a job has at least one".into()));
+    }
+    let wires = u64::from(circuit.input_wires()).max(circuit.output_wires().len() as u64);
+    match wires.checked_mul(lanes as u64) {
+        Some(bits) if bits <= MAX_BITS => Ok(()),
+        _ => Err(Error::Usage(format!(
+            "{lanes} lanes of {wires} wires are more than the {MAX_BITS} bits that one job may have; split the job"
+        ))),
+    }
+}
+
+/// The lanes `range` of `bits`. The range starts at a multiple of 64.
+fn columns(bits: &BitMatrix, range: Range<usize>) -> BitMatrix {
+    if range == (0..bits.lanes()) {
+        return bits.clone();
+    }
+    let mut part = BitMatrix::zeros(bits.rows(), range.len());
+    let (start, stride) = (range.start / 64, part.stride());
+    for row in 0..bits.rows() {
+        part.row_mut(row)
+            .copy_from_slice(&bits.row(row)[start..start + stride]);
+    }
+    part.mask_padding();
+    part
+}
+
+#[cfg(test)]
+mod tests {
+    use cenote_circuit::{BitOrder, Builder};
+    use cenote_engine::ClearEngine;
+
+    use super::*;
+
+    fn program(lanes: usize) -> Program {
+        let mut b = Builder::new();
+        let x = b.input("x", 2, BitOrder::Lsb);
+        let y = b.input("y", 2, BitOrder::Lsb);
+        let both = [b.and(x[0], y[0]), b.and(x[1], y[1])];
+        let differ = [b.xor(x[0], y[0])];
+        b.output("both", &both, BitOrder::Lsb);
+        b.output("differ", &differ, BitOrder::Lsb);
+        let all = Parties::all(1);
+        Program::new("test", b.finish(), vec![PartyId(0); 2], vec![all, all], lanes).unwrap()
+    }
+
+    #[test]
+    fn segments_cover_the_lanes_in_whole_blocks() {
+        for lanes in [
+            1,
+            511,
+            512,
+            SEGMENT_ANDS / 2,
+            SEGMENT_ANDS / 2 + 1,
+            SEGMENT_ANDS + 77,
+        ] {
+            let program = program(lanes);
+            let mut next = 0;
+            for segment in program.segments() {
+                assert_eq!(segment.start, next);
+                assert_eq!(segment.start % BLOCK_BITS, 0);
+                assert!(!segment.is_empty() && segment.len() * 2 <= SEGMENT_ANDS + 2 * BLOCK_BITS);
+                next = segment.end;
+            }
+            assert_eq!(next, lanes);
+        }
+    }
+
+    #[test]
+    fn all_segments_are_computed_and_put_together() {
+        let lanes = SEGMENT_ANDS / 2 + 700;
+        let program = program(lanes);
+        assert_eq!(program.segments().count(), 2);
+        let mut x = BitMatrix::zeros(2, lanes);
+        let mut y = BitMatrix::zeros(2, lanes);
+        for lane in [0, 5, lanes - 701, lanes - 700, lanes - 1] {
+            x.set(0, lane, true);
+            x.set(1, lane, true);
+            y.set(1, lane, true);
+        }
+        let mut engine = ClearEngine::new(PartyId(0), Vec::new());
+        let mut told = Vec::new();
+        let outputs = program
+            .execute(&mut engine, &[Some(x.clone()), Some(y)], |done| told.push(done))
+            .unwrap();
+        let both = outputs[0].as_ref().unwrap();
+        let differ = outputs[1].as_ref().unwrap();
+        assert_eq!(both.row(0).iter().map(|word| word.count_ones()).sum::<u32>(), 0);
+        assert_eq!(both.row(1), x.row(1));
+        assert_eq!(differ.row(0), x.row(0));
+        assert_eq!(told.last(), Some(&program.and_gates()));
+        assert_eq!(told.len(), 2);
+    }
+
+    #[test]
+    fn impossible_sizes_are_refused() {
+        let program = program(1);
+        let parts = |lanes, owners| {
+            Program::new(
+                "t",
+                program.circuit().clone(),
+                owners,
+                program.receivers().to_vec(),
+                lanes,
+            )
+        };
+        assert!(parts(0, vec![PartyId(0); 2]).is_err());
+        assert!(parts(usize::MAX, vec![PartyId(0); 2]).is_err());
+        assert!(parts(1, vec![PartyId(0)]).is_err());
+        assert!(parts(1, vec![PartyId(0); 2]).is_ok());
+    }
+}

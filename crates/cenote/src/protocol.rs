@@ -1,0 +1,93 @@
+//! The choice of a protocol and of its security, by name.
+
+use std::fmt;
+
+use cenote_circuit::Plan;
+use cenote_params::three::{Parameters, Variant, Workload, search};
+use cenote_primitives::BLOCK_BITS;
+use cenote_three::ViewCheck;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::{Error, Result};
+
+/// Settings of the three-party protocol, the same at all parties.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Three {
+    /// How AND gates are verified with triples.
+    #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
+    pub variant: Variant,
+    /// How views are compared.
+    #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
+    pub view_check: ViewCheck,
+    /// A wrong output passes with probability at most 2 to the minus this.
+    pub security: u32,
+}
+
+impl Default for Three {
+    /// `on-demand`, `mac`, 40.
+    fn default() -> Self {
+        Three {
+            variant: Variant::OnDemand,
+            view_check: ViewCheck::Mac,
+            security: 40,
+        }
+    }
+}
+
+impl Three {
+    /// The variants that there is an engine for.
+    pub const VARIANTS: [Variant; 3] = [Variant::Baseline, Variant::CacheEfficient, Variant::OnDemand];
+
+    /// The variant called `name`.
+    ///
+    /// # Errors
+    /// The names there are.
+    pub fn variant(name: &str) -> std::result::Result<Variant, String> {
+        Self::VARIANTS
+            .into_iter()
+            .find(|variant| variant.name() == name)
+            .ok_or_else(|| {
+                let names = Self::VARIANTS.map(Variant::name).join(", ");
+                format!("the variant is one of {names}")
+            })
+    }
+
+    /// The cheapest parameters for running `plan` on `lanes` lanes as one job.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if no parameters reach the security level.
+    pub fn parameters(&self, plan: &Plan, lanes: usize) -> Result<Parameters> {
+        let workload = Workload {
+            security: self.security,
+            blocks: Some(and_blocks(plan, lanes)),
+            block_bits: BLOCK_BITS as u32,
+            ..Workload::default()
+        };
+        search(self.variant, &workload).map_err(|refusal| Error::Usage(refusal.to_string()))
+    }
+}
+
+/// Blocks of AND gates of a job: a level fills whole words, words are packed into blocks. The engine may pad a little more.
+fn and_blocks(plan: &Plan, lanes: usize) -> u64 {
+    let level = |ands: usize| (ands as u64).saturating_mul(lanes as u64).div_ceil(64);
+    let words = plan
+        .levels()
+        .iter()
+        .map(|l| level(l.ands.len()))
+        .fold(0, u64::saturating_add);
+    words.div_ceil(BLOCK_BITS as u64 / 64).max(1)
+}
+
+fn as_text<T: fmt::Display, S: Serializer>(value: &T, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
+}
+
+fn from_text<'de, T, D>(deserializer: D) -> std::result::Result<T, D::Error>
+where
+    T: std::str::FromStr<Err: fmt::Display>,
+    D: Deserializer<'de>,
+{
+    String::deserialize(deserializer)?
+        .parse()
+        .map_err(serde::de::Error::custom)
+}

@@ -1,0 +1,164 @@
+//! One party whose peers are elsewhere.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use cenote_net::{
+    ChannelOptions, Identity, Label, Listen, MeshConfig, PartyId, PeerAddress, Transport as Carrier, connect,
+};
+use cenote_three::{Links, Ring};
+
+use crate::party_config::resolve;
+use crate::runner::Outcome;
+use crate::{Error, Job, PARTIES, Party, PartyConfig, Result, Transport};
+
+/// The name under which parties of this program find each other. What they compute is compared once they are connected.
+const SESSION: &str = "cenote three";
+
+/// Everything that can be known to be right before the peers are met: the identity, the circuit, this party's inputs.
+pub struct Ready {
+    identity: Arc<Identity>,
+    program: crate::Program,
+    inputs: Vec<Option<cenote_primitives::BitMatrix>>,
+}
+
+impl Ready {
+    /// Reads the identity and this party's inputs, and sees that the job states its lanes.
+    ///
+    /// # Errors
+    /// [`Error::Config`] or [`Error::Data`], naming the file and where one is to blame the line.
+    pub fn check(config: &PartyConfig, job: &Job) -> Result<Self> {
+        let identity = load_identity(&config.identity)?;
+        let lanes = job.stated_lanes()?;
+        let program = job.program(lanes)?;
+        job.protocol().parameters(program.plan(), lanes)?;
+        let inputs = job.read_inputs(config.me, lanes)?;
+        Ok(Ready {
+            identity: Arc::new(identity),
+            program,
+            inputs,
+        })
+    }
+
+    /// What will be computed.
+    pub fn program(&self) -> &crate::Program {
+        &self.program
+    }
+
+    /// What the peers know this party by.
+    pub fn fingerprint(&self) -> cenote_net::Fingerprint {
+        self.identity.fingerprint()
+    }
+}
+
+/// Reads an identity file.
+///
+/// # Errors
+/// [`Error::Config`] if it is missing, no identity, or readable by others.
+pub fn load_identity(path: &std::path::Path) -> Result<Identity> {
+    Identity::load(path).map_err(|error| {
+        let reason = match error {
+            cenote_net::Error::Local { reason, .. } => reason,
+            other => other.to_string(),
+        };
+        Error::config(
+            path,
+            None,
+            format!("{reason}; make an identity with `cenote identity new`"),
+        )
+    })
+}
+
+/// Runs `job` as the party of `config`, and writes the files that the job names for this party's outputs. `progress` is told
+/// the AND gates done, of how many.
+///
+/// # Errors
+/// Those of [`Ready::check`] and [`Party::run`].
+pub fn run_party(config: &PartyConfig, job: &Job, progress: &mut dyn FnMut(u64, u64)) -> Result<Outcome> {
+    let Ready {
+        identity,
+        program,
+        inputs,
+    } = Ready::check(config, job)?;
+    let fingerprint = identity.fingerprint();
+    let party = Party {
+        me: config.me,
+        protocol: job.protocol(),
+        program: &program,
+        inputs: &inputs,
+        also_agree: &(),
+        transport: Transport::Tls,
+    };
+    let connect = || {
+        let listen = match &config.listen {
+            Some(address) => resolve(address)
+                .map_err(|error| Error::Usage(format!("listen address {address}: {error}")))?,
+            // The highest-numbered party is dialled by nobody.
+            None => SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+        };
+        let address = |id: PartyId| match config.peers.iter().find(|peer| peer.party == id) {
+            Some(peer) => PeerAddress {
+                address: peer.address.clone().unwrap_or_default(),
+                fingerprint: Some(peer.fingerprint),
+            },
+            None => PeerAddress {
+                address: listen.to_string(),
+                fingerprint: Some(fingerprint),
+            },
+        };
+        tracing::info!(me = %config.me, %listen, %fingerprint, "waiting for the peers");
+        links(Link {
+            me: config.me,
+            parties: (0..PARTIES).map(PartyId).map(address).collect(),
+            listen: Listen::Address(listen),
+            identity: Some(identity),
+            connect_timeout: config.connect_timeout,
+            timeout: config.timeout,
+        })
+    };
+    let outcome = party.run(connect, progress)?;
+    for (output, file) in outcome.report.outputs.iter().zip(job.output_files()) {
+        if let (Some(values), Some(file)) = (&output.values, file) {
+            crate::data::write(file, values)?;
+        }
+    }
+    Ok(outcome)
+}
+
+/// How one party reaches the others.
+pub(crate) struct Link {
+    pub(crate) me: PartyId,
+    pub(crate) parties: Vec<PeerAddress>,
+    pub(crate) listen: Listen,
+    /// For TLS; plain TCP without.
+    pub(crate) identity: Option<Arc<Identity>>,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) timeout: Duration,
+}
+
+/// Connects to both peers: two channels each, for the threads of the three-party protocol.
+pub(crate) fn links(link: Link) -> Result<Links> {
+    let me = link.me;
+    let config = MeshConfig {
+        me,
+        parties: link.parties,
+        listen: link.listen,
+        transport: link.identity.map_or(Carrier::Plain, Carrier::Tls),
+        session: SESSION.into(),
+        connect_timeout: link.connect_timeout,
+        options: ChannelOptions::with_timeout(link.timeout),
+    };
+    let labels = [Label::new("generator"), Label::new("evaluator")];
+    let mut mesh = connect(config, &labels)?;
+    let mut ring = |label: &Label| -> Result<Ring> {
+        Ok(Ring {
+            previous: mesh.take(PartyId((me.0 + 2) % PARTIES), label)?,
+            next: mesh.take(PartyId((me.0 + 1) % PARTIES), label)?,
+        })
+    };
+    Ok(Links {
+        generator: ring(&labels[0])?,
+        evaluator: ring(&labels[1])?,
+    })
+}

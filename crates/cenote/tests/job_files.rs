@@ -1,0 +1,225 @@
+//! Job files: what is read, and what is said about one that is wrong.
+
+use std::path::{Path, PathBuf};
+
+use cenote::{Error, Job, Kind, PartyId, Variant, ViewCheck};
+use cenote_circuit::BitOrder;
+
+const GOOD: &str = r#"protocol = "three"
+variant = "baseline"
+view_check = "sha256"
+security = 50
+circuit = "lib:add8"
+lanes = 3
+
+[[input]]
+party = 0
+hex = "0x1f"
+order = "msb"
+
+[[input]]
+party = 2
+file = "y.csv"
+
+[[output]]
+to = [0, 2]
+order = "msb"
+file = "sum.csv"
+"#;
+
+fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn load(text: &str) -> (tempfile::TempDir, cenote::Result<Job>) {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "y.csv", "1\n0x2\n255\n");
+    let job = Job::load(&write(folder.path(), "job.toml", text));
+    (folder, job)
+}
+
+#[test]
+fn a_job_says_everything_that_the_parties_agree_on() {
+    let (folder, job) = load(GOOD);
+    let job = job.unwrap();
+    let protocol = job.protocol();
+    assert_eq!(
+        (protocol.variant, protocol.view_check, protocol.security),
+        (Variant::Baseline, ViewCheck::Sha256, 50)
+    );
+    assert_eq!(job.circuit().inputs()[0].order, BitOrder::Msb);
+    assert_eq!(job.circuit().inputs()[1].order, BitOrder::Lsb);
+    assert_eq!(job.circuit().outputs()[0].order, BitOrder::Msb);
+    assert_eq!((job.stated_lanes().unwrap(), job.infer_lanes().unwrap()), (3, 3));
+    assert_eq!(job.output_files(), [Some(folder.path().join("sum.csv"))]);
+    let program = job.program(3).unwrap();
+    assert_eq!(program.owners(), [PartyId(0), PartyId(2)]);
+    assert_eq!(program.receivers()[0].to_string(), "0,2");
+
+    // The value stands most significant bit first, in every lane.
+    let inputs = job.read_inputs(PartyId(0), 3).unwrap();
+    let bits: Vec<bool> = (0..8)
+        .map(|row| inputs[0].as_ref().unwrap().get(row, 2))
+        .collect();
+    assert_eq!(bits, [false, false, false, true, true, true, true, true]);
+    assert!(inputs[1].is_none());
+    let inputs = job.read_inputs(PartyId(2), 3).unwrap();
+    assert!(inputs[0].is_none() && inputs[1].as_ref().unwrap().get(7, 2));
+    assert!(
+        job.read_inputs(PartyId(1), 3)
+            .unwrap()
+            .iter()
+            .all(Option::is_none)
+    );
+}
+
+#[test]
+fn what_is_left_out_has_defaults() {
+    let text = "protocol = \"three\"\ncircuit = \"lib:add8\"\n[[input]]\nparty = 0\n[[input]]\nparty = 1\nfile = \"y.csv\"\n\
+                [[output]]\nto = [1]\n";
+    let (folder, job) = load(text);
+    let job = job.unwrap();
+    assert_eq!(job.protocol(), &cenote::Three::default());
+    // Party 0's value is elsewhere: party 1 needs it not, but cannot count it either.
+    assert!(job.read_inputs(PartyId(1), 3).is_ok());
+    assert!(
+        job.stated_lanes()
+            .unwrap_err()
+            .to_string()
+            .contains("`lanes` is missing")
+    );
+    let error = job.infer_lanes().unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("job.toml, line 3: the input of party 0 has no value here"),
+        "{error}"
+    );
+    assert_eq!(error.kind(), Kind::Misuse);
+
+    let with_value = text.replace("party = 0\n", "party = 0\nhex = \"7\"\n");
+    let job = Job::load(&write(folder.path(), "job.toml", &with_value)).unwrap();
+    assert_eq!(job.infer_lanes().unwrap(), 3);
+}
+
+#[test]
+fn every_complaint_names_the_line_and_what_to_write() {
+    for (from, to, line, part) in [
+        (
+            "protocol = \"three\"",
+            "protocol = \"four\"",
+            1,
+            "write protocol = \"three\"",
+        ),
+        ("protocol = \"three\"\n", "", 1, "missing field `protocol`"),
+        (
+            "baseline",
+            "fastest",
+            2,
+            "one of baseline, cache-efficient, on-demand",
+        ),
+        ("sha256", "md5", 3, "one of mac, sha256"),
+        ("security = 50", "security = 0", 4, "1 to 128"),
+        ("security = 50", "security = 129", 4, "1 to 128"),
+        ("security = 50", "security = \"50\"", 4, "invalid type"),
+        ("security = 50", "securty = 50", 4, "unknown field `securty`"),
+        ("lib:add8", "lib:add", 5, "no circuit \"add\""),
+        ("lanes = 3", "lanes = 0", 6, "at least one"),
+        ("lanes = 3", "lanes = -1", 6, "invalid value"),
+        ("lanes = 3", "lanes = 9223372036854775807", 6, "split the job"),
+        ("party = 0", "party = 3", 9, "there is no party 3"),
+        ("party = 0", "player = 0", 9, "unknown field `player`"),
+        ("hex = \"0x1f\"", "hex = 31", 10, "string of hexadecimal digits"),
+        ("hex = \"0x1f\"", "hex = \"1\"\nfile = \"y.csv\"", 8, "not both"),
+        ("order = \"msb\"", "order = \"big\"", 11, "\"lsb\""),
+        (
+            "[[input]]\nparty = 0",
+            "[[inputs]]\nparty = 0",
+            8,
+            "unknown field `inputs`",
+        ),
+        ("to = [0, 2]", "to = [0, 0]", 18, "listed twice"),
+        ("to = [0, 2]", "to = []", 18, "nobody would learn"),
+        ("to = [0, 2]", "to = [7]", 18, "there is no party 7"),
+        ("security = 50", "security = ", 4, ""),
+    ] {
+        let text = GOOD.replacen(from, to, 1);
+        assert_ne!(text, GOOD, "{from}");
+        let (_folder, job) = load(&text);
+        let error = job.map(drop).unwrap_err();
+        assert_eq!(error.kind(), Kind::Misuse, "{error}");
+        let Error::Config {
+            line: found, what, ..
+        } = &error
+        else {
+            panic!("{error}")
+        };
+        assert!(what.contains(part), "{what}");
+        assert_eq!(*found, Some(line), "{error}");
+    }
+}
+
+#[test]
+fn inputs_and_outputs_are_those_of_the_circuit() {
+    let one = GOOD.replace("[[input]]\nparty = 2\nfile = \"y.csv\"\n", "");
+    let text = load(&one).1.map(drop).unwrap_err().to_string();
+    assert!(
+        text.contains("2 input values, x (8 bits), y (8 bits), but the job has 1"),
+        "{text}"
+    );
+    let none = GOOD.split("[[output]]").next().unwrap();
+    let text = load(none).1.map(drop).unwrap_err().to_string();
+    assert!(
+        text.contains("1 output value, ") && text.contains("but the job has 0; write one [[output]]"),
+        "{text}"
+    );
+}
+
+#[test]
+fn wrong_values_are_bad_input_and_not_quoted() {
+    let read = |text: &str, party| {
+        let (_folder, job) = load(text);
+        let job = job.unwrap();
+        let error = job
+            .infer_lanes()
+            .and_then(|lanes| job.read_inputs(PartyId(party), lanes).map(drop))
+            .unwrap_err();
+        assert_eq!(error.kind(), Kind::BadInput, "{error}");
+        error.to_string()
+    };
+    for hex in ["1ff", "0xabcd", "zz", ""] {
+        let text = read(&GOOD.replace("0x1f", hex), 0);
+        assert!(text.contains("job.toml, line 10: `hex` of x"), "{text}");
+        assert!(hex.is_empty() || !text.contains(hex), "{text}");
+    }
+    let text = read(&GOOD.replace("lanes = 3", "lanes = 4"), 2);
+    assert!(text.contains("y.csv: has 3 values, but the job has 4"), "{text}");
+    let text = read(&GOOD.replace("y.csv", "z.csv"), 2);
+    assert!(text.contains("z.csv: cannot be read"), "{text}");
+}
+
+#[test]
+fn no_file_makes_the_loader_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let files: [(&[u8], u8); 7] = [
+        (b"\xff\xfe", 2),
+        (b"", 2),
+        (b"[[[[", 2),
+        (b"protocol", 2),
+        (b"a = \"\xc3\xa9", 2),
+        (b"protocol = \"three\"\ncircuit = \"\"", 5),
+        (b"protocol = \"three\"\ncircuit = \"\\u0000\"", 5),
+    ];
+    for (bytes, code) in files {
+        let path = folder.path().join("job.toml");
+        std::fs::write(&path, bytes).unwrap();
+        let error = Job::load(&path).map(drop).unwrap_err();
+        assert_eq!(error.kind().exit_code(), code, "{error}");
+    }
+    assert_eq!(
+        Job::load(folder.path()).map(drop).unwrap_err().kind(),
+        Kind::Misuse
+    );
+}

@@ -1,0 +1,260 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use cenote::circuits::Format;
+use cenote::{Three, Transport, Variant, ViewCheck};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Parser, Subcommand, ValueEnum};
+
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 this machine or program failed, 2 misuse (command line, job or party \
+                          file, parties given different jobs), 3 network (a peer missing, silent, lost or not the one \
+                          expected), 4 cheating detected, 5 bad input (data or circuit file)";
+
+/// Secure computation on demand: results from data that its owners do not show each other.
+#[derive(Debug, Parser)]
+#[command(version, after_help = EXIT_CODES)]
+pub(crate) struct Args {
+    /// Say more on standard error: once for steps, twice for connections (RUST_LOG overrides).
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Three banks find the customers whose joint exposure passes a limit
+    Demo(Demo),
+    /// Run all parties of a job on this machine
+    Run(Run),
+    /// Run one party of a job, its peers being elsewhere
+    Party(Party),
+    /// Make or show the key that peers know this machine by
+    #[command(subcommand)]
+    Identity(Identity),
+    /// Look at, convert or generate circuits
+    #[command(subcommand)]
+    Circuit(Circuit),
+    /// Measure
+    #[command(subcommand)]
+    Bench(Bench),
+    /// A party's process, told what to do by its parent
+    #[command(name = "child", hide = true)]
+    Child,
+}
+
+impl Command {
+    /// Whether one JSON object is expected on standard output, of a failure too.
+    pub(crate) fn wants_json(&self) -> bool {
+        match self {
+            Command::Demo(options) => options.json,
+            Command::Run(options) => options.json,
+            Command::Party(options) => options.json,
+            Command::Bench(Bench::Three(options)) => options.json,
+            Command::Circuit(Circuit::Stats { json, .. }) => *json,
+            Command::Identity(_) | Command::Circuit(_) | Command::Child => false,
+        }
+    }
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Demo {
+    /// The folder of the banks' files bank-0.csv, bank-1.csv, bank-2.csv; missing ones are written as samples
+    #[arg(long, default_value = "cenote-demo")]
+    pub(crate) dir: PathBuf,
+    /// The limit, in cents
+    #[arg(long, value_name = "CENTS", default_value_t = cenote::demo::DEFAULT_LIMIT)]
+    pub(crate) limit: u64,
+    #[command(flatten)]
+    pub(crate) local: Local,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Run {
+    /// The job file
+    pub(crate) job: PathBuf,
+    #[command(flatten)]
+    pub(crate) local: Local,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How parties on this machine are joined.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Local {
+    /// How the parties' processes are joined; tcp is neither private nor authentic, for measurements only
+    #[arg(long, value_parser = |text: &str| processes(text), default_value = "tls")]
+    pub(crate) transport: Transport,
+    /// Seconds to wait for a silent party
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "30")]
+    pub(crate) timeout: Duration,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Party {
+    /// The party file: who this party is, and who its peers are
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+    /// The job file
+    pub(crate) job: PathBuf,
+    /// Check files, identity and inputs, and stop before meeting the peers
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Identity {
+    /// Make a new identity, and print what to send to the peers and a party file to start from
+    New {
+        /// The file to write the private key to; it must not exist
+        #[arg(long, default_value = "identity.pem")]
+        file: PathBuf,
+        /// Which party this machine will be, for the party file
+        #[arg(long, value_parser = clap::value_parser!(u8).range(0..3), default_value_t = 0)]
+        party: u8,
+    },
+    /// Print the fingerprint that peers know this machine by
+    Show {
+        /// The identity file
+        #[arg(long, default_value = "identity.pem")]
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Circuit {
+    /// Count gates and depth of a circuit
+    Stats {
+        /// A circuit file, or lib:NAME
+        circuit: String,
+        /// Print one JSON object instead of a table
+        #[arg(long)]
+        json: bool,
+    },
+    /// Convert a circuit file
+    Convert {
+        /// A circuit file, or lib:NAME
+        circuit: String,
+        /// The file to write
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
+        /// The format to write
+        #[arg(long, value_enum, default_value_t = FormatName::Fashion)]
+        format: FormatName,
+    },
+    /// Write a circuit of the library, or list the names there are
+    Gen {
+        /// The circuit's name; without it, all names are listed
+        #[arg(requires = "output")]
+        name: Option<String>,
+        /// The file to write
+        #[arg(short, long, value_name = "FILE", requires = "name")]
+        output: Option<PathBuf>,
+        /// The format to write
+        #[arg(long, value_enum, default_value_t = FormatName::Fashion)]
+        format: FormatName,
+    },
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum FormatName {
+    /// Bristol Fashion
+    Fashion,
+    /// The older Bristol format
+    Bristol,
+}
+
+impl From<FormatName> for Format {
+    fn from(name: FormatName) -> Format {
+        match name {
+            FormatName::Fashion => Format::Fashion,
+            FormatName::Bristol => Format::Bristol,
+        }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Bench {
+    /// The three-party protocol, all three parties on this machine
+    Three(BenchThree),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchThree {
+    /// A circuit file, or lib:NAME
+    #[arg(long, default_value = "lib:aes128")]
+    pub(crate) circuit: String,
+    /// Instances of the circuit, side by side
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "and_gates")]
+    pub(crate) lanes: Option<u64>,
+    /// As many instances as have this many AND gates
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), default_value_t = 10_000_000)]
+    pub(crate) and_gates: u64,
+    /// How the parties are joined: as threads of one process by memory, or as processes by tcp or tls
+    #[arg(long, default_value = "tls")]
+    pub(crate) transport: Transport,
+    /// How AND gates are verified
+    #[arg(long, value_parser = variants(), default_value = "on-demand")]
+    pub(crate) variant: Variant,
+    /// How views are compared: mac or sha256
+    #[arg(long, default_value = "mac")]
+    pub(crate) view_check: ViewCheck,
+    /// A wrong output passes with probability at most 2 to the minus this
+    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=128), default_value_t = 40)]
+    pub(crate) security: u32,
+    /// Seconds to wait for a silent party
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "60")]
+    pub(crate) timeout: Duration,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl BenchThree {
+    pub(crate) fn protocol(&self) -> Three {
+        Three {
+            variant: self.variant,
+            view_check: self.view_check,
+            security: self.security,
+        }
+    }
+}
+
+fn variants() -> impl TypedValueParser<Value = Variant> {
+    PossibleValuesParser::new(Three::VARIANTS.map(Variant::name)).try_map(|name| Three::variant(&name))
+}
+
+fn processes(text: &str) -> Result<Transport, String> {
+    match text.parse() {
+        Ok(Transport::Memory) | Err(_) => Err("processes are joined by tls or tcp".into()),
+        Ok(transport) => Ok(transport),
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.001..=1e6).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err("a timeout is a number of seconds from 0.001 to 1000000".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Args::command().debug_assert();
+    }
+}

@@ -1,0 +1,8 @@
+//! One module for each command: arguments in, text or JSON out.
+
+pub(crate) mod bench;
+pub(crate) mod circuit;
+pub(crate) mod demo;
+pub(crate) mod identity;
+pub(crate) mod party;
+pub(crate) mod run;

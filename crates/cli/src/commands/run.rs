@@ -1,0 +1,40 @@
+//! `cenote run`
+
+use cenote::Result;
+use cenote::local::{Setting, run_job};
+
+use crate::args::{Local, Run};
+use crate::console::{Progress, child, print, print_json};
+
+/// Values of an output that are printed; more are for `--json` and files.
+pub(crate) const SHOWN_LANES: usize = 8;
+
+impl Local {
+    pub(crate) fn setting(&self) -> Setting {
+        Setting {
+            transport: self.transport,
+            timeout: self.timeout,
+        }
+    }
+}
+
+pub(crate) fn run(options: &Run, verbose: u8) -> Result<()> {
+    let progress = Progress::start("running");
+    let report = run_job(
+        &options.job,
+        options.local.setting(),
+        child(verbose)?,
+        &mut |done, total| {
+            progress.set(done, total);
+        },
+    )?;
+    drop(progress);
+    if options.json {
+        return print_json(&report);
+    }
+    print(&format!(
+        "{}\n{}",
+        report.output_table(SHOWN_LANES),
+        report.cost_table()
+    ))
+}

@@ -1,0 +1,123 @@
+//! Standard error: log, progress, failures. Standard output: results only.
+
+use std::io::Write;
+use std::process::Command;
+use std::time::Duration;
+
+use cenote::Error;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use tracing_subscriber::EnvFilter;
+
+/// Sends the log to standard error. A real party tells unasked of strangers that connect; what ends the
+/// command is told by [`fail`].
+pub(crate) fn start_log(verbose: u8, real_party: bool) {
+    let level = match verbose {
+        0 if real_party => "off,cenote_net=warn",
+        0 => "off",
+        1 => "info",
+        _ => "debug",
+    };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .init();
+}
+
+/// Starts another process of this program, as a party.
+pub(crate) fn child(verbose: u8) -> cenote::Result<impl Fn() -> Command> {
+    let program = std::env::current_exe().map_err(|source| Error::Local {
+        what: "finding this program to start the parties".into(),
+        source,
+    })?;
+    Ok(move || {
+        let mut command = Command::new(&program);
+        command.arg("child").args((0..verbose).map(|_| "-v"));
+        command
+    })
+}
+
+/// A bar on standard error while AND gates are evaluated; nothing where that is no terminal.
+pub(crate) struct Progress(ProgressBar);
+
+impl Progress {
+    pub(crate) fn start(what: &str) -> Self {
+        let bar = ProgressBar::no_length();
+        if let Ok(style) =
+            ProgressStyle::with_template("{spinner} {msg} {elapsed} {wide_bar} {human_pos}/{human_len} ANDs")
+        {
+            bar.set_style(style);
+        }
+        bar.set_message(what.to_owned());
+        bar.enable_steady_tick(Duration::from_millis(100));
+        Progress(bar)
+    }
+
+    pub(crate) fn set(&self, done: u64, total: u64) {
+        self.0.set_length(total);
+        self.0.set_position(done);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// Prints the one object that `--json` promises.
+pub(crate) fn print_json(value: &impl Serialize) -> cenote::Result<()> {
+    let text = serde_json::to_string_pretty(value).map_err(std::io::Error::other);
+    text.and_then(|text| print(&format!("{text}\n")).map_err(std::io::Error::other))
+        .map_err(|source| Error::Local {
+            what: "printing the report".into(),
+            source,
+        })
+}
+
+/// Prints text on standard output. Nobody reading it is no failure.
+pub(crate) fn print(text: &str) -> cenote::Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Error::Local {
+            what: "printing the result".into(),
+            source: error,
+        }),
+        _ => Ok(()),
+    }
+}
+
+#[derive(Serialize)]
+struct Failed<'a> {
+    error: Description<'a>,
+}
+
+#[derive(Serialize)]
+struct Description<'a> {
+    kind: cenote::Kind,
+    exit_code: u8,
+    message: String,
+    parties: &'a [cenote::Failure],
+}
+
+/// Tells why the command failed: people on standard error, and machines, if they asked, on standard output.
+pub(crate) fn fail(error: &Error, json: bool) {
+    eprintln!("error: {error}");
+    if json {
+        let parties = match error {
+            Error::Parties(failures) => failures.all(),
+            _ => &[],
+        };
+        let kind = error.kind();
+        let error = Description {
+            kind,
+            exit_code: kind.exit_code(),
+            message: error.to_string(),
+            parties,
+        };
+        // If that fails too, the exit code is all that is left to say.
+        let _ = print_json(&Failed { error });
+    }
+}

@@ -1,0 +1,176 @@
+//! `cenote circuit` and `cenote bench`.
+
+use crate::common::{cenote, published, run, write};
+
+#[test]
+fn circuits_of_the_library_are_listed_counted_and_written() {
+    let list = run(cenote().args(["circuit", "gen"])).stdout;
+    assert!(list.contains("aes128") && list.contains("addN"), "{list}");
+    let stats = run(cenote().args(["circuit", "stats", "lib:add32", "--json"])).json();
+    assert_eq!(stats["and_gates"].as_u64(), Some(31));
+    assert_eq!(stats["inputs"][1]["width"].as_u64(), Some(32));
+    let table = run(cenote().args(["circuit", "stats", "lib:add32"])).stdout;
+    assert!(
+        table.contains("AND          31\n") && table.contains(stats["digest"].as_str().unwrap()),
+        "{table}"
+    );
+    run(cenote().args(["circuit", "stats", "lib:nothing"])).failed(2, &["no circuit \"nothing\"", "aes128"]);
+}
+
+#[test]
+fn circuits_are_converted_both_ways() {
+    let folder = tempfile::tempdir().unwrap();
+    let (fashion, bristol) = (folder.path().join("f.txt"), folder.path().join("b.txt"));
+    let ended = run(cenote().args(["circuit", "gen", "mult16", "-o"]).arg(&fashion));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let ended = run(cenote()
+        .args(["circuit", "convert", "--format", "bristol", "-o"])
+        .arg(&bristol)
+        .arg(&fashion));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let header = |path| {
+        std::fs::read_to_string(path)
+            .unwrap()
+            .lines()
+            .nth(1)
+            .unwrap()
+            .trim()
+            .to_owned()
+    };
+    assert_eq!(header(&fashion), "2 16 16");
+    assert_eq!(
+        header(&bristol).split_whitespace().collect::<Vec<_>>(),
+        ["16", "16", "16"]
+    );
+    let ands = |path: &std::path::Path| {
+        run(cenote().args(["circuit", "stats", "--json"]).arg(path)).json()["and_gates"].clone()
+    };
+    assert_eq!(ands(&fashion), ands(&bristol));
+
+    let bad = write(folder.path(), "bad.txt", "1 3\n2 1 1\n1 1\n2 1 0 9 2 AND\n");
+    run(cenote().args(["circuit", "stats"]).arg(bad)).failed(5, &["bad.txt, line 4"]);
+    run(cenote().args(["circuit", "convert", "lib:add8", "-o", "/nowhere/c.txt"]))
+        .failed(5, &["/nowhere/c.txt"]);
+}
+
+#[test]
+fn published_circuits_have_their_published_sizes() {
+    for (file, ands, depth) in [
+        ("bristol-fashion/aes_128.txt", 6400, 60),
+        ("bristol-fashion/sha256.txt", 22573, 1607),
+        ("bristol-fashion/adder64.txt", 63, 63),
+        ("bristol-fashion/mult64.txt", 4033, 63),
+        ("bristol/AES-non-expanded.txt", 6800, 40),
+    ] {
+        let Some(path) = published(file) else { continue };
+        let stats = run(cenote().args(["circuit", "stats", "--json"]).arg(path)).json();
+        assert_eq!(
+            (stats["and_gates"].as_u64(), stats["and_depth"].as_u64()),
+            (Some(ands), Some(depth)),
+            "{file}"
+        );
+    }
+}
+
+#[test]
+fn benchmarks_run_over_every_transport() {
+    for (transport, peaks) in [("memory", 1), ("tcp", 3), ("tls", 3)] {
+        let report = run(cenote()
+            .args([
+                "bench",
+                "three",
+                "--json",
+                "--circuit",
+                "lib:mult32",
+                "--and-gates",
+                "300000",
+            ])
+            .args(["--transport", transport]))
+        .json();
+        assert!(report["and_gates"].as_u64().unwrap() >= 300_000);
+        assert!(report["and_gates_per_second"].as_f64().unwrap() > 0.0);
+        assert_eq!(report["transport"], transport);
+        assert_eq!(report["bytes_sent"].as_array().unwrap().len(), 3);
+        assert_eq!(report["peak_memory_bytes"].as_array().unwrap().len(), peaks);
+        assert_eq!(report["outputs"][0]["values"], serde_json::Value::Null);
+    }
+}
+
+#[test]
+fn benchmarks_take_their_settings() {
+    for variant in ["baseline", "cache-efficient", "on-demand"] {
+        let settings = [
+            "--variant",
+            variant,
+            "--view-check",
+            "sha256",
+            "--security",
+            "50",
+            "--transport",
+            "memory",
+        ];
+        let report = run(cenote()
+            .args([
+                "bench",
+                "three",
+                "--json",
+                "--circuit",
+                "lib:add64",
+                "--lanes",
+                "1000",
+            ])
+            .args(settings))
+        .json();
+        assert_eq!(
+            (report["lanes"].as_u64(), report["and_gates"].as_u64()),
+            (Some(1000), Some(63_000))
+        );
+        assert_eq!(
+            (report["variant"].as_str(), report["security"].as_u64()),
+            (Some(variant), Some(50))
+        );
+        assert!(report["error_log2"].as_f64().unwrap() <= -50.0 + 1e-9);
+    }
+    let bench = |args: &[&str]| run(cenote().args(["bench", "three"]).args(args));
+    assert!(
+        bench(&["--circuit", "lib:add64", "--lanes", "10"])
+            .stdout
+            .contains("ANDs per second")
+    );
+    bench(&["--variant", "fastest"]).failed(2, &["baseline, cache-efficient"]);
+    bench(&["--security", "500"]).failed(2, &["500"]);
+    bench(&["--lanes", "1", "--and-gates", "5"]).failed(2, &["cannot be used with"]);
+    bench(&["--circuit", "/nowhere.txt"]).failed(5, &["/nowhere.txt"]);
+}
+
+/// On a terminal there are progress bars and a log without colours; both go to standard error.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_does_no_harm() {
+    let folder = tempfile::tempdir().unwrap();
+    let (typescript, report) = (
+        folder.path().join("typescript"),
+        folder.path().join("report.json"),
+    );
+    let command = format!(
+        "{} -v bench three --json --circuit lib:mult32 --lanes 70000 --transport tcp > {}",
+        env!("CARGO_BIN_EXE_cenote"),
+        report.display()
+    );
+    let mut script = std::process::Command::new("script");
+    if script.arg("--version").output().is_err() {
+        eprintln!("skipped: there is no `script` to make a terminal with");
+        return;
+    }
+    let ended = run(std::process::Command::new("script")
+        .args(["-qec", &command])
+        .arg(typescript));
+    assert_eq!(ended.code, Some(0), "{} {}", ended.stdout, ended.stderr);
+    assert!(
+        ended.stdout.contains("measuring") && ended.stdout.contains("session started"),
+        "{}",
+        ended.stdout
+    );
+    let report: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(report).unwrap()).unwrap();
+    assert_eq!(report["lanes"].as_u64(), Some(70_000));
+}

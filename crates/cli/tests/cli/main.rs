@@ -1,0 +1,10 @@
+//! The command, from outside.
+
+mod circuits;
+mod commands;
+mod common;
+mod demo;
+mod jobs;
+mod parties;
+mod processes;
+mod tampering;

@@ -1,0 +1,287 @@
+//! `cenote party`: three parties that know each other by address and fingerprint.
+
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::Instant;
+
+use crate::common::{Ended, addresses, cenote, finish, run, start, wait_until, write};
+
+/// Three parties with identities and party files in a folder.
+struct World {
+    folder: tempfile::TempDir,
+    addresses: [String; 3],
+    fingerprints: [String; 3],
+}
+
+impl World {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let fingerprints = [0, 1, 2].map(|party| identity(folder.path(), &format!("{party}.pem")));
+        let world = World {
+            folder,
+            addresses: addresses(),
+            fingerprints,
+        };
+        (0..3).for_each(|party| world.configure(party, &world.fingerprints, 20.0));
+        world
+    }
+
+    /// Writes the file of `party`, which believes in these fingerprints.
+    fn configure(&self, party: usize, fingerprints: &[String; 3], connect_timeout: f64) {
+        let mut text = format!(
+            "party = {party}\nidentity = \"{party}.pem\"\nlisten = \"{}\"\ntimeout = 5\nconnect_timeout = {connect_timeout:?}\n",
+            self.addresses[party]
+        );
+        for peer in (0..3).filter(|&peer| peer != party) {
+            text += &format!(
+                "[[peer]]\nparty = {peer}\naddress = \"{}\"\nfingerprint = \"{}\"\n",
+                self.addresses[peer], fingerprints[peer]
+            );
+        }
+        write(self.folder.path(), &format!("party{party}.toml"), &text);
+    }
+
+    fn start(&self, party: usize, job: &Path, more: &[&str]) -> Child {
+        let config = self.folder.path().join(format!("party{party}.toml"));
+        start(
+            cenote()
+                .arg("party")
+                .arg("--config")
+                .arg(config)
+                .arg(job)
+                .args(more),
+        )
+    }
+
+    /// Runs all parties, each with its own job file.
+    fn run(&self, jobs: [&Path; 3], more: &[&str]) -> [Ended; 3] {
+        let children = [0, 1, 2].map(|party| self.start(party, jobs[party], more));
+        children.map(finish)
+    }
+
+    /// The job of `party`: 16-bit addition of party 0's and party 1's values, for parties 1 and 2. `header` comes first.
+    fn job(&self, party: usize, header: &str) -> PathBuf {
+        let own = |owner: usize, hex: &str| {
+            if owner == party {
+                format!("hex = \"{hex}\"\n")
+            } else {
+                String::new()
+            }
+        };
+        let text = format!(
+            "protocol = \"three\"\n{header}\n[[input]]\nparty = 0\n{}[[input]]\nparty = 1\n{}[[output]]\nto = [1, 2]\n",
+            own(0, "1000"),
+            own(1, "0234")
+        );
+        write(self.folder.path(), &format!("job{party}.toml"), &text)
+    }
+
+    fn jobs(&self, headers: [&str; 3]) -> [PathBuf; 3] {
+        [0, 1, 2].map(|party| self.job(party, headers[party]))
+    }
+}
+
+const HEADER: &str = "circuit = \"lib:add16\"\nlanes = 2";
+
+fn identity(folder: &Path, name: &str) -> String {
+    let file = folder.join(name);
+    let made = run(cenote().args(["identity", "new", "--file"]).arg(&file));
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    let shown = run(cenote().args(["identity", "show", "--file"]).arg(&file));
+    assert!(made.stdout.contains(shown.stdout.trim()), "{}", made.stdout);
+    shown.stdout.trim().to_owned()
+}
+
+fn paths(jobs: &[PathBuf; 3]) -> [&Path; 3] {
+    [&jobs[0], &jobs[1], &jobs[2]]
+}
+
+#[test]
+fn parties_need_their_own_inputs_only_and_learn_their_own_outputs_only() {
+    let world = World::new();
+    let jobs = world.jobs([HEADER; 3]);
+    let reports = world.run(paths(&jobs), &["--json"]).map(|ended| ended.json());
+    assert_eq!(reports[0]["outputs"][0]["values"], serde_json::Value::Null);
+    for report in &reports[1..] {
+        assert_eq!(
+            report["outputs"][0]["values"],
+            serde_json::json!(["0x1234", "0x1234"])
+        );
+    }
+    for (party, report) in reports.iter().enumerate() {
+        assert_eq!(report["parties"][0]["party"].as_u64(), Some(party as u64));
+        assert_eq!(report["bytes_sent"].as_array().unwrap().len(), 1);
+        assert_eq!(report["transport"], "tls");
+    }
+}
+
+#[test]
+fn check_meets_nobody() {
+    let world = World::new();
+    let jobs = world.jobs([HEADER; 3]);
+    let ended = finish(world.start(1, &jobs[1], &["--check"]));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(
+        ended.stdout.contains("party 1 is ready") && ended.stdout.contains(&world.fingerprints[1]),
+        "{}",
+        ended.stdout
+    );
+    // Party 0's job has no value for party 1.
+    finish(world.start(1, &jobs[0], &["--check"]))
+        .failed(2, &["job0.toml, line", "the input of party 1 has no value here"]);
+    let unstated = world.job(1, "circuit = \"lib:add16\"");
+    finish(world.start(1, &unstated, &["--check"])).failed(2, &["`lanes` is missing"]);
+}
+
+#[test]
+fn a_wrong_fingerprint_is_refused_on_both_sides() {
+    let world = World::new();
+    let stranger = identity(world.folder.path(), "stranger.pem");
+    let mut believed = world.fingerprints.clone();
+    believed[2] = stranger;
+    world.configure(0, &believed, 3.0);
+    world.configure(1, &world.fingerprints, 3.0);
+    world.configure(2, &world.fingerprints, 3.0);
+    let jobs = world.jobs([HEADER; 3]);
+    let ended = world.run(paths(&jobs), &[]);
+    ended[0].failed(3, &[&world.fingerprints[2]]);
+    ended[2].failed(3, &["party 0"]);
+    assert_eq!(ended[1].code, Some(3), "{}", ended[1].stderr);
+}
+
+#[test]
+fn a_missing_peer_is_named() {
+    let world = World::new();
+    (0..3).for_each(|party| world.configure(party, &world.fingerprints, 1.5));
+    let jobs = world.jobs([HEADER; 3]);
+    let begun = Instant::now();
+    let children = [0, 1].map(|party| world.start(party, &jobs[party], &[]));
+    for ended in children.map(finish) {
+        ended.failed(3, &["waiting for party 2", "connect", "what to do"]);
+    }
+    assert!(begun.elapsed().as_secs() < 20);
+}
+
+/// Every difference is told at all parties; the two that agree name the third.
+fn differ(headers: [&str; 3], field: &str) {
+    let world = World::new();
+    let jobs = world.jobs(headers);
+    let ended = world.run(paths(&jobs), &[]);
+    for (party, odd) in [(0, "party 1"), (1, "party 0"), (2, "party 1")] {
+        ended[party].failed(2, &[&format!("{odd} disagrees on {field}"), "same job"]);
+    }
+}
+
+#[test]
+fn another_circuit_at_one_party_is_noticed() {
+    differ([HEADER, "circuit = \"lib:sub16\"\nlanes = 2", HEADER], "circuit");
+}
+
+#[test]
+fn other_parameters_at_one_party_are_noticed() {
+    differ([HEADER, &format!("security = 50\n{HEADER}"), HEADER], "security");
+    differ(
+        [HEADER, &format!("variant = \"baseline\"\n{HEADER}"), HEADER],
+        "variant",
+    );
+    differ(
+        [HEADER, &format!("view_check = \"sha256\"\n{HEADER}"), HEADER],
+        "view check",
+    );
+    differ([HEADER, "circuit = \"lib:add16\"\nlanes = 3", HEADER], "lanes");
+}
+
+#[test]
+fn a_party_lost_in_the_middle_is_named_by_the_others() {
+    let world = World::new();
+    // Long enough that no machine is done before the party is killed.
+    let jobs = world.jobs(["circuit = \"lib:mult64\"\nlanes = 1000000"; 3]);
+    let mut children = [0, 1, 2].map(|party| world.start(party, &jobs[party], &["-v"]));
+    let mut log = std::io::BufReader::new(children[1].stderr.take().unwrap());
+    let mut line = String::new();
+    wait_until("the session", || {
+        line.clear();
+        std::io::BufRead::read_line(&mut log, &mut line).unwrap();
+        line.contains("session started")
+    });
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    children[1].kill().unwrap();
+    let killed = Instant::now();
+    let [zero, mut one, two] = children;
+    one.wait().unwrap();
+    for ended in [finish(zero), finish(two)] {
+        ended.failed(3, &["party 1", "step \""]);
+    }
+    assert!(killed.elapsed().as_secs() < 15, "the timeout is 5 seconds");
+}
+
+#[test]
+fn identities_are_not_overwritten_and_party_files_are_checked() {
+    let world = World::new();
+    let file = world.folder.path().join("0.pem");
+    run(cenote().args(["identity", "new", "--file"]).arg(&file)).failed(2, &["0.pem"]);
+    run(cenote().args(["identity", "show", "--file", "/nowhere/i.pem"])).failed(2, &["/nowhere/i.pem"]);
+    let jobs = world.jobs([HEADER; 3]);
+    let good = std::fs::read_to_string(world.folder.path().join("party0.toml")).unwrap();
+    for (from, to, parts) in [
+        (
+            "timeout = 5",
+            "timeouts = 5",
+            &["party0.toml, line 4", "unknown field `timeouts`"][..],
+        ),
+        (
+            "timeout = 5",
+            "timeout = -5",
+            &["party0.toml, line 4", "number of seconds"],
+        ),
+        (
+            "party = 0",
+            "party = 7",
+            &["party0.toml, line 1", "there is no party 7"],
+        ),
+        (
+            "party = 1\n",
+            "party = 0\n",
+            &["party0.toml, line 7", "this party itself"],
+        ),
+        (
+            "party = 1\n",
+            "party = 2\n",
+            &["party0.toml, line 11", "listed twice"],
+        ),
+        ("0.pem", "1.csv", &["1.csv", "cenote identity new"]),
+        (
+            &world.addresses[0],
+            "nowhere",
+            &["party0.toml, line 3", "host:port"],
+        ),
+        (
+            &world.fingerprints[1],
+            "abc",
+            &["party0.toml, line 9", "64 hexadecimal digits"],
+        ),
+    ] {
+        assert!(good.contains(from));
+        write(world.folder.path(), "party0.toml", &good.replacen(from, to, 1));
+        finish(world.start(0, &jobs[0], &["--check"])).failed(2, parts);
+    }
+}
+
+#[test]
+fn the_printed_party_file_works_once_filled_in() {
+    let world = World::new();
+    for party in 0..3 {
+        let made = run(cenote()
+            .args(["identity", "new", "--party", &party.to_string(), "--file"])
+            .arg(world.folder.path().join(format!("new{party}.pem"))));
+        let template = made.stdout.split_once("start from:\n\n").unwrap().1;
+        let mut text = template.to_owned();
+        for peer in (0..3).filter(|&peer| peer != party) {
+            text = text.replacen("FILL IN", &world.fingerprints[peer], 1);
+        }
+        write(world.folder.path(), &format!("party{party}.toml"), &text);
+        let job = world.job(party, HEADER);
+        let ended = finish(world.start(party, &job, &["--check"]));
+        assert_eq!(ended.code, Some(0), "{}\n{text}", ended.stderr);
+    }
+}
