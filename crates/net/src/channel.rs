@@ -121,6 +121,13 @@ pub trait Channel: Send {
     /// A handle that closes this channel from any thread.
     fn closer(&self) -> Closer;
 
+    /// A handle that stops this party's use of the channel from any thread: pending and later sends and receives end
+    /// at once with [`crate::Error::Closed`]. Unlike [`Channel::closer`] it leaves the connection, so that the peer
+    /// can still be told why by [`Channel::abort`].
+    fn interrupter(&self) -> Closer {
+        self.closer()
+    }
+
     /// What went over this channel so far.
     fn meter(&self) -> Meter;
 }
@@ -173,6 +180,10 @@ impl<C: Channel + ?Sized> Channel for Box<C> {
 
     fn closer(&self) -> Closer {
         (**self).closer()
+    }
+
+    fn interrupter(&self) -> Closer {
+        (**self).interrupter()
     }
 
     fn meter(&self) -> Meter {

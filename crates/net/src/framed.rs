@@ -396,6 +396,10 @@ impl<L: Link> Channel for Framed<L> {
         self.link.closer()
     }
 
+    fn interrupter(&self) -> Closer {
+        self.link.interrupter()
+    }
+
     fn meter(&self) -> Meter {
         self.meter
     }

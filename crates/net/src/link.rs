@@ -37,6 +37,9 @@ pub trait Link: Send {
 
     /// A handle that makes all pending and later calls fail with [`Fault::Closed`].
     fn closer(&self) -> Closer;
+
+    /// A handle that makes all pending and later calls fail with [`Fault::Closed`], but for urgent pushes.
+    fn interrupter(&self) -> Closer;
 }
 
 /// The bytes of several slices that have not been copied yet.

@@ -58,6 +58,8 @@ struct LaneState {
 enum End {
     #[default]
     Open,
+    /// The party wants no more of it, but may have a last word.
+    Interrupted,
     /// The party dropped its end.
     Gone,
     /// The party's closer was used.
@@ -110,7 +112,8 @@ impl Link for MemoryLink {
                 let mut state = self.out.lock();
                 match (state.writer, state.reader) {
                     (End::Closed, _) => return Err(Fault::Closed),
-                    (_, End::Open) => {}
+                    (End::Interrupted, _) if !urgent => return Err(Fault::Closed),
+                    (_, End::Open | End::Interrupted) => {}
                     _ => return Err(Fault::Lost("it closed its end".into())),
                 }
                 let room = limit.saturating_sub(state.bytes).min(PIECE);
@@ -132,7 +135,8 @@ impl Link for MemoryLink {
     fn wait_room(&mut self, limit: Duration) {
         let full = self.limit;
         self.out.wait_while(limit, |state| {
-            state.bytes >= full && state.reader == End::Open && state.writer == End::Open
+            let reading = matches!(state.reader, End::Open | End::Interrupted);
+            state.bytes >= full && reading && state.writer == End::Open
         });
     }
 
@@ -142,7 +146,7 @@ impl Link for MemoryLink {
             self.taken = 0;
             used.clear();
             let mut state = self.into.lock();
-            if state.reader == End::Closed {
+            if matches!(state.reader, End::Closed | End::Interrupted) {
                 return Err(Fault::Closed);
             }
             if used.capacity() > 0 && state.spare.len() < SPARE {
@@ -153,7 +157,7 @@ impl Link for MemoryLink {
                     state.bytes -= piece.len();
                     self.head = piece;
                 }
-                None if state.writer == End::Open => return Ok(None),
+                None if matches!(state.writer, End::Open | End::Interrupted) => return Ok(None),
                 None => return Ok(Some(0)),
             }
             drop(state);
@@ -166,7 +170,8 @@ impl Link for MemoryLink {
     fn wait_data(&mut self, limit: Duration) {
         if self.taken == self.head.len() {
             self.into.wait_while(limit, |state| {
-                state.pieces.is_empty() && state.reader == End::Open && state.writer == End::Open
+                let writing = matches!(state.writer, End::Open | End::Interrupted);
+                state.pieces.is_empty() && state.reader == End::Open && writing
             });
         }
     }
@@ -174,7 +179,7 @@ impl Link for MemoryLink {
     fn finish(&mut self, _limit: Duration) {
         // What was pushed is the peer's already.
         self.out.change(|state| {
-            if state.writer == End::Open {
+            if matches!(state.writer, End::Open | End::Interrupted) {
                 state.writer = End::Gone;
             }
         });
@@ -188,6 +193,23 @@ impl Link for MemoryLink {
             }
             if let Some(into) = into.upgrade() {
                 into.change(|state| state.reader = End::Closed);
+            }
+        })
+    }
+
+    fn interrupter(&self) -> Closer {
+        let (out, into) = (Arc::downgrade(&self.out), Arc::downgrade(&self.into));
+        let interrupt = |end: &mut End| {
+            if *end == End::Open {
+                *end = End::Interrupted;
+            }
+        };
+        Closer::new(move || {
+            if let Some(out) = out.upgrade() {
+                out.change(|state| interrupt(&mut state.writer));
+            }
+            if let Some(into) = into.upgrade() {
+                into.change(|state| interrupt(&mut state.reader));
             }
         })
     }

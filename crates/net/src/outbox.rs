@@ -99,6 +99,8 @@ pub(crate) fn lost(error: &std::io::Error) -> Fault {
 pub(crate) struct Outbox {
     pub(crate) socket: TcpStream,
     closed: AtomicBool,
+    /// This side uses the socket for last words only.
+    interrupted: AtomicBool,
     /// The queue is not empty. Set by the channel's thread only, cleared by the background thread only.
     busy: AtomicBool,
     limit: usize,
@@ -122,6 +124,7 @@ impl Outbox {
         Arc::new(Self {
             socket,
             closed: AtomicBool::new(false),
+            interrupted: AtomicBool::new(false),
             busy: AtomicBool::new(false),
             limit: limit.max(1),
             state: Mutex::default(),
@@ -139,6 +142,15 @@ impl Outbox {
             Err(Fault::Closed)
         } else {
             Ok(())
+        }
+    }
+
+    /// The fault of this socket for all but last words.
+    pub(crate) fn check_interrupted(&self) -> Result<(), Fault> {
+        if self.interrupted.load(Ordering::Acquire) {
+            Err(Fault::Closed)
+        } else {
+            self.check_closed()
         }
     }
 
@@ -283,7 +295,7 @@ impl Outbox {
     pub(crate) fn wait_room(&self, limit: Duration) {
         let state = self.lock();
         drop(self.changed.wait_timeout_while(state, limit, |state| {
-            state.bytes >= self.limit && state.fault.is_none() && !self.closed.load(Ordering::Acquire)
+            state.bytes >= self.limit && state.fault.is_none() && self.check_interrupted().is_ok()
         }));
     }
 
@@ -304,6 +316,17 @@ impl Outbox {
         state.pieces.clear();
         drop(state);
         self.changed.notify_all();
+    }
+
+    pub(crate) fn interrupter(self: &Arc<Self>) -> Closer {
+        let outbox = Arc::downgrade(self);
+        Closer::new(move || {
+            if let Some(outbox) = outbox.upgrade() {
+                outbox.interrupted.store(true, Ordering::Release);
+                drop(outbox.lock());
+                outbox.changed.notify_all();
+            }
+        })
     }
 
     pub(crate) fn closer(self: &Arc<Self>) -> Closer {

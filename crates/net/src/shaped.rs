@@ -166,6 +166,15 @@ impl<C: Channel> Channel for Shaped<C> {
         })
     }
 
+    fn interrupter(&self) -> Closer {
+        let (inner, closed) = (self.inner.interrupter(), self.closed.clone());
+        Closer::new(move || {
+            inner.close();
+            *closed.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+            closed.1.notify_all();
+        })
+    }
+
     fn meter(&self) -> Meter {
         let meter = self.inner.meter();
         let (sent, received) = (

@@ -28,6 +28,9 @@ impl TcpChannel {
     }
 }
 
+/// The longest a receive sleeps before it looks whether it has been interrupted.
+const INTERRUPT_LOOK: Duration = Duration::from_millis(50);
+
 /// The [`Link`] of a [`TcpChannel`].
 pub struct TcpLink {
     outbox: Arc<Outbox>,
@@ -50,6 +53,11 @@ impl TcpLink {
         self.outbox.room(kind(urgent))
     }
 
+    /// The fault of this link for all but urgent pushes.
+    pub(crate) fn check_interrupted(&self) -> std::result::Result<(), Fault> {
+        self.outbox.check_interrupted()
+    }
+
     /// Pushes bytes that may use the queue's reserve.
     pub(crate) fn push_reserved(&mut self, bytes: &[u8]) -> std::result::Result<usize, Fault> {
         self.outbox
@@ -63,6 +71,9 @@ fn kind(urgent: bool) -> Push {
 
 impl Link for TcpLink {
     fn push(&mut self, slices: &[IoSlice<'_>], urgent: bool) -> std::result::Result<usize, Fault> {
+        if !urgent {
+            self.outbox.check_interrupted()?;
+        }
         // Most calls have one or two slices; the copy is of their descriptors only.
         match slices {
             [one] => self
@@ -84,6 +95,7 @@ impl Link for TcpLink {
     }
 
     fn pull(&mut self, first: &mut [u8], second: &mut [u8]) -> std::result::Result<Option<usize>, Fault> {
+        self.outbox.check_interrupted()?;
         loop {
             let mut socket = &self.outbox.socket;
             let outcome = match (first.is_empty(), second.is_empty()) {
@@ -111,7 +123,7 @@ impl Link for TcpLink {
     }
 
     fn wait_data(&mut self, limit: Duration) {
-        wait_socket(&self.outbox.socket, PollFlags::IN, limit);
+        wait_socket(&self.outbox.socket, PollFlags::IN, limit.min(INTERRUPT_LOOK));
     }
 
     fn finish(&mut self, limit: Duration) {
@@ -120,6 +132,10 @@ impl Link for TcpLink {
 
     fn closer(&self) -> Closer {
         self.outbox.closer()
+    }
+
+    fn interrupter(&self) -> Closer {
+        self.outbox.interrupter()
     }
 }
 

@@ -435,6 +435,9 @@ fn refusal(alert: rustls::AlertDescription) -> HandshakeFault {
 
 impl Link for TlsLink {
     fn push(&mut self, slices: &[IoSlice<'_>], urgent: bool) -> std::result::Result<usize, Fault> {
+        if !urgent {
+            self.tcp.check_interrupted()?;
+        }
         let mut pushed = 0;
         for slice in slices {
             for chunk in slice.chunks(CHUNK) {
@@ -496,5 +499,9 @@ impl Link for TlsLink {
 
     fn closer(&self) -> Closer {
         self.tcp.closer()
+    }
+
+    fn interrupter(&self) -> Closer {
+        self.tcp.interrupter()
     }
 }

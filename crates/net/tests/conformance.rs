@@ -354,6 +354,54 @@ fn a_closer_ends_waits(kind: Kind) {
     late.close();
 }
 
+fn an_interrupted_side_has_a_last_word(kind: Kind) {
+    let closed = Error::Closed { peer: PartyId(1) };
+    let (mut a, mut b) = pair(kind, &brief(20_000));
+    let interrupter = a.interrupter();
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            std::thread::sleep(Duration::from_millis(50));
+            interrupter.close();
+            interrupter.close();
+        });
+        assert_eq!(a.recv(STEP, &mut [0; 4]), Err(closed.clone()));
+    });
+    assert_eq!(a.send(STEP, &[1]).and_then(|()| a.flush()), Err(closed.clone()));
+    a.abort(42);
+    let told = Error::PeerAborted {
+        peer: PartyId(0),
+        step: STEP,
+        code: 42,
+    };
+    assert_eq!(b.recv(STEP, &mut [0; 4]), Err(told));
+
+    // Behind what was sent before, and out of a blocked send.
+    let options = cenote_net::ChannelOptions {
+        queue_bytes: 1 << 20,
+        ..brief(20_000)
+    };
+    let (mut a, mut b) = pair(kind, &options);
+    b.send(STEP, &[2]).and_then(|()| b.flush()).unwrap();
+    let interrupter = a.interrupter();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            std::thread::sleep(Duration::from_millis(100));
+            interrupter.close();
+        });
+        let body = vec![0; 1 << 20];
+        assert_eq!(
+            (0..100).find_map(|_| a.send(STEP, &body).err()),
+            Some(closed.clone())
+        );
+    });
+    assert_eq!(a.recv(STEP, &mut [0]), Err(closed));
+    assert!(start.elapsed() < Duration::from_secs(5));
+    let late = a.interrupter();
+    drop(a);
+    late.close();
+}
+
 fn meters_count(kind: Kind) {
     let (mut a, mut b) = pair(kind, &brief(5000));
     for _ in 0..3 {
@@ -403,7 +451,7 @@ macro_rules! conformance {
                 messages_arrive, small_messages_arrive, both_send_first, a_ring_sends_first,
                 another_step_or_length_is_refused, silence_times_out, a_full_queue_times_out, a_dropped_peer_is_lost,
                 dropping_loses_nothing, closing_waits_for_the_peer, an_abort_ends_a_receive, an_abort_ends_a_send,
-                a_closer_ends_waits, meters_count, a_flush_is_needed);
+                a_closer_ends_waits, an_interrupted_side_has_a_last_word, meters_count, a_flush_is_needed);
         }
     )* };
     (@tests $kind:expr, $($test:ident),*) => { $(

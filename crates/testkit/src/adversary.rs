@@ -303,6 +303,10 @@ impl Channel for Intercept {
         self.inner.closer()
     }
 
+    fn interrupter(&self) -> Closer {
+        self.inner.interrupter()
+    }
+
     fn meter(&self) -> Meter {
         self.inner.meter()
     }

@@ -104,6 +104,10 @@ impl<C: Channel> Channel for Observed<C> {
         self.inner.closer()
     }
 
+    fn interrupter(&self) -> Closer {
+        self.inner.interrupter()
+    }
+
     fn meter(&self) -> Meter {
         self.inner.meter()
     }
