@@ -22,6 +22,7 @@ struct JobFile {
     variant: Option<Spanned<String>>,
     view_check: Option<Spanned<String>>,
     security: Option<Spanned<u32>>,
+    workers: Option<Spanned<u8>>,
     circuit: Spanned<String>,
     lanes: Option<Spanned<u64>>,
     #[serde(default, rename = "input")]
@@ -337,6 +338,12 @@ fn protocol(file: &JobFile, source: &Source) -> Result<Three> {
                 security.span(),
                 "security is a number of bits from 1 to 128; 40 is usual",
             ));
+        }
+    }
+    if let Some(workers) = &file.workers {
+        protocol.workers = *workers.get_ref();
+        if !(1..=64).contains(&protocol.workers) {
+            return Err(source.fault(workers.span(), "workers is a number from 1 to 64"));
         }
     }
     Ok(protocol)

@@ -258,13 +258,13 @@ impl Place<'_> {
             also_agree,
             transport: self.setting.transport,
         };
-        party.run(|| self.connect(), &mut |done, total| {
+        party.run(|| self.connect(protocol.workers), &mut |done, total| {
             self.parent.progress(done, total)
         })
     }
 
     /// Makes a key, listens, tells the parent, and connects to those that the parent tells of.
-    fn connect(&self) -> Result<Links> {
+    fn connect(&self, workers: u8) -> Result<Vec<Links>> {
         let identity = Identity::generate()?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .map_err(|error| Error::local("listening on the loopback interface", error))?;
@@ -282,6 +282,7 @@ impl Place<'_> {
         });
         links(Link {
             me: self.me,
+            workers,
             parties: parties.collect(),
             listen: Listen::Bound(listener),
             identity: (self.setting.transport == Transport::Tls).then(|| Arc::new(identity)),

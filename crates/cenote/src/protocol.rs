@@ -21,22 +21,25 @@ pub struct Three {
     pub view_check: ViewCheck,
     /// A wrong output passes with probability at most 2 to the minus this.
     pub security: u32,
+    /// Workers of each party: pairs of threads, side by side, each with connections of its own.
+    pub workers: u8,
 }
 
 impl Default for Three {
-    /// `on-demand`, `mac`, 40.
+    /// `on-demand`, `mac`, 40, one worker.
     fn default() -> Self {
         Three {
             variant: Variant::OnDemand,
             view_check: ViewCheck::Mac,
             security: 40,
+            workers: 1,
         }
     }
 }
 
 impl Three {
     /// The variants that there is an engine for.
-    pub const VARIANTS: [Variant; 3] = [Variant::Baseline, Variant::CacheEfficient, Variant::OnDemand];
+    pub const VARIANTS: [Variant; 4] = Variant::ALL;
 
     /// The variant called `name`.
     ///

@@ -110,6 +110,7 @@ pub fn run_party(config: &PartyConfig, job: &Job, progress: &mut dyn FnMut(u64, 
         tracing::info!(me = %config.me, %listen, %fingerprint, "waiting for the peers");
         links(Link {
             me: config.me,
+            workers: job.protocol().workers,
             parties: (0..PARTIES).map(PartyId).map(address).collect(),
             listen: Listen::Address(listen),
             identity: Some(identity),
@@ -129,6 +130,7 @@ pub fn run_party(config: &PartyConfig, job: &Job, progress: &mut dyn FnMut(u64, 
 /// How one party reaches the others.
 pub(crate) struct Link {
     pub(crate) me: PartyId,
+    pub(crate) workers: u8,
     pub(crate) parties: Vec<PeerAddress>,
     pub(crate) listen: Listen,
     /// For TLS; plain TCP without.
@@ -137,8 +139,8 @@ pub(crate) struct Link {
     pub(crate) timeout: Duration,
 }
 
-/// Connects to both peers: two channels each, for the threads of the three-party protocol.
-pub(crate) fn links(link: Link) -> Result<Links> {
+/// Connects to both peers: for each worker two channels to each, for its two threads.
+pub(crate) fn links(link: Link) -> Result<Vec<Links>> {
     let me = link.me;
     let config = MeshConfig {
         me,
@@ -149,16 +151,23 @@ pub(crate) fn links(link: Link) -> Result<Links> {
         connect_timeout: link.connect_timeout,
         options: ChannelOptions::with_timeout(link.timeout),
     };
-    let labels = [Label::new("generator"), Label::new("evaluator")];
-    let mut mesh = connect(config, &labels)?;
+    let labels: Vec<[Label; 2]> = (0..link.workers)
+        .map(|worker| ["generator", "evaluator"].map(|thread| Label::new(format!("{thread} {worker}"))))
+        .collect();
+    let mut mesh = connect(config, labels.as_flattened())?;
     let mut ring = |label: &Label| -> Result<Ring> {
         Ok(Ring {
             previous: mesh.take(PartyId((me.0 + 2) % PARTIES), label)?,
             next: mesh.take(PartyId((me.0 + 1) % PARTIES), label)?,
         })
     };
-    Ok(Links {
-        generator: ring(&labels[0])?,
-        evaluator: ring(&labels[1])?,
-    })
+    labels
+        .iter()
+        .map(|[generator, evaluator]| {
+            Ok(Links {
+                generator: ring(generator)?,
+                evaluator: ring(evaluator)?,
+            })
+        })
+        .collect()
 }

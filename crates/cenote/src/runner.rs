@@ -114,7 +114,7 @@ impl Party<'_> {
     /// [`Error::Protocol`] if a peer is missing, different, lost, or caught cheating; what `connect` fails with.
     pub fn run(
         self,
-        connect: impl FnOnce() -> Result<Links>,
+        connect: impl FnOnce() -> Result<Vec<Links>>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Outcome> {
         let start = Instant::now();
@@ -127,7 +127,10 @@ impl Party<'_> {
         tracing::info!(me = %self.me, "connected to both peers");
 
         let run = Instant::now();
-        self.agree(&mut links.evaluator)?;
+        let first = links
+            .first_mut()
+            .ok_or_else(|| Error::Usage("a party has at least one worker".into()))?;
+        self.agree(&mut first.evaluator)?;
         let mut config = Config::new(parameters.clone(), self.program.digest());
         config.view_check = self.protocol.view_check;
         let mut engine = ThreeEngine::start(self.me, links, config)?;
@@ -246,14 +249,17 @@ pub fn run_in_memory(
     progress: &mut (dyn FnMut(u64, u64) + Send),
 ) -> Result<Vec<Outcome>> {
     let options = ChannelOptions::with_timeout(timeout);
-    let [generator, evaluator] = [(); 2].map(|()| memory_rings(&options));
-    let links = generator
-        .into_iter()
-        .zip(evaluator)
-        .map(|(generator, evaluator)| Links { generator, evaluator });
+    let mut links: [Vec<Links>; 3] = Default::default();
+    for _ in 0..protocol.workers {
+        let rings = memory_rings(&options).into_iter().zip(memory_rings(&options));
+        for (party, (generator, evaluator)) in links.iter_mut().zip(rings) {
+            party.push(Links { generator, evaluator });
+        }
+    }
     let mut progress = Some(progress);
     std::thread::scope(|scope| {
         let threads: Vec<_> = links
+            .into_iter()
             .enumerate()
             .map(|(party, links)| {
                 let me = PartyId(party as u8);

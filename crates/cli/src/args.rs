@@ -211,6 +211,9 @@ pub(crate) struct BenchThree {
     /// A wrong output passes with probability at most 2 to the minus this
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=128), default_value_t = 40)]
     pub(crate) security: u32,
+    /// Workers of each party, side by side
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), default_value_t = 1)]
+    pub(crate) workers: u8,
     /// Seconds to wait for a silent party
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "60")]
     pub(crate) timeout: Duration,
@@ -225,6 +228,7 @@ impl BenchThree {
             variant: self.variant,
             view_check: self.view_check,
             security: self.security,
+            workers: self.workers,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::{BitAnd, BitXor, BitXorAssign};
 
 use bytemuck::{Pod, Zeroable};
-use zeroize::Zeroize;
+use zeroize::DefaultIsZeroes;
 
 /// Bits in a [`Block512`].
 pub const BLOCK_BITS: usize = 512;
@@ -15,14 +15,14 @@ pub const BLOCK_WORDS: usize = BLOCK_BITS / 64;
 /// 128 bits, little-endian: bit 0 is the lowest bit of byte 0.
 ///
 /// `Debug` prints the type only, since most blocks are secret.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Pod, Zeroable, Zeroize)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C, align(16))]
 pub struct Block(pub [u64; 2]);
 
 /// 512 bits: 8 little-endian words, aligned to a cache line. Bit `i` is bit `i % 64` of word `i / 64`.
 ///
 /// `Debug` prints the type only, since most blocks are secret.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Pod, Zeroable, Zeroize)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C, align(64))]
 pub struct Block512(pub [u64; BLOCK_WORDS]);
 
@@ -58,6 +58,9 @@ impl Block512 {
 
 macro_rules! bitwise {
     ($ty:ident) => {
+        // Of which follows that slices of it can be wiped.
+        impl DefaultIsZeroes for $ty {}
+
         impl BitXor for $ty {
             type Output = Self;
             #[inline(always)]

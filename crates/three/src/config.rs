@@ -51,6 +51,9 @@ pub struct Config {
     pub session: String,
     /// Where this party's contributions to keys come from: [`Entropy::os`] but in tests.
     pub entropy: Entropy,
+    /// How many finished batches of triples may wait for each evaluator, besides the one being made: how far the
+    /// generator runs ahead of need.
+    pub ahead: usize,
 }
 
 impl Config {
@@ -61,11 +64,12 @@ impl Config {
             view_check: ViewCheck::default(),
             session: session.into(),
             entropy: Entropy::os(),
+            ahead: 1,
         }
     }
 }
 
-/// The channels of one party: each thread has its own to both peers.
+/// The channels of one worker of a party: each thread has its own to both peers.
 pub struct Links {
     /// For the thread that makes triples.
     pub generator: Ring,

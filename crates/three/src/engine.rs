@@ -1,26 +1,28 @@
 //! The engine: the protocol's parts, in the order in which a session uses them.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cenote_circuit::Plan;
 use cenote_engine::{Check, Costs, Engine, Error, Parties, Result, WireVector, check_input, check_run};
-use cenote_net::PartyId;
-use cenote_params::three::{Parameters, Variant};
-use cenote_primitives::{BitMatrix, Block512};
+use cenote_net::{Meter, PartyId};
+use cenote_params::three::Parameters;
+use cenote_primitives::{BitMatrix, Entropy};
 
 use crate::config::{Config, Links};
-use crate::evaluator::{Evaluator, planned_blocks};
-use crate::generator::{Generator, Shape};
+use crate::evaluator::{Evaluator, assemble, groups};
+use crate::gate_log::GateLog;
+use crate::generator::Generator;
 use crate::keys::{Counter, PairSecrets, Purpose};
+use crate::ring::{Ring, cheated};
+use crate::shape::Shape;
 use crate::stock::Stock;
+use crate::supply::Supply;
 use crate::triple_check::constant_holder;
-use crate::verify::{LOG_BLOCKS, Verifier};
+use crate::verify::Verifier;
 use crate::view::Views;
 use crate::wires::ThreeWires;
+use crate::worker::{Worker, groups_of, run_groups, verify};
 use crate::{input, output, steps};
-
-/// The number of the only worker.
-const WORKER: u8 = 0;
 
 /// One party of a three-party session.
 ///
@@ -28,90 +30,92 @@ const WORKER: u8 = 0;
 pub struct ThreeEngine {
     me: PartyId,
     parameters: Parameters,
-    evaluator: Evaluator,
-    stock: Stock,
+    /// The first also exchanges inputs and outputs.
+    workers: Vec<Worker>,
     inputs: Counter,
-    /// Blocks of gates announced by `prepare` and not yet run.
-    prepared: u64,
     costs: Costs,
+    /// Rounds of inputs and outputs.
+    rounds: u64,
     poisoned: Option<String>,
 }
 
 impl ThreeEngine {
-    /// Agrees with both peers on the session's parameters and keys, and starts making triples on demand.
+    /// Agrees with both peers on the session's parameters and keys, and starts a worker per element of `links`, each of
+    /// which makes triples on demand.
     ///
     /// # Errors
-    /// [`Error::BadInput`] if the channels do not lead to the two other parties, or the variant is not available;
-    /// otherwise what happened on the network.
-    pub fn start(me: PartyId, links: Links, config: Config) -> Result<Self> {
+    /// [`Error::BadInput`] if the channels do not lead to the two other parties, or there are none or more than 255
+    /// workers; otherwise what happened on the network.
+    pub fn start(me: PartyId, links: Vec<Links>, config: Config) -> Result<Self> {
         let start = Instant::now();
         let Config {
             parameters,
             view_check,
             session,
             mut entropy,
+            ahead,
         } = config;
-        let Links {
-            generator: generator_ring,
-            evaluator: mut ring,
-        } = links;
-        generator_ring.check_peers(me)?;
-        ring.check_peers(me)?;
-        if parameters.variant() == Variant::Reshuffle || parameters.k() != parameters.n() {
+        let shape = Shape::of(&parameters);
+        if !(1..=255).contains(&links.len()) {
             return Err(Error::BadInput(format!(
-                "variant {} with {} of {} small buckets is not available: use on-demand, baseline or \
-                 cache-efficient with one bucket size",
-                parameters.variant(),
-                parameters.k(),
-                parameters.n()
+                "a party has 1 to 255 workers, not {}",
+                links.len()
             )));
         }
-        let shape = Shape::of(&parameters);
+        for link in &links {
+            link.generator.check_peers(me)?;
+            link.evaluator.check_peers(me)?;
+        }
         let agreed = [
             ("protocol", "three, version 1".to_string()),
             ("session", session.clone()),
             ("variant", parameters.variant().to_string()),
-            (
-                "parameters",
-                format!(
-                    "N={} B={} C={} L={} X={}",
-                    shape.n, shape.b, shape.c, shape.l, shape.x
-                ),
-            ),
+            ("parameters", shape.to_string()),
             ("view check", view_check.to_string()),
+            ("workers", links.len().to_string()),
         ];
-        // In the order of party numbers, since each agreement waits for the peer's side of it.
-        let mut channels = [&mut ring.previous, &mut ring.next];
-        channels.sort_by_key(|channel| channel.peer());
-        for channel in channels {
-            cenote_net::agree(channel.as_mut(), &agreed)?;
-        }
-        let secrets = PairSecrets::agree(me, &session, &mut ring, &mut entropy)?;
-        let views = |purpose| Views::new(view_check, purpose, |label| secrets.pair_prgs(label));
-        let generator = Generator::new(
-            me,
-            WORKER,
-            shape,
-            generator_ring,
-            secrets.component_keys(),
-            views("generator 0"),
-        );
-        let verifier = Verifier::new(me, WORKER, &parameters, views("evaluator 0"));
-        let stock = Stock::start(generator, ring.closers())?;
-        let evaluator = Evaluator::new(me, WORKER, ring, secrets.component_keys(), verifier);
+        let mut links = links;
+        let secrets =
+            agree(me, &session, &agreed, &mut links[0].evaluator, &mut entropy).inspect_err(|error| {
+                let code = error.reason().code();
+                for link in &mut links {
+                    link.evaluator.abort(code);
+                    link.generator.abort(code);
+                }
+            })?;
+        let worker = |(links, number): (Links, u8)| -> Result<Worker> {
+            let Links {
+                generator,
+                evaluator: ring,
+            } = links;
+            let views = |thread: &str| {
+                Views::new(view_check, &format!("{thread} {number}"), |label| {
+                    secrets.pair_prgs(label)
+                })
+            };
+            let keys = || secrets.component_keys();
+            let generator = Generator::new(me, number, shape, generator, keys(), views("generator"));
+            let verifier = Verifier::new(me, number, &parameters, views("evaluator"));
+            let stock = Stock::start(generator, ring.interrupters(), ahead)?;
+            let log = GateLog::new(&parameters);
+            Ok(Worker::new(
+                Evaluator::new(me, number, ring, keys(), log, verifier),
+                stock,
+            ))
+        };
+        let workers: Vec<_> = links.into_iter().zip(0..).map(worker).collect::<Result<_>>()?;
         let mut costs = Costs {
-            memory_bytes: memory_bytes(&parameters, shape),
+            memory_bytes: memory_bytes(&parameters, shape) * workers.len() as u64,
             ..Costs::default()
         };
         costs.add_phase("set-up", start.elapsed());
         Ok(Self {
             me,
             parameters,
-            evaluator,
-            stock,
-            inputs: Counter::new(Purpose::Input, WORKER),
-            prepared: 0,
+            workers,
+            inputs: Counter::new(Purpose::Input, 0),
             costs,
+            rounds: 0,
             poisoned: None,
         })
     }
@@ -119,6 +123,17 @@ impl ThreeEngine {
     /// The session's cut-and-choose parameters.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
+    }
+
+    /// Waits until all triples that were asked for by [`Engine::prepare`] are in stock: the end of the offline phase.
+    /// [`Config::ahead`] must allow for as many batches.
+    ///
+    /// # Errors
+    /// What went wrong in making them, or [`Error::BadInput`] if they would not fit.
+    pub fn fill_stock(&mut self) -> Result<()> {
+        self.call("fill stock", |this| {
+            this.workers.iter().try_for_each(|worker| worker.stock.fill())
+        })
     }
 
     /// Runs one call of the contract: refused if the session has failed, timed, and fatal to the session if it fails
@@ -138,20 +153,45 @@ impl ThreeEngine {
 
     /// Ends the session after a failure: peers are told, secrets wiped.
     fn poison(&mut self, error: Error) -> Error {
-        self.evaluator.ring.abort(error.reason().code());
-        let error = self.stock.explain(error);
-        self.stock.stop();
-        self.evaluator.wipe();
+        let error = self.workers[0].stock.explain(error);
+        let code = error.reason().code();
+        for worker in &mut self.workers {
+            worker.evaluator.ring.abort(code);
+            worker.stock.stop(Some(code));
+            worker.evaluator.wipe();
+        }
+        self.costs = self.costs();
+        // With the workers go their keys.
+        self.workers.clear();
         tracing::warn!(me = %self.me, %error, "the session failed");
         self.poisoned = Some(error.to_string());
         error
     }
 }
 
-/// The most that the protocol's buffers take, besides the program's wires.
+/// Makes sure that both peers were started with the same settings, and agrees with them on secrets.
+fn agree(
+    me: PartyId,
+    session: &str,
+    settings: &[(&str, String)],
+    ring: &mut Ring,
+    entropy: &mut Entropy,
+) -> Result<PairSecrets> {
+    // With both at once, so that both ends of each pair see what differs, and whom they miss.
+    let Ring { previous, next } = &mut *ring;
+    let (with_previous, with_next) = std::thread::scope(|scope| {
+        let with_previous = scope.spawn(|| cenote_net::agree(previous.as_mut(), settings));
+        let with_next = cenote_net::agree(next.as_mut(), settings);
+        (with_previous.join(), with_next)
+    });
+    with_previous.map_err(|_| Error::Internal("the agreement with a peer panicked".into()))??;
+    with_next?;
+    PairSecrets::agree(me, session, ring, entropy)
+}
+
+/// The most that one worker's buffers take, besides the program's wires.
 fn memory_bytes(parameters: &Parameters, shape: Shape) -> u64 {
-    let log = (LOG_BLOCKS * 6 * size_of::<Block512>()) as u64;
-    shape.bytes() + Verifier::bytes(parameters) + log
+    shape.bytes() + Supply::bytes(parameters) + GateLog::bytes(parameters)
 }
 
 impl Engine for ThreeEngine {
@@ -167,9 +207,11 @@ impl Engine for ThreeEngine {
 
     fn prepare(&mut self, plan: &Plan, lanes: usize) -> Result<()> {
         self.call("prepare", |this| {
-            this.prepared += planned_blocks(plan, lanes);
-            this.stock
-                .want(this.evaluator.verifier.batches_for(this.prepared));
+            let count = this.workers.len();
+            let groups = groups(plan, lanes, count);
+            for (index, worker) in this.workers.iter_mut().enumerate() {
+                worker.prepare(plan, groups_of(&groups, index, count));
+            }
             Ok(())
         })
     }
@@ -183,10 +225,8 @@ impl Engine for ThreeEngine {
     ) -> Result<ThreeWires> {
         self.call("input", |this| {
             check_input(this.me, 3, owner, wires, lanes, bits)?;
-            let Evaluator {
-                ring, keys, rounds, ..
-            } = &mut this.evaluator;
-            *rounds += 1;
+            let Evaluator { ring, keys, .. } = &mut this.workers[0].evaluator;
+            this.rounds += 1;
             input::share(this.me, owner, (wires, lanes), bits, ring, keys, &mut this.inputs)
         })
     }
@@ -207,42 +247,36 @@ impl Engine for ThreeEngine {
         self.call("evaluate", |this| {
             check_run(plan, inputs)?;
             let lanes = inputs.lanes();
-            let blocks = planned_blocks(plan, lanes);
-            this.prepared = this.prepared.saturating_sub(blocks);
-            let outputs = this.evaluator.run(plan, inputs, lanes, &this.stock)?;
+            let groups = groups(plan, lanes, this.workers.len());
+            let parts = run_groups(&mut this.workers, plan, inputs, &groups)?;
             this.costs.and_gates += plan.and_count() as u64 * lanes as u64;
-            Ok(outputs)
+            Ok(assemble(plan.output_slots().len(), lanes, &parts))
         })
     }
 
     fn reveal(&mut self, wires: &ThreeWires, to: Parties) -> Result<Option<BitMatrix>> {
-        self.call("verify", |this| this.evaluator.verify(&this.stock))?;
+        self.call("verify", |this| verify(&mut this.workers))?;
         self.call("reveal", |this| {
-            let Evaluator { ring, rounds, .. } = &mut this.evaluator;
-            *rounds += 1;
+            let ring = &mut this.workers[0].evaluator.ring;
+            this.rounds += 1;
             output::open(this.me, wires, (wires.wires(), wires.lanes()), to, ring)
         })
     }
 
     fn finish(&mut self) -> Result<()> {
-        self.call("verify", |this| this.evaluator.verify(&this.stock))?;
+        self.call("verify", |this| verify(&mut this.workers))?;
         self.call("finish", |this| {
-            this.stock.end();
+            this.workers.iter().for_each(|worker| worker.stock.end());
             let farewell = *b"finished";
-            let theirs = this
+            let theirs = this.workers[0]
                 .evaluator
                 .ring
                 .exchange(steps::FINISH, &farewell, &farewell)?;
             if theirs != (farewell, farewell) {
                 let detail = "a peer's farewell is garbled";
-                return Err(crate::ring::cheated(
-                    Check::MessageForm,
-                    None,
-                    steps::FINISH,
-                    detail,
-                ));
+                return Err(cheated(Check::MessageForm, None, steps::FINISH, detail));
             }
-            this.stock.stop();
+            this.workers.iter_mut().for_each(|worker| worker.stock.stop(None));
             Ok(())
         })?;
         self.poisoned = Some("the session is finished".into());
@@ -251,9 +285,20 @@ impl Engine for ThreeEngine {
 
     fn costs(&self) -> Costs {
         let mut costs = self.costs.clone();
-        let (generator, busy) = self.stock.costs();
-        costs.traffic = self.evaluator.ring.meter() + generator;
-        costs.rounds = self.evaluator.rounds;
+        if self.workers.is_empty() {
+            return costs;
+        }
+        let stocks: Vec<_> = self.workers.iter().map(|worker| worker.stock.costs()).collect();
+        let evaluators = self.workers.iter().map(|worker| worker.evaluator.ring.meter());
+        costs.traffic = stocks
+            .iter()
+            .map(|(meter, _)| *meter)
+            .chain(evaluators)
+            .sum::<Meter>();
+        // Workers go through their rounds at the same time.
+        let rounds = self.workers.iter().map(|worker| worker.evaluator.rounds).max();
+        costs.rounds = self.rounds + rounds.unwrap_or(0);
+        let busy = stocks.iter().map(|(_, busy)| *busy).sum::<Duration>();
         costs.add_phase("generate (in the background)", busy);
         costs
     }

@@ -7,13 +7,15 @@ use cenote_net::PartyId;
 use cenote_primitives::{
     Block512, as_bytes, as_bytes_mut, as_words, as_words_mut, kernels, pack_bits, unpack_bits,
 };
+use zeroize::Zeroize;
 
+use crate::gate_log::{GateLog, Segment};
 use crate::keys::{Counter, Keys, Purpose};
 use crate::ring::Ring;
 use crate::steps;
 use crate::stock::Stock;
 use crate::triple_check::constant_holder;
-use crate::verify::{GateLog, Segment, Verifier};
+use crate::verify::Verifier;
 use crate::wires::ThreeWires;
 
 /// Words of live wires that a group of lanes should not exceed, so that its slots stay in the second-level cache.
@@ -25,30 +27,30 @@ const GROUP_STRIDES: (usize, usize) = (8, 256);
 /// Below this many lanes, rows that do not fill their words are packed bit by bit: padding would cost more than packing.
 const PACK_BELOW: usize = 1024;
 
-/// How a circuit's lanes are cut into groups that are evaluated one after the other. The same at every party, since it
-/// depends on the plan and the number of lanes only.
-#[derive(Clone, Copy)]
-struct Groups {
+/// Lanes that are evaluated together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Group {
+    first: usize,
     lanes: usize,
-    each: usize,
 }
 
-impl Groups {
-    fn of(plan: &Plan, lanes: usize) -> Self {
-        let stride = GROUP_WORDS / (2 * plan.slots().max(1));
-        let stride = (stride / 8 * 8).clamp(GROUP_STRIDES.0, GROUP_STRIDES.1);
-        Self {
-            lanes,
-            each: stride * 64,
-        }
-    }
-
-    /// First lane and number of lanes of each group.
-    fn iter(self) -> impl Iterator<Item = (usize, usize)> {
-        (0..self.lanes)
-            .step_by(self.each)
-            .map(move |first| (first, self.each.min(self.lanes - first)))
-    }
+/// How a circuit's lanes are cut into groups. The same at every party, since it depends on the plan, the number of lanes
+/// and the number of workers only.
+pub(crate) fn groups(plan: &Plan, lanes: usize, workers: usize) -> Vec<Group> {
+    let stride = GROUP_WORDS / (2 * plan.slots().max(1));
+    let fair = lanes.div_ceil(64 * workers);
+    let stride = stride
+        .min(fair)
+        .next_multiple_of(8)
+        .clamp(GROUP_STRIDES.0, GROUP_STRIDES.1);
+    let each = stride * 64;
+    (0..lanes)
+        .step_by(each)
+        .map(|first| Group {
+            first,
+            lanes: each.min(lanes - first),
+        })
+        .collect()
 }
 
 /// 64-bit words that one layer of `ands` gates takes in a message, with this many lanes.
@@ -64,16 +66,15 @@ fn packs(lanes: usize) -> bool {
     lanes < PACK_BELOW && !lanes.is_multiple_of(64)
 }
 
-/// Blocks of gates that verification will check for `plan` on `lanes` lanes, at most (padding included).
-pub(crate) fn planned_blocks(plan: &Plan, lanes: usize) -> u64 {
-    let words: u64 = Groups::of(plan, lanes)
-        .iter()
-        .map(|(_, lanes)| {
-            let layer = |level: &cenote_circuit::Level| layer_words(level.ands.len(), lanes) as u64;
-            plan.levels().iter().map(layer).sum::<u64>()
-        })
-        .sum();
-    words.div_ceil(8)
+/// Blocks of gates that verification will check for `plan` on these groups.
+pub(crate) fn planned_blocks<'a>(plan: &Plan, groups: impl Iterator<Item = &'a Group>) -> u64 {
+    let words = |group: &Group| -> u64 {
+        plan.levels()
+            .iter()
+            .map(|level| layer_words(level.ands.len(), group.lanes) as u64)
+            .sum()
+    };
+    groups.map(words).sum::<u64>().div_ceil(8)
 }
 
 /// The evaluator's half of a worker.
@@ -90,12 +91,19 @@ pub(crate) struct Evaluator {
 }
 
 impl Evaluator {
-    pub(crate) fn new(me: PartyId, worker: u8, ring: Ring, keys: Keys, verifier: Verifier) -> Self {
+    pub(crate) fn new(
+        me: PartyId,
+        worker: u8,
+        ring: Ring,
+        keys: Keys,
+        log: GateLog,
+        verifier: Verifier,
+    ) -> Self {
         Self {
             me,
             ring,
             keys,
-            log: GateLog::new(),
+            log,
             verifier,
             zeros: Counter::new(Purpose::GateZero, worker),
             slots: [Vec::new(), Vec::new()],
@@ -104,26 +112,28 @@ impl Evaluator {
         }
     }
 
-    /// Evaluates `plan` in every lane.
+    /// Evaluates `plan` in a group of lanes of `inputs`; gives the outputs in these lanes.
     pub(crate) fn run(
         &mut self,
         plan: &Plan,
         inputs: &ThreeWires,
-        lanes: usize,
+        group: Group,
         stock: &Stock,
     ) -> Result<ThreeWires> {
-        let mut outputs = ThreeWires::zeros(plan.output_slots().len(), lanes);
-        for (first, count) in Groups::of(plan, lanes).iter() {
-            let stride = count.div_ceil(64);
-            self.load(plan, inputs, first / 64, stride);
-            for level in plan.levels() {
-                let holder = constant_holder(self.me);
-                for (slots, holds) in self.slots.iter_mut().zip(holder) {
-                    kernels::run_local_ops(slots, stride, &plan.local_ops()[level.local.clone()], holds);
-                }
-                self.run_ands(&plan.and_ops()[level.ands.clone()], count, stock)?;
+        let stride = group.lanes.div_ceil(64);
+        self.load(plan, inputs, group.first / 64, stride);
+        for level in plan.levels() {
+            let holder = constant_holder(self.me);
+            for (slots, holds) in self.slots.iter_mut().zip(holder) {
+                kernels::run_local_ops(slots, stride, &plan.local_ops()[level.local.clone()], holds);
             }
-            self.store(plan, &mut outputs, first / 64, stride);
+            self.run_ands(&plan.and_ops()[level.ands.clone()], group.lanes, stock)?;
+        }
+        let mut outputs = ThreeWires::zeros(plan.output_slots().len(), group.lanes);
+        for (slots, rows) in self.slots.iter().zip(&mut outputs.components) {
+            for (row, &slot) in rows.chunks_exact_mut(stride).zip(plan.output_slots()) {
+                row.copy_from_slice(&slots[slot as usize * stride..][..stride]);
+            }
         }
         Ok(outputs)
     }
@@ -133,15 +143,6 @@ impl Evaluator {
             slots.resize(plan.slots() * stride, 0);
             for (row, &slot) in rows.chunks_exact(inputs.stride()).zip(plan.input_slots()) {
                 slots[slot as usize * stride..][..stride].copy_from_slice(&row[first..first + stride]);
-            }
-        }
-    }
-
-    fn store(&self, plan: &Plan, outputs: &mut ThreeWires, first: usize, stride: usize) {
-        let full = outputs.stride();
-        for (slots, rows) in self.slots.iter().zip(&mut outputs.components) {
-            for (row, &slot) in rows.chunks_exact_mut(full).zip(plan.output_slots()) {
-                row[first..first + stride].copy_from_slice(&slots[slot as usize * stride..][..stride]);
             }
         }
     }
@@ -190,9 +191,29 @@ impl Evaluator {
     pub(crate) fn wipe(&mut self) {
         self.log.wipe();
         self.verifier.wipe();
-        self.slots.iter_mut().for_each(|slots| slots.fill(0));
-        self.summands.fill(Block512::ZERO);
+        self.slots
+            .iter_mut()
+            .for_each(|slots| slots.as_mut_slice().zeroize());
+        self.summands.as_mut_slice().zeroize();
     }
+}
+
+/// Puts the outputs of all groups together, in the order of the groups.
+pub(crate) fn assemble(wires: usize, lanes: usize, parts: &[(Group, ThreeWires)]) -> ThreeWires {
+    if let [(_, only)] = parts {
+        return only.clone();
+    }
+    let mut all = ThreeWires::zeros(wires, lanes);
+    let full = all.stride();
+    for (group, part) in parts {
+        let (first, stride) = (group.first / 64, part.stride());
+        for (all, part) in all.components.iter_mut().zip(&part.components) {
+            for (row, part) in all.chunks_exact_mut(full).zip(part.chunks_exact(stride)) {
+                row[first..first + stride].copy_from_slice(part);
+            }
+        }
+    }
+    all
 }
 
 /// Copies the rows of `which` slots one after the other.

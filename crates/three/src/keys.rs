@@ -144,7 +144,10 @@ mod tests {
     fn three_parties() -> [Keys; 3] {
         let secrets = [1u8, 2, 3].map(|byte| Zeroizing::new([byte; 32]));
         [0, 1, 2].map(|me: usize| {
-            let pair = PairSecrets { previous: secrets[me].clone(), next: secrets[(me + 1) % 3].clone() };
+            let pair = PairSecrets {
+                previous: secrets[me].clone(),
+                next: secrets[(me + 1) % 3].clone(),
+            };
             pair.component_keys()
         })
     }
@@ -176,7 +179,9 @@ mod tests {
             let mut summand = [Block512::ZERO; 5];
             keys.zero(position(Purpose::GateZero, 0, 0, 9), &mut summand);
             assert!(summand.iter().all(|block| *block != Block512::ZERO));
-            sum.iter_mut().zip(summand).for_each(|(sum, summand)| *sum ^= summand);
+            sum.iter_mut()
+                .zip(summand)
+                .for_each(|(sum, summand)| *sum ^= summand);
         }
         assert!(sum == [Block512::ZERO; 5]);
     }

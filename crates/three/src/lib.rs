@@ -11,10 +11,12 @@
 //! | `coin` | barrier and coin | Furukawa et al., Section 2 |
 //! | `view` | view comparison, by MAC or hash | S&P 2017, Section III-D |
 //! | `triple_check` | one triple checked with another | Furukawa et al., Protocol 2.24 |
-//! | `generator` | triples by cut and choose | S&P 2017, Protocols A.1 and 3.1 |
+//! | `generator`, `cut_and_choose` | triples by cut and choose | S&P 2017, Protocols A.1 and 3.1 |
 //! | `stock` | hand-over of checked triples from the generator's thread | S&P 2017, Figure 5 |
-//! | `verify` | which triple checks which gate | S&P 2017, Protocols A.2 and 3.9 |
+//! | `supply` | which triple checks which gate: the variants | S&P 2017, Sections III-A to III-C |
+//! | `gate_log`, `verify` | checking every gate before anything is opened | S&P 2017, Protocols A.2 and 3.9 |
 //! | `evaluator` | AND layer by AND layer | S&P 2017, Protocol A.2 |
+//! | `worker` | a generator and an evaluator; several side by side | S&P 2017, Figure 5 |
 //! | `input`, `output` | sharing and robust opening | |
 //!
 //! A session aborts on any failed check; it never returns an output that is not verified.
@@ -22,19 +24,24 @@
 
 mod coin;
 mod config;
+mod cut_and_choose;
 mod engine;
 mod evaluator;
+mod gate_log;
 mod generator;
 mod input;
 mod keys;
 mod output;
 mod ring;
+mod shape;
 pub mod steps;
 mod stock;
+mod supply;
 mod triple_check;
 mod verify;
 mod view;
 mod wires;
+mod worker;
 
 pub use config::{Config, Links, ViewCheck};
 pub use engine::ThreeEngine;

@@ -61,9 +61,9 @@ impl Ring {
         self.next.abort(code);
     }
 
-    /// Handles that close both channels from another thread.
-    pub(crate) fn closers(&self) -> [Closer; 2] {
-        [self.previous.closer(), self.next.closer()]
+    /// Handles that stop this party's use of both channels from another thread; peers can still be told why.
+    pub(crate) fn interrupters(&self) -> [Closer; 2] {
+        [self.previous.interrupter(), self.next.interrupter()]
     }
 
     /// What went over both channels.

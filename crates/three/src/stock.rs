@@ -27,9 +27,13 @@ const GRACE: Duration = Duration::from_secs(1);
 struct State {
     /// Batches that the evaluator has asked for since the start.
     wanted: u64,
+    made: u64,
+    taken: u64,
     /// No more batches are needed. What becomes of the generator no longer matters, but it keeps its channels.
     ending: bool,
     failure: Option<Error>,
+    /// What the generator is to tell its peers in the end: why the session failed.
+    last_word: Option<u8>,
     meter: Meter,
     busy: Duration,
 }
@@ -51,24 +55,29 @@ pub(crate) struct Stock {
     shared: Arc<Shared>,
     batches: Option<Receiver<Batch>>,
     spares: Sender<Pair>,
-    closers: [Closer; 2],
+    interrupters: [Closer; 2],
     thread: Option<JoinHandle<Generator>>,
+    ahead: usize,
 }
 
 impl Stock {
-    /// Starts the generator's thread. If it fails, it closes the evaluator's channels by `evaluator_closers`, so that
-    /// nobody waits for a session that is lost.
-    pub(crate) fn start(generator: Generator, evaluator_closers: [Closer; 2]) -> Result<Self> {
+    /// Starts the generator's thread. If it fails, it stops the evaluator by `evaluator_interrupters`, so that nobody
+    /// waits for a session that is lost. At most `ahead` finished batches wait for the evaluator.
+    pub(crate) fn start(
+        generator: Generator,
+        evaluator_interrupters: [Closer; 2],
+        ahead: usize,
+    ) -> Result<Self> {
         let shared = Arc::new(Shared::default());
-        let closers = generator.ring.closers();
-        let (to_evaluator, batches) = sync_channel(1);
+        let interrupters = generator.ring.interrupters();
+        let (to_evaluator, batches) = sync_channel(ahead);
         let (spares, from_evaluator) = channel();
         let worker = Worker {
             generator,
             shared: Arc::clone(&shared),
             batches: to_evaluator,
             spares: from_evaluator,
-            evaluator_closers,
+            evaluator_interrupters,
         };
         let thread = std::thread::Builder::new()
             .name("triple generator".into())
@@ -80,8 +89,9 @@ impl Stock {
             shared,
             batches: Some(batches),
             spares,
-            closers,
+            interrupters,
             thread: Some(thread),
+            ahead,
         })
     }
 
@@ -97,6 +107,7 @@ impl Stock {
     /// The next batch, which must have been asked for. Waits for it; the generator's own deadlines bound the wait.
     pub(crate) fn take(&self) -> Result<Batch> {
         let batch = self.batches.as_ref().and_then(|batches| batches.recv().ok());
+        self.shared.lock().taken += 1;
         batch.ok_or_else(|| {
             self.shared
                 .lock()
@@ -104,6 +115,27 @@ impl Stock {
                 .take()
                 .unwrap_or_else(|| Error::Internal("the triple generator ended without a reason".into()))
         })
+    }
+
+    /// Waits until every batch that was asked for is made.
+    pub(crate) fn fill(&self) -> Result<()> {
+        let mut state = self.shared.lock();
+        let waiting = state.wanted - state.taken;
+        if waiting > self.ahead as u64 {
+            let limit = self.ahead;
+            return Err(Error::BadInput(format!(
+                "{waiting} batches of triples are wanted in stock, which holds {limit}"
+            )));
+        }
+        while state.made < state.wanted {
+            if self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
+                let unknown = || Error::Internal("the triple generator ended without a reason".into());
+                return Err(state.failure.take().unwrap_or_else(unknown));
+            }
+            let wait = self.shared.changed.wait_timeout(state, GRACE);
+            state = wait.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        Ok(())
     }
 
     /// Gives arrays back for the generator to use again.
@@ -115,11 +147,17 @@ impl Stock {
     /// The better explanation of `error`, met by the evaluator: if it merely lost a peer or was closed, the generator's
     /// failure is the cause or will tell the peer's reason in a moment.
     pub(crate) fn explain(&self, error: Error) -> Error {
+        let mut state = self.shared.lock();
         if !is_loss(&error) {
-            return error;
+            // What this party saw itself outranks a peer's word.
+            return match (&error, &state.failure) {
+                (Error::PeerStopped { .. }, Some(Error::Aborted { .. })) => {
+                    state.failure.take().unwrap_or(error)
+                }
+                _ => error,
+            };
         }
         let deadline = Instant::now() + GRACE;
-        let mut state = self.shared.lock();
         while state.failure.is_none() && !self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -151,12 +189,14 @@ impl Stock {
         self.shared.changed.notify_all();
     }
 
-    /// Ends the generator's thread, waits for it, and closes its channels.
-    pub(crate) fn stop(&mut self) {
+    /// Ends the generator's thread, which tells its peers `last_word` if there is one, and waits for it. Its channels
+    /// are closed then.
+    pub(crate) fn stop(&mut self, last_word: Option<u8>) {
+        self.shared.lock().last_word = last_word;
         self.end();
         self.batches = None;
-        for closer in &self.closers {
-            closer.close();
+        for interrupter in &self.interrupters {
+            interrupter.close();
         }
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
@@ -168,7 +208,7 @@ impl Stock {
 
 impl Drop for Stock {
     fn drop(&mut self) {
-        self.stop();
+        self.stop(None);
     }
 }
 
@@ -186,7 +226,7 @@ struct Worker {
     shared: Arc<Shared>,
     batches: SyncSender<Batch>,
     spares: Receiver<Pair>,
-    evaluator_closers: [Closer; 2],
+    evaluator_interrupters: [Closer; 2],
 }
 
 impl Worker {
@@ -199,8 +239,10 @@ impl Worker {
                     let mut state = self.shared.lock();
                     state.meter = self.generator.ring.meter();
                     state.busy += start.elapsed();
-                    drop(state);
                     made += 1;
+                    state.made = made;
+                    drop(state);
+                    self.shared.changed.notify_all();
                     if self.batches.send(batch).is_err() {
                         break;
                     }
@@ -210,6 +252,9 @@ impl Worker {
                     break;
                 }
             }
+        }
+        if let Some(code) = self.shared.lock().last_word {
+            self.generator.ring.abort(code);
         }
         self.generator
     }
@@ -249,8 +294,8 @@ impl Worker {
         state.failure = Some(error);
         drop(state);
         self.shared.changed.notify_all();
-        for closer in &self.evaluator_closers {
-            closer.close();
+        for interrupter in &self.evaluator_interrupters {
+            interrupter.close();
         }
     }
 }

@@ -50,6 +50,8 @@ pub(crate) struct CheckWindow {
     pub(crate) b: Pair,
     /// The spent triples' products.
     pub(crate) c: Pair,
+    /// Copies of the products under test, where they do not lie in one piece elsewhere.
+    pub(crate) z: Pair,
     rho: Vec<Block512>,
     sigma: Vec<Block512>,
 }
@@ -81,6 +83,7 @@ impl CheckWindow {
             a: zero_pair(0),
             b: zero_pair(0),
             c: zero_pair(0),
+            z: zero_pair(0),
             rho: Vec::new(),
             sigma: Vec::new(),
         }
@@ -112,11 +115,12 @@ impl CheckWindow {
         ring.pass(step, [rho, sigma])
     }
 
-    /// Receives the missing component of `ρ` and `σ`, and adds to the views what shows whether `z = xy`.
+    /// Receives the missing component of `ρ` and `σ`, and adds to the views what shows whether `z = xy`, where `z` is
+    /// the window's own copy if none is given.
     pub(crate) fn check_products(
         &mut self,
         me: PartyId,
-        z: [&[Block512]; 2],
+        z: Option<[&[Block512]; 2]>,
         scratch: &mut CheckScratch,
         ring: &mut Ring,
         step: Step,
@@ -127,7 +131,7 @@ impl CheckWindow {
         kernels::xor_into(&mut self.rho, first);
         kernels::xor_into(&mut self.sigma, second);
         let operands = kernels::ProductCheck {
-            z,
+            z: z.unwrap_or(both(&self.z)),
             a: both(&self.a),
             b: both(&self.b),
             c: both(&self.c),

@@ -23,15 +23,24 @@ pub(crate) struct ViewSteps {
     pub(crate) products: Step,
 }
 
-/// One thread's views towards both peers since the last comparison. Arrays are in the order previous, next.
+/// One thread's views towards both peers since the last comparison.
 pub(crate) enum Views {
     /// Under keys that each pair shares.
-    Mac {
-        opened: [KeyedView; 2],
-        products: [KeyedView; 2],
-    },
-    /// Hashes; the opened values are the same towards both.
-    Sha256 { opened: Sha256, products: [Sha256; 2] },
+    Mac(Box<KeyedViews>),
+    /// Hashes.
+    Sha256(Box<HashedViews>),
+}
+
+/// Views under MACs; arrays are in the order previous, next.
+pub(crate) struct KeyedViews {
+    opened: [KeyedView; 2],
+    products: [KeyedView; 2],
+}
+
+/// Hashes of views. The opened values are the same towards both peers.
+pub(crate) struct HashedViews {
+    opened: Sha256,
+    products: [Sha256; 2],
 }
 
 /// A view under a MAC: a one-time MAC per comparison, its key the same, its pad fresh.
@@ -78,23 +87,23 @@ impl Views {
         match check {
             ViewCheck::Mac => {
                 let views = |part| keys(&format!("{purpose}, {part}")).map(KeyedView::new);
-                Views::Mac {
+                Views::Mac(Box::new(KeyedViews {
                     opened: views("opened values"),
                     products: views("products"),
-                }
+                }))
             }
-            ViewCheck::Sha256 => Views::Sha256 {
+            ViewCheck::Sha256 => Views::Sha256(Box::new(HashedViews {
                 opened: Sha256::new(),
                 products: [Sha256::new(), Sha256::new()],
-            },
+            })),
         }
     }
 
     /// Adds values that all three parties must see alike.
     pub(crate) fn add_opened(&mut self, values: &[Block512]) {
         match self {
-            Views::Mac { opened, .. } => opened.iter_mut().for_each(|view| view.mac.update(values)),
-            Views::Sha256 { opened, .. } => opened.update(as_bytes(values)),
+            Views::Mac(views) => views.opened.iter_mut().for_each(|view| view.mac.update(values)),
+            Views::Sha256(views) => views.opened.update(as_bytes(values)),
         }
     }
 
@@ -102,8 +111,8 @@ impl Views {
     pub(crate) fn add_products(&mut self, to_previous: &[Block512], to_next: &[Block512]) {
         for (index, words) in [to_previous, to_next].into_iter().enumerate() {
             match self {
-                Views::Mac { products, .. } => products[index].mac.update(words),
-                Views::Sha256 { products, .. } => products[index].update(as_bytes(words)),
+                Views::Mac(views) => views.products[index].mac.update(words),
+                Views::Sha256(views) => views.products[index].update(as_bytes(words)),
             }
         }
     }
@@ -111,16 +120,17 @@ impl Views {
     /// Compares all that was added since the last comparison with both peers.
     pub(crate) fn compare(&mut self, ring: &mut Ring, steps: &ViewSteps) -> Result<()> {
         match self {
-            Views::Mac { opened, products } => {
-                let tags = opened.each_mut().map(|view| view.tag().to_bytes());
+            Views::Mac(views) => {
+                let tags = views.opened.each_mut().map(|view| view.tag().to_bytes());
                 must_be_equal(ring, &tags, Check::ViewComparison, steps.opened)?;
-                let tags = products.each_mut().map(|view| view.tag().to_bytes());
+                let tags = views.products.each_mut().map(|view| view.tag().to_bytes());
                 must_be_equal(ring, &tags, Check::ProductComparison, steps.products)
             }
-            Views::Sha256 { opened, products } => {
-                let hash: [u8; 32] = opened.finalize_reset().into();
+            Views::Sha256(views) => {
+                let hash: [u8; 32] = views.opened.finalize_reset().into();
                 must_be_equal(ring, &[hash, hash], Check::ViewComparison, steps.opened)?;
-                let hashes = products
+                let hashes = views
+                    .products
                     .each_mut()
                     .map(|view| -> [u8; 32] { view.finalize_reset().into() });
                 must_be_equal(ring, &hashes, Check::ProductComparison, steps.products)

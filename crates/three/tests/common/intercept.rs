@@ -1,4 +1,4 @@
-//! A corrupted party's channels: what it sends passes through the adversary's hands, what it receives before its eyes.
+//! A corrupted party's channels: what it sends passes through the adversary's hands.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,42 +10,41 @@ use cenote_three::{Links, Ring};
 
 /// Which of a party's threads a channel belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Thread {
+pub(crate) enum Thread {
     Generator,
     Evaluator,
 }
 
 /// One direction of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Wire {
-    pub from: u8,
-    pub to: u8,
-    pub thread: Thread,
+pub(crate) struct Wire {
+    pub(crate) from: u8,
+    pub(crate) to: u8,
+    pub(crate) thread: Thread,
 }
 
 /// A message on its way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
-    pub wire: Wire,
-    pub step: Step,
+pub(crate) struct Message {
+    pub(crate) wire: Wire,
+    pub(crate) step: Step,
     /// How many messages of this step went over the wire before.
-    pub occurrence: usize,
-    pub body: Vec<u8>,
+    pub(crate) occurrence: usize,
+    pub(crate) body: Vec<u8>,
 }
 
 /// What goes out instead of a message; `None` leaves it alone.
-pub type Instead = Option<Vec<(Step, Vec<u8>)>>;
+pub(crate) type Instead = Option<Vec<(Step, Vec<u8>)>>;
 
 /// What the adversary does to each message that its party sends.
-pub type Hook = Box<dyn FnMut(&Message) -> Instead + Send>;
+pub(crate) type Hook = Box<dyn FnMut(&Message) -> Instead + Send>;
 
 /// The adversary behind one party: all its channels share it.
-pub struct Spy {
+pub(crate) struct Spy {
     hook: Option<Mutex<Hook>>,
     /// Whether to keep what went by.
     record: bool,
     sent: Mutex<Vec<Message>>,
-    received: Mutex<Vec<Message>>,
     dead: AtomicBool,
     closers: Mutex<Vec<Closer>>,
 }
@@ -55,18 +54,13 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Spy {
     /// An honest party, recorded.
-    pub fn listening() -> Arc<Self> {
+    pub(crate) fn listening() -> Arc<Self> {
         Self::new(None, true)
     }
 
     /// A corrupted party.
-    pub fn corrupting(hook: impl FnMut(&Message) -> Instead + Send + 'static) -> Arc<Self> {
+    pub(crate) fn corrupting(hook: impl FnMut(&Message) -> Instead + Send + 'static) -> Arc<Self> {
         Self::new(Some(Box::new(hook)), false)
-    }
-
-    /// A corrupted party, recorded.
-    pub fn corrupting_and_listening(hook: impl FnMut(&Message) -> Instead + Send + 'static) -> Arc<Self> {
-        Self::new(Some(Box::new(hook)), true)
     }
 
     fn new(hook: Option<Hook>, record: bool) -> Arc<Self> {
@@ -74,14 +68,13 @@ impl Spy {
             hook: hook.map(Mutex::new),
             record,
             sent: Mutex::default(),
-            received: Mutex::default(),
             dead: AtomicBool::new(false),
             closers: Mutex::default(),
         })
     }
 
     /// Puts this adversary between a party and its channels.
-    pub fn tap(self: &Arc<Self>, me: u8, links: Links) -> Links {
+    pub(crate) fn tap(self: &Arc<Self>, me: u8, links: Links) -> Links {
         let ring = |ring: Ring, thread| {
             let tap = |inner: Box<dyn Channel>| -> Box<dyn Channel> {
                 lock(&self.closers).push(inner.closer());
@@ -91,7 +84,6 @@ impl Spy {
                     inner,
                     spy: Arc::clone(self),
                     sent: HashMap::new(),
-                    received: HashMap::new(),
                 })
             };
             Ring {
@@ -106,19 +98,14 @@ impl Spy {
     }
 
     /// Ends the party as if its process had been killed: all channels break at once, nothing more is said.
-    pub fn kill(&self) {
+    pub(crate) fn kill(&self) {
         self.dead.store(true, Ordering::SeqCst);
         lock(&self.closers).iter().for_each(Closer::close);
     }
 
     /// What the party sent, before the adversary touched it.
-    pub fn sent(&self) -> Vec<Message> {
+    pub(crate) fn sent(&self) -> Vec<Message> {
         lock(&self.sent).clone()
-    }
-
-    /// What the party received.
-    pub fn received(&self) -> Vec<Message> {
-        lock(&self.received).clone()
     }
 }
 
@@ -133,7 +120,6 @@ struct Tap {
     inner: Box<dyn Channel>,
     spy: Arc<Spy>,
     sent: HashMap<u16, usize>,
-    received: HashMap<u16, usize>,
 }
 
 fn count(counts: &mut HashMap<u16, usize>, step: Step) -> usize {
@@ -196,18 +182,6 @@ impl Channel for Tap {
                 Ok(()) => break,
             }
         }
-        if self.spy.record {
-            lock(&self.spy.received).push(Message {
-                wire: Wire {
-                    from: self.peer().0,
-                    to: self.me,
-                    thread: self.thread,
-                },
-                step,
-                occurrence: count(&mut self.received, step),
-                body: parts.concat(),
-            });
-        }
         Ok(())
     }
 
@@ -215,6 +189,10 @@ impl Channel for Tap {
         if !self.is_dead() {
             self.inner.abort(code);
         }
+    }
+
+    fn interrupter(&self) -> Closer {
+        self.inner.interrupter()
     }
 
     fn closer(&self) -> Closer {

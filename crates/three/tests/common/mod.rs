@@ -1,8 +1,8 @@
 //! Three parties in one process.
 #![allow(dead_code, reason = "each test file uses a part of this")]
 
-pub mod intercept;
-pub mod session;
+pub(crate) mod intercept;
+pub(crate) mod session;
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use cenote_primitives::Entropy;
 use cenote_three::{Config, Links, Ring, ThreeEngine, ViewCheck};
 
 /// Small parameters whose conditions hold, for tests that do not need the error to be small.
-pub fn tiny(variant: Variant) -> Parameters {
+pub(crate) fn tiny(variant: Variant) -> Parameters {
     let (n, b, c, l) = match variant {
         Variant::Baseline => (64, 3, 1, 1),
         Variant::CacheEfficient => (64, 3, 1, 4),
@@ -24,8 +24,8 @@ pub fn tiny(variant: Variant) -> Parameters {
 }
 
 /// The channels of three parties, in order, over memory.
-pub fn memory_links(options: &ChannelOptions) -> [Links; 3] {
-    let mut rings = || {
+pub(crate) fn memory_links(options: &ChannelOptions) -> [Links; 3] {
+    let rings = || {
         let mut ends: [[Option<Box<dyn Channel>>; 3]; 3] = Default::default();
         for (a, b) in [(0, 1), (1, 2), (0, 2)] {
             let (for_a, for_b) = memory_pair(PartyId(a), PartyId(b), options.clone());
@@ -43,7 +43,7 @@ pub fn memory_links(options: &ChannelOptions) -> [Links; 3] {
 }
 
 /// Runs `program` at three parties and gives their results.
-pub fn run<T: Send>(
+pub(crate) fn run<T: Send>(
     parameters: &Parameters,
     view_check: ViewCheck,
     links: [Links; 3],
@@ -59,7 +59,7 @@ pub fn run<T: Send>(
                     let mut config = Config::new(parameters.clone(), "test");
                     config.view_check = view_check;
                     config.entropy = Entropy::for_tests(me.into());
-                    let mut engine = ThreeEngine::start(PartyId(me), links, config)?;
+                    let mut engine = ThreeEngine::start(PartyId(me), vec![links], config)?;
                     program(&mut engine)
                 })
             })
@@ -72,9 +72,9 @@ pub fn run<T: Send>(
 }
 
 /// Three parties over memory.
-pub struct Three {
-    pub parameters: Parameters,
-    pub view_check: ViewCheck,
+pub(crate) struct Three {
+    pub(crate) parameters: Parameters,
+    pub(crate) view_check: ViewCheck,
 }
 
 impl Cluster for Three {

@@ -1,5 +1,6 @@
 //! Whole sessions under a watchdog, for tests in which something goes wrong.
 
+use std::net::{TcpListener, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use cenote_circuit::{BitOrder, Builder, Plan};
 use cenote_engine::{Engine, Parties, Result, WireVector};
-use cenote_net::{Channel, ChannelOptions, PartyId, memory_pair};
+use cenote_net::{Channel, ChannelOptions, PartyId, TcpChannel, memory_pair};
 use cenote_params::three::Parameters;
 use cenote_primitives::{BitMatrix, Entropy, Sampler};
 use cenote_three::{Config, Links, Ring, ThreeEngine, ThreeWires, ViewCheck};
@@ -17,23 +18,30 @@ use super::intercept::Spy;
 /// After this long a session has hung.
 const WATCHDOG: Duration = Duration::from_secs(40);
 
+/// A change of a party's configuration.
+pub(crate) type Change = fn(&mut Config);
+
 /// A session to be run.
 #[derive(Clone)]
-pub struct Session {
-    pub parameters: Parameters,
-    pub view_check: ViewCheck,
+pub(crate) struct Session {
+    pub(crate) parameters: Parameters,
+    pub(crate) view_check: ViewCheck,
     /// Fixes every party's randomness.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// Who has an adversary or a listener at its channels.
-    pub spies: [Option<Arc<Spy>>; 3],
+    pub(crate) spies: [Option<Arc<Spy>>; 3],
     /// The deadline of every channel.
-    pub timeout: Duration,
+    pub(crate) timeout: Duration,
     /// A pair of parties whose channels have another deadline.
-    pub impatient: Option<([u8; 2], Duration)>,
+    pub(crate) impatient: Option<([u8; 2], Duration)>,
+    /// A party that differs from the others, and how.
+    pub(crate) odd: Option<(u8, Change)>,
+    /// Over sockets instead of memory.
+    pub(crate) tcp: bool,
 }
 
 impl Session {
-    pub fn new(parameters: &Parameters, view_check: ViewCheck, seed: u64) -> Self {
+    pub(crate) fn new(parameters: &Parameters, view_check: ViewCheck, seed: u64) -> Self {
         Self {
             parameters: parameters.clone(),
             view_check,
@@ -41,29 +49,31 @@ impl Session {
             spies: [None, None, None],
             timeout: Duration::from_secs(15),
             impatient: None,
+            odd: None,
+            tcp: false,
         }
     }
 
     /// The same session with `spy` at party `party`.
-    pub fn with_spy(mut self, party: u8, spy: &Arc<Spy>) -> Self {
+    pub(crate) fn with_spy(mut self, party: u8, spy: &Arc<Spy>) -> Self {
         self.spies[usize::from(party)] = Some(Arc::clone(spy));
         self
     }
 
     /// The channels of the three parties, adversaries in between.
-    pub fn links(&self) -> [Links; 3] {
+    pub(crate) fn links(&self) -> [Links; 3] {
         let options = |a: u8, b: u8| match self.impatient {
             Some((pair, timeout)) if pair.contains(&a) && pair.contains(&b) => {
                 ChannelOptions::with_timeout(timeout)
             }
             _ => ChannelOptions::with_timeout(self.timeout),
         };
-        let mut rings = || {
+        let rings = || {
             let mut ends: [[Option<Box<dyn Channel>>; 3]; 3] = Default::default();
             for (a, b) in [(0, 1), (1, 2), (0, 2)] {
-                let (for_a, for_b) = memory_pair(PartyId(a), PartyId(b), options(a, b));
-                ends[a as usize][b as usize] = Some(Box::new(for_a));
-                ends[b as usize][a as usize] = Some(Box::new(for_b));
+                let (for_a, for_b) = self.pair(PartyId(a), PartyId(b), options(a, b));
+                ends[a as usize][b as usize] = Some(for_a);
+                ends[b as usize][a as usize] = Some(for_b);
             }
             [0, 1, 2].map(|me| Ring {
                 previous: ends[me][(me + 2) % 3].take().unwrap(),
@@ -83,11 +93,30 @@ impl Session {
         })
     }
 
+    fn pair(&self, a: PartyId, b: PartyId, options: ChannelOptions) -> (Box<dyn Channel>, Box<dyn Channel>) {
+        if !self.tcp {
+            let (for_a, for_b) = memory_pair(a, b, options);
+            return (Box::new(for_a), Box::new(for_b));
+        }
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let for_a = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (for_b, _) = listener.accept().unwrap();
+        let over = |peer, stream| -> Box<dyn Channel> {
+            Box::new(TcpChannel::over(peer, stream, options.clone()).unwrap())
+        };
+        (over(b, for_a), over(a, for_b))
+    }
+
     /// The configuration of party `me`.
-    pub fn config(&self, me: u8) -> Config {
+    pub(crate) fn config(&self, me: u8) -> Config {
         let mut config = Config::new(self.parameters.clone(), "attacked");
         config.view_check = self.view_check;
         config.entropy = Entropy::for_tests(self.seed << 8 | u64::from(me));
+        if let Some((party, change)) = self.odd
+            && party == me
+        {
+            change(&mut config);
+        }
         config
     }
 
@@ -95,7 +124,7 @@ impl Session {
     ///
     /// # Panics
     /// If a party panics, or is not done when the watchdog barks.
-    pub fn run<T: Send + 'static>(
+    pub(crate) fn run<T: Send + 'static>(
         &self,
         program: impl Fn(&mut ThreeEngine) -> Result<T> + Send + Sync + 'static,
     ) -> [Result<T>; 3] {
@@ -104,7 +133,7 @@ impl Session {
     }
 
     /// Like [`Session::run`] over given channels; a party without channels does not take part.
-    pub fn run_links<T: Send + 'static>(
+    pub(crate) fn run_links<T: Send + 'static>(
         &self,
         links: [Option<Links>; 3],
         program: impl Fn(&mut ThreeEngine) -> Result<T> + Send + Sync + 'static,
@@ -118,7 +147,7 @@ impl Session {
             running += 1;
             std::thread::spawn(move || {
                 let party = || {
-                    let mut engine = ThreeEngine::start(PartyId(me as u8), links, config)?;
+                    let mut engine = ThreeEngine::start(PartyId(me as u8), vec![links], config)?;
                     program(&mut engine)
                 };
                 let result = catch_unwind(AssertUnwindSafe(party));
@@ -141,13 +170,13 @@ impl Session {
 }
 
 /// Number of wires that each party puts into [`small_program`].
-pub const WIDTH: usize = 3;
+pub(crate) const WIDTH: usize = 3;
 
 /// Instances that [`small_program`] computes.
-pub const LANES: usize = 50;
+pub(crate) const LANES: usize = 50;
 
 /// `x ∧ y ∧ z` and `(x ∧ y) ⊕ z`, bit by bit: two AND layers.
-pub fn small_plan() -> Plan {
+pub(crate) fn small_plan() -> Plan {
     let mut b = Builder::new();
     let [x, y, z] = ["x", "y", "z"].map(|name| b.input(name, WIDTH as u32, BitOrder::Lsb));
     let mut out = Vec::new();
@@ -161,18 +190,18 @@ pub fn small_plan() -> Plan {
 }
 
 /// Random bits.
-pub fn random_bits(seed: u64, rows: usize, lanes: usize) -> BitMatrix {
+pub(crate) fn random_bits(seed: u64, rows: usize, lanes: usize) -> BitMatrix {
     let mut sampler = Sampler::new(Entropy::for_tests(seed).block());
     BitMatrix::from_fn(rows, lanes, |_, _| sampler.next_u32() & 1 == 1)
 }
 
 /// The input of party `owner` in [`small_program`].
-pub fn small_input(owner: u8) -> BitMatrix {
+pub(crate) fn small_input(owner: u8) -> BitMatrix {
     random_bits(1000 + u64::from(owner), WIDTH, LANES)
 }
 
 /// What [`small_program`] must give for these inputs.
-pub fn small_answer(inputs: &[BitMatrix; 3]) -> BitMatrix {
+pub(crate) fn small_answer(inputs: &[BitMatrix; 3]) -> BitMatrix {
     let all = BitMatrix::from_fn(3 * WIDTH, LANES, |row, lane| {
         inputs[row / WIDTH].get(row % WIDTH, lane)
     });
@@ -181,16 +210,16 @@ pub fn small_answer(inputs: &[BitMatrix; 3]) -> BitMatrix {
 
 /// The outputs that the parties were given, whatever happened later.
 #[derive(Clone, Default)]
-pub struct Outputs(Arc<Mutex<[Option<BitMatrix>; 3]>>);
+pub(crate) struct Outputs(Arc<Mutex<[Option<BitMatrix>; 3]>>);
 
 impl Outputs {
-    pub fn get(&self) -> [Option<BitMatrix>; 3] {
+    pub(crate) fn get(&self) -> [Option<BitMatrix>; 3] {
         self.0.lock().unwrap().clone()
     }
 }
 
 /// Shares each party's input: [`WIDTH`] × [`LANES`] bits of each.
-pub fn share(engine: &mut ThreeEngine, inputs: &[BitMatrix; 3]) -> Result<ThreeWires> {
+pub(crate) fn share(engine: &mut ThreeEngine, inputs: &[BitMatrix; 3]) -> Result<ThreeWires> {
     let mut parts = Vec::new();
     for owner in 0..3 {
         let input = &inputs[usize::from(owner)];
@@ -201,7 +230,7 @@ pub fn share(engine: &mut ThreeEngine, inputs: &[BitMatrix; 3]) -> Result<ThreeW
 }
 
 /// Every kind of call once: inputs of all parties, a circuit, an output for all, a good end.
-pub fn small_program(
+pub(crate) fn small_program(
     inputs: [BitMatrix; 3],
     outputs: &Outputs,
 ) -> impl Fn(&mut ThreeEngine) -> Result<()> + Send + Sync + 'static {
@@ -217,7 +246,7 @@ pub fn small_program(
 }
 
 /// Runs `case` for all of `0..count`, `threads` at a time, and gathers what they give in order.
-pub fn in_parallel<T: Send>(count: usize, threads: usize, case: impl Fn(usize) -> T + Sync) -> Vec<T> {
+pub(crate) fn in_parallel<T: Send>(count: usize, threads: usize, case: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let results = Mutex::new(Vec::new());
     std::thread::scope(|scope| {

@@ -1,0 +1,239 @@
+//! Cut and choose: shuffling an array, opening some of its triples, and spending the others to check the first array
+//! (S&P 2017, Protocol 3.1, steps 3 and 4; Lemma 5.7 for buckets of two sizes).
+
+use cenote_engine::{Check, Result};
+use cenote_net::PartyId;
+use cenote_primitives::{Block512, Position, Sampler, kernels};
+
+use crate::generator::{Factors, Tile};
+use crate::ring::{Ring, cheated};
+use crate::shape::{Array, Shape};
+use crate::steps;
+use crate::triple_check::{CheckScratch, CheckWindow, LAG, Pair, WINDOW, part, zero_pair};
+use crate::view::Views;
+
+/// Where in the first array the triples of a partner array go.
+pub(crate) enum Places {
+    /// Subarray `i` goes to the buckets of subarray number `.0[i]`.
+    Subarrays(Vec<u32>),
+    /// Triple `i` goes to bucket `.0[i]`.
+    Buckets(Vec<u32>),
+}
+
+/// Buffers for checking buckets.
+pub(crate) struct Buckets {
+    me: PartyId,
+    shape: Shape,
+    windows: Vec<CheckWindow>,
+    scratch: CheckScratch,
+    names: Vec<Position>,
+    tile: Tile,
+}
+
+/// A stretch of one subarray that is checked in one window.
+struct Task {
+    /// The subarray's place after the shuffle.
+    subarray: usize,
+    /// The first and the number of its bucketed triples.
+    start: usize,
+    blocks: usize,
+}
+
+impl Buckets {
+    pub(crate) fn new(me: PartyId, shape: Shape) -> Self {
+        Self {
+            me,
+            shape,
+            windows: (0..LAG).map(|_| CheckWindow::new()).collect(),
+            scratch: CheckScratch::new(),
+            names: Vec::new(),
+            tile: Tile::new(WINDOW),
+        }
+    }
+
+    /// Chooses the buckets that an array's triples go to: all of them, in order; or, for the array that fills the larger
+    /// buckets, random ones. The first array is not shuffled, so that choice must be a coin of the batch: were it
+    /// known, a corrupted party would cheat in the smaller buckets.
+    pub(crate) fn places(&self, array: Array, sampler: &mut Sampler) -> Places {
+        let Shape { n, l, .. } = self.shape;
+        let all = |count: usize| (0..count as u32).collect::<Vec<_>>();
+        if array.subarrays == l && array.each == self.shape.x {
+            return Places::Subarrays(all(l));
+        }
+        let mut chosen = all(if l == 1 { n } else { l });
+        sampler.shuffle(&mut chosen);
+        if l == 1 {
+            chosen.truncate(array.each - self.shape.c);
+            Places::Buckets(chosen)
+        } else {
+            chosen.truncate(array.subarrays);
+            Places::Subarrays(chosen)
+        }
+    }
+
+    /// Shuffles a partner array in two levels, opens `C` triples of each subarray, and checks the triples of the first
+    /// array with those that fell into their buckets.
+    pub(crate) fn check(
+        &mut self,
+        (source, products): (&Factors, &Pair),
+        (array, partner): (Array, &Pair),
+        places: &Places,
+        sampler: &mut Sampler,
+        ring: &mut Ring,
+        views: &mut Views,
+    ) -> Result<()> {
+        let c = self.shape.c;
+        let mut order = vec![0u32; array.subarrays];
+        sampler.permutation(&mut order);
+        let mut within = vec![0u32; array.each];
+        let bucketed = array.each - c;
+        let each = bucketed.div_ceil(WINDOW);
+        let tasks = array.subarrays * each;
+        let task = |number: usize| {
+            let (subarray, start) = (number / each, number % each * WINDOW);
+            Task {
+                subarray,
+                start,
+                blocks: WINDOW.min(bucketed - start),
+            }
+        };
+        // The openings in flight: one with the first window of each subarray.
+        let mut opened: Vec<Option<Opened>> = (0..LAG).map(|_| None).collect();
+        for number in 0..tasks + LAG {
+            let slot = number % LAG;
+            if let Some(number) = number.checked_sub(LAG).filter(|&number| number < tasks) {
+                if let Some(opened) = opened[slot].take() {
+                    opened.check(ring, views)?;
+                }
+                let product = match places {
+                    Places::Subarrays(places) => {
+                        let task = task(number);
+                        let first = places[task.subarray] as usize * bucketed + task.start;
+                        Some(part(products, first..first + task.blocks))
+                    }
+                    // The window holds a copy of them.
+                    Places::Buckets(_) => None,
+                };
+                let step = steps::CHECK_TRIPLE;
+                self.windows[slot].check_products(self.me, product, &mut self.scratch, ring, step, views)?;
+            }
+            if number >= tasks {
+                continue;
+            }
+            let Task {
+                subarray,
+                start,
+                blocks,
+            } = task(number);
+            // Subarray number `order[subarray]` of the partner array moves to place `subarray`.
+            let from = order[subarray] as usize * array.each;
+            if start == 0 {
+                sampler.permutation(&mut within);
+                let triple = Opened::new(source, (array, partner), from, &within[..c], &mut self.names);
+                triple.send(ring)?;
+                opened[slot] = Some(triple);
+            }
+            let spent = &within[c + start..c + start + blocks];
+            let window = &mut self.windows[slot];
+            window.resize(blocks);
+            let numbers = spent
+                .iter()
+                .map(|&index| array.first + from as u64 + u64::from(index));
+            let ([a0, a1], [b0, b1]) = (&mut window.a, &mut window.b);
+            source.gather(numbers, &mut self.names, [a0, a1], [b0, b1]);
+            copy(
+                partner,
+                spent.iter().map(|&index| from + index as usize),
+                &mut window.c,
+            );
+            match places {
+                Places::Subarrays(places) => {
+                    let first = places[subarray] as usize * bucketed + start;
+                    source.expand(first as u64, blocks, &mut self.tile);
+                }
+                Places::Buckets(places) => {
+                    let places = &places[start..start + blocks];
+                    let ([a0, a1], [b0, b1]) = (&mut self.tile.a, &mut self.tile.b);
+                    let (a, b) = (
+                        [&mut a0[..blocks], &mut a1[..blocks]],
+                        [&mut b0[..blocks], &mut b1[..blocks]],
+                    );
+                    source.gather(places.iter().map(|&place| place.into()), &mut self.names, a, b);
+                    window.z.iter_mut().for_each(|z| z.resize(blocks, Block512::ZERO));
+                    copy(
+                        products,
+                        places.iter().map(|&place| place as usize),
+                        &mut window.z,
+                    );
+                }
+            }
+            let (x, y) = self.tile.factors(blocks);
+            window.open_factors(x, y, &mut self.scratch, ring, steps::CHECK_TRIPLE)?;
+        }
+        Ok(())
+    }
+}
+
+/// Copies the sharings at `indices`.
+fn copy(from: &Pair, indices: impl Iterator<Item = usize> + Clone, to: &mut Pair) {
+    for (to, from) in to.iter_mut().zip(from) {
+        for (to, index) in to.iter_mut().zip(indices.clone()) {
+            *to = from[index];
+        }
+    }
+}
+
+/// Triples being opened by cut and choose.
+struct Opened {
+    /// First factors, second factors, products.
+    values: [Pair; 3],
+}
+
+impl Opened {
+    /// The triples at `chosen` places of the subarray that starts at `from`.
+    fn new(
+        source: &Factors,
+        (array, partner): (Array, &Pair),
+        from: usize,
+        chosen: &[u32],
+        names: &mut Vec<Position>,
+    ) -> Self {
+        let mut values: [Pair; 3] = std::array::from_fn(|_| zero_pair(chosen.len()));
+        let numbers = chosen
+            .iter()
+            .map(|&index| array.first + from as u64 + u64::from(index));
+        let [[a0, a1], [b0, b1], products] = &mut values;
+        source.gather(numbers, names, [a0, a1], [b0, b1]);
+        copy(
+            partner,
+            chosen.iter().map(|&index| from + index as usize),
+            products,
+        );
+        Self { values }
+    }
+
+    fn send(&self, ring: &mut Ring) -> Result<()> {
+        ring.pass(
+            steps::OPEN_TRIPLE,
+            self.values.each_ref().map(|value| value[1].as_slice()),
+        )
+    }
+
+    /// Receives the missing components; the values opened must be triples, at this party and in both peers' views.
+    fn check(self, ring: &mut Ring, views: &mut Views) -> Result<()> {
+        let blocks = self.values[0][0].len();
+        let mut open: [Vec<Block512>; 3] = std::array::from_fn(|_| vec![Block512::ZERO; blocks]);
+        ring.take(steps::OPEN_TRIPLE, open.each_mut().map(Vec::as_mut_slice))?;
+        for (open, held) in open.iter_mut().zip(&self.values) {
+            kernels::xor_into(open, &held[0]);
+            kernels::xor_into(open, &held[1]);
+            views.add_opened(open);
+        }
+        let [a, b, c] = &open;
+        if a.iter().zip(b).zip(c).any(|((&a, &b), &c)| a & b != c) {
+            let detail = "an opened triple is not a product";
+            return Err(cheated(Check::TripleOpening, None, steps::OPEN_TRIPLE, detail));
+        }
+        Ok(())
+    }
+}

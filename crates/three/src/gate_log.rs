@@ -1,0 +1,113 @@
+//! The AND gates that were evaluated and wait for verification.
+
+use std::ops::Range;
+
+use cenote_params::three::{Parameters, Variant};
+use cenote_primitives::{Block512, as_words_mut};
+use zeroize::Zeroize;
+
+use crate::triple_check::{Pair, zero_pair};
+
+/// Most blocks of gates that wait, where the variant does not demand another number and no single layer has more.
+const LOG_BLOCKS: usize = 1 << 13;
+
+/// Operands and results of gates, as shared, since the last verification.
+pub(crate) struct GateLog {
+    pub(crate) x: Pair,
+    pub(crate) y: Pair,
+    pub(crate) z: Pair,
+    /// 64-bit words in use.
+    words: usize,
+    /// Most blocks before verification is due.
+    limit: usize,
+}
+
+/// A stretch of the log: the words of both components of `x`, `y` and `z`.
+pub(crate) struct Segment<'a> {
+    pub(crate) x: [&'a mut [u64]; 2],
+    pub(crate) y: [&'a mut [u64]; 2],
+    pub(crate) z: [&'a mut [u64]; 2],
+}
+
+/// Most blocks that wait for verification with these parameters, unless a single AND layer has more.
+fn limit(parameters: &Parameters) -> usize {
+    match parameters.variant() {
+        // A whole batch of triples is shuffled against as many gates.
+        Variant::Reshuffle => parameters.n() as usize,
+        _ => LOG_BLOCKS,
+    }
+}
+
+impl GateLog {
+    pub(crate) fn new(parameters: &Parameters) -> Self {
+        Self {
+            x: zero_pair(0),
+            y: zero_pair(0),
+            z: zero_pair(0),
+            words: 0,
+            limit: limit(parameters),
+        }
+    }
+
+    /// The most bytes a log takes, unless a single AND layer has more than the limit.
+    pub(crate) fn bytes(parameters: &Parameters) -> u64 {
+        (6 * limit(parameters) * size_of::<Block512>()) as u64
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.words == 0
+    }
+
+    /// Whether `words` more would exceed the limit, so that verification is due first.
+    pub(crate) fn is_full_for(&self, words: usize) -> bool {
+        self.words > 0 && self.words + words > self.limit * 8
+    }
+
+    /// The next `words` words, which hold leftovers and must be overwritten.
+    pub(crate) fn extend(&mut self, words: usize) -> Segment<'_> {
+        let range = self.words..self.words + words;
+        self.words = range.end;
+        let limit = self.limit;
+        let segment = |pair| segment_of(pair, range.clone(), limit);
+        Segment {
+            x: segment(&mut self.x),
+            y: segment(&mut self.y),
+            z: segment(&mut self.z),
+        }
+    }
+
+    /// Completes the last `unit` blocks with gates whose operands and results are all zero, which are good; gives the
+    /// number of blocks.
+    pub(crate) fn pad(&mut self, unit: usize) -> usize {
+        let missing = self.words.next_multiple_of(8 * unit) - self.words;
+        let padding = self.extend(missing);
+        for component in padding.x.into_iter().chain(padding.y).chain(padding.z) {
+            component.fill(0);
+        }
+        self.words / 8
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.words = 0;
+    }
+
+    /// Overwrites everything with zeros.
+    pub(crate) fn wipe(&mut self) {
+        for component in self.x.iter_mut().chain(&mut self.y).chain(&mut self.z) {
+            component.as_mut_slice().zeroize();
+        }
+        self.clear();
+    }
+}
+
+fn segment_of(pair: &mut Pair, words: Range<usize>, limit: usize) -> [&mut [u64]; 2] {
+    let blocks = words.end.div_ceil(8);
+    pair.each_mut().map(|component| {
+        if component.len() < blocks {
+            // Grow in steps, but not beyond the limit unless a single layer needs it.
+            let grown = (component.len() * 2).min(limit).max(blocks);
+            component.resize(grown, Block512::ZERO);
+        }
+        &mut as_words_mut(component)[words.clone()]
+    })
+}

@@ -1,0 +1,213 @@
+//! Which triple checks which gate: what tells the variants apart once triples are made (spec `three-party`, Section 10).
+
+use cenote_engine::Result;
+use cenote_params::three::{Parameters, Variant};
+use cenote_primitives::{Block512, Position, Sampler, kernels};
+use zeroize::Zeroize;
+
+use crate::keys::{Keys, Purpose, position};
+use crate::stock::{Batch, Stock};
+use crate::triple_check::{CheckWindow, Pair, part, zero_pair};
+
+/// Checked triples on their way to gates.
+pub(crate) struct Supply {
+    worker: u8,
+    n: usize,
+    choice: Choice,
+    /// The batch whose triples are next, and how many of them are gone: `d2` of the on-demand variant.
+    current: Option<(Batch, usize)>,
+    /// Blocks of gates served so far.
+    used: u64,
+    /// Where the triples of a window are derived from.
+    names: Vec<Position>,
+}
+
+/// How a triple is chosen for a gate.
+enum Choice {
+    /// Gate `k` uses triple `k` (`baseline`, `cache-efficient`).
+    InOrder,
+    /// Gate `k` uses triple `order[k]` of a whole batch, permuted once the gates are fixed (`reshuffle`, Section III-B).
+    ///
+    /// A batch always meets `N` gates, the last of them padding that is known to be good. Used for fewer gates it would
+    /// not be safe: with `C = 1`, a whole subarray of bad triples would meet a single bad gate with probability `1/L`,
+    /// and the bad triples left over would go unnoticed.
+    Reshuffle { order: Vec<u32> },
+    /// Each gate draws a random triple of `d1`, which is replaced by the next of `d2` (`on-demand`, Protocol 3.9).
+    OnDemand {
+        names: Vec<Position>,
+        products: Pair,
+        draws: Vec<u32>,
+    },
+}
+
+impl Supply {
+    pub(crate) fn new(worker: u8, parameters: &Parameters) -> Self {
+        let n = parameters.n() as usize;
+        let choice = match parameters.variant() {
+            Variant::OnDemand => Choice::OnDemand {
+                names: Vec::new(),
+                products: zero_pair(0),
+                draws: Vec::new(),
+            },
+            Variant::Reshuffle => Choice::Reshuffle { order: vec![0; n] },
+            Variant::Baseline | Variant::CacheEfficient => Choice::InOrder,
+        };
+        Self {
+            worker,
+            n,
+            choice,
+            current: None,
+            used: 0,
+            names: Vec::new(),
+        }
+    }
+
+    /// The most bytes that a supply takes, a batch waiting for it included.
+    pub(crate) fn bytes(parameters: &Parameters) -> u64 {
+        let batch = parameters.n() * 2 * size_of::<Block512>() as u64;
+        let choice = match parameters.variant() {
+            Variant::OnDemand => batch + parameters.n() * size_of::<Position>() as u64,
+            Variant::Reshuffle => parameters.n() * size_of::<u32>() as u64,
+            Variant::Baseline | Variant::CacheEfficient => 0,
+        };
+        choice + 2 * batch
+    }
+
+    /// The number of gate blocks that are served together.
+    pub(crate) fn unit(&self) -> usize {
+        if matches!(self.choice, Choice::Reshuffle { .. }) {
+            self.n
+        } else {
+            1
+        }
+    }
+
+    /// Whether triples are assigned to gates by a coin, tossed when the gates are fixed.
+    pub(crate) fn needs_coin(&self) -> bool {
+        !matches!(self.choice, Choice::InOrder)
+    }
+
+    /// Batches needed since the start to serve `blocks` more blocks of gates than so far.
+    pub(crate) fn batches_for(&self, blocks: u64) -> u64 {
+        let spent = (self.used + blocks).div_ceil(self.n as u64);
+        match self.choice {
+            Choice::OnDemand { .. } if spent > 0 => 1 + spent,
+            _ => spent,
+        }
+    }
+
+    /// Fills `d1` on first use.
+    pub(crate) fn begin(&mut self, stock: &Stock) -> Result<()> {
+        if let Choice::OnDemand { names, products, .. } = &mut self.choice
+            && names.is_empty()
+        {
+            let batch = stock.take()?;
+            let base = position(Purpose::FactorA, self.worker, batch.serial, 0);
+            names.extend((0..self.n).map(|index| base.advance(index)));
+            *products = batch.products;
+        }
+        Ok(())
+    }
+
+    /// Moves the triples for the next `blocks` gate blocks into `window`.
+    pub(crate) fn spend(
+        &mut self,
+        blocks: usize,
+        window: &mut CheckWindow,
+        mut sampler: Option<&mut Sampler>,
+        keys: &Keys,
+        stock: &Stock,
+    ) -> Result<()> {
+        self.names.resize(blocks, Position { stream: 0, index: 0 });
+        window.resize(blocks);
+        if let (Choice::OnDemand { draws, .. }, Some(sampler)) = (&mut self.choice, &mut sampler) {
+            draws.resize(blocks, 0);
+            sampler.fill_below(self.n as u32, draws);
+        }
+        let mut filled = 0;
+        while filled < blocks {
+            if self.current.as_ref().is_none_or(|(_, gone)| *gone == self.n) {
+                self.next_batch(sampler.as_deref_mut(), stock)?;
+            }
+            let (batch, gone) = self.current.as_mut().expect("a batch was just put there");
+            let count = (blocks - filled).min(self.n - *gone);
+            let [c0, c1] = &mut window.c;
+            let to = filled..filled + count;
+            let out = (
+                &mut self.names[to.clone()],
+                &mut c0[to.clone()],
+                &mut c1[to.clone()],
+            );
+            let from = *gone..*gone + count;
+            let base = position(Purpose::FactorA, self.worker, batch.serial, 0);
+            match &mut self.choice {
+                Choice::InOrder => {
+                    let fresh = part(&batch.products, from.clone());
+                    out.0
+                        .iter_mut()
+                        .zip(from)
+                        .for_each(|(name, index)| *name = base.advance(index));
+                    out.1.copy_from_slice(fresh[0]);
+                    out.2.copy_from_slice(fresh[1]);
+                }
+                Choice::Reshuffle { order } => {
+                    for (k, &index) in order[from].iter().enumerate() {
+                        let index = index as usize;
+                        out.0[k] = base.advance(index);
+                        out.1[k] = batch.products[0][index];
+                        out.2[k] = batch.products[1][index];
+                    }
+                }
+                Choice::OnDemand {
+                    names,
+                    products,
+                    draws,
+                } => {
+                    let fresh = part(&batch.products, from.clone());
+                    let fresh_names: Vec<_> = from.map(|index| base.advance(index)).collect();
+                    let [p0, p1] = products;
+                    let stock = (names.as_mut_slice(), p0.as_mut_slice(), p1.as_mut_slice());
+                    kernels::take_and_replace(stock, &draws[to], (&fresh_names, fresh[0], fresh[1]), out);
+                }
+            }
+            *gone += count;
+            filled += count;
+        }
+        self.used += blocks as u64;
+        let [a0, a1] = &mut window.a;
+        keys.random_at(&self.names, [a0, a1]);
+        for name in &mut self.names {
+            *name = position(Purpose::FactorB, self.worker, name.stream as u32, name.index);
+        }
+        let [b0, b1] = &mut window.b;
+        keys.random_at(&self.names, [b0, b1]);
+        Ok(())
+    }
+
+    fn next_batch(&mut self, sampler: Option<&mut Sampler>, stock: &Stock) -> Result<()> {
+        if let Some((batch, _)) = self.current.take() {
+            stock.recycle(batch.products);
+        }
+        self.current = Some((stock.take()?, 0));
+        if let (Choice::Reshuffle { order }, Some(sampler)) = (&mut self.choice, sampler) {
+            sampler.permutation(order);
+        }
+        Ok(())
+    }
+
+    /// Overwrites the triples with zeros.
+    pub(crate) fn wipe(&mut self) {
+        if let Choice::OnDemand { products, .. } = &mut self.choice {
+            products
+                .iter_mut()
+                .for_each(|component| component.as_mut_slice().zeroize());
+        }
+        if let Some((batch, _)) = &mut self.current {
+            batch
+                .products
+                .iter_mut()
+                .for_each(|component| component.as_mut_slice().zeroize());
+        }
+        self.current = None;
+    }
+}

@@ -1,0 +1,298 @@
+//! Trouble without cheating: parties that die, stay away, or want something else; programs that go on after the end.
+
+mod common;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cenote_engine::{Check, Engine, Error, Parties, Reason};
+use cenote_net::{ChannelOptions, PartyId};
+use cenote_params::three::{Variant, check};
+use cenote_three::{Config, Links, Ring, ThreeEngine, ViewCheck, steps};
+use common::intercept::Spy;
+use common::session::{
+    Change, LANES, Outputs, Session, WIDTH, in_parallel, random_bits, share, small_input, small_plan,
+    small_program,
+};
+use common::{memory_links, tiny};
+
+fn session(seed: u64) -> Session {
+    Session::new(&tiny(Variant::OnDemand), ViewCheck::Mac, seed)
+}
+
+/// Whether `error` says that party `lost` is gone, as seen or as heard.
+fn names(error: &Error, lost: PartyId) -> bool {
+    match error {
+        Error::Net(cenote_net::Error::PeerLost { peer, .. } | cenote_net::Error::Timeout { peer, .. }) => {
+            *peer == lost
+        }
+        Error::PeerStopped { reason, .. } => *reason == Reason::Lost(lost),
+        _ => false,
+    }
+}
+
+#[test]
+fn a_party_that_dies_anywhere_is_named() {
+    let session = session(4);
+    let mut cases = Vec::new();
+    for victim in 0..3u8 {
+        let (spy, outputs) = (Spy::listening(), Outputs::default());
+        let results = session
+            .clone()
+            .with_spy(victim, &spy)
+            .run(small_program([0, 1, 2].map(small_input), &outputs));
+        results
+            .into_iter()
+            .for_each(|result| result.expect("nobody dies"));
+        cases.extend(spy.sent().into_iter().map(|message| (victim, message)));
+    }
+    in_parallel(cases.len(), 16, |index| {
+        let (victim, last) = &cases[index];
+        // The spy kills its own party when that is about to send the message.
+        let itself: Arc<std::sync::OnceLock<Arc<Spy>>> = Arc::default();
+        let (me, at) = (Arc::clone(&itself), last.clone());
+        let spy = Spy::corrupting(move |message| {
+            let position = |m: &common::intercept::Message| (m.wire, m.step, m.occurrence);
+            if position(message) == position(&at) {
+                me.get().expect("set before the session").kill();
+            }
+            None
+        });
+        assert!(itself.set(Arc::clone(&spy)).is_ok());
+        let start = Instant::now();
+        let results = session
+            .clone()
+            .with_spy(*victim, &spy)
+            .run(small_program([0, 1, 2].map(small_input), &Outputs::default()));
+        let what = format!("{} to {} by party {victim}", last.step, last.wire.to);
+        assert!(
+            start.elapsed() < session.timeout,
+            "{what}: it took a deadline to notice"
+        );
+        for (party, result) in (0..3).zip(&results).filter(|(party, _)| party != victim) {
+            match result {
+                Err(error) => assert!(names(error, PartyId(*victim)), "{what}: party {party}: {error:?}"),
+                // Who has the last farewell is done.
+                Ok(()) => assert_eq!(last.step, steps::FINISH, "{what}: party {party} noticed nothing"),
+            }
+        }
+    });
+}
+
+#[test]
+fn a_party_that_never_comes_is_named() {
+    for missing in 0..3u8 {
+        let mut session = session(5);
+        session.timeout = Duration::from_millis(400);
+        let mut links = session.links().map(Some);
+        // Its channels are there, but nobody uses them.
+        let silent = links[usize::from(missing)].take();
+        let results = session.run_links(links, |_| Ok(()));
+        for (party, result) in (0..3u8).zip(results) {
+            match result {
+                Some(Err(error)) => assert!(names(&error, PartyId(missing)), "party {party}: {error:?}"),
+                Some(Ok(())) => panic!("party {party} started without party {missing}"),
+                None => assert_eq!(party, missing),
+            }
+        }
+        drop(silent);
+    }
+}
+
+#[test]
+fn any_difference_is_named_at_both_ends() {
+    let changes: [(&str, Change); 4] = [
+        ("parameters", |config| {
+            config.parameters = check(Variant::OnDemand, 5 * 14, 2, 3, 5).unwrap();
+        }),
+        ("variant", |config| config.parameters = tiny(Variant::Baseline)),
+        ("view check", |config| config.view_check = ViewCheck::Sha256),
+        ("session", |config| config.session = "another".into()),
+    ];
+    for (field, change) in changes {
+        for odd in 0..3u8 {
+            let mut session = session(6);
+            session.odd = Some((odd, change));
+            let results = session.run(|_| Ok(()));
+            for (party, result) in (0..3u8).zip(results) {
+                match result {
+                    Err(Error::Net(cenote_net::Error::Mismatch {
+                        peer,
+                        field: named,
+                        ours,
+                        theirs,
+                    })) => {
+                        assert_eq!(named, field, "party {party}");
+                        assert_eq!(party != odd, peer == PartyId(odd), "party {party} names {peer}");
+                        assert_ne!(ours, theirs);
+                    }
+                    other => panic!("{field} differs at party {odd}; party {party}: {other:?}"),
+                }
+            }
+        }
+    }
+}
+
+/// Whatever arrives in place of the agreement, nobody starts, and nobody waits for the deadline of the other message.
+#[test]
+fn a_garbled_agreement_starts_nothing() {
+    for corrupted in 0..3u8 {
+        for garble in [
+            |body: &mut Vec<u8>| body[0] ^= 1,
+            |body: &mut Vec<u8>| body.iter_mut().for_each(|byte| *byte = 0xFF),
+            |body: &mut Vec<u8>| body.truncate(1),
+            |body: &mut Vec<u8>| body.clear(),
+        ] {
+            for occurrence in 0..2 {
+                let spy = Spy::corrupting(move |message| {
+                    let hit = !steps::ALL.contains(&message.step) && message.occurrence == occurrence;
+                    hit.then(|| {
+                        let mut body = message.body.clone();
+                        garble(&mut body);
+                        vec![(message.step, body)]
+                    })
+                });
+                let session = session(10).with_spy(corrupted, &spy);
+                let start = Instant::now();
+                let results = session.run(|_| Ok(()));
+                assert!(start.elapsed() < session.timeout);
+                for (party, result) in (0..3u8).zip(results).filter(|(party, _)| *party != corrupted) {
+                    assert!(
+                        matches!(
+                            result,
+                            Err(Error::Net(cenote_net::Error::Mismatch { .. })
+                                | Error::Aborted {
+                                    check: Check::MessageForm,
+                                    ..
+                                }
+                                | Error::PeerStopped { .. })
+                        ),
+                        "party {party}: {result:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn misconfiguration_is_refused_before_anything_is_sent() {
+    let config = |parameters| Config::new(parameters, "misconfigured");
+    let refused =
+        |me: u8, links: Links, config: Config| match ThreeEngine::start(PartyId(me), vec![links], config) {
+            Err(Error::BadInput(text)) => text,
+            Err(other) => panic!("{other}"),
+            Ok(_) => panic!("started"),
+        };
+    let links = || memory_links(&ChannelOptions::default());
+    let swap = |ring: Ring| Ring {
+        previous: ring.next,
+        next: ring.previous,
+    };
+    let on_demand = tiny(Variant::OnDemand);
+    let [zero, one, two] = links();
+    let swapped = Links {
+        generator: swap(zero.generator),
+        evaluator: zero.evaluator,
+    };
+    let text = refused(0, swapped, config(on_demand.clone()));
+    assert!(
+        text.contains("party 0 needs channels to party 2 and party 1"),
+        "{text}"
+    );
+    let swapped = Links {
+        generator: one.generator,
+        evaluator: swap(one.evaluator),
+    };
+    refused(1, swapped, config(on_demand.clone()));
+    // Another party's channels, and a party that does not exist.
+    refused(1, two, config(on_demand.clone()));
+    let [zero, ..] = links();
+    refused(3, zero, config(on_demand));
+    match ThreeEngine::start(PartyId(0), Vec::new(), config(tiny(Variant::OnDemand))) {
+        Err(Error::BadInput(text)) => assert!(text.contains("1 to 255 workers, not 0"), "{text}"),
+        _ => panic!("started without workers"),
+    }
+}
+
+/// Every call fails, and says why.
+fn assert_poisoned(engine: &mut ThreeEngine, wires: &cenote_three::ThreeWires, reason: &str) {
+    let bits = random_bits(1, WIDTH, LANES);
+    let plan = small_plan();
+    let own = (engine.me() == PartyId(0)).then_some(&bits);
+    let errors = [
+        engine.prepare(&plan, LANES).err(),
+        engine.input(PartyId(0), WIDTH, LANES, own).err(),
+        engine.constant(&bits).err(),
+        engine.run(&plan, wires).err(),
+        engine.reveal(wires, Parties::all(3)).err(),
+        engine.finish().err(),
+    ];
+    for error in errors {
+        match error {
+            Some(Error::Poisoned(why)) => assert!(why.contains(reason), "{why}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_failed_session_computes_nothing_more() {
+    let spy = Spy::corrupting(|message| {
+        (message.step == steps::GATE_PRODUCTS).then(|| vec![(message.step, vec![0; message.body.len()])])
+    });
+    let results = session(7).with_spy(2, &spy).run(|engine| {
+        let wires = share(engine, &[0, 1, 2].map(small_input))?;
+        let outputs = engine.run(&small_plan(), &wires)?;
+        let error = engine.reveal(&outputs, Parties::all(3)).unwrap_err();
+        assert_poisoned(engine, &wires, &error.to_string());
+        Ok(())
+    });
+    results.into_iter().for_each(|result| result.unwrap());
+}
+
+#[test]
+fn a_finished_session_computes_nothing_more() {
+    let results = session(8).run(|engine| {
+        let wires = share(engine, &[0, 1, 2].map(small_input))?;
+        engine.finish()?;
+        assert_poisoned(engine, &wires, "finished");
+        Ok(())
+    });
+    results.into_iter().for_each(|result| result.unwrap());
+}
+
+/// In the middle of making triples, after an output, or at once.
+#[test]
+fn dropping_an_engine_hangs_nobody() {
+    for moment in 0..3 {
+        for quitters in [&[0u8][..], &[1, 2], &[0, 1, 2]] {
+            let start = Instant::now();
+            let results = session(9).run(move |engine| {
+                let quits = quitters.contains(&engine.me().0);
+                if quits && moment == 0 {
+                    return Ok(());
+                }
+                engine.prepare(&small_plan(), 5000)?;
+                if quits && moment == 1 {
+                    return Ok(());
+                }
+                let wires = share(engine, &[0, 1, 2].map(small_input))?;
+                let outputs = engine.run(&small_plan(), &wires)?;
+                engine.reveal(&outputs, Parties::all(3))?;
+                if quits { Ok(()) } else { engine.finish() }
+            });
+            assert!(
+                start.elapsed() < Duration::from_secs(12),
+                "{quitters:?} at {moment}"
+            );
+            for (party, result) in (0..3u8).zip(results) {
+                assert!(
+                    quitters.contains(&party)
+                        || matches!(result, Err(Error::Net(_) | Error::PeerStopped { .. })),
+                    "party {party} without {quitters:?} at {moment}: {result:?}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Golden transcripts: with fixed randomness the bytes that each party sends are the recorded ones, on every
+//! instruction set. A change here is a change of the protocol on the wire: raise the version in the handshake, then
+//! record anew what this test prints.
+
+mod common;
+
+use std::process::Command;
+use std::sync::Arc;
+
+use cenote_engine::{Engine, Parties};
+use cenote_params::three::Variant;
+use cenote_primitives::Simd;
+use cenote_three::ViewCheck;
+use common::intercept::{Spy, Thread};
+use common::session::{Session, share, small_answer, small_input, small_plan};
+use common::tiny;
+use sha2::{Digest, Sha256};
+
+/// Per variant and view check, the first 8 bytes of the SHA-256 of what parties 0, 1 and 2 send.
+const RECORDED: [(Variant, ViewCheck, [&str; 3]); 5] = [
+    (
+        Variant::OnDemand,
+        ViewCheck::Mac,
+        ["c3a76eecf7d2bfef", "70bd87bdf8427d2a", "6c911046aa859502"],
+    ),
+    (
+        Variant::OnDemand,
+        ViewCheck::Sha256,
+        ["f1ed9e5a0deae096", "00dec84bcbdaf80a", "243fd6a63f6417e4"],
+    ),
+    (
+        Variant::Baseline,
+        ViewCheck::Mac,
+        ["1e3c7025fe5cf589", "8eb3099bb64e4943", "722c18064cd8c155"],
+    ),
+    (
+        Variant::CacheEfficient,
+        ViewCheck::Sha256,
+        ["9a0dcf82f2e0c8a1", "92666e9154a998cb", "bb6ae0a89ff0c1f1"],
+    ),
+    (
+        Variant::Reshuffle,
+        ViewCheck::Mac,
+        ["33e2efed1b699f9f", "58375a23d96614b2", "7dfe7351102c23cb"],
+    ),
+];
+
+/// The hash of what one party sent. Its threads run side by side, so each wire is hashed by itself, in a fixed order.
+fn hash(spy: &Spy) -> String {
+    let sent = spy.sent();
+    let mut hash = Sha256::new();
+    for thread in [Thread::Generator, Thread::Evaluator] {
+        for to in 0..3 {
+            for message in sent
+                .iter()
+                .filter(|message| (message.wire.thread, message.wire.to) == (thread, to))
+            {
+                hash.update(message.step.code.to_le_bytes());
+                hash.update((message.body.len() as u64).to_le_bytes());
+                hash.update(&message.body);
+            }
+            hash.update([0xFF; 16]);
+        }
+    }
+    hash.finalize()[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+#[test]
+fn transcripts_are_as_recorded() {
+    let mut wrong = Vec::new();
+    for (variant, view_check, recorded) in RECORDED {
+        let spies = [(); 3].map(|()| Spy::listening());
+        let mut session = Session::new(&tiny(variant), view_check, 21);
+        session.spies = spies.each_ref().map(|spy| Some(Arc::clone(spy)));
+        let inputs = [0, 1, 2].map(small_input);
+        let answer = small_answer(&inputs);
+        // Two verifications, so that what is numbered and refilled shows.
+        let results = session.run(move |engine| {
+            let (wires, plan) = (share(engine, &inputs)?, small_plan());
+            let mut revealed = Vec::new();
+            for _ in 0..2 {
+                let outputs = engine.run(&plan, &wires)?;
+                revealed.push(engine.reveal(&outputs, Parties::all(3))?);
+            }
+            engine.finish()?;
+            Ok(revealed)
+        });
+        for result in results {
+            assert!(
+                result
+                    .unwrap()
+                    .iter()
+                    .all(|output| output.as_ref() == Some(&answer))
+            );
+        }
+        let found = spies.each_ref().map(|spy| hash(spy));
+        if found != recorded {
+            wrong.push(format!("{variant} with {view_check}: {found:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "on {}:\n{}", Simd::detect(), wrong.join("\n"));
+}
+
+/// The instruction set is chosen once per process, so each level gets a process.
+#[test]
+fn every_instruction_set_sends_the_same_bytes() {
+    for level in Simd::supported() {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "transcripts_are_as_recorded"])
+            .env("CENOTE_SIMD", level.to_string())
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{level}: {text}");
+        assert!(text.contains("1 passed"), "{level}: {text}");
+    }
+}
