@@ -17,7 +17,9 @@ mod random;
 mod sample;
 
 pub use bit_matrix::BitMatrix;
-pub use block::{BLOCK_BITS, BLOCK_WORDS, Block, Block512, as_bytes, as_bytes_mut, as_words, as_words_mut};
+pub use block::{
+    BLOCK_BITS, BLOCK_WORDS, Block, Block512, as_bytes, as_bytes_mut, as_words, as_words_mut, zeroed_blocks,
+};
 pub use cpu::Simd;
 pub use mac::PolyMac;
 pub use pack::{pack_bits, transpose64, unpack_bits};

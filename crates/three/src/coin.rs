@@ -12,12 +12,18 @@ use crate::keys::{Counter, Keys};
 use crate::ring::{Ring, cheated};
 use crate::steps;
 
-/// Proof that all three parties have received every message of a batch.
+/// Proof that this party has received everything that a coin will test.
+pub(crate) trait Fixed {}
+
+/// Proof that all three parties have.
 pub(crate) struct AllReceived(());
 
-/// Tells both peers that this party has received all messages of batch `serial`, and waits until both say the same.
-/// To be called when that is true.
-pub(crate) fn barrier(ring: &mut Ring, serial: u64) -> Result<AllReceived> {
+/// Tells both peers that this party has received everything that coin `serial` will test, and waits until both say the
+/// same.
+///
+/// What a generator's coin tests are the products of a batch. What an evaluator's coin tests are the gates *and* all
+/// triples that may be assigned to them, which travel on other channels.
+pub(crate) fn barrier(ring: &mut Ring, serial: u64, _fixed: impl Fixed) -> Result<AllReceived> {
     let word = serial.to_le_bytes();
     let (from_previous, from_next) = ring.exchange(steps::BARRIER, &word, &word)?;
     for (theirs, peer) in [

@@ -5,11 +5,14 @@ use cenote_engine::{Check, Result};
 use cenote_net::PartyId;
 use cenote_primitives::{Block512, Position, Sampler, kernels};
 
-use crate::generator::{Factors, Tile};
+use crate::generator::Factors;
+use crate::keys::factor_b;
 use crate::ring::{Ring, cheated};
 use crate::shape::{Array, Shape};
 use crate::steps;
-use crate::triple_check::{CheckScratch, CheckWindow, LAG, Pair, WINDOW, part, zero_pair};
+use crate::triple_check::{
+    CheckScratch, CheckWindow, LAG, Operands, Pair, WINDOW, part, part_mut, zero_pair,
+};
 use crate::view::Views;
 
 /// Where in the first array the triples of a partner array go.
@@ -27,7 +30,6 @@ pub(crate) struct Buckets {
     windows: Vec<CheckWindow>,
     scratch: CheckScratch,
     names: Vec<Position>,
-    tile: Tile,
 }
 
 /// A stretch of one subarray that is checked in one window.
@@ -44,10 +46,9 @@ impl Buckets {
         Self {
             me,
             shape,
-            windows: (0..LAG).map(|_| CheckWindow::new()).collect(),
+            windows: (0..LAG).map(|_| CheckWindow::default()).collect(),
             scratch: CheckScratch::new(),
             names: Vec::new(),
-            tile: Tile::new(WINDOW),
         }
     }
 
@@ -114,8 +115,15 @@ impl Buckets {
                     // The window holds a copy of them.
                     Places::Buckets(_) => None,
                 };
-                let step = steps::CHECK_TRIPLE;
-                self.windows[slot].check_products(self.me, product, &mut self.scratch, ring, step, views)?;
+                self.windows[slot].check_products(
+                    self.me,
+                    product,
+                    &source.keys,
+                    &mut self.scratch,
+                    ring,
+                    steps::CHECK_TRIPLE,
+                    views,
+                )?;
             }
             if number >= tasks {
                 continue;
@@ -129,46 +137,47 @@ impl Buckets {
             let from = order[subarray] as usize * array.each;
             if start == 0 {
                 sampler.permutation(&mut within);
-                let triple = Opened::new(source, (array, partner), from, &within[..c], &mut self.names);
+                let triple = Opened::new(source, (array, partner), from, &within[..c]);
                 triple.send(ring)?;
                 opened[slot] = Some(triple);
             }
             let spent = &within[c + start..c + start + blocks];
             let window = &mut self.windows[slot];
             window.resize(blocks);
-            let numbers = spent
-                .iter()
-                .map(|&index| array.first + from as u64 + u64::from(index));
-            let ([a0, a1], [b0, b1]) = (&mut window.a, &mut window.b);
-            source.gather(numbers, &mut self.names, [a0, a1], [b0, b1]);
+            for (name, &index) in window.names.iter_mut().zip(spent) {
+                *name = source.name(array.first + from as u64 + u64::from(index));
+            }
             copy(
                 partner,
                 spent.iter().map(|&index| from + index as usize),
                 &mut window.c,
             );
-            match places {
+            let operands = match places {
                 Places::Subarrays(places) => {
                     let first = places[subarray] as usize * bucketed + start;
-                    source.expand(first as u64, blocks, &mut self.tile);
+                    Operands::Consecutive(source.name(first as u64))
                 }
                 Places::Buckets(places) => {
                     let places = &places[start..start + blocks];
-                    let ([a0, a1], [b0, b1]) = (&mut self.tile.a, &mut self.tile.b);
-                    let (a, b) = (
-                        [&mut a0[..blocks], &mut a1[..blocks]],
-                        [&mut b0[..blocks], &mut b1[..blocks]],
-                    );
-                    source.gather(places.iter().map(|&place| place.into()), &mut self.names, a, b);
                     window.z.iter_mut().for_each(|z| z.resize(blocks, Block512::ZERO));
                     copy(
                         products,
                         places.iter().map(|&place| place as usize),
                         &mut window.z,
                     );
+                    self.names.clear();
+                    self.names
+                        .extend(places.iter().map(|&place| source.name(place.into())));
+                    Operands::Scattered(&self.names)
                 }
-            }
-            let (x, y) = self.tile.factors(blocks);
-            window.open_factors(x, y, &mut self.scratch, ring, steps::CHECK_TRIPLE)?;
+            };
+            window.open_factors(
+                operands,
+                &source.keys,
+                &mut self.scratch,
+                ring,
+                steps::CHECK_TRIPLE,
+            )?;
         }
         Ok(())
     }
@@ -191,19 +200,14 @@ struct Opened {
 
 impl Opened {
     /// The triples at `chosen` places of the subarray that starts at `from`.
-    fn new(
-        source: &Factors,
-        (array, partner): (Array, &Pair),
-        from: usize,
-        chosen: &[u32],
-        names: &mut Vec<Position>,
-    ) -> Self {
+    fn new(source: &Factors, (array, partner): (Array, &Pair), from: usize, chosen: &[u32]) -> Self {
         let mut values: [Pair; 3] = std::array::from_fn(|_| zero_pair(chosen.len()));
-        let numbers = chosen
-            .iter()
-            .map(|&index| array.first + from as u64 + u64::from(index));
-        let [[a0, a1], [b0, b1], products] = &mut values;
-        source.gather(numbers, names, [a0, a1], [b0, b1]);
+        let name = |&index: &u32| source.name(array.first + from as u64 + u64::from(index));
+        let names: Vec<_> = chosen.iter().map(name).collect();
+        let names_b: Vec<_> = names.iter().copied().map(factor_b).collect();
+        let [a, b, products] = &mut values;
+        source.keys.random_at(&names, part_mut(a, 0..chosen.len()));
+        source.keys.random_at(&names_b, part_mut(b, 0..chosen.len()));
         copy(
             partner,
             chosen.iter().map(|&index| from + index as usize),

@@ -62,6 +62,12 @@ impl ThreeEngine {
                 links.len()
             )));
         }
+        if parameters.n() > u64::from(u32::MAX) {
+            return Err(Error::BadInput(format!(
+                "a batch has at most 2^32 - 1 blocks, not {}",
+                parameters.n()
+            )));
+        }
         for link in &links {
             link.generator.check_peers(me)?;
             link.evaluator.check_peers(me)?;
@@ -143,7 +149,11 @@ impl ThreeEngine {
             return Err(Error::Poisoned(reason.clone()));
         }
         let start = Instant::now();
-        let result = body(self);
+        let result = self
+            .workers
+            .iter()
+            .try_for_each(|worker| worker.stock.check())
+            .and_then(|()| body(self));
         self.costs.add_phase(phase, start.elapsed());
         match result {
             Err(error) if !matches!(error, Error::BadInput(_)) => Err(self.poison(error)),
@@ -276,9 +286,12 @@ impl Engine for ThreeEngine {
                 let detail = "a peer's farewell is garbled";
                 return Err(cheated(Check::MessageForm, None, steps::FINISH, detail));
             }
-            this.workers.iter_mut().for_each(|worker| worker.stock.stop(None));
             Ok(())
         })?;
+        self.workers.iter_mut().for_each(|worker| worker.stock.stop(None));
+        self.costs = self.costs();
+        // With the workers go their keys and triples.
+        self.workers.clear();
         self.poisoned = Some("the session is finished".into());
         Ok(())
     }

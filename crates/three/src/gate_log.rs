@@ -29,29 +29,29 @@ pub(crate) struct Segment<'a> {
     pub(crate) z: [&'a mut [u64]; 2],
 }
 
-/// Most blocks that wait for verification with these parameters, unless a single AND layer has more.
-fn limit(parameters: &Parameters) -> usize {
-    match parameters.variant() {
-        // A whole batch of triples is shuffled against as many gates.
-        Variant::Reshuffle => parameters.n() as usize,
-        _ => LOG_BLOCKS,
-    }
-}
-
 impl GateLog {
+    /// Most blocks that wait for verification with these parameters, unless a single AND layer has more.
+    pub(crate) fn limit(parameters: &Parameters) -> usize {
+        match parameters.variant() {
+            // A whole batch of triples is shuffled against as many gates.
+            Variant::Reshuffle => parameters.n() as usize,
+            _ => LOG_BLOCKS,
+        }
+    }
+
     pub(crate) fn new(parameters: &Parameters) -> Self {
         Self {
             x: zero_pair(0),
             y: zero_pair(0),
             z: zero_pair(0),
             words: 0,
-            limit: limit(parameters),
+            limit: Self::limit(parameters),
         }
     }
 
     /// The most bytes a log takes, unless a single AND layer has more than the limit.
     pub(crate) fn bytes(parameters: &Parameters) -> u64 {
-        (6 * limit(parameters) * size_of::<Block512>()) as u64
+        (6 * Self::limit(parameters) * size_of::<Block512>()) as u64
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -5,17 +5,17 @@
 
 use cenote_engine::Result;
 use cenote_net::PartyId;
-use cenote_primitives::{Block512, Position, Sampler, as_words, as_words_mut, kernels};
+use cenote_primitives::{Position, Sampler, as_words, as_words_mut, kernels};
 use zeroize::Zeroize;
 
 use crate::coin;
 use crate::cut_and_choose::Buckets;
-use crate::keys::{Counter, Keys, Purpose, position};
+use crate::keys::{Counter, Keys, Purpose, factor_b, position};
 use crate::ring::Ring;
 use crate::shape::Shape;
 use crate::steps;
 use crate::stock::Batch;
-use crate::triple_check::{LAG, Pair, part, zero_pair};
+use crate::triple_check::{LAG, Pair, part, part_mut, zero_pair};
 use crate::view::{ViewSteps, Views};
 
 const VIEW_STEPS: ViewSteps = ViewSteps {
@@ -24,7 +24,7 @@ const VIEW_STEPS: ViewSteps = ViewSteps {
 };
 
 /// Blocks per message of products.
-const CHUNK: usize = 1024;
+const CHUNK: usize = 4096;
 
 /// Blocks whose randomness is expanded at once, in the first-level cache.
 const TILE: usize = 64;
@@ -89,13 +89,10 @@ impl Generator {
         }
 
         // Steps 1 and 2: random sharings and their products.
-        multiply(&self.source, 0, products, &mut self.ring)?;
-        for (array, partner) in arrays.iter().zip(&mut self.partners) {
-            multiply(&self.source, array.first, partner, &mut self.ring)?;
-        }
+        let multiplied = self.multiply_all(products)?;
 
         // Step 3: the coin is tossed only now that all of them are fixed at both honest parties.
-        let received = coin::barrier(&mut self.ring, u64::from(serial))?;
+        let received = coin::barrier(&mut self.ring, u64::from(serial), multiplied)?;
         let coin = coin::toss(&mut self.ring, &self.source.keys, &mut self.coins, received)?;
 
         // Steps 3 and 4: cut, open, and check the buckets.
@@ -114,22 +111,39 @@ impl Generator {
         self.views.compare(&mut self.ring, &VIEW_STEPS)?;
         Ok(serial)
     }
+
+    /// Multiplies the random sharings of all arrays.
+    fn multiply_all(&mut self, products: &mut Pair) -> Result<Multiplied> {
+        multiply(&self.source, 0, products, &mut self.ring)?;
+        for (array, partner) in self.shape.partners().iter().zip(&mut self.partners) {
+            multiply(&self.source, array.first, partner, &mut self.ring)?;
+        }
+        Ok(Multiplied(()))
+    }
 }
+
+/// Proof that the products of all arrays of a batch have been received.
+struct Multiplied(());
+
+impl coin::Fixed for Multiplied {}
 
 /// Multiplies the random sharings of one array, of which the first is number `first` of the batch, passing one bit per
 /// product (Araki et al. 2016, Section 3).
 fn multiply(source: &Factors, first: u64, products: &mut Pair, ring: &mut Ring) -> Result<()> {
     let [ours, theirs] = products;
     let mut incoming = theirs.chunks_mut(CHUNK);
-    let mut tile = Tile::new(TILE);
+    let (mut a, mut b) = (zero_pair(TILE), zero_pair(TILE));
     for (chunk, ours) in ours.chunks_mut(CHUNK).enumerate() {
         for (index, z) in ours.chunks_mut(TILE).enumerate() {
-            let at = first + (chunk * CHUNK + index * TILE) as u64;
-            source.expand(at, z.len(), &mut tile);
-            source
-                .keys
-                .zero(position(Purpose::TripleZero, source.worker, source.serial, at), z);
-            let ([a0, a1], [b0, b1]) = tile.factors(z.len());
+            let number = first + (chunk * CHUNK + index * TILE) as u64;
+            let name = source.name(number);
+            source.keys.random(name, part_mut(&mut a, 0..z.len()));
+            source.keys.random(factor_b(name), part_mut(&mut b, 0..z.len()));
+            source.keys.zero(
+                position(Purpose::TripleZero, source.worker, source.serial, number),
+                z,
+            );
+            let ([a0, a1], [b0, b1]) = (part(&a, 0..z.len()), part(&b, 0..z.len()));
             let [a0, a1, b0, b1] = [a0, a1, b0, b1].map(as_words);
             kernels::multiply_into(a0, a1, b0, b1, as_words_mut(z));
         }
@@ -145,56 +159,14 @@ fn multiply(source: &Factors, first: u64, products: &mut Pair, ring: &mut Ring) 
 
 /// Where a batch's factors come from.
 pub(crate) struct Factors {
-    keys: Keys,
+    pub(crate) keys: Keys,
     worker: u8,
     serial: u32,
 }
 
 impl Factors {
-    /// Expands both factors of `blocks` triples from number `first` on.
-    pub(crate) fn expand(&self, first: u64, blocks: usize, tile: &mut Tile) {
-        for (purpose, factor) in [(Purpose::FactorA, &mut tile.a), (Purpose::FactorB, &mut tile.b)] {
-            let [component, other] = factor;
-            let at = position(purpose, self.worker, self.serial, first);
-            self.keys
-                .random(at, [&mut component[..blocks], &mut other[..blocks]]);
-        }
-    }
-
-    /// Expands both factors of the triples with these numbers.
-    pub(crate) fn gather(
-        &self,
-        numbers: impl Iterator<Item = u64>,
-        names: &mut Vec<Position>,
-        a: [&mut [Block512]; 2],
-        b: [&mut [Block512]; 2],
-    ) {
-        names.clear();
-        names.extend(numbers.map(|number| position(Purpose::FactorA, self.worker, self.serial, number)));
-        self.keys.random_at(names, a);
-        for name in names.iter_mut() {
-            *name = position(Purpose::FactorB, self.worker, self.serial, name.index);
-        }
-        self.keys.random_at(names, b);
-    }
-}
-
-/// The factors of some triples, expanded.
-pub(crate) struct Tile {
-    pub(crate) a: Pair,
-    pub(crate) b: Pair,
-}
-
-impl Tile {
-    pub(crate) fn new(blocks: usize) -> Self {
-        Self {
-            a: zero_pair(blocks),
-            b: zero_pair(blocks),
-        }
-    }
-
-    /// Both factors of the first `blocks` triples.
-    pub(crate) fn factors(&self, blocks: usize) -> ([&[Block512]; 2], [&[Block512]; 2]) {
-        (part(&self.a, 0..blocks), part(&self.b, 0..blocks))
+    /// The position of the first factor of triple `number`.
+    pub(crate) fn name(&self, number: u64) -> Position {
+        position(Purpose::FactorA, self.worker, self.serial, number)
     }
 }

@@ -33,6 +33,15 @@ pub(crate) fn position(purpose: Purpose, worker: u8, serial: u32, index: u64) ->
     }
 }
 
+/// The position of a triple's second factor, given that of its first.
+pub(crate) fn factor_b(a: Position) -> Position {
+    debug_assert_eq!(a.stream >> 56, Purpose::FactorA as u64);
+    Position {
+        stream: a.stream ^ (Purpose::FactorA as u64 ^ Purpose::FactorB as u64) << 56,
+        ..a
+    }
+}
+
 /// Hands out the positions of one purpose, each once. Not `Clone`: a copy would hand them out again.
 pub(crate) struct Counter(Position);
 

@@ -138,6 +138,11 @@ impl Stock {
         Ok(())
     }
 
+    /// The generator's failure, if it has failed.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.shared.lock().failure.take().map_or(Ok(()), Err)
+    }
+
     /// Gives arrays back for the generator to use again.
     pub(crate) fn recycle(&self, spare: Pair) {
         // A generator that has ended needs no spares.

@@ -1,11 +1,15 @@
 //! Which triple checks which gate: what tells the variants apart once triples are made (spec `three-party`, Section 10).
 
+use std::collections::VecDeque;
+
 use cenote_engine::Result;
 use cenote_params::three::{Parameters, Variant};
 use cenote_primitives::{Block512, Position, Sampler, kernels};
 use zeroize::Zeroize;
 
-use crate::keys::{Keys, Purpose, position};
+use crate::coin::Fixed;
+use crate::gate_log::GateLog;
+use crate::keys::{Purpose, position};
 use crate::stock::{Batch, Stock};
 use crate::triple_check::{CheckWindow, Pair, part, zero_pair};
 
@@ -14,13 +18,19 @@ pub(crate) struct Supply {
     worker: u8,
     n: usize,
     choice: Choice,
-    /// The batch whose triples are next, and how many of them are gone: `d2` of the on-demand variant.
-    current: Option<(Batch, usize)>,
+    /// The batches whose triples are next: `d2` of the on-demand variant.
+    batches: VecDeque<Batch>,
+    /// How many triples of the first of them are gone.
+    gone: usize,
     /// Blocks of gates served so far.
     used: u64,
-    /// Where the triples of a window are derived from.
-    names: Vec<Position>,
 }
+
+/// Proof that all triples that some gates may meet are made and settled.
+pub(crate) struct InHand(());
+
+/// The gates' products are received by the time their triples are taken, since the log holds them.
+impl Fixed for InHand {}
 
 /// How a triple is chosen for a gate.
 enum Choice {
@@ -56,9 +66,9 @@ impl Supply {
             worker,
             n,
             choice,
-            current: None,
+            batches: VecDeque::new(),
+            gone: 0,
             used: 0,
-            names: Vec::new(),
         }
     }
 
@@ -70,7 +80,9 @@ impl Supply {
             Variant::Reshuffle => parameters.n() * size_of::<u32>() as u64,
             Variant::Baseline | Variant::CacheEfficient => 0,
         };
-        choice + 2 * batch
+        // The rest of one batch, as many as a full log may meet, and one waiting.
+        let in_hand = 1 + (GateLog::limit(parameters) as u64).div_ceil(parameters.n());
+        choice + (in_hand + 1) * batch
     }
 
     /// The number of gate blocks that are served together.
@@ -96,8 +108,11 @@ impl Supply {
         }
     }
 
-    /// Fills `d1` on first use.
-    pub(crate) fn begin(&mut self, stock: &Stock) -> Result<()> {
+    /// Takes all triples into hand that the next `blocks` gate blocks may meet.
+    ///
+    /// This comes before the coin that assigns them: a batch that a corrupted party could still make once it knows the
+    /// coin would be made to match its bad gates, and the shuffle or draw would add nothing to the error.
+    pub(crate) fn stock_up(&mut self, blocks: usize, stock: &Stock) -> Result<InHand> {
         if let Choice::OnDemand { names, products, .. } = &mut self.choice
             && names.is_empty()
         {
@@ -106,7 +121,10 @@ impl Supply {
             names.extend((0..self.n).map(|index| base.advance(index)));
             *products = batch.products;
         }
-        Ok(())
+        while self.batches.len() * self.n - self.gone < blocks {
+            self.batches.push_back(stock.take()?);
+        }
+        Ok(InHand(()))
     }
 
     /// Moves the triples for the next `blocks` gate blocks into `window`.
@@ -115,10 +133,8 @@ impl Supply {
         blocks: usize,
         window: &mut CheckWindow,
         mut sampler: Option<&mut Sampler>,
-        keys: &Keys,
         stock: &Stock,
     ) -> Result<()> {
-        self.names.resize(blocks, Position { stream: 0, index: 0 });
         window.resize(blocks);
         if let (Choice::OnDemand { draws, .. }, Some(sampler)) = (&mut self.choice, &mut sampler) {
             draws.resize(blocks, 0);
@@ -126,19 +142,24 @@ impl Supply {
         }
         let mut filled = 0;
         while filled < blocks {
-            if self.current.as_ref().is_none_or(|(_, gone)| *gone == self.n) {
-                self.next_batch(sampler.as_deref_mut(), stock)?;
+            if self.gone == 0
+                && let (Choice::Reshuffle { order }, Some(sampler)) = (&mut self.choice, &mut sampler)
+            {
+                sampler.permutation(order);
             }
-            let (batch, gone) = self.current.as_mut().expect("a batch was just put there");
-            let count = (blocks - filled).min(self.n - *gone);
+            let batch = self
+                .batches
+                .front()
+                .expect("the triples for these gates are in hand");
+            let count = (blocks - filled).min(self.n - self.gone);
             let [c0, c1] = &mut window.c;
             let to = filled..filled + count;
             let out = (
-                &mut self.names[to.clone()],
+                &mut window.names[to.clone()],
                 &mut c0[to.clone()],
                 &mut c1[to.clone()],
             );
-            let from = *gone..*gone + count;
+            let from = self.gone..self.gone + count;
             let base = position(Purpose::FactorA, self.worker, batch.serial, 0);
             match &mut self.choice {
                 Choice::InOrder => {
@@ -170,28 +191,15 @@ impl Supply {
                     kernels::take_and_replace(stock, &draws[to], (&fresh_names, fresh[0], fresh[1]), out);
                 }
             }
-            *gone += count;
+            self.gone += count;
             filled += count;
+            if self.gone == self.n {
+                self.gone = 0;
+                let spent = self.batches.pop_front();
+                spent.into_iter().for_each(|batch| stock.recycle(batch.products));
+            }
         }
         self.used += blocks as u64;
-        let [a0, a1] = &mut window.a;
-        keys.random_at(&self.names, [a0, a1]);
-        for name in &mut self.names {
-            *name = position(Purpose::FactorB, self.worker, name.stream as u32, name.index);
-        }
-        let [b0, b1] = &mut window.b;
-        keys.random_at(&self.names, [b0, b1]);
-        Ok(())
-    }
-
-    fn next_batch(&mut self, sampler: Option<&mut Sampler>, stock: &Stock) -> Result<()> {
-        if let Some((batch, _)) = self.current.take() {
-            stock.recycle(batch.products);
-        }
-        self.current = Some((stock.take()?, 0));
-        if let (Choice::Reshuffle { order }, Some(sampler)) = (&mut self.choice, sampler) {
-            sampler.permutation(order);
-        }
         Ok(())
     }
 
@@ -202,12 +210,12 @@ impl Supply {
                 .iter_mut()
                 .for_each(|component| component.as_mut_slice().zeroize());
         }
-        if let Some((batch, _)) = &mut self.current {
+        for batch in &mut self.batches {
             batch
                 .products
                 .iter_mut()
                 .for_each(|component| component.as_mut_slice().zeroize());
         }
-        self.current = None;
+        self.batches.clear();
     }
 }

@@ -5,36 +5,46 @@
 //!
 //! Openings are deferred: each party sends one component the wrong way round the ring, and the opened values go into
 //! the views.
+//!
+//! A message carries a *window* of checks; computation goes through it in *tiles* that stay in the first-level cache. The
+//! spent triples' factors are derived twice, before and after the message, since that is cheaper than keeping them.
+
+use std::ops::Range;
 
 use cenote_engine::Result;
 use cenote_net::{PartyId, Step};
-use cenote_primitives::{Block512, kernels};
+use cenote_primitives::{Block512, Position, kernels, zeroed_blocks};
 
+use crate::keys::{Keys, factor_b};
 use crate::ring::Ring;
 use crate::view::Views;
 
-/// Most checks per message, in blocks: the working set of the windows in flight stays in the second-level cache.
-pub(crate) const WINDOW: usize = 256;
+/// Most checks per message, in blocks.
+pub(crate) const WINDOW: usize = 1024;
 
 /// Windows in flight: how far sending runs ahead of receiving.
-pub(crate) const LAG: usize = 4;
+pub(crate) const LAG: usize = 2;
+
+/// Blocks that are computed on at once.
+const TILE: usize = 32;
 
 /// Both components of a vector of sharings.
 pub(crate) type Pair = [Vec<Block512>; 2];
 
-/// Two empty components.
+/// Two components of zeros.
 pub(crate) fn zero_pair(blocks: usize) -> Pair {
-    [vec![Block512::ZERO; blocks], vec![Block512::ZERO; blocks]]
-}
-
-/// Both components of `pair`, borrowed.
-pub(crate) fn both(pair: &Pair) -> [&[Block512]; 2] {
-    [&pair[0], &pair[1]]
+    [zeroed_blocks(blocks), zeroed_blocks(blocks)]
 }
 
 /// Both components of the part `range` of `pair`, borrowed.
-pub(crate) fn part(pair: &Pair, range: std::ops::Range<usize>) -> [&[Block512]; 2] {
+pub(crate) fn part(pair: &Pair, range: Range<usize>) -> [&[Block512]; 2] {
     [&pair[0][range.clone()], &pair[1][range]]
+}
+
+/// Both components of the part `range` of `pair`, borrowed writable.
+pub(crate) fn part_mut(pair: &mut Pair, range: Range<usize>) -> [&mut [Block512]; 2] {
+    let [first, second] = pair;
+    [&mut first[range.clone()], &mut second[range]]
 }
 
 /// Which of a party's components is component 0, to which public constants are added.
@@ -42,13 +52,28 @@ pub(crate) fn constant_holder(me: PartyId) -> [bool; 2] {
     [me.0 == 0, me.0 == 2]
 }
 
+/// Where the factors `x` and `y` of the products under test are found.
+#[derive(Clone, Copy)]
+pub(crate) enum Operands<'a> {
+    /// In memory.
+    Held {
+        /// First factors.
+        x: [&'a [Block512]; 2],
+        /// Second factors.
+        y: [&'a [Block512]; 2],
+    },
+    /// Derived, from this position of first factors on.
+    Consecutive(Position),
+    /// Derived, from these positions of first factors.
+    Scattered(&'a [Position]),
+}
+
 /// Checks in flight: spent triples, and what was opened with them.
+#[derive(Default)]
 pub(crate) struct CheckWindow {
-    /// The spent triples' first factors, filled by the caller before [`CheckWindow::open_factors`].
-    pub(crate) a: Pair,
-    /// The spent triples' second factors.
-    pub(crate) b: Pair,
-    /// The spent triples' products.
+    /// Where the spent triples' first factors are derived from, to be set by the caller.
+    pub(crate) names: Vec<Position>,
+    /// The spent triples' products, to be set by the caller.
     pub(crate) c: Pair,
     /// Copies of the products under test, where they do not lie in one piece elsewhere.
     pub(crate) z: Pair,
@@ -58,91 +83,169 @@ pub(crate) struct CheckWindow {
 
 /// Buffers that windows use in turn.
 pub(crate) struct CheckScratch {
-    first: Vec<Block512>,
-    second: Vec<Block512>,
+    rho: Vec<Block512>,
+    sigma: Vec<Block512>,
+    x: Pair,
+    y: Pair,
+    a: Pair,
+    b: Pair,
+    next: Vec<Block512>,
+    previous: Vec<Block512>,
+    names: Vec<Position>,
 }
 
 impl CheckScratch {
     pub(crate) fn new() -> Self {
+        let tile = || vec![Block512::ZERO; TILE];
         Self {
-            first: Vec::with_capacity(WINDOW),
-            second: Vec::with_capacity(WINDOW),
+            rho: Vec::new(),
+            sigma: Vec::new(),
+            x: zero_pair(TILE),
+            y: zero_pair(TILE),
+            a: zero_pair(TILE),
+            b: zero_pair(TILE),
+            next: tile(),
+            previous: tile(),
+            names: Vec::new(),
         }
-    }
-
-    fn resize(&mut self, blocks: usize) -> (&mut [Block512], &mut [Block512]) {
-        self.first.resize(blocks, Block512::ZERO);
-        self.second.resize(blocks, Block512::ZERO);
-        (&mut self.first, &mut self.second)
     }
 }
 
-impl CheckWindow {
-    pub(crate) fn new() -> Self {
-        Self {
-            a: zero_pair(0),
-            b: zero_pair(0),
-            c: zero_pair(0),
-            z: zero_pair(0),
-            rho: Vec::new(),
-            sigma: Vec::new(),
-        }
-    }
+/// Derives both factors at scattered positions.
+fn derive(keys: &Keys, at: &[Position], names: &mut Vec<Position>, a: &mut Pair, b: &mut Pair) {
+    keys.random_at(at, part_mut(a, 0..at.len()));
+    names.clear();
+    names.extend(at.iter().map(|&name| factor_b(name)));
+    keys.random_at(names, part_mut(b, 0..at.len()));
+}
 
-    /// Makes room for `blocks` spent triples, whose contents are to be written by the caller.
+impl CheckWindow {
+    /// Makes room for `blocks` spent triples, to be set by the caller.
     pub(crate) fn resize(&mut self, blocks: usize) {
-        for pair in [&mut self.a, &mut self.b, &mut self.c] {
-            for component in pair {
-                component.resize(blocks, Block512::ZERO);
-            }
+        self.names.resize(blocks, Position { stream: 0, index: 0 });
+        for component in self.c.iter_mut().chain([&mut self.rho, &mut self.sigma]) {
+            component.resize(blocks, Block512::ZERO);
         }
-        self.rho.resize(blocks, Block512::ZERO);
-        self.sigma.resize(blocks, Block512::ZERO);
     }
 
     /// Sends the previous party the component of `ρ = x ⊕ a` and `σ = y ⊕ b` that it lacks.
     pub(crate) fn open_factors(
         &mut self,
-        x: [&[Block512]; 2],
-        y: [&[Block512]; 2],
+        operands: Operands<'_>,
+        keys: &Keys,
         scratch: &mut CheckScratch,
         ring: &mut Ring,
         step: Step,
     ) -> Result<()> {
-        let (rho, sigma) = scratch.resize(self.rho.len());
-        kernels::mask(x[0], x[1], &self.a[0], &self.a[1], rho, &mut self.rho);
-        kernels::mask(y[0], y[1], &self.b[0], &self.b[1], sigma, &mut self.sigma);
+        let blocks = self.names.len();
+        let CheckScratch {
+            rho,
+            sigma,
+            x,
+            y,
+            a,
+            b,
+            names,
+            ..
+        } = scratch;
+        rho.resize(blocks, Block512::ZERO);
+        sigma.resize(blocks, Block512::ZERO);
+        for tile in tiles(blocks) {
+            let count = tile.len();
+            derive(keys, &self.names[tile.clone()], names, a, b);
+            let (x, y) = match operands {
+                Operands::Held { x, y } => (
+                    x.map(|component| &component[tile.clone()]),
+                    y.map(|component| &component[tile.clone()]),
+                ),
+                Operands::Consecutive(first) => {
+                    let at = first.advance(tile.start);
+                    keys.random(at, part_mut(x, 0..count));
+                    keys.random(factor_b(at), part_mut(y, 0..count));
+                    (part(x, 0..count), part(y, 0..count))
+                }
+                Operands::Scattered(at) => {
+                    derive(keys, &at[tile.clone()], names, x, y);
+                    (part(x, 0..count), part(y, 0..count))
+                }
+            };
+            let (a, b) = (part(a, 0..count), part(b, 0..count));
+            kernels::mask(
+                x[0],
+                x[1],
+                a[0],
+                a[1],
+                &mut rho[tile.clone()],
+                &mut self.rho[tile.clone()],
+            );
+            kernels::mask(
+                y[0],
+                y[1],
+                b[0],
+                b[1],
+                &mut sigma[tile.clone()],
+                &mut self.sigma[tile],
+            );
+        }
         ring.pass(step, [rho, sigma])
     }
 
     /// Receives the missing component of `ρ` and `σ`, and adds to the views what shows whether `z = xy`, where `z` is
     /// the window's own copy if none is given.
+    #[allow(clippy::too_many_arguments, reason = "the parts of a worker, borrowed apart")]
     pub(crate) fn check_products(
         &mut self,
         me: PartyId,
         z: Option<[&[Block512]; 2]>,
+        keys: &Keys,
         scratch: &mut CheckScratch,
         ring: &mut Ring,
         step: Step,
         views: &mut Views,
     ) -> Result<()> {
-        let (first, second) = scratch.resize(self.rho.len());
-        ring.take(step, [&mut *first, &mut *second])?;
-        kernels::xor_into(&mut self.rho, first);
-        kernels::xor_into(&mut self.sigma, second);
-        let operands = kernels::ProductCheck {
-            z: z.unwrap_or(both(&self.z)),
-            a: both(&self.a),
-            b: both(&self.b),
-            c: both(&self.c),
-            rho: &self.rho,
-            sigma: &self.sigma,
-            constant: constant_holder(me),
-        };
-        kernels::check_product(&operands, first, second);
-        views.add_opened(&self.rho);
-        views.add_opened(&self.sigma);
-        views.add_products(second, first);
+        let blocks = self.names.len();
+        let CheckScratch {
+            rho,
+            sigma,
+            a,
+            b,
+            next,
+            previous,
+            names,
+            ..
+        } = scratch;
+        rho.resize(blocks, Block512::ZERO);
+        sigma.resize(blocks, Block512::ZERO);
+        ring.take(step, [&mut *rho, &mut *sigma])?;
+        let z = z.unwrap_or([&self.z[0], &self.z[1]]);
+        for tile in tiles(blocks) {
+            let count = tile.len();
+            derive(keys, &self.names[tile.clone()], names, a, b);
+            let (rho, sigma) = (&mut rho[tile.clone()], &mut sigma[tile.clone()]);
+            kernels::xor_into(rho, &self.rho[tile.clone()]);
+            kernels::xor_into(sigma, &self.sigma[tile.clone()]);
+            let operands = kernels::ProductCheck {
+                z: z.map(|component| &component[tile.clone()]),
+                a: part(a, 0..count),
+                b: part(b, 0..count),
+                c: part(&self.c, tile.clone()),
+                rho,
+                sigma,
+                constant: constant_holder(me),
+            };
+            let (next, previous) = (&mut next[..count], &mut previous[..count]);
+            kernels::check_product(&operands, next, previous);
+            views.add_opened(rho);
+            views.add_opened(sigma);
+            views.add_products(previous, next);
+        }
         Ok(())
     }
+}
+
+/// The tiles of a window.
+fn tiles(blocks: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..blocks)
+        .step_by(TILE)
+        .map(move |start| start..blocks.min(start + TILE))
 }

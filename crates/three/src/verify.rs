@@ -13,7 +13,7 @@ use crate::ring::Ring;
 use crate::steps;
 use crate::stock::Stock;
 use crate::supply::Supply;
-use crate::triple_check::{CheckScratch, CheckWindow, LAG, WINDOW, part};
+use crate::triple_check::{CheckScratch, CheckWindow, LAG, Operands, WINDOW, part};
 use crate::view::{ViewSteps, Views};
 
 const VIEW_STEPS: ViewSteps = ViewSteps {
@@ -41,7 +41,7 @@ impl Verifier {
             coins: Counter::new(Purpose::EvaluatorCoin, worker),
             serial: 0,
             views,
-            windows: (0..LAG).map(|_| CheckWindow::new()).collect(),
+            windows: (0..LAG).map(|_| CheckWindow::default()).collect(),
             scratch: CheckScratch::new(),
         }
     }
@@ -59,12 +59,12 @@ impl Verifier {
         }
         let blocks = log.pad(self.supply.unit());
         stock.want(self.supply.batches_for(blocks as u64));
-        self.supply.begin(stock)?;
+        let in_hand = self.supply.stock_up(blocks, stock)?;
         let mut rounds = 3;
         let mut sampler = None;
         if self.supply.needs_coin() {
-            // Which triple checks which gate is tossed only now that all results are fixed.
-            let received = coin::barrier(ring, self.serial)?;
+            // Which triple checks which gate is tossed only now that the gates and the triples are fixed.
+            let received = coin::barrier(ring, self.serial, in_hand)?;
             self.serial += 1;
             sampler = Some(Sampler::new(coin::toss(ring, keys, &mut self.coins, received)?));
             rounds += 2;
@@ -78,6 +78,7 @@ impl Verifier {
                 self.windows[slot].check_products(
                     self.me,
                     Some(part(&log.z, range(window))),
+                    keys,
                     &mut self.scratch,
                     ring,
                     steps::CHECK_GATE,
@@ -87,10 +88,12 @@ impl Verifier {
             if window < windows {
                 let range = range(window);
                 let check = &mut self.windows[slot];
-                self.supply
-                    .spend(range.len(), check, sampler.as_mut(), keys, stock)?;
-                let (x, y) = (part(&log.x, range.clone()), part(&log.y, range));
-                check.open_factors(x, y, &mut self.scratch, ring, steps::CHECK_GATE)?;
+                self.supply.spend(range.len(), check, sampler.as_mut(), stock)?;
+                let operands = Operands::Held {
+                    x: part(&log.x, range.clone()),
+                    y: part(&log.y, range),
+                };
+                check.open_factors(operands, keys, &mut self.scratch, ring, steps::CHECK_GATE)?;
             }
         }
         log.clear();

@@ -150,11 +150,13 @@ fn must_be_equal<const N: usize>(
     let equal = [tags[0].ct_eq(&from_previous), tags[1].ct_eq(&from_next)];
     for (equal, channel) in equal.into_iter().zip([&ring.previous, &ring.next]) {
         if !bool::from(equal) {
+            // Which of the two is honest cannot be told: the third may have sent them different things.
+            let peer = channel.peer();
             let what = match check {
-                Check::ViewComparison => "the two parties saw different opened values",
-                _ => "a checked product is wrong",
+                Check::ViewComparison => format!("this party and {peer} saw different opened values"),
+                _ => format!("this party and {peer} disagree on a product: one was wrong"),
             };
-            return Err(cheated(check, Some(channel.peer()), step, what));
+            return Err(cheated(check, None, step, &what));
         }
     }
     Ok(())

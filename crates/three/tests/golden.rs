@@ -31,7 +31,7 @@ const RECORDED: [(Variant, ViewCheck, [&str; 3]); 5] = [
     (
         Variant::Baseline,
         ViewCheck::Mac,
-        ["1e3c7025fe5cf589", "8eb3099bb64e4943", "722c18064cd8c155"],
+        ["52c71555e415962d", "33da118895b3000c", "0fc6a0abd6a43992"],
     ),
     (
         Variant::CacheEfficient,
@@ -41,7 +41,7 @@ const RECORDED: [(Variant, ViewCheck, [&str; 3]); 5] = [
     (
         Variant::Reshuffle,
         ViewCheck::Mac,
-        ["33e2efed1b699f9f", "58375a23d96614b2", "7dfe7351102c23cb"],
+        ["e190346057305e6e", "5fcbd530c4d8876a", "3dd6a5fe8b01cc18"],
     ),
 ];
 

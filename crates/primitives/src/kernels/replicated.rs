@@ -1,7 +1,7 @@
 //! Kernels of replicated secret sharing among three parties: component `0` is the party's first, `1` its second.
 
-use crate::Block512;
 use crate::cpu::multiversion;
+use crate::{Block512, as_words, as_words_mut};
 
 multiversion! {
     /// The local part of a multiplication: `z ^= x0·y0 ⊕ x0·y1 ⊕ x1·y0`, bit by bit. On entry `z` holds a share of zero.
@@ -23,20 +23,26 @@ multiversion! {
     }
 }
 
+/// Masks a sharing `x` with `a` for opening: `theirs` is the second component of `x ⊕ a`, which the previous party lacks;
+/// `ours` is the sum of the two components that this party holds.
+///
+/// # Panics
+/// If the slices differ in length.
+pub fn mask(
+    x0: &[Block512],
+    x1: &[Block512],
+    a0: &[Block512],
+    a1: &[Block512],
+    theirs: &mut [Block512],
+    ours: &mut [Block512],
+) {
+    let [x0, x1, a0, a1] = [x0, x1, a0, a1].map(as_words);
+    mask_words(x0, x1, a0, a1, as_words_mut(theirs), as_words_mut(ours));
+}
+
 multiversion! {
-    /// Masks a sharing `x` with `a` for opening: `theirs` is the second component of `x ⊕ a`, which the previous party
-    /// lacks; `ours` is the sum of the two components that this party holds.
-    ///
-    /// # Panics
-    /// If the slices differ in length.
-    pub fn mask(
-        x0: &[Block512],
-        x1: &[Block512],
-        a0: &[Block512],
-        a1: &[Block512],
-        theirs: &mut [Block512],
-        ours: &mut [Block512],
-    ) {
+    // Words, since the compiler vectorises loops over them and not those over blocks.
+    fn mask_words(x0: &[u64], x1: &[u64], a0: &[u64], a1: &[u64], theirs: &mut [u64], ours: &mut [u64]) {
         let n = theirs.len();
         let (x0, x1, a0, a1, ours) = (&x0[..n], &x1[..n], &a0[..n], &a1[..n], &mut ours[..n]);
         for i in 0..n {
@@ -64,21 +70,52 @@ pub struct ProductCheck<'a> {
     pub constant: [bool; 2],
 }
 
+/// Computes `t = z ⊕ c ⊕ σ·a ⊕ ρ·b ⊕ ρσ`, which is a sharing of zero iff the two triples agree: `next` gets the sum of
+/// both components (this party's word to the next party), `previous` the second one (its word to the previous).
+///
+/// # Panics
+/// If the slices differ in length.
+pub fn check_product(operands: &ProductCheck<'_>, next: &mut [Block512], previous: &mut [Block512]) {
+    let (next, previous) = (as_words_mut(next), as_words_mut(previous));
+    check_product_words(&operands.words(), next, previous);
+}
+
+/// The operands of [`check_product`], as words.
+pub(crate) struct ProductWords<'a> {
+    factors: [&'a [u64]; 4],
+    products: [&'a [u64]; 4],
+    opened: [&'a [u64]; 2],
+    constant: [u64; 2],
+}
+
+impl<'a> ProductCheck<'a> {
+    pub(crate) fn words(&self) -> ProductWords<'a> {
+        let ProductCheck {
+            z,
+            a,
+            b,
+            c,
+            rho,
+            sigma,
+            constant,
+        } = *self;
+        ProductWords {
+            factors: [a[0], a[1], b[0], b[1]].map(as_words),
+            products: [z[0], z[1], c[0], c[1]].map(as_words),
+            opened: [rho, sigma].map(as_words),
+            constant: constant.map(|holds| if holds { u64::MAX } else { 0 }),
+        }
+    }
+}
+
 multiversion! {
-    /// Computes `t = z ⊕ c ⊕ σ·a ⊕ ρ·b ⊕ ρσ`, which is a sharing of zero iff the two triples agree: `next` gets the sum
-    /// of both components (this party's word to the next party), `previous` the second one (its word to the previous).
-    ///
-    /// # Panics
-    /// If the slices differ in length.
-    pub fn check_product(operands: &ProductCheck<'_>, next: &mut [Block512], previous: &mut [Block512]) {
+    fn check_product_words(operands: &ProductWords<'_>, next: &mut [u64], previous: &mut [u64]) {
+        let ProductWords { factors, products, opened, constant } = *operands;
         let n = next.len();
         let previous = &mut previous[..n];
-        let (rho, sigma) = (&operands.rho[..n], &operands.sigma[..n]);
-        let [z0, z1] = [&operands.z[0][..n], &operands.z[1][..n]];
-        let [a0, a1] = [&operands.a[0][..n], &operands.a[1][..n]];
-        let [b0, b1] = [&operands.b[0][..n], &operands.b[1][..n]];
-        let [c0, c1] = [&operands.c[0][..n], &operands.c[1][..n]];
-        let constant = operands.constant.map(|holds| Block512([if holds { u64::MAX } else { 0 }; 8]));
+        let (a0, a1, b0, b1) = (&factors[0][..n], &factors[1][..n], &factors[2][..n], &factors[3][..n]);
+        let (z0, z1, c0, c1) = (&products[0][..n], &products[1][..n], &products[2][..n], &products[3][..n]);
+        let (rho, sigma) = (&opened[0][..n], &opened[1][..n]);
         for i in 0..n {
             let (r, s) = (rho[i], sigma[i]);
             let both = r & s;
@@ -90,12 +127,16 @@ multiversion! {
     }
 }
 
+/// `into ^= from`.
+///
+/// # Panics
+/// If the slices differ in length.
+pub fn xor_into(into: &mut [Block512], from: &[Block512]) {
+    xor_words_into(as_words_mut(into), as_words(from));
+}
+
 multiversion! {
-    /// `into ^= from`.
-    ///
-    /// # Panics
-    /// If the slices differ in length.
-    pub fn xor_into(into: &mut [Block512], from: &[Block512]) {
+    fn xor_words_into(into: &mut [u64], from: &[u64]) {
         assert_eq!(into.len(), from.len());
         for (into, from) in into.iter_mut().zip(from) {
             *into ^= *from;

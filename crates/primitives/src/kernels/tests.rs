@@ -60,7 +60,17 @@ fn masking_opens_to_the_sum() {
     let [x0, x1, a0, a1] = random(4);
     for &level in Simd::supported() {
         let (mut theirs, mut ours) = (vec![Block512::ZERO; N], vec![Block512::ZERO; N]);
-        replicated::mask::on(level, &x0, &x1, &a0, &a1, &mut theirs, &mut ours);
+        let operands = [&x0, &x1, &a0, &a1].map(|blocks| as_words(blocks));
+        let [p, q, r, s] = operands;
+        replicated::mask_words::on(
+            level,
+            p,
+            q,
+            r,
+            s,
+            as_words_mut(&mut theirs),
+            as_words_mut(&mut ours),
+        );
         for i in 0..N {
             assert_eq!(theirs[i].0, (x1[i] ^ a1[i]).0, "{level}");
             assert_eq!(ours[i].0, (x0[i] ^ a0[i] ^ x1[i] ^ a1[i]).0, "{level}");
@@ -104,7 +114,8 @@ fn words_of_pairs(level: Simd, good: bool) -> bool {
                 constant: [party == 0, party == 2],
             };
             let (mut next, mut previous) = (vec![Block512::ZERO; N], vec![Block512::ZERO; N]);
-            replicated::check_product::on(level, &operands, &mut next, &mut previous);
+            let (to_next, to_previous) = (as_words_mut(&mut next), as_words_mut(&mut previous));
+            replicated::check_product_words::on(level, &operands.words(), to_next, to_previous);
             (next, previous)
         })
         .collect();

@@ -47,6 +47,8 @@ pub(crate) struct Spy {
     sent: Mutex<Vec<Message>>,
     dead: AtomicBool,
     closers: Mutex<Vec<Closer>>,
+    /// A hook that may wait without holding up the party's other threads. It comes after the other.
+    pub(crate) stall: Mutex<Option<Arc<dyn Fn(&Message) -> Instead + Send + Sync>>>,
 }
 
 /// How long a corrupted party waits, whatever the channel's deadline: it never is the first to give up.
@@ -70,6 +72,7 @@ impl Spy {
             sent: Mutex::default(),
             dead: AtomicBool::new(false),
             closers: Mutex::default(),
+            stall: Mutex::default(),
         })
     }
 
@@ -154,7 +157,14 @@ impl Channel for Tap {
             occurrence: count(&mut self.sent, step),
             body: parts.concat(),
         };
-        let instead = self.spy.hook.as_ref().and_then(|hook| lock(hook)(&message));
+        let stall = lock(&self.spy.stall).clone();
+        let stalled = stall.and_then(|stall| stall(&message));
+        let instead = self
+            .spy
+            .hook
+            .as_ref()
+            .and_then(|hook| lock(hook)(&message))
+            .or(stalled);
         if self.is_dead() {
             return self.closed();
         }
