@@ -44,24 +44,19 @@ pub fn pools(request: &pool::Request, sizes: &[u64]) -> Result<Vec<pool::Paramet
     }
 }
 
-/// Figure 5a: gadgets generated per bucket against pool size.
+/// Figure 5a: gadgets generated per bucket against pool size, one line per name.
 #[must_use]
-pub fn plot_pool_cost(pools: &[pool::Parameters]) -> Plot {
-    let points = pools
-        .iter()
-        .map(|p| (p.pool_size() as f64, p.gates_per_and()))
-        .collect();
+pub fn plot_pool_cost(lines: &[(String, Vec<pool::Parameters>)]) -> Plot {
+    let series = lines.iter().map(|(name, pools)| {
+        let points = pools.iter().map(|p| (p.pool_size() as f64, p.gates_per_and()));
+        Series::new(name.as_str(), Style::Line, points)
+    });
     Plot {
         title: "Cost against pool size".into(),
-        x: Axis::new("pool size n", Scale::Log10),
-        y: Axis::new("gates garbled per AND, B/(1 - r_c)", Scale::Linear),
+        x: Axis::new("pool size n (gadgets)", Scale::Log10),
+        y: Axis::new("gadgets generated per gate, B/(1 - r_c)", Scale::Linear),
         right: None,
-        series: vec![Series {
-            name: "B/(1 - r_c)".into(),
-            points,
-            style: Style::Line,
-            right: false,
-        }],
+        series: series.collect(),
     }
 }
 
@@ -78,7 +73,7 @@ pub fn plot_pool_parameters(pools: &[pool::Parameters]) -> Plot {
         .collect();
     Plot {
         title: "Bucket size and check rate against pool size".into(),
-        x: Axis::new("pool size n", Scale::Log10),
+        x: Axis::new("pool size n (gadgets)", Scale::Log10),
         y: Axis::new("bucket size B", Scale::Linear),
         right: Some(Axis::new("check rate r_c (%)", Scale::Linear)),
         series: vec![
@@ -136,7 +131,7 @@ pub fn plot_errors(lines: &[(String, Vec<ErrorPoint>)]) -> Plot {
     });
     Plot {
         title: "Cheating probability against batch size".into(),
-        x: Axis::new("blocks per batch N", Scale::Log2),
+        x: Axis::new("batch size N (blocks)", Scale::Log2),
         y: Axis::new("log2 of the error", Scale::Linear),
         right: None,
         series: series.collect(),
@@ -187,8 +182,8 @@ pub fn plot_jobs(lines: &[(String, Vec<JobPoint>)]) -> Plot {
     });
     Plot {
         title: "Cost against size of the job".into(),
-        x: Axis::new("blocks of ANDs", Scale::Log10),
-        y: Axis::new("bits sent per AND and party", Scale::Linear),
+        x: Axis::new("size of the job (blocks of ANDs)", Scale::Log10),
+        y: Axis::new("bits sent per AND and party", Scale::Log10),
         right: None,
         series: series.collect(),
     }
@@ -239,5 +234,35 @@ pub fn plot_legos(parameters: &[lego::Parameters]) -> Plot {
                 right: true,
             },
         ],
+    }
+}
+
+/// The smallest bucket of authenticated triples for every pool size; sizes too small for the level are left out.
+///
+/// # Errors
+/// If no size can meet the level.
+pub fn triple_buckets(security: u32, sizes: &[u64]) -> Result<Vec<pool::TripleParameters>, Refusal> {
+    let mut refusal = None;
+    let with = |&size: &u64| pool::triples(security, size).map_err(|r| refusal = Some(r)).ok();
+    let found: Vec<_> = sizes.iter().filter_map(with).collect();
+    match refusal {
+        Some(refusal) if found.is_empty() => Err(refusal),
+        _ => Ok(found),
+    }
+}
+
+/// Figure 8: bucket size of authenticated triples against pool size, one line per name.
+#[must_use]
+pub fn plot_triple_buckets(lines: &[(String, Vec<pool::TripleParameters>)]) -> Plot {
+    let series = lines.iter().map(|(name, found)| {
+        let points = found.iter().map(|p| (p.pool_size as f64, f64::from(p.bucket)));
+        Series::new(name.as_str(), Style::Steps, points)
+    });
+    Plot {
+        title: "Bucket size of authenticated triples against pool size".into(),
+        x: Axis::new("pool size n (leaky triples)", Scale::Log10),
+        y: Axis::new("bucket size B", Scale::Linear),
+        right: None,
+        series: series.collect(),
     }
 }

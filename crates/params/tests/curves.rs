@@ -25,8 +25,8 @@ fn figures_5a_and_6() {
         (eight_million[0].gates_per_and() - 4.0).abs() < 0.1,
         "the paper reads off about 4"
     );
-    let svg = curves::plot_pool_cost(&pools).to_svg();
-    assert!(svg.contains("pool size n") && svg.matches('L').count() >= 24);
+    let svg = curves::plot_pool_cost(&[("paper".into(), pools.clone())]).to_svg();
+    assert!(svg.contains("pool size n (gadgets)") && svg.matches('L').count() >= 24);
     let svg = curves::plot_pool_parameters(&pools).to_svg();
     assert!(svg.contains("check rate r_c (%)") && svg.contains("bucket size B"));
     assert!(curves::pools(&Request::new(40, 0), &[3, 4]).is_err());
@@ -47,7 +47,7 @@ fn error_against_n() {
         }
     }
     let svg = curves::plot_errors(&lines).to_svg();
-    assert!(svg.contains("2^10") && svg.contains("on-demand, B = 3"));
+    assert!(svg.contains(">10</tspan>") && svg.contains("on-demand, B = 3"));
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn cost_against_job_and_gates() {
     assert!(
         curves::plot_jobs(&[("on-demand".into(), points)])
             .to_svg()
-            .contains("blocks of ANDs")
+            .contains("size of the job (blocks of ANDs)")
     );
     let found = curves::legos(
         &lego::Request::new(40, 6928, 256),
@@ -75,4 +75,17 @@ fn cost_against_job_and_gates() {
             .all(|pair| pair[1].buckets().beta <= pair[0].buckets().beta)
     );
     assert!(curves::plot_legos(&found).to_svg().contains("bytes per AND gate"));
+}
+
+#[test]
+fn figure_8() {
+    let sizes = curves::sizes(100, 100_000_000, 2);
+    let lines = [40, 64, 80].map(|s| (format!("s = {s}"), curves::triple_buckets(s, &sizes).unwrap()));
+    for (_, points) in &lines {
+        assert!(points.windows(2).all(|pair| pair[1].bucket <= pair[0].bucket));
+    }
+    assert_eq!(lines[0].1.last().map(|p| p.bucket), Some(3));
+    let svg = curves::plot_triple_buckets(&lines).to_svg();
+    assert!(svg.contains("s = 64") && svg.contains("bucket size B"));
+    assert!(curves::triple_buckets(40, &[1]).is_err());
 }

@@ -318,3 +318,51 @@ fn the_ends_of_the_range_are_answered() {
         }
     }
 }
+
+#[test]
+fn triples_are_checked_as_they_are_searched() {
+    use cenote_params::pool::{check_triples, smallest_pool, triples};
+    let least = smallest_pool(40, 3).unwrap();
+    assert_eq!(check_triples(40, least.pool_size, 3), Ok(least.clone()));
+    let refusal = check_triples(40, least.pool_size - 1, 3).unwrap_err();
+    assert!(refusal.to_string().contains("error <= 2^-40"), "{refusal}");
+    assert_eq!(refusal.nearest_value("n"), Some(478_610.0));
+    for (n, bucket) in [
+        (1000, 2),
+        (0, 3),
+        (1000, 0),
+        (1000, 1),
+        (1 << 60, 3),
+        (50, u32::MAX),
+        (2, 5),
+    ] {
+        let refusal = check_triples(40, n, bucket).unwrap_err();
+        let value = |name| refusal.nearest_value(name).unwrap_or_else(|| panic!("{refusal}"));
+        let (n, bucket) = (value("n") as u64, value("B") as u32);
+        assert!(check_triples(40, n, bucket).is_ok(), "{refusal}");
+    }
+    assert!(check_triples(129, 1000, 3).is_err() && triples(40, 1000).unwrap().bucket == 6);
+}
+
+#[test]
+fn sets_that_cannot_be_reckoned_are_refused_with_ones_that_can() {
+    let request = Request::new(40, 1_000_000_000);
+    for (bucket, rate) in [
+        (0, 0.1),
+        (1, 0.1),
+        (u32::MAX, 0.1),
+        (4, 1e-9),
+        (400, 0.0003),
+        (3, f64::NAN),
+        (2, 0.0),
+    ] {
+        let refusal = check(&request, bucket, rate).unwrap_err();
+        let value = |name| refusal.nearest_value(name).unwrap_or_else(|| panic!("{refusal}"));
+        assert!(
+            check(&request, value("B") as u32, value("r_c")).is_ok(),
+            "{refusal}"
+        );
+    }
+    let small = check(&Request::new(40, 3), 5, 0.5).unwrap_err();
+    assert!(small.to_string().contains("2 <= B <= 3"), "{small}");
+}

@@ -1,6 +1,8 @@
 //! The three-party numbers that the paper states, searches against brute force, and refusals.
 
-use cenote_params::three::{ErrorKind, Parameters, Variant, Workload, check, check_mixed, preferred, search};
+use cenote_params::three::{
+    BLOCK_BITS, ErrorKind, Parameters, Variant, Workload, check, check_level, check_mixed, preferred, search,
+};
 use cenote_params::{Refusal, Setting};
 use proptest::prelude::*;
 
@@ -85,6 +87,53 @@ fn bits_are_what_the_protocol_sends() {
     assert_eq!((p.x(), p.blocks_opened(), p.job_cost(1024).batches), (1026, 6, 1));
 }
 
+#[test]
+fn memory_is_what_a_worker_stores() {
+    // One batch being made and one waiting, those for a full log and what is left of another, d_1 with its names, the log,
+    // permutations.
+    let p = check(Variant::OnDemand, 1 << 10, 4, 3, 8).unwrap();
+    assert_eq!(p.blocks_held(), (4 * 1024 + 3 * 8 * 3) + (2 + 8) * 1024 + 1024);
+    let (product, gate) = (2 * 64, 6 * 64);
+    let fixed = 1024 * 16 + 4 * (2 * (131 + 8) + 1024);
+    let expected = p.blocks_held() * product + (1 << 13) * gate + fixed;
+    assert_eq!(p.memory_bytes(512), expected);
+    // Only what is made of blocks grows with them.
+    assert_eq!(2 * (p.memory_bytes(512) - p.memory_bytes(256)), expected - fixed);
+    // No names and no d_1 where triples are used in order; the permutation is of the whole array.
+    let p = check(Variant::Baseline, 1 << 10, 4, 2, 1).unwrap();
+    let expected = (4 * 1024 + 3 * 2 + (2 + 8) * 1024) * product + (1 << 13) * gate;
+    assert_eq!(p.memory_bytes(512), expected + 4 * (2 * (1026 + 1) + 1024));
+    // All gates of a batch wait for its reshuffle, which is a permutation of them.
+    let p = check(Variant::Reshuffle, 1 << 10, 4, 1, 4).unwrap();
+    let expected = (4 * 1024 + 3 * 4 + (2 + 1) * 1024) * product + 1024 * gate;
+    assert_eq!(p.memory_bytes(512), expected + 4 * (2 * (257 + 4) + 2 * 1024));
+}
+
+#[test]
+fn a_set_for_a_level_must_meet_everything_at_once() {
+    let of = |n: u64, b, c, l| check_level(Variant::OnDemand, (n, b, c, l, n), 40);
+    let p = of(1 << 20, 2, 3, 512).unwrap();
+    assert_eq!(p, search(Variant::OnDemand, &forever(40)).unwrap());
+    // C = 2 alone is mended by C = 3; where the error is too large as well, both are said and mended.
+    let refusal = of(1 << 20, 2, 2, 512).unwrap_err();
+    assert_eq!(
+        (refusal.violated.len(), refusal.nearest_value("C")),
+        (1, Some(3.0))
+    );
+    for (n, b, c, l) in [(1 << 10, 2, 2, 8), (20, 1, 0, 0), (1 << 10, 2, 3, 8)] {
+        let refusal = of(n, b, c, l).unwrap_err();
+        assert!(refusal.to_string().contains("error <= 2^-40"), "{refusal}");
+        let value = |name| refusal.nearest_value(name).unwrap() as u64;
+        let nearest = of(value("N"), value("B") as u32, value("C") as u32, value("L"));
+        assert!(nearest.is_ok(), "{refusal}");
+    }
+    let refusal = check_level(Variant::Baseline, (1 << 20, 3, 1, 1, 1 << 20), 0).unwrap_err();
+    assert_eq!(refusal.nearest_value("security"), Some(1.0));
+    // Mixed sizes.
+    let mixed = |k: u64| check_level(Variant::Baseline, (1 << 19, 3, 1, 1, k), 40);
+    assert!(mixed(1 << 17).is_ok() && mixed(1 << 18).is_err() && mixed(0).is_err());
+}
+
 fn cost(workload: &Workload, p: &Parameters) -> f64 {
     workload
         .blocks
@@ -110,11 +159,12 @@ fn search_is_never_beaten_by_brute_force() {
                 };
                 let found = search(variant, &workload).unwrap();
                 assert!(found.error().meets(security));
-                assert!(memory_limit.is_none_or(|limit| found.memory_bytes(256) <= limit));
+                assert!(memory_limit.is_none_or(|limit| found.memory_bytes(BLOCK_BITS) <= limit));
                 let all = (0..=22).flat_map(|i| (2..60).filter_map(move |b| preferred(variant, 1 << i, b)));
                 let best = all
                     .filter(|p| {
-                        p.error().meets(security) && memory_limit.is_none_or(|m| p.memory_bytes(256) <= m)
+                        p.error().meets(security)
+                            && memory_limit.is_none_or(|m| p.memory_bytes(BLOCK_BITS) <= m)
                     })
                     .map(|p| cost(&workload, &p))
                     .fold(f64::INFINITY, f64::min);
@@ -135,7 +185,7 @@ fn limits_are_kept_or_refused_with_what_would_do() {
         ..forever(40)
     };
     let p = search(Variant::OnDemand, &limited).unwrap();
-    assert!(p.memory_bytes(256) <= 100 << 20 && p.blocks_before_first_gate() <= 300_000 && p.b() == 3);
+    assert!(p.memory_bytes(BLOCK_BITS) <= 100 << 20 && p.blocks_before_first_gate() <= 300_000 && p.b() == 3);
 
     let refusal = search(
         Variant::OnDemand,

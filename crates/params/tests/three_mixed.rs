@@ -2,7 +2,7 @@
 
 use cenote_params::three::exhaustive::{self, match_probability, profiles};
 use cenote_params::three::games::Game;
-use cenote_params::three::{Variant, Workload, check, check_mixed, search};
+use cenote_params::three::{BLOCK_BITS, Variant, Workload, check, check_mixed, search};
 
 /// All `size`-subsets of `0..n`, as bit sets.
 fn subsets(n: u64, size: u64) -> impl Iterator<Item = u64> {
@@ -119,7 +119,7 @@ fn a_target_between_two_sizes_costs_less_with_both() {
     let half = check_mixed(Variant::Baseline, n, 3, 1, 1, n / 2).unwrap();
     assert!(quarter.error().meets(40) && !half.error().meets(40) && half.error().meets(39));
     assert!((quarter.bits_per_and() - (10.0 + 3.0 * 0.75)).abs() < 1e-4);
-    let memory_limit = Some(quarter.memory_bytes(256) + (1 << 16));
+    let memory_limit = Some(quarter.memory_bytes(BLOCK_BITS) + (1 << 16));
     for variant in [Variant::Baseline, Variant::CacheEfficient] {
         let workload = Workload {
             memory_limit,

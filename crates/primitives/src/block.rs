@@ -91,11 +91,6 @@ macro_rules! bitwise {
 bitwise!(Block);
 bitwise!(Block512);
 
-/// `blocks` blocks of zeros, whose memory is taken when it is first written.
-pub fn zeroed_blocks(blocks: usize) -> Vec<Block512> {
-    bytemuck::zeroed_vec(blocks)
-}
-
 /// The bytes of `blocks`, without copying (for messages and hashing).
 pub fn as_bytes<T: Pod>(blocks: &[T]) -> &[u8] {
     bytemuck::cast_slice(blocks)

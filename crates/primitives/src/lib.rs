@@ -15,14 +15,14 @@ mod pack;
 mod prg;
 mod random;
 mod sample;
+mod secret;
 
 pub use bit_matrix::BitMatrix;
-pub use block::{
-    BLOCK_BITS, BLOCK_WORDS, Block, Block512, as_bytes, as_bytes_mut, as_words, as_words_mut, zeroed_blocks,
-};
+pub use block::{BLOCK_BITS, BLOCK_WORDS, Block, Block512, as_bytes, as_bytes_mut, as_words, as_words_mut};
 pub use cpu::Simd;
 pub use mac::PolyMac;
 pub use pack::{pack_bits, transpose64, unpack_bits};
 pub use prg::{Position, Prg};
 pub use random::{Entropy, random_bytes};
 pub use sample::Sampler;
+pub use secret::SecretBlocks;

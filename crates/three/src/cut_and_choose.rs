@@ -159,7 +159,7 @@ impl Buckets {
                 }
                 Places::Buckets(places) => {
                     let places = &places[start..start + blocks];
-                    window.z.iter_mut().for_each(|z| z.resize(blocks, Block512::ZERO));
+                    window.z.iter_mut().for_each(|z| z.resize(blocks));
                     copy(
                         products,
                         places.iter().map(|&place| place as usize),
@@ -219,7 +219,7 @@ impl Opened {
     fn send(&self, ring: &mut Ring) -> Result<()> {
         ring.pass(
             steps::OPEN_TRIPLE,
-            self.values.each_ref().map(|value| value[1].as_slice()),
+            self.values.each_ref().map(|value| &value[1][..]),
         )
     }
 

@@ -6,7 +6,7 @@ use cenote_circuit::Plan;
 use cenote_engine::{Check, Costs, Engine, Error, Parties, Result, WireVector, check_input, check_run};
 use cenote_net::{Meter, PartyId};
 use cenote_params::three::Parameters;
-use cenote_primitives::{BitMatrix, Entropy};
+use cenote_primitives::{BLOCK_BITS, BitMatrix, Entropy};
 
 use crate::config::{Config, Links};
 use crate::evaluator::{Evaluator, assemble, groups};
@@ -16,7 +16,6 @@ use crate::keys::{Counter, PairSecrets, Purpose};
 use crate::ring::{Ring, cheated};
 use crate::shape::Shape;
 use crate::stock::Stock;
-use crate::supply::Supply;
 use crate::triple_check::constant_holder;
 use crate::verify::Verifier;
 use crate::view::Views;
@@ -111,7 +110,7 @@ impl ThreeEngine {
         };
         let workers: Vec<_> = links.into_iter().zip(0..).map(worker).collect::<Result<_>>()?;
         let mut costs = Costs {
-            memory_bytes: memory_bytes(&parameters, shape) * workers.len() as u64,
+            memory_bytes: parameters.memory_bytes(BLOCK_BITS as u32) * workers.len() as u64,
             ..Costs::default()
         };
         costs.add_phase("set-up", start.elapsed());
@@ -197,11 +196,6 @@ fn agree(
     with_previous.map_err(|_| Error::Internal("the agreement with a peer panicked".into()))??;
     with_next?;
     PairSecrets::agree(me, session, ring, entropy)
-}
-
-/// The most that one worker's buffers take, besides the program's wires.
-fn memory_bytes(parameters: &Parameters, shape: Shape) -> u64 {
-    shape.bytes() + Supply::bytes(parameters) + GateLog::bytes(parameters)
 }
 
 impl Engine for ThreeEngine {

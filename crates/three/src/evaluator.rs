@@ -5,7 +5,7 @@ use cenote_circuit::{AndOp, Plan};
 use cenote_engine::Result;
 use cenote_net::PartyId;
 use cenote_primitives::{
-    Block512, as_bytes, as_bytes_mut, as_words, as_words_mut, kernels, pack_bits, unpack_bits,
+    SecretBlocks, as_bytes, as_bytes_mut, as_words, as_words_mut, kernels, pack_bits, unpack_bits,
 };
 use zeroize::Zeroize;
 
@@ -86,7 +86,7 @@ pub(crate) struct Evaluator {
     pub(crate) verifier: Verifier,
     zeros: Counter,
     slots: [Vec<u64>; 2],
-    summands: Vec<Block512>,
+    summands: SecretBlocks,
     pub(crate) rounds: u64,
 }
 
@@ -107,7 +107,7 @@ impl Evaluator {
             verifier,
             zeros: Counter::new(Purpose::GateZero, worker),
             slots: [Vec::new(), Vec::new()],
-            summands: Vec::new(),
+            summands: SecretBlocks::default(),
             rounds: 0,
         }
     }
@@ -162,7 +162,7 @@ impl Evaluator {
             gather(slots, ands.iter().map(|and| and.b), lanes, y[component]);
         }
         let [ours, theirs] = z;
-        self.summands.resize(words.div_ceil(8), Block512::ZERO);
+        self.summands.resize(words.div_ceil(8));
         self.keys
             .zero(self.zeros.take(words.div_ceil(8)), &mut self.summands);
         let summands = &mut as_words_mut(&mut self.summands)[..words];
@@ -194,7 +194,7 @@ impl Evaluator {
         self.slots
             .iter_mut()
             .for_each(|slots| slots.as_mut_slice().zeroize());
-        self.summands.as_mut_slice().zeroize();
+        self.summands.wipe();
     }
 }
 

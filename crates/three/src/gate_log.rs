@@ -2,14 +2,10 @@
 
 use std::ops::Range;
 
-use cenote_params::three::{Parameters, Variant};
-use cenote_primitives::{Block512, as_words_mut};
-use zeroize::Zeroize;
+use cenote_params::three::Parameters;
+use cenote_primitives::as_words_mut;
 
 use crate::triple_check::{Pair, zero_pair};
-
-/// Most blocks of gates that wait, where the variant does not demand another number and no single layer has more.
-const LOG_BLOCKS: usize = 1 << 13;
 
 /// Operands and results of gates, as shared, since the last verification.
 pub(crate) struct GateLog {
@@ -18,7 +14,7 @@ pub(crate) struct GateLog {
     pub(crate) z: Pair,
     /// 64-bit words in use.
     words: usize,
-    /// Most blocks before verification is due.
+    /// Most blocks before verification is due, unless a single AND layer has more.
     limit: usize,
 }
 
@@ -30,28 +26,15 @@ pub(crate) struct Segment<'a> {
 }
 
 impl GateLog {
-    /// Most blocks that wait for verification with these parameters, unless a single AND layer has more.
-    pub(crate) fn limit(parameters: &Parameters) -> usize {
-        match parameters.variant() {
-            // A whole batch of triples is shuffled against as many gates.
-            Variant::Reshuffle => parameters.n() as usize,
-            _ => LOG_BLOCKS,
-        }
-    }
-
+    /// An empty log for as many gates as the parameters allow.
     pub(crate) fn new(parameters: &Parameters) -> Self {
         Self {
             x: zero_pair(0),
             y: zero_pair(0),
             z: zero_pair(0),
             words: 0,
-            limit: Self::limit(parameters),
+            limit: usize::try_from(parameters.gates_logged()).expect("parameters fit this machine's memory"),
         }
-    }
-
-    /// The most bytes a log takes, unless a single AND layer has more than the limit.
-    pub(crate) fn bytes(parameters: &Parameters) -> u64 {
-        (6 * Self::limit(parameters) * size_of::<Block512>()) as u64
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -94,7 +77,7 @@ impl GateLog {
     /// Overwrites everything with zeros.
     pub(crate) fn wipe(&mut self) {
         for component in self.x.iter_mut().chain(&mut self.y).chain(&mut self.z) {
-            component.as_mut_slice().zeroize();
+            component.wipe();
         }
         self.clear();
     }
@@ -106,7 +89,7 @@ fn segment_of(pair: &mut Pair, words: Range<usize>, limit: usize) -> [&mut [u64]
         if component.len() < blocks {
             // Grow in steps, but not beyond the limit unless a single layer needs it.
             let grown = (component.len() * 2).min(limit).max(blocks);
-            component.resize(grown, Block512::ZERO);
+            component.resize(grown);
         }
         &mut as_words_mut(component)[words.clone()]
     })

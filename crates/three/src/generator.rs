@@ -6,7 +6,6 @@
 use cenote_engine::Result;
 use cenote_net::PartyId;
 use cenote_primitives::{Position, Sampler, as_words, as_words_mut, kernels};
-use zeroize::Zeroize;
 
 use crate::coin;
 use crate::cut_and_choose::Buckets;
@@ -70,7 +69,7 @@ impl Generator {
                 let partners = self.partners.iter_mut().flatten();
                 partners
                     .chain(&mut products)
-                    .for_each(|component| component.as_mut_slice().zeroize());
+                    .for_each(|component| component.wipe());
                 Err(error)
             }
         }

@@ -1,7 +1,6 @@
 //! The shape of a batch of triples.
 
 use cenote_params::three::{Parameters, Variant};
-use cenote_primitives::Block512;
 
 /// `B` arrays, the first of `N` triples, the others of `L` subarrays of `X` triples, of which `C` are opened. With
 /// buckets of two sizes (Lemma 5.7) there is one array more, whose triples go to the `N - k` larger buckets only.
@@ -85,18 +84,5 @@ impl Shape {
             });
         }
         arrays
-    }
-
-    /// Bytes of the generator's arrays and permutations.
-    pub(crate) fn bytes(self) -> u64 {
-        let partners = self.partners();
-        let products = self.n + partners.iter().map(|array| array.len()).sum::<usize>();
-        let indices = 2 * partners
-            .iter()
-            .map(|array| array.each + array.subarrays)
-            .max()
-            .unwrap_or(0)
-            + self.n;
-        (products * 2 * size_of::<Block512>() + indices * size_of::<u32>()) as u64
     }
 }

@@ -4,11 +4,9 @@ use std::collections::VecDeque;
 
 use cenote_engine::Result;
 use cenote_params::three::{Parameters, Variant};
-use cenote_primitives::{Block512, Position, Sampler, kernels};
-use zeroize::Zeroize;
+use cenote_primitives::{Position, Sampler, kernels};
 
 use crate::coin::Fixed;
-use crate::gate_log::GateLog;
 use crate::keys::{Purpose, position};
 use crate::stock::{Batch, Stock};
 use crate::triple_check::{CheckWindow, Pair, part, zero_pair};
@@ -70,19 +68,6 @@ impl Supply {
             gone: 0,
             used: 0,
         }
-    }
-
-    /// The most bytes that a supply takes, a batch waiting for it included.
-    pub(crate) fn bytes(parameters: &Parameters) -> u64 {
-        let batch = parameters.n() * 2 * size_of::<Block512>() as u64;
-        let choice = match parameters.variant() {
-            Variant::OnDemand => batch + parameters.n() * size_of::<Position>() as u64,
-            Variant::Reshuffle => parameters.n() * size_of::<u32>() as u64,
-            Variant::Baseline | Variant::CacheEfficient => 0,
-        };
-        // The rest of one batch, as many as a full log may meet, and one waiting.
-        let in_hand = 1 + (GateLog::limit(parameters) as u64).div_ceil(parameters.n());
-        choice + (in_hand + 1) * batch
     }
 
     /// The number of gate blocks that are served together.
@@ -187,7 +172,7 @@ impl Supply {
                     let fresh = part(&batch.products, from.clone());
                     let fresh_names: Vec<_> = from.map(|index| base.advance(index)).collect();
                     let [p0, p1] = products;
-                    let stock = (names.as_mut_slice(), p0.as_mut_slice(), p1.as_mut_slice());
+                    let stock = (names.as_mut_slice(), &mut p0[..], &mut p1[..]);
                     kernels::take_and_replace(stock, &draws[to], (&fresh_names, fresh[0], fresh[1]), out);
                 }
             }
@@ -206,15 +191,10 @@ impl Supply {
     /// Overwrites the triples with zeros.
     pub(crate) fn wipe(&mut self) {
         if let Choice::OnDemand { products, .. } = &mut self.choice {
-            products
-                .iter_mut()
-                .for_each(|component| component.as_mut_slice().zeroize());
+            products.iter_mut().for_each(|component| component.wipe());
         }
         for batch in &mut self.batches {
-            batch
-                .products
-                .iter_mut()
-                .for_each(|component| component.as_mut_slice().zeroize());
+            batch.products.iter_mut().for_each(|component| component.wipe());
         }
         self.batches.clear();
     }

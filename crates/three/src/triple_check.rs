@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use cenote_engine::Result;
 use cenote_net::{PartyId, Step};
-use cenote_primitives::{Block512, Position, kernels, zeroed_blocks};
+use cenote_primitives::{Block512, Position, SecretBlocks, kernels};
 
 use crate::keys::{Keys, factor_b};
 use crate::ring::Ring;
@@ -29,11 +29,11 @@ pub(crate) const LAG: usize = 2;
 const TILE: usize = 32;
 
 /// Both components of a vector of sharings.
-pub(crate) type Pair = [Vec<Block512>; 2];
+pub(crate) type Pair = [SecretBlocks; 2];
 
 /// Two components of zeros.
 pub(crate) fn zero_pair(blocks: usize) -> Pair {
-    [zeroed_blocks(blocks), zeroed_blocks(blocks)]
+    [SecretBlocks::zeroed(blocks), SecretBlocks::zeroed(blocks)]
 }
 
 /// Both components of the part `range` of `pair`, borrowed.
@@ -77,29 +77,29 @@ pub(crate) struct CheckWindow {
     pub(crate) c: Pair,
     /// Copies of the products under test, where they do not lie in one piece elsewhere.
     pub(crate) z: Pair,
-    rho: Vec<Block512>,
-    sigma: Vec<Block512>,
+    rho: SecretBlocks,
+    sigma: SecretBlocks,
 }
 
 /// Buffers that windows use in turn.
 pub(crate) struct CheckScratch {
-    rho: Vec<Block512>,
-    sigma: Vec<Block512>,
+    rho: SecretBlocks,
+    sigma: SecretBlocks,
     x: Pair,
     y: Pair,
     a: Pair,
     b: Pair,
-    next: Vec<Block512>,
-    previous: Vec<Block512>,
+    next: SecretBlocks,
+    previous: SecretBlocks,
     names: Vec<Position>,
 }
 
 impl CheckScratch {
     pub(crate) fn new() -> Self {
-        let tile = || vec![Block512::ZERO; TILE];
+        let tile = || SecretBlocks::zeroed(TILE);
         Self {
-            rho: Vec::new(),
-            sigma: Vec::new(),
+            rho: SecretBlocks::default(),
+            sigma: SecretBlocks::default(),
             x: zero_pair(TILE),
             y: zero_pair(TILE),
             a: zero_pair(TILE),
@@ -124,7 +124,7 @@ impl CheckWindow {
     pub(crate) fn resize(&mut self, blocks: usize) {
         self.names.resize(blocks, Position { stream: 0, index: 0 });
         for component in self.c.iter_mut().chain([&mut self.rho, &mut self.sigma]) {
-            component.resize(blocks, Block512::ZERO);
+            component.resize(blocks);
         }
     }
 
@@ -148,8 +148,8 @@ impl CheckWindow {
             names,
             ..
         } = scratch;
-        rho.resize(blocks, Block512::ZERO);
-        sigma.resize(blocks, Block512::ZERO);
+        rho.resize(blocks);
+        sigma.resize(blocks);
         for tile in tiles(blocks) {
             let count = tile.len();
             derive(keys, &self.names[tile.clone()], names, a, b);
@@ -214,8 +214,8 @@ impl CheckWindow {
             names,
             ..
         } = scratch;
-        rho.resize(blocks, Block512::ZERO);
-        sigma.resize(blocks, Block512::ZERO);
+        rho.resize(blocks);
+        sigma.resize(blocks);
         ring.take(step, [&mut *rho, &mut *sigma])?;
         let z = z.unwrap_or([&self.z[0], &self.z[1]]);
         for tile in tiles(blocks) {

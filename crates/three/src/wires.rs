@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use cenote_engine::WireVector;
+use zeroize::Zeroize;
 
 /// Replicated sharings of `wires` × `lanes` bits, as one party holds them: component `i` and component `i + 1` of each.
 ///
@@ -29,6 +30,14 @@ impl ThreeWires {
     /// 64-bit words in a row.
     pub(crate) fn stride(&self) -> usize {
         self.lanes.div_ceil(64)
+    }
+}
+
+impl Drop for ThreeWires {
+    fn drop(&mut self) {
+        self.components
+            .iter_mut()
+            .for_each(|component| component.as_mut_slice().zeroize());
     }
 }
 

@@ -14,7 +14,7 @@ pub use attack::{Attack, Draw};
 pub use extraction::{Extraction, extraction};
 pub use search::{Guard, Parameters, Request, check, search};
 pub use several::{PoolShare, split};
-pub use triples::{TripleParameters, smallest_pool, triples};
+pub use triples::{TripleParameters, check_triples, smallest_pool, triples};
 
 /// The largest pool that is reckoned with.
 pub const MAX_POOL: u64 = 1 << 50;

@@ -150,6 +150,9 @@ impl Serialize for Parameters {
 /// rates would save no more than that.
 const MOST_BAD: u64 = 1 << 18;
 
+/// The largest product of bad gadgets followed and bucket size: a second, and 128 MB.
+const MOST_WORK: u64 = 1 << 24;
+
 /// The bad gadgets beyond which `slip^b` alone is below the target: `b_0 = floor(log_{1 - r_0 r_d} eps)`.
 fn useful_bad(security_bits: f64, found: f64) -> u64 {
     let limit = -security_bits * std::f64::consts::LN_2 / (-found).ln_1p();
@@ -197,9 +200,23 @@ fn validate(request: &Request) -> Result<(), Refusal> {
 /// parameters) that meets it.
 pub fn check(request: &Request, bucket: u32, check_rate: f64) -> Result<Parameters, Refusal> {
     validate(request)?;
+    let mut refusal = Refusal::new("pool");
+    let largest = u32::try_from(request.pool_size).map_or(MAX_BUCKET, |n| n.min(MAX_BUCKET));
+    if !(2..=largest).contains(&bucket) {
+        refusal = refusal.because(format!("2 <= B <= {largest}"), format!("B = {bucket}"));
+    }
     if !(check_rate > 0.0 && check_rate < 1.0) {
-        let refusal = Refusal::new("pool").because("0 < r_c < 1", format!("r_c = {check_rate}"));
-        return Err(refusal.nearest(nearest(request, bucket)));
+        refusal = refusal.because("0 < r_c < 1", format!("r_c = {check_rate}"));
+    } else {
+        // What the analysis takes in time and memory.
+        let followed = useful_bad(request.security_bits, check_rate * request.detection);
+        if followed.min(request.pool_size).saturating_mul(bucket.into()) > MOST_WORK {
+            let (found, most) = (format!("r_c = {check_rate}, B = {bucket}"), MOST_WORK);
+            refusal = refusal.because(format!("B log(2^-s)/log(1 - r_c r_d) <= {most}"), found);
+        }
+    }
+    if !refusal.violated.is_empty() {
+        return Err(refusal.nearest(nearest(request, bucket.max(2))));
     }
     let attack = attack(request, bucket, check_rate * request.detection)?;
     let found = evaluate(request, bucket, check_rate, &attack);
@@ -306,7 +323,10 @@ fn settings(p: &Parameters) -> Vec<Setting> {
 }
 
 fn nearest(request: &Request, bucket: u32) -> Vec<Setting> {
-    smallest_rate(request, bucket)
+    // Low check rates of large buckets would take longer than an answer should.
+    Some(bucket)
+        .filter(|&bucket| bucket <= (MOST_WORK / MOST_BAD) as u32)
+        .and_then(|bucket| smallest_rate(request, bucket))
         .or_else(|| search(request).ok())
         .map_or_else(Vec::new, |p| settings(&p))
 }

@@ -20,6 +20,9 @@ pub struct TripleParameters {
     pub adaptive_error: LogProb,
 }
 
+/// Larger buckets are never needed: 129 reach 2^-128 with hardly more triples than that.
+const MAX_BUCKET: u32 = 1000;
+
 fn evaluate(pool_size: u64, bucket: u32, security: u32) -> Result<TripleParameters, Refusal> {
     // b_0 = floor(-log2 eps); more bad triples survive the checks too rarely.
     let most = u64::from(security.max(bucket)) + 1;
@@ -42,6 +45,39 @@ fn validate(security: u32) -> Result<(), Refusal> {
         .nearest(vec![Setting::new("security", nearest)]))
 }
 
+/// Buckets of `bucket` triples from a pool of `pool_size`, if they keep the error at `2^-security`.
+///
+/// # Errors
+/// A level outside 1 to 128, numbers that make no sense, or an error too large, with the smallest pool for these buckets.
+pub fn check_triples(security: u32, pool_size: u64, bucket: u32) -> Result<TripleParameters, Refusal> {
+    validate(security)?;
+    if !(2..=MAX_BUCKET).contains(&bucket) {
+        let sensible = bucket.clamp(2, MAX_BUCKET);
+        let nearest = smallest_pool(security, sensible).or_else(|_| triples(security, super::MAX_POOL));
+        return Err(Refusal::new("triples")
+            .because(format!("2 <= B <= {MAX_BUCKET}"), format!("B = {bucket}"))
+            .nearest(nearest.map_or_else(|_| Vec::new(), |p| settings(&p))));
+    }
+    let refusal = Refusal::new("triples");
+    let refusal = match evaluate(pool_size, bucket, security) {
+        Ok(found) if found.error.meets(security) => return Ok(found),
+        Ok(found) => refusal.because(
+            format!("error <= 2^-{security}"),
+            format!("error = {:.3} for n = {pool_size}, B = {bucket}", found.error),
+        ),
+        Err(low) => low,
+    };
+    let nearest = smallest_pool(security, bucket).or_else(|_| triples(security, pool_size));
+    Err(refusal.nearest(nearest.map_or_else(|_| Vec::new(), |p| settings(&p))))
+}
+
+fn settings(p: &TripleParameters) -> Vec<Setting> {
+    vec![
+        Setting::new("n", p.pool_size as f64),
+        Setting::new("B", f64::from(p.bucket)),
+    ]
+}
+
 /// The smallest bucket that keeps the error of a pool of `pool_size` triples at `2^-security` (Figure 8).
 ///
 /// # Errors
@@ -62,10 +98,7 @@ pub fn triples(security: u32, pool_size: u64) -> Result<TripleParameters, Refusa
     );
     let candidates = (2..=security + 1).filter_map(|bucket| smallest_pool(security, bucket).ok());
     Err(match candidates.min_by_key(|p| p.pool_size) {
-        Some(p) => refusal.nearest(vec![
-            Setting::new("n", p.pool_size as f64),
-            Setting::new("B", f64::from(p.bucket)),
-        ]),
+        Some(p) => refusal.nearest(settings(&p)),
         None => refusal,
     })
 }

@@ -18,9 +18,9 @@ use serde::Serialize;
 
 use crate::Refusal;
 
-pub use parameters::{ErrorKind, JobCost, Parameters};
+pub use parameters::{BLOCK_BITS, ErrorKind, JobCost, LOG_BLOCKS, NAME_BYTES, Parameters};
 pub use search::{Workload, search};
-pub use shape::{check, check_mixed, preferred};
+pub use shape::{check, check_level, check_mixed, preferred};
 
 /// How AND gates are verified with triples; the papers' four protocols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]

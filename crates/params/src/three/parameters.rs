@@ -7,6 +7,15 @@ use super::Variant;
 use super::games::Game;
 use crate::{LogProb, Refusal};
 
+/// Bits of a block, unless a workload says otherwise.
+pub const BLOCK_BITS: u32 = 512;
+
+/// Blocks of gates that wait for their check together, at most; a single layer of more gates waits as a whole.
+pub const LOG_BLOCKS: u64 = 1 << 13;
+
+/// Bytes of a triple's name: which batch, array and position it comes from.
+pub const NAME_BYTES: u64 = 16;
+
 /// What a stated error is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -223,27 +232,51 @@ impl Parameters {
         batches * self.blocks_per_batch()
     }
 
-    /// Blocks of triples that one worker holds at once: a batch being made beside the checked ones in use (`d_1` and `d_2`
-    /// on demand; the batch's own gates too, where they wait for the reshuffle).
+    /// Blocks of products that one worker holds at once: a batch being made, one waiting, those in hand for the gates that
+    /// wait for their check (all of them, since they must be fixed before a coin assigns them) with what is left of the
+    /// last one, and `d_1` on demand.
     #[must_use]
     pub fn blocks_held(&self) -> u64 {
-        let in_use = match self.variant {
-            Variant::Baseline | Variant::CacheEfficient => self.n(),
-            Variant::Reshuffle | Variant::OnDemand => 2 * self.n(),
+        let d_1 = if self.variant == Variant::OnDemand {
+            self.n()
+        } else {
+            0
         };
-        self.blocks_per_batch() + in_use
+        let in_hand = 1 + self.gates_logged().div_ceil(self.n());
+        self.blocks_per_batch() + (1 + in_hand) * self.n() + d_1
     }
 
-    /// Bytes of triple storage per worker for blocks of `block_bits` bits: [`Self::blocks_held`] triples of three values of
-    /// two shares each, and the permutation's indices. An implementation that stores `c` only and re-derives `a` and `b`
-    /// needs a third of it.
+    /// Gates that wait for their check, in blocks: at most [`LOG_BLOCKS`], or the whole batch where it is reshuffled first.
+    #[must_use]
+    pub fn gates_logged(&self) -> u64 {
+        if self.variant == Variant::Reshuffle {
+            self.n()
+        } else {
+            LOG_BLOCKS
+        }
+    }
+
+    /// The most bytes that one worker stores for triples of `block_bits` bits and the gates they check:
+    ///
+    /// - [`Self::blocks_held`] products `c` of two shares each; `a` and `b` are derived again from their triple's name, its
+    ///   position in the batch;
+    /// - [`NAME_BYTES`] for each triple of `d_1` on demand, whose names are in no order (in a batch the permutation gives them);
+    /// - [`Self::gates_logged`] gates of two inputs and an output, two shares each;
+    /// - 4-byte indices: two permutations of `X` places and `L` subarrays, drawn and combined, and the order of the `N` that
+    ///   leave; where a batch is reshuffled, that permutation too.
     #[must_use]
     pub fn memory_bytes(&self, block_bits: u32) -> u64 {
-        let index = if self.x() <= u64::from(u16::MAX) + 1 { 2 } else { 4 };
-        let indices = u64::from(self.b() - 1) * self.l() * self.x() * index;
-        self.blocks_held()
-            .saturating_mul(6 * u64::from(block_bits) / 8)
-            .saturating_add(indices)
+        let n = self.n();
+        let (names, reshuffled) = match self.variant {
+            Variant::OnDemand => (n, 0),
+            Variant::Reshuffle => (0, n),
+            Variant::Baseline | Variant::CacheEfficient => (0, 0),
+        };
+        let shared = 2 * u64::from(block_bits) / 8;
+        (self.blocks_held() + 3 * self.gates_logged())
+            .saturating_mul(shared)
+            .saturating_add(names * NAME_BYTES)
+            .saturating_add((2 * (self.x() + self.l()) + n + reshuffled) * 4)
     }
 
     /// Passes the parameters on if their error is at most `2^-security`.
@@ -282,7 +315,7 @@ impl Serialize for Parameters {
         s.serialize_field("error_kind", &self.error_kind())?;
         s.serialize_field("theorem", self.variant.theorem())?;
         s.serialize_field("theorem_log2", &self.theorem_bound())?;
-        s.serialize_field("memory_bytes", &self.memory_bytes(256))?;
+        s.serialize_field("memory_bytes", &self.memory_bytes(BLOCK_BITS))?;
         s.end()
     }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::shape::{preferred, settings, smallest};
-use super::{Parameters, Variant, check_mixed};
+use super::{BLOCK_BITS, Parameters, Variant, check_mixed};
 use crate::{Refusal, Setting};
 
 /// Without a memory limit, batches of more blocks than this are not considered: they cost memory and save nothing visible.
@@ -36,12 +36,12 @@ pub struct Workload {
 }
 
 impl Default for Workload {
-    /// Security 40, for ever, blocks of 256 bits, no limits, equal buckets, `N` a power of two.
+    /// Security 40, for ever, blocks of [`BLOCK_BITS`], no limits, equal buckets, `N` a power of two.
     fn default() -> Self {
         Self {
             security: 40,
             blocks: None,
-            block_bits: 256,
+            block_bits: BLOCK_BITS,
             memory_limit: None,
             latency: None,
             mixed: false,
@@ -77,15 +77,7 @@ impl Workload {
 /// # Errors
 /// A security level outside 1 to 128, or limits that no set meets; then the settings that come nearest to the limits.
 pub fn search(variant: Variant, workload: &Workload) -> Result<Parameters, Refusal> {
-    if !(1..=128).contains(&workload.security) {
-        let nearest = f64::from(workload.security.clamp(1, 128));
-        return Err(Refusal::new(variant.name())
-            .because(
-                "1 <= security <= 128",
-                format!("security = {}", workload.security),
-            )
-            .nearest(vec![Setting::new("security", nearest)]));
-    }
+    validate_security(variant, workload.security)?;
     let all = candidates(variant, workload);
     let fitting: Vec<_> = all
         .iter()
@@ -101,6 +93,17 @@ pub fn search(variant: Variant, workload: &Workload) -> Result<Parameters, Refus
         .min_by_key(|p| p.memory_bytes(workload.block_bits))
         .cloned()
         .ok_or_else(|| refuse(variant, workload, &all))
+}
+
+/// Refuses security levels outside 1 to 128.
+pub(super) fn validate_security(variant: Variant, security: u32) -> Result<(), Refusal> {
+    if (1..=128).contains(&security) {
+        return Ok(());
+    }
+    let nearest = f64::from(security.clamp(1, 128));
+    Err(Refusal::new(variant.name())
+        .because("1 <= security <= 128", format!("security = {security}"))
+        .nearest(vec![Setting::new("security", nearest)]))
 }
 
 /// Every set worth considering that reaches the security level.

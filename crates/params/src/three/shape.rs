@@ -82,6 +82,35 @@ pub fn check_mixed(variant: Variant, n: u64, b: u32, c: u32, l: u64, k: u64) -> 
     })
 }
 
+/// Like [`check_mixed`], and the error must be at most `2^-security`.
+///
+/// # Errors
+/// A security level outside 1 to 128, or every condition that fails, the error's last; the nearest parameters satisfy all.
+pub fn check_level(
+    variant: Variant,
+    (n, b, c, l, k): (u64, u32, u32, u64, u64),
+    security: u32,
+) -> Result<Parameters, Refusal> {
+    super::search::validate_security(variant, security)?;
+    let mut refusal = match check_mixed(variant, n, b, c, l, k) {
+        Ok(p) => return p.require(security),
+        Err(refusal) => refusal,
+    };
+    // The nearest set that the theorem allows may still be too small for the level.
+    let value = |name, default| refusal.nearest_value(name).map_or(default, |v| v as u64);
+    let n = value("N", n);
+    let (b, c) = (value("B", b.into()) as u32, value("C", c.into()) as u32);
+    let allowed = check_mixed(variant, n, b, c, value("L", l), value("k", n))?;
+    if let Err(mut low) = allowed.require(security) {
+        low.violated
+            .iter_mut()
+            .for_each(|v| v.found += " with the nearest allowed set");
+        refusal.violated.append(&mut low.violated);
+        refusal.nearest = low.nearest;
+    }
+    Err(refusal)
+}
+
 /// A parameter set as settings for a refusal.
 pub(super) fn settings(p: &Parameters) -> Vec<Setting> {
     let mut list = vec![

@@ -48,8 +48,11 @@ pub(crate) struct Spy {
     dead: AtomicBool,
     closers: Mutex<Vec<Closer>>,
     /// A hook that may wait without holding up the party's other threads. It comes after the other.
-    pub(crate) stall: Mutex<Option<Arc<dyn Fn(&Message) -> Instead + Send + Sync>>>,
+    pub(crate) stall: Mutex<Option<Stall>>,
 }
+
+/// What a party does instead of sending a message, perhaps after waiting.
+pub(crate) type Stall = Arc<dyn Fn(&Message) -> Instead + Send + Sync>;
 
 /// How long a corrupted party waits, whatever the channel's deadline: it never is the first to give up.
 const PATIENCE: Duration = Duration::from_secs(10);
