@@ -19,7 +19,7 @@ use crate::verify::Verifier;
 use crate::wires::ThreeWires;
 
 /// Words of live wires that a group of lanes should not exceed, so that its slots stay in the second-level cache.
-const GROUP_WORDS: usize = 1 << 16;
+const GROUP_WORDS: usize = 1 << 17;
 
 /// Fewest and most words in a row of a group.
 const GROUP_STRIDES: (usize, usize) = (8, 256);

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 
 use cenote_engine::Result;
 use cenote_params::three::{Parameters, Variant};
-use cenote_primitives::{Position, Sampler, kernels};
+use cenote_primitives::{Position, Sampler, SecretBlocks, kernels};
 
 use crate::coin::Fixed;
 use crate::keys::{Purpose, position};
 use crate::stock::{Batch, Stock};
-use crate::triple_check::{CheckWindow, Pair, part, zero_pair};
+use crate::triple_check::{CheckWindow, part};
 
 /// Checked triples on their way to gates.
 pub(crate) struct Supply {
@@ -43,7 +43,8 @@ enum Choice {
     /// Each gate draws a random triple of `d1`, which is replaced by the next of `d2` (`on-demand`, Protocol 3.9).
     OnDemand {
         names: Vec<Position>,
-        products: Pair,
+        /// Both components of each product side by side.
+        products: SecretBlocks,
         draws: Vec<u32>,
     },
 }
@@ -54,7 +55,7 @@ impl Supply {
         let choice = match parameters.variant() {
             Variant::OnDemand => Choice::OnDemand {
                 names: Vec::new(),
-                products: zero_pair(0),
+                products: SecretBlocks::default(),
                 draws: Vec::new(),
             },
             Variant::Reshuffle => Choice::Reshuffle { order: vec![0; n] },
@@ -104,7 +105,13 @@ impl Supply {
             let batch = stock.take()?;
             let base = position(Purpose::FactorA, self.worker, batch.serial, 0);
             names.extend((0..self.n).map(|index| base.advance(index)));
-            *products = batch.products;
+            products.resize(2 * self.n);
+            for (component, products_of_batch) in batch.products.iter().enumerate() {
+                for (entry, product) in products.chunks_exact_mut(2).zip(products_of_batch.iter()) {
+                    entry[component] = *product;
+                }
+            }
+            stock.recycle(batch.products);
         }
         while self.batches.len() * self.n - self.gone < blocks {
             self.batches.push_back(stock.take()?);
@@ -171,8 +178,7 @@ impl Supply {
                 } => {
                     let fresh = part(&batch.products, from.clone());
                     let fresh_names: Vec<_> = from.map(|index| base.advance(index)).collect();
-                    let [p0, p1] = products;
-                    let stock = (names.as_mut_slice(), &mut p0[..], &mut p1[..]);
+                    let stock = (names.as_mut_slice(), &mut products[..]);
                     kernels::take_and_replace(stock, &draws[to], (&fresh_names, fresh[0], fresh[1]), out);
                 }
             }
@@ -191,7 +197,7 @@ impl Supply {
     /// Overwrites the triples with zeros.
     pub(crate) fn wipe(&mut self) {
         if let Choice::OnDemand { products, .. } = &mut self.choice {
-            products.iter_mut().for_each(|component| component.wipe());
+            products.wipe();
         }
         for batch in &mut self.batches {
             batch.products.iter_mut().for_each(|component| component.wipe());

@@ -5,31 +5,34 @@ use crate::{Block512, Position};
 /// Draws entries from a stock in a given order and replaces each at once, so that an index drawn twice gives first the
 /// old entry, then its replacement.
 ///
-/// The stock is a struct of arrays: `names` (where the factors are derived from) and both components of the products,
-/// `c0` and `c1`. Draw `k` takes entry `draws[k]` into `out[k]` and puts `fresh[k]` in its place.
+/// The stock has for each entry a name (where the factors are derived from) and, side by side, the two components of the
+/// product: entry `i` has `products[2 * i]` and `products[2 * i + 1]`. Draw `k` takes entry `draws[k]` into `out[k]` and
+/// puts `fresh[k]` in its place; these have an array per component.
 ///
 /// # Panics
-/// If the arrays of the stock, or `draws`, `out` and `fresh`, differ in length, or a draw is beyond the stock.
+/// If the arrays of the stock, or `draws`, `out` and `fresh`, do not fit each other, or a draw is beyond the stock.
 pub fn take_and_replace(
-    stock: (&mut [Position], &mut [Block512], &mut [Block512]),
+    (names, products): (&mut [Position], &mut [Block512]),
     draws: &[u32],
     fresh: (&[Position], &[Block512], &[Block512]),
     out: (&mut [Position], &mut [Block512], &mut [Block512]),
 ) {
-    let (names, c0, c1) = stock;
     let n = draws.len();
     let fresh = (&fresh.0[..n], &fresh.1[..n], &fresh.2[..n]);
     let out = (&mut out.0[..n], &mut out.1[..n], &mut out.2[..n]);
     for (k, &draw) in draws.iter().enumerate() {
         // The draws are public coins, so the address may depend on them.
         if let Some(&ahead) = draws.get(k + PREFETCH_DISTANCE) {
-            prefetch(c0, ahead);
-            prefetch(c1, ahead);
+            let ahead = ahead as usize;
+            prefetch(names, ahead);
+            prefetch(products, 2 * ahead);
+            prefetch(products, 2 * ahead + 1);
         }
         let draw = draw as usize;
         out.0[k] = std::mem::replace(&mut names[draw], fresh.0[k]);
-        out.1[k] = std::mem::replace(&mut c0[draw], fresh.1[k]);
-        out.2[k] = std::mem::replace(&mut c1[draw], fresh.2[k]);
+        let entry = &mut products[2 * draw..2 * draw + 2];
+        out.1[k] = std::mem::replace(&mut entry[0], fresh.1[k]);
+        out.2[k] = std::mem::replace(&mut entry[1], fresh.2[k]);
     }
 }
 
@@ -37,13 +40,13 @@ pub fn take_and_replace(
 const PREFETCH_DISTANCE: usize = 12;
 
 #[inline(always)]
-fn prefetch(blocks: &[Block512], index: u32) {
+fn prefetch<T>(array: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
-    if let Some(block) = blocks.get(index as usize) {
+    if let Some(element) = array.get(index) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: the address is that of a live element, and a prefetch does not access it architecturally.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(block).cast()) }
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(element).cast()) }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (blocks, index);
+    let _ = (array, index);
 }

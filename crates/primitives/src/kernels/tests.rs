@@ -141,24 +141,26 @@ fn product_check_accepts_products_only() {
 fn an_entry_drawn_twice_gives_its_replacement() {
     let name = |index| Position { stream: 1, index };
     let mut names: Vec<_> = (0..4).map(name).collect();
-    let [mut c0, mut c1, fresh0, fresh1] = random(7);
-    let old = (c0.clone(), c1.clone());
-    c0.truncate(4);
-    c1.truncate(4);
+    let [mut products, fresh0, fresh1] = random(7);
+    products.truncate(8);
+    let old = products.clone();
     let draws = [2, 0, 2, 2, 3];
     let fresh_names: Vec<_> = (10..15).map(name).collect();
     let mut out = (vec![name(0); 5], vec![Block512::ZERO; 5], vec![Block512::ZERO; 5]);
     take_and_replace(
-        (&mut names, &mut c0, &mut c1),
+        (&mut names, &mut products),
         &draws,
         (&fresh_names, &fresh0[..5], &fresh1[..5]),
         (&mut out.0, &mut out.1, &mut out.2),
     );
     assert_eq!(out.0, [name(2), name(0), name(10), name(12), name(3)]);
-    assert_eq!(out.1, [old.0[2], old.0[0], fresh0[0], fresh0[2], old.0[3]]);
-    assert_eq!(out.2, [old.1[2], old.1[0], fresh1[0], fresh1[2], old.1[3]]);
+    assert_eq!(out.1, [old[4], old[0], fresh0[0], fresh0[2], old[6]]);
+    assert_eq!(out.2, [old[5], old[1], fresh1[0], fresh1[2], old[7]]);
     assert_eq!(names, [name(11), name(1), name(13), name(14)]);
-    assert_eq!((c0[0], c0[2], c1[3]), (fresh0[1], fresh0[3], fresh1[4]));
+    let left = [
+        fresh0[1], fresh1[1], old[2], old[3], fresh0[3], fresh1[3], fresh0[4], fresh1[4],
+    ];
+    assert_eq!(products, left);
 }
 
 #[test]
