@@ -1,7 +1,7 @@
 //! Files of values: one value a line, one lane each.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::ops::Range;
 use std::path::Path;
 
@@ -157,19 +157,63 @@ pub fn format(bits: &BitMatrix, rows: Range<usize>, value: &Value) -> Vec<String
         .collect()
 }
 
-/// Writes `values`, one a line, to a new file at `path` or in the place of the one there.
+/// Writes `values`, one a line, to a new file at `path` or in the place of the one there, whole or not at all. Outputs are
+/// private to who learns them: on Unix only the owner may read the file (mode 0600), whatever was there before.
 ///
 /// # Errors
-/// [`Error::Data`] if it cannot be written.
+/// [`Error::Data`] if it cannot be written, or there is something else than a regular file, such as a symbolic link.
 pub fn write(path: &Path, values: &[String]) -> Result<()> {
     let write = || -> std::io::Result<()> {
-        let mut file = std::io::BufWriter::new(File::create(path)?);
+        let file = beside(path)?;
+        let mut writer = BufWriter::new(file.as_file());
         for value in values {
-            writeln!(file, "{value}")?;
+            writeln!(writer, "{value}")?;
         }
-        file.flush()
+        writer.flush()?;
+        drop(writer);
+        file.as_file().sync_all()?;
+        file.persist(path)?;
+        Ok(())
     };
-    write().map_err(|error| Error::data(path, None, format!("cannot be written: {error}")))
+    write().map_err(|error| unwritable(path, &error))
+}
+
+/// Makes sure that [`write()`] can write to `path`, as far as can be known before.
+///
+/// # Errors
+/// As [`write()`].
+pub fn check_writable(path: &Path) -> Result<()> {
+    beside(path).map(drop).map_err(|error| unwritable(path, &error))
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Error {
+    Error::data(path, None, format!("cannot be written: {error}"))
+}
+
+/// A new file for its owner only, to take the place of the one at `path`. It goes away when dropped.
+fn beside(path: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+    match std::fs::symlink_metadata(path) {
+        Ok(there) if !there.is_file() => {
+            return Err(std::io::Error::other(
+                "what is there is not a regular file; remove it or name another",
+            ));
+        }
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    tempfile::Builder::new()
+        .prefix(".cenote-")
+        .tempfile_in(folder)
+        .map_err(|error| {
+            std::io::Error::new(
+                error.kind(),
+                format!("no file can be made in its folder ({})", error.kind()),
+            )
+        })
 }
 
 #[cfg(test)]
@@ -260,6 +304,38 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(text.starts_with("/nowhere/values: cannot be read"), "{text}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn outputs_are_for_their_owner_and_do_not_follow_links() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("out"), folder.path().join("link"));
+        let lines = |values: &[&str]| values.iter().map(|&value| value.to_owned()).collect::<Vec<_>>();
+        std::fs::write(&path, "old and longer than what comes\n").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        let open = std::fs::File::open(&path).unwrap();
+        write(&path, &lines(&["0x1", "0x2"])).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "0x1\n0x2\n");
+        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600);
+        let old = std::io::read_to_string(open).unwrap();
+        assert!(old.starts_with("old"), "who had the old file open learns nothing");
+
+        symlink(&path, &link).unwrap();
+        for elsewhere in [&link, folder.path()] {
+            let error = write(elsewhere, &lines(&["0x3"])).unwrap_err().to_string();
+            assert!(error.contains("not a regular file"), "{error}");
+            assert!(check_writable(elsewhere).is_err());
+        }
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "0x1\n0x2\n");
+
+        let missing = folder.path().join("nowhere/out");
+        let error = check_writable(&missing).unwrap_err().to_string();
+        assert!(error.contains("nowhere/out: cannot be written"), "{error}");
+        assert!(write(&missing, &[]).is_err());
+        let entries = std::fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(entries, 2, "no file is left behind");
     }
 
     #[test]

@@ -4,8 +4,9 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cenote_engine::{Error as EngineError, Reason};
+use cenote_engine::Error as EngineError;
 use cenote_net::{Error as NetError, PartyId};
+use cenote_params::Refusal;
 use serde::{Deserialize, Serialize};
 
 /// Result of the calls of this crate.
@@ -21,10 +22,12 @@ pub enum Kind {
     Misuse = 2,
     /// A peer is missing, silent, gone, or not the one that was expected.
     Network = 3,
-    /// A check of the protocol failed, here or at a peer that says so.
+    /// A check of the protocol failed at this party.
     Cheating = 4,
     /// A data or circuit file is missing or wrong.
     BadInput = 5,
+    /// A peer stopped and says that a check failed, at its side or at the third party's. This party saw nothing wrong itself.
+    Reported = 6,
 }
 
 impl Kind {
@@ -51,6 +54,9 @@ pub enum Error {
     /// A call or command was given arguments that do not fit together.
     #[error("{0}")]
     Usage(String),
+    /// No security parameters meet a request.
+    #[error("{0}")]
+    Refused(#[from] Refusal),
     /// A file of values or a circuit file is missing or wrong. Never quotes the values.
     #[error("{}: {what}", Place(file, *line))]
     Data {
@@ -115,13 +121,13 @@ fn advice(error: &EngineError) -> &'static str {
         EngineError::Net(NetError::Timeout { .. }) => {
             "\n  what to do: see that the party runs and its address is right; raise the timeout if its network is slow"
         }
-        EngineError::Aborted { .. }
-        | EngineError::PeerStopped {
-            reason: Reason::Check(_),
-            ..
-        } => {
+        EngineError::Aborted { .. } => {
             "\n  what it means: some party deviated from the protocol. Nothing more was revealed; find out why before \
              running again"
+        }
+        EngineError::PeerStopped { reason, .. } if reason.check().is_some() => {
+            "\n  what it means: if that is true, some party deviated from the protocol; this one saw nothing wrong itself. \
+             Nothing more was revealed; find out why before running again"
         }
         _ => "",
     }
@@ -154,7 +160,7 @@ impl Error {
     /// Where the fault lies.
     pub fn kind(&self) -> Kind {
         match self {
-            Error::Config { .. } | Error::Usage(_) => Kind::Misuse,
+            Error::Config { .. } | Error::Usage(_) | Error::Refused(_) => Kind::Misuse,
             Error::Data { .. } | Error::Differs { .. } => Kind::BadInput,
             Error::Local { .. } => Kind::Internal,
             Error::Parties(failures) => failures.root().kind,
@@ -164,9 +170,9 @@ impl Error {
                 | EngineError::Exhausted(_) => Kind::Misuse,
                 EngineError::Net(_) => Kind::Network,
                 EngineError::Aborted { .. } => Kind::Cheating,
-                EngineError::PeerStopped { reason, .. } => match reason {
-                    Reason::Check(_) => Kind::Cheating,
-                    _ => Kind::Network,
+                EngineError::PeerStopped { reason, .. } => match reason.check() {
+                    Some(_) => Kind::Reported,
+                    None => Kind::Network,
                 },
                 _ => Kind::Internal,
             },
@@ -343,7 +349,7 @@ impl fmt::Display for Failures {
 mod tests {
     use std::time::Duration;
 
-    use cenote_engine::Check;
+    use cenote_engine::{Check, Reason};
     use cenote_net::Step;
 
     use super::*;
@@ -380,6 +386,17 @@ mod tests {
             step: STEP,
             code: Reason::Check(Check::CoinOpening).code(),
         };
+        let hearsay = NetError::PeerAborted {
+            peer: PartyId(1),
+            step: STEP,
+            code: Reason::HeardCheck(PartyId(2), Check::CoinOpening).code(),
+        };
+        let seen = EngineError::Aborted {
+            check: Check::CoinOpening,
+            peer: None,
+            step: STEP,
+            detail: "x".into(),
+        };
         let stopped = NetError::PeerAborted {
             peer: PartyId(1),
             step: STEP,
@@ -388,7 +405,9 @@ mod tests {
         for (error, kind) in [
             (Error::from(timeout), Kind::Network),
             (mismatch.into(), Kind::Misuse),
-            (aborted.into(), Kind::Cheating),
+            (aborted.into(), Kind::Reported),
+            (hearsay.into(), Kind::Reported),
+            (seen.into(), Kind::Cheating),
             (stopped.into(), Kind::Network),
             (EngineError::BadInput("x".into()).into(), Kind::Misuse),
             (Error::data("f", Some(3), "x"), Kind::BadInput),

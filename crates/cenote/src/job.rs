@@ -300,6 +300,21 @@ impl Job {
         self.inputs.iter().zip(self.circuit.inputs()).map(read).collect()
     }
 
+    /// Warns in the log if others than the owner of the job file may read the values in it.
+    pub(crate) fn warn_if_exposed(&self) {
+        let secrets = self
+            .inputs
+            .iter()
+            .any(|input| matches!(input.origin, Origin::Inline(_)));
+        if secrets && others_may_read(&self.path) {
+            tracing::warn!(
+                file = %self.path.display(),
+                "this job file has values of inputs in it and may be read by others: chmod 600 it, or put the values into \
+                 files of their own"
+            );
+        }
+    }
+
     fn check_origin(&self, input: &Input) -> Result<()> {
         match input.origin {
             Origin::Elsewhere => Err(Error::config(
@@ -313,6 +328,17 @@ impl Job {
             _ => Ok(()),
         }
     }
+}
+
+#[cfg(unix)]
+fn others_may_read(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.mode() & 0o044 != 0)
+}
+
+#[cfg(not(unix))]
+fn others_may_read(_: &Path) -> bool {
+    false
 }
 
 fn protocol(file: &JobFile, source: &Source) -> Result<Three> {

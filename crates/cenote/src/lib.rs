@@ -62,14 +62,14 @@ mod settings_file;
 mod tables;
 
 pub use cenote_engine::Parties;
-pub use cenote_net::{Fingerprint, Identity, PartyId};
+pub use cenote_net::{Fingerprint, Identity, PartyId, wait_for_farewells};
 pub use cenote_params::three::Variant;
 pub use cenote_primitives::BitMatrix;
 pub use cenote_three::ViewCheck;
 pub use error::{Error, Failure, Failures, Kind, Result};
 pub use job::Job;
 pub use party_config::{PartyConfig, Peer};
-pub use program::Program;
+pub use program::{Executed, MAX_ANDS, Program};
 pub use protocol::Three;
 pub use report::{CircuitDescription, Description, Output, PartyCosts, PartyReport, Report, Seconds};
 pub use runner::{Party, Transport};

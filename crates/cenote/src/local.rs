@@ -11,10 +11,10 @@ use cenote_primitives::BitMatrix;
 use cenote_three::Links;
 use serde::{Deserialize, Serialize};
 
-use crate::bench::Bench;
+use crate::bench::{Bench, Measure, Measured};
 use crate::processes::{Contact, Parent, child, run_all};
 use crate::remote::{Link, links};
-use crate::runner::{AlsoAgree, Outcome, run_in_memory};
+use crate::runner::{AlsoAgree, Outcome, memory_links, run_in_memory};
 use crate::{
     Error, Job, Kind, PARTIES, Party, PartyReport, Program, Report, Result, Three, Transport, data, demo,
 };
@@ -33,6 +33,7 @@ enum Task {
     Job { path: PathBuf, lanes: usize },
     Demo(demo::Task),
     Bench(Bench),
+    Measure(Measure),
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -41,11 +42,25 @@ struct Assignment {
     task: Task,
 }
 
-/// What a party's process answers: its report, and in the demonstration the ids that it found.
+/// What a party's process answers. In JSON the one or the other, without its name.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Answer {
-    report: PartyReport,
-    over_limit: Vec<String>,
+#[serde(untagged)]
+enum Answer {
+    /// A report, and in the demonstration the ids that were found.
+    Computed {
+        report: Box<PartyReport>,
+        over_limit: Vec<String>,
+    },
+    Measured(Box<Measured>),
+}
+
+impl Answer {
+    fn computed(report: PartyReport) -> Self {
+        Self::Computed {
+            report: Box::new(report),
+            over_limit: Vec::new(),
+        }
+    }
 }
 
 /// Runs `job` with a process for each party. `command` starts a child, which must call [`child_main`]; `progress` is told the
@@ -67,6 +82,10 @@ pub fn run_job(
         job.read_inputs(party, lanes)?;
     }
     job.protocol().parameters(job.program(lanes)?.plan(), lanes)?;
+    job.warn_if_exposed();
+    for file in job.output_files().iter().flatten() {
+        data::check_writable(file)?;
+    }
     let task = Task::Job {
         path: path.to_owned(),
         lanes,
@@ -106,9 +125,16 @@ pub fn run_demo(
 ) -> Result<DemoReport> {
     task.check()?;
     let limit = task.limit;
-    let mut answers = run(setting, &Task::Demo(task), command, progress)?;
-    let over_limit = std::mem::take(&mut answers[0].over_limit);
-    if answers[1..].iter().any(|answer| answer.over_limit != over_limit) {
+    let answers = run(setting, &Task::Demo(task), command, progress)?;
+    let found = |answer: &Answer| match answer {
+        Answer::Computed { over_limit, .. } => Some(over_limit.clone()),
+        Answer::Measured(_) => None,
+    };
+    let over_limit = found(&answers[0]).unwrap_or_default();
+    if answers[1..]
+        .iter()
+        .any(|answer| found(answer).as_ref() != Some(&over_limit))
+    {
         return Err(disagreement("the banks found different customers"));
     }
     let report = report(answers)?;
@@ -148,6 +174,56 @@ pub fn run_bench(
     report(run(setting, &Task::Bench(bench.clone()), command, progress)?)
 }
 
+/// Runs a measurement: with a process for each party, or as threads of this process if joined by memory. Gives what each party
+/// has measured, in order.
+pub(crate) fn run_measure(
+    setting: Setting,
+    measure: &Measure,
+    command: &dyn Fn() -> Command,
+    progress: &mut (dyn FnMut(u64, u64) + Send),
+) -> Result<Vec<Measured>> {
+    if setting.transport == Transport::Memory {
+        return measure_in_memory(setting, measure, progress);
+    }
+    let answers = run(setting, &Task::Measure(measure.clone()), command, progress)?;
+    let measured = |answer| match answer {
+        Answer::Measured(measured) => Ok(*measured),
+        Answer::Computed { .. } => Err(disagreement("a party answered another question")),
+    };
+    answers.into_iter().map(measured).collect()
+}
+
+fn measure_in_memory(
+    setting: Setting,
+    measure: &Measure,
+    progress: &mut (dyn FnMut(u64, u64) + Send),
+) -> Result<Vec<Measured>> {
+    let mut progress = Some(progress);
+    let links = memory_links(measure.workers(), setting.timeout);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = links
+            .into_iter()
+            .zip((0..PARTIES).map(PartyId))
+            .map(|(links, me)| {
+                let mut progress = progress.take();
+                scope.spawn(move || {
+                    measure.run(me, links, &mut |done, total| {
+                        if let Some(progress) = progress.as_mut() {
+                            progress(done, total);
+                        }
+                    })
+                })
+            })
+            .collect();
+        let panicked = || Error::local("running a party", std::io::Error::other("its thread panicked"));
+        let results: Vec<_> = threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|_| Err(panicked())))
+            .collect();
+        results.into_iter().collect()
+    })
+}
+
 fn run(
     setting: Setting,
     task: &Task,
@@ -167,7 +243,17 @@ fn run(
 }
 
 fn report(answers: Vec<Answer>) -> Result<Report> {
-    Report::new(answers.into_iter().map(|answer| answer.report).collect()).map_err(disagreement)
+    let reports: Vec<PartyReport> = answers
+        .into_iter()
+        .filter_map(|answer| match answer {
+            Answer::Computed { report, .. } => Some(*report),
+            Answer::Measured(_) => None,
+        })
+        .collect();
+    if reports.len() != usize::from(PARTIES) {
+        return Err(disagreement("a party answered another question"));
+    }
+    Report::new(reports).map_err(disagreement)
 }
 
 fn disagreement(what: impl Into<String>) -> Error {
@@ -197,24 +283,20 @@ pub fn child_main() -> std::result::Result<(), Kind> {
             setting: assignment.setting,
             parent,
         };
-        let answer = |report| Answer {
-            report,
-            over_limit: Vec::new(),
-        };
         match assignment.task {
             Task::Job { path, lanes } => {
                 let job = Job::load(&path)?;
                 let inputs = job.read_inputs(me, lanes)?;
                 let outcome = place.compute(job.protocol(), &job.program(lanes)?, &inputs, &())?;
-                Ok(answer(outcome.report))
+                Ok(Answer::computed(outcome.report))
             }
             Task::Demo(task) => {
                 let protocol = Three::default();
                 let findings = task.run(me, |program, inputs, fields| {
                     place.compute(&protocol, program, inputs, fields)
                 })?;
-                Ok(Answer {
-                    report: findings.report,
+                Ok(Answer::Computed {
+                    report: Box::new(findings.report),
                     over_limit: findings.over_limit,
                 })
             }
@@ -229,7 +311,13 @@ pub fn child_main() -> std::result::Result<(), Kind> {
                     .collect();
                 let outcome = place.compute(&bench.protocol, &program, &inputs, &())?;
                 Bench::check(&program, &outcome)?;
-                Ok(answer(silent(outcome.report)))
+                Ok(Answer::computed(silent(outcome.report)))
+            }
+            Task::Measure(measure) => {
+                let links = place.connect(measure.workers())?;
+                let progress = &mut |done, total| place.parent.progress(done, total);
+                let measured = measure.run(me, links, progress)?;
+                Ok(Answer::Measured(Box::new(measured)))
             }
         }
     })

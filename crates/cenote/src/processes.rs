@@ -48,6 +48,9 @@ enum Message<R> {
 /// How long the other parties may take to stop by themselves once one has failed by its own doing.
 const GRACE: Duration = Duration::from_secs(3);
 
+/// How long the end of a failed party waits for peers to take its last words.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
 /// The parent's side: one running child per party, stopped on drop.
 struct Children {
     children: Vec<Child>,
@@ -299,6 +302,8 @@ pub fn child<T: DeserializeOwned, R: Serialize>(
         Err(error) => {
             // If the parent is gone, nobody is there to be told.
             let _ = say::<()>(&Message::Failed(Failure::new(me, &error)));
+            // The peers are told too, before the end of this process cuts that off.
+            cenote_net::wait_for_farewells(LAST_WORDS);
             Err(error.kind())
         }
     }

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use cenote_circuit::{Circuit, Plan};
-use cenote_engine::{Engine, Parties, WireVector};
+use cenote_circuit::{Circuit, Gate, Plan};
+use cenote_engine::{Engine, Error as EngineError, Parties, WireVector};
 use cenote_net::PartyId;
 use cenote_primitives::{BLOCK_BITS, BitMatrix};
 
@@ -12,6 +12,10 @@ use crate::{Error, Result};
 
 /// ANDs in a segment: lanes are taken in groups of about this many gates, so that memory is bounded and progress is seen.
 const SEGMENT_ANDS: usize = 1 << 26;
+
+/// Most AND gates of all lanes of a job: some months at ten billion a second. What is counted in gates, their bits and the
+/// bytes sent for them stays far below 2^64.
+pub const MAX_ANDS: u64 = 1 << 56;
 
 /// A circuit, who gives its inputs, who learns its outputs, and how many instances run side by side. All of it is public
 /// and the same at all parties.
@@ -25,13 +29,23 @@ pub struct Program {
     lanes: usize,
 }
 
+/// What one party has of a program that was executed.
+#[derive(Debug)]
+pub struct Executed {
+    /// One entry for each output value: its bits, wires × lanes, where this party is a receiver.
+    pub outputs: Vec<Option<BitMatrix>>,
+    /// Why the session did not end in agreement, if it did not although this party has outputs: they were verified before
+    /// they were opened, so they stand. Whether the peers have theirs is not known then.
+    pub unfinished: Option<EngineError>,
+}
+
 impl Program {
     /// A program of `lanes` instances of `circuit`, `name` for people. `owners[i]` gives input value `i`, `receivers[i]`
     /// learn output value `i`.
     ///
     /// # Errors
-    /// [`Error::Usage`] if owners or receivers are not one for each value, there are no lanes, or the inputs or outputs have
-    /// more than [`MAX_BITS`] bits.
+    /// [`Error::Usage`] if owners or receivers are not one for each value, there are no lanes, the inputs or outputs have
+    /// more than [`MAX_BITS`] bits, or there are more than [`MAX_ANDS`] AND gates.
     pub fn new(
         name: impl Into<String>,
         circuit: Circuit,
@@ -107,19 +121,18 @@ impl Program {
     }
 
     /// Runs the program at one party. `inputs` has one entry for each input value: its bits (wires × lanes) where this party
-    /// is the owner. The result has one entry for each output value: its bits where this party is a receiver. `progress`
-    /// is told the AND gates done.
+    /// is the owner. `progress` is told the AND gates done.
     ///
     /// Nothing is revealed before everything has been computed.
     ///
     /// # Errors
-    /// The engine's.
+    /// The engine's. A failure after this party has learnt its outputs is no error: [`Executed::unfinished`].
     pub fn execute<E: Engine>(
         &self,
         engine: &mut E,
         inputs: &[Option<BitMatrix>],
         mut progress: impl FnMut(u64),
-    ) -> Result<Vec<Option<BitMatrix>>> {
+    ) -> Result<Executed> {
         engine.prepare(&self.plan, self.lanes)?;
         let mut results = Vec::new();
         for lanes in self.segments() {
@@ -160,8 +173,15 @@ impl Program {
                 }
             }
         }
-        engine.finish()?;
-        Ok(outputs)
+        let unfinished = match engine.finish() {
+            // A peer that withholds its farewell must not take away what is verified.
+            Err(error) if outputs.iter().any(Option::is_some) => Some(error),
+            finished => {
+                finished?;
+                None
+            }
+        };
+        Ok(Executed { outputs, unfinished })
     }
 
     /// The output values that go to the same receivers, which are revealed together.
@@ -186,16 +206,28 @@ pub(crate) fn check_size(circuit: &Circuit, lanes: usize) -> Result<()> {
         return Err(Error::Usage("there are no lanes; a job has at least one".into()));
     }
     let wires = u64::from(circuit.input_wires()).max(circuit.output_wires().len() as u64);
-    match wires.checked_mul(lanes as u64) {
-        Some(bits) if bits <= MAX_BITS => Ok(()),
-        _ => Err(Error::Usage(format!(
+    let ands = circuit
+        .gates()
+        .iter()
+        .filter(|gate| matches!(gate, Gate::And(..)))
+        .count() as u64;
+    let within = |each: u64, limit| each.checked_mul(lanes as u64).is_some_and(|all| all <= limit);
+    // A circuit without wires has lanes too.
+    if !within(wires.max(1), MAX_BITS) {
+        return Err(Error::Usage(format!(
             "{lanes} lanes of {wires} wires are more than the {MAX_BITS} bits that one job may have; split the job"
-        ))),
+        )));
     }
+    if !within(ands, MAX_ANDS) {
+        return Err(Error::Usage(format!(
+            "{lanes} lanes of {ands} AND gates are more than the {MAX_ANDS} that one job may have; split the job"
+        )));
+    }
+    Ok(())
 }
 
 /// The lanes `range` of `bits`. The range starts at a multiple of 64.
-fn columns(bits: &BitMatrix, range: Range<usize>) -> BitMatrix {
+pub(crate) fn columns(bits: &BitMatrix, range: Range<usize>) -> BitMatrix {
     if range == (0..bits.lanes()) {
         return bits.clone();
     }
@@ -264,9 +296,11 @@ mod tests {
         }
         let mut engine = ClearEngine::new(PartyId(0), Vec::new());
         let mut told = Vec::new();
-        let outputs = program
+        let executed = program
             .execute(&mut engine, &[Some(x.clone()), Some(y)], |done| told.push(done))
             .unwrap();
+        assert!(executed.unfinished.is_none());
+        let outputs = executed.outputs;
         let both = outputs[0].as_ref().unwrap();
         let differ = outputs[1].as_ref().unwrap();
         assert_eq!(both.row(0).iter().map(|word| word.count_ones()).sum::<u32>(), 0);
@@ -274,6 +308,97 @@ mod tests {
         assert_eq!(differ.row(0), x.row(0));
         assert_eq!(told.last(), Some(&program.and_gates()));
         assert_eq!(told.len(), 2);
+    }
+
+    /// An engine whose peers withhold their farewell.
+    struct Alone(ClearEngine);
+
+    impl Engine for Alone {
+        type Wires = <ClearEngine as Engine>::Wires;
+
+        fn me(&self) -> PartyId {
+            self.0.me()
+        }
+
+        fn parties(&self) -> usize {
+            self.0.parties()
+        }
+
+        fn prepare(&mut self, plan: &Plan, lanes: usize) -> cenote_engine::Result<()> {
+            self.0.prepare(plan, lanes)
+        }
+
+        fn input(
+            &mut self,
+            owner: PartyId,
+            wires: usize,
+            lanes: usize,
+            bits: Option<&BitMatrix>,
+        ) -> cenote_engine::Result<Self::Wires> {
+            self.0.input(owner, wires, lanes, bits)
+        }
+
+        fn constant(&mut self, bits: &BitMatrix) -> cenote_engine::Result<Self::Wires> {
+            self.0.constant(bits)
+        }
+
+        fn run(&mut self, plan: &Plan, inputs: &Self::Wires) -> cenote_engine::Result<Self::Wires> {
+            self.0.run(plan, inputs)
+        }
+
+        fn reveal(&mut self, wires: &Self::Wires, to: Parties) -> cenote_engine::Result<Option<BitMatrix>> {
+            self.0.reveal(wires, to)
+        }
+
+        fn finish(&mut self) -> cenote_engine::Result<()> {
+            Err(EngineError::Internal("no farewell".into()))
+        }
+
+        fn costs(&self) -> cenote_engine::Costs {
+            self.0.costs()
+        }
+    }
+
+    #[test]
+    fn a_withheld_farewell_takes_no_output_away() {
+        let run = |program: &Program| {
+            let bits = || Some(BitMatrix::from_fn(2, 3, |row, _| row == 1));
+            let mut engine = Alone(ClearEngine::new(PartyId(0), Vec::new()));
+            program.execute(&mut engine, &[bits(), bits()], |_| ())
+        };
+        let program = program(3);
+        let executed = run(&program).unwrap();
+        assert_eq!(executed.outputs[0].as_ref().unwrap().row(1), [0b111]);
+        assert!(matches!(executed.unfinished, Some(EngineError::Internal(_))));
+
+        // Who learns nothing has nothing to keep.
+        let none = vec![Parties::NONE; 2];
+        let idle = Program::new("test", program.circuit, program.owners, none, 3).unwrap();
+        assert!(run(&idle).is_err());
+    }
+
+    #[test]
+    fn more_gates_than_can_be_counted_are_refused() {
+        let ands: u64 = 1 << 20;
+        let bit = |name: &str| cenote_circuit::Value {
+            name: name.into(),
+            width: 1,
+            order: BitOrder::Lsb,
+        };
+        let gates = vec![Gate::And(0, 0); ands as usize];
+        let circuit = Circuit::new(vec![bit("x")], vec![bit("y")], gates, vec![1]).unwrap();
+        let refused =
+            |circuit: &Circuit, lanes: u64| check_size(circuit, lanes as usize).unwrap_err().to_string();
+        let lanes = MAX_ANDS / ands;
+        assert!(lanes <= MAX_BITS);
+        assert!(check_size(&circuit, lanes as usize).is_ok());
+        let text = refused(&circuit, lanes + 1);
+        assert!(text.contains("AND gates are more than"), "{text}");
+
+        // Without wires there is nothing else to count.
+        let none = Builder::new().finish();
+        assert!(refused(&none, MAX_BITS + 1).contains("more than"));
+        assert!(refused(&none, u64::MAX).contains("more than"));
     }
 
     #[test]

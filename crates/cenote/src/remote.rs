@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cenote_net::{
-    ChannelOptions, Identity, Label, Listen, MeshConfig, PartyId, PeerAddress, Transport as Carrier, connect,
+    CHANNELS, ChannelOptions, Error as NetError, Identity, Label, Listen, MeshConfig, PartyId, PeerAddress,
+    Transport as Carrier, connect,
 };
 use cenote_three::{Links, Ring};
 
@@ -16,7 +17,8 @@ use crate::{Error, Job, PARTIES, Party, PartyConfig, Result, Transport};
 /// The name under which parties of this program find each other. What they compute is compared once they are connected.
 const SESSION: &str = "cenote three";
 
-/// Everything that can be known to be right before the peers are met: the identity, the circuit, this party's inputs.
+/// Everything that can be known to be right before the peers are met: the identity, the circuit, this party's inputs, and that
+/// its outputs can be written.
 pub struct Ready {
     identity: Arc<Identity>,
     program: crate::Program,
@@ -24,7 +26,8 @@ pub struct Ready {
 }
 
 impl Ready {
-    /// Reads the identity and this party's inputs, and sees that the job states its lanes.
+    /// Reads the identity and this party's inputs, and sees that the job states its lanes and that the files for this party's
+    /// outputs can be written.
     ///
     /// # Errors
     /// [`Error::Config`] or [`Error::Data`], naming the file and where one is to blame the line.
@@ -34,6 +37,14 @@ impl Ready {
         let program = job.program(lanes)?;
         job.protocol().parameters(program.plan(), lanes)?;
         let inputs = job.read_inputs(config.me, lanes)?;
+        job.warn_if_exposed();
+        for (file, to) in job.output_files().iter().zip(program.receivers()) {
+            if let Some(file) = file
+                && to.contains(config.me)
+            {
+                crate::data::check_writable(file)?;
+            }
+        }
         Ok(Ready {
             identity: Arc::new(identity),
             program,
@@ -139,6 +150,24 @@ pub(crate) struct Link {
     pub(crate) timeout: Duration,
 }
 
+/// Says the number of channels as the job does: two for each worker.
+fn in_workers(error: NetError, workers: u8) -> NetError {
+    match error {
+        NetError::Mismatch {
+            peer, field, theirs, ..
+        } if field == CHANNELS => NetError::Mismatch {
+            peer,
+            field: "workers".into(),
+            ours: workers.to_string(),
+            theirs: match theirs.parse::<u16>() {
+                Ok(channels) if channels % 2 == 0 => (channels / 2).to_string(),
+                _ => format!("as many as have {theirs} channels"),
+            },
+        },
+        other => other,
+    }
+}
+
 /// Connects to both peers: for each worker two channels to each, for its two threads.
 pub(crate) fn links(link: Link) -> Result<Vec<Links>> {
     let me = link.me;
@@ -154,7 +183,7 @@ pub(crate) fn links(link: Link) -> Result<Vec<Links>> {
     let labels: Vec<[Label; 2]> = (0..link.workers)
         .map(|worker| ["generator", "evaluator"].map(|thread| Label::new(format!("{thread} {worker}"))))
         .collect();
-    let mut mesh = connect(config, labels.as_flattened())?;
+    let mut mesh = connect(config, labels.as_flattened()).map_err(|error| in_workers(error, link.workers))?;
     let mut ring = |label: &Label| -> Result<Ring> {
         Ok(Ring {
             previous: mesh.take(PartyId((me.0 + 2) % PARTIES), label)?,

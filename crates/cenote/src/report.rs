@@ -236,6 +236,8 @@ pub struct PartyReport {
     pub outputs: Vec<Output>,
     /// What it cost this party.
     pub costs: PartyCosts,
+    /// What went wrong without harm to the outputs.
+    pub warnings: Vec<String>,
 }
 
 /// The report of a computation: of one party, or of all that ran on this machine.
@@ -264,6 +266,8 @@ pub struct Report {
     pub memory_bound_bytes: u64,
     /// Each party reported.
     pub parties: Vec<PartyCosts>,
+    /// What went wrong without harm to the outputs: sentences that name the party.
+    pub warnings: Vec<String>,
 }
 
 impl Report {
@@ -295,7 +299,10 @@ impl Report {
                 }
             }
         }
-        let parties: Vec<PartyCosts> = reports.into_iter().map(|report| report.costs).collect();
+        let (parties, warnings): (Vec<PartyCosts>, Vec<_>) = reports
+            .into_iter()
+            .map(|report| (report.costs, report.warnings))
+            .unzip();
         let seconds = Seconds::longest(&parties.iter().map(|party| &party.seconds).collect::<Vec<_>>());
         let and_gates = parties[0].and_gates;
         // Parties joined by memory are one process, whose memory each of them reports.
@@ -321,6 +328,7 @@ impl Report {
                 .max()
                 .unwrap_or(0),
             parties,
+            warnings: warnings.concat(),
         })
     }
 
@@ -385,6 +393,10 @@ mod tests {
                 values: values.map(|values| values.iter().map(|&value| value.to_owned()).collect()),
             }],
             costs: costs(party, 7.0 + f64::from(party), 0.5 * f64::from(party + 1)),
+            warnings: (party == 1)
+                .then(|| "party 1 was alone".into())
+                .into_iter()
+                .collect(),
         }
     }
 
@@ -396,6 +408,7 @@ mod tests {
         assert_eq!(report.outputs[0].values.as_ref().unwrap(), values);
         assert_eq!((report.rounds, report.bits_per_and), (5, Some(8.0)));
         assert_eq!(report.bytes_sent, [100, 101, 102]);
+        assert_eq!(report.warnings, ["party 1 was alone"]);
         assert_eq!(report.seconds.of("run"), 1.5);
         assert!((report.and_gates_per_second - 1000.0 / 1.5).abs() < 1e-9);
         let text = serde_json::to_string(&report).unwrap();

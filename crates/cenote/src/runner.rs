@@ -11,6 +11,7 @@ use cenote_primitives::BitMatrix;
 use cenote_three::{Config, Links, Ring, ThreeEngine};
 use serde::{Deserialize, Serialize};
 
+use crate::program::Executed;
 use crate::report::{Description, Output, PartyCosts, PartyReport, Seconds};
 use crate::{Error, Program, Result, Three};
 
@@ -111,7 +112,8 @@ impl Party<'_> {
     /// done, of how many.
     ///
     /// # Errors
-    /// [`Error::Protocol`] if a peer is missing, different, lost, or caught cheating; what `connect` fails with.
+    /// [`Error::Protocol`] if a peer is missing, different, lost, or caught cheating; what `connect` fails with. What happens
+    /// after this party has learnt its outputs is no error, but a warning in the report.
     pub fn run(
         self,
         connect: impl FnOnce() -> Result<Vec<Links>>,
@@ -136,9 +138,19 @@ impl Party<'_> {
         let mut engine = ThreeEngine::start(self.me, links, config)?;
         tracing::info!(me = %self.me, variant = %parameters.variant(), "session started");
         let total = self.program.and_gates();
-        let outputs = self
+        let Executed { outputs, unfinished } = self
             .program
             .execute(&mut engine, self.inputs, |done| progress(done, total))?;
+        let warnings = Vec::from_iter(unfinished.map(|error| {
+            format!(
+                "the outputs of {} are verified and right, but the session did not end in agreement, so its peers may lack \
+                 theirs: {error}",
+                self.me
+            )
+        }));
+        for warning in &warnings {
+            tracing::warn!("{warning}");
+        }
         seconds.add("run", run.elapsed());
         seconds.add("total", start.elapsed());
 
@@ -146,6 +158,7 @@ impl Party<'_> {
             description: Description::new(self.protocol, &parameters, self.program, self.transport),
             outputs: Output::all(self.program, &outputs),
             costs: PartyCosts::new(self.me.0, &engine.costs(), seconds),
+            warnings,
         };
         Ok(Outcome { outputs, report })
     }
@@ -208,6 +221,7 @@ impl Party<'_> {
             ("variant", self.protocol.variant.to_string()),
             ("view check", self.protocol.view_check.to_string()),
             ("security", self.protocol.security.to_string()),
+            ("workers", self.protocol.workers.to_string()),
             (
                 "input owners",
                 list(program.owners().iter().map(|owner| owner.0.to_string()).collect()),
@@ -248,14 +262,7 @@ pub fn run_in_memory(
     timeout: Duration,
     progress: &mut (dyn FnMut(u64, u64) + Send),
 ) -> Result<Vec<Outcome>> {
-    let options = ChannelOptions::with_timeout(timeout);
-    let mut links: [Vec<Links>; 3] = Default::default();
-    for _ in 0..protocol.workers {
-        let rings = memory_rings(&options).into_iter().zip(memory_rings(&options));
-        for (party, (generator, evaluator)) in links.iter_mut().zip(rings) {
-            party.push(Links { generator, evaluator });
-        }
-    }
+    let links = memory_links(protocol.workers, timeout);
     let mut progress = Some(progress);
     std::thread::scope(|scope| {
         let threads: Vec<_> = links
@@ -303,6 +310,19 @@ pub fn run_in_memory(
             .into_iter()
             .collect()
     })
+}
+
+/// The links of each party, joined by memory.
+pub(crate) fn memory_links(workers: u8, timeout: Duration) -> [Vec<Links>; 3] {
+    let options = ChannelOptions::with_timeout(timeout);
+    let mut links: [Vec<Links>; 3] = Default::default();
+    for _ in 0..workers {
+        let rings = memory_rings(&options).into_iter().zip(memory_rings(&options));
+        for (party, (generator, evaluator)) in links.iter_mut().zip(rings) {
+            party.push(Links { generator, evaluator });
+        }
+    }
+    links
 }
 
 /// The ring of each party.

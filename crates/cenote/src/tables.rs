@@ -120,7 +120,7 @@ fn shown(value: &str, width: u32) -> String {
 }
 
 /// A number with its thousands apart.
-fn grouped(number: u64) -> String {
+pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -132,7 +132,7 @@ fn grouped(number: u64) -> String {
     text
 }
 
-fn megabytes(bytes: u64) -> String {
+pub(crate) fn megabytes(bytes: u64) -> String {
     format!("{:.1}", bytes as f64 / 1e6)
 }
 

@@ -118,7 +118,7 @@ fn every_complaint_names_the_line_and_what_to_write() {
             "baseline",
             "fastest",
             2,
-            "one of baseline, cache-efficient, on-demand",
+            "one of baseline, cache-efficient, reshuffle, on-demand",
         ),
         ("sha256", "md5", 3, "one of mac, sha256"),
         ("security = 50", "security = 0", 4, "1 to 128"),

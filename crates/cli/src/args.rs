@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use cenote::circuits::Format;
-use cenote::{Three, Transport, Variant, ViewCheck};
+use cenote::{Three, Transport, Variant};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -39,7 +39,10 @@ pub(crate) enum Command {
     Circuit(Circuit),
     /// Measure
     #[command(subcommand)]
-    Bench(Bench),
+    Bench(crate::commands::bench::args::Bench),
+    /// Find, check and simulate security parameters
+    #[command(subcommand)]
+    Params(crate::commands::params::Params),
     /// A party's process, told what to do by its parent
     #[command(name = "child", hide = true)]
     Child,
@@ -52,8 +55,9 @@ impl Command {
             Command::Demo(options) => options.json,
             Command::Run(options) => options.json,
             Command::Party(options) => options.json,
-            Command::Bench(Bench::Three(options)) => options.json,
+            Command::Bench(command) => command.wants_json(),
             Command::Circuit(Circuit::Stats { json, .. }) => *json,
+            Command::Params(command) => command.wants_json(),
             Command::Identity(_) | Command::Circuit(_) | Command::Child => false,
         }
     }
@@ -182,58 +186,7 @@ impl From<FormatName> for Format {
     }
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum Bench {
-    /// The three-party protocol, all three parties on this machine
-    Three(BenchThree),
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct BenchThree {
-    /// A circuit file, or lib:NAME
-    #[arg(long, default_value = "lib:aes128")]
-    pub(crate) circuit: String,
-    /// Instances of the circuit, side by side
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "and_gates")]
-    pub(crate) lanes: Option<u64>,
-    /// As many instances as have this many AND gates
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), default_value_t = 10_000_000)]
-    pub(crate) and_gates: u64,
-    /// How the parties are joined: as threads of one process by memory, or as processes by tcp or tls
-    #[arg(long, default_value = "tls")]
-    pub(crate) transport: Transport,
-    /// How AND gates are verified
-    #[arg(long, value_parser = variants(), default_value = "on-demand")]
-    pub(crate) variant: Variant,
-    /// How views are compared: mac or sha256
-    #[arg(long, default_value = "mac")]
-    pub(crate) view_check: ViewCheck,
-    /// A wrong output passes with probability at most 2 to the minus this
-    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=128), default_value_t = 40)]
-    pub(crate) security: u32,
-    /// Workers of each party, side by side
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), default_value_t = 1)]
-    pub(crate) workers: u8,
-    /// Seconds to wait for a silent party
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "60")]
-    pub(crate) timeout: Duration,
-    /// Print one JSON object instead of a table
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-impl BenchThree {
-    pub(crate) fn protocol(&self) -> Three {
-        Three {
-            variant: self.variant,
-            view_check: self.view_check,
-            security: self.security,
-            workers: self.workers,
-        }
-    }
-}
-
-fn variants() -> impl TypedValueParser<Value = Variant> {
+pub(crate) fn variants() -> impl TypedValueParser<Value = Variant> {
     PossibleValuesParser::new(Three::VARIANTS.map(Variant::name)).try_map(|name| Three::variant(&name))
 }
 
@@ -244,7 +197,7 @@ fn processes(text: &str) -> Result<Transport, String> {
     }
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.001..=1e6).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
         _ => Err("a timeout is a number of seconds from 0.001 to 1000000".into()),

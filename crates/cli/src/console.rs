@@ -9,11 +9,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use tracing_subscriber::EnvFilter;
 
-/// Sends the log to standard error. A real party tells unasked of strangers that connect; what ends the
-/// command is told by [`fail`].
+/// Sends the log to standard error. A real party tells unasked of strangers that connect, and of secrets that others may
+/// read; what ends the command is told by [`fail`], what does not by [`warn`].
 pub(crate) fn start_log(verbose: u8, real_party: bool) {
     let level = match verbose {
-        0 if real_party => "off,cenote_net=warn",
+        0 if real_party => "off,cenote_net=warn,cenote::job=warn",
         0 => "off",
         1 => "info",
         _ => "debug",
@@ -53,6 +53,11 @@ impl Progress {
         bar.set_message(what.to_owned());
         bar.enable_steady_tick(Duration::from_millis(100));
         Progress(bar)
+    }
+
+    /// Says what is going on now.
+    pub(crate) fn name(&self, what: &str) {
+        self.0.set_message(what.to_owned());
     }
 
     pub(crate) fn set(&self, done: u64, total: u64) {
@@ -100,6 +105,16 @@ struct Description<'a> {
     exit_code: u8,
     message: String,
     parties: &'a [cenote::Failure],
+    /// For parameters: the conditions that fail, and the nearest parameters that meet them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refusal: Option<&'a cenote_params::Refusal>,
+}
+
+/// Tells people, on standard error, what went wrong without harm to the outputs.
+pub(crate) fn warn(report: &cenote::Report) {
+    for warning in &report.warnings {
+        eprintln!("warning: {warning}");
+    }
 }
 
 /// Tells why the command failed: people on standard error, and machines, if they asked, on standard output.
@@ -116,6 +131,10 @@ pub(crate) fn fail(error: &Error, json: bool) {
             exit_code: kind.exit_code(),
             message: error.to_string(),
             parties,
+            refusal: match error {
+                Error::Refused(refusal) => Some(refusal),
+                _ => None,
+            },
         };
         // If that fails too, the exit code is all that is left to say.
         let _ = print_json(&Failed { error });

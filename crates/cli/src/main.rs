@@ -6,10 +6,14 @@ mod commands;
 mod console;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
 
 use crate::args::{Args, Command};
+
+/// How long the end of a failed command waits for peers to take its last words.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -22,6 +26,7 @@ fn main() -> ExitCode {
         Command::Identity(command) => commands::identity::run(&command),
         Command::Circuit(command) => commands::circuit::run(&command),
         Command::Bench(command) => commands::bench::run(&command, args.verbose),
+        Command::Params(command) => commands::params::run(&command),
         Command::Child => {
             return match cenote::local::child_main() {
                 Ok(()) => ExitCode::SUCCESS,
@@ -33,6 +38,8 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             console::fail(&error, json);
+            // The peers are told too, before the end of this process cuts that off.
+            cenote::wait_for_farewells(LAST_WORDS);
             ExitCode::from(error.kind().exit_code())
         }
     }

@@ -35,7 +35,14 @@ impl Check {
         Check::OutputOpening,
         Check::MessageForm,
     ];
+
+    fn from_code(code: u8) -> Option<Self> {
+        Check::ALL.get(usize::from(code)).copied()
+    }
 }
+
+// A check is told in three bits.
+const _: () = assert!(Check::ALL.len() <= 8);
 
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -50,20 +57,28 @@ impl fmt::Display for Check {
     }
 }
 
-/// Why a party stopped, as it tells its peers in one byte.
+/// Why a party stopped, as it tells its peers in one byte. What it merely heard is told as hearsay, so that nobody takes one
+/// party's word for another's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// A check failed.
+    /// A check failed at its side.
     Check(Check),
-    /// It lost this party, or waited for it too long.
+    /// It lost this party, or waited for it too long, or was left by it for a reason that is not passed on.
     Lost(PartyId),
     /// It was stopped by its operator or failed on its own machine.
     Stopped,
+    /// This party told it that this check failed there.
+    HeardCheck(PartyId, Check),
+    /// The first party told it that the second was lost.
+    HeardLost(PartyId, PartyId),
     /// A code that this version does not know.
     Unknown(u8),
 }
 
+// Two bits of kind; parties and checks are numbers of three bits.
+const HEARD_CHECK: u8 = 0x40;
 const LOST: u8 = 0x80;
+const HEARD_LOST: u8 = 0xc0;
 const STOPPED: u8 = 0xff;
 
 impl Reason {
@@ -73,20 +88,49 @@ impl Reason {
             Reason::Check(check) => check as u8,
             Reason::Lost(party) => LOST | party.0 & 7,
             Reason::Stopped => STOPPED,
+            Reason::HeardCheck(from, check) => HEARD_CHECK | (from.0 & 7) << 3 | check as u8,
+            Reason::HeardLost(from, party) => HEARD_LOST | (from.0 & 7) << 3 | party.0 & 7,
             Reason::Unknown(code) => code,
         }
     }
 
     /// What a peer's byte means.
     pub fn from_code(code: u8) -> Self {
-        if let Some(&check) = Check::ALL.get(usize::from(code)) {
-            Reason::Check(check)
-        } else if code == STOPPED {
-            Reason::Stopped
-        } else if code & !7 == LOST {
-            Reason::Lost(PartyId(code & 7))
-        } else {
-            Reason::Unknown(code)
+        let (first, second) = (PartyId(code >> 3 & 7), code & 7);
+        match code & 0xc0 {
+            _ if code == STOPPED => Reason::Stopped,
+            0 => Check::from_code(code).map_or(Reason::Unknown(code), Reason::Check),
+            HEARD_CHECK => Check::from_code(second)
+                .map_or(Reason::Unknown(code), |check| Reason::HeardCheck(first, check)),
+            LOST if first == PartyId(0) => Reason::Lost(PartyId(second)),
+            // Nobody loses itself: the code of party 7 doing so is that of a stop.
+            HEARD_LOST if first != PartyId(second) => Reason::HeardLost(first, PartyId(second)),
+            _ => Reason::Unknown(code),
+        }
+    }
+
+    /// What to tell others of what `peer` has told: as its word, and of its hearsay only that it is gone.
+    fn heard_from(self, peer: PartyId) -> Self {
+        match self {
+            Reason::Check(check) => Reason::HeardCheck(peer, check),
+            Reason::Lost(party) if party != peer => Reason::HeardLost(peer, party),
+            _ => Reason::Lost(peer),
+        }
+    }
+
+    /// The check that failed, as far as this tells.
+    pub fn check(self) -> Option<Check> {
+        match self {
+            Reason::Check(check) | Reason::HeardCheck(_, check) => Some(check),
+            _ => None,
+        }
+    }
+
+    /// The party that was lost, as far as this tells.
+    pub fn lost(self) -> Option<PartyId> {
+        match self {
+            Reason::Lost(party) | Reason::HeardLost(_, party) => Some(party),
+            _ => None,
         }
     }
 }
@@ -97,7 +141,11 @@ impl fmt::Display for Reason {
             Reason::Check(check) => write!(f, "its check \"{check}\" failed"),
             Reason::Lost(party) => write!(f, "it lost {party}"),
             Reason::Stopped => f.write_str("it was stopped there"),
-            Reason::Unknown(code) => write!(f, "for a reason unknown to this version ({code})"),
+            Reason::HeardCheck(from, check) => {
+                write!(f, "it heard from {from} that the check \"{check}\" failed there")
+            }
+            Reason::HeardLost(from, party) => write!(f, "it heard from {from} that {party} was lost"),
+            Reason::Unknown(code) => write!(f, "a reason unknown to this version ({code})"),
         }
     }
 }
@@ -119,7 +167,7 @@ pub enum Error {
         detail: String,
     },
     /// A peer stopped and said so.
-    #[error("{peer} stopped during step \"{step}\": {reason}")]
+    #[error("{peer} stopped during step \"{step}\", and says: {reason}")]
     PeerStopped {
         /// The peer that stopped.
         peer: PartyId,
@@ -150,28 +198,20 @@ fn with(peer: Option<PartyId>) -> String {
 }
 
 impl Error {
-    /// The failed check, whether detected here or reported by a peer.
+    /// The failed check, whether detected here or told by a peer.
     pub fn check(&self) -> Option<Check> {
-        match *self {
-            Error::Aborted { check, .. }
-            | Error::PeerStopped {
-                reason: Reason::Check(check),
-                ..
-            } => Some(check),
+        match self {
+            Error::Aborted { check, .. } => Some(*check),
+            Error::PeerStopped { reason, .. } => reason.check(),
             _ => None,
         }
     }
 
-    /// What to tell the peers.
+    /// What to tell the peers: what this party saw as its own word, what a peer told it as that peer's.
     pub fn reason(&self) -> Reason {
         match self {
             Error::Aborted { check, .. } => Reason::Check(*check),
-            Error::PeerStopped {
-                peer,
-                reason: Reason::Stopped,
-                ..
-            } => Reason::Lost(*peer),
-            Error::PeerStopped { reason, .. } => *reason,
+            Error::PeerStopped { peer, reason, .. } => reason.heard_from(*peer),
             Error::Net(
                 cenote_net::Error::Timeout { peer, .. } | cenote_net::Error::PeerLost { peer, .. },
             ) => Reason::Lost(*peer),
@@ -205,9 +245,54 @@ mod tests {
 
     #[test]
     fn reasons_survive_their_byte() {
-        let others = [Reason::Lost(PartyId(2)), Reason::Stopped, Reason::Unknown(0x70)];
-        for reason in Check::ALL.map(Reason::Check).into_iter().chain(others) {
+        for party in (0..8).map(PartyId) {
+            let others = (0..8)
+                .map(PartyId)
+                .filter(|&other| other != party)
+                .map(|other| Reason::HeardLost(party, other));
+            let told = Check::ALL.map(|check| Reason::HeardCheck(party, check));
+            for reason in told.into_iter().chain(others).chain([Reason::Lost(party)]) {
+                assert_eq!(Reason::from_code(reason.code()), reason);
+            }
+        }
+        for reason in Check::ALL.map(Reason::Check).into_iter().chain([Reason::Stopped]) {
             assert_eq!(Reason::from_code(reason.code()), reason);
+        }
+        for code in 0..=u8::MAX {
+            assert_eq!(Reason::from_code(code).code(), code, "{code}");
+        }
+    }
+
+    /// A peer's word is passed on as that peer's, never as what this party saw itself.
+    #[test]
+    fn hearsay_is_told_as_hearsay() {
+        let [two, one] = [PartyId(2), PartyId(1)];
+        let heard = |reason| {
+            let error = Error::PeerStopped {
+                peer: two,
+                step: Step {
+                    code: 1,
+                    name: "test",
+                },
+                reason,
+            };
+            error.reason()
+        };
+        let check = Check::TripleOpening;
+        assert_eq!(heard(Reason::Check(check)), Reason::HeardCheck(two, check));
+        assert_eq!(
+            heard(Reason::Check(check)).to_string(),
+            "it heard from party 2 that the check \"opened triple\" failed there"
+        );
+        assert_eq!(heard(Reason::Lost(one)), Reason::HeardLost(two, one));
+        for other in [
+            Reason::Lost(two),
+            Reason::Stopped,
+            Reason::Unknown(0x3f),
+            Reason::HeardCheck(one, check),
+            Reason::HeardLost(one, two),
+        ] {
+            assert_eq!(heard(other), Reason::Lost(two));
         }
     }
 }

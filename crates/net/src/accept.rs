@@ -1,6 +1,6 @@
 //! The accepting side of all connections of a party.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -47,6 +47,10 @@ struct State {
     pending: BTreeMap<u64, TcpStream>,
     /// Why hellos in a peer's name were refused, last reason only.
     refused: BTreeMap<PartyId, Error>,
+    /// Of those, the peers that have proved their key.
+    differing: BTreeSet<PartyId>,
+    /// Peers that are not dialled any more, because they have refused this party.
+    refusing: BTreeSet<PartyId>,
     /// The last key shown that is not pinned.
     unknown_key: Option<Fingerprint>,
 }
@@ -73,6 +77,24 @@ impl<'a> Reception<'a> {
 
     pub(crate) fn stopped(&self) -> bool {
         self.stopped.load(Ordering::Acquire)
+    }
+
+    /// Gives up connecting to `peer`, which has refused this party.
+    pub(crate) fn stop_for(&self, peer: PartyId) {
+        self.lock().refusing.insert(peer);
+    }
+
+    pub(crate) fn stopped_for(&self, peer: PartyId) -> bool {
+        self.stopped() || self.lock().refusing.contains(&peer)
+    }
+
+    /// Whether some peers surely differ and the others have connected: there is nobody left to wait for.
+    fn all_heard(&self) -> bool {
+        let state = self.lock();
+        let heard = |key: &(PartyId, Label)| {
+            state.differing.contains(&key.0) || matches!(state.arrived.get(key), Some(Some(_)))
+        };
+        !state.differing.is_empty() && self.expected().all(|key| heard(&key))
     }
 
     fn expected(&self) -> impl Iterator<Item = (PartyId, Label)> {
@@ -132,6 +154,9 @@ impl<'a> Reception<'a> {
             }
             if self.stopped() {
                 return Err(Error::Closed { peer: self.config.me });
+            }
+            if self.all_heard() {
+                return Err(self.missing());
             }
             let Some(left) = self.deadline.remaining() else {
                 return Err(self.missing());
@@ -267,10 +292,10 @@ impl<'a> Reception<'a> {
         let key = (from, Label::new(hello.label.clone()));
         let expected = Hello::new(
             config.parties.len() as u8,
-            from,
-            config.me,
+            (from, config.me),
             &config.session,
             &hello.label,
+            self.labels.len() as u16,
         );
         let mut answer = |hello: &Hello| {
             channel
@@ -280,7 +305,9 @@ impl<'a> Reception<'a> {
         if let Err(error) = expected.compare(from, &hello) {
             let _ = answer(&expected.answer(Status::Differs));
             let reason = error.to_string();
-            self.lock().refused.insert(from, error);
+            let mut state = self.lock();
+            state.refused.insert(from, error);
+            state.differing.extend(proved);
             return Err(reason);
         }
         {

@@ -104,7 +104,7 @@ pub trait Channel: Send {
 
     /// Ends the channel in good order: delivers what was sent, says goodbye, and waits, up to the deadline, for the
     /// peer's goodbye, which follows its last message. Every operation after it fails. A channel that is dropped
-    /// instead delivers what was flushed too, but does not wait for the peer.
+    /// instead delivers what was flushed too, but does not wait for the peer's last message.
     ///
     /// # Errors
     ///
@@ -115,7 +115,8 @@ pub trait Channel: Send {
 
     /// Tells the peer, best effort and without waiting, that this party stops, with a reason that the protocol above
     /// gives meaning to. Nothing more can be sent afterwards. The peer's pending or next operation ends with
-    /// [`crate::Error::PeerAborted`].
+    /// [`crate::Error::PeerAborted`]. Dropping the channel afterwards does not wait either: what the peer has not taken
+    /// yet is sent in the background ([`crate::wait_for_farewells`]).
     fn abort(&mut self, code: u8);
 
     /// A handle that closes this channel from any thread.

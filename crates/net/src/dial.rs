@@ -3,7 +3,7 @@
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-use crate::hello::{HELLO_BYTES, Hello, Status};
+use crate::hello::{HELLO_BYTES, Hello, Status, UNWANTED};
 use crate::options::Deadline;
 use crate::step::{CONNECT, HELLO};
 use crate::tls::{HandshakeFault, REFUSED};
@@ -35,11 +35,11 @@ enum Attempt {
     Fatal(Error),
 }
 
-/// Connects to `peer`, trying again until the deadline, or until `stopped`.
+/// Connects to `peer` for `label`, one of `channels`, trying again until the deadline, or until `stopped`.
 pub(crate) fn dial(
     config: &MeshConfig,
     peer: PartyId,
-    label: &Label,
+    (label, channels): (&Label, u16),
     deadline: Deadline,
     stopped: &dyn Fn() -> bool,
 ) -> Result<Box<dyn Channel>> {
@@ -57,7 +57,7 @@ pub(crate) fn dial(
         if stopped() {
             return Err(Error::Closed { peer });
         }
-        match attempt(config, peer, label, left.min(ATTEMPT)) {
+        match attempt(config, peer, (label, channels), left.min(ATTEMPT)) {
             Ok(channel) => return Ok(channel),
             Err(Attempt::Fatal(error)) => return Err(error),
             Err(Attempt::Again(reason)) => {
@@ -73,7 +73,7 @@ pub(crate) fn dial(
 fn attempt(
     config: &MeshConfig,
     peer: PartyId,
-    label: &Label,
+    wanted: (&Label, u16),
     limit: Duration,
 ) -> std::result::Result<Box<dyn Channel>, Attempt> {
     let party = &config.parties[peer.index()];
@@ -109,13 +109,13 @@ fn attempt(
                     what: format!("TLS: {what}"),
                 }),
             })?;
-            introduce(Framed::new(peer, link, options), config, peer, label)
+            introduce(Framed::new(peer, link, options), config, peer, wanted)
         }
         _ => introduce(
             TcpChannel::over(peer, stream, options).map_err(Attempt::Fatal)?,
             config,
             peer,
-            label,
+            wanted,
         ),
     }
 }
@@ -141,14 +141,14 @@ fn introduce<L: Link + 'static>(
     mut channel: Framed<L>,
     config: &MeshConfig,
     peer: PartyId,
-    label: &Label,
+    (label, channels): (&Label, u16),
 ) -> std::result::Result<Box<dyn Channel>, Attempt> {
     let hello = Hello::new(
         config.parties.len() as u8,
-        config.me,
-        peer,
+        (config.me, peer),
         &config.session,
         label.as_str(),
+        channels,
     );
     let mut answer = [0; HELLO_BYTES];
     channel
@@ -175,7 +175,7 @@ fn introduce<L: Link + 'static>(
         }
         Status::Unwanted => Err(Attempt::Fatal(Error::Mismatch {
             peer,
-            field: "channels".into(),
+            field: UNWANTED.into(),
             ours: format!("\"{label}\" is wanted"),
             theirs: "it is not, or exists already".into(),
         })),

@@ -44,6 +44,8 @@ pub struct Framed<L: Link> {
     torn: bool,
     /// This side has sent its last frame.
     ended: bool,
+    /// That frame was an abort.
+    aborted: bool,
     /// The link was told so.
     finished: bool,
 }
@@ -64,6 +66,7 @@ impl<L: Link> Framed<L> {
             failed: None,
             torn: false,
             ended: false,
+            aborted: false,
             finished: false,
         }
     }
@@ -283,9 +286,9 @@ impl<L: Link> Framed<L> {
         Ok(())
     }
 
-    fn finish(&mut self) {
+    fn finish(&mut self, linger: Duration) {
         if !std::mem::replace(&mut self.finished, true) {
-            self.link.finish(self.options.linger);
+            self.link.finish(linger);
         }
     }
 
@@ -374,7 +377,7 @@ impl<L: Link> Channel for Framed<L> {
         if !self.ended {
             self.last_frame(Frame::Bye);
         }
-        self.finish();
+        self.finish(self.options.linger);
         match self.expect(STEP, 0, &mut None) {
             Err(Error::PeerLost { reason, .. }) if reason == GOODBYE => Ok(()),
             Err(error) => Err(error),
@@ -388,6 +391,7 @@ impl<L: Link> Channel for Framed<L> {
 
     fn abort(&mut self, code: u8) {
         if !self.ended {
+            self.aborted = true;
             self.last_frame(Frame::Abort { code });
         }
     }
@@ -406,11 +410,17 @@ impl<L: Link> Channel for Framed<L> {
 }
 
 impl<L: Link> Drop for Framed<L> {
-    /// Delivers what was sent and says goodbye, within [`ChannelOptions::linger`].
+    /// Delivers what was sent and says goodbye, within [`ChannelOptions::linger`]. After an abort or a failure it waits
+    /// for nothing: a peer that takes nothing shall not delay the news of its own fault. What is queued is then left to
+    /// the background, as is its last frame.
     fn drop(&mut self) {
         if !self.ended && self.failed.is_none() {
             self.last_frame(Frame::Bye);
         }
-        self.finish();
+        self.finish(if self.aborted || self.failed.is_some() {
+            Duration::ZERO
+        } else {
+            self.options.linger
+        });
     }
 }

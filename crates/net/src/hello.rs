@@ -5,10 +5,16 @@ use sha2::{Digest, Sha256};
 use crate::{Error, PartyId};
 
 /// Bytes of a hello.
-pub(crate) const HELLO_BYTES: usize = 112;
+pub(crate) const HELLO_BYTES: usize = 114;
 
 /// The longest label.
 pub(crate) const MAX_LABEL: usize = 64;
+
+/// What a [`Error::Mismatch`] calls the number of channels between two parties.
+pub const CHANNELS: &str = "the number of channels";
+
+/// What a [`Error::Mismatch`] calls a connection that exists already, or that nobody wants.
+pub(crate) const UNWANTED: &str = "channels";
 
 const MAGIC: [u8; 8] = *b"\xCEcenote\n";
 const VERSION: u16 = 1;
@@ -33,19 +39,29 @@ pub(crate) struct Hello {
     pub(crate) parties: u8,
     pub(crate) from: PartyId,
     pub(crate) to: PartyId,
+    /// How many channels the sender wants between the two.
+    pub(crate) channels: u16,
     /// SHA-256 of the session's name.
     pub(crate) session: [u8; 32],
     pub(crate) label: String,
 }
 
 impl Hello {
-    pub(crate) fn new(parties: u8, from: PartyId, to: PartyId, session: &str, label: &str) -> Self {
+    /// The question of `from`, one of `parties`, to `to` for the channel `label`, one of `channels`.
+    pub(crate) fn new(
+        parties: u8,
+        (from, to): (PartyId, PartyId),
+        session: &str,
+        label: &str,
+        channels: u16,
+    ) -> Self {
         Self {
             status: Status::Ask,
             version: VERSION,
             parties,
             from,
             to,
+            channels,
             session: Sha256::digest(session).into(),
             label: label.into(),
         }
@@ -79,6 +95,7 @@ impl Hello {
         ]);
         bytes[16..48].copy_from_slice(&self.session);
         bytes[48..48 + label.len()].copy_from_slice(label);
+        bytes[112..].copy_from_slice(&self.channels.to_le_bytes());
         bytes
     }
 
@@ -101,6 +118,7 @@ impl Hello {
             parties,
             from: PartyId(from),
             to: PartyId(to),
+            channels: u16::from_le_bytes(*bytes[112..].first_chunk()?),
             session: *bytes[16..].first_chunk()?,
             label: std::str::from_utf8(bytes[48..].get(..length.into())?)
                 .ok()?
@@ -126,6 +144,7 @@ impl Hello {
             ),
             ("who dials", self.from.to_string(), theirs.from.to_string()),
             ("who is dialled", self.to.to_string(), theirs.to.to_string()),
+            (CHANNELS, self.channels.to_string(), theirs.channels.to_string()),
         ];
         for (field, ours, theirs) in pairs {
             if ours != theirs {
@@ -147,7 +166,8 @@ mod tests {
 
     #[test]
     fn round_trip_and_refusals() {
-        let hello = Hello::new(3, PartyId(2), PartyId(0), "session", &"l".repeat(MAX_LABEL));
+        let pair = (PartyId(2), PartyId(0));
+        let hello = Hello::new(3, pair, "session", &"l".repeat(MAX_LABEL), 0x203);
         let bytes = hello.encode();
         assert_eq!(Hello::decode(&bytes), Some(hello.clone()));
         for (byte, value) in [(0, 0), (10, 9), (14, 65), (48, 0xFF)] {
@@ -156,19 +176,17 @@ mod tests {
             assert_eq!(Hello::decode(&bad), None, "byte {byte}");
         }
         for (other, field) in [
+            (Hello::new(3, pair, "another", "", 0x203), "the session"),
+            (Hello::new(2, pair, "session", "", 0x203), "the number of parties"),
             (
-                Hello::new(3, PartyId(2), PartyId(0), "another", ""),
-                "the session",
+                Hello::new(3, (PartyId(1), PartyId(0)), "session", "", 0x203),
+                "who dials",
             ),
             (
-                Hello::new(2, PartyId(2), PartyId(0), "session", ""),
-                "the number of parties",
-            ),
-            (Hello::new(3, PartyId(1), PartyId(0), "session", ""), "who dials"),
-            (
-                Hello::new(3, PartyId(2), PartyId(1), "session", ""),
+                Hello::new(3, (PartyId(2), PartyId(1)), "session", "", 0x203),
                 "who is dialled",
             ),
+            (Hello::new(3, pair, "session", "", 3), CHANNELS),
             (
                 Hello {
                     version: 2,

@@ -3,7 +3,7 @@
 //! There is no authority: peers exchange fingerprints over a channel they trust, and accept that key and no other.
 
 use std::fmt;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::str::FromStr;
@@ -160,27 +160,53 @@ impl Identity {
     ///
     /// # Errors
     ///
-    /// [`Error::Local`] if the file cannot be read, is no identity, or (on Unix) can be read by others than its owner.
+    /// [`Error::Local`] if the file cannot be read, is no regular file or no identity, or (on Unix) belongs to another
+    /// user than this process or can be read by others.
     pub fn load(path: &Path) -> Result<Self> {
         let what = format!("loading the identity from {}", path.display());
-        let file = File::open(path).map_err(|error| local(&what, error))?;
+        let failed = |error: std::io::Error| local(&what, error);
+        let regular = |metadata: Metadata| {
+            if metadata.is_file() {
+                Ok(metadata)
+            } else {
+                Err(local(&what, "it is not a regular file"))
+            }
+        };
+        // Before it is opened: opening a pipe would wait for its other end.
+        regular(std::fs::metadata(path).map_err(failed)?)?;
+        let file = File::open(path).map_err(failed)?;
+        let metadata = regular(file.metadata().map_err(failed)?)?;
         #[cfg(unix)]
         {
-            let metadata = file.metadata().map_err(|error| local(&what, error))?;
-            let mode = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o777;
-            if mode & 0o077 != 0 {
-                return Err(local(
-                    &what,
-                    format!("others may read this private key (mode {mode:03o}): chmod 600 it"),
-                ));
-            }
+            use std::os::unix::fs::MetadataExt;
+            let me = rustix::process::geteuid().as_raw();
+            check_owner(metadata.uid(), metadata.mode() & 0o777, me)
+                .map_err(|reason| local(&what, reason))?;
         }
+        #[cfg(not(unix))]
+        drop(metadata);
         let mut pem = Zeroizing::new(Vec::with_capacity(MAX_FILE as usize));
         file.take(MAX_FILE)
             .read_to_end(&mut pem)
             .map_err(|error| local(&what, error))?;
         Self::from_pem(pem, &what)
     }
+}
+
+/// Refuses a private key that others than the user `me` may know, or may have put there.
+#[cfg(unix)]
+fn check_owner(owner: u32, mode: u32, me: u32) -> std::result::Result<(), String> {
+    if owner != me {
+        return Err(format!(
+            "it belongs to another user (number {owner}, not {me}), who knows this private key: make one of your own"
+        ));
+    }
+    if mode & 0o077 != 0 {
+        return Err(format!(
+            "others may read this private key (mode {mode:03o}): chmod 600 it"
+        ));
+    }
+    Ok(())
 }
 
 fn local(what: &str, reason: impl fmt::Display) -> Error {
@@ -214,6 +240,54 @@ mod tests {
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
             let error = Identity::load(&path).unwrap_err().to_string();
             assert!(error.contains("chmod 600"), "{error}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn refuses_a_key_of_another_user() {
+        let (alice, bob) = (1000, 1001);
+        assert_eq!(check_owner(alice, 0o600, alice), Ok(()));
+        for (owner, mode, me) in [(alice, 0o600, bob), (alice, 0o600, 0), (0, 0o600, alice)] {
+            let reason = check_owner(owner, mode, me).unwrap_err();
+            assert!(reason.contains("belongs to another user"), "{reason}");
+        }
+        assert!(
+            check_owner(alice, 0o604, alice)
+                .unwrap_err()
+                .contains("chmod 600")
+        );
+
+        if !rustix::process::geteuid().is_root() {
+            println!("skipped: only root can give a file away");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("identity.pem");
+        Identity::generate().unwrap().save(&path).unwrap();
+        std::os::unix::fs::chown(&path, Some(alice), None).unwrap();
+        let error = Identity::load(&path).unwrap_err().to_string();
+        assert!(
+            error.contains("belongs to another user (number 1000, not 0)"),
+            "{error}"
+        );
+    }
+
+    /// A pipe without a writer must not be waited for.
+    #[cfg(unix)]
+    #[test]
+    fn refuses_what_is_no_regular_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        for path in [pipe, folder.path().to_owned()] {
+            let (sender, loaded) = std::sync::mpsc::channel();
+            let thread = path.clone();
+            std::thread::spawn(move || sender.send(Identity::load(&thread)));
+            let loaded = loaded.recv_timeout(std::time::Duration::from_secs(5));
+            let error = loaded.expect("it waits for a writer").unwrap_err().to_string();
+            assert!(error.contains("it is not a regular file"), "{error}");
         }
     }
 

@@ -32,7 +32,8 @@ pub trait Link: Send {
     fn wait_data(&mut self, limit: Duration);
 
     /// Ends the sending direction so that the peer still gets all that was pushed, waiting up to `limit` for it to be
-    /// taken. Called at most once; the link is dropped at some time after it.
+    /// taken; what is not by then may be delivered in the background or lost. Called at most once; the link is dropped
+    /// at some time after it.
     fn finish(&mut self, limit: Duration);
 
     /// A handle that makes all pending and later calls fail with [`Fault::Closed`].

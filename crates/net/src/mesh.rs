@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::accept::Reception;
 use crate::dial::dial;
-use crate::hello::MAX_LABEL;
+use crate::hello::{MAX_LABEL, UNWANTED};
 use crate::options::Deadline;
 use crate::{Channel, ChannelOptions, Closer, Error, Fingerprint, Identity, PartyId, Result};
 
@@ -152,11 +152,13 @@ impl Mesh {
 /// # Errors
 ///
 /// [`Error::Timeout`] in step "connect" for a peer that is missing, [`Error::Identity`] for a wrong key,
-/// [`Error::Mismatch`] for another session or numbering, [`Error::PeerLost`] if the peer refuses this party's key,
+/// [`Error::Mismatch`] for another session, numbering or number of channels ([`CHANNELS`](crate::CHANNELS)), [`Error::PeerLost`] if the peer refuses this party's key,
 /// [`Error::Local`] for a bad configuration. A wrong key or session at the accepting side may be a stranger's, so it
-/// is reported when the time is over.
+/// is reported when the time is over. A difference from a peer that has proved its key is reported once all peers have
+/// been heard, so that each of them is told.
 pub fn connect(config: MeshConfig, labels: &[Label]) -> Result<Mesh> {
     check(&config, labels)?;
+    let wanted = labels.len() as u16;
     let deadline = Deadline::new(config.connect_timeout);
     let reception = Reception::new(&config, labels, deadline);
     let mut channels: BTreeMap<(PartyId, Label), Box<dyn Channel>> = BTreeMap::new();
@@ -169,9 +171,16 @@ pub fn connect(config: MeshConfig, labels: &[Label]) -> Result<Mesh> {
                 let dialer = std::thread::Builder::new()
                     .name(format!("cenote-dial-{}", peer.0))
                     .spawn_scoped(scope, move || {
-                        let outcome = dial(config, peer, label, deadline, &|| reception.stopped());
-                        if outcome.is_err() {
-                            reception.stop();
+                        let outcome = dial(config, peer, (label, wanted), deadline, &|| {
+                            reception.stopped_for(peer)
+                        });
+                        match &outcome {
+                            // The others have yet to learn of it from this party.
+                            Err(Error::Mismatch { field, .. }) if field != UNWANTED => {
+                                reception.stop_for(peer)
+                            }
+                            Err(_) => reception.stop(),
+                            Ok(_) => {}
                         }
                         outcome.map(|channel| ((peer, label.clone()), channel))
                     });
@@ -218,6 +227,9 @@ fn check(config: &MeshConfig, labels: &[Label]) -> Result<()> {
     let parties = config.parties.len();
     if config.me.index() >= parties || parties > usize::from(u8::MAX) {
         return bad(format!("{} of {parties} parties", config.me));
+    }
+    if labels.len() > usize::from(u16::MAX) {
+        return bad(format!("{} channels to each peer", labels.len()));
     }
     for (position, label) in labels.iter().enumerate() {
         if label.0.len() > MAX_LABEL || labels[..position].contains(label) {

@@ -15,7 +15,8 @@ pub struct ChannelOptions {
     /// How long a receive polls without sleeping before it sleeps. Zero suits all but machines with a core to spare
     /// for each thread.
     pub spin: Duration,
-    /// How long dropping a channel waits for the peer to take what was sent.
+    /// How long dropping a channel waits for the peer to take what was sent. After an abort or a failure nothing is
+    /// waited for.
     pub linger: Duration,
 }
 

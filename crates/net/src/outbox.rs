@@ -299,18 +299,26 @@ impl Outbox {
         }));
     }
 
-    /// Waits up to `limit` until the socket has taken all that is queued, then ends the stream.
+    /// Waits up to `limit` until the socket has taken all that is queued, then ends the stream. If that takes longer
+    /// [`dismiss`] does it.
     pub(crate) fn finish(&self, limit: Duration) {
-        let state = self.lock();
-        drop(
-            self.changed
-                .wait_timeout_while(state, limit, |state| state.bytes > 0 && state.fault.is_none()),
-        );
-        let _ = self.socket.shutdown(Shutdown::Write);
+        if self.drained(limit) {
+            let _ = self.socket.shutdown(Shutdown::Write);
+        }
+    }
+
+    /// Waits up to `limit` until nothing is queued; says whether that is so, or the queue is lost anyway.
+    fn drained(&self, limit: Duration) -> bool {
+        let queued = |state: &mut State| {
+            state.bytes > 0 && state.fault.is_none() && !self.closed.load(Ordering::Acquire)
+        };
+        let waited = self.changed.wait_timeout_while(self.lock(), limit, queued);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        !queued(&mut state)
     }
 
     /// Ends the background thread; what is still queued is lost.
-    pub(crate) fn end(&self) {
+    fn end(&self) {
         let mut state = self.lock();
         state.ending = true;
         state.pieces.clear();
@@ -343,29 +351,81 @@ impl Outbox {
     }
 }
 
-/// The longest a closed socket waits for the peer's end.
+/// The longest a dropped socket waits for the peer: to take what is queued, and to end its stream.
 const FAREWELL: Duration = Duration::from_secs(2);
+/// How often a farewell that has bytes to deliver looks for those that have come.
+const FAREWELL_LOOK: Duration = Duration::from_millis(20);
 
-/// Closes the socket once the peer has ended its stream too: closing it with received bytes unread would make the
-/// operating system reset the connection, and the peer could lose the last bytes sent to it.
-pub(crate) fn dismiss(outbox: Arc<Outbox>) {
-    if discard_received(&outbox) {
-        let _ = outbox.socket.shutdown(Shutdown::Both);
-        return;
+/// How many sockets take leave in the background.
+static FAREWELLS: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
+
+/// One of them, while it lasts.
+struct Farewell;
+
+impl Farewell {
+    fn begin() -> Self {
+        *FAREWELLS.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        Self
     }
-    // Without the thread the socket is closed at once.
-    let _ = std::thread::Builder::new()
+}
+
+impl Drop for Farewell {
+    fn drop(&mut self) {
+        *FAREWELLS.0.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        FAREWELLS.1.notify_all();
+    }
+}
+
+/// Waits up to `limit` until the channels of this process that were dropped have delivered their last words, which the end
+/// of the process would cut off. Each takes no more than two seconds, all of them at the same time.
+pub fn wait_for_farewells(limit: Duration) {
+    let count = FAREWELLS.0.lock().unwrap_or_else(PoisonError::into_inner);
+    drop(FAREWELLS.1.wait_timeout_while(count, limit, |count| *count > 0));
+}
+
+/// Closes the socket once it has taken what is queued, and the peer has ended its stream too: closing it with received
+/// bytes unread would make the operating system reset the connection, and the peer could lose the last bytes sent to it.
+/// Does not wait; what takes longer is done in the background.
+pub(crate) fn dismiss(outbox: Arc<Outbox>) {
+    if outbox.drained(Duration::ZERO) {
+        outbox.finish(Duration::ZERO);
+        if discard_received(&outbox) {
+            outbox.end();
+            let _ = outbox.socket.shutdown(Shutdown::Both);
+            return;
+        }
+    }
+    let farewell = Farewell::begin();
+    let thread = outbox.clone();
+    let spawned = std::thread::Builder::new()
         .name("cenote-farewell".into())
         .spawn(move || {
-            let until = Instant::now() + FAREWELL;
-            while let Some(left) = until.checked_duration_since(Instant::now()) {
-                wait_socket(&outbox.socket, PollFlags::IN, left);
-                if discard_received(&outbox) {
-                    break;
-                }
-            }
-            let _ = outbox.socket.shutdown(Shutdown::Both);
+            thread.take_leave();
+            drop(farewell);
         });
+    if spawned.is_err() {
+        // Without the thread the socket is closed at once.
+        outbox.end();
+    }
+}
+
+impl Outbox {
+    fn take_leave(&self) {
+        let until = Instant::now() + FAREWELL;
+        let left = || until.checked_duration_since(Instant::now());
+        // The peer may send without receiving: what it sends is taken, so that it comes to receive.
+        while !self.drained(FAREWELL_LOOK) && left().is_some() {
+            discard_received(self);
+        }
+        self.end();
+        let _ = self.socket.shutdown(Shutdown::Write);
+        while !discard_received(self)
+            && let Some(left) = left()
+        {
+            wait_socket(&self.socket, PollFlags::IN, left);
+        }
+        let _ = self.socket.shutdown(Shutdown::Both);
+    }
 }
 
 /// Reads and drops what has come; true when nothing more will.

@@ -141,8 +141,6 @@ impl Link for TcpLink {
 
 impl Drop for TcpLink {
     fn drop(&mut self) {
-        self.outbox.finish(Duration::ZERO);
-        self.outbox.end();
         dismiss(self.outbox.clone());
     }
 }

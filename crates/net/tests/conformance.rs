@@ -319,6 +319,46 @@ fn an_abort_ends_a_send(kind: Kind) {
     assert_eq!(b.send(STEP, &[1]).and_then(|()| b.flush()), Err(expected));
 }
 
+/// A party that stops is not held up by a peer that receives nothing; a peer that does receive still gets everything.
+fn a_stopped_side_does_not_linger(kind: Kind) {
+    const SIZE: usize = 24 << 20;
+    let options = cenote_net::ChannelOptions {
+        linger: Duration::from_secs(5),
+        ..brief(20_000)
+    };
+    let (mut a, mut b) = pair(kind, &options);
+    a.send(STEP, &bytes(1, SIZE)).and_then(|()| a.flush()).unwrap();
+    a.abort(42);
+    let start = Instant::now();
+    drop(a);
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    let mut body = vec![0; SIZE];
+    b.recv(STEP, &mut body).unwrap();
+    assert!(body == bytes(1, SIZE));
+    assert_eq!(
+        b.recv(STEP, &mut body),
+        Err(Error::PeerAborted {
+            peer: PartyId(0),
+            step: STEP,
+            code: 42
+        })
+    );
+
+    // After a failure.
+    let options = cenote_net::ChannelOptions {
+        timeout: Duration::from_millis(200),
+        queue_bytes: 1 << 20,
+        least_rate: u64::MAX,
+        ..options
+    };
+    let (mut a, _b) = pair(kind, &options);
+    let body = vec![0; 1 << 20];
+    assert!((0..100).any(|_| a.send(STEP, &body).is_err()));
+    let start = Instant::now();
+    drop(a);
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+}
+
 fn a_closer_ends_waits(kind: Kind) {
     let closed = Error::Closed { peer: PartyId(1) };
     let (mut a, mut b) = pair(kind, &brief(20_000));
@@ -451,7 +491,7 @@ macro_rules! conformance {
                 messages_arrive, small_messages_arrive, both_send_first, a_ring_sends_first,
                 another_step_or_length_is_refused, silence_times_out, a_full_queue_times_out, a_dropped_peer_is_lost,
                 dropping_loses_nothing, closing_waits_for_the_peer, an_abort_ends_a_receive, an_abort_ends_a_send,
-                a_closer_ends_waits, an_interrupted_side_has_a_last_word, meters_count, a_flush_is_needed);
+                a_stopped_side_does_not_linger, a_closer_ends_waits, an_interrupted_side_has_a_last_word, meters_count, a_flush_is_needed);
         }
     )* };
     (@tests $kind:expr, $($test:ident),*) => { $(

@@ -295,6 +295,92 @@ fn another_session_is_told_on_both_sides() {
     }
 }
 
+/// Parties that want different numbers of channels are told so, whichever wants more.
+#[test]
+fn another_number_of_channels_is_told_on_both_sides() {
+    for more in [0usize, 1] {
+        let mut configs = configs(2, true, &brief(2000));
+        configs[0].connect_timeout = Duration::from_millis(500);
+        let outcomes = std::thread::scope(|scope| {
+            let threads: Vec<_> = configs
+                .into_iter()
+                .enumerate()
+                .map(|(index, config)| {
+                    let names: &[&str] = if index == more {
+                        &["main", "other"]
+                    } else {
+                        &["main"]
+                    };
+                    scope.spawn(move || connect(config, &labels(names)))
+                })
+                .collect();
+            let join =
+                |thread: std::thread::ScopedJoinHandle<'_, cenote_net::Result<_>>| thread.join().unwrap();
+            threads.into_iter().map(join).collect::<Vec<_>>()
+        });
+        for (index, outcome) in outcomes.into_iter().enumerate() {
+            match outcome {
+                Err(Error::Mismatch {
+                    field, ours, theirs, ..
+                }) => {
+                    assert_eq!(field, cenote_net::CHANNELS);
+                    let expected = if index == more { ("2", "1") } else { ("1", "2") };
+                    assert_eq!((ours.as_str(), theirs.as_str()), expected);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}
+
+/// The odd one of three tells both others, even one that comes late, and nobody waits for the time to be over.
+#[test]
+fn the_odd_one_out_is_told_to_all() {
+    for odd in 0..3usize {
+        for late in (0..3).filter(|&late| late != odd) {
+            let start = Instant::now();
+            let outcomes = std::thread::scope(|scope| {
+                let threads: Vec<_> = configs(3, true, &brief(2000))
+                    .into_iter()
+                    .enumerate()
+                    .map(|(index, config)| {
+                        let names: &[&str] = if index == odd {
+                            &["main", "other"]
+                        } else {
+                            &["main"]
+                        };
+                        scope.spawn(move || {
+                            if index == late {
+                                std::thread::sleep(Duration::from_millis(300));
+                            }
+                            connect(config, &labels(names)).map(drop)
+                        })
+                    })
+                    .collect();
+                let join = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join().unwrap();
+                threads.into_iter().map(join).collect::<Vec<_>>()
+            });
+            for (index, outcome) in outcomes.into_iter().enumerate() {
+                match outcome {
+                    Err(Error::Mismatch { peer, field, .. }) => {
+                        assert_eq!(field, cenote_net::CHANNELS);
+                        assert_eq!(
+                            peer == PartyId(odd as u8),
+                            index != odd,
+                            "party {index} names {peer}"
+                        );
+                    }
+                    other => panic!("odd {odd}, late {late}, party {index}: {other:?}"),
+                }
+            }
+            assert!(
+                start.elapsed() < Duration::from_secs(5),
+                "the time would be over after 10"
+            );
+        }
+    }
+}
+
 /// One side speaks TLS, the other does not: an error at both, in time.
 #[test]
 fn plain_and_tls_do_not_mix() {

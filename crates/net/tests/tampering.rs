@@ -131,6 +131,20 @@ fn a_cut_connection_is_no_goodbye() {
     }
 }
 
+/// Whether the byte `at` of a TLS stream is the version of a record's header, which means nothing (RFC 8446, section 5.1). All
+/// headers before it are as they were sent.
+fn is_ignored(stream: &[u8], at: usize) -> bool {
+    let mut start = 0;
+    while let Some(&[_, _, _, high, low]) = stream[start..].first_chunk() {
+        let end = start + 5 + usize::from(u16::from_be_bytes([high, low]));
+        if at < end {
+            return (start + 1..start + 3).contains(&at);
+        }
+        start = end;
+    }
+    false
+}
+
 /// A byte changed anywhere in the handshake ends in an error, and nothing worse.
 #[test]
 fn a_changed_handshake_ends_in_an_error() {
@@ -151,7 +165,8 @@ fn a_changed_handshake_ends_in_an_error() {
                 }
                 let outcomes = connect_all(configs, &[Label::from("main")]);
                 // The last places may lie behind the end of the hello, whose distance varies by a few bytes.
-                if tap.seen.lock().unwrap().len() > at {
+                let seen = tap.seen.lock().unwrap();
+                if seen.len() > at && !is_ignored(&seen, at) {
                     changed.fetch_add(1, Ordering::Relaxed);
                     assert!(outcomes[0].is_err(), "byte {at}: {outcomes:?}");
                 }

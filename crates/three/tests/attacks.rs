@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cenote_engine::{Check, Error, Reason};
+use cenote_engine::{Check, Error};
 use cenote_net::{PartyId, Step};
 use cenote_params::three::Variant;
 use cenote_primitives::Entropy;
@@ -320,7 +320,7 @@ fn attack(session: &Session, position: &Position, deviation: Deviation) -> Resul
             *party == receiver && *peer == PartyId(corrupted)
         }
         Err(Error::PeerStopped { reason, .. }) => {
-            *party != receiver && *reason == Reason::Lost(PartyId(corrupted))
+            *party != receiver && reason.lost() == Some(PartyId(corrupted))
         }
         _ => false,
     });

@@ -5,7 +5,7 @@ mod common;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cenote_engine::{Check, Engine, Error, Parties, Reason};
+use cenote_engine::{Check, Engine, Error, Parties};
 use cenote_net::{ChannelOptions, PartyId};
 use cenote_params::three::{Variant, check};
 use cenote_three::{Config, Links, Ring, ThreeEngine, ViewCheck, steps};
@@ -26,7 +26,7 @@ fn names(error: &Error, lost: PartyId) -> bool {
         Error::Net(cenote_net::Error::PeerLost { peer, .. } | cenote_net::Error::Timeout { peer, .. }) => {
             *peer == lost
         }
-        Error::PeerStopped { reason, .. } => *reason == Reason::Lost(lost),
+        Error::PeerStopped { reason, .. } => reason.lost() == Some(lost),
         _ => false,
     }
 }

@@ -5,7 +5,7 @@ mod common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cenote_engine::{Check, Error, Reason};
+use cenote_engine::{Check, Error};
 use cenote_net::{PartyId, Step};
 use cenote_params::three::Variant;
 use cenote_three::{ViewCheck, steps};
@@ -109,7 +109,7 @@ fn a_withheld_message_is_not_bought_with_a_coin() {
                 other => panic!("{step} of party {corrupted}: {other:?}"),
             }
             match &results[usize::from(next)] {
-                Err(Error::PeerStopped { reason, .. }) => assert_eq!(*reason, Reason::Lost(culprit)),
+                Err(Error::PeerStopped { reason, .. }) => assert_eq!(reason.lost(), Some(culprit)),
                 other => panic!("{step} of party {corrupted}: {other:?}"),
             }
         }

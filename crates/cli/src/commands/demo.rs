@@ -5,7 +5,7 @@ use cenote::demo::{Task, write_samples};
 use cenote::local::{DemoReport, run_demo};
 
 use crate::args::Demo;
-use crate::console::{Progress, child, print, print_json};
+use crate::console::{Progress, child, print, print_json, warn};
 
 /// Customers that are printed; more are for `--json`.
 const SHOWN: usize = 40;
@@ -28,6 +28,7 @@ pub(crate) fn run(options: &Demo, verbose: u8) -> Result<()> {
         },
     )?;
     drop(progress);
+    warn(&report.report);
     if options.json {
         return print_json(&report);
     }

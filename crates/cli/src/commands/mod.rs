@@ -4,5 +4,6 @@ pub(crate) mod bench;
 pub(crate) mod circuit;
 pub(crate) mod demo;
 pub(crate) mod identity;
+pub(crate) mod params;
 pub(crate) mod party;
 pub(crate) mod run;

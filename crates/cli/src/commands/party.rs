@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::run::SHOWN_LANES;
 use crate::args::Party;
-use crate::console::{Progress, print, print_json};
+use crate::console::{Progress, print, print_json, warn};
 
 #[derive(Serialize)]
 struct Checked {
@@ -27,6 +27,7 @@ pub(crate) fn run(options: &Party) -> Result<()> {
     let outcome = run_party(&config, &job, &mut |done, total| progress.set(done, total))?;
     drop(progress);
     let report = Report::of_one(outcome.report);
+    warn(&report);
     if options.json {
         return print_json(&report);
     }

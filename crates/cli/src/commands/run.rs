@@ -4,7 +4,7 @@ use cenote::Result;
 use cenote::local::{Setting, run_job};
 
 use crate::args::{Local, Run};
-use crate::console::{Progress, child, print, print_json};
+use crate::console::{Progress, child, print, print_json, warn};
 
 /// Values of an output that are printed; more are for `--json` and files.
 pub(crate) const SHOWN_LANES: usize = 8;
@@ -29,6 +29,7 @@ pub(crate) fn run(options: &Run, verbose: u8) -> Result<()> {
         },
     )?;
     drop(progress);
+    warn(&report);
     if options.json {
         return print_json(&report);
     }

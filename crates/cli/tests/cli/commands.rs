@@ -1,4 +1,4 @@
-//! `cenote circuit` and `cenote bench`.
+//! `cenote circuit`, and terminals.
 
 use crate::common::{cenote, published, run, write};
 
@@ -70,77 +70,6 @@ fn published_circuits_have_their_published_sizes() {
             "{file}"
         );
     }
-}
-
-#[test]
-fn benchmarks_run_over_every_transport() {
-    for (transport, peaks) in [("memory", 1), ("tcp", 3), ("tls", 3)] {
-        let report = run(cenote()
-            .args([
-                "bench",
-                "three",
-                "--json",
-                "--circuit",
-                "lib:mult32",
-                "--and-gates",
-                "300000",
-            ])
-            .args(["--transport", transport]))
-        .json();
-        assert!(report["and_gates"].as_u64().unwrap() >= 300_000);
-        assert!(report["and_gates_per_second"].as_f64().unwrap() > 0.0);
-        assert_eq!(report["transport"], transport);
-        assert_eq!(report["bytes_sent"].as_array().unwrap().len(), 3);
-        assert_eq!(report["peak_memory_bytes"].as_array().unwrap().len(), peaks);
-        assert_eq!(report["outputs"][0]["values"], serde_json::Value::Null);
-    }
-}
-
-#[test]
-fn benchmarks_take_their_settings() {
-    for variant in ["baseline", "cache-efficient", "on-demand"] {
-        let settings = [
-            "--variant",
-            variant,
-            "--view-check",
-            "sha256",
-            "--security",
-            "50",
-            "--transport",
-            "memory",
-        ];
-        let report = run(cenote()
-            .args([
-                "bench",
-                "three",
-                "--json",
-                "--circuit",
-                "lib:add64",
-                "--lanes",
-                "1000",
-            ])
-            .args(settings))
-        .json();
-        assert_eq!(
-            (report["lanes"].as_u64(), report["and_gates"].as_u64()),
-            (Some(1000), Some(63_000))
-        );
-        assert_eq!(
-            (report["variant"].as_str(), report["security"].as_u64()),
-            (Some(variant), Some(50))
-        );
-        assert!(report["error_log2"].as_f64().unwrap() <= -50.0 + 1e-9);
-    }
-    let bench = |args: &[&str]| run(cenote().args(["bench", "three"]).args(args));
-    assert!(
-        bench(&["--circuit", "lib:add64", "--lanes", "10"])
-            .stdout
-            .contains("ANDs per second")
-    );
-    bench(&["--variant", "fastest"]).failed(2, &["baseline, cache-efficient"]);
-    bench(&["--security", "500"]).failed(2, &["500"]);
-    bench(&["--lanes", "1", "--and-gates", "5"]).failed(2, &["cannot be used with"]);
-    bench(&["--circuit", "/nowhere.txt"]).failed(5, &["/nowhere.txt"]);
 }
 
 /// On a terminal there are progress bars and a log without colours; both go to standard error.

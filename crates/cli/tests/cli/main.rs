@@ -1,5 +1,6 @@
 //! The command, from outside.
 
+mod bench;
 mod circuits;
 mod commands;
 mod common;

@@ -133,6 +133,55 @@ fn check_meets_nobody() {
     finish(world.start(1, &unstated, &["--check"])).failed(2, &["`lanes` is missing"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_job_with_secrets_that_others_may_read_is_warned_of() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::new();
+    let jobs = world.jobs([HEADER; 3]);
+    let warned = |party: usize, mode| {
+        std::fs::set_permissions(&jobs[party], std::fs::Permissions::from_mode(mode)).unwrap();
+        let ended = finish(world.start(party, &jobs[party], &["--check"]));
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        let name = format!("job{party}.toml");
+        ended.stderr.contains("may be read by others") && ended.stderr.contains(&name)
+    };
+    assert!(warned(0, 0o644) && warned(1, 0o640));
+    assert!(!warned(0, 0o600));
+    assert!(!warned(2, 0o644), "there is no value in it");
+}
+
+/// Where an output cannot be written, nobody is met.
+#[test]
+fn an_output_that_cannot_be_written_is_noticed_before_the_peers_are_met() {
+    let world = World::new();
+    let text = std::fs::read_to_string(world.job(1, HEADER)).unwrap();
+    for (file, why) in [
+        ("nowhere/sum.csv", "nowhere/sum.csv: cannot be written"),
+        ("folder", "is not a regular file"),
+    ] {
+        std::fs::create_dir_all(world.folder.path().join("folder")).unwrap();
+        let job = write(
+            world.folder.path(),
+            "job.toml",
+            &format!("{text}file = \"{file}\"\n"),
+        );
+        finish(world.start(1, &job, &["--check"])).failed(5, &[why]);
+        // Party 0 learns nothing, so it writes nothing.
+        let not_mine = std::fs::read_to_string(world.job(0, HEADER)).unwrap();
+        let job = write(
+            world.folder.path(),
+            "job.toml",
+            &format!("{not_mine}file = \"{file}\"\n"),
+        );
+        assert_eq!(finish(world.start(0, &job, &["--check"])).code, Some(0));
+    }
+    let left: Vec<_> = std::fs::read_dir(world.folder.path().join("folder"))
+        .unwrap()
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
 #[test]
 fn a_wrong_fingerprint_is_refused_on_both_sides() {
     let world = World::new();
@@ -189,6 +238,27 @@ fn other_parameters_at_one_party_are_noticed() {
         "view check",
     );
     differ([HEADER, "circuit = \"lib:add16\"\nlanes = 3", HEADER], "lanes");
+}
+
+/// The parties do not even agree on how many connections they need.
+#[test]
+fn another_number_of_workers_at_one_party_is_noticed() {
+    let world = World::new();
+    (0..3).for_each(|party| world.configure(party, &world.fingerprints, 3.0));
+    let two = format!("workers = 2\n{HEADER}");
+    for odd in 0..3 {
+        let mut headers = [HEADER; 3];
+        headers[odd] = &two;
+        let jobs = world.jobs(headers);
+        for (party, ended) in world.run(paths(&jobs), &[]).iter().enumerate() {
+            let told = if party == odd {
+                "disagrees on workers: here 2, there 1".to_owned()
+            } else {
+                format!("party {odd} disagrees on workers: here 1, there 2")
+            };
+            ended.failed(2, &[&told, "same job"]);
+        }
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Benchmarks: a circuit on made-up inputs, checked against plain evaluation.
+//! One job: a circuit on made-up inputs, checked against plain evaluation, with parameters for exactly its gates.
 
 use cenote_engine::Parties;
 use cenote_net::PartyId;
@@ -28,7 +28,7 @@ impl Bench {
         let each = cenote_circuit::Plan::new(&circuits::open(circuit)?).and_count() as u64;
         if each == 0 {
             return Err(Error::Usage(format!(
-                "{circuit} has no AND gates; give --lanes instead of --and-gates"
+                "{circuit} has no AND gates; there is nothing to measure"
             )));
         }
         Ok(usize::try_from(and_gates.div_ceil(each).max(1)).unwrap_or(usize::MAX))

@@ -1,0 +1,616 @@
+//! The rate of a service that runs for ever.
+//!
+//! A session first makes its first stock of triples and evaluates a little (the *warm-up*, reported apart). Then comes the timed
+//! *section*: it evaluates, verifies and opens gates that use up whole batches of triples, and ends when as many batches have
+//! been made as were used, so that the stock is as full as at its start. What the section costs is therefore what every such
+//! section costs, for ever.
+//!
+//! Of the offline phase alone only the making of batches is timed, of the online phase alone only their use: a few batches are
+//! made, then used up, again and again, and one of both is timed.
+
+use std::fmt;
+use std::str::FromStr;
+
+use cenote_circuit::Plan;
+use cenote_net::PartyId;
+use cenote_primitives::BLOCK_BITS;
+use cenote_three::Links;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Settings;
+use super::driver::{Driver, Instance, Load, too_many};
+use super::measure::{Measure, Measured, Place};
+use super::ring::{RingBench, RingReport};
+use super::usage::{Cpu, Machine, Stopwatch, median};
+use crate::report::peak_memory_bytes;
+use crate::{CircuitDescription, Error, PARTIES, Result, Three, Transport};
+
+/// Gates per worker that are evaluated before outputs are opened, about: enough that messages are large, few enough that
+/// their wires stay in caches.
+const SEGMENT_GATES: usize = 1 << 26;
+
+/// Most batches per worker in a section.
+const MOST_BATCHES: u64 = 1000;
+
+/// Most batches of gates whose number of verifications is told from their number alone.
+const MOST_COUNTED: u64 = 8;
+
+/// What is timed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Triples are made while gates are evaluated and verified.
+    #[default]
+    Full,
+    /// Triples are made.
+    Offline,
+    /// Gates are evaluated and verified with triples that are in stock.
+    Online,
+}
+
+impl Mode {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Full, Self::Offline, Self::Online];
+
+    /// The name on command lines and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Offline => "offline",
+            Self::Online => "online",
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Mode {
+    type Err = String;
+
+    fn from_str(name: &str) -> std::result::Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|mode| mode.name() == name)
+            .ok_or_else(|| "the mode is full, offline or online".into())
+    }
+}
+
+/// How long the timed section is. It has whole batches, at least one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Length {
+    /// This many batches per worker.
+    Batches(u64),
+    /// At least this many AND gates (triples, of the offline phase).
+    Gates(u64),
+    /// As many batches as take about this long, as far as the warm-up tells.
+    Seconds(f64),
+}
+
+/// What to measure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Steady {
+    /// A circuit file, or `lib:NAME`.
+    pub circuit: String,
+    /// The protocol.
+    pub settings: Settings,
+    /// What is timed.
+    pub mode: Mode,
+    /// How much.
+    pub length: Length,
+}
+
+/// What one party has measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SteadyParty {
+    /// The party.
+    pub party: u8,
+    /// Batches that each worker used, or made, in the timed sections.
+    pub batches: u64,
+    /// AND gates of the section.
+    pub and_gates: u64,
+    /// Triples made in the section.
+    pub triples: u64,
+    /// Seconds from the connected channels to the section, without its circuit's plan.
+    pub warm_up_seconds: f64,
+    /// Seconds of the section.
+    pub seconds: f64,
+    /// Seconds of processors in the section, of this party's process.
+    pub cpu_seconds: f64,
+    /// Seconds of every full segment of the section.
+    pub segment_seconds: Vec<f64>,
+    /// Instances of the circuit in a full segment.
+    pub segment_lanes: u64,
+    /// Bytes sent in the section, with frames, before TLS.
+    pub bytes_sent: u64,
+    /// Bytes of message bodies sent in the section.
+    pub payload_sent: u64,
+    /// Rounds of the section.
+    pub rounds: u64,
+    /// AND gates of the whole session.
+    pub session_and_gates: u64,
+    /// Bytes of message bodies sent in the whole session.
+    pub session_payload_sent: u64,
+    /// The most memory that the party's process has had.
+    pub peak_memory_bytes: Option<u64>,
+    /// The most that the protocol's own buffers may take.
+    pub memory_bound_bytes: u64,
+}
+
+impl Steady {
+    /// The batches that party 0 wants, if one takes `seconds_each`.
+    fn wish(&self, n: u64, workers: u64, seconds_each: f64) -> u64 {
+        match self.length {
+            Length::Batches(batches) => batches,
+            Length::Gates(gates) => gates.div_ceil(n * BLOCK_BITS as u64 * workers),
+            Length::Seconds(seconds) => (seconds / seconds_each.max(1e-6)).round() as u64,
+        }
+    }
+
+    /// One party's part.
+    pub(crate) fn run(
+        &self,
+        me: PartyId,
+        links: Vec<Links>,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<SteadyParty> {
+        let load = Load::open(&self.circuit)?;
+        let parameters = self.settings.parameters()?;
+        let workers = links.len() as u64;
+        // A single unit of a large circuit may need several batches.
+        let each = load.plan.and_count() as u64;
+        let least = each.div_ceil(parameters.n());
+        let stock = match self.mode {
+            Mode::Full => 1,
+            Mode::Offline | Mode::Online => self.settings.most_in_stock(&parameters).max(least + 1),
+        };
+        let warm_up = Stopwatch::start();
+        // Where units of the circuit do not fit batches well, each of three sections may leave most of one.
+        let ahead = if 3 * each > parameters.n() {
+            stock + 3
+        } else {
+            stock
+        };
+        let driver = Driver::start(me, links, &self.settings, ahead)?;
+        let pieces = Pieces::new(&load.plan, workers, driver.n());
+        let segment = load.instance(pieces.lanes(pieces.segment)?)?;
+        let mut party = Cycles {
+            mode: self.mode,
+            driver,
+            load: &load,
+            pieces,
+            segment,
+        };
+
+        // A first segment takes the first stock, a first cycle brings memory and caches, a second tells how long a batch takes.
+        party.begin()?;
+        let nothing = &mut |_| ();
+        party.cycle(1, &mut Timed::default(), nothing)?;
+        let mut trial = Timed::default();
+        party.cycle(1, &mut trial, nothing)?;
+        let each = trial.seconds / trial.batches.max(1) as f64;
+        let wish = self.wish(parameters.n(), workers, each).clamp(1, MOST_BATCHES);
+        let batches = party.driver.agree(u16::try_from(wish).unwrap_or(u16::MAX))?;
+        let batches = u64::from(batches).clamp(1, MOST_BATCHES);
+        let (warm_up_seconds, _) = warm_up.read();
+
+        let total = batches * parameters.n() * BLOCK_BITS as u64 * workers;
+        let mut timed = Timed::default();
+        while timed.batches < batches {
+            let left = batches - timed.batches;
+            let next = match self.mode {
+                // What is verified by whole batches is counted by whole batches, a few at a time.
+                Mode::Full if party.driver.spends_batches() => left.min(MOST_COUNTED),
+                Mode::Full => left,
+                Mode::Offline | Mode::Online => left.min(stock),
+            };
+            let before = timed.batches * parameters.n() * BLOCK_BITS as u64 * workers;
+            party.cycle(next, &mut timed, &mut |gates| {
+                progress((before + gates).min(total), total)
+            })?;
+        }
+        let waiting = (ahead - 1) * self.settings.batch_bytes(&parameters);
+        let end = party.driver.finish()?;
+        Ok(SteadyParty {
+            party: me.0,
+            batches: timed.batches,
+            and_gates: timed.and_gates,
+            triples: timed.triples,
+            warm_up_seconds,
+            seconds: timed.seconds,
+            cpu_seconds: timed.cpu_seconds,
+            segment_seconds: timed.segment_seconds,
+            segment_lanes: party.segment.lanes() as u64,
+            bytes_sent: timed.bytes_sent,
+            payload_sent: timed.payload_sent,
+            rounds: timed.rounds,
+            session_and_gates: end.and_gates,
+            session_payload_sent: end.traffic.payload_sent,
+            peak_memory_bytes: peak_memory_bytes(),
+            memory_bound_bytes: end.memory_bytes + waiting,
+        })
+    }
+}
+
+/// What was timed so far.
+#[derive(Default)]
+struct Timed {
+    batches: u64,
+    and_gates: u64,
+    triples: u64,
+    seconds: f64,
+    cpu_seconds: f64,
+    bytes_sent: u64,
+    payload_sent: u64,
+    rounds: u64,
+    segment_seconds: Vec<f64>,
+}
+
+/// A party that makes batches and uses them up, again and again.
+struct Cycles<'a> {
+    mode: Mode,
+    driver: Driver,
+    load: &'a Load,
+    pieces: Pieces,
+    /// A full segment.
+    segment: Instance,
+}
+
+impl Cycles<'_> {
+    /// Evaluates a first segment, whose triples it waits for.
+    fn begin(&mut self) -> Result<()> {
+        let lanes = self.pieces.lanes(self.pieces.group)?;
+        self.driver.announce(self.load, lanes)?;
+        self.driver.run(self.load, &self.segment.first(lanes))?;
+        Ok(())
+    }
+
+    /// Makes about `batches` batches and uses them up: both at once in the full protocol, one after the other if only one
+    /// of both is timed. Adds what was timed to `timed`; `progress` is told the gates evaluated.
+    fn cycle(&mut self, batches: u64, timed: &mut Timed, progress: &mut dyn FnMut(u64)) -> Result<()> {
+        // Whole units, no more than the batches suffice for, but at least one.
+        let each = self.load.plan.and_count() as u64;
+        let layer = self.load.plan.max_level_ands() as u64 * self.pieces.group;
+        let usable = self.driver.usable_blocks(layer)?;
+        let units = (batches * usable / each).max(1);
+        let batches = (units * each).div_ceil(usable);
+        let segments = self.pieces.split(units)?;
+        let instances = distinct(&self.segment, &segments);
+        match self.mode {
+            Mode::Full => self.driver.want_stock(1)?,
+            Mode::Online => self.driver.want_stock(batches)?,
+            Mode::Offline => {}
+        }
+        self.driver.fill_stock()?;
+        // Nobody starts before all are ready.
+        self.driver.agree(0)?;
+
+        let (before, made_before) = (self.driver.costs(), self.driver.batches_wanted());
+        let watch = Stopwatch::start();
+        let made = match self.mode {
+            Mode::Full => {
+                for &lanes in &segments {
+                    self.driver.announce(self.load, lanes)?;
+                }
+                self.evaluate(&segments, &instances, Some(&mut timed.segment_seconds), progress)?;
+                // As many are made as were used.
+                self.driver.fill_stock()?;
+                self.driver.batches_wanted() - made_before
+            }
+            Mode::Online => {
+                self.evaluate(&segments, &instances, Some(&mut timed.segment_seconds), progress)?;
+                0
+            }
+            Mode::Offline => {
+                self.driver.want_stock(batches)?;
+                self.driver.fill_stock()?;
+                self.driver.batches_wanted() - made_before
+            }
+        };
+        let (seconds, cpu_seconds) = watch.read();
+        let after = self.driver.costs();
+        timed.batches += batches;
+        timed.and_gates += after.and_gates - before.and_gates;
+        timed.triples += made * self.driver.n() * BLOCK_BITS as u64 * self.pieces.workers;
+        timed.seconds += seconds;
+        timed.cpu_seconds += cpu_seconds;
+        timed.bytes_sent += after.traffic.bytes_sent - before.traffic.bytes_sent;
+        timed.payload_sent += after.traffic.payload_sent - before.traffic.payload_sent;
+        timed.rounds += after.rounds - before.rounds;
+        if self.mode == Mode::Offline {
+            self.evaluate(&segments, &instances, None, progress)?;
+        }
+        Ok(())
+    }
+
+    /// Evaluates, verifies and opens segments of these sizes. The seconds of every full one go to `latencies`.
+    fn evaluate(
+        &mut self,
+        segments: &[usize],
+        instances: &[Instance],
+        mut latencies: Option<&mut Vec<f64>>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<()> {
+        let mut pending = Vec::new();
+        let mut lanes_done = 0;
+        for &lanes in segments {
+            let instance = instances
+                .iter()
+                .find(|instance| instance.lanes() == lanes)
+                .expect("every size has an instance");
+            lanes_done += lanes;
+            if self.driver.spends_batches() {
+                // To open outputs now would spend a batch now.
+                pending.push(self.driver.evaluate(self.load, instance)?);
+            } else {
+                let seconds = self.driver.run(self.load, instance)?;
+                if let Some(latencies) = &mut latencies
+                    && (lanes == self.segment.lanes() || segments.len() == 1)
+                {
+                    latencies.push(seconds);
+                }
+            }
+            progress(self.load.plan.and_count() as u64 * lanes_done as u64);
+        }
+        if !pending.is_empty() {
+            for pending in pending {
+                self.driver.open(pending)?;
+            }
+            self.driver.count(self.load, lanes_done);
+        }
+        Ok(())
+    }
+}
+
+/// How lanes are cut into segments in which all workers have the same to do. The unit is 512 lanes per worker, in which a
+/// circuit of `A` gates has `A` blocks for each worker.
+struct Pieces {
+    workers: u64,
+    /// Units that a worker evaluates together.
+    group: u64,
+    /// Units in a full segment: whole groups.
+    segment: u64,
+}
+
+impl Pieces {
+    fn new(plan: &Plan, workers: u64, n: u64) -> Self {
+        // As the engine groups lanes: slots of about 2^17 words, rows of 8 to 256 words.
+        let words = ((1 << 17) / (2 * plan.slots().max(1)))
+            .next_multiple_of(8)
+            .clamp(8, 256);
+        let blocks = plan.and_count().max(1) as u64;
+        let most = (SEGMENT_GATES as u64 / BLOCK_BITS as u64).min(n / 8) / blocks;
+        let group = (words as u64 / 8).min(most.max(1));
+        Self {
+            workers,
+            group,
+            segment: group * (most / group).max(1),
+        }
+    }
+
+    /// The lanes of `units` units at all workers.
+    fn lanes(&self, units: u64) -> Result<usize> {
+        units
+            .checked_mul(BLOCK_BITS as u64 * self.workers)
+            .and_then(|lanes| usize::try_from(lanes).ok())
+            .ok_or_else(too_many)
+    }
+
+    /// Segments, in lanes, of `units` units in all: full ones, whole groups, the rest.
+    fn split(&self, units: u64) -> Result<Vec<usize>> {
+        let rest = units % self.segment;
+        let last = [rest / self.group * self.group, rest % self.group];
+        std::iter::repeat_n(self.segment, (units / self.segment) as usize)
+            .chain(last)
+            .filter(|&units| units > 0)
+            .map(|units| self.lanes(units))
+            .collect()
+    }
+}
+
+/// An instance of each size that occurs.
+fn distinct(segment: &Instance, segments: &[usize]) -> Vec<Instance> {
+    let mut sizes = segments.to_vec();
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes.into_iter().map(|lanes| segment.first(lanes)).collect()
+}
+
+/// What a section cost, all parties together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SteadyReport {
+    /// The protocol's name.
+    pub protocol: String,
+    /// Its settings.
+    #[serde(flatten)]
+    pub settings: Three,
+    /// How the parties were joined.
+    pub transport: Transport,
+    /// What was timed.
+    pub mode: Mode,
+    /// The circuit.
+    pub circuit: CircuitDescription,
+    /// The cut-and-choose parameters and what they promise.
+    pub parameters: Value,
+    /// The base-2 logarithm of the probability that a wrong output ever passes.
+    pub error_log2: f64,
+    /// Batches that each worker used, or made, in the timed sections.
+    pub batches: u64,
+    /// AND gates evaluated and verified in the section.
+    pub and_gates: u64,
+    /// Triples made in the section.
+    pub triples: u64,
+    /// Seconds of the warm-up, the longest of any party.
+    pub warm_up_seconds: f64,
+    /// Seconds of the section, the longest of any party.
+    pub seconds: f64,
+    /// AND gates per second; `null` where none are evaluated.
+    pub and_gates_per_second: Option<f64>,
+    /// Triples made per second; `null` where none are made.
+    pub triples_per_second: Option<f64>,
+    /// Bits of message bodies that a party sent in the section per AND gate (triple, where no gates are evaluated), the mean of
+    /// the parties.
+    pub bits_per_and: f64,
+    /// The same of the whole session, warm-up included, per AND gate; `null` where none are evaluated.
+    pub bits_per_and_total: Option<f64>,
+    /// What the parameters promise for `bits_per_and`, inputs, outputs and tags not counted.
+    pub declared_bits_per_and: f64,
+    /// Bytes sent in the section, with frames, before TLS, by party.
+    pub bytes_sent: Vec<u64>,
+    /// Gigabits that a party sent per second, with frames, the mean of the parties.
+    pub gbit_per_second: f64,
+    /// Processor time of the section.
+    pub cpu: Cpu,
+    /// Instances of the circuit that were opened together.
+    pub segment_lanes: u64,
+    /// Milliseconds from such instances' inputs to their opened outputs, under full load: the median of the parties' medians.
+    /// `null` where no outputs are opened on their own.
+    pub latency_ms: Option<f64>,
+    /// Rounds of the section.
+    pub rounds: u64,
+    /// The most memory that was had, by process.
+    pub peak_memory_bytes: Vec<Option<u64>>,
+    /// The stated bound on the protocol's own buffers, of one party.
+    pub memory_bound_bytes: u64,
+    /// The machine.
+    pub machine: Machine,
+    /// What the channels carried when nothing was computed, if that was measured too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ring: Option<RingReport>,
+    /// The share of it that the section used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ring_share: Option<f64>,
+    /// Each party.
+    pub parties: Vec<SteadyParty>,
+}
+
+/// Measures, in `place`; with `ring`, what its channels carry as well, right afterwards.
+///
+/// # Errors
+/// Those of [`Settings::parameters`] and of opening the circuit, before anything is started; [`Error::Parties`] or
+/// [`Error::Protocol`] if a party fails.
+pub fn run_steady(steady: &Steady, ring: Option<&RingBench>, place: &mut Place<'_>) -> Result<SteadyReport> {
+    let parameters = steady.settings.parameters()?;
+    let load = Load::open(&steady.circuit)?;
+    let machine = Machine::now();
+    let measured = place.measure(Measure::Steady(steady.clone()))?;
+    let parties: Vec<SteadyParty> = measured.into_iter().filter_map(Measured::into_steady).collect();
+    let first = parties.first().ok_or_else(no_report)?;
+    let (and_gates, triples) = (first.and_gates, first.triples);
+    if parties.len() != usize::from(PARTIES) || parties.iter().any(|party| party.and_gates != and_gates) {
+        return Err(no_report());
+    }
+    let longest = |of: fn(&SteadyParty) -> f64| parties.iter().map(of).fold(0.0, f64::max);
+    let mean =
+        |of: fn(&SteadyParty) -> u64| parties.iter().map(of).sum::<u64>() as f64 / parties.len() as f64;
+    let seconds = longest(|party| party.seconds).max(1e-9);
+    // Parties joined by memory are one process, which each of them measures.
+    let processes = match place.transport() {
+        Transport::Memory => &parties[..1],
+        _ => &parties[..],
+    };
+    let evaluated = steady.mode != Mode::Offline;
+    let units = if evaluated { and_gates } else { triples };
+    let latencies: Vec<f64> = parties
+        .iter()
+        .filter(|party| !party.segment_seconds.is_empty())
+        .map(|party| 1e3 * median(&party.segment_seconds))
+        .collect();
+    let per = |bits: f64, units: u64| 8.0 * bits / units.max(1) as f64;
+    let declared = match steady.mode {
+        Mode::Full => parameters.bits_per_and(),
+        Mode::Offline => parameters.bits_per_and() - 3.0,
+        Mode::Online => 3.0,
+    };
+    let mut report = SteadyReport {
+        protocol: "three".into(),
+        settings: steady.settings.protocol,
+        transport: place.transport(),
+        mode: steady.mode,
+        circuit: CircuitDescription {
+            name: steady.circuit.clone(),
+            digest: hex::encode(load.plan.digest()),
+            and_gates: load.plan.and_count() as u64,
+            and_depth: load.plan.and_depth() as u64,
+        },
+        parameters: serde_json::to_value(&parameters).expect("parameters are numbers and names"),
+        error_log2: parameters.error().log2(),
+        batches: first.batches,
+        and_gates,
+        triples,
+        warm_up_seconds: longest(|party| party.warm_up_seconds),
+        seconds,
+        and_gates_per_second: evaluated.then(|| and_gates as f64 / seconds),
+        triples_per_second: (triples > 0).then(|| triples as f64 / seconds),
+        bits_per_and: per(mean(|party| party.payload_sent), units),
+        bits_per_and_total: evaluated
+            .then(|| per(mean(|party| party.session_payload_sent), first.session_and_gates)),
+        declared_bits_per_and: declared,
+        bytes_sent: parties.iter().map(|party| party.bytes_sent).collect(),
+        gbit_per_second: 8e-9 * mean(|party| party.bytes_sent) / seconds,
+        cpu: Cpu::new(
+            processes.iter().map(|party| party.cpu_seconds).collect(),
+            seconds,
+            units,
+            &machine,
+        ),
+        segment_lanes: first.segment_lanes,
+        latency_ms: (!latencies.is_empty()).then(|| median(&latencies)),
+        rounds: parties.iter().map(|party| party.rounds).max().unwrap_or(0),
+        peak_memory_bytes: processes.iter().map(|party| party.peak_memory_bytes).collect(),
+        memory_bound_bytes: first.memory_bound_bytes,
+        machine,
+        ring: None,
+        ring_share: None,
+        parties,
+    };
+    if let Some(ring) = ring {
+        let ring = super::ring::run_ring(ring, place)?;
+        let payload = 8e-9 * report.parties.iter().map(|party| party.payload_sent).sum::<u64>() as f64
+            / f64::from(PARTIES)
+            / seconds;
+        report.ring_share = Some(payload / ring.gbit_per_second);
+        report.ring = Some(ring);
+    }
+    Ok(report)
+}
+
+pub(crate) fn no_report() -> Error {
+    Error::local(
+        "comparing the parties' measurements",
+        std::io::Error::other("they measured different things"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_are_cut_into_equal_shares_for_all_workers() {
+        let plan = Plan::new(&crate::circuits::open("lib:aes128").unwrap());
+        for workers in [1, 2, 5] {
+            let pieces = Pieces::new(&plan, workers, 1 << 20);
+            assert_eq!(pieces.segment % pieces.group, 0);
+            assert!(pieces.segment * 6400 * 512 <= SEGMENT_GATES as u64);
+            for units in [1, pieces.group, pieces.segment, 163, 491] {
+                let segments = pieces.split(units).unwrap();
+                let lanes: usize = segments.iter().sum();
+                assert_eq!(lanes as u64, units * 512 * workers);
+                assert!(segments.iter().all(|lanes| lanes % (512 * workers as usize) == 0));
+            }
+        }
+    }
+
+    #[test]
+    fn modes_have_names() {
+        for mode in Mode::ALL {
+            assert_eq!(mode.name().parse(), Ok(mode));
+        }
+        assert!("half".parse::<Mode>().unwrap_err().contains("offline"));
+    }
+}

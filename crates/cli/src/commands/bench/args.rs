@@ -1,0 +1,241 @@
+//! The command line of `cenote bench`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use cenote::bench::Settings;
+use cenote::bench::latency::CIRCUITS;
+use cenote::bench::steady::{Length, Mode};
+use cenote::local::Setting;
+use cenote::{Three, Transport, Variant, ViewCheck};
+use clap::Subcommand;
+
+use crate::args::{seconds, variants};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Bench {
+    /// The three-party protocol, all three parties on this machine
+    #[command(args_conflicts_with_subcommands = true)]
+    Three(Box<BenchThree>),
+    /// What the channels of three parties carry when nothing is computed
+    Ring(BenchRing),
+}
+
+impl Bench {
+    pub(crate) fn wants_json(&self) -> bool {
+        match self {
+            Bench::Three(options) => match &options.which {
+                None => options.how.json,
+                Some(Which::Table2(options)) => options.how.json,
+                Some(Which::Latency(options)) => options.how.json,
+            },
+            Bench::Ring(options) => options.how.json,
+        }
+    }
+}
+
+/// What all measurements take.
+#[derive(Debug, clap::Args)]
+pub(crate) struct How {
+    /// Seconds to wait for a silent party
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "60")]
+    pub(crate) timeout: Duration,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl How {
+    pub(crate) fn setting(&self, transport: Transport) -> Setting {
+        Setting {
+            transport,
+            timeout: self.timeout,
+        }
+    }
+}
+
+/// The protocol but for its variant.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Service {
+    /// A wrong output ever passes with probability at most 2 to the minus this
+    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=128), default_value_t = 40)]
+    pub(crate) security: u32,
+    /// Workers of each party, side by side
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), default_value_t = 1)]
+    pub(crate) workers: u8,
+    /// Bytes that a party's buffers may take, such as 512Mi: decides the parameters, and how much is kept in stock
+    #[arg(long, value_name = "BYTES", value_parser = bytes, conflicts_with = "n")]
+    pub(crate) memory: Option<u64>,
+    /// Blocks in a batch, whatever the error this gives: for tests of the benchmark itself
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1 << 30), hide = true)]
+    pub(crate) n: Option<u64>,
+}
+
+impl Service {
+    pub(crate) fn settings(&self, variant: Variant, view_check: ViewCheck) -> Settings {
+        Settings {
+            protocol: Three {
+                variant,
+                view_check,
+                security: self.security,
+                workers: self.workers,
+            },
+            memory: self.memory,
+            n: self.n,
+        }
+    }
+}
+
+/// How long a timed section is.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Section {
+    /// About how long the timed section is; it has at least one whole batch of triples
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "10")]
+    seconds: Duration,
+    /// Instead: this many batches of triples per worker
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), conflicts_with = "seconds")]
+    batches: Option<u16>,
+}
+
+impl Section {
+    pub(crate) fn length(&self) -> Length {
+        match self.batches {
+            Some(batches) => Length::Batches(batches.into()),
+            None => Length::Seconds(self.seconds.as_secs_f64()),
+        }
+    }
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchThree {
+    #[command(subcommand)]
+    pub(crate) which: Option<Which>,
+    /// A circuit file, or lib:NAME
+    #[arg(long, default_value = "lib:aes128")]
+    pub(crate) circuit: String,
+    /// What is timed: full, offline (only triples are made) or online (only gates are evaluated, with triples in stock)
+    #[arg(long, default_value = "full")]
+    pub(crate) mode: Mode,
+    #[command(flatten)]
+    pub(crate) section: Section,
+    /// Instead: at least this many AND gates; rounded up to whole batches, but not with --one-job
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["seconds", "batches"])]
+    pub(crate) and_gates: Option<u64>,
+    /// Measure one job from start to end, with parameters for exactly its gates, instead of a service that runs for ever
+    #[arg(long, conflicts_with_all = ["mode", "seconds", "batches", "memory", "n", "with_ring"])]
+    pub(crate) one_job: bool,
+    /// One job (--one-job) of this many instances of the circuit, side by side
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["and_gates", "mode", "seconds", "batches", "memory", "n", "with_ring"])]
+    pub(crate) lanes: Option<u64>,
+    /// How the parties are joined: as threads of one process by memory, or as processes by tcp or tls
+    #[arg(long, default_value = "tls")]
+    pub(crate) transport: Transport,
+    /// How AND gates are verified
+    #[arg(long, value_parser = variants(), default_value = "on-demand")]
+    pub(crate) variant: Variant,
+    /// How views are compared: mac or sha256
+    #[arg(long, default_value = "mac")]
+    pub(crate) view_check: ViewCheck,
+    #[command(flatten)]
+    pub(crate) service: Service,
+    /// Then measure what the channels carry when nothing is computed, and tell the share of it that was used
+    #[arg(long)]
+    pub(crate) with_ring: bool,
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Which {
+    /// Every row of Table II of Araki et al. (S&P 2017), beside the paper's figures
+    Table2(BenchTable2),
+    /// How long one instance of a circuit takes, with triples in stock
+    Latency(BenchLatency),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchTable2 {
+    /// A circuit file, or lib:NAME
+    #[arg(long, default_value = "lib:aes128")]
+    pub(crate) circuit: String,
+    #[command(flatten)]
+    pub(crate) section: Section,
+    /// How often every row is run, in turn with the others; medians are told
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 3)]
+    pub(crate) repeat: u32,
+    /// About how long the wire is measured, every time
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "2")]
+    pub(crate) ring_seconds: Duration,
+    /// Draw the rates per core as a bar chart, into this SVG file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+    /// How the parties are joined: memory, tcp or tls
+    #[arg(long, default_value = "tls")]
+    pub(crate) transport: Transport,
+    #[command(flatten)]
+    pub(crate) service: Service,
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchLatency {
+    /// Circuit files, or lib:NAME
+    #[arg(long, value_delimiter = ',', default_values = CIRCUITS)]
+    pub(crate) circuit: Vec<String>,
+    /// Milliseconds of a round trip, added to the links between the parties
+    #[arg(long, value_name = "MS", value_parser = milliseconds, default_value = "0")]
+    pub(crate) link_rtt: f64,
+    /// How often each circuit is run; the median is told
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), default_value_t = 9)]
+    pub(crate) repeat: u32,
+    /// How the parties are joined: memory, tcp, tls, or several of them
+    #[arg(long, value_delimiter = ',', default_value = "tls")]
+    pub(crate) transport: Vec<Transport>,
+    /// How AND gates are verified
+    #[arg(long, value_parser = variants(), default_value = "on-demand")]
+    pub(crate) variant: Variant,
+    /// How views are compared: mac or sha256
+    #[arg(long, default_value = "mac")]
+    pub(crate) view_check: ViewCheck,
+    #[command(flatten)]
+    pub(crate) service: Service,
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchRing {
+    /// How the parties are joined: memory, tcp or tls
+    #[arg(long, default_value = "tls")]
+    pub(crate) transport: Transport,
+    /// As many channels as this many workers of each party have
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), default_value_t = 1)]
+    pub(crate) workers: u8,
+    /// Bytes in a message; the protocol's have 32 to 64 KiB
+    #[arg(long, value_name = "BYTES", value_parser = message, default_value = "64Ki")]
+    pub(crate) message: usize,
+    /// About how long it takes
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "2")]
+    pub(crate) seconds: Duration,
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    crate::commands::params::quantity(text)
+}
+
+fn message(text: &str) -> Result<usize, String> {
+    match bytes(text)? {
+        size @ 1..=0x100_0000 => Ok(size as usize),
+        _ => Err("a message has 1 byte to 16 MiB".into()),
+    }
+}
+
+fn milliseconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(milliseconds) if (0.0..=10_000.0).contains(&milliseconds) => Ok(milliseconds),
+        _ => Err("a round trip is a number of milliseconds from 0 to 10000".into()),
+    }
+}

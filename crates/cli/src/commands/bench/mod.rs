@@ -1,0 +1,172 @@
+//! `cenote bench`
+
+pub(crate) mod args;
+
+use cenote::bench::latency::{Latency, LatencyReport, run_latency};
+use cenote::bench::ring::{RingBench, run_ring};
+use cenote::bench::steady::{Length, Mode, Steady, run_steady};
+use cenote::bench::table2::{Table2, run_table2};
+use cenote::bench::{Bench, Place};
+use cenote::local::run_bench;
+use cenote::{Error, Result, Variant, ViewCheck};
+use serde::Serialize;
+
+use self::args::{BenchLatency, BenchRing, BenchTable2, BenchThree, Which};
+use crate::console::{Progress, child, print, print_json};
+
+/// AND gates of a job that is measured, unless told otherwise.
+const JOB_GATES: u64 = 10_000_000;
+
+pub(crate) fn run(command: &args::Bench, verbose: u8) -> Result<()> {
+    match command {
+        args::Bench::Three(options) => match &options.which {
+            Some(Which::Table2(options)) => table2(options, verbose),
+            Some(Which::Latency(options)) => latency(options, verbose),
+            None if options.one_job || options.lanes.is_some() => one_job(options, verbose),
+            None => steady(options, verbose),
+        },
+        args::Bench::Ring(options) => ring(options, verbose),
+    }
+}
+
+fn one_job(options: &BenchThree, verbose: u8) -> Result<()> {
+    let lanes = match options.lanes {
+        Some(lanes) => usize::try_from(lanes).unwrap_or(usize::MAX),
+        None => Bench::lanes_for(&options.circuit, options.and_gates.unwrap_or(JOB_GATES))?,
+    };
+    let settings = options.service.settings(options.variant, options.view_check);
+    let bench = Bench {
+        circuit: options.circuit.clone(),
+        lanes,
+        protocol: settings.protocol,
+    };
+    let progress = Progress::start("measuring");
+    let setting = options.how.setting(options.transport);
+    let report = run_bench(&bench, setting, child(verbose)?, &mut |done, total| {
+        progress.set(done, total)
+    })?;
+    drop(progress);
+    tell(options.how.json, &report, || report.cost_table())
+}
+
+fn steady(options: &BenchThree, verbose: u8) -> Result<()> {
+    let ring = options.with_ring.then(|| RingBench {
+        workers: options.service.workers,
+        ..RingBench::default()
+    });
+    let steady = Steady {
+        circuit: options.circuit.clone(),
+        settings: options.service.settings(options.variant, options.view_check),
+        mode: options.mode,
+        length: match options.and_gates {
+            Some(gates) => Length::Gates(gates),
+            None => options.section.length(),
+        },
+    };
+    let progress = Progress::start(match options.mode {
+        Mode::Full => "measuring",
+        Mode::Offline => "making triples",
+        Mode::Online => "measuring online",
+    });
+    let child = child(verbose)?;
+    let report = run_steady(
+        &steady,
+        ring.as_ref(),
+        &mut Place {
+            setting: options.how.setting(options.transport),
+            command: &child,
+            progress: &mut |done, total| progress.set(done, total),
+        },
+    )?;
+    drop(progress);
+    tell(options.how.json, &report, || report.table())
+}
+
+fn table2(options: &BenchTable2, verbose: u8) -> Result<()> {
+    let table = Table2 {
+        circuit: options.circuit.clone(),
+        // Every row has a variant and a view check of its own.
+        settings: options.service.settings(Variant::OnDemand, ViewCheck::Mac),
+        length: options.section.length(),
+        repeat: options.repeat,
+        ring_seconds: options.ring_seconds.as_secs_f64(),
+    };
+    let progress = Progress::start("measuring");
+    let child = child(verbose)?;
+    let report = run_table2(
+        &table,
+        &mut Place {
+            setting: options.how.setting(options.transport),
+            command: &child,
+            progress: &mut |done, total| progress.set(done, total),
+        },
+        &mut |what| progress.name(what),
+    )?;
+    drop(progress);
+    if let Some(file) = &options.plot {
+        std::fs::write(file, report.to_svg()).map_err(|source| Error::Local {
+            what: format!("writing {}", file.display()),
+            source,
+        })?;
+    }
+    tell(options.how.json, &report, || report.table())
+}
+
+/// Latencies over several kinds of links.
+#[derive(Serialize)]
+struct Latencies {
+    runs: Vec<LatencyReport>,
+}
+
+fn latency(options: &BenchLatency, verbose: u8) -> Result<()> {
+    let latency = Latency {
+        circuits: options.circuit.clone(),
+        settings: options.service.settings(options.variant, options.view_check),
+        repeat: options.repeat,
+        link_rtt_ms: options.link_rtt,
+    };
+    let progress = Progress::start("measuring");
+    let child = child(verbose)?;
+    let run = |&transport| {
+        progress.name(&format!("measuring over {transport}"));
+        run_latency(
+            &latency,
+            &mut Place {
+                setting: options.how.setting(transport),
+                command: &child,
+                progress: &mut |done, total| progress.set(done, total),
+            },
+        )
+    };
+    let runs = options.transport.iter().map(run).collect::<Result<Vec<_>>>()?;
+    drop(progress);
+    let report = Latencies { runs };
+    tell(options.how.json, &report, || {
+        let tables: Vec<String> = report.runs.iter().map(LatencyReport::table).collect();
+        tables.join("\n")
+    })
+}
+
+fn ring(options: &BenchRing, verbose: u8) -> Result<()> {
+    let bench = RingBench {
+        workers: options.workers,
+        message_bytes: options.message,
+        seconds: options.seconds.as_secs_f64(),
+    };
+    let child = child(verbose)?;
+    let report = run_ring(
+        &bench,
+        &mut Place {
+            setting: options.how.setting(options.transport),
+            command: &child,
+            progress: &mut |_, _| (),
+        },
+    )?;
+    tell(options.how.json, &report, || {
+        format!("{}\n{}\n", report.line(), report.machine.line())
+    })
+}
+
+fn tell(json: bool, report: &impl Serialize, text: impl FnOnce() -> String) -> Result<()> {
+    if json { print_json(report) } else { print(&text()) }
+}

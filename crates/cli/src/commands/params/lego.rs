@@ -1,0 +1,162 @@
+//! `cenote params lego`
+
+use cenote::Result;
+use cenote_params::curves;
+use cenote_params::lego::{Objective, Parameters, Request, check, search};
+use cenote_params::plot::{Plot, Series, Style};
+use clap::ValueEnum;
+use serde::Serialize;
+
+use super::output::{Output, Table, sizes_through};
+use super::quantity::{bytes, grouped, percent, quantity};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Lego {
+    /// Each kind of bad bucket occurs with probability at most 2 to the minus this
+    #[arg(long, value_name = "BITS", default_value_t = 40)]
+    security: u32,
+    /// AND gates of one copy of the circuit; the default is AES-128 as in the paper's Table V
+    #[arg(long, value_name = "GATES", value_parser = quantity, default_value = "6928")]
+    and_gates: u64,
+    /// Input wires of one copy, both parties' together
+    #[arg(long, value_name = "WIRES", value_parser = quantity, default_value = "256")]
+    inputs: u64,
+    /// Copies of the circuit that are preprocessed together
+    #[arg(long, value_parser = quantity, default_value = "1")]
+    copies: u64,
+    /// What to save
+    #[arg(long, value_enum, default_value_t = Goal::Bytes)]
+    goal: Goal,
+    /// The largest part of the gates that may be checked [default: 0.95, or 0.5 for --goal online]
+    #[arg(long, value_name = "FRACTION")]
+    most_checked: Option<f64>,
+    /// Check this set instead of searching: garbled gates in an AND bucket
+    #[arg(long, value_name = "SIZE", requires_all = ["p_gate", "p_auth"], conflicts_with_all = ["goal", "most_checked"])]
+    beta: Option<u32>,
+    /// Checked set: the probability that a garbled gate is checked
+    #[arg(long, value_name = "PROBABILITY", requires = "beta")]
+    p_gate: Option<f64>,
+    /// Checked set: the probability that an authenticator is checked
+    #[arg(long, value_name = "PROBABILITY", requires = "beta")]
+    p_auth: Option<f64>,
+    #[command(flatten)]
+    pub(super) output: Output,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Goal {
+    /// Bytes of preprocessing
+    Bytes,
+    /// Work online: the smallest bucket
+    Online,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    security: u32,
+    copies: u64,
+    #[serde(flatten)]
+    parameters: &'a Parameters,
+    bytes_per_copy: f64,
+}
+
+pub(super) fn run(options: &Lego) -> Result<()> {
+    // Products too large to count are too large to answer, and are refused as such.
+    let gates = options.and_gates.saturating_mul(options.copies);
+    let inputs = options.inputs.saturating_mul(options.copies);
+    let mut request = match options.goal {
+        Goal::Bytes => Request::new(options.security, gates, inputs),
+        Goal::Online => Request::online(options.security, gates, inputs),
+    };
+    if let Some(limit) = options.most_checked {
+        request.most_checked = limit;
+    }
+    let parameters = match (options.beta, options.p_gate, options.p_auth) {
+        (Some(beta), Some(p_gate), Some(p_auth)) => check(&request, beta, p_gate, p_auth)?,
+        _ => search(&request)?,
+    };
+    let answer = Answer {
+        security: options.security,
+        copies: options.copies,
+        parameters: &parameters,
+        bytes_per_copy: (parameters.bytes() / options.copies as f64).round(),
+    };
+    options
+        .output
+        .answer(&answer, &table(&answer), || plot(&request, &parameters))
+}
+
+fn table(answer: &Answer<'_>) -> Table {
+    let (p, b, e) = (
+        answer.parameters,
+        answer.parameters.buckets(),
+        answer.parameters.errors(),
+    );
+    let copies = if answer.copies == 1 {
+        String::new()
+    } else {
+        format!(" in {} copies", grouped(answer.copies))
+    };
+    let mut table = Table::new(format!(
+        "LEGO, {} AND gates and {} inputs{copies}, each bound at most 2^-{}",
+        grouped(b.gates),
+        grouped(b.inputs),
+        answer.security
+    ));
+    table.row("beta", b.beta.to_string(), "garbled gates in an AND bucket");
+    table.row("alpha", b.alpha.to_string(), "authenticators in an AND bucket");
+    table.row(
+        "beta input",
+        b.beta_input.to_string(),
+        "garbled gates in an input bucket",
+    );
+    table.row(
+        "alpha input",
+        b.alpha_input.to_string(),
+        "authenticators for an input wire",
+    );
+    table.row("p gate", percent(b.p_gate), "of the garbled gates are checked");
+    table.row("p auth", percent(b.p_auth), "of the authenticators are checked");
+    table.row("garbled gates", grouped(p.garbled_gates()), "to generate");
+    table.row("authenticators", grouped(p.authenticators()), "to generate");
+    let total = format!(
+        "sent in preprocessing, {:.0} bytes per AND gate",
+        p.bytes() / b.gates as f64
+    );
+    table.row("bytes", bytes(p.bytes()), total);
+    if answer.copies > 1 {
+        table.row("bytes per copy", bytes(answer.bytes_per_copy), "");
+    }
+    table.row(
+        "error",
+        format!("{:.3}", e.and_bucket),
+        "any bad AND bucket, at most",
+    );
+    table.row(
+        "",
+        format!("{:.3}", e.input_authenticator),
+        "any bad input authenticator, at most",
+    );
+    table.row(
+        "",
+        format!("{:.3}", e.input_bucket),
+        "any bad input bucket, at most",
+    );
+    table
+}
+
+fn plot(request: &Request, chosen: &Parameters) -> Result<Plot> {
+    let gates = chosen.buckets().gates;
+    let sizes = sizes_through(gates, 1_000, 1_000_000_000);
+    let mut plot = curves::plot_legos(&curves::legos(request, &sizes)?);
+    let goal = match request.objective {
+        Objective::Bytes => "fewest bytes",
+        Objective::Bucket => "smallest buckets",
+    };
+    plot.title = format!("LEGO preprocessing at 2^-{}, {goal}", request.security);
+    let per_gate = chosen.bytes() / gates as f64;
+    plot.series
+        .push(Series::new("chosen", Style::Dots, [(gates as f64, per_gate)]));
+    Ok(plot)
+}

@@ -1,0 +1,160 @@
+//! `cenote params pool`
+
+use cenote::Result;
+use cenote_params::curves;
+use cenote_params::plot::{Plot, Series, Style};
+use cenote_params::pool::{Guard, Parameters, Request, check, search};
+use clap::ValueEnum;
+use serde::Serialize;
+
+use super::output::{Output, Table, sizes_through};
+use super::quantity::{grouped, percent, quantity};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Pool {
+    /// A bucket is ever bad with probability at most 2 to the minus this, over the pool's life
+    #[arg(long, value_name = "BITS", default_value_t = 40)]
+    security: u32,
+    /// Gadgets in the pool
+    #[arg(long, value_name = "GADGETS", value_parser = quantity, default_value = "1M")]
+    pool_size: u64,
+    /// The probability that checking a bad gadget shows it (the paper's r_d)
+    #[arg(long, value_name = "PROBABILITY", default_value_t = 0.5)]
+    reveal_rate: f64,
+    /// The analysis that is held to the level
+    #[arg(long, value_enum, default_value_t = GuardName::Paper)]
+    guard: GuardName,
+    /// Check this set instead of searching: gadgets in a bucket
+    #[arg(long, value_name = "SIZE", requires = "check_rate")]
+    bucket: Option<u32>,
+    /// Checked set: the probability that a fresh gadget is checked (the paper's r_c)
+    #[arg(long, value_name = "PROBABILITY", requires = "bucket")]
+    check_rate: Option<f64>,
+    /// What --plot draws
+    #[arg(long, value_enum, default_value_t = Curve::Parameters, requires = "plot")]
+    curve: Curve,
+    #[command(flatten)]
+    pub(super) output: Output,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum GuardName {
+    /// As published: bad gadgets are inserted at once
+    Paper,
+    /// Exact, against a garbler that watches the draws and inserts again
+    Adaptive,
+}
+
+impl From<GuardName> for Guard {
+    fn from(name: GuardName) -> Guard {
+        match name {
+            GuardName::Paper => Guard::Paper,
+            GuardName::Adaptive => Guard::Adaptive,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Curve {
+    /// Bucket size and check rate against pool size (the paper's Figure 6)
+    Parameters,
+    /// Gadgets generated per gate against pool size (Figure 5a), for both analyses
+    Cost,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    security: u32,
+    guard: Guard,
+    #[serde(flatten)]
+    parameters: &'a Parameters,
+    check_threshold: u32,
+}
+
+pub(super) fn run(options: &Pool) -> Result<()> {
+    let request = Request {
+        security_bits: f64::from(options.security),
+        pool_size: options.pool_size,
+        detection: options.reveal_rate,
+        guard: options.guard.into(),
+    };
+    let parameters = match (options.bucket, options.check_rate) {
+        (Some(bucket), Some(check_rate)) => check(&request, bucket, check_rate)?,
+        _ => search(&request)?,
+    };
+    let answer = Answer {
+        security: options.security,
+        guard: request.guard,
+        parameters: &parameters,
+        check_threshold: parameters.check_threshold(),
+    };
+    options.output.answer(&answer, &table(&answer), || {
+        plot(options.curve, &request, &parameters)
+    })
+}
+
+fn table(answer: &Answer<'_>) -> Table {
+    let p = answer.parameters;
+    let (title, held) = match answer.guard {
+        Guard::Paper => ("by the paper's analysis", ["  (held to the level)", ""]),
+        Guard::Adaptive => ("against every strategy", ["", "  (held to the level)"]),
+    };
+    let mut table = Table::new(format!(
+        "Pool of {} gadgets, at most 2^-{} {title}",
+        grouped(p.pool_size()),
+        answer.security
+    ));
+    table.row("bucket", p.bucket().to_string(), "gadgets drawn for one gate (B)");
+    table.row(
+        "check rate",
+        percent(p.check_rate()),
+        format!(
+            "of fresh gadgets are checked (r_c): coins below {} of 2^32",
+            grouped(p.check_threshold().into())
+        ),
+    );
+    table.row(
+        "reveal rate",
+        percent(p.detection()),
+        "of checks show a bad gadget (r_d)",
+    );
+    table.row(
+        "cost",
+        format!("{:.4}", p.gates_per_and()),
+        "gadgets generated per gate, B/(1 - r_c)",
+    );
+    table.row(
+        "error",
+        format!("{:.3}", p.error()),
+        format!("all bad gadgets at once, as published{}", held[0]),
+    );
+    table.row(
+        "",
+        format!("{:.3}", p.adaptive_error()),
+        format!("bad gadgets replaced when drawn, exactly{}", held[1]),
+    );
+    table
+}
+
+fn plot(curve: Curve, request: &Request, chosen: &Parameters) -> Result<Plot> {
+    let n = request.pool_size;
+    let sizes = sizes_through(n, 1_000, 1_000_000_000);
+    let with = |guard| curves::pools(&Request { guard, ..*request }, &sizes);
+    let (mut plot, y) = match curve {
+        Curve::Parameters => (
+            curves::plot_pool_parameters(&with(request.guard)?),
+            f64::from(chosen.bucket()),
+        ),
+        Curve::Cost => {
+            let lines = [
+                ("paper's analysis".to_owned(), with(Guard::Paper)?),
+                ("against every strategy".to_owned(), with(Guard::Adaptive)?),
+            ];
+            (curves::plot_pool_cost(&lines), chosen.gates_per_and())
+        }
+    };
+    plot.title = format!("{} at 2^-{}", plot.title, request.security_bits);
+    plot.series
+        .push(Series::new("chosen", Style::Dots, [(n as f64, y)]));
+    Ok(plot)
+}

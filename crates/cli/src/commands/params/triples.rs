@@ -1,0 +1,89 @@
+//! `cenote params triples`
+
+use cenote::Result;
+use cenote_params::curves;
+use cenote_params::plot::{Plot, Series, Style};
+use cenote_params::pool::{TripleParameters, check_triples, smallest_pool, triples};
+use serde::Serialize;
+
+use super::output::{Output, Table, sizes_through};
+use super::quantity::{grouped, quantity};
+
+#[derive(Debug, clap::Args)]
+#[command(group(clap::ArgGroup::new("size").args(["pool_size", "bucket"]).required(true).multiple(true)))]
+pub(crate) struct Triples {
+    /// A triple is ever bad with probability at most 2 to the minus this, over the pool's life
+    #[arg(long, value_name = "BITS", default_value_t = 40)]
+    security: u32,
+    /// Leaky triples in the pool; finds the smallest bucket
+    #[arg(long, value_name = "TRIPLES", value_parser = quantity)]
+    pool_size: Option<u64>,
+    /// Leaky triples combined into one; finds the smallest pool, or checks the one given
+    #[arg(long, value_name = "SIZE")]
+    bucket: Option<u32>,
+    #[command(flatten)]
+    pub(super) output: Output,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    security: u32,
+    #[serde(flatten)]
+    parameters: &'a TripleParameters,
+}
+
+pub(super) fn run(options: &Triples) -> Result<()> {
+    let parameters = match (options.pool_size, options.bucket) {
+        (Some(n), Some(bucket)) => check_triples(options.security, n, bucket)?,
+        (None, Some(bucket)) => smallest_pool(options.security, bucket)?,
+        (n, None) => triples(options.security, n.unwrap_or(0))?,
+    };
+    let answer = Answer {
+        security: options.security,
+        parameters: &parameters,
+    };
+    options
+        .output
+        .answer(&answer, &table(&answer), || plot(options.security, &parameters))
+}
+
+fn table(answer: &Answer<'_>) -> Table {
+    let p = answer.parameters;
+    let mut table = Table::new(format!(
+        "Authenticated triples from a pool, at most 2^-{}",
+        answer.security
+    ));
+    table.row(
+        "bucket",
+        p.bucket.to_string(),
+        "leaky triples combined into one (B)",
+    );
+    table.row("pool size", grouped(p.pool_size), "leaky triples in the pool (n)");
+    table.row(
+        "error",
+        format!("{:.3}", p.error),
+        "all bad triples at once, as published (held to the level)",
+    );
+    table.row(
+        "",
+        format!("{:.3}", p.adaptive_error),
+        "bad triples replaced when drawn, exactly",
+    );
+    table
+}
+
+fn plot(security: u32, chosen: &TripleParameters) -> Result<Plot> {
+    let n = chosen.pool_size;
+    let sizes = sizes_through(n, 100, 1_000_000_000);
+    let mut levels = vec![40, 64, 80, security];
+    levels.sort_unstable();
+    levels.dedup();
+    let mut lines = Vec::new();
+    for level in levels {
+        lines.push((format!("2^-{level}"), curves::triple_buckets(level, &sizes)?));
+    }
+    let mut plot = curves::plot_triple_buckets(&lines);
+    let place = (n as f64, f64::from(chosen.bucket));
+    plot.series.push(Series::new("chosen", Style::Dots, [place]));
+    Ok(plot)
+}

@@ -1,0 +1,6 @@
+//! `cenote params`, from outside: its answers are the library's, its refusals say what would do, its plots can be read.
+
+mod answers;
+mod common;
+mod plots;
+mod refusals;
