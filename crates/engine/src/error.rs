@@ -185,6 +185,9 @@ pub enum Error {
     /// The session refuses work beyond a stated limit.
     #[error("exhausted: {0}")]
     Exhausted(String),
+    /// A file or folder of this machine's is missing, damaged, in use, or not what it should be.
+    #[error("{0}")]
+    Storage(String),
     /// The session failed before and computes nothing more.
     #[error("the session has failed before ({0}); start a new one")]
     Poisoned(String),

@@ -15,7 +15,8 @@ use crate::generator::Generator;
 use crate::keys::{Counter, PairSecrets, Purpose};
 use crate::ring::{Ring, cheated};
 use crate::shape::Shape;
-use crate::stock::Stock;
+use crate::stock::{Producer, Stock};
+use crate::store::{Online, StockFolder, settings};
 use crate::triple_check::constant_holder;
 use crate::verify::Verifier;
 use crate::view::Views;
@@ -35,6 +36,8 @@ pub struct ThreeEngine {
     costs: Costs,
     /// Rounds of inputs and outputs.
     rounds: u64,
+    /// The stock that triples come from, if none are made. After the workers, so that it is left when they have gone.
+    online: Option<Online>,
     poisoned: Option<String>,
 }
 
@@ -46,6 +49,27 @@ impl ThreeEngine {
     /// [`Error::BadInput`] if the channels do not lead to the two other parties, or there are none or more than 255
     /// workers; otherwise what happened on the network.
     pub fn start(me: PartyId, links: Vec<Links>, config: Config) -> Result<Self> {
+        Self::begin(me, links, config, None)
+    }
+
+    /// Like [`ThreeEngine::start`], but no triples are made: the session uses batches of one epoch of stock, the oldest
+    /// that at all three parties has enough for what is prepared first. The channels of generators are not used.
+    ///
+    /// [`Engine::prepare`] and [`Engine::run`] fail with [`Error::Exhausted`] where batches are lacking. Batches are
+    /// claimed by `run`; without stock only circuits without AND gates can be run.
+    ///
+    /// # Errors
+    /// As [`ThreeEngine::start`]; and [`Error::Storage`] if the folder is in use or its files are damaged.
+    pub fn start_online(
+        me: PartyId,
+        links: Vec<Links>,
+        config: Config,
+        folder: &StockFolder,
+    ) -> Result<Self> {
+        Self::begin(me, links, config, Some(folder))
+    }
+
+    fn begin(me: PartyId, links: Vec<Links>, config: Config, folder: Option<&StockFolder>) -> Result<Self> {
         let start = Instant::now();
         let Config {
             parameters,
@@ -55,23 +79,18 @@ impl ThreeEngine {
             ahead,
         } = config;
         let shape = Shape::of(&parameters);
-        if !(1..=255).contains(&links.len()) {
-            return Err(Error::BadInput(format!(
-                "a party has 1 to 255 workers, not {}",
-                links.len()
-            )));
-        }
+        check_links(me, &links)?;
         if parameters.n() > u64::from(u32::MAX) {
             return Err(Error::BadInput(format!(
                 "a batch has at most 2^32 - 1 blocks, not {}",
                 parameters.n()
             )));
         }
-        for link in &links {
-            link.generator.check_peers(me)?;
-            link.evaluator.check_peers(me)?;
-        }
-        let agreed = [
+        let mut online = match folder {
+            Some(folder) => Some(Online::open(me, folder, &settings(&parameters, view_check))?),
+            None => None,
+        };
+        let mut agreed = vec![
             ("protocol", "three, version 1".to_string()),
             ("session", session.clone()),
             ("variant", parameters.variant().to_string()),
@@ -79,9 +98,19 @@ impl ThreeEngine {
             ("view check", view_check.to_string()),
             ("workers", links.len().to_string()),
         ];
+        if online.is_some() {
+            agreed.push(("triples", "from stock".to_string()));
+        }
         let mut links = links;
-        let secrets =
-            agree(me, &session, &agreed, &mut links[0].evaluator, &mut entropy).inspect_err(|error| {
+        let ring = &mut links[0].evaluator;
+        let secrets = agree(me, &session, &agreed, ring, &mut entropy)
+            .and_then(|secrets| {
+                if let Some(online) = &mut online {
+                    online.compare(me, ring)?;
+                }
+                Ok(secrets)
+            })
+            .inspect_err(|error| {
                 let code = error.reason().code();
                 for link in &mut links {
                     link.evaluator.abort(code);
@@ -99,9 +128,14 @@ impl ThreeEngine {
                 })
             };
             let keys = || secrets.component_keys();
-            let generator = Generator::new(me, number, shape, generator, keys(), views("generator"));
             let verifier = Verifier::new(me, number, &parameters, views("evaluator"));
-            let stock = Stock::start(generator, ring.interrupters(), ahead)?;
+            let stock = match &online {
+                Some(online) => Stock::Stored(online.queue(shape.n)),
+                None => {
+                    let generator = Generator::new(me, number, shape, generator, keys(), views("generator"));
+                    Stock::Made(Producer::start(generator, ring.interrupters(), ahead)?)
+                }
+            };
             let log = GateLog::new(&parameters);
             Ok(Worker::new(
                 Evaluator::new(me, number, ring, keys(), log, verifier),
@@ -121,6 +155,7 @@ impl ThreeEngine {
             inputs: Counter::new(Purpose::Input, 0),
             costs,
             rounds: 0,
+            online,
             poisoned: None,
         })
     }
@@ -170,16 +205,41 @@ impl ThreeEngine {
             worker.evaluator.wipe();
         }
         self.costs = self.costs();
-        // With the workers go their keys.
+        // With the workers go their keys, and with the stock those of its epoch.
         self.workers.clear();
+        self.online = None;
         tracing::warn!(me = %self.me, %error, "the session failed");
         self.poisoned = Some(error.to_string());
         error
     }
 }
 
+/// Checks that there are workers, and that their channels lead where party `me` needs them to.
+pub(crate) fn check_links(me: PartyId, links: &[Links]) -> Result<()> {
+    if !(1..=255).contains(&links.len()) {
+        return Err(Error::BadInput(format!(
+            "a party has 1 to 255 workers, not {}",
+            links.len()
+        )));
+    }
+    links.iter().try_for_each(|link| {
+        link.generator.check_peers(me)?;
+        link.evaluator.check_peers(me)
+    })
+}
+
+/// Says to both peers that the session has come to its good end, and waits until both say the same.
+pub(crate) fn farewell(ring: &mut Ring) -> Result<()> {
+    let farewell = *b"finished";
+    if ring.exchange(steps::FINISH, &farewell, &farewell)? == (farewell, farewell) {
+        return Ok(());
+    }
+    let detail = "a peer's farewell is garbled";
+    Err(cheated(Check::MessageForm, None, steps::FINISH, detail))
+}
+
 /// Makes sure that both peers were started with the same settings, and agrees with them on secrets.
-fn agree(
+pub(crate) fn agree(
     me: PartyId,
     session: &str,
     settings: &[(&str, String)],
@@ -213,10 +273,17 @@ impl Engine for ThreeEngine {
         self.call("prepare", |this| {
             let count = this.workers.len();
             let groups = groups(plan, lanes, count);
-            for (index, worker) in this.workers.iter_mut().enumerate() {
-                worker.prepare(plan, groups_of(&groups, index, count));
-            }
-            Ok(())
+            let Some(online) = &mut this.online else {
+                for (index, worker) in this.workers.iter_mut().enumerate() {
+                    worker.prepare(plan, groups_of(&groups, index, count));
+                }
+                return Ok(());
+            };
+            let foresee = |(index, worker): (usize, &mut Worker)| {
+                worker.foresee(&this.parameters, plan, groups_of(&groups, index, count))
+            };
+            let totals: Vec<u64> = this.workers.iter_mut().enumerate().map(foresee).collect();
+            online.foresee(&this.workers, &totals)
         })
     }
 
@@ -251,7 +318,15 @@ impl Engine for ThreeEngine {
         self.call("evaluate", |this| {
             check_run(plan, inputs)?;
             let lanes = inputs.lanes();
-            let groups = groups(plan, lanes, this.workers.len());
+            let count = this.workers.len();
+            let groups = groups(plan, lanes, count);
+            if let Some(online) = &mut this.online {
+                let need = |(index, worker): (usize, &Worker)| {
+                    worker.need(&this.parameters, plan, groups_of(&groups, index, count))
+                };
+                let totals: Vec<u64> = this.workers.iter().enumerate().map(need).collect();
+                online.secure(&mut this.workers, &totals)?;
+            }
             let parts = run_groups(&mut this.workers, plan, inputs, &groups)?;
             this.costs.and_gates += plan.and_count() as u64 * lanes as u64;
             Ok(assemble(plan.output_slots().len(), lanes, &parts))
@@ -271,15 +346,8 @@ impl Engine for ThreeEngine {
         self.call("verify", |this| verify(&mut this.workers))?;
         self.call("finish", |this| {
             this.workers.iter().for_each(|worker| worker.stock.end());
-            let farewell = *b"finished";
-            let theirs = this.workers[0]
-                .evaluator
-                .ring
-                .exchange(steps::FINISH, &farewell, &farewell)?;
-            if theirs != (farewell, farewell) {
-                let detail = "a peer's farewell is garbled";
-                return Err(cheated(Check::MessageForm, None, steps::FINISH, detail));
-            }
+            farewell(&mut this.workers[0].evaluator.ring)?;
+            this.online = None;
             Ok(())
         })?;
         self.workers.iter_mut().for_each(|worker| worker.stock.stop(None));
@@ -295,7 +363,11 @@ impl Engine for ThreeEngine {
         if self.workers.is_empty() {
             return costs;
         }
-        let stocks: Vec<_> = self.workers.iter().map(|worker| worker.stock.costs()).collect();
+        let stocks: Vec<_> = self
+            .workers
+            .iter()
+            .filter_map(|worker| worker.stock.costs())
+            .collect();
         let evaluators = self.workers.iter().map(|worker| worker.evaluator.ring.meter());
         costs.traffic = stocks
             .iter()
@@ -305,8 +377,10 @@ impl Engine for ThreeEngine {
         // Workers go through their rounds at the same time.
         let rounds = self.workers.iter().map(|worker| worker.evaluator.rounds).max();
         costs.rounds = self.rounds + rounds.unwrap_or(0);
-        let busy = stocks.iter().map(|(_, busy)| *busy).sum::<Duration>();
-        costs.add_phase("generate (in the background)", busy);
+        if !stocks.is_empty() {
+            let busy = stocks.iter().map(|(_, busy)| *busy).sum::<Duration>();
+            costs.add_phase("generate (in the background)", busy);
+        }
         costs
     }
 }

@@ -77,6 +77,17 @@ pub(crate) fn planned_blocks<'a>(plan: &Plan, groups: impl Iterator<Item = &'a G
     groups.map(words).sum::<u64>().div_ceil(8)
 }
 
+/// 64-bit words that each AND layer of `plan` puts into the log, in the order of evaluation.
+pub(crate) fn planned_layers<'a>(
+    plan: &'a Plan,
+    groups: impl Iterator<Item = &'a Group> + 'a,
+) -> impl Iterator<Item = usize> + 'a {
+    groups.flat_map(|group| {
+        let words = |level: &cenote_circuit::Level| layer_words(level.ands.len(), group.lanes);
+        plan.levels().iter().map(words)
+    })
+}
+
 /// The evaluator's half of a worker.
 pub(crate) struct Evaluator {
     me: PartyId,

@@ -41,6 +41,11 @@ impl GateLog {
         self.words == 0
     }
 
+    /// 64-bit words of gates that wait.
+    pub(crate) fn words(&self) -> usize {
+        self.words
+    }
+
     /// Whether `words` more would exceed the limit, so that verification is due first.
     pub(crate) fn is_full_for(&self, words: usize) -> bool {
         self.words > 0 && self.words + words > self.limit * 8

@@ -64,7 +64,11 @@ impl Generator {
     pub(crate) fn batch(&mut self, spare: Option<Pair>) -> Result<Batch> {
         let mut products = spare.unwrap_or_else(|| zero_pair(self.shape.n));
         match self.fill(&mut products) {
-            Ok(serial) => Ok(Batch { serial, products }),
+            Ok(serial) => Ok(Batch {
+                worker: self.source.worker,
+                serial,
+                products,
+            }),
             Err(error) => {
                 let partners = self.partners.iter_mut().flatten();
                 partners

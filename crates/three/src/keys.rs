@@ -64,7 +64,16 @@ pub(crate) struct Keys {
     pub(crate) components: [Prg; 2],
 }
 
+/// What the generators of a party's two components are made from.
+pub(crate) type FactorSeeds = [Zeroizing<[u8; 16]>; 2];
+
 impl Keys {
+    pub(crate) fn from_seeds(seeds: &FactorSeeds) -> Self {
+        Self {
+            components: seeds.each_ref().map(|seed| Prg::new(Block::from_bytes(**seed))),
+        }
+    }
+
     /// Writes a random sharing's two components.
     pub(crate) fn random(&self, at: Position, out: [&mut [Block512]; 2]) {
         for (prg, out) in self.components.iter().zip(out) {
@@ -108,14 +117,17 @@ impl PairSecrets {
 
     /// The keys of correlated randomness.
     pub(crate) fn component_keys(&self) -> Keys {
-        Keys {
-            components: [&self.previous, &self.next].map(|secret| Prg::new(derive(secret, "component"))),
-        }
+        Keys::from_seeds(&self.component_seeds())
+    }
+
+    /// What the keys of correlated randomness are made from.
+    pub(crate) fn component_seeds(&self) -> FactorSeeds {
+        [&self.previous, &self.next].map(|secret| derive(secret, "component"))
     }
 
     /// Keys of one purpose for the pairs with the previous and the next party.
     pub(crate) fn pair_prgs(&self, label: &str) -> [Prg; 2] {
-        [&self.previous, &self.next].map(|secret| Prg::new(derive(secret, label)))
+        [&self.previous, &self.next].map(|secret| Prg::new(Block::from_bytes(*derive(secret, label))))
     }
 }
 
@@ -135,14 +147,13 @@ fn pair_secret(
     Zeroizing::new(hash.finalize().into())
 }
 
-fn derive(secret: &[u8; 32], label: &str) -> Block {
+fn derive(secret: &[u8; 32], label: &str) -> Zeroizing<[u8; 16]> {
     let mut hash = Sha256::new();
     hash.update(b"cenote three: key, version 1");
     hash.update(secret);
     hash.update(label.as_bytes());
     let digest: Zeroizing<[u8; 32]> = Zeroizing::new(hash.finalize().into());
-    let half: [u8; 16] = std::array::from_fn(|i| digest[i]);
-    Block::from_bytes(half)
+    Zeroizing::new(std::array::from_fn(|i| digest[i]))
 }
 
 #[cfg(test)]
@@ -214,6 +225,8 @@ mod tests {
                 }
             }
         }
+        let factor = |purpose| position(purpose, 255, u32::MAX, 5);
+        assert_eq!(factor_b(factor(Purpose::FactorA)), factor(Purpose::FactorB));
         let mut counter = Counter::new(Purpose::Input, 0);
         let (first, second) = (counter.take(3), counter.take(1));
         assert_eq!(first.advance(3), second);

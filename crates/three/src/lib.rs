@@ -13,6 +13,8 @@
 //! | `triple_check` | one triple checked with another | Furukawa et al., Protocol 2.24 |
 //! | `generator`, `cut_and_choose` | triples by cut and choose | S&P 2017, Protocols A.1 and 3.1 |
 //! | `stock` | hand-over of checked triples from the generator's thread | S&P 2017, Figure 5 |
+//! | [`store`] | checked triples on disk, made in an offline phase | S&P 2017, Section IV |
+//! | `tally` | how many batches a circuit will need | |
 //! | `supply` | which triple checks which gate: the variants | S&P 2017, Sections III-A to III-C |
 //! | `gate_log`, `verify` | checking every gate before anything is opened | S&P 2017, Protocols A.2 and 3.9 |
 //! | `evaluator` | AND layer by AND layer | S&P 2017, Protocol A.2 |
@@ -36,7 +38,9 @@ mod ring;
 mod shape;
 pub mod steps;
 mod stock;
+pub mod store;
 mod supply;
+mod tally;
 mod triple_check;
 mod verify;
 mod view;
@@ -46,4 +50,5 @@ mod worker;
 pub use config::{Config, Links, ViewCheck};
 pub use engine::ThreeEngine;
 pub use ring::Ring;
+pub use tally::batches_needed;
 pub use wires::ThreeWires;

@@ -3,14 +3,16 @@
 use cenote_net::Step;
 
 macro_rules! steps {
-    ($($(#[$doc:meta])* $name:ident = $code:literal, $text:literal;)*) => {
+    ($(#[$all_doc:meta])* $all:ident; $($(#[$doc:meta])* $name:ident = $code:literal, $text:literal;)*) => {
         $($(#[$doc])* pub const $name: Step = Step { code: $code, name: $text };)*
-        /// Every step.
-        pub const ALL: &[Step] = &[$($name),*];
+        $(#[$all_doc])*
+        pub const $all: &[Step] = &[$($name),*];
     };
 }
 
 steps! {
+    /// Every step of a session that makes its own triples.
+    ALL;
     /// Contributions to the keys of a pair of parties, both ways.
     SETUP = 0x301, "key set-up";
     /// The owner's masked input, to the next party.
@@ -43,4 +45,17 @@ steps! {
     OUTPUT_HASH = 0x30f, "confirm output";
     /// The session's agreed end, to both others.
     FINISH = 0x310, "finish";
+}
+
+steps! {
+    /// Every step that only sessions with stored triples have: those that make them, and those that use them.
+    STORED;
+    /// Contributions to the name and the time of an epoch, to both others.
+    EPOCH = 0x311, "name an epoch";
+    /// The stock that a party has, to both others.
+    STOCK_OFFER = 0x312, "compare stock";
+    /// Hashes of what all parties said they have, to both others.
+    STOCK_ECHO = 0x313, "confirm stock";
+    /// The word that batches are claimed, to both others.
+    STOCK_CLAIM = 0x314, "claim stock";
 }

@@ -12,10 +12,13 @@ use cenote_engine::{Error, Result};
 use cenote_net::{Closer, Meter};
 
 use crate::generator::Generator;
+use crate::store::Claimed;
 use crate::triple_check::Pair;
 
-/// `N` checked triples: number `i` has the factors at position `i` of batch `serial`.
+/// `N` checked triples: number `i` has the factors at position `i` of `worker`'s batch `serial`.
 pub(crate) struct Batch {
+    /// The worker that made it.
+    pub(crate) worker: u8,
     pub(crate) serial: u32,
     pub(crate) products: Pair,
 }
@@ -50,8 +53,89 @@ impl Shared {
     }
 }
 
-/// The evaluator's end: a generator's thread and what it has made.
-pub(crate) struct Stock {
+/// Where an evaluator's triples come from.
+pub(crate) enum Stock {
+    /// A generator that runs beside it.
+    Made(Producer),
+    /// Batches on disk.
+    Stored(Claimed),
+}
+
+impl Stock {
+    /// Asks a generator for `total` batches since the start, if fewer were asked for before. Stored batches are claimed
+    /// elsewhere, before a circuit is run.
+    pub(crate) fn want(&self, total: u64) {
+        if let Stock::Made(producer) = self {
+            producer.want(total);
+        }
+    }
+
+    /// The next batch.
+    pub(crate) fn take(&self) -> Result<Batch> {
+        match self {
+            Stock::Made(producer) => producer.take(),
+            Stock::Stored(claimed) => claimed.take(),
+        }
+    }
+
+    /// A generator's failure, if it has failed.
+    pub(crate) fn check(&self) -> Result<()> {
+        match self {
+            Stock::Made(producer) => producer.check(),
+            Stock::Stored(_) => Ok(()),
+        }
+    }
+
+    /// Waits until every batch that was asked for is there.
+    pub(crate) fn fill(&self) -> Result<()> {
+        match self {
+            Stock::Made(producer) => producer.fill(),
+            Stock::Stored(_) => Ok(()),
+        }
+    }
+
+    /// Gives arrays back to be used again.
+    pub(crate) fn recycle(&self, spare: Pair) {
+        match self {
+            Stock::Made(producer) => producer.recycle(spare),
+            Stock::Stored(claimed) => claimed.recycle(spare),
+        }
+    }
+
+    /// The better explanation of an evaluator's `error`.
+    pub(crate) fn explain(&self, error: Error) -> Error {
+        match self {
+            Stock::Made(producer) => producer.explain(error),
+            Stock::Stored(_) => error,
+        }
+    }
+
+    /// What a generator has sent and received, and the time it worked; nothing for stored batches.
+    pub(crate) fn costs(&self) -> Option<(Meter, Duration)> {
+        match self {
+            Stock::Made(producer) => Some(producer.costs()),
+            Stock::Stored(_) => None,
+        }
+    }
+
+    /// Says that no more batches are needed.
+    pub(crate) fn end(&self) {
+        if let Stock::Made(producer) = self {
+            producer.end();
+        }
+    }
+
+    /// Ends a generator, which tells its peers `last_word` if there is one, or deletes claimed batches that are left.
+    pub(crate) fn stop(&mut self, last_word: Option<u8>) {
+        match self {
+            Stock::Made(producer) => producer.stop(last_word),
+            Stock::Stored(claimed) => claimed.discard(),
+        }
+    }
+}
+
+/// The consumer's end: a generator's thread and what it has made.
+pub(crate) struct Producer {
     shared: Arc<Shared>,
     batches: Option<Receiver<Batch>>,
     spares: Sender<Pair>,
@@ -60,7 +144,7 @@ pub(crate) struct Stock {
     ahead: usize,
 }
 
-impl Stock {
+impl Producer {
     /// Starts the generator's thread. If it fails, it stops the evaluator by `evaluator_interrupters`, so that nobody
     /// waits for a session that is lost. At most `ahead` finished batches wait for the evaluator.
     pub(crate) fn start(
@@ -211,7 +295,7 @@ impl Stock {
     }
 }
 
-impl Drop for Stock {
+impl Drop for Producer {
     fn drop(&mut self) {
         self.stop(None);
     }

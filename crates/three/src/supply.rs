@@ -7,19 +7,20 @@ use cenote_params::three::{Parameters, Variant};
 use cenote_primitives::{Position, Sampler, SecretBlocks, kernels};
 
 use crate::coin::Fixed;
-use crate::keys::{Purpose, position};
+use crate::keys::{Keys, Purpose, position};
 use crate::stock::{Batch, Stock};
 use crate::triple_check::{CheckWindow, part};
 
 /// Checked triples on their way to gates.
 pub(crate) struct Supply {
-    worker: u8,
     n: usize,
     choice: Choice,
     /// The batches whose triples are next: `d2` of the on-demand variant.
     batches: VecDeque<Batch>,
     /// How many triples of the first of them are gone.
     gone: usize,
+    /// What the factors of stored triples are derived from; those of fresh ones are derived from the session's keys.
+    pub(crate) factors: Option<Keys>,
     /// Blocks of gates served so far.
     used: u64,
 }
@@ -49,8 +50,14 @@ enum Choice {
     },
 }
 
+/// Batches of `n` blocks that serve `blocks` blocks of gates from the start on; the on-demand variant draws from one more.
+pub(crate) fn batches(blocks: u64, n: usize, on_demand: bool) -> u64 {
+    let spent = blocks.div_ceil(n as u64);
+    spent + u64::from(on_demand && spent > 0)
+}
+
 impl Supply {
-    pub(crate) fn new(worker: u8, parameters: &Parameters) -> Self {
+    pub(crate) fn new(parameters: &Parameters) -> Self {
         let n = parameters.n() as usize;
         let choice = match parameters.variant() {
             Variant::OnDemand => Choice::OnDemand {
@@ -62,11 +69,11 @@ impl Supply {
             Variant::Baseline | Variant::CacheEfficient => Choice::InOrder,
         };
         Self {
-            worker,
             n,
             choice,
             batches: VecDeque::new(),
             gone: 0,
+            factors: None,
             used: 0,
         }
     }
@@ -80,6 +87,11 @@ impl Supply {
         }
     }
 
+    /// Blocks of gates served so far.
+    pub(crate) fn used(&self) -> u64 {
+        self.used
+    }
+
     /// Whether triples are assigned to gates by a coin, tossed when the gates are fixed.
     pub(crate) fn needs_coin(&self) -> bool {
         !matches!(self.choice, Choice::InOrder)
@@ -87,11 +99,11 @@ impl Supply {
 
     /// Batches needed since the start to serve `blocks` more blocks of gates than so far.
     pub(crate) fn batches_for(&self, blocks: u64) -> u64 {
-        let spent = (self.used + blocks).div_ceil(self.n as u64);
-        match self.choice {
-            Choice::OnDemand { .. } if spent > 0 => 1 + spent,
-            _ => spent,
-        }
+        batches(
+            self.used + blocks,
+            self.n,
+            matches!(self.choice, Choice::OnDemand { .. }),
+        )
     }
 
     /// Takes all triples into hand that the next `blocks` gate blocks may meet.
@@ -103,7 +115,7 @@ impl Supply {
             && names.is_empty()
         {
             let batch = stock.take()?;
-            let base = position(Purpose::FactorA, self.worker, batch.serial, 0);
+            let base = position(Purpose::FactorA, batch.worker, batch.serial, 0);
             names.extend((0..self.n).map(|index| base.advance(index)));
             products.resize(2 * self.n);
             for (component, products_of_batch) in batch.products.iter().enumerate() {
@@ -152,7 +164,7 @@ impl Supply {
                 &mut c1[to.clone()],
             );
             let from = self.gone..self.gone + count;
-            let base = position(Purpose::FactorA, self.worker, batch.serial, 0);
+            let base = position(Purpose::FactorA, batch.worker, batch.serial, 0);
             match &mut self.choice {
                 Choice::InOrder => {
                     let fresh = part(&batch.products, from.clone());
@@ -203,5 +215,6 @@ impl Supply {
             batch.products.iter_mut().for_each(|component| component.wipe());
         }
         self.batches.clear();
+        self.factors = None;
     }
 }

@@ -37,7 +37,7 @@ impl Verifier {
     pub(crate) fn new(me: PartyId, worker: u8, parameters: &Parameters, views: Views) -> Self {
         Self {
             me,
-            supply: Supply::new(worker, parameters),
+            supply: Supply::new(parameters),
             coins: Counter::new(Purpose::EvaluatorCoin, worker),
             serial: 0,
             views,
@@ -78,7 +78,7 @@ impl Verifier {
                 self.windows[slot].check_products(
                     self.me,
                     Some(part(&log.z, range(window))),
-                    keys,
+                    self.supply.factors.as_ref().unwrap_or(keys),
                     &mut self.scratch,
                     ring,
                     steps::CHECK_GATE,
@@ -93,7 +93,8 @@ impl Verifier {
                     x: part(&log.x, range.clone()),
                     y: part(&log.y, range),
                 };
-                check.open_factors(operands, keys, &mut self.scratch, ring, steps::CHECK_GATE)?;
+                let factors = self.supply.factors.as_ref().unwrap_or(keys);
+                check.open_factors(operands, factors, &mut self.scratch, ring, steps::CHECK_GATE)?;
             }
         }
         log.clear();

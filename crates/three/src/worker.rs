@@ -2,9 +2,11 @@
 
 use cenote_circuit::Plan;
 use cenote_engine::{Check, Error, Result};
+use cenote_params::three::Parameters;
 
-use crate::evaluator::{Evaluator, Group, planned_blocks};
+use crate::evaluator::{Evaluator, Group, planned_blocks, planned_layers};
 use crate::stock::Stock;
+use crate::tally::Tally;
 use crate::wires::ThreeWires;
 
 /// One worker.
@@ -13,6 +15,8 @@ pub(crate) struct Worker {
     pub(crate) stock: Stock,
     /// Blocks of gates announced and not yet run.
     prepared: u64,
+    /// The gate log as it will be when they have been run.
+    ahead: Option<Tally>,
 }
 
 impl Worker {
@@ -21,6 +25,7 @@ impl Worker {
             evaluator,
             stock,
             prepared: 0,
+            ahead: None,
         }
     }
 
@@ -29,6 +34,42 @@ impl Worker {
         self.prepared += planned_blocks(plan, groups);
         self.stock
             .want(self.evaluator.verifier.supply.batches_for(self.prepared));
+    }
+
+    /// The gate log as it is.
+    fn tally(&self, parameters: &Parameters) -> Tally {
+        let Evaluator { log, verifier, .. } = &self.evaluator;
+        Tally::new(parameters, verifier.supply.used(), log.words())
+    }
+
+    /// Announces the evaluation of `plan` on `groups`; gives the batches needed since the start for all that is announced,
+    /// if nothing is revealed before all of it has been run.
+    pub(crate) fn foresee<'a>(
+        &mut self,
+        parameters: &Parameters,
+        plan: &'a Plan,
+        groups: impl Iterator<Item = &'a Group> + Clone + 'a,
+    ) -> u64 {
+        let mut tally = match self.ahead {
+            Some(tally) if self.prepared > 0 => tally,
+            _ => self.tally(parameters),
+        };
+        self.prepared += planned_blocks(plan, groups.clone());
+        tally.add(planned_layers(plan, groups));
+        self.ahead = Some(tally);
+        tally.batches()
+    }
+
+    /// The batches needed since the start to run `plan` on `groups` now and reveal what it gives.
+    pub(crate) fn need<'a>(
+        &self,
+        parameters: &Parameters,
+        plan: &'a Plan,
+        groups: impl Iterator<Item = &'a Group> + 'a,
+    ) -> u64 {
+        let mut tally = self.tally(parameters);
+        tally.add(planned_layers(plan, groups));
+        tally.batches()
     }
 
     /// Evaluates `plan` on `groups`, one after the other.
@@ -54,7 +95,11 @@ impl Worker {
 }
 
 /// Which groups worker `index` of `count` evaluates.
-pub(crate) fn groups_of(groups: &[Group], index: usize, count: usize) -> impl Iterator<Item = &Group> {
+pub(crate) fn groups_of(
+    groups: &[Group],
+    index: usize,
+    count: usize,
+) -> impl Iterator<Item = &Group> + Clone {
     groups.iter().skip(index).step_by(count)
 }
 
@@ -94,21 +139,27 @@ fn at_all<T: Send>(
                 .collect()
         }),
     };
-    let mut done = Vec::with_capacity(results.len());
+    most_telling(results.into_iter())
+}
+
+/// What all gave, or else the error that says most about the cause.
+pub(crate) fn most_telling<T, All: FromIterator<T>>(results: impl Iterator<Item = Result<T>>) -> Result<All> {
     let mut worst: Option<Error> = None;
-    for result in results {
-        match result {
-            Ok(value) => done.push(value),
-            Err(error) => {
-                if worst
-                    .as_ref()
-                    .is_none_or(|known| telling(&error) > telling(known))
-                {
-                    worst = Some(error);
-                }
+    let done = results
+        .filter_map(|result| {
+            let error = match result {
+                Ok(value) => return Some(value),
+                Err(error) => error,
+            };
+            if worst
+                .as_ref()
+                .is_none_or(|known| telling(&error) > telling(known))
+            {
+                worst = Some(error);
             }
-        }
-    }
+            None
+        })
+        .collect();
     worst.map_or(Ok(done), Err)
 }
 

@@ -1,0 +1,357 @@
+//! Checked triples on disk: made in an offline phase, used once, later.
+//!
+//! A stock folder belongs to one party. It has a folder for each *epoch* (one offline run), called by the epoch's name, in
+//! it a file `epoch` and one file for each batch of triples. All are sealed under the folder's key (`sealed`), and their
+//! names tell nothing secret.
+//!
+//! # No triple is used twice
+//!
+//! A triple that served two gates would give the difference of their operands away. So a session *claims* batches before
+//! it uses them: their files are renamed, the folder is flushed to the disk, and only when both peers say that they have
+//! claimed the same batches does any party read one. A claimed file is read by the session that claimed it or never; what a
+//! crash leaves is deleted when the folder is opened next. A crash may waste batches, therefore, but a batch that was used
+//! is gone at both honest parties. One honest party's folder may even be put back to an earlier state, by a backup
+//! say: the other does not hold the used batches any more and does not claim them again. *Two* parties' folders must not be
+//! put back together; nothing could tell that from stock that was never used.
+
+mod claimed;
+mod epoch;
+mod offer;
+mod offline;
+mod online;
+mod sealed;
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cenote_engine::Result;
+use cenote_primitives::{BLOCK_BITS, as_bytes, as_bytes_mut};
+
+use crate::triple_check::Pair;
+pub(crate) use claimed::Claimed;
+pub use epoch::{BatchNumber, EpochId, StoredEpoch};
+pub(crate) use epoch::{Epoch, settings};
+pub use offline::{OfflineReport, fill};
+pub(crate) use online::Online;
+pub use sealed::StockKey;
+use sealed::{DRAFT, Label, Seal, fault, sync_folder};
+
+/// The file in an epoch's folder that describes it.
+const EPOCH_FILE: &str = "epoch";
+/// The file that tells whether a key is the folder's.
+const KEY_CHECK: &str = "key-check";
+/// The file that is locked while the folder is open.
+const LOCK: &str = "lock";
+/// The end of the name of a batch that a session has claimed.
+const CLAIMED: &str = ".claimed";
+
+/// One party's stock of triples on disk. While it is open, no other process can open it. Cloning gives another handle.
+#[derive(Clone)]
+pub struct StockFolder(Arc<Inner>);
+
+struct Inner {
+    path: PathBuf,
+    seal: Seal,
+    /// Whether an online session draws from it.
+    in_session: AtomicBool,
+    /// Epochs that are being made. Sessions do not see them yet.
+    in_making: Mutex<Vec<EpochId>>,
+    /// Held until the last handle is dropped.
+    _lock: File,
+}
+
+impl std::fmt::Debug for StockFolder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "StockFolder({})", self.0.path.display())
+    }
+}
+
+/// What is in an epoch's folder.
+#[derive(Default)]
+struct Listing {
+    batches: Vec<BatchNumber>,
+    /// Claimed batches and unfinished files: for nobody's use.
+    remains: Vec<PathBuf>,
+}
+
+impl StockFolder {
+    /// Opens the stock folder at `path`, which is made if there is none, and clears away what sessions left that did not
+    /// come to their end.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if another process has it open, the key is not the one that it was made with, or files cannot be
+    /// read or written.
+    pub fn open(path: &Path, key: &StockKey) -> Result<Self> {
+        let io = |what: &'static str| move |error: io::Error| fault(path, format_args!("{what}: {error}"));
+        folder_builder()
+            .recursive(true)
+            .create(path)
+            .map_err(io("the stock folder cannot be made"))?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let lock = options
+            .open(path.join(LOCK))
+            .map_err(io("the stock folder's lock cannot be opened"))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(fault(
+                    path,
+                    "another process is using this stock folder; wait until it is done, or use another folder",
+                ));
+            }
+            Err(TryLockError::Error(error)) => return Err(io("the stock folder cannot be locked")(error)),
+        }
+        let seal = Seal::new(key);
+        let check = path.join(KEY_CHECK);
+        if check.exists() {
+            seal.read_small(&check, Label::KeyCheck).map_err(|_| {
+                fault(
+                    path,
+                    "this key is not the one that the stock folder was made with",
+                )
+            })?;
+        } else {
+            seal.write(path, KEY_CHECK, Label::KeyCheck, &[])?;
+        }
+        let folder = Self(Arc::new(Inner {
+            path: path.to_owned(),
+            seal,
+            in_session: AtomicBool::new(false),
+            in_making: Mutex::default(),
+            _lock: lock,
+        }));
+        for id in folder.epoch_ids()? {
+            folder.tidy(&id)?;
+        }
+        Ok(folder)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// What it holds, the oldest epoch first.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if a file cannot be read, is damaged, or is not this folder's.
+    pub fn epochs(&self) -> Result<Vec<StoredEpoch>> {
+        let describe = |(epoch, batches): (Epoch, Vec<BatchNumber>)| StoredEpoch {
+            id: epoch.id,
+            party: epoch.party,
+            made: epoch.made,
+            settings: epoch.settings,
+            gates_per_batch: epoch.n.saturating_mul(BLOCK_BITS as u64),
+            batches,
+        };
+        Ok(self.contents()?.into_iter().map(describe).collect())
+    }
+
+    /// All epochs and the batches that are left of them, the oldest first.
+    fn contents(&self) -> Result<Vec<(Epoch, Vec<BatchNumber>)>> {
+        let mut contents = Vec::new();
+        let in_making = self.in_making().clone();
+        for id in self.epoch_ids()? {
+            let batches = self.list(&id)?.batches;
+            if batches.is_empty() || in_making.contains(&id) {
+                continue;
+            }
+            let path = self.epoch_folder(&id).join(EPOCH_FILE);
+            let bytes = self.0.seal.read_small(&path, Label::Epoch(id))?;
+            let epoch = Epoch::decode(id, &bytes).map_err(|what| fault(&path, what))?;
+            contents.push((epoch, batches));
+        }
+        contents.sort_by_key(|(epoch, _)| (epoch.made, epoch.id));
+        Ok(contents)
+    }
+
+    fn in_making(&self) -> MutexGuard<'_, Vec<EpochId>> {
+        self.0.in_making.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn epoch_folder(&self, id: &EpochId) -> PathBuf {
+        self.0.path.join(id.to_string())
+    }
+
+    fn epoch_ids(&self) -> Result<Vec<EpochId>> {
+        let list = || -> io::Result<Vec<EpochId>> {
+            let mut ids = Vec::new();
+            for entry in fs::read_dir(&self.0.path)? {
+                ids.extend(entry?.file_name().to_str().and_then(EpochId::of_folder));
+            }
+            Ok(ids)
+        };
+        list().map_err(|error| fault(&self.0.path, format_args!("cannot be listed: {error}")))
+    }
+
+    /// The files of an epoch's folder, by their names.
+    fn list(&self, id: &EpochId) -> Result<Listing> {
+        let folder = self.epoch_folder(id);
+        let list = || -> io::Result<Listing> {
+            let mut listing = Listing::default();
+            for entry in fs::read_dir(&folder)? {
+                let entry = entry?;
+                let name = entry.file_name();
+                let Some(name) = name.to_str() else { continue };
+                if name.ends_with(CLAIMED) || name.ends_with(DRAFT) {
+                    listing.remains.push(entry.path());
+                } else {
+                    listing.batches.extend(BatchNumber::of_file(name));
+                }
+            }
+            listing.batches.sort_unstable();
+            Ok(listing)
+        };
+        list().map_err(|error| fault(&folder, format_args!("cannot be listed: {error}")))
+    }
+
+    /// Deletes what nobody may use any more, and the epoch itself, with its keys, once no batch is left of it.
+    fn tidy(&self, id: &EpochId) -> Result<()> {
+        let listing = self.list(id)?;
+        let folder = self.epoch_folder(id);
+        let remove = || -> io::Result<()> {
+            listing.remains.iter().try_for_each(fs::remove_file)?;
+            if listing.batches.is_empty() {
+                remove_if_there(&folder.join(EPOCH_FILE))?;
+                fs::remove_dir(&folder)?;
+                sync_folder(&self.0.path)?;
+            }
+            Ok(())
+        };
+        remove().map_err(|error| fault(&folder, format_args!("cannot be cleared: {error}")))
+    }
+
+    /// Makes the folder of a new epoch, which sessions do not see while the guard lives.
+    fn begin(&self, epoch: &Epoch) -> Result<Making> {
+        let making = Making(self.clone(), epoch.id);
+        self.in_making().push(epoch.id);
+        let folder = self.epoch_folder(&epoch.id);
+        let make = || -> io::Result<()> {
+            folder_builder().create(&folder)?;
+            sync_folder(&self.0.path)
+        };
+        make().map_err(|error| fault(&folder, format_args!("cannot be made: {error}")))?;
+        let label = Label::Epoch(epoch.id);
+        self.0
+            .seal
+            .write(&folder, EPOCH_FILE, label, &[&epoch.encode()])?;
+        Ok(making)
+    }
+
+    /// Puts a batch that is settled in stock.
+    fn store(&self, id: EpochId, number: BatchNumber, products: &Pair) -> Result<()> {
+        let label = Label::Batch(id, number.worker, number.serial);
+        let parts = [&products[0], &products[1]].map(|component| as_bytes(component));
+        self.0
+            .seal
+            .write(&self.epoch_folder(&id), &number.file_name(), label, &parts)
+    }
+
+    /// Deletes an epoch and all of its batches.
+    fn discard(&self, id: &EpochId) -> Result<()> {
+        let folder = self.epoch_folder(id);
+        for number in self.list(id)?.batches {
+            let path = folder.join(number.file_name());
+            fs::remove_file(&path)
+                .map_err(|error| fault(&path, format_args!("cannot be deleted: {error}")))?;
+        }
+        self.tidy(id)
+    }
+
+    /// Takes these batches out of stock, for good: when this returns, no later session will find them, whatever happens.
+    fn claim(&self, id: &EpochId, numbers: &[BatchNumber]) -> Result<()> {
+        let folder = self.epoch_folder(id);
+        for number in numbers {
+            let path = folder.join(number.file_name());
+            fs::rename(&path, claimed_path(&folder, *number))
+                .map_err(|error| fault(&path, format_args!("cannot be claimed: {error}")))?;
+        }
+        sync_folder(&folder).map_err(|error| fault(&folder, format_args!("cannot be flushed: {error}")))
+    }
+
+    /// Reads a claimed batch and deletes its file. If it fails, `products` is to be wiped.
+    fn fetch(&self, id: EpochId, number: BatchNumber, products: &mut Pair) -> Result<()> {
+        let path = claimed_path(&self.epoch_folder(&id), number);
+        let label = Label::Batch(id, number.worker, number.serial);
+        let [first, second] = products;
+        let mut parts = [first, second].map(|component| as_bytes_mut(&mut component[..]));
+        self.0.seal.read(&path, label, &mut parts)?;
+        fs::remove_file(&path).map_err(|error| fault(&path, format_args!("cannot be deleted: {error}")))
+    }
+
+    /// Deletes claimed batches that will not be read.
+    fn drop_claimed(&self, id: &EpochId, numbers: impl Iterator<Item = BatchNumber>) {
+        let folder = self.epoch_folder(id);
+        for number in numbers {
+            let path = claimed_path(&folder, number);
+            if let Err(error) = remove_if_there(&path) {
+                // Nothing is lost: it is deleted when the folder is opened next.
+                tracing::warn!(path = %path.display(), %error, "a claimed batch of triples cannot be deleted");
+            }
+        }
+    }
+
+    /// Reserves the folder for one online session.
+    fn reserve(&self) -> Result<Reservation> {
+        if self.0.in_session.swap(true, Ordering::AcqRel) {
+            return Err(fault(
+                &self.0.path,
+                "another session of this process is using this stock folder",
+            ));
+        }
+        Ok(Reservation(self.clone()))
+    }
+}
+
+/// An online session's hold on a stock folder.
+struct Reservation(StockFolder);
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.0.0.in_session.store(false, Ordering::Release);
+    }
+}
+
+/// An epoch that is being made. Afterwards it is there for sessions, or forgotten if nothing of it is in stock.
+struct Making(StockFolder, EpochId);
+
+impl Drop for Making {
+    fn drop(&mut self) {
+        let Making(folder, id) = self;
+        if folder.epoch_folder(id).exists()
+            && let Err(error) = folder.tidy(id)
+        {
+            tracing::warn!(%error, "an epoch of stock cannot be cleared");
+        }
+        folder.in_making().retain(|known| known != id);
+    }
+}
+
+fn claimed_path(folder: &Path, number: BatchNumber) -> PathBuf {
+    folder.join(format!("{}{CLAIMED}", number.file_name()))
+}
+
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Makes folders for their owner only.
+fn folder_builder() -> fs::DirBuilder {
+    #[allow(unused_mut, reason = "there are modes on Unix only")]
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,276 @@
+//! The offline phase: three parties make triples together, and each puts its part in stock.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use cenote_engine::{Check, Error, Result};
+use cenote_net::{Closer, Meter, PartyId};
+use cenote_primitives::{BLOCK_BITS, Entropy};
+use sha2::{Digest, Sha256};
+
+use super::{BatchNumber, Epoch, EpochId, StockFolder, settings};
+use crate::config::{Config, Links, ViewCheck};
+use crate::engine::{agree, check_links, farewell};
+use crate::generator::Generator;
+use crate::keys::PairSecrets;
+use crate::ring::{Ring, cheated};
+use crate::shape::Shape;
+use crate::steps;
+use crate::stock::Producer;
+use crate::view::Views;
+use crate::worker::most_telling;
+
+/// What an offline run has made.
+#[derive(Clone, Debug)]
+pub struct OfflineReport {
+    /// The epoch.
+    pub epoch: EpochId,
+    /// Batches put in stock.
+    pub batches: u64,
+    /// AND gates that all of them serve.
+    pub gates: u64,
+    /// What went over all channels.
+    pub traffic: Meter,
+    /// From the first message to the last.
+    pub time: Duration,
+}
+
+/// Most batches that one offline run makes.
+const MAX_BATCHES: u64 = 1 << 16;
+
+/// Makes `batches` batches of triples with both peers, spread over as many workers as there are `links`, and puts them in
+/// stock as one epoch. `progress` is told the batches done, of how many. [`Config::ahead`] bounds how many batches wait for
+/// the disk.
+///
+/// If the run is cut off, by a crash or a lost peer, the batches that all three parties have put in stock can be used. If a
+/// check fails or a peer says so, the whole epoch is deleted.
+///
+/// # Errors
+/// [`Error::BadInput`] as [`crate::ThreeEngine::start`], or if no or more than 2^16 batches are wanted;
+/// [`Error::Storage`] if a file cannot be written; otherwise what happened on the network.
+pub fn fill(
+    me: PartyId,
+    links: Vec<Links>,
+    config: Config,
+    folder: &StockFolder,
+    batches: u64,
+    progress: &mut (dyn FnMut(u64, u64) + Send),
+) -> Result<OfflineReport> {
+    let start = Instant::now();
+    check_links(me, &links)?;
+    if !(1..=MAX_BATCHES).contains(&batches) {
+        let what = format!("an offline run makes 1 to {MAX_BATCHES} batches, not {batches}");
+        return Err(Error::BadInput(what));
+    }
+    let (mut generators, mut controls): (Vec<Ring>, Vec<Ring>) = links
+        .into_iter()
+        .map(|link| (link.generator, link.evaluator))
+        .unzip();
+    let ready = set_up(me, &mut controls[0], config, generators.len(), batches)
+        .and_then(|run| Ok((folder.begin(&run.epoch)?, run)));
+    let (making, run) = match ready {
+        Ok(ready) => ready,
+        Err(error) => {
+            for ring in controls.iter_mut().chain(&mut generators) {
+                ring.abort(error.reason().code());
+            }
+            return Err(error);
+        }
+    };
+    let traffic = run
+        .make(me, generators, &mut controls, folder, batches, progress)
+        .inspect_err(|error| {
+            for ring in &mut controls {
+                ring.abort(error.reason().code());
+            }
+            // Who cheated in one batch may have been luckier in another.
+            if error.check().is_some()
+                && let Err(error) = folder.discard(&run.epoch.id)
+            {
+                tracing::error!(%error, "an epoch of stock in whose making a check failed cannot be deleted");
+            }
+        })?;
+    drop(making);
+    Ok(OfflineReport {
+        epoch: run.epoch.id,
+        batches,
+        gates: batches * run.epoch.n * BLOCK_BITS as u64,
+        traffic,
+        time: start.elapsed(),
+    })
+}
+
+/// An offline run that all three parties have agreed on.
+struct Run {
+    epoch: Epoch,
+    secrets: PairSecrets,
+    shape: Shape,
+    view_check: ViewCheck,
+    ahead: usize,
+}
+
+/// Agrees with both peers on the settings, on keys, and on the epoch.
+fn set_up(me: PartyId, ring: &mut Ring, config: Config, workers: usize, batches: u64) -> Result<Run> {
+    let Config {
+        parameters,
+        view_check,
+        session,
+        mut entropy,
+        ahead,
+    } = config;
+    let shape = Shape::of(&parameters);
+    let agreed = [
+        ("protocol", "three, offline, version 1".to_string()),
+        ("session", session.clone()),
+        ("variant", parameters.variant().to_string()),
+        ("parameters", shape.to_string()),
+        ("view check", view_check.to_string()),
+        ("workers", workers.to_string()),
+        ("batches", batches.to_string()),
+    ];
+    let secrets = agree(me, &session, &agreed, ring, &mut entropy)?;
+    let settings = settings(&parameters, view_check);
+    let (id, made) = name_epoch(me, &format!("{session}, {settings}"), ring, &mut entropy)?;
+    let epoch = Epoch {
+        id,
+        party: me,
+        made,
+        n: parameters.n(),
+        settings,
+        seeds: secrets.component_seeds(),
+    };
+    Ok(Run {
+        epoch,
+        secrets,
+        shape,
+        view_check,
+        ahead,
+    })
+}
+
+/// Bytes of a contribution to an epoch's name: a nonce and the time.
+const CONTRIBUTION: usize = 32 + 8;
+
+/// Agrees on the name of a new epoch, which no party can make come twice, and on its time.
+fn name_epoch(me: PartyId, settings: &str, ring: &mut Ring, entropy: &mut Entropy) -> Result<(EpochId, u64)> {
+    // A clock before 1970 is no reason to fail: the two others' decide.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let mut ours = [0; CONTRIBUTION];
+    ours[..32].copy_from_slice(&entropy.bytes::<32>());
+    ours[32..].copy_from_slice(&now.as_secs().to_le_bytes());
+    let (from_previous, from_next) = ring.exchange(steps::EPOCH, &ours, &ours)?;
+    let mut all = [[0; CONTRIBUTION]; 3];
+    for (distance, contribution) in [ours, from_next, from_previous].into_iter().enumerate() {
+        all[(me.index() + distance) % 3] = contribution;
+    }
+    let mut hash = Sha256::new();
+    hash.update(b"cenote three: epoch, version 1");
+    hash.update((settings.len() as u64).to_le_bytes());
+    hash.update(settings.as_bytes());
+    hash.update(all.as_flattened());
+    let id: [u8; 32] = hash.finalize().into();
+    let theirs = ring.exchange(steps::EPOCH, &id, &id)?;
+    if theirs != (id, id) {
+        let what = "the parties were told different contributions to the name of the epoch";
+        return Err(cheated(Check::ViewComparison, None, steps::EPOCH, what));
+    }
+    let time = |contribution: [u8; CONTRIBUTION]| {
+        u64::from_le_bytes(std::array::from_fn(|index| contribution[32 + index]))
+    };
+    // One party's wrong clock does not matter to the median.
+    let mut times = all.map(time);
+    times.sort_unstable();
+    Ok((EpochId(id), times[1]))
+}
+
+impl Run {
+    /// Runs all generators and puts what they make in stock. Gives what went over all channels.
+    fn make(
+        &self,
+        me: PartyId,
+        generators: Vec<Ring>,
+        controls: &mut [Ring],
+        folder: &StockFolder,
+        batches: u64,
+        progress: &mut (dyn FnMut(u64, u64) + Send),
+    ) -> Result<Meter> {
+        let workers = generators.len() as u64;
+        let interrupters: Vec<[Closer; 2]> = generators.iter().map(Ring::interrupters).collect();
+        let progress = Mutex::new((0, progress));
+        let stored = || {
+            let mut guard = progress.lock().unwrap_or_else(PoisonError::into_inner);
+            let (done, progress) = &mut *guard;
+            *done += 1;
+            progress(*done, batches);
+        };
+        let mut producers = Vec::new();
+        for ((number, ring), control) in (0u8..).zip(generators).zip(controls.iter()) {
+            let views = Views::new(self.view_check, &format!("generator {number}"), |label| {
+                self.secrets.pair_prgs(label)
+            });
+            let keys = self.secrets.component_keys();
+            let generator = Generator::new(me, number, self.shape, ring, keys, views);
+            producers.push(Producer::start(generator, control.interrupters(), self.ahead)?);
+        }
+        let keep = |index: u64, producer: &mut Producer| {
+            let share = batches / workers + u64::from(index < batches % workers);
+            self.store(producer, share, folder, &stored).map_err(|error| {
+                let error = producer.explain(error);
+                // Nobody waits for a run that is lost.
+                interrupters.iter().flatten().for_each(Closer::close);
+                error
+            })
+        };
+        let mut outcome = std::thread::scope(|scope| {
+            let keep = &keep;
+            let threads: Vec<_> = (0..)
+                .zip(&mut producers)
+                .map(|(index, producer)| scope.spawn(move || keep(index, producer)))
+                .collect();
+            let lost = |_| Err(Error::Internal("a stock keeper's thread panicked".into()));
+            let results = threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or_else(lost));
+            most_telling(results)
+        });
+        if outcome.is_ok() {
+            // Peers may yet be making batches that this party has.
+            producers.iter().for_each(Producer::end);
+            outcome = farewell(&mut controls[0]).map_err(|error| producers[0].explain(error));
+        }
+        let code = outcome.as_ref().err().map(|error| error.reason().code());
+        let mut traffic = controls.iter().map(Ring::meter).sum::<Meter>();
+        for producer in &mut producers {
+            producer.stop(code);
+            traffic = traffic + producer.costs().0;
+        }
+        outcome.map(|()| traffic)
+    }
+
+    /// Puts the next `count` batches in stock.
+    fn store(
+        &self,
+        producer: &Producer,
+        count: u64,
+        folder: &StockFolder,
+        stored: &(dyn Fn() + Sync),
+    ) -> Result<()> {
+        for _ in 0..count {
+            let mut batch = producer.take()?;
+            let number = BatchNumber {
+                worker: batch.worker,
+                serial: batch.serial,
+            };
+            let result = folder.store(self.epoch.id, number, &batch.products);
+            if result.is_err() {
+                for component in &mut batch.products {
+                    component.wipe();
+                }
+            }
+            result?;
+            producer.recycle(batch.products);
+            stored();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,75 @@
+//! How many batches of triples a worker will need: the gate log's fillings and paddings, gone through in advance.
+
+use cenote_circuit::Plan;
+use cenote_params::three::{Parameters, Variant};
+
+use crate::evaluator::{groups, planned_layers};
+use crate::supply::batches;
+use crate::worker::groups_of;
+
+/// A worker's gate log, as far as it matters to the number of triples.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tally {
+    n: usize,
+    on_demand: bool,
+    /// Blocks that are verified together.
+    unit: usize,
+    /// Words before verification is due.
+    limit: usize,
+    /// Blocks verified.
+    blocks: u64,
+    /// Words that wait.
+    words: usize,
+}
+
+impl Tally {
+    /// Of a worker that has verified `blocks` blocks of gates, while `words` words wait in its log.
+    pub(crate) fn new(parameters: &Parameters, blocks: u64, words: usize) -> Self {
+        let n = usize::try_from(parameters.n()).expect("parameters fit this machine's memory");
+        Self {
+            n,
+            on_demand: parameters.variant() == Variant::OnDemand,
+            unit: match parameters.variant() {
+                Variant::Reshuffle => n,
+                _ => 1,
+            },
+            limit: 8 * usize::try_from(parameters.gates_logged())
+                .expect("parameters fit this machine's memory"),
+            blocks,
+            words,
+        }
+    }
+
+    /// Adds AND layers of this many words.
+    pub(crate) fn add(&mut self, layers: impl Iterator<Item = usize>) {
+        for words in layers.filter(|&words| words > 0) {
+            if self.words > 0 && self.words + words > self.limit {
+                self.blocks = self.after_verification();
+                self.words = 0;
+            }
+            self.words += words;
+        }
+    }
+
+    /// Blocks verified once the log is.
+    fn after_verification(&self) -> u64 {
+        self.blocks + self.words.next_multiple_of(8 * self.unit) as u64 / 8
+    }
+
+    /// Batches needed since the start, if all gates are verified in the end.
+    pub(crate) fn batches(&self) -> u64 {
+        batches(self.after_verification(), self.n, self.on_demand)
+    }
+}
+
+/// Batches of triples that a session needs with these parameters to evaluate `plan` once in `lanes` lanes and reveal what
+/// it gives, with `workers` workers.
+pub fn batches_needed(parameters: &Parameters, plan: &Plan, lanes: usize, workers: usize) -> u64 {
+    let groups = groups(plan, lanes, workers);
+    let of_worker = |index| {
+        let mut tally = Tally::new(parameters, 0, 0);
+        tally.add(planned_layers(plan, groups_of(&groups, index, workers)));
+        tally.batches()
+    };
+    (0..workers).map(of_worker).sum()
+}
