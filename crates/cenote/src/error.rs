@@ -121,6 +121,7 @@ fn advice(error: &EngineError) -> &'static str {
         EngineError::Net(NetError::Timeout { .. }) => {
             "\n  what to do: see that the party runs and its address is right; raise the timeout if its network is slow"
         }
+        EngineError::Exhausted(_) => "\n  what to do: run `cenote stock make` at all three parties",
         EngineError::Aborted { .. } => {
             "\n  what it means: some party deviated from the protocol. Nothing more was revealed; find out why before \
              running again"
@@ -168,6 +169,7 @@ impl Error {
                 EngineError::Net(NetError::Mismatch { .. })
                 | EngineError::BadInput(_)
                 | EngineError::Exhausted(_) => Kind::Misuse,
+                EngineError::Storage(_) => Kind::BadInput,
                 EngineError::Net(_) => Kind::Network,
                 EngineError::Aborted { .. } => Kind::Cheating,
                 EngineError::PeerStopped { reason, .. } => match reason.check() {
@@ -410,6 +412,7 @@ mod tests {
             (seen.into(), Kind::Cheating),
             (stopped.into(), Kind::Network),
             (EngineError::BadInput("x".into()).into(), Kind::Misuse),
+            (EngineError::Storage("x".into()).into(), Kind::BadInput),
             (Error::data("f", Some(3), "x"), Kind::BadInput),
             (Error::config("f", None, "x"), Kind::Misuse),
             (Error::Usage("x".into()), Kind::Misuse),

@@ -59,6 +59,7 @@ mod report;
 pub mod runner;
 mod sample;
 mod settings_file;
+pub mod stock;
 mod tables;
 
 pub use cenote_engine::Parties;

@@ -21,6 +21,8 @@ struct File {
     timeout: Option<Spanned<Number>>,
     #[serde(default)]
     connect_timeout: Option<Spanned<Number>>,
+    stock: Option<PathBuf>,
+    stock_key: Option<PathBuf>,
     #[serde(default, rename = "peer")]
     peers: Vec<Spanned<FilePeer>>,
 }
@@ -56,6 +58,8 @@ pub struct PartyConfig {
     pub timeout: Duration,
     /// How long to wait for the peers to appear.
     pub connect_timeout: Duration,
+    /// The folder of its stock of triples, and the file of that folder's key, if it has one.
+    pub stock: Option<(PathBuf, PathBuf)>,
 }
 
 /// Another party, as [`PartyConfig`] knows it.
@@ -75,7 +79,7 @@ pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(120);
 
 impl PartyConfig {
-    /// Reads a party file. The identity's file is relative to it.
+    /// Reads a party file. Files and folders that it names are relative to it.
     ///
     /// # Errors
     /// [`crate::Error::Config`] with the line, if a key is missing, unknown or wrong.
@@ -133,6 +137,15 @@ impl PartyConfig {
                 "{missing} is missing; add a [[peer]] with its party, address and fingerprint"
             )));
         }
+        let stock = match (&file.stock, &file.stock_key) {
+            (Some(folder), Some(key)) => Some((source.resolve(folder), source.resolve(key))),
+            (None, None) => None,
+            _ => {
+                return Err(
+                    source.fault_in_general("`stock` and `stock_key` go together; give both or neither")
+                );
+            }
+        };
         peers.sort_by_key(|peer| peer.party);
         Ok(PartyConfig {
             me,
@@ -141,6 +154,7 @@ impl PartyConfig {
             peers,
             timeout: seconds(&source, file.timeout.as_ref(), DEFAULT_TIMEOUT)?,
             connect_timeout: seconds(&source, file.connect_timeout.as_ref(), DEFAULT_CONNECT_TIMEOUT)?,
+            stock,
         })
     }
 

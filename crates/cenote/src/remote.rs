@@ -8,6 +8,7 @@ use cenote_net::{
     CHANNELS, ChannelOptions, Error as NetError, Identity, Label, Listen, MeshConfig, PartyId, PeerAddress,
     Transport as Carrier, connect,
 };
+use cenote_three::store::StockFolder;
 use cenote_three::{Links, Ring};
 
 use crate::party_config::resolve;
@@ -87,12 +88,32 @@ pub fn load_identity(path: &std::path::Path) -> Result<Identity> {
 /// # Errors
 /// Those of [`Ready::check`] and [`Party::run`].
 pub fn run_party(config: &PartyConfig, job: &Job, progress: &mut dyn FnMut(u64, u64)) -> Result<Outcome> {
+    run(config, job, None, progress)
+}
+
+/// Like [`run_party`], with triples from the party's stock (see [`crate::stock`]). All parties must do the same.
+///
+/// # Errors
+/// Those of [`run_party`] and [`crate::stock::open`]; [`Error::Protocol`] if the stock does not suffice.
+pub fn run_party_online(
+    config: &PartyConfig,
+    job: &Job,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Outcome> {
+    run(config, job, Some(&crate::stock::open(config)?), progress)
+}
+
+fn run(
+    config: &PartyConfig,
+    job: &Job,
+    stock: Option<&StockFolder>,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Outcome> {
     let Ready {
         identity,
         program,
         inputs,
     } = Ready::check(config, job)?;
-    let fingerprint = identity.fingerprint();
     let party = Party {
         me: config.me,
         protocol: job.protocol(),
@@ -101,41 +122,49 @@ pub fn run_party(config: &PartyConfig, job: &Job, progress: &mut dyn FnMut(u64, 
         also_agree: &(),
         transport: Transport::Tls,
     };
-    let connect = || {
-        let listen = match &config.listen {
-            Some(address) => resolve(address)
-                .map_err(|error| Error::Usage(format!("listen address {address}: {error}")))?,
-            // The highest-numbered party is dialled by nobody.
-            None => SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-        };
-        let address = |id: PartyId| match config.peers.iter().find(|peer| peer.party == id) {
-            Some(peer) => PeerAddress {
-                address: peer.address.clone().unwrap_or_default(),
-                fingerprint: Some(peer.fingerprint),
-            },
-            None => PeerAddress {
-                address: listen.to_string(),
-                fingerprint: Some(fingerprint),
-            },
-        };
-        tracing::info!(me = %config.me, %listen, %fingerprint, "waiting for the peers");
-        links(Link {
-            me: config.me,
-            workers: job.protocol().workers,
-            parties: (0..PARTIES).map(PartyId).map(address).collect(),
-            listen: Listen::Address(listen),
-            identity: Some(identity),
-            connect_timeout: config.connect_timeout,
-            timeout: config.timeout,
-        })
+    let connect = || meet(config, identity, job.protocol().workers);
+    let outcome = match stock {
+        Some(stock) => party.run_online(stock, connect, progress)?,
+        None => party.run(connect, progress)?,
     };
-    let outcome = party.run(connect, progress)?;
     for (output, file) in outcome.report.outputs.iter().zip(job.output_files()) {
         if let (Some(values), Some(file)) = (&output.values, file) {
             crate::data::write(file, values)?;
         }
     }
     Ok(outcome)
+}
+
+/// Connects to the peers of `config`.
+pub(crate) fn meet(config: &PartyConfig, identity: Arc<Identity>, workers: u8) -> Result<Vec<Links>> {
+    let fingerprint = identity.fingerprint();
+    let listen = match &config.listen {
+        Some(address) => {
+            resolve(address).map_err(|error| Error::Usage(format!("listen address {address}: {error}")))?
+        }
+        // The highest-numbered party is dialled by nobody.
+        None => SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+    };
+    let address = |id: PartyId| match config.peers.iter().find(|peer| peer.party == id) {
+        Some(peer) => PeerAddress {
+            address: peer.address.clone().unwrap_or_default(),
+            fingerprint: Some(peer.fingerprint),
+        },
+        None => PeerAddress {
+            address: listen.to_string(),
+            fingerprint: Some(fingerprint),
+        },
+    };
+    tracing::info!(me = %config.me, %listen, %fingerprint, "waiting for the peers");
+    links(Link {
+        me: config.me,
+        workers,
+        parties: (0..PARTIES).map(PartyId).map(address).collect(),
+        listen: Listen::Address(listen),
+        identity: Some(identity),
+        connect_timeout: config.connect_timeout,
+        timeout: config.timeout,
+    })
 }
 
 /// How one party reaches the others.

@@ -8,6 +8,7 @@ use cenote_circuit::BitOrder;
 use cenote_engine::Engine;
 use cenote_net::{Channel, ChannelOptions, PartyId, agree, memory_pair};
 use cenote_primitives::BitMatrix;
+use cenote_three::store::StockFolder;
 use cenote_three::{Config, Links, Ring, ThreeEngine};
 use serde::{Deserialize, Serialize};
 
@@ -119,6 +120,28 @@ impl Party<'_> {
         connect: impl FnOnce() -> Result<Vec<Links>>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Outcome> {
+        self.run_with(None, connect, progress)
+    }
+
+    /// Like [`Party::run`], with triples from `stock` instead of fresh ones. All parties must do the same.
+    ///
+    /// # Errors
+    /// As [`Party::run`]; [`Error::Protocol`] also if the stock does not suffice.
+    pub fn run_online(
+        self,
+        stock: &StockFolder,
+        connect: impl FnOnce() -> Result<Vec<Links>>,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Outcome> {
+        self.run_with(Some(stock), connect, progress)
+    }
+
+    fn run_with(
+        self,
+        stock: Option<&StockFolder>,
+        connect: impl FnOnce() -> Result<Vec<Links>>,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Outcome> {
         let start = Instant::now();
         let mut seconds = Seconds::default();
         let parameters = self
@@ -135,7 +158,10 @@ impl Party<'_> {
         self.agree(&mut first.evaluator)?;
         let mut config = Config::new(parameters.clone(), self.program.digest());
         config.view_check = self.protocol.view_check;
-        let mut engine = ThreeEngine::start(self.me, links, config)?;
+        let mut engine = match stock {
+            Some(stock) => ThreeEngine::start_online(self.me, links, config, stock)?,
+            None => ThreeEngine::start(self.me, links, config)?,
+        };
         tracing::info!(me = %self.me, variant = %parameters.variant(), "session started");
         let total = self.program.and_gates();
         let Executed { outputs, unfinished } = self

@@ -31,6 +31,9 @@ pub(crate) enum Command {
     Run(Run),
     /// Run one party of a job, its peers being elsewhere
     Party(Party),
+    /// Make triples ahead of time, or show those that are there
+    #[command(subcommand)]
+    Stock(Stock),
     /// Make or show the key that peers know this machine by
     #[command(subcommand)]
     Identity(Identity),
@@ -55,6 +58,7 @@ impl Command {
             Command::Demo(options) => options.json,
             Command::Run(options) => options.json,
             Command::Party(options) => options.json,
+            Command::Stock(Stock::Make { json, .. } | Stock::Show { json, .. }) => *json,
             Command::Bench(command) => command.wants_json(),
             Command::Circuit(Circuit::Stats { json, .. }) => *json,
             Command::Params(command) => command.wants_json(),
@@ -110,9 +114,53 @@ pub(crate) struct Party {
     /// Check files, identity and inputs, and stop before meeting the peers
     #[arg(long)]
     pub(crate) check: bool,
+    /// Use triples from stock (see `cenote stock make`); all parties must
+    #[arg(long)]
+    pub(crate) online: bool,
     /// Print one JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Stock {
+    /// Make triples together with the peers, who must do the same, and put this party's part in its stock
+    Make {
+        /// The party file, which names the stock folder and its key
+        #[arg(long, value_name = "FILE")]
+        config: PathBuf,
+        /// The job whose parameters the triples are made for
+        job: PathBuf,
+        #[command(flatten)]
+        amount: Amount,
+        /// Print one JSON object instead of text
+        #[arg(long)]
+        json: bool,
+    },
+    /// Tell what is in stock
+    Show {
+        /// The party file
+        #[arg(long, value_name = "FILE")]
+        config: PathBuf,
+        /// Print one JSON object instead of a table
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// How much stock to make.
+#[derive(Debug, clap::Args)]
+#[group(multiple = false)]
+pub(crate) struct Amount {
+    /// Enough for this many runs of the job [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) runs: Option<u64>,
+    /// Enough for one session with this many AND gates
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) and_gates: Option<u64>,
+    /// This many batches
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) batches: Option<u64>,
 }
 
 #[derive(Debug, Subcommand)]

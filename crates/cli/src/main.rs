@@ -17,12 +17,16 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    console::start_log(args.verbose, matches!(args.command, Command::Party(_)));
+    console::start_log(
+        args.verbose,
+        matches!(args.command, Command::Party(_) | Command::Stock(_)),
+    );
     let json = args.command.wants_json();
     let result = match args.command {
         Command::Demo(options) => commands::demo::run(&options, args.verbose),
         Command::Run(options) => commands::run::run(&options, args.verbose),
         Command::Party(options) => commands::party::run(&options),
+        Command::Stock(command) => commands::stock::run(&command),
         Command::Identity(command) => commands::identity::run(&command),
         Command::Circuit(command) => commands::circuit::run(&command),
         Command::Bench(command) => commands::bench::run(&command, args.verbose),

@@ -7,3 +7,4 @@ pub(crate) mod identity;
 pub(crate) mod params;
 pub(crate) mod party;
 pub(crate) mod run;
+pub(crate) mod stock;

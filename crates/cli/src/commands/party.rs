@@ -1,6 +1,6 @@
 //! `cenote party`
 
-use cenote::remote::{Ready, run_party};
+use cenote::remote::{Ready, run_party, run_party_online};
 use cenote::{Job, PartyConfig, Report, Result};
 use serde::Serialize;
 
@@ -24,7 +24,12 @@ pub(crate) fn run(options: &Party) -> Result<()> {
         return check(options, &config, &job);
     }
     let progress = Progress::start("running");
-    let outcome = run_party(&config, &job, &mut |done, total| progress.set(done, total))?;
+    let run = if options.online {
+        run_party_online
+    } else {
+        run_party
+    };
+    let outcome = run(&config, &job, &mut |done, total| progress.set(done, total))?;
     drop(progress);
     let report = Report::of_one(outcome.report);
     warn(&report);

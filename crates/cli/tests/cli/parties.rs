@@ -53,6 +53,31 @@ impl World {
         )
     }
 
+    /// Gives every party a stock folder, and a key file to be made.
+    fn add_stock(&self) {
+        for party in 0..3 {
+            let name = format!("party{party}.toml");
+            let text = std::fs::read_to_string(self.folder.path().join(&name)).unwrap();
+            let text = format!("stock = \"stock{party}\"\nstock_key = \"stock{party}.key\"\n{text}");
+            write(self.folder.path(), &name, &text);
+        }
+    }
+
+    fn make_stock(&self, jobs: &[PathBuf; 3], more: &[&str]) -> [Ended; 3] {
+        let children = [0, 1, 2].map(|party| {
+            let config = self.folder.path().join(format!("party{party}.toml"));
+            let mut command = cenote();
+            command.args(["stock", "make", "--config"]).arg(config);
+            start(command.arg(&jobs[party]).args(more))
+        });
+        children.map(finish)
+    }
+
+    fn show_stock(&self, party: usize) -> Ended {
+        let config = self.folder.path().join(format!("party{party}.toml"));
+        run(cenote().args(["stock", "show", "--json", "--config"]).arg(config))
+    }
+
     /// Runs all parties, each with its own job file.
     fn run(&self, jobs: [&Path; 3], more: &[&str]) -> [Ended; 3] {
         let children = [0, 1, 2].map(|party| self.start(party, jobs[party], more));
@@ -354,4 +379,78 @@ fn the_printed_party_file_works_once_filled_in() {
         let ended = finish(world.start(party, &job, &["--check"]));
         assert_eq!(ended.code, Some(0), "{}\n{text}", ended.stderr);
     }
+}
+
+#[test]
+fn stock_is_made_shown_used_and_used_up() {
+    let world = World::new();
+    let jobs = world.jobs([HEADER; 3]);
+    let refused = world.run(paths(&jobs), &["--online"]);
+    refused.iter().for_each(|ended| ended.failed(2, &["stock_key"]));
+    world.add_stock();
+    // Nothing is made by those who only look.
+    world
+        .show_stock(0)
+        .failed(2, &["stock0.key", "cenote stock make"]);
+    let made = world
+        .make_stock(&jobs, &["--runs", "2", "--json"])
+        .map(|ended| ended.json());
+    assert!(made.iter().all(|party| party["epoch"] == made[0]["epoch"]));
+    let batches = made[0]["batches"].as_u64().unwrap();
+    // The default variant draws from one batch and replaces from another.
+    assert_eq!(batches, 4);
+    for left in [4, 2, 0] {
+        for party in 0..3 {
+            let shown = world.show_stock(party).json();
+            let epochs = shown["epochs"].as_array().unwrap();
+            let found: u64 = epochs
+                .iter()
+                .map(|epoch| epoch["batches"].as_u64().unwrap())
+                .sum();
+            assert_eq!(found, left, "party {party}: {shown}");
+            assert!(
+                epochs
+                    .iter()
+                    .all(|epoch| epoch["epoch"] == made[party]["epoch"] && epoch["epoch"] == made[0]["epoch"])
+            );
+        }
+        let ended = world.run(paths(&jobs), &["--online", "--json"]);
+        if left == 0 {
+            for ended in ended {
+                ended.failed(2, &["needs 2 batches", "cenote stock make"]);
+            }
+            break;
+        }
+        let reports = ended.map(|ended| ended.json());
+        for report in &reports[1..] {
+            assert_eq!(
+                report["outputs"][0]["values"],
+                serde_json::json!(["0x1234", "0x1234"])
+            );
+        }
+    }
+    // A key that was lost is not replaced by another.
+    std::fs::remove_file(world.folder.path().join("stock1.key")).unwrap();
+    let [_, one, _] = world.make_stock(&jobs, &[]);
+    one.failed(2, &["stock1.key", "put the key back"]);
+}
+
+#[test]
+fn only_some_parties_online_is_noticed() {
+    let world = World::new();
+    world.add_stock();
+    let jobs = world.jobs([HEADER; 3]);
+    for ended in world.make_stock(&jobs, &["--batches", "2"]) {
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        assert!(ended.stdout.contains("batches         2"), "{}", ended.stdout);
+    }
+    let children = [0, 1, 2].map(|party| {
+        let more: &[&str] = if party == 1 { &[] } else { &["--online"] };
+        world.start(party, &jobs[party], more)
+    });
+    for ended in children.map(finish) {
+        ended.failed(2, &["triples", "from stock"]);
+    }
+    let shown = world.show_stock(0).json();
+    assert_eq!(shown["epochs"][0]["batches"], 2);
 }

@@ -84,7 +84,7 @@ pub(crate) fn settings(parameters: &Parameters, view_check: ViewCheck) -> String
 pub(crate) struct Epoch {
     pub(crate) id: EpochId,
     pub(crate) party: PartyId,
-    /// Seconds since 1970 by the median of the parties' clocks, the same at all of them.
+    /// Milliseconds since 1970 by the median of the parties' clocks, the same at all of them.
     pub(crate) made: u64,
     /// Triples of a batch, in blocks.
     pub(crate) n: u64,
@@ -145,7 +145,7 @@ pub struct StoredEpoch {
     pub id: EpochId,
     /// The party whose part of it this is.
     pub party: PartyId,
-    /// When it was made, in seconds since 1970.
+    /// When it was made, in milliseconds since 1970.
     pub made: u64,
     /// The parameters that sessions must have to use it.
     pub settings: String,

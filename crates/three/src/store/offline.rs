@@ -157,7 +157,7 @@ fn name_epoch(me: PartyId, settings: &str, ring: &mut Ring, entropy: &mut Entrop
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let mut ours = [0; CONTRIBUTION];
     ours[..32].copy_from_slice(&entropy.bytes::<32>());
-    ours[32..].copy_from_slice(&now.as_secs().to_le_bytes());
+    ours[32..].copy_from_slice(&(now.as_millis() as u64).to_le_bytes());
     let (from_previous, from_next) = ring.exchange(steps::EPOCH, &ours, &ours)?;
     let mut all = [[0; CONTRIBUTION]; 3];
     for (distance, contribution) in [ours, from_next, from_previous].into_iter().enumerate() {
@@ -214,6 +214,7 @@ impl Run {
         }
         let keep = |index: u64, producer: &mut Producer| {
             let share = batches / workers + u64::from(index < batches % workers);
+            producer.want(share);
             self.store(producer, share, folder, &stored).map_err(|error| {
                 let error = producer.explain(error);
                 // Nobody waits for a run that is lost.

@@ -1,0 +1,136 @@
+//! `cenote stock`
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use cenote::stock::{Amount, StoredEpoch, make, open};
+use cenote::{Job, PartyConfig, Result};
+use serde::Serialize;
+
+use crate::args;
+use crate::console::{Progress, print, print_json};
+
+#[derive(Serialize)]
+struct Made {
+    epoch: String,
+    batches: u64,
+    and_gates: u64,
+    seconds: f64,
+    bytes_sent: u64,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    party: u8,
+    folder: String,
+    epochs: Vec<Epoch>,
+}
+
+#[derive(Serialize)]
+struct Epoch {
+    epoch: String,
+    /// Milliseconds since 1970.
+    made: u64,
+    parameters: String,
+    batches: usize,
+    and_gates: u64,
+}
+
+pub(crate) fn run(command: &args::Stock) -> Result<()> {
+    match command {
+        args::Stock::Make {
+            config,
+            job,
+            amount,
+            json,
+        } => {
+            let (config, job) = (PartyConfig::load(config)?, Job::load(job)?);
+            let progress = Progress::start("making triples");
+            let report = make(&config, &job, amount.into(), &mut |done, total| {
+                progress.set(done, total)
+            })?;
+            drop(progress);
+            let made = Made {
+                epoch: report.epoch.to_string(),
+                batches: report.batches,
+                and_gates: report.gates,
+                seconds: report.time.as_secs_f64(),
+                bytes_sent: report.traffic.bytes_sent,
+            };
+            if *json {
+                return print_json(&made);
+            }
+            print(&format!(
+                "epoch           {}\nbatches         {}\nAND gates       {}\nseconds         {:.3}\nbytes sent      {}\n",
+                made.epoch, made.batches, made.and_gates, made.seconds, made.bytes_sent
+            ))
+        }
+        args::Stock::Show { config, json } => {
+            let config = PartyConfig::load(config)?;
+            let folder = open(&config)?;
+            let shown = Shown {
+                party: config.me.0,
+                folder: folder.path().display().to_string(),
+                epochs: folder.epochs()?.iter().map(Epoch::from).collect(),
+            };
+            if *json {
+                print_json(&shown)
+            } else {
+                print(&table(&shown))
+            }
+        }
+    }
+}
+
+impl From<&args::Amount> for Amount {
+    fn from(amount: &args::Amount) -> Self {
+        match (amount.batches, amount.and_gates) {
+            (Some(batches), _) => Amount::Batches(batches),
+            (None, Some(gates)) => Amount::AndGates(gates),
+            (None, None) => Amount::Runs(amount.runs.unwrap_or(1)),
+        }
+    }
+}
+
+impl From<&StoredEpoch> for Epoch {
+    fn from(epoch: &StoredEpoch) -> Self {
+        Epoch {
+            epoch: epoch.id.to_string(),
+            made: epoch.made,
+            parameters: epoch.settings.clone(),
+            batches: epoch.batches.len(),
+            and_gates: epoch.gates_per_batch.saturating_mul(epoch.batches.len() as u64),
+        }
+    }
+}
+
+fn table(shown: &Shown) -> String {
+    if shown.epochs.is_empty() {
+        return format!("nothing in stock in {}\n", shown.folder);
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let mut text = format!(
+        "{:<14} {:>14} {:>8} {:>16}  parameters\n",
+        "epoch", "made", "batches", "AND gates"
+    );
+    for epoch in &shown.epochs {
+        let age = (now.as_millis() as u64).saturating_sub(epoch.made) / 1000;
+        text.push_str(&format!(
+            "{:<14} {:>14} {:>8} {:>16}  {}\n",
+            &epoch.epoch[..12],
+            ago(age),
+            epoch.batches,
+            epoch.and_gates,
+            epoch.parameters
+        ));
+    }
+    text
+}
+
+fn ago(seconds: u64) -> String {
+    match seconds {
+        0..=119 => format!("{seconds} s ago"),
+        120..=7_199 => format!("{} min ago", seconds / 60),
+        7_200..=172_799 => format!("{} h ago", seconds / 3_600),
+        _ => format!("{} days ago", seconds / 86_400),
+    }
+}
