@@ -67,7 +67,10 @@ pub fn make(
     let batches = match amount {
         Amount::Batches(batches) => batches,
         Amount::Runs(runs) => {
-            batches_needed(&parameters, program.plan(), lanes, workers as usize).saturating_mul(runs)
+            // A long job is run in segments, whose gates may fall to the workers less evenly than those of the whole.
+            let whole = batches_needed(&parameters, program.plan(), lanes, workers as usize);
+            let slack = if whole > 0 { workers - 1 } else { 0 };
+            (whole + slack).saturating_mul(runs)
         }
         Amount::AndGates(wanted) => {
             // Every worker's last batch may be partly used, and on demand each draws from one more.
