@@ -82,7 +82,7 @@ impl StockFolder {
     /// come to their end.
     ///
     /// # Errors
-    /// [`Error::Storage`] if another process has it open, the key is not the one that it was made with, or files cannot be
+    /// [`Error::Storage`](cenote_engine::Error::Storage) if another process has it open, the key is not the one that it was made with, or files cannot be
     /// read or written.
     pub fn open(path: &Path, key: &StockKey) -> Result<Self> {
         let io = |what: &'static str| move |error: io::Error| fault(path, format_args!("{what}: {error}"));
@@ -140,7 +140,7 @@ impl StockFolder {
     /// What it holds, the oldest epoch first.
     ///
     /// # Errors
-    /// [`Error::Storage`] if a file cannot be read, is damaged, or is not this folder's.
+    /// [`Error::Storage`](cenote_engine::Error::Storage) if a file cannot be read, is damaged, or is not this folder's.
     pub fn epochs(&self) -> Result<Vec<StoredEpoch>> {
         let describe = |(epoch, batches): (Epoch, Vec<BatchNumber>)| StoredEpoch {
             id: epoch.id,
