@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::Settings;
 use super::driver::{Driver, Load};
 use super::measure::{Measure, Measured, Place};
-use super::steady::no_report;
+use super::steady_report::no_report;
 use super::usage::{Machine, median};
 use crate::protocol::and_blocks;
 use crate::{CircuitDescription, Error, Result, Three, Transport};

@@ -18,6 +18,7 @@ mod measure;
 pub mod ring;
 mod settings;
 pub mod steady;
+mod steady_report;
 mod steady_table;
 pub mod table2;
 mod table2_text;

@@ -11,7 +11,7 @@ use cenote_three::{Links, Ring};
 use serde::{Deserialize, Serialize};
 
 use super::measure::{Measure, Measured, Place};
-use super::steady::no_report;
+use super::steady_report::no_report;
 use super::usage::{Cpu, Machine, Stopwatch};
 use crate::{Error, PARTIES, Result, Transport};
 
