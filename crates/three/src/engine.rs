@@ -86,8 +86,19 @@ impl ThreeEngine {
                 parameters.n()
             )));
         }
+        let mut links = links;
+        let tell = |links: &mut [Links], error: &Error| {
+            let code = error.reason().code();
+            for link in links {
+                link.evaluator.abort(code);
+                link.generator.abort(code);
+            }
+        };
         let mut online = match folder {
-            Some(folder) => Some(Online::open(me, folder, &settings(&parameters, view_check))?),
+            Some(folder) => Some(
+                Online::open(me, folder, &settings(&parameters, view_check))
+                    .inspect_err(|error| tell(&mut links, error))?,
+            ),
             None => None,
         };
         let mut agreed = vec![
@@ -101,7 +112,6 @@ impl ThreeEngine {
         if online.is_some() {
             agreed.push(("triples", "from stock".to_string()));
         }
-        let mut links = links;
         let ring = &mut links[0].evaluator;
         let secrets = agree(me, &session, &agreed, ring, &mut entropy)
             .and_then(|secrets| {
@@ -110,13 +120,7 @@ impl ThreeEngine {
                 }
                 Ok(secrets)
             })
-            .inspect_err(|error| {
-                let code = error.reason().code();
-                for link in &mut links {
-                    link.evaluator.abort(code);
-                    link.generator.abort(code);
-                }
-            })?;
+            .inspect_err(|error| tell(&mut links, error))?;
         let worker = |(links, number): (Links, u8)| -> Result<Worker> {
             let Links {
                 generator,

@@ -2,6 +2,7 @@
 
 use cenote_circuit::Plan;
 use cenote_engine::{Check, Error, Result};
+use cenote_net::Closer;
 use cenote_params::three::Parameters;
 
 use crate::evaluator::{Evaluator, Group, planned_blocks, planned_layers};
@@ -120,11 +121,13 @@ fn at_all<T: Send>(
         .filter(|(index, worker)| busy(*index, worker))
         .collect();
     let attempt = |(index, worker): &mut (usize, &mut Worker)| -> Result<T> {
-        work(*index, worker).map_err(|error| {
-            let error = worker.give_up(error);
-            others.iter().flatten().for_each(cenote_net::Closer::close);
-            error
-        })
+        // Dropped on failure and on a panic, which must not leave the others waiting.
+        let mut stop = StopOthers(&others);
+        let result = work(*index, worker).map_err(|error| worker.give_up(error));
+        if result.is_ok() {
+            stop.0 = &[];
+        }
+        result
     };
     let results: Vec<Result<T>> = match busy.as_mut_slice() {
         [] => Vec::new(),
@@ -161,6 +164,15 @@ pub(crate) fn most_telling<T, All: FromIterator<T>>(results: impl Iterator<Item 
         })
         .collect();
     worst.map_or(Ok(done), Err)
+}
+
+/// Interrupts the evaluators of all workers when it is dropped.
+struct StopOthers<'a>(&'a [[Closer; 2]]);
+
+impl Drop for StopOthers<'_> {
+    fn drop(&mut self) {
+        self.0.iter().flatten().for_each(Closer::close);
+    }
 }
 
 /// How much an error says about the cause: more for cheating than for its consequences.

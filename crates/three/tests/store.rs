@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use cenote_circuit::{BitOrder, Builder, Plan};
 use cenote_engine::conformance::{self, Cluster};
 use cenote_engine::{Check, Engine, Error, Parties, Result};
 use cenote_net::{ChannelOptions, PartyId};
@@ -316,6 +317,39 @@ fn a_session_uses_one_epoch_only() {
     assert!(spent[0].iter().all(|(id, _)| *id == large));
 }
 
+/// What is prepared settles the epoch: an older one that would do for the first run only is left alone.
+#[test]
+fn all_that_is_prepared_comes_from_one_epoch() {
+    let stocks = Stocks::new(tiny(Variant::Baseline));
+    // A run takes 6 ANDs in 640 words of lanes: 480 blocks, 7.5 batches of 64.
+    let lanes = 640 * 64;
+    let old = stocks.fill(9);
+    let new = stocks.fill(17);
+    let input = random_bits(3, 9, lanes);
+    let plan = small_plan();
+    let answer = plan.evaluate(&input).unwrap();
+    let results = stocks.online(|engine| {
+        engine.prepare(&plan, lanes)?;
+        engine.prepare(&plan, lanes)?;
+        let own = (engine.me() == PartyId(1)).then_some(&input);
+        let wires = engine.input(PartyId(1), 9, lanes, own)?;
+        let mut revealed = Vec::new();
+        for _ in 0..2 {
+            let outputs = engine.run(&plan, &wires)?;
+            revealed.push(engine.reveal(&outputs, Parties::all(3))?.unwrap());
+        }
+        engine.finish()?;
+        Ok(revealed)
+    });
+    for result in results {
+        assert!(result.unwrap().iter().all(|revealed| *revealed == answer));
+    }
+    let left = stocks.names(0);
+    let of = |epoch| left.iter().filter(|(id, _)| *id == epoch).count();
+    assert_eq!(of(old), 9);
+    assert!(of(new) < 17);
+}
+
 /// A program that goes on for longer than its epoch ends with a reason, at all parties alike.
 #[test]
 fn a_session_can_run_out() {
@@ -353,8 +387,14 @@ fn a_session_can_run_out() {
 fn circuits_without_ands_need_no_stock() {
     let stocks = Stocks::new(tiny(Variant::OnDemand));
     let (inputs, _) = small_case();
+    let mut b = Builder::new();
+    let bits = b.input("bits", 9, BitOrder::Lsb);
+    b.output("same", &bits, BitOrder::Lsb);
+    let plan = Plan::new(&b.finish());
     let results = stocks.online(|engine| {
+        engine.prepare(&plan, LANES)?;
         let wires = share(engine, &inputs)?;
+        let wires = engine.run(&plan, &wires)?;
         let revealed = engine.reveal(&wires, Parties::all(3))?;
         engine.finish()?;
         Ok(revealed)

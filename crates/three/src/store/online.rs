@@ -21,6 +21,8 @@ pub(crate) struct Online {
     shelves: Vec<Shelf>,
     /// The epoch that the session draws from, once it is known how much it needs.
     chosen: Option<usize>,
+    /// Whether some of its batches were claimed, so that no other may be drawn from.
+    claimed: bool,
 }
 
 struct Shelf {
@@ -47,6 +49,7 @@ impl Online {
             reservation,
             shelves,
             chosen: None,
+            claimed: false,
         })
     }
 
@@ -74,25 +77,31 @@ impl Online {
     }
 
     /// Makes sure that there will be batches for all workers if worker `i` needs `totals[i]` since the start, without
-    /// claiming them; settles which epoch is used.
+    /// claiming them; settles which epoch is used, unless more is foreseen before anything is claimed.
     ///
     /// # Errors
     /// [`Error::Exhausted`], at all honest parties alike.
     pub(crate) fn foresee(&mut self, workers: &[Worker], totals: &[u64]) -> Result<()> {
-        self.choose(missing(workers, totals).sum()).map(|_| ())
+        match missing(workers, totals).sum() {
+            0 => Ok(()),
+            sum => self.choose(sum).map(|_| ()),
+        }
     }
 
-    /// The index of the session's epoch: the oldest that has as many batches as are needed first.
+    /// Settles the session's epoch, and gives its index: the oldest that has as many batches as are missing, but the same
+    /// as before if that one still has enough or if some of its batches were claimed.
     fn choose(&mut self, missing: u64) -> Result<usize> {
         let has = |shelf: &Shelf| shelf.batches.len() as u64 >= missing;
-        let found = match self.chosen {
-            Some(chosen) => has(&self.shelves[chosen]).then_some(chosen),
-            None => self.shelves.iter().position(has),
+        let kept = self.chosen.filter(|&chosen| has(&self.shelves[chosen]));
+        let found = match kept {
+            None if !self.claimed => self.shelves.iter().position(has),
+            kept => kept,
         };
         if let Some(found) = found {
+            self.chosen = Some(found);
             return Ok(found);
         }
-        let lack = match self.chosen {
+        let lack = match self.chosen.filter(|_| self.claimed) {
             Some(chosen) => format!(
                 "{missing} more batches of triples, but the epoch of stock that it draws from has {} left",
                 self.shelves[chosen].batches.len()
@@ -123,8 +132,8 @@ impl Online {
         let chosen = self.choose(sum)?;
         let folder = &self.reservation.0;
         let Shelf { epoch, batches } = &mut self.shelves[chosen];
-        if self.chosen.is_none() {
-            self.chosen = Some(chosen);
+        if !self.claimed {
+            self.claimed = true;
             for worker in &mut *workers {
                 worker.evaluator.verifier.supply.factors = Some(epoch.factors());
             }
