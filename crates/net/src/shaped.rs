@@ -59,6 +59,10 @@ pub struct Shaped<C> {
     closed: Arc<(Mutex<bool>, Condvar)>,
 }
 
+/// How late the operating system may wake a sleeper: the last stretch of a wait is spent awake, so that the times of a
+/// shaped link are those asked for.
+const IMPRECISION: Duration = Duration::from_micros(100);
+
 impl<C: Channel> Shaped<C> {
     /// Shapes `inner`.
     pub fn new(inner: C, shape: Shape) -> Self {
@@ -83,10 +87,17 @@ impl<C: Channel> Shaped<C> {
             let Some(left) = time.checked_sub(now()).filter(|left| !left.is_zero()) else {
                 return Ok(());
             };
-            guard = changed
-                .wait_timeout(guard, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
+            guard = match left.checked_sub(IMPRECISION) {
+                Some(sleep) => {
+                    let wait = changed.wait_timeout(guard, sleep);
+                    wait.unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => {
+                    drop(guard);
+                    std::thread::yield_now();
+                    closed.lock().unwrap_or_else(PoisonError::into_inner)
+                }
+            };
         }
     }
 }
