@@ -95,14 +95,17 @@ pub fn write_file(circuit: &Circuit, format: Format, path: &Path) -> Result<()> 
     })
 }
 
-/// The circuit that `text` means: `lib:NAME`, or a file.
+/// The circuit that `text` means: `lib:NAME`, a file, or the bare name of a library circuit where there is no such file.
 ///
 /// # Errors
 /// Those of [`read_file`] and [`by_name`].
 pub fn open(text: &str) -> Result<Circuit> {
     match text.strip_prefix(LIBRARY_PREFIX) {
         Some(name) => by_name(name),
-        None => read_file(Path::new(text)),
+        None => match library::by_name(text) {
+            Some(circuit) if !Path::new(text).exists() => Ok(circuit),
+            _ => read_file(Path::new(text)),
+        },
     }
 }
 
@@ -112,6 +115,12 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+
+    #[test]
+    fn a_bare_name_is_the_librarys_where_there_is_no_such_file() {
+        assert_eq!(open("add8").unwrap(), open("lib:add8").unwrap());
+        assert!(open("no-such-circuit").is_err());
+    }
 
     /// What reading `path` fails with, which must not take long.
     fn refusal(path: &Path) -> String {
