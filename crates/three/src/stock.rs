@@ -246,7 +246,9 @@ impl Producer {
                 _ => error,
             };
         }
-        let deadline = Instant::now() + GRACE;
+        // Who closes a channel has said before why.
+        let grace = if is_closed(&error) { Duration::ZERO } else { GRACE };
+        let deadline = Instant::now() + grace;
         while state.failure.is_none() && !self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {

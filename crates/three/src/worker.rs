@@ -90,7 +90,10 @@ impl Worker {
     /// Tells this worker's peers why it stops, and finds the best explanation of `error`.
     fn give_up(&mut self, error: Error) -> Error {
         let error = self.stock.explain(error);
-        self.evaluator.ring.abort(error.reason().code());
+        // A worker that another one stopped leaves it to the engine to tell its peers that one's reason.
+        if !matches!(error, Error::Net(cenote_net::Error::Closed { .. })) {
+            self.evaluator.ring.abort(error.reason().code());
+        }
         error
     }
 }
