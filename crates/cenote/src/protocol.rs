@@ -55,7 +55,8 @@ impl Three {
             })
     }
 
-    /// The cheapest parameters for running `plan` on `lanes` lanes as one job.
+    /// The cheapest parameters for running `plan` on `lanes` lanes as one job, with buckets of two sizes where they are
+    /// cheaper.
     ///
     /// # Errors
     /// [`Error::Usage`] if no parameters reach the security level.
@@ -64,6 +65,7 @@ impl Three {
             security: self.security,
             blocks: Some(and_blocks(plan, lanes)),
             block_bits: BLOCK_BITS as u32,
+            mixed: true,
             ..Workload::default()
         };
         search(self.variant, &workload).map_err(|refusal| Error::Usage(refusal.to_string()))
