@@ -113,7 +113,8 @@ impl<'a> Reception<'a> {
         } else {
             self.accept_all(scope, wanted)
         };
-        if outcome.is_err() {
+        // Where all were heard but some differ, those that are dialled have yet to hear of this party.
+        if outcome.is_err() && !self.all_heard() {
             self.stop();
         }
         // Ends the waits of the threads that are left with strangers.

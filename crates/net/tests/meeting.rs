@@ -343,7 +343,13 @@ fn the_odd_one_out_is_told_to_all() {
                 let threads: Vec<_> = configs(3, true, &brief(2000))
                     .into_iter()
                     .enumerate()
-                    .map(|(index, config)| {
+                    .map(|(index, mut config)| {
+                        // What is not up yet does not listen either.
+                        if index == late
+                            && let Listen::Bound(listener) = &config.listen
+                        {
+                            config.listen = Listen::Address(listener.local_addr().unwrap());
+                        }
                         let names: &[&str] = if index == odd {
                             &["main", "other"]
                         } else {
