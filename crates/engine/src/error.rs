@@ -23,17 +23,51 @@ pub enum Check {
     OutputOpening,
     /// A message of another step or length than the protocol has at this point.
     MessageForm,
+    /// The receiver of an OT extension used different choices in different columns (two parties; Roy 2022, Figure 10).
+    OtConsistency,
+    /// Corrections of commitments do not make them codewords (two parties; Frederiksen et al. 2016, commit phase).
+    CommitmentConsistency,
+    /// Values opened from commitments are not those committed to (two parties; the same, batch opening).
+    Decommitment,
+    /// The last bits told of committed strings are not theirs, "VerLeak" (two parties; Nielsen et al. 2017, Figure 1, step 7).
+    LeakedBits,
+    /// The committed difference of labels is not that of the OTs (two parties; the same, step 10).
+    Difference,
+    /// A garbled gate that was opened in cut-and-choose is no AND gate (two parties; the same, step 9).
+    GateOpening,
+    /// An authenticator that was opened in cut-and-choose refuses its wire's label (two parties; the same, step 9).
+    AuthenticatorOpening,
+    /// A challenge that no honest evaluator sends: it leaves too few gadgets, or shows strings that were never sent to it
+    /// (two parties; the same, steps 8 and 10).
+    Challenge,
+    /// A label of the evaluator's own input does not carry its bit (two parties; the same, Figure 2, step 4).
+    OwnInputLabel,
+    /// The authenticators of an input wire refuse its label (two parties; the same, Figure 2, step 4).
+    InputAuthenticator,
+    /// An output label that the evaluator returned is none of its wire's (two parties).
+    OutputLabel,
 }
 
 impl Check {
     /// Every check.
-    pub const ALL: [Check; 6] = [
+    pub const ALL: [Check; 17] = [
         Check::ViewComparison,
         Check::ProductComparison,
         Check::TripleOpening,
         Check::CoinOpening,
         Check::OutputOpening,
         Check::MessageForm,
+        Check::OtConsistency,
+        Check::CommitmentConsistency,
+        Check::Decommitment,
+        Check::LeakedBits,
+        Check::Difference,
+        Check::GateOpening,
+        Check::AuthenticatorOpening,
+        Check::Challenge,
+        Check::OwnInputLabel,
+        Check::InputAuthenticator,
+        Check::OutputLabel,
     ];
 
     fn from_code(code: u8) -> Option<Self> {
@@ -41,8 +75,8 @@ impl Check {
     }
 }
 
-// A check is told in three bits.
-const _: () = assert!(Check::ALL.len() <= 8);
+// A check is told in five bits.
+const _: () = assert!(Check::ALL.len() <= 32);
 
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -53,6 +87,17 @@ impl fmt::Display for Check {
             Check::CoinOpening => "coin opening",
             Check::OutputOpening => "output opening",
             Check::MessageForm => "message form",
+            Check::OtConsistency => "OT consistency",
+            Check::CommitmentConsistency => "commitment consistency",
+            Check::Decommitment => "decommitment",
+            Check::LeakedBits => "leaked bits",
+            Check::Difference => "difference of labels",
+            Check::GateOpening => "opened gate",
+            Check::AuthenticatorOpening => "opened authenticator",
+            Check::Challenge => "challenge",
+            Check::OwnInputLabel => "own input label",
+            Check::InputAuthenticator => "input authenticator",
+            Check::OutputLabel => "output label",
         })
     }
 }
@@ -75,8 +120,9 @@ pub enum Reason {
     Unknown(u8),
 }
 
-// Two bits of kind; parties and checks are numbers of three bits.
-const HEARD_CHECK: u8 = 0x40;
+// A check's five bits have the party that told of it above them, or `OWN`. Parties that are told of in words on a check
+// are those of the protocols: at most three.
+const OWN: u8 = 3;
 const LOST: u8 = 0x80;
 const HEARD_LOST: u8 = 0xc0;
 const STOPPED: u8 = 0xff;
@@ -85,10 +131,10 @@ impl Reason {
     /// The byte sent in an abort message.
     pub fn code(self) -> u8 {
         match self {
-            Reason::Check(check) => check as u8,
+            Reason::Check(check) => OWN << 5 | check as u8,
             Reason::Lost(party) => LOST | party.0 & 7,
             Reason::Stopped => STOPPED,
-            Reason::HeardCheck(from, check) => HEARD_CHECK | (from.0 & 7) << 3 | check as u8,
+            Reason::HeardCheck(from, check) => from.0.min(OWN) << 5 | check as u8,
             Reason::HeardLost(from, party) => HEARD_LOST | (from.0 & 7) << 3 | party.0 & 7,
             Reason::Unknown(code) => code,
         }
@@ -96,15 +142,17 @@ impl Reason {
 
     /// What a peer's byte means.
     pub fn from_code(code: u8) -> Self {
-        let (first, second) = (PartyId(code >> 3 & 7), code & 7);
+        let (first, second) = (PartyId(code >> 3 & 7), PartyId(code & 7));
         match code & 0xc0 {
             _ if code == STOPPED => Reason::Stopped,
-            0 => Check::from_code(code).map_or(Reason::Unknown(code), Reason::Check),
-            HEARD_CHECK => Check::from_code(second)
-                .map_or(Reason::Unknown(code), |check| Reason::HeardCheck(first, check)),
-            LOST if first == PartyId(0) => Reason::Lost(PartyId(second)),
+            0 | 0x40 => match (Check::from_code(code & 0x1f), code >> 5) {
+                (None, _) => Reason::Unknown(code),
+                (Some(check), OWN) => Reason::Check(check),
+                (Some(check), from) => Reason::HeardCheck(PartyId(from), check),
+            },
+            LOST if first == PartyId(0) => Reason::Lost(second),
             // Nobody loses itself: the code of party 7 doing so is that of a stop.
-            HEARD_LOST if first != PartyId(second) => Reason::HeardLost(first, PartyId(second)),
+            HEARD_LOST if first != second => Reason::HeardLost(first, second),
             _ => Reason::Unknown(code),
         }
     }
@@ -253,8 +301,11 @@ mod tests {
                 .map(PartyId)
                 .filter(|&other| other != party)
                 .map(|other| Reason::HeardLost(party, other));
-            let told = Check::ALL.map(|check| Reason::HeardCheck(party, check));
-            for reason in told.into_iter().chain(others).chain([Reason::Lost(party)]) {
+            let told = Check::ALL
+                .map(|check| Reason::HeardCheck(party, check))
+                .into_iter()
+                .filter(|_| party.0 < OWN);
+            for reason in told.chain(others).chain([Reason::Lost(party)]) {
                 assert_eq!(Reason::from_code(reason.code()), reason);
             }
         }

@@ -430,23 +430,35 @@ fn every_message_over_tcp() {
     );
 }
 
-/// The message whose last bit, flipped, fails the check. A new check does not compile without one.
-fn trips(check: Check) -> Step {
-    match check {
+/// The message whose last bit, flipped, fails the check, if it is one among three parties. A new check does not compile
+/// without an answer.
+fn trips(check: Check) -> Option<Step> {
+    Some(match check {
         Check::ViewComparison => steps::CHECK_GATE,
         Check::ProductComparison => steps::GATE_PRODUCTS,
         Check::TripleOpening => steps::OPEN_TRIPLE,
         Check::CoinOpening => steps::COIN,
         Check::OutputOpening => steps::OUTPUT,
         Check::MessageForm => steps::BARRIER,
-    }
+        Check::OtConsistency
+        | Check::CommitmentConsistency
+        | Check::Decommitment
+        | Check::LeakedBits
+        | Check::Difference
+        | Check::GateOpening
+        | Check::AuthenticatorOpening
+        | Check::Challenge
+        | Check::OwnInputLabel
+        | Check::InputAuthenticator
+        | Check::OutputLabel => return None,
+    })
 }
 
 #[test]
 fn every_check_is_tripped() {
     let session = Session::new(&tiny(Variant::OnDemand), ViewCheck::Mac, 8);
     for check in Check::ALL {
-        let step = trips(check);
+        let Some(step) = trips(check) else { continue };
         let position = positions(&session, 1)
             .into_iter()
             .find(|position| position.step == step)
