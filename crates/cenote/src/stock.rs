@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use cenote_params::three::Variant;
 use cenote_primitives::BLOCK_BITS;
+pub use cenote_three::store::{EpochId, Inventory, StockFolder, StockKey, StoredEpoch, Unusable};
 use cenote_three::store::{OfflineReport, fill};
-pub use cenote_three::store::{StockFolder, StockKey, StoredEpoch};
 use cenote_three::{Config, batches_needed};
 use zeroize::Zeroizing;
 
@@ -34,6 +34,20 @@ pub enum Amount {
     /// So many batches.
     Batches(u64),
 }
+
+/// Which epochs to remove.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// Those whose names begin so.
+    Named(Vec<String>),
+    /// Those that no job can use: a peer lacked them when a session last compared, or they cannot be read.
+    Orphans,
+    /// All.
+    All,
+}
+
+/// Fewest digits that name an epoch.
+const MIN_PREFIX: usize = 8;
 
 /// Opens the stock folder of a party.
 ///
@@ -97,6 +111,65 @@ pub fn make(
     let mut progress =
         |done: u64, total: u64| progress(done.saturating_mul(gates), total.saturating_mul(gates));
     Ok(fill(config.me, links, settings, &folder, batches, &mut progress)?)
+}
+
+/// Removes epochs from a stock folder for good. Gives what was removed.
+///
+/// # Errors
+/// [`Error::Usage`] if a name is no beginning of exactly one epoch's, and nothing is removed then;
+/// [`Error::Protocol`] if the folder cannot be listed or an epoch cannot be removed.
+pub fn remove(folder: &StockFolder, which: &Which) -> Result<Inventory> {
+    let Inventory { epochs, unusable } = folder.inventory()?;
+    let ids: Vec<EpochId> = epochs
+        .iter()
+        .map(|epoch| epoch.id)
+        .chain(unusable.iter().map(|unusable| unusable.id))
+        .collect();
+    let named = match which {
+        Which::Named(names) => names
+            .iter()
+            .map(|name| by_name(&ids, name))
+            .collect::<Result<Vec<_>>>()?,
+        Which::Orphans | Which::All => Vec::new(),
+    };
+    let epoch_goes = |epoch: &StoredEpoch| match which {
+        Which::Named(_) => named.contains(&epoch.id),
+        Which::Orphans => !epoch.lacked_by.is_empty(),
+        Which::All => true,
+    };
+    let unusable_goes = |unusable: &Unusable| match which {
+        Which::Named(_) => named.contains(&unusable.id),
+        Which::Orphans | Which::All => true,
+    };
+    let gone = Inventory {
+        epochs: epochs.into_iter().filter(epoch_goes).collect(),
+        unusable: unusable.into_iter().filter(unusable_goes).collect(),
+    };
+    for epoch in &gone.epochs {
+        folder.remove(&epoch.id)?;
+    }
+    for unusable in &gone.unusable {
+        folder.remove(&unusable.id)?;
+    }
+    Ok(gone)
+}
+
+/// The only one of `ids` that begins with `name`.
+fn by_name(ids: &[EpochId], name: &str) -> Result<EpochId> {
+    let usage = |what: String| Err(Error::Usage(what));
+    if name.len() < MIN_PREFIX {
+        return usage(format!(
+            "\"{name}\" is too short for an epoch's name: give at least {MIN_PREFIX} digits"
+        ));
+    }
+    let mut found = ids.iter().filter(|id| id.to_string().starts_with(name));
+    match (found.next(), found.next()) {
+        (Some(id), None) => Ok(*id),
+        (None, _) => usage(format!("no epoch in stock is called {name}")),
+        (Some(_), Some(_)) => usage(format!(
+            "several epochs in stock begin with {name}: give more digits"
+        )),
+    }
 }
 
 fn paths(config: &PartyConfig) -> Result<(&Path, &Path)> {

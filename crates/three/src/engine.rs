@@ -110,7 +110,7 @@ impl ThreeEngine {
             ("workers", links.len().to_string()),
         ];
         if online.is_some() {
-            agreed.push(("triples", "from stock".to_string()));
+            agreed.push(("triples", "from stock, version 2".to_string()));
         }
         let ring = &mut links[0].evaluator;
         let secrets = agree(me, &session, &agreed, ring, &mut entropy)
