@@ -404,12 +404,10 @@ fn a_crash_while_an_epoch_is_deleted_leaves_nothing_of_it() {
         assert_eq!(serials(&folder, 2), [0, 1, 2, 3, 4], "{steps}");
     }
     // A failure to delete one of them is such a moment.
-    for (failing, file) in order.iter().enumerate() {
+    for (failing, first) in order.iter().enumerate() {
         let moment = snapshot(path.path());
         let folder = StockFolder::open(moment.path(), &key()).unwrap();
-        let file = moment
-            .path()
-            .join(order[failing].strip_prefix(path.path()).unwrap());
+        let file = moment.path().join(first.strip_prefix(path.path()).unwrap());
         // A folder cannot be deleted as a file.
         remove_if_there(&file).unwrap();
         fs::create_dir(&file).unwrap();
