@@ -48,6 +48,13 @@ steps! {
 }
 
 steps! {
+    /// Every step that only sessions with measured links have.
+    MEASURED;
+    /// A word whose time on the way is measured, to both others.
+    PING = 0x316, "measure the links";
+}
+
+steps! {
     /// Every step that only sessions with stored triples have: those that make them, and those that use them.
     STORED;
     /// Contributions to the name and the time of an epoch, to both others.
