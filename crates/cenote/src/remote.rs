@@ -13,6 +13,7 @@ use cenote_three::{Links, Ring};
 
 use crate::party_config::resolve;
 use crate::runner::Outcome;
+use crate::same_run;
 use crate::{Error, Job, PARTIES, Party, PartyConfig, Result, Transport};
 
 /// The name under which parties of this program find each other. What they compute is compared once they are connected.
@@ -219,7 +220,7 @@ pub(crate) fn links(link: Link) -> Result<Vec<Links>> {
             next: mesh.take(PartyId((me.0 + 1) % PARTIES), label)?,
         })
     };
-    labels
+    let mut links = labels
         .iter()
         .map(|[generator, evaluator]| {
             Ok(Links {
@@ -227,5 +228,7 @@ pub(crate) fn links(link: Link) -> Result<Vec<Links>> {
                 evaluator: ring(evaluator)?,
             })
         })
-        .collect()
+        .collect::<Result<Vec<_>>>()?;
+    same_run::check(me, &mut links)?;
+    Ok(links)
 }

@@ -9,7 +9,7 @@ use cenote_engine::Engine;
 use cenote_net::{Channel, ChannelOptions, PartyId, agree, memory_pair};
 use cenote_primitives::BitMatrix;
 use cenote_three::store::StockFolder;
-use cenote_three::{Config, Links, Ring, ThreeEngine};
+use cenote_three::{Config, Lag, Links, Ring, ThreeEngine};
 use serde::{Deserialize, Serialize};
 
 use crate::program::Executed;
@@ -158,6 +158,7 @@ impl Party<'_> {
         self.agree(&mut first.evaluator)?;
         let mut config = Config::new(parameters.clone(), self.program.digest());
         config.view_check = self.protocol.view_check;
+        config.lag = Lag::Measured;
         let mut engine = match stock {
             Some(stock) => ThreeEngine::start_online(self.me, links, config, stock)?,
             None => ThreeEngine::start(self.me, links, config)?,
