@@ -6,6 +6,7 @@
 
 #![deny(unsafe_op_in_unsafe_fn)]
 
+pub mod bch;
 mod bit_matrix;
 mod block;
 mod cpu;
