@@ -1,8 +1,14 @@
 //! LEGO: constant rounds, preprocessing that knows nothing of the function (Nielsen, Schneider, Trifiletti 2017).
 
+mod challenge;
 mod config;
+mod failure;
+mod generate;
+mod leak;
 mod material;
 mod order;
+mod setup;
+mod solder;
 pub mod steps;
 
 pub use config::Config;
@@ -11,3 +17,4 @@ pub use material::{
     GarblerAnds, GarblerEpoch, GarblerInputs, GarblerStock, GarblerStrings, Masks, Run,
 };
 pub use order::{KINDS, Order, Short};
+pub use setup::{EvaluatorKeys, GarblerKeys};
