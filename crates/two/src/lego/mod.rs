@@ -1,15 +1,23 @@
 //! LEGO: constant rounds, preprocessing that knows nothing of the function (Nielsen, Schneider, Trifiletti 2017).
 
+mod build;
 mod challenge;
 mod config;
+mod eval;
 mod failure;
 mod generate;
 mod leak;
 mod material;
+mod opening;
 mod order;
+mod provenance;
+mod recover;
+pub(crate) mod session;
 mod setup;
 mod solder;
 pub mod steps;
+mod tiles;
+mod wires;
 
 pub use config::Config;
 pub use material::{
@@ -18,3 +26,4 @@ pub use material::{
 };
 pub use order::{KINDS, Order, Short};
 pub use setup::{EvaluatorKeys, GarblerKeys};
+pub use wires::LegoWires;

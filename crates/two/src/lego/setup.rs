@@ -47,6 +47,9 @@ pub(crate) struct Counters {
     pub(crate) number: u64,
     /// Epochs generated so far.
     pub(crate) epoch: u64,
+    /// What the evaluator last drew when it had all commitments. Challenges of proofs are hashed from it, so that none is
+    /// known while commitments can still be chosen.
+    pub(crate) drawn: Block,
     /// Why nothing more is generated.
     pub(crate) failed: Option<String>,
 }
@@ -58,6 +61,7 @@ impl Counters {
             unit: 0,
             number: 0,
             epoch: 0,
+            drawn: Block::ZERO,
             failed: None,
         }
     }
@@ -69,7 +73,7 @@ impl Counters {
         Batch { first, columns }
     }
 
-    /// What a proof of openings is bound to: session, phase, and where in the phase.
+    /// What a proof of openings is bound to: session, phase, where in the phase, and what the evaluator last drew.
     pub(crate) fn transcript(&self, phase: &str, number: u64) -> Vec<u8> {
         let mut transcript = Vec::new();
         for part in ["cenote lego", &self.session, phase] {
@@ -77,6 +81,7 @@ impl Counters {
             transcript.extend_from_slice(part.as_bytes());
         }
         transcript.extend_from_slice(&number.to_le_bytes());
+        transcript.extend_from_slice(&self.drawn.to_bytes());
         transcript
     }
 
@@ -140,6 +145,7 @@ impl GarblerKeys {
         // Step 6.
         let mut alpha = Block::ZERO;
         channel.recv(DELTA_CHALLENGE, as_bytes_mut(std::slice::from_mut(&mut alpha)))?;
+        counters.drawn = alpha;
         channel.send(DELTA_ANSWER, &committer.answer(&batches, alpha))?;
 
         // Step 10. The evaluator shows that it has the strings before they are opened to it.
@@ -208,6 +214,7 @@ impl EvaluatorKeys {
 
         // Steps 6 and 7. The last bits of Δ and the strings are not told but known: 1 and 0.
         let alpha = config.entropy.block();
+        counters.drawn = alpha;
         channel.send(DELTA_CHALLENGE, as_bytes(&[alpha]))?;
         let mut shares = Zeroizing::new(vec![Share::default(); 2 * BATCH_UNIT]);
         let mut check = receiver.check(alpha);

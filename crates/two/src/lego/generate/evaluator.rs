@@ -79,7 +79,8 @@ impl EvaluatorKeys {
         Ok(())
     }
 
-    fn epoch(&mut self, channel: &mut dyn Channel, config: &mut Config, shape: &Shape) -> Result<EvaluatorEpoch> {
+    /// Generates one epoch.
+    pub(crate) fn epoch(&mut self, channel: &mut dyn Channel, config: &mut Config, shape: &Shape) -> Result<EvaluatorEpoch> {
         let mut epoch = EvaluatorEpoch::default();
         let peer = channel.peer();
         // Step 2.
@@ -108,6 +109,7 @@ impl EvaluatorKeys {
         };
         channel.send(CHALLENGE, as_bytes(&[seed]))?;
         channel.flush()?;
+        self.counters.drawn = seed;
         let transcript = self.counters.transcript("generate", self.counters.epoch);
         let mut opening = Opening {
             channel,

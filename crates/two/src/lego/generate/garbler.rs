@@ -22,6 +22,31 @@ use crate::lego::steps::{
     AUTHENTICATORS, CHALLENGE, GATES, LEAK, OPEN_AUTHENTICATORS, OPEN_GATES, ORDER, PORTS, PROVE_GENERATE, SOLDER,
 };
 
+/// How gates and authenticators are made: [`Honest`], but where a test cheats.
+pub(crate) trait Maker {
+    /// As [`garble`].
+    fn garble(
+        &mut self,
+        delta: Block,
+        first: u64,
+        inputs: [&[Block]; 2],
+        tables: &mut [GateTable],
+        outputs: &mut [Block],
+    ) {
+        garble(delta, first, inputs[0], inputs[1], tables, outputs);
+    }
+
+    /// As [`authenticate`].
+    fn authenticate(&mut self, delta: Block, first: u64, wires: &[Block], authenticators: &mut [Authenticator]) {
+        authenticate(delta, first, wires, authenticators);
+    }
+}
+
+/// As the paper says.
+pub(crate) struct Honest;
+
+impl Maker for Honest {}
+
 /// Gates that are garbled at once: so few that their labels stay in the fastest caches.
 const TILE: usize = 1024;
 
@@ -73,12 +98,18 @@ impl GarblerKeys {
         let (orders, security) = epochs(order, config);
         for order in orders {
             let shape = Shape::new(&order, security)?;
-            sink(self.epoch(channel, &shape)?)?;
+            sink(self.epoch(channel, &shape, &mut Honest)?)?;
         }
         Ok(())
     }
 
-    fn epoch(&mut self, channel: &mut dyn Channel, shape: &Shape) -> Result<GarblerEpoch> {
+    /// Generates one epoch.
+    pub(crate) fn epoch(
+        &mut self,
+        channel: &mut dyn Channel,
+        shape: &Shape,
+        maker: &mut impl Maker,
+    ) -> Result<GarblerEpoch> {
         let mut epoch = GarblerEpoch::default();
         // Step 2.
         let strings = shape.order.evaluator_inputs as usize;
@@ -89,7 +120,7 @@ impl GarblerKeys {
         // Steps 3 to 7.
         let base = self.counters.number;
         let mut sending = Sending::new(&self.committer, channel, self.counters.unit);
-        let labels = self.send_gadgets(&mut sending, shape, base)?;
+        let labels = self.send_gadgets(&mut sending, shape, base, maker)?;
         send_leaked(&mut sending, shape, &mut epoch)?;
         send_ports(&mut sending, &mut epoch.ports, shape.order.ports as usize)?;
         self.counters.unit = sending.finish()?;
@@ -105,6 +136,7 @@ impl GarblerKeys {
             let detail = "it leaves too few gates or authenticators";
             return Err(cheated(Check::Challenge, channel.peer(), CHALLENGE, detail));
         };
+        self.counters.drawn = seed[0];
         let mut opening = Opening {
             channel,
             opener: Opener::new(&self.counters.transcript("generate", self.counters.epoch)),
@@ -121,12 +153,18 @@ impl GarblerKeys {
         };
         opening.checked(&cuts)?;
         opening.solder(shape, &cuts, &mut epoch)?;
-        channel_prove(opening)?;
+        opening.prove()?;
         Ok(epoch)
     }
 
     /// Steps 3 and 4 for gates and authenticators.
-    fn send_gadgets(&self, sending: &mut Sending<'_>, shape: &Shape, base: u64) -> Result<Labels> {
+    fn send_gadgets(
+        &self,
+        sending: &mut Sending<'_>,
+        shape: &Shape,
+        base: u64,
+        maker: &mut impl Maker,
+    ) -> Result<Labels> {
         let mut labels = Labels {
             gates: Zeroizing::new(bytemuck::zeroed_vec(shape.gates.generated)),
             gate_shares: Zeroizing::new(bytemuck::zeroed_vec(shape.gates.generated)),
@@ -149,14 +187,8 @@ impl GarblerKeys {
                 for (i, wires) in wires.iter().enumerate() {
                     (left[i], right[i]) = (wires[0], wires[1]);
                 }
-                garble(
-                    *self.delta,
-                    first,
-                    &left[..count],
-                    &right[..count],
-                    &mut tables[..count],
-                    &mut output[..count],
-                );
+                let inputs = [&left[..count], &right[..count]];
+                maker.garble(*self.delta, first, inputs, &mut tables[..count], &mut output[..count]);
                 for (i, wires) in wires.iter_mut().enumerate() {
                     differences[i] = wires[2] ^ output[i];
                     wires[2] = output[i];
@@ -171,7 +203,7 @@ impl GarblerKeys {
         for (wires, shares) in messages.chunks_mut(WIRES_IN_BATCH).zip(shares.chunks_mut(WIRES_IN_BATCH)) {
             sending.commit(wires, shares);
             let authenticators = &mut authenticators[..wires.len()];
-            authenticate(*self.delta, first, wires, authenticators);
+            maker.authenticate(*self.delta, first, wires, authenticators);
             first += wires.len() as u64;
             sending.send(AUTHENTICATORS, &[as_bytes(authenticators)])?;
         }
@@ -289,14 +321,14 @@ impl Opening<'_> {
         }
         Ok(())
     }
+
+    /// The proof of everything opened.
+    fn prove(self) -> Result<()> {
+        self.channel.send(PROVE_GENERATE, &self.opener.finish())?;
+        Ok(self.channel.flush()?)
+    }
 }
 
 fn both(all: &mut Commitments) -> (&mut [Block], &mut [Share]) {
     (&mut all.messages, &mut all.shares)
-}
-
-/// The proof of everything opened.
-fn channel_prove(opening: Opening<'_>) -> Result<()> {
-    opening.channel.send(PROVE_GENERATE, &opening.opener.finish())?;
-    Ok(opening.channel.flush()?)
 }

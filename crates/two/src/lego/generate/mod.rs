@@ -59,17 +59,4 @@ fn compare(theirs: &[u8; AGREED], ours: &[u8; AGREED], peer: PartyId) -> Result<
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn different_orders_are_named() {
-        let config = Config::new("test");
-        let order = Order::from_counts([1, 0, 0, 0, 0, 300]);
-        let (ours, theirs) = (agreed(&order, &config), agreed(&order.times(2), &config));
-        assert!(compare(&ours, &ours, PartyId(1)).is_ok());
-        let error = compare(&theirs, &ours, PartyId(1)).unwrap_err().to_string();
-        assert!(error.contains("here 1 AND buckets, 300 ports in epochs of 1048576 at security 40"), "{error}");
-        assert!(error.contains("there 2 AND buckets, 600 ports"), "{error}");
-    }
-}
+pub(crate) mod tests;
