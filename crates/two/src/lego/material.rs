@@ -94,7 +94,6 @@ pub struct Anchors {
 }
 
 /// AND buckets at the evaluator.
-#[derive(Default)]
 pub struct AndBuckets {
     /// Shares of the 0-labels of gate 0's left, right and output wire.
     pub shares: Zeroizing<Vec<[Share; 3]>>,
@@ -102,6 +101,16 @@ pub struct AndBuckets {
     pub gates: Buckets,
     /// Authenticators of the output wire.
     pub authenticators: Authenticators,
+}
+
+impl Default for AndBuckets {
+    fn default() -> Self {
+        Self {
+            shares: Zeroizing::default(),
+            gates: Buckets::new(1, 0, 0),
+            authenticators: Authenticators::default(),
+        }
+    }
 }
 
 /// Input wires of the garbler, at the evaluator.

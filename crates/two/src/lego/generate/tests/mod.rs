@@ -221,8 +221,8 @@ fn generate_goes_on() {
     ];
     let world = World::random(2);
     let (a, of_a, b, of_b) = succeed(&world, ORDERS, |config| config.epoch = 400);
-    // 1, 1, 1, 0 and 3 epochs.
-    assert_eq!(of_a.len(), 6);
+    // 2, 1, 1, 0 and 3 epochs.
+    assert_eq!(of_a.len(), 7);
     of_a.iter().zip(&of_b).for_each(|(of_a, of_b)| assert_sound(&a, of_a, &b, of_b));
     let mut numbers = Vec::new();
     for epoch in &of_b {
