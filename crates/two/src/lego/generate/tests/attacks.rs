@@ -168,7 +168,7 @@ fn deformed_messages_are_refused() {
                     .channel_timeout(std::time::Duration::from_millis(1500))
                     .adversary(party, adversary.clone());
                 let results = run(&world, &[SMALL], |_| ());
-                assert_eq!(adversary.deviations(), 1, "{step} {perturbation:?}");
+                assert!(adversary.deviations() > 0, "{step} {perturbation:?}");
                 let error = match &results[1 - party.index()] {
                     Err(error) => error,
                     // After its last message a party that is sent it twice finds out when it says goodbye.
