@@ -19,3 +19,23 @@ pub fn prefer_huge_pages<T>(memory: &[T]) {
     #[cfg(not(target_os = "linux"))]
     let _ = memory;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contents_stay_whatever_the_size() {
+        for len in [0, 1, 1 << 12, (2 << 20) - 1, 2 << 20, 5 << 20] {
+            let memory: Vec<u8> = (0..len).map(|i| (i % 251) as u8).collect();
+            prefer_huge_pages(&memory);
+            assert!(
+                memory
+                    .iter()
+                    .enumerate()
+                    .all(|(i, byte)| *byte == (i % 251) as u8),
+                "{len}"
+            );
+        }
+    }
+}

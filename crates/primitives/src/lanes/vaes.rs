@@ -1,5 +1,6 @@
 //! Lanes as one 512-bit register.
 
+use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::{Kernel, Lanes, round_keys};
@@ -140,6 +141,7 @@ impl Lanes for Vaes {
                         *x = _mm512_aesenc_epi128(*x, *key);
                     }
                 }
+                in_step(&mut values);
             }
             for pair in &mut values {
                 for x in pair {
@@ -154,5 +156,33 @@ impl Lanes for Vaes {
     fn prefetch<T>(&self, address: *const T) {
         // SAFETY: a prefetch has no effect but on the caches, whatever the address.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
+    }
+}
+
+/// Makes the compiler finish all values before it goes on with any. To save registers, it would otherwise encrypt one value
+/// after another, each round waiting for the one before.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn in_step<const N: usize>(values: &mut [[__m512i; 2]; N]) {
+    macro_rules! claim {
+        ($($x:ident),*) => {
+            // SAFETY: there are no instructions, only a comment that names the registers.
+            unsafe {
+                asm!(
+                    concat!("/*" $(, " {", stringify!($x), "}")*, " */"),
+                    $($x = inout(zmm_reg) *$x,)*
+                    options(pure, nomem, nostack, preserves_flags)
+                )
+            }
+        };
+    }
+    match &mut values[..] {
+        [[a, b]] => claim!(a, b),
+        [[a, b], [c, d]] => claim!(a, b, c, d),
+        [[a, b], [c, d], [e, f]] => claim!(a, b, c, d, e, f),
+        [[a, b], [c, d], [e, f], [g, h]] => claim!(a, b, c, d, e, f, g, h),
+        [[a, b], [c, d], [e, f], [g, h], [i, j]] => claim!(a, b, c, d, e, f, g, h, i, j),
+        // More would not fit the registers beside the keys.
+        _ => {}
     }
 }

@@ -82,9 +82,16 @@ pub fn accepts_each(
         hashes.copy_from_slice(labels);
         hash::hash_each(&tweaks[..numbers.len()], hashes);
         for ((accepted, Authenticator(pair)), hash) in accepted.iter_mut().zip(authenticators).zip(hashes) {
-            *accepted = (hash.0.ct_eq(&pair[0].0) | hash.0.ct_eq(&pair[1].0)).into();
+            *accepted = (difference(*hash, pair[0]).ct_eq(&0) | difference(*hash, pair[1]).ct_eq(&0)).into();
         }
     }
+}
+
+/// Zero if the blocks are the same.
+#[inline(always)]
+fn difference(a: Block, b: Block) -> u64 {
+    let Block([low, high]) = a ^ b;
+    low | high
 }
 
 /// Labels hashed per call.

@@ -7,8 +7,9 @@ use cenote_primitives::{Block, Block512, hash};
 /// short enough to stay in the first-level cache. The hardware alone does not run that far ahead.
 const AHEAD: usize = 8192;
 
-/// Gates evaluated side by side: on the widest lanes, their eight registers hide the latency of an AES round.
-const SIDE_BY_SIDE: usize = 4;
+/// Gates of a bucket evaluated side by side, at most. On the widest lanes four are eight registers, as many as hide the
+/// latency of an AES round; five still fit beside the keys.
+const SIDE_BY_SIDE: usize = 5;
 
 /// The output label of gates: with hashes of the left and right labels, and tables (garbler's half, evaluator's half).
 #[inline(always)]
@@ -62,6 +63,8 @@ impl Kernel for EvaluateGroups<'_> {
     fn run<L: Lanes>(self, lanes: &L) -> Quad {
         let numbers = self.numbers.chunks_exact(4 * self.beta);
         let blocks = self.blocks.chunks_exact(SOLDERED * self.beta - UNSOLDERED);
+        // Parts as even as can be: one gate alone would take as long as several.
+        let side_by_side = self.beta.div_ceil(self.beta.div_ceil(SIDE_BY_SIDE));
         let mut differences = lanes.splat(Block::ZERO);
         for ((((numbers, blocks), left), right), output) in numbers
             .zip(blocks)
@@ -81,10 +84,10 @@ impl Kernel for EvaluateGroups<'_> {
                 labels,
             };
             lanes.prefetch(numbers.as_ptr().wrapping_byte_add(AHEAD / 16));
-            let (beside, rest) = further.split_at(further.len().min(SIDE_BY_SIDE - 1));
+            let (beside, rest) = further.split_at(side_by_side - 1);
             let (of_first, mut off) = bucket.first(numbers, table, beside);
-            let numbers = numbers[1 + beside.len()..].chunks(SIDE_BY_SIDE);
-            for (numbers, gates) in numbers.zip(rest.chunks(SIDE_BY_SIDE)) {
+            let numbers = numbers[side_by_side..].chunks(side_by_side);
+            for (numbers, gates) in numbers.zip(rest.chunks(side_by_side)) {
                 off = lanes.or(off, bucket.further(of_first, numbers, gates));
             }
             lanes.store(of_first, output);
@@ -123,12 +126,16 @@ impl<L: Lanes> Bucket<'_, L> {
             soldering: None,
         };
         match (beside, n) {
+            ([a, b, c, d], [_, w, x, y, z, ..]) => {
+                self.split(self.evaluate([first, gate(w, a), gate(x, b), gate(y, c), gate(z, d)]))
+            }
             ([a, b, c], [_, x, y, z, ..]) => {
                 self.split(self.evaluate([first, gate(x, a), gate(y, b), gate(z, c)]))
             }
             ([a, b], [_, x, y, ..]) => self.split(self.evaluate([first, gate(x, a), gate(y, b)])),
             ([a], [_, x, ..]) => self.split(self.evaluate([first, gate(x, a)])),
-            _ => self.split(self.evaluate([first])),
+            ([], _) => self.split(self.evaluate([first])),
+            _ => unreachable!("up to four gates beside gate 0 and their numbers"),
         }
     }
 
@@ -141,6 +148,10 @@ impl<L: Lanes> Bucket<'_, L> {
     #[inline(always)]
     fn further(&self, from: L::V, n: &[[u32; 4]], gates: &[[Quad; SOLDERED]]) -> L::V {
         match (gates, n) {
+            ([a, b, c, d, e], [v, w, x, y, z]) => self.differences(
+                from,
+                self.evaluate([gate(v, a), gate(w, b), gate(x, c), gate(y, d), gate(z, e)]),
+            ),
             ([a, b, c, d], [w, x, y, z]) => self.differences(
                 from,
                 self.evaluate([gate(w, a), gate(x, b), gate(y, c), gate(z, d)]),
@@ -150,7 +161,7 @@ impl<L: Lanes> Bucket<'_, L> {
             }
             ([a, b], [w, x]) => self.differences(from, self.evaluate([gate(w, a), gate(x, b)])),
             ([a], [w]) => self.differences(from, self.evaluate([gate(w, a)])),
-            _ => unreachable!("one to four gates and their numbers"),
+            _ => unreachable!("one to five gates and their numbers"),
         }
     }
 
