@@ -29,9 +29,9 @@ fn run(circuit: &Circuit, inputs: &BitMatrix, to: Parties, prepared: bool) -> Ve
     results.into_iter().map(|result| result.unwrap()).collect()
 }
 
-/// The bits of `bytes`, the first of them the highest of the first byte.
+/// The bits of the integer that `bytes` spell, the lowest first, as the circuits take them.
 fn rows(bytes: &[u8]) -> Vec<bool> {
-    bytes.iter().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1 == 1)).collect()
+    bytes.iter().rev().flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1)).collect()
 }
 
 fn column(bits: &[bool]) -> BitMatrix {

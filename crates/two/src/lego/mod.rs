@@ -25,5 +25,6 @@ pub use material::{
     GarblerAnds, GarblerEpoch, GarblerInputs, GarblerStock, GarblerStrings, Masks, Run,
 };
 pub use order::{KINDS, Order, Short};
+pub use session::{EVALUATOR, GARBLER};
 pub use setup::{EvaluatorKeys, GarblerKeys};
 pub use wires::LegoWires;

@@ -53,3 +53,30 @@ steps! {
     /// The proof of everything opened, to the evaluator.
     PROVE_GENERATE = 0x22b, "prove openings";
 }
+
+steps! {
+    /// Every step of `build` and `eval`.
+    EVAL;
+    /// Solderings of a circuit's AND buckets, to the evaluator (Figure 2, Build).
+    BUILD = 0x230, "solder circuit";
+    /// The proof that they are what was committed to, to the evaluator.
+    PROVE_BUILD = 0x231, "prove soldering";
+    /// Solderings of wires to the ports of a circuit that was built ahead, to the evaluator.
+    ATTACH = 0x232, "attach inputs";
+    /// The evaluator's inputs under its choice bits, to the garbler (Eval, step 1).
+    CHOICES = 0x233, "mask own inputs";
+    /// Labels of the garbler's inputs, to the evaluator (step 2).
+    GARBLER_LABELS = 0x234, "send input labels";
+    /// Openings that turn OT strings into labels of the evaluator's inputs, to the evaluator (step 2).
+    EVALUATOR_LABELS = 0x235, "open own input labels";
+    /// Openings that tell which label of an output means what, to the evaluator (step 3).
+    DECODE = 0x236, "open output masks";
+    /// Solderings of the garbler's outputs to anchors, to the evaluator.
+    ANCHOR = 0x237, "anchor outputs";
+    /// The proof of everything opened since the last one, to the evaluator.
+    PROVE_EVAL = 0x238, "prove input and output openings";
+    /// Output labels, as their last bits and a hash, to the garbler.
+    OUTPUT_LABELS = 0x239, "return output labels";
+    /// The session's agreed end, both ways.
+    FINISH = 0x23a, "finish";
+}

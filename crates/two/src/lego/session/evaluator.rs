@@ -9,6 +9,7 @@ use cenote_net::{Channel, Step};
 use cenote_primitives::{BitMatrix, Block, as_bytes};
 use zeroize::Zeroizing;
 
+use super::accept::accepted;
 use super::{Circuits, EVALUATOR, GARBLER, bits, pack, packed, unpack};
 use crate::commit::Share;
 use crate::lego::build::{Soldered, receive_solderings};
@@ -37,6 +38,8 @@ pub(crate) struct Evaluator {
     inputs: Vec<Input>,
     /// Circuits to be evaluated once there are labels, in order.
     runs: Vec<Pending>,
+    /// What binds the next proof, if something was opened since the last one: from before any material that was made since.
+    transcript: Option<Vec<u8>>,
     builds: u64,
     evaluations: u64,
 }
@@ -90,6 +93,7 @@ impl Evaluator {
             built: VecDeque::new(),
             inputs: Vec::new(),
             runs: Vec::new(),
+            transcript: None,
             builds: 0,
             evaluations: 0,
         }
@@ -207,7 +211,10 @@ impl Evaluator {
     ) -> Result<LegoWires> {
         let lanes = inputs.lanes();
         let (mut built, attachment) = match self.position(plan, lanes).and_then(|at| self.built.remove(at)) {
-            Some(built) => (built, Attachment::Awaited),
+            Some(built) => {
+                self.opening();
+                (built, Attachment::Awaited)
+            }
             None => {
                 self.clear_line(channel)?;
                 let circuit = self.circuits.get(plan);
@@ -228,6 +235,13 @@ impl Evaluator {
             outputs: outputs.clone(),
         });
         Ok(LegoWires::of(outputs))
+    }
+
+    /// Notes that the garbler opens something now.
+    fn opening(&mut self) {
+        if self.transcript.is_none() {
+            self.transcript = Some(self.keys.counters.transcript("eval", self.evaluations));
+        }
     }
 
     /// As [`super::garbler::Garbler::reveal`].
@@ -332,7 +346,8 @@ impl Evaluator {
         decoding: Option<(&Vec<Block>, &Zeroizing<Vec<Share>>)>,
         channel: &mut dyn Channel,
     ) -> Result<()> {
-        let transcript = self.keys.counters.transcript("eval", self.evaluations);
+        self.opening();
+        let transcript = self.transcript.take().unwrap_or_default();
         let mut watch = Watch::new(&self.keys.receiver, &transcript);
         let mut anything = false;
         for run in &self.runs {
@@ -383,15 +398,17 @@ impl Evaluator {
         };
         let bundle = match &input {
             Input::Garblers(bundle) => {
-                let Origin::Garbler(gadgets) = &bundle.held().origin else {
+                let Origin::Garbler(runs) = &bundle.held().origin else {
                     unreachable!("the garbler's inputs come from gadgets")
                 };
-                let gadgets = gadgets.iter().flat_map(|run| run.range().map(|at| (&run.items().authenticators, at)));
-                for ((authenticators, gadget), &label) in gadgets.zip(blocks.iter()) {
-                    if !authenticators.accept(gadget, label) {
+                let mut labels = blocks.as_slice();
+                for run in runs {
+                    let (of_run, rest) = labels.split_at(run.len());
+                    labels = rest;
+                    if !accepted(&run.items().authenticators, run.range(), of_run) {
                         return refused(Check::InputAuthenticator, steps::GARBLER_LABELS);
                     }
-                    self.suspicion.witness(authenticators, gadget, label);
+                    self.suspicion.witness(&run.items().authenticators, run.range().start, of_run[0]);
                 }
                 bundle
             }
@@ -399,12 +416,14 @@ impl Evaluator {
                 for (label, string) in blocks.iter_mut().zip(strings(gadgets)) {
                     *label ^= string;
                 }
-                let gadgets = gadgets.iter().flat_map(|run| run.range().map(|at| (&run.items().authenticators, at)));
-                for ((authenticators, gadget), &label) in gadgets.zip(blocks.iter()) {
-                    if !authenticators.accept(gadget, label) {
+                let mut labels = blocks.as_slice();
+                for run in gadgets {
+                    let (of_run, rest) = labels.split_at(run.len());
+                    labels = rest;
+                    if !accepted(&run.items().authenticators, run.range(), of_run) {
                         return refused(Check::OwnInputLabel, steps::EVALUATOR_LABELS);
                     }
-                    self.suspicion.witness(authenticators, gadget, label);
+                    self.suspicion.witness(&run.items().authenticators, run.range().start, of_run[0]);
                 }
                 bundle
             }

@@ -5,6 +5,7 @@
 //! inputs leave with the first thing that it waits for; solderings, which need no answer, are on their way as soon as the
 //! garbler knows them, and are received when the evaluator needs them or something after them.
 
+mod accept;
 mod evaluator;
 mod garbler;
 
