@@ -209,7 +209,7 @@ fn columns_are_rows_transposed() {
         entropy.fill(as_bytes_mut(&mut matrix));
         for &level in Simd::supported() {
             let mut columns = vec![[7; 5]; 512];
-            transpose::rows_to_columns::on::<5>(level, &matrix, &mut columns);
+            transpose::rows_to_columns_on::<5>(level, &matrix, &mut columns);
             for (c, column) in columns.iter().enumerate() {
                 for r in 0..320 {
                     let expected = r < rows && matrix[r].0[c / 64] >> (c % 64) & 1 == 1;
@@ -222,7 +222,7 @@ fn columns_are_rows_transposed() {
             }
             for used in [0, 1, 64, 100, 511, 512] {
                 let mut back = vec![Block512([9; 8]); rows];
-                transpose::columns_to_rows::on::<5>(level, &columns[..used], &mut back);
+                transpose::columns_to_rows_on::<5>(level, &columns[..used], &mut back);
                 for (back, row) in back.iter().zip(&matrix) {
                     for (word, (back, word_of_row)) in back.0.iter().zip(row.0).enumerate() {
                         let bits = used.saturating_sub(64 * word).min(64);
@@ -256,7 +256,7 @@ fn linear_maps_are_their_matrices() {
         let map = LinearMap::new(&matrix);
         for &level in Simd::supported() {
             let (mut found, mut scratch) = (before.to_vec(), [Block512([3; 8]); LINEAR_SCRATCH]);
-            linear::add_image::on(level, &map, rows, &mut found, &mut scratch);
+            linear::add_image_on(level, &map, rows, &mut found, &mut scratch);
             assert!(found == expected, "{level}: {inputs} to {outputs}");
         }
     }
