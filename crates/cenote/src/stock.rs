@@ -60,7 +60,8 @@ pub fn make(
     let identity = Arc::new(load_identity(&config.identity)?);
     let lanes = job.stated_lanes()?;
     let program = job.program(lanes)?;
-    let protocol = job.protocol();
+    let protocol = job.protocol().three("stock")?;
+    config.check_parties(job.protocol())?;
     let parameters = protocol.parameters(program.plan(), lanes)?;
     let workers = u64::from(protocol.workers);
     let gates = parameters.n().saturating_mul(BLOCK_BITS as u64);
@@ -91,7 +92,7 @@ pub fn make(
         make_key(key, path)?;
     }
     let folder = open(config)?;
-    let links = meet(config, identity, protocol.workers)?;
+    let links = meet(config, identity, &job.protocol().topology())?.links(config.me);
     let mut settings = Config::new(parameters, SESSION);
     settings.view_check = protocol.view_check;
     let mut progress =
