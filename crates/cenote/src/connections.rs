@@ -9,7 +9,7 @@ use cenote_net::{
 };
 use cenote_three::{Links, Ring};
 
-use crate::Result;
+use crate::{Error, Result};
 
 /// The field in which connections of different sessions differ.
 const SESSION_FIELD: &str = "the session";
@@ -91,10 +91,10 @@ impl Connections {
         self.0.iter_mut().take(1).flatten().map(|channel| &mut **channel)
     }
 
-    /// Takes the last purpose's channels out.
-    pub(crate) fn split_last(mut self) -> (Connections, Vec<Box<dyn Channel>>) {
-        let last = self.0.pop().unwrap_or_default();
-        (self, last)
+    /// All but those of the last purpose, and these.
+    pub(crate) fn split_last(mut self) -> (Connections, Connections) {
+        let last = self.0.split_off(self.0.len().saturating_sub(1));
+        (self, Connections(last))
     }
 
     /// The same with every channel replaced by `wrap` of it.
@@ -106,6 +106,20 @@ impl Connections {
     /// All of them one after the other: one for each purpose, between two parties.
     pub(crate) fn channels(self) -> Vec<Box<dyn Channel>> {
         self.0.into_iter().flatten().collect()
+    }
+
+    /// The only channel.
+    ///
+    /// # Errors
+    /// [`Error::Local`] if there is none.
+    pub(crate) fn one(self) -> Result<Box<dyn Channel>> {
+        let missing = || {
+            Error::local(
+                "joining the parties",
+                std::io::Error::other("a channel is missing"),
+            )
+        };
+        self.channels().into_iter().next().ok_or_else(missing)
     }
 
     /// The rings of three parties: two for each worker.
@@ -209,7 +223,7 @@ mod tests {
                     assert_eq!(peers, others);
                 }
                 let (connections, shared) = connections.split_last();
-                assert_eq!(shared.len(), usize::from(parties) - 1);
+                assert_eq!(shared.channels().len(), usize::from(parties) - 1);
                 if parties == 3 {
                     let me = PartyId(me as u8);
                     let links = connections.links(me);

@@ -60,7 +60,6 @@ mod report;
 pub mod runner;
 mod sample;
 mod settings_file;
-mod stand_in;
 pub mod stock;
 mod tables;
 

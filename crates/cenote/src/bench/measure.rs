@@ -6,6 +6,9 @@ use cenote_net::{PartyId, Shape, Shaped};
 use serde::{Deserialize, Serialize};
 
 use super::latency::{Latency, LatencyParty};
+use super::lego::circuit::{LegoBench, LegoParty};
+use super::lego::commit::{CommitBench, CommitParty};
+use super::lego::ot::{OtBench, OtParty};
 use super::ring::{RingBench, RingParty};
 use super::steady::{Steady, SteadyParty};
 use crate::connections::{Connections, Topology};
@@ -18,6 +21,9 @@ pub(crate) enum Measure {
     Steady(Steady),
     Latency(Latency),
     Ring(RingBench),
+    Ot(OtBench),
+    Commit(CommitBench),
+    Lego(LegoBench),
 }
 
 /// What a party has measured.
@@ -26,6 +32,9 @@ pub(crate) enum Measured {
     Steady(SteadyParty),
     Latency(LatencyParty),
     Ring(RingParty),
+    Ot(OtParty),
+    Commit(CommitParty),
+    Lego(LegoParty),
 }
 
 impl Measured {
@@ -49,6 +58,27 @@ impl Measured {
             _ => None,
         }
     }
+
+    pub(crate) fn into_ot(self) -> Option<OtParty> {
+        match self {
+            Measured::Ot(party) => Some(party),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn into_commit(self) -> Option<CommitParty> {
+        match self {
+            Measured::Commit(party) => Some(party),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn into_lego(self) -> Option<LegoParty> {
+        match self {
+            Measured::Lego(party) => Some(party),
+            _ => None,
+        }
+    }
 }
 
 impl Measure {
@@ -62,6 +92,9 @@ impl Measure {
                 workers: ring.workers,
                 ..Three::default()
             }),
+            Measure::Ot(ot) => ot.topology(),
+            Measure::Commit(commit) => commit.topology(),
+            Measure::Lego(lego) => lego.topology(),
         }
     }
 
@@ -79,6 +112,9 @@ impl Measure {
                 Measured::Latency(latency.run(me, connections.links(me), progress)?)
             }
             Measure::Ring(ring) => Measured::Ring(ring.run(me, connections.links(me))?),
+            Measure::Ot(ot) => Measured::Ot(ot.run(me, connections)?),
+            Measure::Commit(commit) => Measured::Commit(commit.run(me, connections, progress)?),
+            Measure::Lego(lego) => Measured::Lego(lego.run(me, connections, progress)?),
         })
     }
 }

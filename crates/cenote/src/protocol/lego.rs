@@ -4,6 +4,8 @@ use cenote_engine::Engine;
 use cenote_net::PartyId;
 use cenote_params::lego::{Request, search};
 use cenote_three::store::StockFolder;
+use cenote_two::LegoEngine;
+use cenote_two::lego::{Config, Order};
 use serde::{Deserialize, Serialize};
 
 use super::{Finished, execute};
@@ -72,23 +74,77 @@ impl Lego {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Finished> {
         if stock.is_some() {
-            return Err(Error::Usage(
-                "there is no stock with protocol \"lego\" yet".into(),
-            ));
+            return Err(Error::Usage("there is no stock with protocol \"lego\"".into()));
         }
-        let mut engine =
-            crate::stand_in::LegoEngine::start(party.me, connections.channels(), PartyId(self.garbler))?;
+        let mut engine = LegoSession::start(party.me, connections, self, &party.program.digest())?.engine;
         let executed = execute(&mut engine, party, progress)?;
-        let mut warnings = Vec::new();
-        if engine.peer_cheated() {
-            warnings.push(format!("{} cheated", PartyId(1 - party.me.0)));
-        }
+        let warnings = engine.peer_cheated().then(|| {
+            format!(
+                "{} cheated, and {} noticed: the outputs are right all the same. Find out why before running again",
+                PartyId(1 - party.me.0),
+                party.me
+            )
+        });
         Ok(Finished {
             executed,
             costs: engine.costs(),
             error_log2: parameters.errors().sum().log2(),
             parameters: serde_json::to_value(parameters).expect("parameters are numbers"),
-            warnings,
+            warnings: warnings.into_iter().collect(),
         })
+    }
+}
+
+/// A session whose set-up is done.
+pub(crate) struct LegoSession {
+    pub(crate) engine: LegoEngine,
+}
+
+impl LegoSession {
+    /// Sets up a session called `session`.
+    pub(crate) fn start(
+        me: PartyId,
+        connections: Connections,
+        settings: &Lego,
+        session: &str,
+    ) -> Result<Self> {
+        let mut config = Config::new(session);
+        config.security = settings.security;
+        let mut engine = LegoEngine::start(me, connections.channels(), config)?;
+        engine.set_threads(settings.workers.into());
+        Ok(Self { engine })
+    }
+
+    /// Makes what `times` runs of `program` need that is independent of its circuit.
+    pub(crate) fn generate(&mut self, program: &Program, times: u64) -> Result<()> {
+        Ok(self.engine.generate(order(program).times(times))?)
+    }
+}
+
+/// The material that running `program` once takes if its circuit is prepared.
+fn order(program: &Program) -> Order {
+    let (garbler, evaluator) = (PartyId(0), PartyId(1));
+    let bits = |wires: u32| u64::from(wires) * program.lanes() as u64;
+    let inputs = |owner: PartyId| -> u64 {
+        let values = program.circuit().inputs().iter().zip(program.owners());
+        values
+            .filter(|&(_, &known)| known == owner)
+            .map(|(value, _)| bits(value.width))
+            .sum()
+    };
+    let outputs = |masked: bool| -> u64 {
+        let values = program.circuit().outputs().iter().zip(program.receivers());
+        values
+            .filter(|(_, to)| to.contains(evaluator) == masked)
+            .map(|(value, _)| bits(value.width))
+            .sum()
+    };
+    Order {
+        ands: program.and_gates(),
+        garbler_inputs: inputs(garbler),
+        evaluator_inputs: inputs(evaluator),
+        anchors: outputs(false),
+        masks: outputs(true),
+        ports: bits(program.circuit().input_wires()),
     }
 }

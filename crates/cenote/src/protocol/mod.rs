@@ -8,6 +8,7 @@ use cenote_three::store::StockFolder;
 use serde::{Deserialize, Serialize};
 
 pub use self::lego::Lego;
+pub(crate) use self::lego::LegoSession;
 pub use self::three::Three;
 pub(crate) use self::three::and_blocks;
 use crate::connections::{Connections, Topology};

@@ -210,7 +210,7 @@ fn another_protocol_at_one_party_is_noticed() {
     let [zero, one, two] = world.run(paths(&jobs), &[]);
     zero.failed(2, &["party 1 disagrees on protocol: here three, there another"]);
     one.failed(2, &["party 0 disagrees on protocol: here lego, there another"]);
-// It may find party 1 gone already.
+    // It may find party 1 gone already.
     assert!(matches!(two.code, Some(2 | 3)), "{}", two.stderr);
 }
 
