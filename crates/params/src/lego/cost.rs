@@ -24,14 +24,14 @@ pub struct CostModel {
 }
 
 impl Default for CostModel {
-    /// Half-gates of 32 bytes, authenticators of 32, 16-byte labels, and commitments of 22.5 bytes (180 parity bits) to a random
-    /// label and 38.5 to a chosen one: a gate's inputs are random, its output is chosen. A check opens three labels of a
+    /// Half-gates of 32 bytes, authenticators of 32, 16-byte labels, and commitments of 21.375 bytes (171 parity bits) to a random
+    /// label and 37.375 to a chosen one: a gate's inputs are random, its output is chosen. A check opens three labels of a
     /// gate and one of an authenticator; soldering a gate takes three labels, in an input bucket two, an authenticator
     /// one. Challenges and base OTs are not counted: they do not depend on the parameters.
     fn default() -> Self {
         Self {
-            gate: 32.0 + 22.5 + 22.5 + 38.5,
-            authenticator: 32.0 + 22.5,
+            gate: 32.0 + 3.0 * 21.375 + 16.0,
+            authenticator: 32.0 + 21.375,
             checked_gate: 48.0,
             checked_authenticator: 16.0,
             soldered_gate: 48.0,

@@ -3,9 +3,11 @@
 mod replicated;
 mod rows;
 mod stock;
+mod taps;
 #[cfg(test)]
 mod tests;
 
 pub use replicated::{ProductCheck, check_product, mask, multiply_into, xor_into};
 pub use rows::{LocalOp, run_local_ops};
 pub use stock::take_and_replace;
+pub use taps::sum_taps;

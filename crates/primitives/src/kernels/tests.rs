@@ -200,3 +200,17 @@ fn local_operations_are_their_definition() {
         }
     }
 }
+
+#[test]
+fn sums_over_taps_are_their_definition() {
+    let [blocks] = random(17);
+    let taps = [0, 1, 5, 6, 20];
+    for &level in Simd::supported() {
+        let mut out = [Block512([7; 8]); N - 20];
+        taps::sum_taps::on(level, &blocks, &taps, &mut out);
+        for (j, out) in out.into_iter().enumerate() {
+            let expected = taps.iter().fold(Block512::ZERO, |sum, tap| sum ^ blocks[j + tap]);
+            assert_eq!(out, expected, "{level}, block {j}");
+        }
+    }
+}
