@@ -82,7 +82,9 @@ impl LegoEngine {
             })
         });
         let role = role.inspect_err(|error| {
-            channels.iter_mut().for_each(|channel| channel.abort(error.reason().code()));
+            channels
+                .iter_mut()
+                .for_each(|channel| channel.abort(error.reason().code()));
         })?;
         let mut engine = Self::with_role(me, channels, config, role);
         engine.costs.add_phase("setup", start.elapsed());
@@ -149,7 +151,8 @@ impl LegoEngine {
         if generating > Duration::ZERO {
             self.costs.add_phase("independent", generating);
         }
-        self.costs.add_phase(phase, start.elapsed().saturating_sub(generating));
+        self.costs
+            .add_phase(phase, start.elapsed().saturating_sub(generating));
         match result {
             Err(error) if !matches!(error, Error::BadInput(_)) => Err(self.poison(error)),
             other => other,
@@ -268,7 +271,10 @@ fn check_channels(me: PartyId, channels: &[Box<dyn Channel>]) -> Result<()> {
         return Err(Error::BadInput("a session needs a channel".into()));
     }
     match channels.iter().find(|channel| channel.peer() != peer) {
-        Some(channel) => Err(Error::BadInput(format!("a channel of {me} leads to {}", channel.peer()))),
+        Some(channel) => Err(Error::BadInput(format!(
+            "a channel of {me} leads to {}",
+            channel.peer()
+        ))),
         None => Ok(()),
     }
 }
@@ -300,7 +306,9 @@ impl Engine for LegoEngine {
         self.call("dependent", |this| {
             for &(owner, count) in inputs {
                 if owner != GARBLER && owner != EVALUATOR {
-                    return Err(Error::BadInput(format!("input of {owner}, but there are 2 parties")));
+                    return Err(Error::BadInput(format!(
+                        "input of {owner}, but there are 2 parties"
+                    )));
                 }
                 this.announced += order_to_input(owner, count);
             }

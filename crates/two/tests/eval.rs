@@ -31,7 +31,11 @@ fn run(circuit: &Circuit, inputs: &BitMatrix, to: Parties, prepared: bool) -> Ve
 
 /// The bits of the integer that `bytes` spell, the lowest first, as the circuits take them.
 fn rows(bytes: &[u8]) -> Vec<bool> {
-    bytes.iter().rev().flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1)).collect()
+    bytes
+        .iter()
+        .rev()
+        .flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1))
+        .collect()
 }
 
 fn column(bits: &[bool]) -> BitMatrix {
@@ -50,7 +54,10 @@ fn aes_128() {
     let plan = Plan::new(&circuit);
     let inputs = column(&[rows(&key), rows(&message)].concat());
     let expected = column(&rows(&expected));
-    assert!(plan.evaluate(&inputs).unwrap() == expected, "the circuit's bits are in this order");
+    assert!(
+        plan.evaluate(&inputs).unwrap() == expected,
+        "the circuit's bits are in this order"
+    );
     for prepared in [true, false] {
         let revealed = run(&circuit, &inputs, Parties::all(2), prepared);
         assert!(revealed.iter().all(|told| told.as_ref() == Some(&expected)));
@@ -65,8 +72,8 @@ fn sha_256() {
     block[..4].copy_from_slice(b"abc\x80");
     block[63] = 24;
     let expected = [
-        0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea, 0x41, 0x41, 0x40, 0xde, 0x5d, 0xae, 0x22, 0x23, 0xb0, 0x03, 0x61,
-        0xa3, 0x96, 0x17, 0x7a, 0x9c, 0xb4, 0x10, 0xff, 0x61, 0xf2, 0x00, 0x15, 0xad,
+        0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea, 0x41, 0x41, 0x40, 0xde, 0x5d, 0xae, 0x22, 0x23, 0xb0,
+        0x03, 0x61, 0xa3, 0x96, 0x17, 0x7a, 0x9c, 0xb4, 0x10, 0xff, 0x61, 0xf2, 0x00, 0x15, 0xad,
     ];
     let revealed = run(&circuit, &column(&rows(&block)), Parties::one(B), true);
     assert_eq!(revealed, [None, Some(column(&rows(&expected)))]);
@@ -82,7 +89,11 @@ fn outputs_go_where_they_belong() {
             for prepared in [true, false] {
                 let revealed = run(&circuit, &inputs, to, prepared);
                 for (party, told) in [A, B].into_iter().zip(revealed) {
-                    assert_eq!(told.as_ref(), to.contains(party).then_some(&expected), "{party} of {to}");
+                    assert_eq!(
+                        told.as_ref(),
+                        to.contains(party).then_some(&expected),
+                        "{party} of {to}"
+                    );
                 }
             }
         }

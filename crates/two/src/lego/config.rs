@@ -38,7 +38,9 @@ impl Config {
     pub fn check(&self) -> Result<()> {
         if !(1..=128).contains(&self.security) {
             let found = self.security;
-            return Err(Error::BadInput(format!("a statistical security of {found} bits: 1 to 128")));
+            return Err(Error::BadInput(format!(
+                "a statistical security of {found} bits: 1 to 128"
+            )));
         }
         if !(1..=MAX_EPOCH).contains(&self.epoch) {
             let found = self.epoch;

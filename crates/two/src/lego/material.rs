@@ -208,7 +208,9 @@ impl Authenticators {
             let number = self.base + u64::from(self.numbers[*at]);
             garble::accepts(number, &self.authenticators[*at], label ^ self.solderings[*at])
         };
-        (gadget * self.size..(gadget + 1) * self.size).filter(accepts).count()
+        (gadget * self.size..(gadget + 1) * self.size)
+            .filter(accepts)
+            .count()
     }
 
     /// Whether more than half of gadget `gadget`'s authenticators accept `label`.
@@ -229,7 +231,10 @@ impl Anchors {
             .map(|&number| self.base + u64::from(number))
             .collect();
         let side = |side: usize, label: Block| -> Vec<Block> {
-            self.solderings[gates.clone()].iter().map(|soldering| label ^ soldering[side]).collect()
+            self.solderings[gates.clone()]
+                .iter()
+                .map(|soldering| label ^ soldering[side])
+                .collect()
         };
         let (left, right) = (side(0, label), side(1, label));
         let opposite: Vec<Block> = right.iter().map(|&label| label ^ delta).collect();
@@ -251,7 +256,10 @@ pub struct Run<T> {
 impl<T> Run<T> {
     /// All `count` items of `items`.
     fn all(items: Arc<T>, count: usize) -> Self {
-        Self { items, range: 0..count }
+        Self {
+            items,
+            range: 0..count,
+        }
     }
 
     /// The epoch's array; only the items of [`Run::range`] are this run's.

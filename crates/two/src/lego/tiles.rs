@@ -49,7 +49,11 @@ impl Circuit {
                 flips[op.dst as usize] = false;
             }
         }
-        let output_flips = plan.output_slots().iter().map(|&slot| flips[slot as usize]).collect();
+        let output_flips = plan
+            .output_slots()
+            .iter()
+            .map(|&slot| flips[slot as usize])
+            .collect();
         Self {
             plan: plan.clone(),
             operand_flips,

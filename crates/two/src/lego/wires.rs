@@ -214,7 +214,9 @@ impl WireVector for LegoWires {
         let mut joined: Vec<Part> = Vec::new();
         for part in parts.iter().flat_map(|part| &part.parts) {
             match joined.last_mut() {
-                Some(last) if Arc::ptr_eq(&last.bundle, &part.bundle) && last.range.end == part.range.start => {
+                Some(last)
+                    if Arc::ptr_eq(&last.bundle, &part.bundle) && last.range.end == part.range.start =>
+                {
                     last.range.end = part.range.end;
                 }
                 _ => joined.push(part.clone()),

@@ -19,7 +19,8 @@ use crate::lego::order::Order;
 use crate::lego::setup::GarblerKeys;
 use crate::lego::solder::{Deal, Gadget, Wires};
 use crate::lego::steps::{
-    AUTHENTICATORS, CHALLENGE, GATES, LEAK, OPEN_AUTHENTICATORS, OPEN_GATES, ORDER, PORTS, PROVE_GENERATE, SOLDER,
+    AUTHENTICATORS, CHALLENGE, GATES, LEAK, OPEN_AUTHENTICATORS, OPEN_GATES, ORDER, PORTS, PROVE_GENERATE,
+    SOLDER,
 };
 
 /// How gates and authenticators are made: [`Honest`], but where a test cheats.
@@ -37,7 +38,13 @@ pub(crate) trait Maker {
     }
 
     /// As [`authenticate`].
-    fn authenticate(&mut self, delta: Block, first: u64, wires: &[Block], authenticators: &mut [Authenticator]) {
+    fn authenticate(
+        &mut self,
+        delta: Block,
+        first: u64,
+        wires: &[Block],
+        authenticators: &mut [Authenticator],
+    ) {
         authenticate(delta, first, wires, authenticators);
     }
 }
@@ -114,7 +121,10 @@ impl GarblerKeys {
         // Step 2.
         let strings = shape.order.evaluator_inputs as usize;
         if strings > 0 {
-            let strings = self.ots.correlated(channel, strings).map_err(ot(channel.peer()))?;
+            let strings = self
+                .ots
+                .correlated(channel, strings)
+                .map_err(ot(channel.peer()))?;
             epoch.evaluator_inputs.strings.messages = Zeroizing::new(strings);
         }
         // Steps 3 to 7.
@@ -188,19 +198,31 @@ impl GarblerKeys {
                     (left[i], right[i]) = (wires[0], wires[1]);
                 }
                 let inputs = [&left[..count], &right[..count]];
-                maker.garble(*self.delta, first, inputs, &mut tables[..count], &mut output[..count]);
+                maker.garble(
+                    *self.delta,
+                    first,
+                    inputs,
+                    &mut tables[..count],
+                    &mut output[..count],
+                );
                 for (i, wires) in wires.iter_mut().enumerate() {
                     differences[i] = wires[2] ^ output[i];
                     wires[2] = output[i];
                 }
                 first += count as u64;
             }
-            sending.send(GATES, &[as_bytes(&tables[..count]), as_bytes(&differences[..count])])?;
+            sending.send(
+                GATES,
+                &[as_bytes(&tables[..count]), as_bytes(&differences[..count])],
+            )?;
         }
 
         let mut authenticators = vec![Authenticator::default(); WIRES_IN_BATCH];
         let Commitments { messages, shares } = &mut labels.authenticators;
-        for (wires, shares) in messages.chunks_mut(WIRES_IN_BATCH).zip(shares.chunks_mut(WIRES_IN_BATCH)) {
+        for (wires, shares) in messages
+            .chunks_mut(WIRES_IN_BATCH)
+            .zip(shares.chunks_mut(WIRES_IN_BATCH))
+        {
             sending.commit(wires, shares);
             let authenticators = &mut authenticators[..wires.len()];
             maker.authenticate(*self.delta, first, wires, authenticators);
@@ -224,7 +246,10 @@ fn send_leaked(sending: &mut Sending<'_>, shape: &Shape, epoch: &mut GarblerEpoc
     let strings = &mut epoch.evaluator_inputs.strings;
     let mut chosen = &strings.messages[..];
     let Commitments { messages, shares } = &mut all;
-    for (messages, shares) in messages.chunks_mut(WIRES_IN_BATCH).zip(shares.chunks_mut(WIRES_IN_BATCH)) {
+    for (messages, shares) in messages
+        .chunks_mut(WIRES_IN_BATCH)
+        .zip(shares.chunks_mut(WIRES_IN_BATCH))
+    {
         sending.commit(messages, shares);
         let mut bits = vec![0; (messages.len() + BATCH_UNIT) / 8];
         let (of_messages, of_blinding) = bits.split_at_mut(messages.len() / 8);
@@ -249,7 +274,10 @@ fn send_leaked(sending: &mut Sending<'_>, shape: &Shape, epoch: &mut GarblerEpoc
 fn send_ports(sending: &mut Sending<'_>, ports: &mut Commitments, count: usize) -> Result<()> {
     *ports = commitments(count);
     let Commitments { messages, shares } = ports;
-    for (messages, shares) in messages.chunks_mut(WIRES_IN_BATCH).zip(shares.chunks_mut(WIRES_IN_BATCH)) {
+    for (messages, shares) in messages
+        .chunks_mut(WIRES_IN_BATCH)
+        .zip(shares.chunks_mut(WIRES_IN_BATCH))
+    {
         sending.commit(messages, shares);
         sending.send(PORTS, &[])?;
     }

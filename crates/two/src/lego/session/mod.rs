@@ -39,7 +39,11 @@ impl Circuits {
 
     fn get(&mut self, plan: &Plan) -> Arc<Circuit> {
         // The digest is of the circuit, and the plan is a function of it.
-        if let Some(known) = self.0.iter().position(|known| known.plan.digest() == plan.digest()) {
+        if let Some(known) = self
+            .0
+            .iter()
+            .position(|known| known.plan.digest() == plan.digest())
+        {
             // The one used last is forgotten last.
             let circuit = self.0.remove(known);
             self.0.push(circuit.clone());
@@ -58,7 +62,11 @@ impl Circuits {
 pub(crate) fn order_to_run(plan: &Plan, lanes: usize, ahead: bool) -> Order {
     Order {
         ands: (plan.and_count() * lanes) as u64,
-        ports: if ahead { (plan.input_wires() * lanes) as u64 } else { 0 },
+        ports: if ahead {
+            (plan.input_wires() * lanes) as u64
+        } else {
+            0
+        },
         ..Order::NOTHING
     }
 }
