@@ -1,5 +1,7 @@
 //! Bit-vector kernels: one body each, compiled for every level of [`crate::Simd`] and chosen at run time.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod linear;
 mod replicated;
 mod rows;

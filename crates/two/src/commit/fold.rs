@@ -69,11 +69,8 @@ impl<const W: usize> Fold<W> {
                 row[unit] = block;
             }
         }
-        if units > 0 {
-            for (sum, row) in self.rows.iter_mut().zip(rows.chunks_exact(units)) {
-                *sum ^= gf128::inner_product(bytemuck::cast_slice(row), powers);
-            }
-        }
+        let rows = bytemuck::cast_slice(&rows[..count * units]);
+        gf128::add_inner_products(rows, powers, &mut self.rows);
     }
 
     /// The folded rows.

@@ -2,7 +2,7 @@
 //!
 //! The messages are sent in the clear, and the fold of the committer's shares proves all of them at once. The challenge of
 //! a piece, which is what one call opens, is a hash of the transcript and all messages up to the piece's end (Fiat and
-//! Shamir), so openings need no answer. A fold combines 128 times, and a wrong message escapes it for few of the 2^128
+//! Shamir 1986), so that openings are one message. A fold combines 128 times, and a wrong message escapes it for few of the 2^128
 //! challenges, so trying many messages offline gains nothing; what remains is guessing choice bits, which only the
 //! receiver's verdict confirms.
 //!
@@ -27,23 +27,23 @@ pub fn open_each(shares: &[Share]) -> Vec<u8> {
     parts.collect::<Vec<_>>().concat()
 }
 
-/// What challenges are hashed from.
-struct Challenger(blake3::Hasher);
+/// A chain of hashes: of the transcript and all pieces so far.
+pub(super) struct Challenger([u8; 32]);
 
 impl Challenger {
-    fn new(transcript: &[u8]) -> Self {
-        let mut hasher = blake3::Hasher::new_derive_key("cenote two commit: challenge of opened messages");
-        hasher.update(&(transcript.len() as u64).to_le_bytes());
-        hasher.update(transcript);
-        Self(hasher)
+    pub(super) fn new(transcript: &[u8]) -> Self {
+        Self(blake3::derive_key("cenote two commit: openings", transcript))
     }
 
     /// The challenge of a piece.
-    fn challenge(&mut self, messages: &[Block]) -> Block {
-        self.0.update(&(messages.len() as u64).to_le_bytes());
-        self.0.update(as_bytes(messages));
+    pub(super) fn challenge(&mut self, messages: &[Block]) -> Block {
+        // Each piece is a message of its own under the chain's last value as key, so where pieces end is hashed too.
+        let mut output = blake3::Hasher::new_keyed(&self.0)
+            .update(as_bytes(messages))
+            .finalize_xof();
+        output.fill(&mut self.0);
         let mut alpha = [0; 16];
-        self.0.finalize_xof().fill(&mut alpha);
+        output.fill(&mut alpha);
         Block::from_bytes(alpha)
     }
 }
@@ -66,9 +66,10 @@ pub struct Opener {
 impl Opener {
     /// Starts; `transcript` as at the receiver ([`Receiver::verify`]).
     ///
-    /// It names the session, the phase and what else tells this proof from others. And it must contain, or the messages
-    /// must depend on, something of the receiver's that the committer could not foresee when it sent the last corrections
-    /// and differences of the commitments that are opened: the seed of the cut-and-choose, for one.
+    /// It names the session, the phase and what else tells this proof from others. And it must contain something of the
+    /// receiver's that the committer could not foresee when it sent the last corrections and differences of what is opened
+    /// (the seed of the cut-and-choose, for one): a committer that knows a challenge while it can still choose differences
+    /// can open to what it did not commit to.
     pub fn new(transcript: &[u8]) -> Self {
         Self {
             challenger: Challenger::new(transcript),

@@ -142,15 +142,10 @@ impl Receiver {
         messages: &[Block],
     ) -> Result<(), Mismatch> {
         let mut wrong = [0; 2];
-        for (i, (code, (share, zero))) in encode_rows(messages)
-            .iter()
-            .zip(shares.iter().zip(zeros))
-            .enumerate()
-        {
-            let mask = self.mask(i);
-            for (wrong, word) in wrong.iter_mut().zip(0..) {
-                let word: usize = word;
-                *wrong |= share.0[word] ^ zero.0[word] ^ (mask & code.0[word]);
+        for (i, code) in encode_rows(messages).iter().enumerate() {
+            let (mask, difference) = (self.mask(i), shares[i] ^ zeros[i]);
+            for (word, wrong) in wrong.iter_mut().enumerate() {
+                *wrong |= difference.0[word] ^ (mask & code.0[word]);
             }
         }
         // Only the final yes or no depends on the choice bits.

@@ -266,6 +266,39 @@ fn wrong_proofs_are_caught() {
 }
 
 #[test]
+fn a_committer_that_foresees_the_transcript_lies_and_one_that_does_not_fails() {
+    let mut entropy = Entropy::for_tests(50);
+    let pair = pair(&mut entropy);
+    let honest = pair.commit(0, 512);
+    let shown: Vec<Block> = (0..256).map(|_| entropy.block()).collect();
+    let foreseen = b"no nonce of the receiver's";
+    // It knows what it will show, hence the challenge, before it says what it commits to: strings whose first bits differ
+    // from those shown by elements x_1 and x_2 of the field with x_1 α + x_2 α^2 = 0.
+    let alpha = opening::Challenger::new(foreseen).challenge(&shown);
+    let second = entropy.block();
+    let lie = [gf128::mul(second, alpha), second];
+    let committed: Vec<Block> = (0..256)
+        .map(|i| shown[i] ^ Block([lie[i / 128].0[i % 128 / 64] >> (i % 64) & 1, 0]))
+        .collect();
+    let mut made = honest.clone();
+    let differences: Vec<Block> = (0..256).map(|i| committed[i] ^ made.messages[i]).collect();
+    pair.receiver.adjust(&mut made.mine[..256], &differences);
+    let believed = |transcript: &[u8]| {
+        let mut opener = Opener::new(transcript);
+        opener.open(&shown, &made.theirs[..256]);
+        let mut verifier = pair.receiver.verify(transcript);
+        verifier.absorb(&shown, &made.mine[..256]);
+        verifier.finish(&opener.finish())
+    };
+    assert_eq!(
+        believed(foreseen),
+        Ok(()),
+        "the reason for the rule on transcripts"
+    );
+    assert_eq!(believed(&[foreseen.as_slice(), b"0"].concat()), Err(Mismatch));
+}
+
+#[test]
 fn wrong_openings_without_proof_are_caught() {
     let pair = pair(&mut Entropy::for_tests(47));
     let made = pair.commit(0, 512);
