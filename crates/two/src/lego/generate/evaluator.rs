@@ -7,6 +7,7 @@ use zeroize::Zeroizing;
 
 use super::shape::{Shape, epochs};
 use super::stream::Receiving;
+use super::memory::{reserved, zeroed};
 use super::{GATES_IN_BATCH, OPENED_AT_ONCE, WIRES_IN_BATCH, agreed};
 use crate::commit::{BATCH_UNIT, PROOF_BYTES, Share, Verifier};
 use crate::garble::{Authenticator, Buckets, GateTable, accepts, evaluate};
@@ -131,10 +132,10 @@ impl EvaluatorKeys {
     fn receive_gadgets(&self, receiving: &mut Receiving<'_>, shape: &Shape) -> Result<Received> {
         let mut received = Received {
             base: self.counters.number,
-            tables: bytemuck::zeroed_vec(shape.gates.generated),
-            gate_shares: Zeroizing::new(bytemuck::zeroed_vec(shape.gates.generated)),
-            authenticators: bytemuck::zeroed_vec(shape.authenticators.generated),
-            authenticator_shares: Zeroizing::new(bytemuck::zeroed_vec(shape.authenticators.generated)),
+            tables: zeroed(shape.gates.generated),
+            gate_shares: Zeroizing::new(zeroed(shape.gates.generated)),
+            authenticators: zeroed(shape.authenticators.generated),
+            authenticator_shares: Zeroizing::new(zeroed(shape.authenticators.generated)),
         };
         let mut differences = vec![Block::ZERO; GATES_IN_BATCH];
         let mut outputs = Zeroizing::new(vec![Share::default(); GATES_IN_BATCH]);
@@ -231,7 +232,7 @@ impl Opening<'_> {
     fn solder(&mut self, shape: &Shape, cuts: &[Cut; 2], epoch: &mut EvaluatorEpoch) -> Result<()> {
         let [ands, garbler_inputs, evaluator_inputs, anchors, ..] = shape.counts();
         let received = self.received;
-        epoch.ands.shares = Zeroizing::new(bytemuck::zeroed_vec(ands));
+        epoch.ands.shares = Zeroizing::new(zeroed(ands));
         epoch.ands.gates = Buckets::new(shape.beta, received.base, ands);
         epoch.ands.authenticators = received.no_authenticators(shape.alpha, ands);
         epoch.garbler_inputs.shares = Zeroizing::new(vec![Share::default(); garbler_inputs]);
@@ -285,9 +286,9 @@ impl Received {
         Authenticators {
             size,
             base: self.authenticator_base(),
-            numbers: Vec::with_capacity(size * gadgets),
-            authenticators: Vec::with_capacity(size * gadgets),
-            solderings: Vec::with_capacity(size * gadgets),
+            numbers: reserved(size * gadgets),
+            authenticators: reserved(size * gadgets),
+            solderings: reserved(size * gadgets),
         }
     }
 
@@ -295,9 +296,9 @@ impl Received {
         Anchors {
             size,
             base: self.base,
-            numbers: Vec::with_capacity(size * gadgets),
-            tables: Vec::with_capacity(size * gadgets),
-            solderings: Vec::with_capacity(size * gadgets),
+            numbers: reserved(size * gadgets),
+            tables: reserved(size * gadgets),
+            solderings: reserved(size * gadgets),
         }
     }
 
@@ -327,7 +328,9 @@ impl Received {
         match piece.kind {
             Gadget::And => {
                 let mut buckets = epoch.ands.gates.writer();
-                for (bucket, (gates, authenticators)) in piece.gadgets.clone().zip(piece.each()) {
+                for (k, (gates, authenticators)) in piece.each().enumerate() {
+                    piece.ahead(k, &self.tables, &self.authenticators);
+                    let bucket = piece.gadgets.start + k;
                     for (i, index) in gates.iter().enumerate() {
                         buckets.set_gate(bucket, i, self.base + u64::from(*index), &table(index));
                         if i > 0 {

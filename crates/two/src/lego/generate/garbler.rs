@@ -7,6 +7,7 @@ use zeroize::Zeroizing;
 
 use super::shape::{Shape, epochs};
 use super::stream::Sending;
+use super::memory::zeroed;
 use super::{AGREED, GATES_IN_BATCH, OPENED_AT_ONCE, WIRES_IN_BATCH, agreed, compare};
 use crate::commit::{BATCH_UNIT, Opener, Share};
 use crate::garble::{Authenticator, GateTable, authenticate, garble};
@@ -166,8 +167,8 @@ impl GarblerKeys {
         maker: &mut impl Maker,
     ) -> Result<Labels> {
         let mut labels = Labels {
-            gates: Zeroizing::new(bytemuck::zeroed_vec(shape.gates.generated)),
-            gate_shares: Zeroizing::new(bytemuck::zeroed_vec(shape.gates.generated)),
+            gates: Zeroizing::new(zeroed(shape.gates.generated)),
+            gate_shares: Zeroizing::new(zeroed(shape.gates.generated)),
             authenticators: commitments(shape.authenticators.generated),
         };
         let mut tables = vec![GateTable::default(); GATES_IN_BATCH];
@@ -213,8 +214,8 @@ impl GarblerKeys {
 
 fn commitments(count: usize) -> Commitments {
     Commitments {
-        messages: Zeroizing::new(bytemuck::zeroed_vec(count)),
-        shares: Zeroizing::new(bytemuck::zeroed_vec(count)),
+        messages: Zeroizing::new(zeroed(count)),
+        shares: Zeroizing::new(zeroed(count)),
     }
 }
 
@@ -290,8 +291,8 @@ impl Opening<'_> {
     /// Steps 11 and 12: solderings, and the labels that are kept.
     fn solder(&mut self, shape: &Shape, cuts: &[Cut; 2], epoch: &mut GarblerEpoch) -> Result<()> {
         let [ands, garbler_inputs, evaluator_inputs, anchors, ..] = shape.counts();
-        epoch.ands.messages = Zeroizing::new(bytemuck::zeroed_vec(ands));
-        epoch.ands.shares = Zeroizing::new(bytemuck::zeroed_vec(ands));
+        epoch.ands.messages = Zeroizing::new(zeroed(ands));
+        epoch.ands.shares = Zeroizing::new(zeroed(ands));
         epoch.garbler_inputs = commitments(garbler_inputs);
         epoch.evaluator_inputs.labels = commitments(evaluator_inputs);
         epoch.anchors = commitments(anchors);

@@ -7,6 +7,7 @@
 
 mod evaluator;
 mod garbler;
+mod memory;
 pub(crate) mod shape;
 mod stream;
 
