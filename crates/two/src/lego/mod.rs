@@ -20,6 +20,7 @@ mod tiles;
 mod wires;
 
 pub use config::Config;
+pub use generate::{Estimate, estimate};
 pub use material::{
     AnchorWires, Anchors, AndBuckets, Authenticators, Commitments, EvaluatorEpoch, EvaluatorInputs, EvaluatorStock,
     GarblerAnds, GarblerEpoch, GarblerInputs, GarblerStock, GarblerStrings, Masks, Run,
