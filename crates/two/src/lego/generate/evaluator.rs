@@ -17,7 +17,7 @@ use crate::lego::failure::{cheated, mismatch, ot, told};
 use crate::lego::leak::{last_bit, set_bits};
 use crate::lego::material::{Anchors, Authenticators, EvaluatorEpoch, EvaluatorStock};
 use crate::lego::order::Order;
-use crate::lego::setup::EvaluatorKeys;
+use crate::lego::setup::{EvaluatorKeys, spent};
 use crate::lego::solder::{Deal, Gadget, Piece, Wires};
 use crate::lego::steps::{
     AUTHENTICATORS, CHALLENGE, GATES, LEAK, OPEN_AUTHENTICATORS, OPEN_GATES, ORDER, PORTS, PROVE_GENERATE, SOLDER,
@@ -55,6 +55,9 @@ impl EvaluatorKeys {
         sink: &mut dyn FnMut(EvaluatorEpoch) -> Result<()>,
     ) -> Result<()> {
         self.counters.alive()?;
+        if self.source.is_none() {
+            return Err(spent());
+        }
         config.check()?;
         let result = self.generate_all(channel, config, order, sink);
         if let Err(error) = &result {
@@ -87,7 +90,8 @@ impl EvaluatorKeys {
         // Step 2.
         let strings = shape.order.evaluator_inputs as usize;
         if strings > 0 {
-            let chosen = self.ots.correlated(channel, &mut config.entropy, strings).map_err(ot(peer))?;
+            let source = self.source.as_mut().ok_or_else(spent)?;
+            let chosen = source.correlated(channel, &mut config.entropy, strings).map_err(ot(peer))?;
             epoch.evaluator_inputs.strings = Zeroizing::new(chosen.strings);
         }
         // Steps 3 to 7.

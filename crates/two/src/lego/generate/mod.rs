@@ -7,7 +7,7 @@
 
 mod estimate;
 mod evaluator;
-mod garbler;
+pub(crate) mod garbler;
 mod memory;
 pub(crate) mod shape;
 mod stream;
