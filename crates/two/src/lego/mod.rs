@@ -1,11 +1,11 @@
 //! LEGO: constant rounds, preprocessing that knows nothing of the function (Nielsen, Schneider, Trifiletti 2017).
 
 mod build;
-mod challenge;
+pub(crate) mod challenge;
 mod config;
 mod eval;
 mod failure;
-mod generate;
+pub(crate) mod generate;
 mod leak;
 mod material;
 mod opening;
