@@ -9,7 +9,7 @@ use cenote_net::{
 };
 use cenote_three::{Links, Ring};
 
-use crate::{Error, Result};
+use crate::{Error, Result, same_run};
 
 /// The field in which connections of different sessions differ.
 const SESSION_FIELD: &str = "the session";
@@ -83,12 +83,32 @@ impl Connections {
         let channels = labels
             .iter()
             .map(|label| peers().map(|peer| Ok(mesh.take(peer, label)?)).collect());
-        Ok(Connections(channels.collect::<Result<_>>()?))
+        let mut connections = Connections(channels.collect::<Result<_>>()?);
+        same_run::check(me, &mut connections)?;
+        Ok(connections)
+    }
+
+    /// All channels, in an order that is the same at all parties but for the peers'.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut (dyn Channel + 'static)> {
+        self.0.iter_mut().flatten().map(|channel| &mut **channel)
     }
 
     /// The channels of the first purpose, in the order of the peers: what the parties compare their settings over.
     pub(crate) fn first(&mut self) -> impl Iterator<Item = &mut (dyn Channel + 'static)> {
         self.0.iter_mut().take(1).flatten().map(|channel| &mut **channel)
+    }
+
+    /// Swaps the channels to `peer` with `other`'s.
+    #[cfg(test)]
+    pub(crate) fn swap_peer(&mut self, other: &mut Connections, peer: PartyId) {
+        let both = self.iter_mut_boxed().zip(other.iter_mut_boxed());
+        both.filter(|(channel, _)| channel.peer() == peer)
+            .for_each(|(a, b)| std::mem::swap(a, b));
+    }
+
+    #[cfg(test)]
+    fn iter_mut_boxed(&mut self) -> impl Iterator<Item = &mut Box<dyn Channel>> {
+        self.0.iter_mut().flatten()
     }
 
     /// All but those of the last purpose, and these.

@@ -58,6 +58,7 @@ mod protocol;
 pub mod remote;
 mod report;
 pub mod runner;
+mod same_run;
 mod sample;
 mod settings_file;
 pub mod stock;

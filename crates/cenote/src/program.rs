@@ -5,6 +5,7 @@ use std::ops::Range;
 use cenote_circuit::{Circuit, Gate, Plan};
 use cenote_engine::{Engine, Error as EngineError, Parties, WireVector};
 use cenote_net::PartyId;
+use cenote_params::three::Parameters;
 use cenote_primitives::{BLOCK_BITS, BitMatrix};
 
 use crate::data::MAX_BITS;
@@ -27,6 +28,8 @@ pub struct Program {
     owners: Vec<PartyId>,
     receivers: Vec<Parties>,
     lanes: usize,
+    /// AND gates in a segment, about.
+    segment_ands: usize,
 }
 
 /// What one party has of a program that was executed.
@@ -67,7 +70,17 @@ impl Program {
             owners,
             receivers,
             lanes,
+            segment_ands: SEGMENT_ANDS,
         })
+    }
+
+    /// The same in segments of about `ands` AND gates.
+    #[cfg(test)]
+    pub(crate) fn in_segments(self, ands: usize) -> Self {
+        Program {
+            segment_ands: ands,
+            ..self
+        }
     }
 
     /// Its name, for people.
@@ -112,12 +125,19 @@ impl Program {
 
     /// The groups of lanes that are evaluated one after the other. Each starts at a whole block.
     fn segments(&self) -> impl Iterator<Item = Range<usize>> + use<> {
-        let wanted = SEGMENT_ANDS / self.plan.and_count().max(1);
+        let wanted = self.segment_ands / self.plan.and_count().max(1);
         let size = wanted.next_multiple_of(BLOCK_BITS).max(BLOCK_BITS);
         let lanes = self.lanes;
         (0..lanes)
             .step_by(size)
             .map(move |start| start..lanes.min(start.saturating_add(size)))
+    }
+
+    /// Batches of triples with these parameters that [`Program::execute`] needs of the three-party protocol with `workers`
+    /// workers, all segments together.
+    pub fn batches_needed(&self, parameters: &Parameters, workers: usize) -> u64 {
+        let runs = self.segments().map(|lanes| lanes.len());
+        cenote_three::batches_needed(parameters, &self.plan, runs, workers)
     }
 
     /// Runs the program at one party. `inputs` has one entry for each input value: its bits (wires × lanes) where this party

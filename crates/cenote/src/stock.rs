@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use cenote_params::three::Variant;
 use cenote_primitives::BLOCK_BITS;
+pub use cenote_three::store::{EpochId, Inventory, StockFolder, StockKey, StoredEpoch, Unusable};
 use cenote_three::store::{OfflineReport, fill};
-pub use cenote_three::store::{StockFolder, StockKey, StoredEpoch};
-use cenote_three::{Config, batches_needed};
+use cenote_three::{Config, Lag};
 use zeroize::Zeroizing;
 
 use crate::remote::{load_identity, meet};
@@ -34,6 +34,20 @@ pub enum Amount {
     /// So many batches.
     Batches(u64),
 }
+
+/// Which epochs to remove.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// Those whose names begin so.
+    Named(Vec<String>),
+    /// Those that no job can use: a peer lacked them when a session last compared, or they cannot be read.
+    Orphans,
+    /// All.
+    All,
+}
+
+/// Fewest digits that name an epoch.
+const MIN_PREFIX: usize = 8;
 
 /// Opens the stock folder of a party.
 ///
@@ -67,12 +81,9 @@ pub fn make(
     let gates = parameters.n().saturating_mul(BLOCK_BITS as u64);
     let batches = match amount {
         Amount::Batches(batches) => batches,
-        Amount::Runs(runs) => {
-            // A long job is run in segments, whose gates may fall to the workers less evenly than those of the whole.
-            let whole = batches_needed(&parameters, program.plan(), lanes, workers as usize);
-            let slack = if whole > 0 { workers - 1 } else { 0 };
-            (whole + slack).saturating_mul(runs)
-        }
+        Amount::Runs(runs) => program
+            .batches_needed(&parameters, workers as usize)
+            .saturating_mul(runs),
         Amount::AndGates(wanted) => {
             // Every worker's last batch may be partly used, and on demand each draws from one more.
             let extra = workers - 1
@@ -95,9 +106,69 @@ pub fn make(
     let links = meet(config, identity, &job.protocol().topology())?.links(config.me);
     let mut settings = Config::new(parameters, SESSION);
     settings.view_check = protocol.view_check;
+    settings.lag = Lag::Measured;
     let mut progress =
         |done: u64, total: u64| progress(done.saturating_mul(gates), total.saturating_mul(gates));
     Ok(fill(config.me, links, settings, &folder, batches, &mut progress)?)
+}
+
+/// Removes epochs from a stock folder for good. Gives what was removed.
+///
+/// # Errors
+/// [`Error::Usage`] if a name is no beginning of exactly one epoch's, and nothing is removed then;
+/// [`Error::Protocol`] if the folder cannot be listed or an epoch cannot be removed.
+pub fn remove(folder: &StockFolder, which: &Which) -> Result<Inventory> {
+    let Inventory { epochs, unusable } = folder.inventory()?;
+    let ids: Vec<EpochId> = epochs
+        .iter()
+        .map(|epoch| epoch.id)
+        .chain(unusable.iter().map(|unusable| unusable.id))
+        .collect();
+    let named = match which {
+        Which::Named(names) => names
+            .iter()
+            .map(|name| by_name(&ids, name))
+            .collect::<Result<Vec<_>>>()?,
+        Which::Orphans | Which::All => Vec::new(),
+    };
+    let epoch_goes = |epoch: &StoredEpoch| match which {
+        Which::Named(_) => named.contains(&epoch.id),
+        Which::Orphans => !epoch.lacked_by.is_empty(),
+        Which::All => true,
+    };
+    let unusable_goes = |unusable: &Unusable| match which {
+        Which::Named(_) => named.contains(&unusable.id),
+        Which::Orphans | Which::All => true,
+    };
+    let gone = Inventory {
+        epochs: epochs.into_iter().filter(epoch_goes).collect(),
+        unusable: unusable.into_iter().filter(unusable_goes).collect(),
+    };
+    for epoch in &gone.epochs {
+        folder.remove(&epoch.id)?;
+    }
+    for unusable in &gone.unusable {
+        folder.remove(&unusable.id)?;
+    }
+    Ok(gone)
+}
+
+/// The only one of `ids` that begins with `name`.
+fn by_name(ids: &[EpochId], name: &str) -> Result<EpochId> {
+    let usage = |what: String| Err(Error::Usage(what));
+    if name.len() < MIN_PREFIX {
+        return usage(format!(
+            "\"{name}\" is too short for an epoch's name: give at least {MIN_PREFIX} digits"
+        ));
+    }
+    let mut found = ids.iter().filter(|id| id.to_string().starts_with(name));
+    match (found.next(), found.next()) {
+        (Some(id), None) => Ok(*id),
+        (None, _) => usage(format!("no epoch in stock is called {name}")),
+        (Some(_), Some(_)) => usage(format!(
+            "several epochs in stock begin with {name}: give more digits"
+        )),
+    }
 }
 
 fn paths(config: &PartyConfig) -> Result<(&Path, &Path)> {
@@ -158,4 +229,122 @@ fn load_key(path: &Path) -> Result<StockKey> {
     let mut bytes = Zeroizing::new([0; 32]);
     hex::decode_to_slice(text.trim(), bytes.as_mut_slice()).map_err(|_| not_a_key())?;
     Ok(StockKey::from_bytes(*bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use cenote_circuit::{BitOrder, Builder};
+    use cenote_engine::{Error as EngineError, Parties};
+    use cenote_net::PartyId;
+    use cenote_params::three::{Parameters, Variant, check};
+    use cenote_primitives::{BLOCK_BITS, BitMatrix};
+    use cenote_three::ThreeEngine;
+
+    use super::*;
+    use crate::connections::Connections;
+    use crate::{Program, Protocol, Three};
+
+    /// Two layers of ANDs on 1,900 lanes, in segments of 512 lanes.
+    fn program() -> Program {
+        let mut b = Builder::new();
+        let x = b.input("x", 4, BitOrder::Lsb);
+        let first = [b.and(x[0], x[1]), b.and(x[1], x[2]), b.and(x[2], x[3])];
+        let second = [b.and(first[0], first[1]), b.and(first[1], first[2])];
+        b.output("y", &second, BitOrder::Lsb);
+        let receivers = vec![Parties::all(3)];
+        Program::new("segments", b.finish(), vec![PartyId(0)], receivers, 1_900)
+            .unwrap()
+            .in_segments(5 * BLOCK_BITS)
+    }
+
+    /// Runs `party` at all three parties, each with its folder.
+    fn all<T: Send>(
+        workers: u8,
+        parameters: &Parameters,
+        folders: &[StockFolder; 3],
+        party: impl Fn(PartyId, Vec<cenote_three::Links>, Config, &StockFolder) -> cenote_engine::Result<T> + Sync,
+    ) -> Vec<cenote_engine::Result<T>> {
+        let protocol = Protocol::Three(Three {
+            workers,
+            ..Three::default()
+        });
+        let all = Connections::in_memory(&protocol.topology(), Duration::from_secs(20));
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0u8..)
+                .zip(all.into_iter().zip(folders))
+                .map(|(me, (connections, folder))| {
+                    let links = connections.links(PartyId(me));
+                    let party = &party;
+                    let config = Config::new(parameters.clone(), "segments");
+                    scope.spawn(move || party(PartyId(me), links, config, folder))
+                })
+                .collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        })
+    }
+
+    /// A program that runs in segments uses as many batches as it says: with one fewer it does not start, and with as many
+    /// none is left, whatever the workers, and whether or not a verification falls between two segments.
+    #[test]
+    fn a_program_needs_the_batches_that_it_says() {
+        let program = program();
+        let bits = BitMatrix::from_fn(4, 1_900, |row, lane| (lane * 7 + row).is_multiple_of(3 + row));
+        let expected = program.plan().evaluate(&bits).unwrap();
+        for (variant, n, b, c, l) in [
+            (Variant::OnDemand, 65, 2, 3, 5),
+            (Variant::CacheEfficient, 8, 3, 1, 2),
+            (Variant::Reshuffle, 65, 2, 3, 5),
+        ] {
+            let parameters = check(variant, n, b, c, l).unwrap();
+            for workers in [1, 2, 3] {
+                let needed = program.batches_needed(&parameters, workers.into());
+                for made in [needed - 1, needed] {
+                    let home = tempfile::tempdir().unwrap();
+                    let folders = [0u8, 1, 2].map(|party| {
+                        let path = home.path().join(party.to_string());
+                        StockFolder::open(&path, &StockKey::from_bytes([party; 32])).unwrap()
+                    });
+                    if made > 0 {
+                        for report in all(workers, &parameters, &folders, |me, links, config, folder| {
+                            fill(me, links, config, folder, made, &mut |_, _| ())
+                        }) {
+                            assert_eq!(report.unwrap().batches, made);
+                        }
+                    }
+                    let outcomes = all(workers, &parameters, &folders, |me, links, config, folder| {
+                        let mut engine = ThreeEngine::start_online(me, links, config, folder)?;
+                        let own = (me == PartyId(0)).then(|| bits.clone());
+                        let executed = program.execute(&mut engine, &[own], |_| ());
+                        executed.map_err(|error| match error {
+                            Error::Protocol { error, .. } => error,
+                            other => panic!("{other}"),
+                        })
+                    });
+                    let case = format!("{variant}, {workers} workers, {made} of {needed} batches");
+                    for (outcome, folder) in outcomes.into_iter().zip(&folders) {
+                        let left: usize = folder
+                            .epochs()
+                            .unwrap()
+                            .iter()
+                            .map(|epoch| epoch.batches.len())
+                            .sum();
+                        if made < needed {
+                            let error = outcome.expect_err(&case);
+                            assert!(matches!(error, EngineError::Exhausted(_)), "{case}: {error}");
+                            assert_eq!(left as u64, made, "{case}: nothing is used up");
+                        } else {
+                            assert_eq!(
+                                outcome.expect(&case).outputs[0].as_ref(),
+                                Some(&expected),
+                                "{case}"
+                            );
+                            assert_eq!(left, 0, "{case}");
+                        }
+                    }
+                }
+            }
+        }
+    }
 }

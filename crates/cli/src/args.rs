@@ -58,7 +58,9 @@ impl Command {
             Command::Demo(options) => options.json,
             Command::Run(options) => options.json,
             Command::Party(options) => options.json,
-            Command::Stock(Stock::Make { json, .. } | Stock::Show { json, .. }) => *json,
+            Command::Stock(
+                Stock::Make { json, .. } | Stock::Show { json, .. } | Stock::Drop { json, .. },
+            ) => *json,
             Command::Bench(command) => command.wants_json(),
             Command::Circuit(Circuit::Stats { json, .. }) => *json,
             Command::Params(command) => command.wants_json(),
@@ -146,6 +148,31 @@ pub(crate) enum Stock {
         #[arg(long)]
         json: bool,
     },
+    /// Remove epochs from stock for good, and tell which
+    Drop {
+        /// The party file
+        #[arg(long, value_name = "FILE")]
+        config: PathBuf,
+        #[command(flatten)]
+        which: Which,
+        /// Print one JSON object instead of a table
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Which stock to remove.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Which {
+    /// Epochs, by the beginnings of their names: at least 8 digits
+    pub(crate) epochs: Vec<String>,
+    /// What no job can use: epochs that cannot be read, or that a peer said it did not have when a job last compared
+    #[arg(long)]
+    pub(crate) orphans: bool,
+    /// Everything
+    #[arg(long)]
+    pub(crate) all: bool,
 }
 
 /// How much stock to make.

@@ -39,6 +39,16 @@ pub fn inner_product(a: &[Block], b: &[Block]) -> Block {
     inner_product_on(Simd::detect(), a, b)
 }
 
+/// Adds to each of `sums` the inner product of its row with `b`: `sums[i] += inner_product(row i, b)`, where row `i` is
+/// `rows[i * b.len()..][..b.len()]`.
+///
+/// # Panics
+/// If `rows` has another length than `sums.len() * b.len()`.
+#[inline]
+pub fn add_inner_products(rows: &[Block], b: &[Block], sums: &mut [Block]) {
+    add_inner_products_on(Simd::detect(), rows, b, sums);
+}
+
 fn mul_on(simd: Simd, a: Block, b: Block) -> Block {
     match simd.assert_supported() {
         #[cfg(target_arch = "x86_64")]
@@ -62,19 +72,31 @@ fn powers_on(simd: Simd, alpha: Block, out: &mut [Block]) {
 
 fn inner_product_on(simd: Simd, a: &[Block], b: &[Block]) -> Block {
     assert_eq!(a.len(), b.len(), "one factor for each factor");
+    let mut sum = [Block::ZERO];
+    add_inner_products_on(simd, a, b, &mut sum);
+    sum[0]
+}
+
+fn add_inner_products_on(simd: Simd, rows: &[Block], b: &[Block], sums: &mut [Block]) {
+    assert_eq!(rows.len(), sums.len() * b.len(), "a row for each sum");
+    if b.is_empty() {
+        return;
+    }
     match simd.assert_supported() {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the level is supported, so the CPU has PCLMULQDQ and AVX2.
-        Simd::Avx2 => unsafe { x86::inner_product(a, b) },
+        Simd::Avx2 => unsafe { x86::add_inner_products(rows, b, sums) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the level is supported, so the CPU has PCLMULQDQ, AVX2, AVX-512 F and VPCLMULQDQ.
-        Simd::Avx512 => unsafe { x86::inner_product_512(a, b) },
+        Simd::Avx512 => unsafe { x86::add_inner_products_512(rows, b, sums) },
         _ => {
-            let (low, high) = a.iter().zip(b).fold((0, 0), |sum, (&a, &b)| {
-                let (low, high) = product(a, b);
-                (sum.0 ^ low, sum.1 ^ high)
-            });
-            reduce(low, high)
+            for (sum, row) in sums.iter_mut().zip(rows.chunks_exact(b.len())) {
+                let (low, high) = row.iter().zip(b).fold((0, 0), |sum, (&a, &b)| {
+                    let (low, high) = product(a, b);
+                    (sum.0 ^ low, sum.1 ^ high)
+                });
+                *sum ^= reduce(low, high);
+            }
         }
     }
 }

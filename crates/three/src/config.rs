@@ -41,6 +41,33 @@ impl FromStr for ViewCheck {
     }
 }
 
+/// How many messages sending runs ahead of receiving where no answer is waited for: when triples are made, and when they are
+/// spent. A message is of up to 1024 checks, or 4096 products, of 512 bits. Each worker gets no further than that in the time
+/// that a message takes on its way, so long links need more. What is sent does not depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lag {
+    /// As many as this, 1 to [`Lag::MOST`].
+    Messages(usize),
+    /// As many as the links need, by how long a few small messages take when the session starts. All parties must choose
+    /// it.
+    Measured,
+}
+
+impl Lag {
+    /// Most messages in flight.
+    pub const MOST: usize = 64;
+
+    /// What suits links that take less time than a message takes to be made.
+    pub(crate) const LEAST: usize = 2;
+}
+
+impl Default for Lag {
+    /// Two messages.
+    fn default() -> Self {
+        Self::Messages(Self::LEAST)
+    }
+}
+
 /// What all three parties agree on, and this party's source of randomness.
 pub struct Config {
     /// The cut-and-choose parameters, which fix the variant and the error.
@@ -54,6 +81,8 @@ pub struct Config {
     /// How many finished batches of triples may wait for each evaluator, besides the one being made: how far the
     /// generator runs ahead of need.
     pub ahead: usize,
+    /// How far sending runs ahead of receiving.
+    pub lag: Lag,
 }
 
 impl Config {
@@ -65,6 +94,7 @@ impl Config {
             session: session.into(),
             entropy: Entropy::os(),
             ahead: 1,
+            lag: Lag::default(),
         }
     }
 }

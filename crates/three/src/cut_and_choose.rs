@@ -10,9 +10,7 @@ use crate::keys::factor_b;
 use crate::ring::{Ring, cheated};
 use crate::shape::{Array, Shape};
 use crate::steps;
-use crate::triple_check::{
-    CheckScratch, CheckWindow, LAG, Operands, Pair, WINDOW, part, part_mut, zero_pair,
-};
+use crate::triple_check::{CheckScratch, CheckWindow, Operands, Pair, WINDOW, part, part_mut, zero_pair};
 use crate::view::Views;
 
 /// Where in the first array the triples of a partner array go.
@@ -42,11 +40,12 @@ struct Task {
 }
 
 impl Buckets {
-    pub(crate) fn new(me: PartyId, shape: Shape) -> Self {
+    /// `lag` windows are in flight at most.
+    pub(crate) fn new(me: PartyId, shape: Shape, lag: usize) -> Self {
         Self {
             me,
             shape,
-            windows: (0..LAG).map(|_| CheckWindow::default()).collect(),
+            windows: (0..lag).map(|_| CheckWindow::default()).collect(),
             scratch: CheckScratch::new(),
             names: Vec::new(),
         }
@@ -99,10 +98,11 @@ impl Buckets {
             }
         };
         // The openings in flight: one with the first window of each subarray.
-        let mut opened: Vec<Option<Opened>> = (0..LAG).map(|_| None).collect();
-        for number in 0..tasks + LAG {
-            let slot = number % LAG;
-            if let Some(number) = number.checked_sub(LAG).filter(|&number| number < tasks) {
+        let lag = self.windows.len();
+        let mut opened: Vec<Option<Opened>> = (0..lag).map(|_| None).collect();
+        for number in 0..tasks + lag {
+            let slot = number % lag;
+            if let Some(number) = number.checked_sub(lag).filter(|&number| number < tasks) {
                 if let Some(opened) = opened[slot].take() {
                     opened.check(ring, views)?;
                 }

@@ -6,10 +6,10 @@ use cenote_circuit::Plan;
 use cenote_engine::{Check, Costs, Engine, Error, Parties, Result, WireVector, check_input, check_run};
 use cenote_net::{Meter, PartyId};
 use cenote_params::three::Parameters;
-use cenote_primitives::{BLOCK_BITS, BitMatrix, Entropy};
+use cenote_primitives::{BLOCK_BITS, BitMatrix, Block512, Entropy};
 
-use crate::config::{Config, Links};
-use crate::evaluator::{Evaluator, assemble, groups};
+use crate::config::{Config, Lag, Links};
+use crate::evaluator::{Evaluator, assemble, groups, most_lanes};
 use crate::gate_log::GateLog;
 use crate::generator::Generator;
 use crate::keys::{Counter, PairSecrets, Purpose};
@@ -17,7 +17,7 @@ use crate::ring::{Ring, cheated};
 use crate::shape::Shape;
 use crate::stock::{Producer, Stock};
 use crate::store::{Online, StockFolder, settings};
-use crate::triple_check::constant_holder;
+use crate::triple_check::{constant_holder, window_bytes};
 use crate::verify::Verifier;
 use crate::view::Views;
 use crate::wires::ThreeWires;
@@ -38,6 +38,7 @@ pub struct ThreeEngine {
     rounds: u64,
     /// The stock that triples come from, if none are made. After the workers, so that it is left when they have gone.
     online: Option<Online>,
+    lag: usize,
     poisoned: Option<String>,
 }
 
@@ -77,9 +78,11 @@ impl ThreeEngine {
             session,
             mut entropy,
             ahead,
+            lag,
         } = config;
         let shape = Shape::of(&parameters);
         check_links(me, &links)?;
+        lag.check()?;
         if parameters.n() > u64::from(u32::MAX) {
             return Err(Error::BadInput(format!(
                 "a batch has at most 2^32 - 1 blocks, not {}",
@@ -110,15 +113,17 @@ impl ThreeEngine {
             ("workers", links.len().to_string()),
         ];
         if online.is_some() {
-            agreed.push(("triples", "from stock".to_string()));
+            agreed.push(("triples", "from stock, version 2".to_string()));
         }
+        agreed.extend(lag.agreed());
         let ring = &mut links[0].evaluator;
-        let secrets = agree(me, &session, &agreed, ring, &mut entropy)
+        let (secrets, lag) = agree(me, &session, &agreed, ring, &mut entropy)
             .and_then(|secrets| {
+                let lag = lag.settle(ring)?;
                 if let Some(online) = &mut online {
                     online.compare(me, ring)?;
                 }
-                Ok(secrets)
+                Ok((secrets, lag))
             })
             .inspect_err(|error| tell(&mut links, error))?;
         let worker = |(links, number): (Links, u8)| -> Result<Worker> {
@@ -132,11 +137,12 @@ impl ThreeEngine {
                 })
             };
             let keys = || secrets.component_keys();
-            let verifier = Verifier::new(me, number, &parameters, views("evaluator"));
+            let verifier = Verifier::new(me, number, &parameters, views("evaluator"), lag);
             let stock = match &online {
                 Some(online) => Stock::Stored(online.queue(shape.n)),
                 None => {
-                    let generator = Generator::new(me, number, shape, generator, keys(), views("generator"));
+                    let views = views("generator");
+                    let generator = Generator::new(me, number, shape, generator, keys(), views, lag);
                     Stock::Made(Producer::start(generator, ring.interrupters(), ahead)?)
                 }
             };
@@ -147,8 +153,9 @@ impl ThreeEngine {
             ))
         };
         let workers: Vec<_> = links.into_iter().zip(0..).map(worker).collect::<Result<_>>()?;
+        let waiting = if online.is_some() { 1 } else { ahead };
         let mut costs = Costs {
-            memory_bytes: parameters.memory_bytes(BLOCK_BITS as u32) * workers.len() as u64,
+            memory_bytes: worker_bytes(&parameters, waiting, lag).saturating_mul(workers.len() as u64),
             ..Costs::default()
         };
         costs.add_phase("set-up", start.elapsed());
@@ -160,8 +167,19 @@ impl ThreeEngine {
             costs,
             rounds: 0,
             online,
+            lag,
             poisoned: None,
         })
+    }
+
+    /// The number of lanes that a worker evaluates `plan` on together, if there are enough for all workers.
+    pub fn group_lanes(plan: &Plan) -> usize {
+        most_lanes(plan)
+    }
+
+    /// How many messages sending runs ahead of receiving (see [`Lag`](crate::Lag)).
+    pub fn lag(&self) -> usize {
+        self.lag
     }
 
     /// The session's cut-and-choose parameters.
@@ -216,6 +234,18 @@ impl ThreeEngine {
         self.poisoned = Some(error.to_string());
         error
     }
+}
+
+/// The most bytes of a worker's buffers if `waiting` batches may wait for its evaluator and `lag` messages are in flight. The
+/// parameters' bound allows for one batch that waits; the buffers of a few messages are too small to matter to it.
+fn worker_bytes(parameters: &Parameters, waiting: usize, lag: usize) -> u64 {
+    let n = usize::try_from(parameters.n()).expect("parameters fit this machine's memory");
+    let batch = (2 * n * size_of::<Block512>()) as u64;
+    let windows = 2 * lag.saturating_sub(Lag::LEAST) * window_bytes(n);
+    (waiting.saturating_sub(1) as u64)
+        .saturating_mul(batch)
+        .saturating_add(windows as u64)
+        .saturating_add(parameters.memory_bytes(BLOCK_BITS as u32))
 }
 
 /// Checks that there are workers, and that their channels lead where party `me` needs them to.

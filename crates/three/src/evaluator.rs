@@ -34,16 +34,21 @@ pub(crate) struct Group {
     lanes: usize,
 }
 
+/// Words of a row that has room for `words`.
+fn stride(words: usize) -> usize {
+    words.next_multiple_of(8).clamp(GROUP_STRIDES.0, GROUP_STRIDES.1)
+}
+
+/// Lanes of a group, if there are enough of them.
+pub(crate) fn most_lanes(plan: &Plan) -> usize {
+    64 * stride(GROUP_WORDS / (2 * plan.slots().max(1)))
+}
+
 /// How a circuit's lanes are cut into groups. The same at every party, since it depends on the plan, the number of lanes
 /// and the number of workers only.
 pub(crate) fn groups(plan: &Plan, lanes: usize, workers: usize) -> Vec<Group> {
-    let stride = GROUP_WORDS / (2 * plan.slots().max(1));
     let fair = lanes.div_ceil(64 * workers);
-    let stride = stride
-        .min(fair)
-        .next_multiple_of(8)
-        .clamp(GROUP_STRIDES.0, GROUP_STRIDES.1);
-    let each = stride * 64;
+    let each = (64 * stride(fair)).min(most_lanes(plan));
     (0..lanes)
         .step_by(each)
         .map(|first| Group {

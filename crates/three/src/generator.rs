@@ -14,7 +14,7 @@ use crate::ring::Ring;
 use crate::shape::Shape;
 use crate::steps;
 use crate::stock::Batch;
-use crate::triple_check::{LAG, Pair, part, part_mut, zero_pair};
+use crate::triple_check::{Pair, part, part_mut, zero_pair};
 use crate::view::{ViewSteps, Views};
 
 const VIEW_STEPS: ViewSteps = ViewSteps {
@@ -39,10 +39,21 @@ pub(crate) struct Generator {
     /// The products of the arrays beyond the first, which are spent within a batch.
     partners: Vec<Pair>,
     buckets: Buckets,
+    /// Messages in flight: how far sending runs ahead of receiving.
+    lag: usize,
 }
 
 impl Generator {
-    pub(crate) fn new(me: PartyId, worker: u8, shape: Shape, ring: Ring, keys: Keys, views: Views) -> Self {
+    /// `lag` messages are in flight at most.
+    pub(crate) fn new(
+        me: PartyId,
+        worker: u8,
+        shape: Shape,
+        ring: Ring,
+        keys: Keys,
+        views: Views,
+        lag: usize,
+    ) -> Self {
         Self {
             ring,
             shape,
@@ -55,7 +66,8 @@ impl Generator {
             views,
             next_batch: 0,
             partners: Vec::new(),
-            buckets: Buckets::new(me, shape),
+            buckets: Buckets::new(me, shape, lag),
+            lag,
         }
     }
 
@@ -117,9 +129,9 @@ impl Generator {
 
     /// Multiplies the random sharings of all arrays.
     fn multiply_all(&mut self, products: &mut Pair) -> Result<Multiplied> {
-        multiply(&self.source, 0, products, &mut self.ring)?;
+        multiply(&self.source, 0, products, &mut self.ring, self.lag)?;
         for (array, partner) in self.shape.partners().iter().zip(&mut self.partners) {
-            multiply(&self.source, array.first, partner, &mut self.ring)?;
+            multiply(&self.source, array.first, partner, &mut self.ring, self.lag)?;
         }
         Ok(Multiplied(()))
     }
@@ -132,7 +144,7 @@ impl coin::Fixed for Multiplied {}
 
 /// Multiplies the random sharings of one array, of which the first is number `first` of the batch, passing one bit per
 /// product (Araki et al. 2016, Section 3).
-fn multiply(source: &Factors, first: u64, products: &mut Pair, ring: &mut Ring) -> Result<()> {
+fn multiply(source: &Factors, first: u64, products: &mut Pair, ring: &mut Ring, lag: usize) -> Result<()> {
     let [ours, theirs] = products;
     let mut incoming = theirs.chunks_mut(CHUNK);
     let (mut a, mut b) = (zero_pair(TILE), zero_pair(TILE));
@@ -151,7 +163,7 @@ fn multiply(source: &Factors, first: u64, products: &mut Pair, ring: &mut Ring) 
             kernels::multiply_into(a0, a1, b0, b1, as_words_mut(z));
         }
         ring.pass(steps::MULTIPLY_TRIPLE, [ours])?;
-        if chunk >= LAG
+        if chunk >= lag
             && let Some(theirs) = incoming.next()
         {
             ring.take(steps::MULTIPLY_TRIPLE, [theirs])?;

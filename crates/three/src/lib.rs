@@ -9,6 +9,7 @@
 //! | `keys` | correlated randomness without interaction | Araki et al. 2016, Section 3 |
 //! | `ring` | who sends what to whom | |
 //! | `coin` | barrier and coin | Furukawa et al., Section 2 |
+//! | `lag` | how many messages are in flight | |
 //! | `view` | view comparison, by MAC or hash | S&P 2017, Section III-D |
 //! | `triple_check` | one triple checked with another | Furukawa et al., Protocol 2.24 |
 //! | `generator`, `cut_and_choose` | triples by cut and choose | S&P 2017, Protocols A.1 and 3.1 |
@@ -33,6 +34,7 @@ mod gate_log;
 mod generator;
 mod input;
 mod keys;
+mod lag;
 mod output;
 mod ring;
 mod shape;
@@ -47,7 +49,7 @@ mod view;
 mod wires;
 mod worker;
 
-pub use config::{Config, Links, ViewCheck};
+pub use config::{Config, Lag, Links, ViewCheck};
 pub use engine::ThreeEngine;
 pub use ring::Ring;
 pub use tally::batches_needed;

@@ -48,14 +48,23 @@ steps! {
 }
 
 steps! {
+    /// Every step that only sessions with measured links have.
+    MEASURED;
+    /// A word whose time on the way is measured, to both others.
+    PING = 0x316, "measure the links";
+}
+
+steps! {
     /// Every step that only sessions with stored triples have: those that make them, and those that use them.
     STORED;
     /// Contributions to the name and the time of an epoch, to both others.
     EPOCH = 0x311, "name an epoch";
-    /// The stock that a party has, to both others.
+    /// The stock that a party has of common epochs, to both others.
     STOCK_OFFER = 0x312, "compare stock";
     /// Hashes of what all parties said they have, to both others.
     STOCK_ECHO = 0x313, "confirm stock";
     /// The word that batches are claimed, to both others.
     STOCK_CLAIM = 0x314, "claim stock";
+    /// The names of the epochs that a party has in stock, to both others.
+    STOCK_EPOCHS = 0x315, "compare epochs of stock";
 }

@@ -19,17 +19,35 @@ pub(crate) struct Supply {
     batches: VecDeque<Batch>,
     /// How many triples of the first of them are gone.
     gone: usize,
+    /// How many are in hand for gates that have not met them.
+    promised: usize,
     /// What the factors of stored triples are derived from; those of fresh ones are derived from the session's keys.
     pub(crate) factors: Option<Keys>,
     /// Blocks of gates served so far.
     used: u64,
 }
 
-/// Proof that all triples that some gates may meet are made and settled.
-pub(crate) struct InHand(());
+/// The right to as many triples, in blocks, and the proof that all triples that these gates may meet are made and settled.
+/// Spending them consumes it.
+#[must_use]
+pub(crate) struct InHand(usize);
+
+impl InHand {
+    /// Takes the right to the first `blocks` away from the rest.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub(crate) fn split_off(&mut self, blocks: usize) -> InHand {
+        self.0 = self
+            .0
+            .checked_sub(blocks)
+            .expect("no more is spent than is in hand");
+        InHand(blocks)
+    }
+}
 
 /// The gates' products are received by the time their triples are taken, since the log holds them.
-impl Fixed for InHand {}
+impl Fixed for &InHand {}
 
 /// How a triple is chosen for a gate.
 enum Choice {
@@ -73,6 +91,7 @@ impl Supply {
             choice,
             batches: VecDeque::new(),
             gone: 0,
+            promised: 0,
             factors: None,
             used: 0,
         }
@@ -125,20 +144,21 @@ impl Supply {
             }
             stock.recycle(batch.products);
         }
-        while self.batches.len() * self.n - self.gone < blocks {
+        while self.batches.len() * self.n - self.gone < self.promised + blocks {
             self.batches.push_back(stock.take()?);
         }
-        Ok(InHand(()))
+        self.promised += blocks;
+        Ok(InHand(blocks))
     }
 
-    /// Moves the triples for the next `blocks` gate blocks into `window`.
+    /// Moves the triples for the next gates into `window`.
     pub(crate) fn spend(
         &mut self,
-        blocks: usize,
+        InHand(blocks): InHand,
         window: &mut CheckWindow,
         mut sampler: Option<&mut Sampler>,
         stock: &Stock,
-    ) -> Result<()> {
+    ) {
         window.resize(blocks);
         if let (Choice::OnDemand { draws, .. }, Some(sampler)) = (&mut self.choice, &mut sampler) {
             draws.resize(blocks, 0);
@@ -154,7 +174,7 @@ impl Supply {
             let batch = self
                 .batches
                 .front()
-                .expect("the triples for these gates are in hand");
+                .expect("`InHand` is given for triples that are there");
             let count = (blocks - filled).min(self.n - self.gone);
             let [c0, c1] = &mut window.c;
             let to = filled..filled + count;
@@ -202,8 +222,8 @@ impl Supply {
                 spent.into_iter().for_each(|batch| stock.recycle(batch.products));
             }
         }
+        self.promised -= blocks;
         self.used += blocks as u64;
-        Ok(())
     }
 
     /// Overwrites the triples with zeros.
@@ -215,6 +235,7 @@ impl Supply {
             batch.products.iter_mut().for_each(|component| component.wipe());
         }
         self.batches.clear();
+        self.promised = 0;
         self.factors = None;
     }
 }

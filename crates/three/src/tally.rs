@@ -62,14 +62,21 @@ impl Tally {
     }
 }
 
-/// Batches of triples that a session needs with these parameters to evaluate `plan` once in `lanes` lanes and reveal what
-/// it gives, with `workers` workers.
-pub fn batches_needed(parameters: &Parameters, plan: &Plan, lanes: usize, workers: usize) -> u64 {
-    let groups = groups(plan, lanes, workers);
-    let of_worker = |index| {
-        let mut tally = Tally::new(parameters, 0, 0);
-        tally.add(planned_layers(plan, groups_of(&groups, index, workers)));
-        tally.batches()
-    };
-    (0..workers).map(of_worker).sum()
+/// Batches of triples that a session with `workers` workers needs with these parameters to evaluate `plan` in `runs`, each of
+/// so many lanes, and to reveal what they give after the last. [`Engine::prepare`](cenote_engine::Engine::prepare), called once for each run, asks for
+/// exactly as many.
+pub fn batches_needed(
+    parameters: &Parameters,
+    plan: &Plan,
+    runs: impl IntoIterator<Item = usize>,
+    workers: usize,
+) -> u64 {
+    let mut tallies = vec![Tally::new(parameters, 0, 0); workers];
+    for lanes in runs {
+        let groups = groups(plan, lanes, workers);
+        for (index, tally) in tallies.iter_mut().enumerate() {
+            tally.add(planned_layers(plan, groups_of(&groups, index, workers)));
+        }
+    }
+    tallies.iter().map(Tally::batches).sum()
 }

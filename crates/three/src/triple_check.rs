@@ -22,9 +22,6 @@ use crate::view::Views;
 /// Most checks per message, in blocks.
 pub(crate) const WINDOW: usize = 1024;
 
-/// Windows in flight: how far sending runs ahead of receiving.
-pub(crate) const LAG: usize = 2;
-
 /// Blocks that are computed on at once.
 const TILE: usize = 32;
 
@@ -66,6 +63,11 @@ pub(crate) enum Operands<'a> {
     Consecutive(Position),
     /// Derived, from these positions of first factors.
     Scattered(&'a [Position]),
+}
+
+/// The most bytes of a window of `blocks` checks.
+pub(crate) fn window_bytes(blocks: usize) -> usize {
+    blocks.min(WINDOW) * (size_of::<Position>() + 6 * size_of::<Block512>())
 }
 
 /// Checks in flight: spent triples, and what was opened with them.

@@ -13,7 +13,7 @@ use crate::ring::Ring;
 use crate::steps;
 use crate::stock::Stock;
 use crate::supply::Supply;
-use crate::triple_check::{CheckScratch, CheckWindow, LAG, Operands, WINDOW, part};
+use crate::triple_check::{CheckScratch, CheckWindow, Operands, WINDOW, part};
 use crate::view::{ViewSteps, Views};
 
 const VIEW_STEPS: ViewSteps = ViewSteps {
@@ -34,14 +34,15 @@ pub(crate) struct Verifier {
 }
 
 impl Verifier {
-    pub(crate) fn new(me: PartyId, worker: u8, parameters: &Parameters, views: Views) -> Self {
+    /// `lag` windows are in flight at most.
+    pub(crate) fn new(me: PartyId, worker: u8, parameters: &Parameters, views: Views, lag: usize) -> Self {
         Self {
             me,
             supply: Supply::new(parameters),
             coins: Counter::new(Purpose::EvaluatorCoin, worker),
             serial: 0,
             views,
-            windows: (0..LAG).map(|_| CheckWindow::default()).collect(),
+            windows: (0..lag).map(|_| CheckWindow::default()).collect(),
             scratch: CheckScratch::new(),
         }
     }
@@ -59,22 +60,22 @@ impl Verifier {
         }
         let blocks = log.pad(self.supply.unit());
         stock.want(self.supply.batches_for(blocks as u64));
-        let in_hand = self.supply.stock_up(blocks, stock)?;
+        let mut in_hand = self.supply.stock_up(blocks, stock)?;
         let mut rounds = 3;
         let mut sampler = None;
         if self.supply.needs_coin() {
             // Which triple checks which gate is tossed only now that the gates and the triples are fixed.
-            let received = coin::barrier(ring, self.serial, in_hand)?;
+            let received = coin::barrier(ring, self.serial, &in_hand)?;
             self.serial += 1;
             sampler = Some(Sampler::new(coin::toss(ring, keys, &mut self.coins, received)?));
             rounds += 2;
         }
 
-        let windows = blocks.div_ceil(WINDOW);
+        let (windows, lag) = (blocks.div_ceil(WINDOW), self.windows.len());
         let range = |window: usize| window * WINDOW..blocks.min((window + 1) * WINDOW);
-        for window in 0..windows + LAG {
-            let slot = window % LAG;
-            if let Some(window) = window.checked_sub(LAG).filter(|&window| window < windows) {
+        for window in 0..windows + lag {
+            let slot = window % lag;
+            if let Some(window) = window.checked_sub(lag).filter(|&window| window < windows) {
                 self.windows[slot].check_products(
                     self.me,
                     Some(part(&log.z, range(window))),
@@ -88,7 +89,8 @@ impl Verifier {
             if window < windows {
                 let range = range(window);
                 let check = &mut self.windows[slot];
-                self.supply.spend(range.len(), check, sampler.as_mut(), stock)?;
+                let triples = in_hand.split_off(range.len());
+                self.supply.spend(triples, check, sampler.as_mut(), stock);
                 let operands = Operands::Held {
                     x: part(&log.x, range.clone()),
                     y: part(&log.y, range),

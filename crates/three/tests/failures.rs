@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use cenote_engine::{Check, Engine, Error, Parties};
 use cenote_net::{ChannelOptions, PartyId};
-use cenote_params::three::{Variant, check};
-use cenote_three::{Config, Links, Ring, ThreeEngine, ViewCheck, steps};
+use cenote_params::three::{Parameters, Variant, check, check_mixed};
+use cenote_three::{Config, Lag, Links, Ring, ThreeEngine, ViewCheck, steps};
 use common::intercept::Spy;
 use common::session::{
     Change, LANES, Outputs, Session, WIDTH, in_parallel, random_bits, share, small_input, small_plan,
@@ -101,17 +101,38 @@ fn a_party_that_never_comes_is_named() {
 
 #[test]
 fn any_difference_is_named_at_both_ends() {
-    let changes: [(&str, Change); 4] = [
+    let changes: [(&str, Change); 8] = [
+        // With them their error: N; N and L; B; C.
         ("parameters", |config| {
             config.parameters = check(Variant::OnDemand, 5 * 14, 2, 3, 5).unwrap();
         }),
+        ("parameters", |config| {
+            config.parameters = check(Variant::OnDemand, 6 * 13, 2, 3, 6).unwrap();
+        }),
+        ("parameters", |config| {
+            config.parameters = check(Variant::OnDemand, 5 * 13, 3, 3, 5).unwrap();
+        }),
+        ("parameters", |config| {
+            config.parameters = check(Variant::OnDemand, 5 * 13, 2, 4, 5).unwrap();
+        }),
         ("variant", |config| config.parameters = tiny(Variant::Baseline)),
+        ("messages in flight", |config| config.lag = Lag::Measured),
         ("view check", |config| config.view_check = ViewCheck::Sha256),
         ("session", |config| config.session = "another".into()),
     ];
-    for (field, change) in changes {
+    let base = |parameters: &Parameters| Session::new(parameters, ViewCheck::Mac, 6);
+    let on_demand = base(&tiny(Variant::OnDemand));
+    let mut cases = changes
+        .map(|(field, change)| (on_demand.clone(), field, change))
+        .to_vec();
+    // The number of smaller buckets.
+    let mixed = |k| check_mixed(Variant::CacheEfficient, 64, 2, 1, 4, k).unwrap();
+    cases.push((base(&mixed(16)), "parameters", |config| {
+        config.parameters = check_mixed(Variant::CacheEfficient, 64, 2, 1, 4, 32).unwrap();
+    }));
+    for (session, field, change) in cases {
         for odd in 0..3u8 {
-            let mut session = session(6);
+            let mut session = session.clone();
             session.odd = Some((odd, change));
             let results = session.run(|_| Ok(()));
             for (party, result) in (0..3u8).zip(results) {

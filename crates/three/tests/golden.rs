@@ -10,9 +10,9 @@ use std::sync::Arc;
 use cenote_engine::{Engine, Parties};
 use cenote_params::three::Variant;
 use cenote_primitives::Simd;
-use cenote_three::ViewCheck;
+use cenote_three::{Lag, ViewCheck};
 use common::intercept::{Spy, Thread};
-use common::session::{Session, share, small_answer, small_input, small_plan};
+use common::session::{Change, Session, share, small_answer, small_input, small_plan};
 use common::tiny;
 use sha2::{Digest, Sha256};
 
@@ -70,10 +70,23 @@ fn hash(spy: &Spy) -> String {
 
 #[test]
 fn transcripts_are_as_recorded() {
+    check_transcripts(|_| ());
+}
+
+/// How many messages are in flight shows in nobody's messages, even where the parties differ in it.
+#[test]
+fn messages_in_flight_change_no_transcript() {
+    check_transcripts(|config| config.lag = Lag::Messages(1));
+    check_transcripts(|config| config.lag = Lag::Messages(Lag::MOST));
+}
+
+/// `change` is made at party 1 only: what it sends must not depend on it, and the others must not notice.
+fn check_transcripts(change: Change) {
     let mut wrong = Vec::new();
     for (variant, view_check, recorded) in RECORDED {
         let spies = [(); 3].map(|()| Spy::listening());
         let mut session = Session::new(&tiny(variant), view_check, 21);
+        session.odd = Some((1, change));
         session.spies = spies.each_ref().map(|spy| Some(Arc::clone(spy)));
         let inputs = [0, 1, 2].map(small_input);
         let answer = small_answer(&inputs);

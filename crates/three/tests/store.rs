@@ -252,7 +252,7 @@ fn sessions_use_different_batches_until_none_are_left() {
     ] {
         let stocks = Stocks::new(tiny(variant));
         assert_eq!(
-            batches_needed(&stocks.parameters, &small_plan(), LANES, 1),
+            batches_needed(&stocks.parameters, &small_plan(), [LANES], 1),
             each as u64
         );
         let first = stocks.fill(each as u64 * 2);
@@ -461,7 +461,7 @@ fn the_number_of_workers_may_differ() {
     let spent = &before - &stocks.names(0);
     assert_eq!(
         spent.len() as u64,
-        batches_needed(&stocks.parameters, &small_plan(), lanes, 2)
+        batches_needed(&stocks.parameters, &small_plan(), [lanes], 2)
     );
     assert_eq!(spent.len(), 4);
 }
@@ -531,6 +531,9 @@ fn a_claim_that_not_all_confirm_is_void() {
     }
 }
 
+/// Bytes of an offer of one run of batches of one epoch: its name, 1, a worker, the first, how many.
+const ONE_RUN: usize = 32 + 4 + 1 + 4 + 4;
+
 /// Changes the offers that party 0 sends: `[length, offer]` to each peer.
 fn offering(change: impl Fn(u8, Vec<u8>) -> Vec<u8> + Send + 'static) -> [Option<Arc<Spy>>; 3] {
     let spy = Spy::corrupting(move |message: &Message| {
@@ -560,17 +563,14 @@ fn different_offers_to_the_two_others_are_noticed() {
     type Change = fn(u8, Vec<u8>) -> Vec<u8>;
     let cases: [(&str, Change); 3] = [
         ("the last batch is missing at party 1", |to, mut offer| {
-            if to == 1 {
-                let batches = (offer.len() - 36) / 5 - 1;
-                offer.truncate(offer.len() - 5);
-                offer[32..36].copy_from_slice(&(batches as u32).to_le_bytes());
+            if to == 1 && offer.len() == ONE_RUN {
+                offer[41] -= u8::from(offer[41] > 0);
             }
             offer
         }),
         ("another batch at party 2", |to, mut offer| {
             if to == 2 {
-                let at = offer.len() - 4;
-                offer[at] ^= 0x40;
+                offer[37] ^= 0x40;
             }
             offer
         }),
@@ -616,15 +616,12 @@ fn malformed_offers_are_refused() {
     type Change = fn(u8, Vec<u8>) -> Vec<u8>;
     let cases: [Change; 4] = [
         |_, offer| vec![0xff; offer.len() + 1],
-        |_, offer| [offer, vec![0; 36 * 1024 + 5 * 65536]].concat(),
+        |_, offer| [offer, vec![0; 36 * 1024 + 9 * 65536]].concat(),
         |_, mut offer| {
             offer[32..36].copy_from_slice(&u32::MAX.to_le_bytes());
             offer
         },
-        |_, mut offer| {
-            offer.copy_within(36..41, 41);
-            offer
-        },
+        |_, offer| [&offer[..], &offer[..]].concat(),
     ];
     for (index, change) in cases.into_iter().enumerate() {
         let stocks = Stocks::new(tiny(Variant::OnDemand));
@@ -795,6 +792,64 @@ fn an_abort_online_poisons_and_loses_what_was_claimed() {
         assert_eq!(fs::read_dir(epoch).unwrap().count(), 1 + 3);
     }
     stocks.small_session();
+}
+
+/// Epochs that a party has lost are passed over, told of, and noted, however many they are.
+#[test]
+fn lost_epochs_do_not_stand_in_the_way() {
+    let stocks = Stocks::new(tiny(Variant::OnDemand));
+    let lost: Vec<_> = (0..3).map(|_| stocks.fill(1)).collect();
+    let kept = stocks.fill(6);
+    let found = stocks.home.path().join("found");
+    copy(&stocks.path(2).join(lost[0].to_string()), &found);
+    stocks.folder(2).remove(&lost[0]).unwrap();
+    stocks.folder(2).remove(&lost[1]).unwrap();
+    stocks.folder(1).remove(&lost[1]).unwrap();
+    let spent = stocks.small_session();
+    assert!(spent[0].iter().all(|(id, _)| *id == kept));
+    let noted = |party: usize| {
+        let epochs = stocks.folder(party).epochs().unwrap();
+        let noted = epochs.into_iter().map(|epoch| (epoch.id, epoch.lacked_by));
+        noted.collect::<std::collections::BTreeMap<_, _>>()
+    };
+    let (one, two) = (PartyId(1), PartyId(2));
+    assert_eq!(noted(0)[&lost[0]], [two]);
+    assert_eq!(noted(0)[&lost[1]], [one, two]);
+    assert_eq!(noted(1)[&lost[0]], [two]);
+    for party in 0..3 {
+        assert_eq!(noted(party)[&lost[2]], []);
+        assert_eq!(noted(party)[&kept], []);
+    }
+
+    // The others are told why there is nothing for a larger session.
+    let plan = small_plan();
+    for (party, result) in stocks
+        .online(|engine| engine.prepare(&plan, 1 << 16))
+        .iter()
+        .enumerate()
+    {
+        let Err(Error::Exhausted(text)) = result else {
+            panic!("{result:?}")
+        };
+        let orphans = ["; 2 epochs of this party", "; 1 epochs of this party", ""][party];
+        assert!(
+            text.contains(orphans) && text.contains("lacking") == (party < 2),
+            "{text}"
+        );
+    }
+
+    // One that was removed everywhere else is forgotten once it is removed here, and one that was found is of use again.
+    stocks.folder(0).remove(&lost[1]).unwrap();
+    copy(&found, &stocks.path(2).join(lost[0].to_string()));
+    stocks.small_session();
+    for party in 0..3 {
+        let noted = noted(party);
+        assert_eq!(
+            noted.keys().copied().collect::<BTreeSet<_>>(),
+            BTreeSet::from([lost[0], lost[2], kept])
+        );
+        assert!(noted.values().all(Vec::is_empty), "{noted:?}");
+    }
 }
 
 /// A batch whose file is damaged ends the session at its party by name, and at the others.

@@ -9,7 +9,7 @@ use cenote_engine::{Costs, Engine, Parties, WireVector};
 use cenote_net::PartyId;
 use cenote_params::three::{Parameters, Variant};
 use cenote_primitives::{BLOCK_BITS, BitMatrix};
-use cenote_three::{Config, Links, ThreeEngine};
+use cenote_three::{Config, Lag, Links, ThreeEngine};
 
 use super::Settings;
 use crate::program::{check_size, columns};
@@ -93,6 +93,7 @@ impl Driver {
         let parameters = settings.parameters()?;
         let mut config = Config::new(parameters.clone(), "cenote bench");
         config.view_check = settings.protocol.view_check;
+        config.lag = Lag::Measured;
         config.ahead = usize::try_from(ahead).unwrap_or(usize::MAX);
         let workers = links.len() as u64;
         let engine = ThreeEngine::start(me, links, config)?;
@@ -131,8 +132,8 @@ impl Driver {
             .max(self.used.div_ceil(n) + batches)
             .max((self.used + self.prepared).div_ceil(n));
         let blocks = level * n - self.used - self.prepared;
-        // The engine spreads lanes over the workers by groups of 32 blocks: first whole groups for everyone, then the rest.
-        let group = 32;
+        // The engine spreads lanes over the workers by groups: first whole groups for everyone, then the rest.
+        let group = (ThreeEngine::group_lanes(&self.unit) / BLOCK_BITS) as u64;
         for blocks in [blocks / group * group, blocks % group] {
             let lanes = blocks * self.workers * BLOCK_BITS as u64;
             if lanes > 0 {

@@ -14,7 +14,7 @@ use std::str::FromStr;
 use cenote_circuit::Plan;
 use cenote_net::PartyId;
 use cenote_primitives::BLOCK_BITS;
-use cenote_three::Links;
+use cenote_three::{Links, ThreeEngine};
 use serde::{Deserialize, Serialize};
 
 use super::Settings;
@@ -212,7 +212,6 @@ impl Steady {
                 progress((before + gates).min(total), total)
             })?;
         }
-        let waiting = (ahead - 1) * self.settings.batch_bytes(&parameters);
         let end = party.driver.finish()?;
         Ok(SteadyParty {
             party: me.0,
@@ -230,7 +229,7 @@ impl Steady {
             session_and_gates: end.and_gates,
             session_payload_sent: end.traffic.payload_sent,
             peak_memory_bytes: peak_memory_bytes(),
-            memory_bound_bytes: end.memory_bytes + waiting,
+            memory_bound_bytes: end.memory_bytes,
         })
     }
 }
@@ -377,13 +376,10 @@ struct Pieces {
 
 impl Pieces {
     fn new(plan: &Plan, workers: u64, n: u64) -> Self {
-        // As the engine groups lanes: slots of about 2^17 words, rows of 8 to 256 words.
-        let words = ((1 << 17) / (2 * plan.slots().max(1)))
-            .next_multiple_of(8)
-            .clamp(8, 256);
+        let units = (ThreeEngine::group_lanes(plan) / BLOCK_BITS) as u64;
         let blocks = plan.and_count().max(1) as u64;
         let most = (SEGMENT_GATES as u64 / BLOCK_BITS as u64).min(n / 8) / blocks;
-        let group = (words as u64 / 8).min(most.max(1));
+        let group = units.min(most.max(1));
         Self {
             workers,
             group,

@@ -7,7 +7,7 @@ use cenote_engine::Engine;
 use cenote_params::three::{Parameters, Variant, Workload, search};
 use cenote_primitives::BLOCK_BITS;
 use cenote_three::store::StockFolder;
-use cenote_three::{Config, ThreeEngine, ViewCheck};
+use cenote_three::{Config, Lag, ThreeEngine, ViewCheck};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Finished, execute};
@@ -103,6 +103,7 @@ impl Three {
     ) -> Result<Finished> {
         let mut config = Config::new(parameters.clone(), party.program.digest());
         config.view_check = self.view_check;
+        config.lag = Lag::Measured;
         let links = connections.links(party.me);
         let mut engine = match stock {
             Some(stock) => ThreeEngine::start_online(party.me, links, config, stock)?,

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use cenote::stock::{Amount, StoredEpoch, make, open};
+use cenote::stock::{Amount, Inventory, StockFolder, StoredEpoch, Unusable, Which, make, open, remove};
 use cenote::{Job, PartyConfig, Result};
 use serde::Serialize;
 
@@ -23,6 +23,7 @@ struct Shown {
     party: u8,
     folder: String,
     epochs: Vec<Epoch>,
+    unusable: Vec<Broken>,
 }
 
 #[derive(Serialize)]
@@ -33,6 +34,14 @@ struct Epoch {
     parameters: String,
     batches: usize,
     and_gates: u64,
+    /// The parties that did not have it when a job last compared.
+    lacked_by: Vec<u8>,
+}
+
+#[derive(Serialize)]
+struct Broken {
+    epoch: String,
+    why: String,
 }
 
 pub(crate) fn run(command: &args::Stock) -> Result<()> {
@@ -67,16 +76,53 @@ pub(crate) fn run(command: &args::Stock) -> Result<()> {
         args::Stock::Show { config, json } => {
             let config = PartyConfig::load(config)?;
             let folder = open(&config)?;
-            let shown = Shown {
-                party: config.me.0,
-                folder: folder.path().display().to_string(),
-                epochs: folder.epochs()?.iter().map(Epoch::from).collect(),
-            };
-            if *json {
-                print_json(&shown)
-            } else {
-                print(&table(&shown))
-            }
+            tell(&config, &folder, folder.inventory()?, "in stock", *json)
+        }
+        args::Stock::Drop { config, which, json } => {
+            let config = PartyConfig::load(config)?;
+            let folder = open(&config)?;
+            let gone = remove(&folder, &which.into())?;
+            tell(&config, &folder, gone, "removed", *json)
+        }
+    }
+}
+
+/// Prints the epochs of an inventory; `how` they are what they are.
+fn tell(
+    config: &PartyConfig,
+    folder: &StockFolder,
+    inventory: Inventory,
+    how: &str,
+    json: bool,
+) -> Result<()> {
+    let shown = Shown {
+        party: config.me.0,
+        folder: folder.path().display().to_string(),
+        epochs: inventory.epochs.iter().map(Epoch::from).collect(),
+        unusable: inventory.unusable.iter().map(Broken::from).collect(),
+    };
+    if json {
+        print_json(&shown)
+    } else {
+        print(&table(&shown, how))
+    }
+}
+
+impl From<&args::Which> for Which {
+    fn from(which: &args::Which) -> Self {
+        match which {
+            args::Which { all: true, .. } => Which::All,
+            args::Which { orphans: true, .. } => Which::Orphans,
+            args::Which { epochs, .. } => Which::Named(epochs.clone()),
+        }
+    }
+}
+
+impl From<&Unusable> for Broken {
+    fn from(unusable: &Unusable) -> Self {
+        Broken {
+            epoch: unusable.id.to_string(),
+            why: unusable.why.clone(),
         }
     }
 }
@@ -99,30 +145,50 @@ impl From<&StoredEpoch> for Epoch {
             parameters: epoch.settings.clone(),
             batches: epoch.batches.len(),
             and_gates: epoch.gates_per_batch.saturating_mul(epoch.batches.len() as u64),
+            lacked_by: epoch.lacked_by.iter().map(|party| party.0).collect(),
         }
     }
 }
 
-fn table(shown: &Shown) -> String {
-    if shown.epochs.is_empty() {
-        return format!("nothing in stock in {}\n", shown.folder);
+fn table(shown: &Shown, how: &str) -> String {
+    if shown.epochs.is_empty() && shown.unusable.is_empty() {
+        return format!("nothing {how} in {}\n", shown.folder);
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mut text = format!(
-        "{:<14} {:>14} {:>8} {:>16}  parameters\n",
-        "epoch", "made", "batches", "AND gates"
-    );
+    let mut text = String::new();
+    if !shown.epochs.is_empty() {
+        text = format!(
+            "{:<14} {:>14} {:>8} {:>16}  parameters\n",
+            "epoch", "made", "batches", "AND gates"
+        );
+    }
     for epoch in &shown.epochs {
         let age = (now.as_millis() as u64).saturating_sub(epoch.made) / 1000;
+        let lacked_by: Vec<String> = epoch.lacked_by.iter().map(u8::to_string).collect();
         text.push_str(&format!(
-            "{:<14} {:>14} {:>8} {:>16}  {}\n",
+            "{:<14} {:>14} {:>8} {:>16}  {}{}\n",
             &epoch.epoch[..12],
             ago(age),
             epoch.batches,
             epoch.and_gates,
-            epoch.parameters
+            epoch.parameters,
+            match lacked_by.as_slice() {
+                [] => String::new(),
+                parties => format!(
+                    "; of no use: party {} did not have it",
+                    parties.join(" and party ")
+                ),
+            }
         ));
     }
+    for broken in &shown.unusable {
+        text.push_str(&format!(
+            "{:<14} cannot be used: {}\n",
+            &broken.epoch[..12],
+            broken.why
+        ));
+    }
+    text.push_str(&format!("{how} in {}\n", shown.folder));
     text
 }
 

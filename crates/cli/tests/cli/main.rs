@@ -1,7 +1,6 @@
 //! The command, from outside.
 
 mod bench;
-mod bench_two;
 mod circuits;
 mod commands;
 mod common;

@@ -340,3 +340,75 @@ fn only_some_parties_online_is_noticed() {
     let shown = world.show_stock(0).json();
     assert_eq!(shown["epochs"][0]["batches"], 2);
 }
+
+/// What a peer has lost is told of and can be removed; so can anything else, by name.
+#[test]
+fn stock_is_removed_on_request() {
+    let world = World::three();
+    world.add_stock();
+    let jobs = world.jobs([HEADER; 3]);
+    let mut names = Vec::new();
+    for _ in 0..4 {
+        let [made, ..] = world.make_stock(&jobs, &["--batches", "2", "--json"]);
+        names.push(made.json()["epoch"].as_str().unwrap().to_owned());
+    }
+    let epoch = |party: usize, name: &str| world.folder.path().join(format!("stock{party}")).join(name);
+    std::fs::remove_dir_all(epoch(2, &names[0])).unwrap();
+    std::fs::write(epoch(0, &names[1]).join("epoch"), b"damaged").unwrap();
+    for ended in world.run(paths(&jobs), &["--online"]) {
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    }
+    let shown = world.show_stock(0).json();
+    let left = |shown: &serde_json::Value| -> Vec<(String, serde_json::Value)> {
+        let epochs = shown["epochs"].as_array().unwrap().iter();
+        epochs
+            .map(|epoch| {
+                (
+                    epoch["epoch"].as_str().unwrap().to_owned(),
+                    epoch["lacked_by"].clone(),
+                )
+            })
+            .collect()
+    };
+    let (none, two) = (serde_json::json!([]), serde_json::json!([2]));
+    assert_eq!(
+        left(&shown),
+        [(names[0].clone(), two), (names[3].clone(), none.clone())]
+    );
+    assert_eq!(shown["unusable"][0]["epoch"], names[1].as_str());
+    let text = world.stock(0, &["show"]).stdout;
+    assert!(
+        text.contains("party 2 did not have it") && text.contains("cannot be used"),
+        "{text}"
+    );
+    let shown = world.show_stock(1).json();
+    assert_eq!(left(&shown)[1], (names[1].clone(), serde_json::json!([0])));
+
+    world.stock(0, &["drop"]).failed(2, &["--orphans", "--all"]);
+    world
+        .stock(0, &["drop", "--all", &names[3]])
+        .failed(2, &["--all"]);
+    world
+        .stock(0, &["drop", "abcdefgh"])
+        .failed(2, &["no epoch", "abcdefgh"]);
+    world
+        .stock(0, &["drop", &names[3][..4]])
+        .failed(2, &["too short"]);
+    assert_eq!(left(&world.show_stock(0).json()).len(), 2);
+
+    let gone = world.stock(0, &["drop", "--orphans", "--json"]).json();
+    assert_eq!(gone["epochs"][0]["epoch"], names[0].as_str());
+    assert_eq!(gone["unusable"][0]["epoch"], names[1].as_str());
+    assert!(!epoch(0, &names[1]).exists());
+    assert_eq!(left(&world.show_stock(0).json()), [(names[3].clone(), none)]);
+    let text = world.stock(0, &["drop", &names[3][..8]]).stdout;
+    assert!(
+        text.contains(&names[3][..12]) && text.contains("removed in"),
+        "{text}"
+    );
+    let text = world.stock(0, &["drop", "--all"]).stdout;
+    assert!(text.contains("nothing removed"), "{text}");
+    let gone = world.stock(1, &["drop", "--all", "--json"]).json();
+    assert_eq!(gone["epochs"].as_array().unwrap().len(), 3);
+    assert!(left(&world.show_stock(1).json()).is_empty());
+}

@@ -60,8 +60,13 @@ impl World<3> {
     }
 
     pub(crate) fn show_stock(&self, party: usize) -> Ended {
+        self.stock(party, &["show", "--json"])
+    }
+
+    /// `cenote stock` of one party.
+    pub(crate) fn stock(&self, party: usize, command: &[&str]) -> Ended {
         let config = self.folder.path().join(format!("party{party}.toml"));
-        run(cenote().args(["stock", "show", "--json", "--config"]).arg(config))
+        run(cenote().arg("stock").args(command).arg("--config").arg(config))
     }
 }
 

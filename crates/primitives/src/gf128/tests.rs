@@ -87,6 +87,21 @@ fn inner_products_of_every_length_are_sums_of_products() {
 }
 
 #[test]
+fn inner_products_of_rows_are_those_of_each_row() {
+    for (count, len) in [(0, 5), (5, 0), (1, 1), (3, 4), (7, 33)] {
+        let (rows, b, before) = (blocks(5, count * len), blocks(6, len), blocks(7, count));
+        for &simd in Simd::supported() {
+            let mut sums = before.clone();
+            add_inner_products_on(simd, &rows, &b, &mut sums);
+            for (i, sum) in sums.iter().enumerate() {
+                let row = &rows[i * len..][..len];
+                assert_eq!(*sum, before[i] ^ inner_product_on(simd, row, &b), "{simd}, {i}");
+            }
+        }
+    }
+}
+
+#[test]
 #[should_panic(expected = "one factor for each factor")]
 fn inner_products_need_equal_lengths() {
     inner_product(&[ONE], &[ONE, ONE]);

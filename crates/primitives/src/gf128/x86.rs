@@ -21,26 +21,31 @@ pub(super) fn powers(alpha: Block, out: &mut [Block]) {
 }
 
 #[target_feature(enable = "pclmulqdq,avx2")]
-pub(super) fn inner_product(a: &[Block], b: &[Block]) -> Block {
-    let mut sum = Wide::zero();
-    for (&a, &b) in a.iter().zip(b) {
-        sum.add_product(bytemuck::cast(a), bytemuck::cast(b));
+pub(super) fn add_inner_products(rows: &[Block], b: &[Block], sums: &mut [Block]) {
+    for (sum, row) in sums.iter_mut().zip(rows.chunks_exact(b.len())) {
+        let mut product = Wide::zero();
+        for (&a, &b) in row.iter().zip(b) {
+            product.add_product(bytemuck::cast(a), bytemuck::cast(b));
+        }
+        *sum ^= reduce(product);
     }
-    reduce(sum)
 }
 
 #[target_feature(enable = "pclmulqdq,avx2,avx512f,vpclmulqdq")]
-pub(super) fn inner_product_512(a: &[Block], b: &[Block]) -> Block {
-    let ((a, a_tail), (b, b_tail)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
-    let mut sum = Wide4::zero();
-    for (&a, &b) in a.iter().zip(b) {
-        sum.add_products(bytemuck::cast(a), bytemuck::cast(b));
+pub(super) fn add_inner_products_512(rows: &[Block], b: &[Block], sums: &mut [Block]) {
+    let (b_fours, b_tail) = b.as_chunks::<4>();
+    for (sum, row) in sums.iter_mut().zip(rows.chunks_exact(b.len())) {
+        let (fours, tail) = row.as_chunks::<4>();
+        let mut products = Wide4::zero();
+        for (&a, &b) in fours.iter().zip(b_fours) {
+            products.add_products(bytemuck::cast(a), bytemuck::cast(b));
+        }
+        let mut product = products.total();
+        for (&a, &b) in tail.iter().zip(b_tail) {
+            product.add_product(bytemuck::cast(a), bytemuck::cast(b));
+        }
+        *sum ^= reduce(product);
     }
-    let mut sum = sum.total();
-    for (&a, &b) in a_tail.iter().zip(b_tail) {
-        sum.add_product(bytemuck::cast(a), bytemuck::cast(b));
-    }
-    reduce(sum)
 }
 
 #[target_feature(enable = "pclmulqdq,avx2")]

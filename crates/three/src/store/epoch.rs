@@ -153,4 +153,24 @@ pub struct StoredEpoch {
     pub gates_per_batch: u64,
     /// The batches that are left, in order.
     pub batches: Vec<BatchNumber>,
+    /// The parties that said they had none of it when a session last compared. No job can use it then.
+    pub lacked_by: Vec<PartyId>,
+}
+
+/// What a stock folder holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inventory {
+    /// The epochs that can be used, the oldest first.
+    pub epochs: Vec<StoredEpoch>,
+    /// The epochs that cannot, by their names.
+    pub unusable: Vec<Unusable>,
+}
+
+/// Something in a stock folder that is called as an epoch is, and is none that can be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unusable {
+    /// What it is called.
+    pub id: EpochId,
+    /// What is wrong with which file.
+    pub why: String,
 }

@@ -2,7 +2,8 @@
 //!
 //! A stock folder belongs to one party. It has a folder for each *epoch* (one offline run), called by the epoch's name, in
 //! it a file `epoch` and one file for each batch of triples. All are sealed under the folder's key (`sealed`), and their
-//! names tell nothing secret.
+//! names tell nothing secret. What is in the folder and cannot be read, or is no stock, is named and left alone: it does
+//! not keep sessions from the rest.
 //!
 //! # No triple is used twice
 //!
@@ -13,12 +14,23 @@
 //! is gone at both honest parties. One honest party's folder may even be put back to an earlier state, by a backup
 //! say: the other does not hold the used batches any more and does not claim them again. *Two* parties' folders must not be
 //! put back together; nothing could tell that from stock that was never used.
+//!
+//! All this rests on renames and removals that outlast a crash. Where the system cannot flush a folder to the disk, no stock
+//! folder is opened.
+//!
+//! # How long secrets stay
+//!
+//! A batch's file is deleted when the batch is read. The two seeds that all factors of an epoch's triples are derived from
+//! stay in its file `epoch` until its last batch is gone: whoever gets hold of the folder, its key, *and* another party's
+//! shares can compute the factors of triples that were used before. Many small epochs keep that time short.
 
 mod claimed;
+mod compare;
 mod epoch;
 mod offer;
 mod offline;
 mod online;
+mod removal;
 mod sealed;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -28,16 +40,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cenote_engine::Result;
+use cenote_net::PartyId;
 use cenote_primitives::{BLOCK_BITS, as_bytes, as_bytes_mut};
 
 use crate::triple_check::Pair;
 pub(crate) use claimed::Claimed;
-pub use epoch::{BatchNumber, EpochId, StoredEpoch};
+pub use epoch::{BatchNumber, EpochId, Inventory, StoredEpoch, Unusable};
 pub(crate) use epoch::{Epoch, settings};
 pub use offline::{OfflineReport, fill};
 pub(crate) use online::Online;
+use removal::{remove_if_there, remove_or_warn};
 pub use sealed::StockKey;
-use sealed::{DRAFT, Label, Seal, fault, sync_folder};
+use sealed::{DRAFT, Label, Seal, create, fault, sync_folder};
 
 /// The file in an epoch's folder that describes it.
 const EPOCH_FILE: &str = "epoch";
@@ -47,6 +61,8 @@ const KEY_CHECK: &str = "key-check";
 const LOCK: &str = "lock";
 /// The end of the name of a batch that a session has claimed.
 const CLAIMED: &str = ".claimed";
+/// The start of the name of an empty file that says which party lacked the epoch.
+const LACKED_BY: &str = "lacked-by-";
 
 /// One party's stock of triples on disk. While it is open, no other process can open it. Cloning gives another handle.
 #[derive(Clone)]
@@ -72,18 +88,31 @@ impl std::fmt::Debug for StockFolder {
 /// What is in an epoch's folder.
 #[derive(Default)]
 struct Listing {
+    /// Whether the file is there that describes the epoch. Without it, the rest is of no use.
+    described: bool,
     batches: Vec<BatchNumber>,
     /// Claimed batches and unfinished files: for nobody's use.
     remains: Vec<PathBuf>,
+    /// The parties that did not have it when a session last compared.
+    lacked_by: Vec<PartyId>,
+}
+
+/// Everything in a stock folder that is no longer being made.
+struct Contents {
+    /// Usable epochs and the batches that are left of them, the oldest first.
+    epochs: Vec<(Epoch, Listing)>,
+    unusable: Vec<Unusable>,
 }
 
 impl StockFolder {
     /// Opens the stock folder at `path`, which is made if there is none, and clears away what sessions left that did not
     /// come to their end.
     ///
+    /// An epoch that cannot be cleared up is named in the log and left as it is.
+    ///
     /// # Errors
-    /// [`Error::Storage`](cenote_engine::Error::Storage) if another process has it open, the key is not the one that it was made with, or files cannot be
-    /// read or written.
+    /// [`Error::Storage`](cenote_engine::Error::Storage) if another process has it open, the key is not the one that it was made with, files cannot be
+    /// read or written, or the system cannot make changes of the folder outlast a crash.
     pub fn open(path: &Path, key: &StockKey) -> Result<Self> {
         let io = |what: &'static str| move |error: io::Error| fault(path, format_args!("{what}: {error}"));
         folder_builder()
@@ -107,6 +136,10 @@ impl StockFolder {
             }
             Err(TryLockError::Error(error)) => return Err(io("the stock folder cannot be locked")(error)),
         }
+        sync_folder(path).map_err(io(
+            "changes of the stock folder cannot be flushed to the disk, so a crash could bring used triples back; keep \
+             stock on another file system or system",
+        ))?;
         let seal = Seal::new(key);
         let check = path.join(KEY_CHECK);
         if check.exists() {
@@ -126,8 +159,10 @@ impl StockFolder {
             in_making: Mutex::default(),
             _lock: lock,
         }));
-        for id in folder.epoch_ids()? {
-            folder.tidy(&id)?;
+        for (id, _) in folder.entries()? {
+            if let Err(error) = folder.tidy(&id) {
+                tracing::warn!(%error, "an epoch of stock is left as it is");
+            }
         }
         Ok(folder)
     }
@@ -137,37 +172,70 @@ impl StockFolder {
         &self.0.path
     }
 
-    /// What it holds, the oldest epoch first.
+    /// The epochs that it holds and that can be used, the oldest first.
     ///
     /// # Errors
-    /// [`Error::Storage`](cenote_engine::Error::Storage) if a file cannot be read, is damaged, or is not this folder's.
+    /// [`Error::Storage`](cenote_engine::Error::Storage) if the folder cannot be listed.
     pub fn epochs(&self) -> Result<Vec<StoredEpoch>> {
-        let describe = |(epoch, batches): (Epoch, Vec<BatchNumber>)| StoredEpoch {
+        Ok(self.inventory()?.epochs)
+    }
+
+    /// What it holds, what cannot be used included.
+    ///
+    /// # Errors
+    /// [`Error::Storage`](cenote_engine::Error::Storage) if the folder cannot be listed.
+    pub fn inventory(&self) -> Result<Inventory> {
+        let Contents { epochs, unusable } = self.contents()?;
+        let describe = |(epoch, listing): (Epoch, Listing)| StoredEpoch {
             id: epoch.id,
             party: epoch.party,
             made: epoch.made,
             settings: epoch.settings,
             gates_per_batch: epoch.n.saturating_mul(BLOCK_BITS as u64),
-            batches,
+            batches: listing.batches,
+            lacked_by: listing.lacked_by,
         };
-        Ok(self.contents()?.into_iter().map(describe).collect())
+        Ok(Inventory {
+            epochs: epochs.into_iter().map(describe).collect(),
+            unusable,
+        })
     }
 
-    /// All epochs and the batches that are left of them, the oldest first.
-    fn contents(&self) -> Result<Vec<(Epoch, Vec<BatchNumber>)>> {
-        let mut contents = Vec::new();
+    /// All epochs but those that are being made.
+    fn contents(&self) -> Result<Contents> {
+        let mut contents = Contents {
+            epochs: Vec::new(),
+            unusable: Vec::new(),
+        };
         let in_making = self.in_making().clone();
-        for id in self.epoch_ids()? {
-            let batches = self.list(&id)?.batches;
-            if batches.is_empty() || in_making.contains(&id) {
+        for (id, is_folder) in self.entries()? {
+            if in_making.contains(&id) {
                 continue;
             }
-            let path = self.epoch_folder(&id).join(EPOCH_FILE);
-            let bytes = self.0.seal.read_small(&path, Label::Epoch(id))?;
-            let epoch = Epoch::decode(id, &bytes).map_err(|what| fault(&path, what))?;
-            contents.push((epoch, batches));
+            let read = || {
+                if !is_folder {
+                    return Err(fault(&self.epoch_folder(&id), "is not a folder"));
+                }
+                let listing = self.list(&id)?;
+                // Spent, and about to be cleared away.
+                if listing.batches.is_empty() {
+                    return Ok(None);
+                }
+                let path = self.epoch_folder(&id).join(EPOCH_FILE);
+                let bytes = self.0.seal.read_small(&path, Label::Epoch(id))?;
+                let epoch = Epoch::decode(id, &bytes).map_err(|what| fault(&path, what))?;
+                Ok(Some((epoch, listing)))
+            };
+            match read() {
+                Ok(epoch) => contents.epochs.extend(epoch),
+                Err(error) => contents.unusable.push(Unusable {
+                    id,
+                    why: error.to_string(),
+                }),
+            }
         }
-        contents.sort_by_key(|(epoch, _)| (epoch.made, epoch.id));
+        contents.epochs.sort_by_key(|(epoch, _)| (epoch.made, epoch.id));
+        contents.unusable.sort_by_key(|unusable| unusable.id);
         Ok(contents)
     }
 
@@ -179,13 +247,18 @@ impl StockFolder {
         self.0.path.join(id.to_string())
     }
 
-    fn epoch_ids(&self) -> Result<Vec<EpochId>> {
-        let list = || -> io::Result<Vec<EpochId>> {
-            let mut ids = Vec::new();
+    /// What is called as an epoch's folder is, and whether it is a folder.
+    fn entries(&self) -> Result<Vec<(EpochId, bool)>> {
+        let list = || -> io::Result<Vec<(EpochId, bool)>> {
+            let mut entries = Vec::new();
             for entry in fs::read_dir(&self.0.path)? {
-                ids.extend(entry?.file_name().to_str().and_then(EpochId::of_folder));
+                let entry = entry?;
+                let Some(id) = entry.file_name().to_str().and_then(EpochId::of_folder) else {
+                    continue;
+                };
+                entries.push((id, entry.file_type()?.is_dir()));
             }
-            Ok(ids)
+            Ok(entries)
         };
         list().map_err(|error| fault(&self.0.path, format_args!("cannot be listed: {error}")))
     }
@@ -201,30 +274,19 @@ impl StockFolder {
                 let Some(name) = name.to_str() else { continue };
                 if name.ends_with(CLAIMED) || name.ends_with(DRAFT) {
                     listing.remains.push(entry.path());
+                } else if name == EPOCH_FILE {
+                    listing.described = true;
+                } else if let Some(party) = name.strip_prefix(LACKED_BY) {
+                    listing.lacked_by.extend(party.parse().map(PartyId));
                 } else {
                     listing.batches.extend(BatchNumber::of_file(name));
                 }
             }
             listing.batches.sort_unstable();
+            listing.lacked_by.sort_unstable();
             Ok(listing)
         };
         list().map_err(|error| fault(&folder, format_args!("cannot be listed: {error}")))
-    }
-
-    /// Deletes what nobody may use any more, and the epoch itself, with its keys, once no batch is left of it.
-    fn tidy(&self, id: &EpochId) -> Result<()> {
-        let listing = self.list(id)?;
-        let folder = self.epoch_folder(id);
-        let remove = || -> io::Result<()> {
-            listing.remains.iter().try_for_each(fs::remove_file)?;
-            if listing.batches.is_empty() {
-                remove_if_there(&folder.join(EPOCH_FILE))?;
-                fs::remove_dir(&folder)?;
-                sync_folder(&self.0.path)?;
-            }
-            Ok(())
-        };
-        remove().map_err(|error| fault(&folder, format_args!("cannot be cleared: {error}")))
     }
 
     /// Makes the folder of a new epoch, which sessions do not see while the guard lives.
@@ -253,15 +315,18 @@ impl StockFolder {
             .write(&self.epoch_folder(&id), &number.file_name(), label, &parts)
     }
 
-    /// Deletes an epoch and all of its batches.
-    fn discard(&self, id: &EpochId) -> Result<()> {
-        let folder = self.epoch_folder(id);
-        for number in self.list(id)?.batches {
-            let path = folder.join(number.file_name());
-            fs::remove_file(&path)
-                .map_err(|error| fault(&path, format_args!("cannot be deleted: {error}")))?;
+    /// Notes which parties lack an epoch, for people to see. Nothing depends on it.
+    fn note_lack(&self, id: &EpochId, listed: &[PartyId], lacked_by: &[PartyId]) {
+        let path = |party: PartyId| self.epoch_folder(id).join(format!("{LACKED_BY}{}", party.0));
+        let gone = listed.iter().filter(|party| !lacked_by.contains(party));
+        let new = lacked_by.iter().filter(|party| !listed.contains(party));
+        let written = gone
+            .map(|party| remove_if_there(&path(*party)))
+            .chain(new.map(|party| create(&path(*party)).map(|_| ())))
+            .collect::<io::Result<()>>();
+        if let Err(error) = written {
+            tracing::warn!(epoch = %id, %error, "which parties lack an epoch of stock cannot be noted");
         }
-        self.tidy(id)
     }
 
     /// Takes these batches out of stock, for good: when this returns, no later session will find them, whatever happens.
@@ -289,11 +354,7 @@ impl StockFolder {
     fn drop_claimed(&self, id: &EpochId, numbers: impl Iterator<Item = BatchNumber>) {
         let folder = self.epoch_folder(id);
         for number in numbers {
-            let path = claimed_path(&folder, number);
-            if let Err(error) = remove_if_there(&path) {
-                // Nothing is lost: it is deleted when the folder is opened next.
-                tracing::warn!(path = %path.display(), %error, "a claimed batch of triples cannot be deleted");
-            }
+            remove_or_warn(&claimed_path(&folder, number));
         }
     }
 
@@ -335,13 +396,6 @@ impl Drop for Making {
 
 fn claimed_path(folder: &Path, number: BatchNumber) -> PathBuf {
     folder.join(format!("{}{CLAIMED}", number.file_name()))
-}
-
-fn remove_if_there(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }
 
 /// Makes folders for their owner only.

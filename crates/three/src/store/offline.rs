@@ -58,6 +58,7 @@ pub fn fill(
 ) -> Result<OfflineReport> {
     let start = Instant::now();
     check_links(me, &links)?;
+    config.lag.check()?;
     if !(1..=MAX_BATCHES).contains(&batches) {
         let what = format!("an offline run makes 1 to {MAX_BATCHES} batches, not {batches}");
         return Err(Error::BadInput(what));
@@ -107,6 +108,7 @@ struct Run {
     shape: Shape,
     view_check: ViewCheck,
     ahead: usize,
+    lag: usize,
 }
 
 /// Agrees with both peers on the settings, on keys, and on the epoch.
@@ -117,9 +119,10 @@ fn set_up(me: PartyId, ring: &mut Ring, config: Config, workers: usize, batches:
         session,
         mut entropy,
         ahead,
+        lag,
     } = config;
     let shape = Shape::of(&parameters);
-    let agreed = [
+    let mut agreed = vec![
         ("protocol", "three, offline, version 1".to_string()),
         ("session", session.clone()),
         ("variant", parameters.variant().to_string()),
@@ -128,7 +131,9 @@ fn set_up(me: PartyId, ring: &mut Ring, config: Config, workers: usize, batches:
         ("workers", workers.to_string()),
         ("batches", batches.to_string()),
     ];
+    agreed.extend(lag.agreed());
     let secrets = agree(me, &session, &agreed, ring, &mut entropy)?;
+    let lag = lag.settle(ring)?;
     let settings = settings(&parameters, view_check);
     let (id, made) = name_epoch(me, &format!("{session}, {settings}"), ring, &mut entropy)?;
     let epoch = Epoch {
@@ -145,6 +150,7 @@ fn set_up(me: PartyId, ring: &mut Ring, config: Config, workers: usize, batches:
         shape,
         view_check,
         ahead,
+        lag,
     })
 }
 
@@ -209,7 +215,7 @@ impl Run {
                 self.secrets.pair_prgs(label)
             });
             let keys = self.secrets.component_keys();
-            let generator = Generator::new(me, number, self.shape, ring, keys, views);
+            let generator = Generator::new(me, number, self.shape, ring, keys, views, self.lag);
             producers.push(Producer::start(generator, control.interrupters(), self.ahead)?);
         }
         let keep = |index: u64, producer: &mut Producer| {

@@ -6,9 +6,10 @@ use cenote_engine::{Check, Error, Result};
 use cenote_net::PartyId;
 use sha2::{Digest, Sha256};
 
+use super::compare::{Common, Epochs};
 use super::epoch::Epoch;
-use super::offer::{in_common, offer};
-use super::{BatchNumber, Claimed, Reservation, StockFolder, fault};
+use super::offer::Offer;
+use super::{BatchNumber, Claimed, Contents, EpochId, Reservation, StockFolder, fault};
 use crate::ring::{Ring, cheated};
 use crate::steps;
 use crate::stock::Stock;
@@ -17,8 +18,12 @@ use crate::worker::Worker;
 /// What all three parties have in stock for a session, and what the session has claimed of it.
 pub(crate) struct Online {
     reservation: Reservation,
-    /// What this party holds: epochs, the oldest first, and what is left of them.
+    /// All that this party holds, of any settings, the oldest first, and who was known to lack it.
+    held: Vec<(EpochId, Vec<PartyId>)>,
+    /// What this party holds for these settings: epochs, the oldest first, and what is left of them.
     shelves: Vec<Shelf>,
+    /// Epochs for these settings that a peer lacks.
+    orphans: usize,
     /// The epoch that the session draws from, once it is known how much it needs.
     chosen: Option<usize>,
     /// Whether some of its batches were claimed, so that no other may be drawn from.
@@ -34,41 +39,68 @@ impl Online {
     /// Reserves `folder` and looks for epochs with these settings.
     pub(crate) fn open(me: PartyId, folder: &StockFolder, settings: &str) -> Result<Self> {
         let reservation = folder.reserve()?;
-        let mut shelves = Vec::new();
-        for (epoch, batches) in folder.contents()? {
+        let Contents { epochs, unusable } = folder.contents()?;
+        for unusable in unusable {
+            tracing::warn!("an epoch of stock is passed over: {}", unusable.why);
+        }
+        let (mut held, mut shelves) = (Vec::new(), Vec::new());
+        for (epoch, listing) in epochs {
             if epoch.party != me {
                 let what = format!("is stock of {}, not of {me}", epoch.party);
                 return Err(fault(&folder.epoch_folder(&epoch.id), what));
             }
+            held.push((epoch.id, listing.lacked_by));
             if epoch.settings == settings {
-                let batches = batches.into();
+                let batches = listing.batches.into();
                 shelves.push(Shelf { epoch, batches });
             }
         }
         Ok(Self {
             reservation,
+            held,
             shelves,
+            orphans: 0,
             chosen: None,
             claimed: false,
         })
     }
 
-    /// Finds out what all three parties have.
+    /// Finds out what all three parties have, and notes in the folder what a peer lacks.
     pub(crate) fn compare(&mut self, me: PartyId, ring: &mut Ring) -> Result<()> {
+        let epochs = Epochs::compare(self.held.iter().map(|(id, _)| *id), ring)?;
+        let lacking: Vec<_> = self.held.iter().map(|(id, _)| epochs.lacking(id, ring)).collect();
+        let here = self.shelves.len();
+        self.shelves.retain(|shelf| epochs.common(&shelf.epoch.id));
+        self.orphans = here - self.shelves.len();
         let stock = self
             .shelves
             .iter()
-            .map(|shelf| (shelf.epoch.id, Vec::from_iter(shelf.batches.iter().copied())));
-        let mut common = in_common(me, &offer(stock), ring)?;
-        self.shelves
-            .retain_mut(|shelf| match common.remove(&shelf.epoch.id) {
-                Some(batches) => {
-                    shelf.batches = batches.into();
-                    true
-                }
-                None => false,
-            });
+            .map(|shelf| (shelf.epoch.id, shelf.batches.iter()));
+        let common = Common::compare(me, epochs, Offer::new(stock), ring)?;
+        for shelf in &mut self.shelves {
+            let id = shelf.epoch.id;
+            shelf.batches.retain(|batch| common.contains(&id, *batch));
+        }
+        self.shelves.retain(|shelf| !shelf.batches.is_empty());
+
+        let folder = &self.reservation.0;
+        for ((id, known), lacking) in self.held.iter().zip(&lacking) {
+            folder.note_lack(id, known, lacking);
+        }
+        let orphans = lacking.iter().filter(|lacking| !lacking.is_empty()).count();
+        if orphans > 0 {
+            tracing::warn!(
+                folder = %folder.path().display(),
+                "{orphans} epochs of stock are of no use, because a peer says that it does not have them"
+            );
+        }
         Ok(())
+    }
+
+    /// The epochs of which all three parties have something.
+    #[cfg(test)]
+    pub(super) fn offered(&self) -> Vec<EpochId> {
+        self.shelves.iter().map(|shelf| shelf.epoch.id).collect()
     }
 
     /// An empty queue for a worker.
@@ -108,12 +140,16 @@ impl Online {
             ),
             None => format!(
                 "{missing} batches of triples, but no epoch of stock with its parameters has so many at all three \
-                 parties (the largest has {})",
+                 parties (the largest has {}{})",
                 self.shelves
                     .iter()
                     .map(|shelf| shelf.batches.len())
                     .max()
-                    .unwrap_or(0)
+                    .unwrap_or(0),
+                match self.orphans {
+                    0 => String::new(),
+                    orphans => format!("; {orphans} epochs of this party are lacking at a peer"),
+                }
             ),
         };
         Err(Error::Exhausted(format!(

@@ -291,12 +291,14 @@ pub(super) fn create(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Makes renames and removals in `folder` outlast a crash.
+/// Makes renames and removals in `folder` outlast a crash, or fails.
 pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
-    // Elsewhere folders cannot be opened as files, and their changes are journaled.
     #[cfg(unix)]
-    File::open(folder)?.sync_all()?;
+    return File::open(folder)?.sync_all();
+    // Elsewhere folders cannot be opened as files, and what their changes outlast is not promised.
     #[cfg(not(unix))]
-    let _ = folder;
-    Ok(())
+    {
+        let _ = folder;
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }

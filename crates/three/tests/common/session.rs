@@ -34,6 +34,8 @@ pub(crate) struct Session {
     pub(crate) timeout: Duration,
     /// A pair of parties whose channels have another deadline.
     pub(crate) impatient: Option<([u8; 2], Duration)>,
+    /// What all parties change.
+    pub(crate) change: Option<Change>,
     /// A party that differs from the others, and how.
     pub(crate) odd: Option<(u8, Change)>,
     /// Over sockets instead of memory.
@@ -49,6 +51,7 @@ impl Session {
             spies: [None, None, None],
             timeout: Duration::from_secs(15),
             impatient: None,
+            change: None,
             odd: None,
             tcp: false,
         }
@@ -112,6 +115,9 @@ impl Session {
         let mut config = Config::new(self.parameters.clone(), "attacked");
         config.view_check = self.view_check;
         config.entropy = Entropy::for_tests(self.seed << 8 | u64::from(me));
+        if let Some(change) = self.change {
+            change(&mut config);
+        }
         if let Some((party, change)) = self.odd
             && party == me
         {

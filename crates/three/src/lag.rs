@@ -1,0 +1,85 @@
+//! How many messages are in flight on a link, by how long it takes.
+
+use std::time::{Duration, Instant};
+
+use cenote_engine::{Check, Error, Result};
+
+use crate::config::Lag;
+use crate::ring::{Ring, cheated};
+use crate::steps;
+
+/// The least time in which a worker computes what a message has: 1024 blocks of checks.
+const MESSAGE_TIME: Duration = Duration::from_micros(250);
+
+/// Messages that are timed, after one that brings the parties together.
+const PINGS: u64 = 3;
+
+impl Lag {
+    /// What the parties must have in common of it.
+    pub(crate) fn agreed(self) -> Option<(&'static str, String)> {
+        match self {
+            Lag::Messages(_) => None,
+            Lag::Measured => Some(("messages in flight", "measured".into())),
+        }
+    }
+
+    /// # Errors
+    /// [`Error::BadInput`] for a number out of bounds.
+    pub(crate) fn check(self) -> Result<()> {
+        match self {
+            Lag::Messages(count) if !(1..=Lag::MOST).contains(&count) => Err(Error::BadInput(format!(
+                "1 to {} messages can be in flight, not {count}",
+                Lag::MOST
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// The number of messages, measured if it is to be.
+    pub(crate) fn settle(self, ring: &mut Ring) -> Result<usize> {
+        match self {
+            Lag::Messages(count) => Ok(count),
+            Lag::Measured => Ok(messages(measure(ring)?)),
+        }
+    }
+}
+
+/// How many messages fill links on which one takes this long.
+fn messages(way: Duration) -> usize {
+    let on_the_way = way.as_nanos() / MESSAGE_TIME.as_nanos();
+    usize::try_from(on_the_way)
+        .unwrap_or(Lag::MOST)
+        .saturating_add(Lag::LEAST)
+        .min(Lag::MOST)
+}
+
+/// How long a message takes on the slower of the two links, at least. All three parties send at the same time, and so each
+/// hears the others after one way.
+fn measure(ring: &mut Ring) -> Result<Duration> {
+    let mut least = Duration::MAX;
+    for number in 0..=PINGS {
+        let start = Instant::now();
+        let word = number.to_le_bytes();
+        if ring.exchange(steps::PING, &word, &word)? != (word, word) {
+            let detail = "a peer's ping is garbled";
+            return Err(cheated(Check::MessageForm, None, steps::PING, detail));
+        }
+        if number > 0 {
+            least = least.min(start.elapsed());
+        }
+    }
+    Ok(least)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn longer_links_have_more_in_flight() {
+        let of = |micros| messages(Duration::from_micros(micros));
+        assert_eq!([0, 100, 249].map(of), [2; 3]);
+        assert_eq!([250, 1_000, 10_000].map(of), [3, 6, 42]);
+        assert_eq!([20_000, u64::MAX].map(of), [Lag::MOST; 2]);
+    }
+}

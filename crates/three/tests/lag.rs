@@ -1,0 +1,227 @@
+//! How far sending runs ahead of receiving: chosen, or measured; and what it may cost.
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use cenote_circuit::{BitOrder, Builder, Plan};
+use cenote_engine::{Check, Engine, Error, Parties};
+use cenote_net::{Channel, ChannelOptions, PartyId, Shape, Shaped, Step, memory_pair};
+use cenote_params::three::{Parameters, Variant, check};
+use cenote_primitives::{BLOCK_BITS, BitMatrix, Block512};
+use cenote_three::{Config, Lag, Links, Ring, ThreeEngine, ViewCheck, steps};
+use common::intercept::Spy;
+use common::session::{Session, random_bits, share, small_answer, small_input, small_plan};
+use common::tiny;
+
+/// Links whose messages take `way`.
+fn long_links(way: Duration) -> [Links; 3] {
+    let options = ChannelOptions::with_timeout(Duration::from_secs(20));
+    let shape = Shape::new(way, None);
+    let rings = || {
+        let mut ends: [[Option<Box<dyn Channel>>; 3]; 3] = Default::default();
+        for (a, b) in [(0, 1), (1, 2), (0, 2)] {
+            let (for_a, for_b) = memory_pair(PartyId(a), PartyId(b), options.clone());
+            ends[a as usize][b as usize] = Some(Box::new(Shaped::new(for_a, shape)));
+            ends[b as usize][a as usize] = Some(Box::new(Shaped::new(for_b, shape)));
+        }
+        [0, 1, 2].map(|me| Ring {
+            previous: ends[me][(me + 2) % 3].take().unwrap(),
+            next: ends[me][(me + 1) % 3].take().unwrap(),
+        })
+    };
+    let [g0, g1, g2] = rings();
+    let [e0, e1, e2] = rings();
+    [(g0, e0), (g1, e1), (g2, e2)].map(|(generator, evaluator)| Links { generator, evaluator })
+}
+
+/// Runs `party` at all three, over links whose messages take `way`.
+fn all<T: Send>(
+    parameters: &Parameters,
+    lag: Lag,
+    way: Duration,
+    party: impl Fn(&mut ThreeEngine) -> cenote_engine::Result<T> + Sync,
+) -> Vec<T> {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0u8..)
+            .zip(long_links(way))
+            .map(|(me, links)| {
+                let party = &party;
+                scope.spawn(move || {
+                    let mut config = Config::new(parameters.clone(), "lag");
+                    config.lag = lag;
+                    config.ahead = 2;
+                    party(&mut ThreeEngine::start(PartyId(me), vec![links], config)?)
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap().unwrap())
+            .collect()
+    })
+}
+
+/// One AND.
+fn single() -> Plan {
+    let mut b = Builder::new();
+    let x = b.input("x", 2, BitOrder::Lsb);
+    let product = b.and(x[0], x[1]);
+    b.output("xy", &[product], BitOrder::Lsb);
+    Plan::new(&b.finish())
+}
+
+/// Makes one batch whose arrays are checked in 40 messages each; how long that took, and how many were in flight.
+fn one_batch(lag: Lag, way: Duration) -> (Duration, usize) {
+    let parameters = check(Variant::Baseline, 40 * 1024, 2, 1, 1).unwrap();
+    let times = all(&parameters, lag, way, |engine| {
+        let start = Instant::now();
+        let plan = single();
+        engine.prepare(&plan, BLOCK_BITS)?;
+        engine.fill_stock()?;
+        let time = start.elapsed();
+        let bits = BitMatrix::zeros(2, BLOCK_BITS);
+        let own = (engine.me() == PartyId(0)).then_some(&bits);
+        let wires = engine.input(PartyId(0), 2, BLOCK_BITS, own)?;
+        let product = engine.run(&plan, &wires)?;
+        let revealed = engine.reveal(&product, Parties::all(3))?.unwrap();
+        assert!(revealed.words().iter().all(|word| *word == 0));
+        engine.finish()?;
+        Ok((time, engine.lag()))
+    });
+    assert!(times.iter().all(|(_, lag)| (2..=Lag::MOST).contains(lag)));
+    *times.iter().max().unwrap()
+}
+
+/// On a long link two messages in flight take the time of many ways; as many as the link holds take few.
+#[test]
+fn long_links_are_filled_when_they_are_measured() {
+    let way = Duration::from_millis(15);
+    let (slow, two) = one_batch(Lag::default(), way);
+    let (fast, many) = one_batch(Lag::Measured, way);
+    // A message leaves when the one that is two before it has arrived: 40 messages of checks alone take 20 ways.
+    assert!(two == 2 && slow > 20 * way, "{slow:?}");
+    assert!(
+        many > 40 && 2 * fast < slow,
+        "{many} in flight: {fast:?} instead of {slow:?}"
+    );
+}
+
+/// All parties measure, or none.
+#[test]
+fn a_measured_session_computes_the_same() {
+    let inputs = [0, 1, 2].map(small_input);
+    let answer = small_answer(&inputs);
+    for found in all(
+        &tiny(Variant::OnDemand),
+        Lag::Measured,
+        Duration::ZERO,
+        |engine| {
+            let wires = share(engine, &inputs)?;
+            let outputs = engine.run(&small_plan(), &wires)?;
+            let revealed = engine.reveal(&outputs, Parties::all(3))?;
+            engine.finish()?;
+            Ok(revealed)
+        },
+    ) {
+        assert_eq!(found.as_ref(), Some(&answer));
+    }
+}
+
+#[test]
+fn numbers_out_of_bounds_are_refused() {
+    for count in [0, Lag::MOST + 1, usize::MAX] {
+        let links = common::memory_links(&ChannelOptions::with_timeout(Duration::from_secs(5)));
+        let [zero, ..] = links;
+        let mut config = Config::new(tiny(Variant::OnDemand), "lag");
+        config.lag = Lag::Messages(count);
+        let refused = ThreeEngine::start(PartyId(0), vec![zero], config).err();
+        assert!(matches!(refused, Some(Error::BadInput(_))), "{refused:?}");
+    }
+}
+
+/// A ping that is changed or cut ends the session before it begins.
+#[test]
+fn pings_are_checked() {
+    for truncate in [false, true] {
+        let spy = Spy::corrupting(move |message| {
+            let hit: &[Step] = steps::MEASURED;
+            (hit.contains(&message.step) && message.occurrence == 2 && message.wire.to == 1).then(|| {
+                let mut body = message.body.clone();
+                if truncate {
+                    body.pop();
+                } else {
+                    body[0] ^= 1;
+                }
+                vec![(message.step, body)]
+            })
+        });
+        let mut session = Session::new(&tiny(Variant::OnDemand), ViewCheck::Mac, 3).with_spy(0, &spy);
+        session.change = Some(|config| config.lag = Lag::Measured);
+        let results = session.run(|_| Ok(()));
+        for party in [1, 2] {
+            let error = results[party].as_ref().unwrap_err();
+            assert_eq!(error.check(), Some(Check::MessageForm), "party {party}: {error}");
+        }
+    }
+}
+
+/// The bound on memory counts every batch that may wait, and the messages in flight.
+#[test]
+fn memory_counts_what_waits_and_what_is_in_flight() {
+    let parameters = tiny(Variant::OnDemand);
+    let bound = |ahead: usize, lag: usize| {
+        let [zero, one, two] = common::memory_links(&ChannelOptions::with_timeout(Duration::from_secs(20)));
+        let bounds = std::thread::scope(|scope| {
+            let threads = [zero, one, two].map(|links| (links, parameters.clone()));
+            let threads: Vec<_> = (0u8..)
+                .zip(threads)
+                .map(|(me, (links, parameters))| {
+                    scope.spawn(move || {
+                        let mut config = Config::new(parameters, "memory");
+                        (config.ahead, config.lag) = (ahead, Lag::Messages(lag));
+                        let engine = ThreeEngine::start(PartyId(me), vec![links], config).unwrap();
+                        engine.costs().memory_bytes
+                    })
+                })
+                .collect();
+            Vec::from_iter(threads.into_iter().map(|thread| thread.join().unwrap()))
+        });
+        assert!(bounds.iter().all(|bound| *bound == bounds[0]));
+        bounds[0]
+    };
+    let least = parameters.memory_bytes(BLOCK_BITS as u32);
+    let block = size_of::<Block512>() as u64;
+    assert_eq!(bound(1, 2), least);
+    assert_eq!(bound(4, 2), least + 3 * 2 * parameters.n() * block);
+    let window = parameters.n() * (6 * block + 16);
+    assert_eq!(bound(1, 12), least + 2 * 10 * window);
+}
+
+/// Groups of lanes are as large as the engine says: one lane more takes another round.
+#[test]
+fn groups_of_lanes_are_as_told() {
+    let plan = single();
+    let each = ThreeEngine::group_lanes(&plan);
+    assert!(each > 0 && each.is_multiple_of(BLOCK_BITS));
+    let bits = random_bits(1, 2, 2 * each + 1);
+    for rounds in all(
+        &tiny(Variant::Baseline),
+        Lag::default(),
+        Duration::ZERO,
+        |engine| {
+            let mut rounds = Vec::new();
+            for lanes in [each, each + 1, 2 * each, 2 * each + 1] {
+                let bits = BitMatrix::from_fn(2, lanes, |row, lane| bits.get(row, lane));
+                let own = (engine.me() == PartyId(0)).then_some(&bits);
+                let wires = engine.input(PartyId(0), 2, lanes, own)?;
+                let before = engine.costs().rounds;
+                engine.run(&plan, &wires)?;
+                rounds.push(engine.costs().rounds - before);
+            }
+            Ok(rounds)
+        },
+    ) {
+        assert_eq!(rounds, [1, 2, 2, 3]);
+    }
+}
