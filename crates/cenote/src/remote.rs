@@ -88,12 +88,14 @@ pub fn run_party(config: &PartyConfig, job: &Job, progress: &mut dyn FnMut(u64, 
 /// Like [`run_party`], with triples from the party's stock (see [`crate::stock`]). All parties must do the same.
 ///
 /// # Errors
-/// Those of [`run_party`] and [`crate::stock::open`]; [`Error::Protocol`] if the stock does not suffice.
+/// Those of [`run_party`] and [`crate::stock::open`]; [`Error::Protocol`] if the stock does not suffice; [`Error::Usage`] for a
+/// protocol without stock.
 pub fn run_party_online(
     config: &PartyConfig,
     job: &Job,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Outcome> {
+    job.protocol().three("stock")?;
     run(config, job, Some(&crate::stock::open(config)?), progress)
 }
 

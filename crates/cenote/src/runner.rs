@@ -126,7 +126,7 @@ impl Party<'_> {
     /// Like [`Party::run`], with triples from `stock` instead of fresh ones. All parties must do the same.
     ///
     /// # Errors
-    /// As [`Party::run`]; [`Error::Protocol`] also if the stock does not suffice.
+    /// As [`Party::run`]; [`Error::Protocol`] also if the stock does not suffice; [`Error::Usage`] for a protocol without stock.
     pub fn run_online(
         self,
         stock: &StockFolder,
@@ -144,6 +144,9 @@ impl Party<'_> {
     ) -> Result<Outcome> {
         let start = Instant::now();
         let mut seconds = Seconds::default();
+        if stock.is_some() {
+            self.protocol.three("stock")?;
+        }
         let session = self.protocol.session(self.program)?;
         let mut connections = connect()?;
         seconds.add("connect", start.elapsed());

@@ -3,7 +3,6 @@
 use cenote_engine::Engine;
 use cenote_net::PartyId;
 use cenote_params::lego::{Request, search};
-use cenote_three::store::StockFolder;
 use cenote_two::LegoEngine;
 use cenote_two::lego::{Config, Order};
 use serde::{Deserialize, Serialize};
@@ -49,9 +48,10 @@ impl Lego {
     /// # Errors
     /// [`Error::Usage`] if no parameters reach the security level.
     pub(crate) fn parameters(&self, program: &Program) -> Result<Parameters> {
-        let wires = |count: u64| count.saturating_mul(program.lanes() as u64).max(1);
-        let inputs = u64::from(program.circuit().input_wires());
-        let request = Request::new(self.security, program.and_gates().max(1), wires(inputs));
+        let order = order(program);
+        let inputs = order.garbler_inputs + order.evaluator_inputs;
+        let request = Request::new(self.security, order.ands.max(1), inputs.max(1))
+            .with_input_buckets(order.garbler_inputs + order.anchors);
         search(&request).map_err(|refusal| Error::Usage(refusal.to_string()))
     }
 
@@ -70,12 +70,8 @@ impl Lego {
         parameters: Parameters,
         party: &Party<'_>,
         connections: Connections,
-        stock: Option<&StockFolder>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Finished> {
-        if stock.is_some() {
-            return Err(Error::Usage("there is no stock with protocol \"lego\"".into()));
-        }
         let mut engine = LegoSession::start(party.me, connections, self, &party.program.digest())?.engine;
         let executed = execute(&mut engine, party, progress)?;
         let warnings = engine.peer_cheated().then(|| {

@@ -162,7 +162,7 @@ pub(crate) struct Finished {
 }
 
 impl Session<'_> {
-    /// Runs the party's program over `connections`, with material from `stock` instead of fresh if given.
+    /// Runs the party's program over `connections`, with triples from `stock` instead of fresh ones if given.
     pub(crate) fn run(
         self,
         party: &Party<'_>,
@@ -174,9 +174,7 @@ impl Session<'_> {
             Session::Three(settings, parameters) => {
                 settings.run(parameters, party, connections, stock, progress)
             }
-            Session::Lego(settings, parameters) => {
-                settings.run(parameters, party, connections, stock, progress)
-            }
+            Session::Lego(settings, parameters) => settings.run(parameters, party, connections, progress),
         }
     }
 }

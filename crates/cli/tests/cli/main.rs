@@ -1,6 +1,7 @@
 //! The command, from outside.
 
 mod bench;
+mod bench_two;
 mod circuits;
 mod commands;
 mod common;
