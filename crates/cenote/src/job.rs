@@ -13,7 +13,7 @@ use toml::Spanned;
 use crate::party_config::party;
 use crate::program::check_size;
 use crate::settings_file::Source;
-use crate::{Error, Program, Result, Three, circuits, data};
+use crate::{Error, Lego, Program, Protocol, Result, Three, circuits, data};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -23,6 +23,7 @@ struct JobFile {
     view_check: Option<Spanned<String>>,
     security: Option<Spanned<u32>>,
     workers: Option<Spanned<u8>>,
+    garbler: Option<Spanned<u8>>,
     circuit: Spanned<String>,
     lanes: Option<Spanned<u64>>,
     #[serde(default, rename = "input")]
@@ -120,7 +121,7 @@ struct Input {
 #[derive(Clone, Debug)]
 pub struct Job {
     path: PathBuf,
-    protocol: Three,
+    protocol: Protocol,
     circuit_name: String,
     circuit: Circuit,
     lanes: Option<usize>,
@@ -138,6 +139,7 @@ impl Job {
     pub fn load(path: &Path) -> Result<Self> {
         let (file, source) = Source::read::<JobFile>(path)?;
         let protocol = protocol(&file, &source)?;
+        let parties = protocol.parties();
         let text = file.circuit.get_ref();
         let mut circuit = match text.strip_prefix(circuits::LIBRARY_PREFIX) {
             Some(name) => circuits::by_name(name)
@@ -161,7 +163,7 @@ impl Job {
             if let Some(order) = &entry.order {
                 circuit.set_input_order(index, bit_order(&source, order)?);
             }
-            let owner = party(&source, &entry.party)?;
+            let owner = party(&source, &entry.party, parties)?;
             let mut line = source.line(&span);
             let origin = match (entry.hex, entry.file) {
                 (Some(_), Some(_)) => {
@@ -182,7 +184,7 @@ impl Job {
             if let Some(order) = &entry.order {
                 circuit.set_output_order(index, bit_order(&source, order)?);
             }
-            receivers.push(entitled(&source, &entry.to)?);
+            receivers.push(entitled(&source, &entry.to, parties)?);
             output_files.push(entry.file.map(|file| source.resolve(file)));
         }
         let circuit_name = text.clone();
@@ -199,7 +201,7 @@ impl Job {
     }
 
     /// The protocol and its security.
-    pub fn protocol(&self) -> &Three {
+    pub fn protocol(&self) -> &Protocol {
         &self.protocol
     }
 
@@ -341,38 +343,79 @@ fn others_may_read(_: &Path) -> bool {
     false
 }
 
-fn protocol(file: &JobFile, source: &Source) -> Result<Three> {
-    let name = file.protocol.get_ref();
-    if name != "three" {
-        let what = format!("there is no protocol \"{name}\"; write protocol = \"three\"");
-        return Err(source.fault(file.protocol.span(), what));
-    }
-    let mut protocol = Three::default();
-    if let Some(text) = &file.variant {
-        protocol.variant = Three::variant(text.get_ref()).map_err(|what| source.fault(text.span(), what))?;
-    }
-    if let Some(text) = &file.view_check {
-        protocol.view_check = text
-            .get_ref()
-            .parse()
-            .map_err(|_| source.fault(text.span(), "the view check is one of mac, sha256"))?;
-    }
-    if let Some(security) = &file.security {
-        protocol.security = *security.get_ref();
-        if !(1..=128).contains(&protocol.security) {
-            return Err(source.fault(
-                security.span(),
-                "security is a number of bits from 1 to 128; 40 is usual",
-            ));
+fn protocol(file: &JobFile, source: &Source) -> Result<Protocol> {
+    let mut protocol = match file.protocol.get_ref().as_str() {
+        Three::NAME => Protocol::Three(Three::default()),
+        Lego::NAME => Protocol::Lego(Lego::default()),
+        name => {
+            let names = Protocol::NAMES.map(|name| format!("protocol = \"{name}\""));
+            let what = format!("there is no protocol \"{name}\"; write {}", names.join(" or "));
+            return Err(source.fault(file.protocol.span(), what));
         }
-    }
-    if let Some(workers) = &file.workers {
-        protocol.workers = *workers.get_ref();
-        if !(1..=64).contains(&protocol.workers) {
-            return Err(source.fault(workers.span(), "workers is a number from 1 to 64"));
+    };
+    let security = range(
+        source,
+        &file.security,
+        1..=128,
+        "security is a number of bits from 1 to 128; 40 is usual",
+    )?;
+    let workers = range(source, &file.workers, 1..=64, "workers is a number from 1 to 64")?;
+    match &mut protocol {
+        Protocol::Three(settings) => {
+            refuse(source, "garbler", &file.garbler, Lego::NAME)?;
+            settings.security = security.unwrap_or(settings.security);
+            settings.workers = workers.unwrap_or(settings.workers);
+            if let Some(text) = &file.variant {
+                settings.variant =
+                    Three::variant(text.get_ref()).map_err(|what| source.fault(text.span(), what))?;
+            }
+            if let Some(text) = &file.view_check {
+                settings.view_check = text
+                    .get_ref()
+                    .parse()
+                    .map_err(|_| source.fault(text.span(), "the view check is one of mac, sha256"))?;
+            }
+        }
+        Protocol::Lego(settings) => {
+            refuse(source, "variant", &file.variant, Three::NAME)?;
+            refuse(source, "view_check", &file.view_check, Three::NAME)?;
+            settings.security = security.unwrap_or(settings.security);
+            settings.workers = workers.unwrap_or(settings.workers);
+            let garbler = range(
+                source,
+                &file.garbler,
+                0..=1,
+                "the garbler is party 0 or 1; the other one evaluates",
+            )?;
+            settings.garbler = garbler.unwrap_or(settings.garbler);
         }
     }
     Ok(protocol)
+}
+
+/// The number that a key is given, if it is, in `range`.
+fn range<T: Copy + PartialOrd>(
+    source: &Source,
+    value: &Option<Spanned<T>>,
+    range: std::ops::RangeInclusive<T>,
+    what: &str,
+) -> Result<Option<T>> {
+    match value {
+        Some(value) if !range.contains(value.get_ref()) => Err(source.fault(value.span(), what)),
+        Some(value) => Ok(Some(*value.get_ref())),
+        None => Ok(None),
+    }
+}
+
+/// Refuses a key that only the protocol called `only` has.
+fn refuse<T>(source: &Source, key: &str, value: &Option<Spanned<T>>, only: &str) -> Result<()> {
+    match value {
+        None => Ok(()),
+        Some(value) => Err(source.fault(
+            value.span(),
+            format!("`{key}` is a setting of protocol \"{only}\" only; leave it out"),
+        )),
+    }
 }
 
 fn check_count(source: &Source, what: &str, found: usize, values: &[Value]) -> Result<()> {
@@ -405,10 +448,10 @@ fn bit_order(source: &Source, order: &Spanned<String>) -> Result<BitOrder> {
     }
 }
 
-fn entitled(source: &Source, to: &Spanned<Vec<Spanned<u8>>>) -> Result<Parties> {
+fn entitled(source: &Source, to: &Spanned<Vec<Spanned<u8>>>, parties: u8) -> Result<Parties> {
     let mut receivers = Parties::NONE;
     for entry in to.get_ref() {
-        let id = party(source, entry)?;
+        let id = party(source, entry, parties)?;
         if receivers.contains(id) {
             return Err(source.fault(entry.span(), format!("{id} is listed twice")));
         }

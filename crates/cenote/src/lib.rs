@@ -20,7 +20,7 @@
 //! use std::time::Duration;
 //!
 //! use cenote::circuits::{BitOrder, Builder};
-//! use cenote::{BitMatrix, Parties, PartyId, Program, Three, runner};
+//! use cenote::{BitMatrix, Parties, PartyId, Program, Protocol, runner};
 //!
 //! # fn main() -> cenote::Result<()> {
 //! // Do both agree? Only party 2 learns it, and nothing else.
@@ -35,7 +35,7 @@
 //! let yes = BitMatrix::from_fn(1, 1, |_, _| true);
 //! let inputs = [yes.clone(), yes];
 //! let timeout = Duration::from_secs(30);
-//! let outcomes = runner::run_in_memory(&Three::default(), &program, &inputs, timeout, &mut |_, _| ())?;
+//! let outcomes = runner::run_in_memory(&Protocol::default(), &program, &inputs, timeout, &mut |_, _| ())?;
 //! assert!(outcomes[2].outputs[0].as_ref().is_some_and(|both| both.get(0, 0)));
 //! assert!(outcomes[0].outputs[0].is_none());
 //! # Ok(())
@@ -45,6 +45,7 @@
 
 pub mod bench;
 pub mod circuits;
+mod connections;
 pub mod data;
 pub mod demo;
 mod error;
@@ -72,7 +73,7 @@ pub use error::{Error, Failure, Failures, Kind, Result};
 pub use job::Job;
 pub use party_config::{PartyConfig, Peer};
 pub use program::{Executed, MAX_ANDS, Program};
-pub use protocol::Three;
+pub use protocol::{Lego, Protocol, Three};
 pub use report::{CircuitDescription, Description, Output, PartyCosts, PartyReport, Report, Seconds};
 pub use runner::{Party, Transport};
 

@@ -1,4 +1,4 @@
-//! All three parties on this machine: jobs, the demonstration, benchmarks.
+//! All parties on this machine: jobs, the demonstration, benchmarks.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -8,16 +8,13 @@ use std::time::Duration;
 
 use cenote_net::{Identity, Listen, PartyId, PeerAddress};
 use cenote_primitives::BitMatrix;
-use cenote_three::Links;
 use serde::{Deserialize, Serialize};
 
 use crate::bench::{Bench, Measure, Measured};
+use crate::connections::{Connections, Link, Topology};
 use crate::processes::{Contact, Parent, child, run_all};
-use crate::remote::{Link, links};
-use crate::runner::{AlsoAgree, Outcome, memory_links, run_in_memory};
-use crate::{
-    Error, Job, Kind, PARTIES, Party, PartyReport, Program, Report, Result, Three, Transport, data, demo,
-};
+use crate::runner::{AlsoAgree, Outcome, as_threads, run_in_memory};
+use crate::{Error, Job, Kind, Party, PartyReport, Program, Protocol, Report, Result, Transport, data, demo};
 
 /// How parties on this machine find each other.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -78,10 +75,11 @@ pub fn run_job(
     let job = Job::load(path)?;
     let lanes = job.infer_lanes()?;
     // Every value is looked at before a process is started: complaints come at once, and one at a time.
-    for party in (0..PARTIES).map(PartyId) {
+    let protocol = job.protocol();
+    for party in (0..protocol.parties()).map(PartyId) {
         job.read_inputs(party, lanes)?;
     }
-    job.protocol().parameters(job.program(lanes)?.plan(), lanes)?;
+    protocol.check(&job.program(lanes)?)?;
     job.warn_if_exposed();
     for file in job.output_files().iter().flatten() {
         data::check_writable(file)?;
@@ -90,7 +88,7 @@ pub fn run_job(
         path: path.to_owned(),
         lanes,
     };
-    let report = report(run(setting, &task, command, progress)?)?;
+    let report = report(run(protocol.parties(), setting, &task, command, progress)?)?;
     for (output, file) in report.outputs.iter().zip(job.output_files()) {
         if let (Some(values), Some(file)) = (&output.values, file) {
             data::write(file, values)?;
@@ -125,7 +123,8 @@ pub fn run_demo(
 ) -> Result<DemoReport> {
     task.check()?;
     let limit = task.limit;
-    let answers = run(setting, &Task::Demo(task), command, progress)?;
+    let parties = Protocol::default().parties();
+    let answers = run(parties, setting, &Task::Demo(task), command, progress)?;
     let found = |answer: &Answer| match answer {
         Answer::Computed { over_limit, .. } => Some(over_limit.clone()),
         Answer::Measured(_) => None,
@@ -157,10 +156,11 @@ pub fn run_bench(
     progress: &mut (dyn FnMut(u64, u64) + Send),
 ) -> Result<Report> {
     let measured = bench.program()?;
-    bench.protocol.parameters(measured.plan(), measured.lanes())?;
+    let protocol = Protocol::Three(bench.protocol);
+    protocol.check(&measured)?;
     if setting.transport == Transport::Memory {
         let inputs = Bench::inputs(&measured);
-        let outcomes = run_in_memory(&bench.protocol, &measured, &inputs, setting.timeout, progress)?;
+        let outcomes = run_in_memory(&protocol, &measured, &inputs, setting.timeout, progress)?;
         for outcome in &outcomes {
             Bench::check(&measured, outcome)?;
         }
@@ -171,7 +171,8 @@ pub fn run_bench(
         return Report::new(reports).map_err(disagreement);
     }
     drop(measured);
-    report(run(setting, &Task::Bench(bench.clone()), command, progress)?)
+    let task = Task::Bench(bench.clone());
+    report(run(protocol.parties(), setting, &task, command, progress)?)
 }
 
 /// Runs a measurement: with a process for each party, or as threads of this process if joined by memory. Gives what each party
@@ -182,10 +183,15 @@ pub(crate) fn run_measure(
     command: &dyn Fn() -> Command,
     progress: &mut (dyn FnMut(u64, u64) + Send),
 ) -> Result<Vec<Measured>> {
+    let topology = measure.topology();
     if setting.transport == Transport::Memory {
-        return measure_in_memory(setting, measure, progress);
+        let connections = Connections::in_memory(&topology, setting.timeout);
+        return as_threads(connections, progress, |me, connections, progress| {
+            measure.run(me, connections, progress)
+        });
     }
-    let answers = run(setting, &Task::Measure(measure.clone()), command, progress)?;
+    let task = Task::Measure(measure.clone());
+    let answers = run(topology.parties, setting, &task, command, progress)?;
     let measured = |answer| match answer {
         Answer::Measured(measured) => Ok(*measured),
         Answer::Computed { .. } => Err(disagreement("a party answered another question")),
@@ -193,38 +199,8 @@ pub(crate) fn run_measure(
     answers.into_iter().map(measured).collect()
 }
 
-fn measure_in_memory(
-    setting: Setting,
-    measure: &Measure,
-    progress: &mut (dyn FnMut(u64, u64) + Send),
-) -> Result<Vec<Measured>> {
-    let mut progress = Some(progress);
-    let links = memory_links(measure.workers(), setting.timeout);
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = links
-            .into_iter()
-            .zip((0..PARTIES).map(PartyId))
-            .map(|(links, me)| {
-                let mut progress = progress.take();
-                scope.spawn(move || {
-                    measure.run(me, links, &mut |done, total| {
-                        if let Some(progress) = progress.as_mut() {
-                            progress(done, total);
-                        }
-                    })
-                })
-            })
-            .collect();
-        let panicked = || Error::local("running a party", std::io::Error::other("its thread panicked"));
-        let results: Vec<_> = threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|_| Err(panicked())))
-            .collect();
-        results.into_iter().collect()
-    })
-}
-
 fn run(
+    parties: u8,
     setting: Setting,
     task: &Task,
     command: impl Fn() -> Command,
@@ -239,21 +215,21 @@ fn run(
         setting,
         task: task.clone(),
     };
-    run_all(|_| command(), |_| assignment.clone(), setting.timeout, progress)
+    run_all(
+        parties,
+        |_| command(),
+        |_| assignment.clone(),
+        setting.timeout,
+        progress,
+    )
 }
 
 fn report(answers: Vec<Answer>) -> Result<Report> {
-    let reports: Vec<PartyReport> = answers
-        .into_iter()
-        .filter_map(|answer| match answer {
-            Answer::Computed { report, .. } => Some(*report),
-            Answer::Measured(_) => None,
-        })
-        .collect();
-    if reports.len() != usize::from(PARTIES) {
-        return Err(disagreement("a party answered another question"));
-    }
-    Report::new(reports).map_err(disagreement)
+    let reports = answers.into_iter().map(|answer| match answer {
+        Answer::Computed { report, .. } => Ok(*report),
+        Answer::Measured(_) => Err(disagreement("a party answered another question")),
+    });
+    Report::new(reports.collect::<Result<_>>()?).map_err(disagreement)
 }
 
 fn disagreement(what: impl Into<String>) -> Error {
@@ -291,7 +267,7 @@ pub fn child_main() -> std::result::Result<(), Kind> {
                 Ok(Answer::computed(outcome.report))
             }
             Task::Demo(task) => {
-                let protocol = Three::default();
+                let protocol = Protocol::default();
                 let findings = task.run(me, |program, inputs, fields| {
                     place.compute(&protocol, program, inputs, fields)
                 })?;
@@ -309,14 +285,15 @@ pub fn child_main() -> std::result::Result<(), Kind> {
                     .zip(Bench::inputs(&program))
                     .map(own)
                     .collect();
-                let outcome = place.compute(&bench.protocol, &program, &inputs, &())?;
+                let protocol = Protocol::Three(bench.protocol);
+                let outcome = place.compute(&protocol, &program, &inputs, &())?;
                 Bench::check(&program, &outcome)?;
                 Ok(Answer::computed(silent(outcome.report)))
             }
             Task::Measure(measure) => {
-                let links = place.connect(measure.workers())?;
+                let connections = place.connect(&measure.topology())?;
                 let progress = &mut |done, total| place.parent.progress(done, total);
-                let measured = measure.run(me, links, progress)?;
+                let measured = measure.run(me, connections, progress)?;
                 Ok(Answer::Measured(Box::new(measured)))
             }
         }
@@ -333,7 +310,7 @@ struct Place<'a> {
 impl Place<'_> {
     fn compute(
         &self,
-        protocol: &Three,
+        protocol: &Protocol,
         program: &Program,
         inputs: &[Option<BitMatrix>],
         also_agree: &dyn AlsoAgree,
@@ -346,13 +323,13 @@ impl Place<'_> {
             also_agree,
             transport: self.setting.transport,
         };
-        party.run(|| self.connect(protocol.workers), &mut |done, total| {
+        party.run(|| self.connect(&protocol.topology()), &mut |done, total| {
             self.parent.progress(done, total)
         })
     }
 
     /// Makes a key, listens, tells the parent, and connects to those that the parent tells of.
-    fn connect(&self, workers: u8) -> Result<Vec<Links>> {
+    fn connect(&self, topology: &Topology) -> Result<Connections> {
         let identity = Identity::generate()?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .map_err(|error| Error::local("listening on the loopback interface", error))?;
@@ -368,14 +345,14 @@ impl Place<'_> {
             address: contact.address.to_string(),
             fingerprint: contact.fingerprint.parse().ok(),
         });
-        links(Link {
+        let link = Link {
             me: self.me,
-            workers,
             parties: parties.collect(),
             listen: Listen::Bound(listener),
             identity: (self.setting.transport == Transport::Tls).then(|| Arc::new(identity)),
             connect_timeout: self.setting.timeout,
             timeout: self.setting.timeout,
-        })
+        };
+        Connections::connect(topology, link)
     }
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::settings_file::Source;
-use crate::{PARTIES, Result};
+use crate::{Error, PARTIES, Protocol, Result};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -50,7 +50,7 @@ pub struct PartyConfig {
     pub me: PartyId,
     /// The file of its private key and certificate.
     pub identity: PathBuf,
-    /// The address to listen at, `host:port`. Not needed by the last party, which dials both others.
+    /// The address to listen at, `host:port`. Not needed by the last party, which dials all others.
     pub listen: Option<String>,
     /// The other parties, in order.
     pub peers: Vec<Peer>,
@@ -79,25 +79,17 @@ pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(120);
 
 impl PartyConfig {
-    /// Reads a party file. Files and folders that it names are relative to it.
+    /// Reads a party file: of two parties or of three. Files and folders that it names are relative to it.
     ///
     /// # Errors
     /// [`crate::Error::Config`] with the line, if a key is missing, unknown or wrong.
     pub fn load(path: &Path) -> Result<Self> {
         let (file, source) = Source::read::<File>(path)?;
-        let me = party(&source, &file.party)?;
-        match &file.listen {
-            Some(listen) => check_address(&source, listen)?,
-            None if me.0 + 1 < PARTIES => {
-                let what = format!("`listen` is missing: {me} is dialled by the parties above it");
-                return Err(source.fault_in_general(what));
-            }
-            None => {}
-        }
+        let me = party(&source, &file.party, PARTIES)?;
         let mut peers: Vec<Peer> = Vec::new();
         for entry in &file.peers {
             let peer = entry.get_ref();
-            let id = party(&source, &peer.party)?;
+            let id = party(&source, &peer.party, PARTIES)?;
             let span = peer.party.span();
             if id == me {
                 return Err(source.fault(span, format!("{id} is this party itself; list the others only")));
@@ -129,13 +121,18 @@ impl PartyConfig {
                 fingerprint,
             });
         }
-        if let Some(missing) = (0..PARTIES)
-            .map(PartyId)
-            .find(|&id| id != me && peers.iter().all(|peer| peer.party != id))
-        {
-            return Err(source.fault_in_general(format!(
-                "{missing} is missing; add a [[peer]] with its party, address and fingerprint"
-            )));
+        let last = peers.iter().map(|peer| peer.party).max().unwrap_or(me).max(me);
+        let listed = |id: PartyId| id == me || peers.iter().any(|peer| peer.party == id);
+        if let Some(missing) = (0..=last.0.max(1)).map(PartyId).find(|&id| !listed(id)) {
+            return Err(source.fault_in_general(missing_peer(missing)));
+        }
+        match &file.listen {
+            Some(listen) => check_address(&source, listen)?,
+            None if me < last => {
+                let what = format!("`listen` is missing: {me} is dialled by the parties above it");
+                return Err(source.fault_in_general(what));
+            }
+            None => {}
         }
         let stock = match (&file.stock, &file.stock_key) {
             (Some(folder), Some(key)) => Some((source.resolve(folder), source.resolve(key))),
@@ -158,16 +155,39 @@ impl PartyConfig {
         })
     }
 
-    /// A party file to start from, for `me` with the identity at `identity`: the peers' addresses and fingerprints are left
-    /// to fill in.
-    pub fn template(me: PartyId, identity: &Path) -> String {
+    /// Sees that the parties of `protocol` are this one and its peers, or some of them.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if this party or a peer is not in the party file.
+    pub fn check_parties(&self, protocol: &Protocol) -> Result<()> {
+        let (name, parties) = (protocol.name(), protocol.parties());
+        if self.me.0 >= parties {
+            return Err(Error::Usage(format!(
+                "protocol \"{name}\" has {parties} parties, {}; the party file is of {}",
+                numbers(parties),
+                self.me
+            )));
+        }
+        let listed = |id: PartyId| id == self.me || self.peers.iter().any(|peer| peer.party == id);
+        match (0..parties).map(PartyId).find(|&id| !listed(id)) {
+            None => Ok(()),
+            Some(missing) => Err(Error::Usage(format!(
+                "protocol \"{name}\" has {parties} parties, but in the party file {}",
+                missing_peer(missing)
+            ))),
+        }
+    }
+
+    /// A party file to start from, for `me` among `parties` with the identity at `identity`: the peers' addresses and
+    /// fingerprints are left to fill in.
+    pub fn template(me: PartyId, parties: u8, identity: &Path) -> String {
         let port = |party: u8| 7100 + u16::from(party);
         let mut text = format!(
             "party = {}\nidentity = {}\n",
             me.0,
             toml::Value::from(identity.display().to_string())
         );
-        if me.0 + 1 < PARTIES {
+        if me.0 + 1 < parties {
             text.push_str(&format!("listen = \"0.0.0.0:{}\"\n", port(me.0)));
         }
         text.push_str(&format!(
@@ -176,7 +196,7 @@ impl PartyConfig {
             DEFAULT_TIMEOUT.as_secs(),
             DEFAULT_CONNECT_TIMEOUT.as_secs(),
         ));
-        for peer in (0..PARTIES).filter(|&peer| peer != me.0) {
+        for peer in (0..parties).filter(|&peer| peer != me.0) {
             text.push_str(&format!("\n[[peer]]\nparty = {peer}\n"));
             if peer < me.0 {
                 text.push_str(&format!("address = \"party-{peer}.example:{}\"\n", port(peer)));
@@ -189,14 +209,25 @@ impl PartyConfig {
     }
 }
 
-pub(crate) fn party(source: &Source, party: &Spanned<u8>) -> Result<PartyId> {
+fn missing_peer(missing: PartyId) -> String {
+    format!("{missing} is missing; add a [[peer]] with its party, address and fingerprint")
+}
+
+/// The numbers of so many parties, in words.
+fn numbers(parties: u8) -> &'static str {
+    if parties == 2 { "0 and 1" } else { "0, 1 and 2" }
+}
+
+/// The party that `party` names, one of `parties`.
+pub(crate) fn party(source: &Source, party: &Spanned<u8>, parties: u8) -> Result<PartyId> {
     let id = *party.get_ref();
-    if id < PARTIES {
+    if id < parties {
         Ok(PartyId(id))
     } else {
+        let numbers = numbers(parties);
         Err(source.fault(
             party.span(),
-            format!("there is no party {id}; parties are 0, 1 and 2"),
+            format!("there is no party {id}; parties are {numbers}"),
         ))
     }
 }

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Failure, Failures};
-use crate::{Error, PARTIES, Result};
+use crate::{Error, Result};
 
 /// The first line to a child.
 #[derive(Debug, Serialize, Deserialize)]
@@ -72,7 +72,7 @@ enum Event<R> {
     End(usize),
 }
 
-/// Runs `task(party)` in a child started by `command(party)` for each party, and gives their results in order.
+/// Runs `task(party)` in a child started by `command(party)` for each of `parties` parties, and gives their results in order.
 ///
 /// The children must run [`child`]. `patience` is how long a party may wait for another, after one has failed, before it
 /// is stopped. `progress` is told (done, total) of the slowest party.
@@ -80,6 +80,7 @@ enum Event<R> {
 /// # Errors
 /// [`Error::Parties`] with the cause first if any party fails; [`Error::Local`] if a process cannot be started.
 pub fn run_all<T: Serialize, R: DeserializeOwned + Send + 'static>(
+    parties: u8,
     command: impl Fn(PartyId) -> Command,
     task: impl Fn(PartyId) -> T,
     patience: Duration,
@@ -88,7 +89,7 @@ pub fn run_all<T: Serialize, R: DeserializeOwned + Send + 'static>(
     let (sender, events) = channel();
     let mut children = Children { children: Vec::new() };
     let mut inputs = Vec::new();
-    for party in (0..PARTIES).map(PartyId) {
+    for party in (0..parties).map(PartyId) {
         let mut command = command(party);
         let mut child = command
             .stdin(Stdio::piped())
@@ -322,19 +323,20 @@ mod tests {
     const READY: &str =
         r#"read start; echo '{"ready":{"party":'$P',"address":"127.0.0.1:1","fingerprint":"f"}}';"#;
 
-    fn run(scripts: [&str; 3], patience: Duration) -> Result<Vec<u32>> {
+    fn run<const N: usize>(scripts: [&str; N], patience: Duration) -> Result<Vec<u32>> {
         let command = |party: PartyId| {
             let mut command = shell(&scripts[party.index()].replace("READY", READY));
             command.env("P", party.0.to_string());
             command
         };
-        run_all(command, |party| party.0, patience, |_, _| ())
+        run_all(N as u8, command, |party| party.0, patience, |_, _| ())
     }
 
     #[test]
     fn children_meet_and_their_results_come_in_order() {
         let script = r#"READY read all; echo "{\"progress\":{\"done\":1,\"total\":1}}"; echo "{\"done\":1$P}"; read end"#;
         assert_eq!(run([script; 3], Duration::ZERO).unwrap(), [10, 11, 12]);
+        assert_eq!(run([script; 2], Duration::ZERO).unwrap(), [10, 11]);
     }
 
     #[test]

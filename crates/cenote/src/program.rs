@@ -153,6 +153,7 @@ impl Program {
         inputs: &[Option<BitMatrix>],
         mut progress: impl FnMut(u64),
     ) -> Result<Executed> {
+        self.announce_values(engine)?;
         for lanes in self.segments() {
             engine.prepare(&self.plan, lanes.len())?;
         }
@@ -204,6 +205,16 @@ impl Program {
             }
         };
         Ok(Executed { outputs, unfinished })
+    }
+
+    /// Announces the inputs and outputs of all lanes.
+    fn announce_values<E: Engine>(&self, engine: &mut E) -> Result<()> {
+        let bits = |width: u32| width as usize * self.lanes;
+        let values = self.circuit.inputs().iter().zip(&self.owners);
+        let inputs: Vec<_> = values.map(|(value, &owner)| (owner, bits(value.width))).collect();
+        let values = self.circuit.outputs().iter().zip(&self.receivers);
+        let outputs: Vec<_> = values.map(|(value, &to)| (to, bits(value.width))).collect();
+        Ok(engine.prepare_values(&inputs, &outputs)?)
     }
 
     /// The output values that go to the same receivers, which are revealed together.

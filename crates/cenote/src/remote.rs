@@ -2,22 +2,14 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
 
-use cenote_net::{
-    CHANNELS, ChannelOptions, Error as NetError, Identity, Label, Listen, MeshConfig, PartyId, PeerAddress,
-    Transport as Carrier, connect,
-};
+use cenote_net::{Identity, Listen, PartyId, PeerAddress};
 use cenote_three::store::StockFolder;
-use cenote_three::{Links, Ring};
 
+use crate::connections::{Connections, Link, Topology};
 use crate::party_config::resolve;
 use crate::runner::Outcome;
-use crate::same_run;
-use crate::{Error, Job, PARTIES, Party, PartyConfig, Result, Transport};
-
-/// The name under which parties of this program find each other. What they compute is compared once they are connected.
-const SESSION: &str = "cenote three";
+use crate::{Error, Job, Party, PartyConfig, Result, Transport};
 
 /// Everything that can be known to be right before the peers are met: the identity, the circuit, this party's inputs, and that
 /// its outputs can be written.
@@ -28,8 +20,8 @@ pub struct Ready {
 }
 
 impl Ready {
-    /// Reads the identity and this party's inputs, and sees that the job states its lanes and that the files for this party's
-    /// outputs can be written.
+    /// Reads the identity and this party's inputs, and sees that the party file has the peers of the job's protocol, that the
+    /// job states its lanes, and that the files for this party's outputs can be written.
     ///
     /// # Errors
     /// [`Error::Config`] or [`Error::Data`], naming the file and where one is to blame the line.
@@ -37,7 +29,8 @@ impl Ready {
         let identity = load_identity(&config.identity)?;
         let lanes = job.stated_lanes()?;
         let program = job.program(lanes)?;
-        job.protocol().parameters(program.plan(), lanes)?;
+        config.check_parties(job.protocol())?;
+        job.protocol().check(&program)?;
         let inputs = job.read_inputs(config.me, lanes)?;
         job.warn_if_exposed();
         for (file, to) in job.output_files().iter().zip(program.receivers()) {
@@ -123,7 +116,7 @@ fn run(
         also_agree: &(),
         transport: Transport::Tls,
     };
-    let connect = || meet(config, identity, job.protocol().workers);
+    let connect = || meet(config, identity, &job.protocol().topology());
     let outcome = match stock {
         Some(stock) => party.run_online(stock, connect, progress)?,
         None => party.run(connect, progress)?,
@@ -136,8 +129,12 @@ fn run(
     Ok(outcome)
 }
 
-/// Connects to the peers of `config`.
-pub(crate) fn meet(config: &PartyConfig, identity: Arc<Identity>, workers: u8) -> Result<Vec<Links>> {
+/// Connects to those peers of `config` that the topology has.
+pub(crate) fn meet(
+    config: &PartyConfig,
+    identity: Arc<Identity>,
+    topology: &Topology,
+) -> Result<Connections> {
     let fingerprint = identity.fingerprint();
     let listen = match &config.listen {
         Some(address) => {
@@ -157,78 +154,13 @@ pub(crate) fn meet(config: &PartyConfig, identity: Arc<Identity>, workers: u8) -
         },
     };
     tracing::info!(me = %config.me, %listen, %fingerprint, "waiting for the peers");
-    links(Link {
+    let link = Link {
         me: config.me,
-        workers,
-        parties: (0..PARTIES).map(PartyId).map(address).collect(),
+        parties: (0..topology.parties).map(PartyId).map(address).collect(),
         listen: Listen::Address(listen),
         identity: Some(identity),
         connect_timeout: config.connect_timeout,
         timeout: config.timeout,
-    })
-}
-
-/// How one party reaches the others.
-pub(crate) struct Link {
-    pub(crate) me: PartyId,
-    pub(crate) workers: u8,
-    pub(crate) parties: Vec<PeerAddress>,
-    pub(crate) listen: Listen,
-    /// For TLS; plain TCP without.
-    pub(crate) identity: Option<Arc<Identity>>,
-    pub(crate) connect_timeout: Duration,
-    pub(crate) timeout: Duration,
-}
-
-/// Says the number of channels as the job does: two for each worker.
-fn in_workers(error: NetError, workers: u8) -> NetError {
-    match error {
-        NetError::Mismatch {
-            peer, field, theirs, ..
-        } if field == CHANNELS => NetError::Mismatch {
-            peer,
-            field: "workers".into(),
-            ours: workers.to_string(),
-            theirs: match theirs.parse::<u16>() {
-                Ok(channels) if channels % 2 == 0 => (channels / 2).to_string(),
-                _ => format!("as many as have {theirs} channels"),
-            },
-        },
-        other => other,
-    }
-}
-
-/// Connects to both peers: for each worker two channels to each, for its two threads.
-pub(crate) fn links(link: Link) -> Result<Vec<Links>> {
-    let me = link.me;
-    let config = MeshConfig {
-        me,
-        parties: link.parties,
-        listen: link.listen,
-        transport: link.identity.map_or(Carrier::Plain, Carrier::Tls),
-        session: SESSION.into(),
-        connect_timeout: link.connect_timeout,
-        options: ChannelOptions::with_timeout(link.timeout),
     };
-    let labels: Vec<[Label; 2]> = (0..link.workers)
-        .map(|worker| ["generator", "evaluator"].map(|thread| Label::new(format!("{thread} {worker}"))))
-        .collect();
-    let mut mesh = connect(config, labels.as_flattened()).map_err(|error| in_workers(error, link.workers))?;
-    let mut ring = |label: &Label| -> Result<Ring> {
-        Ok(Ring {
-            previous: mesh.take(PartyId((me.0 + 2) % PARTIES), label)?,
-            next: mesh.take(PartyId((me.0 + 1) % PARTIES), label)?,
-        })
-    };
-    let mut links = labels
-        .iter()
-        .map(|[generator, evaluator]| {
-            Ok(Links {
-                generator: ring(generator)?,
-                evaluator: ring(evaluator)?,
-            })
-        })
-        .collect::<Result<Vec<_>>>()?;
-    same_run::check(me, &mut links)?;
-    Ok(links)
+    Connections::connect(topology, link)
 }

@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use cenote_circuit::BitOrder;
 use cenote_engine::{Costs, Parties};
-use cenote_params::three::Parameters;
 use cenote_primitives::BitMatrix;
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{Program, Three, Transport, data};
+use crate::{Program, Protocol, Transport, data};
 
 /// Seconds by phase, in order. In JSON an object.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -86,11 +85,9 @@ impl<'de> Deserialize<'de> for Seconds {
 /// The computation, the same at all parties.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Description {
-    /// The protocol's name.
-    pub protocol: String,
-    /// Its settings.
+    /// The protocol and its settings.
     #[serde(flatten)]
-    pub settings: Three,
+    pub protocol: Protocol,
     /// How the parties were joined.
     pub transport: Transport,
     /// The cut-and-choose parameters and what they promise.
@@ -116,27 +113,14 @@ pub struct CircuitDescription {
     pub and_depth: u64,
 }
 
-impl Description {
-    pub(crate) fn new(
-        settings: &Three,
-        parameters: &Parameters,
-        program: &Program,
-        transport: Transport,
-    ) -> Self {
+impl CircuitDescription {
+    pub(crate) fn new(program: &Program) -> Self {
         let plan = program.plan();
-        Description {
-            protocol: "three".into(),
-            settings: *settings,
-            transport,
-            parameters: serde_json::to_value(parameters).expect("parameters are numbers and names"),
-            error_log2: parameters.error().log2(),
-            circuit: CircuitDescription {
-                name: program.name().to_owned(),
-                digest: program.digest(),
-                and_gates: plan.and_count() as u64,
-                and_depth: plan.and_depth() as u64,
-            },
-            lanes: program.lanes() as u64,
+        CircuitDescription {
+            name: program.name().to_owned(),
+            digest: program.digest(),
+            and_gates: plan.and_count() as u64,
+            and_depth: plan.and_depth() as u64,
         }
     }
 }
@@ -193,11 +177,11 @@ pub struct PartyCosts {
     pub rounds: u64,
     /// Seconds by phase; `run` is the protocol from start to end, `total` everything.
     pub seconds: Seconds,
-    /// Bytes sent to both peers, with frames, before TLS.
+    /// Bytes sent to all peers, with frames, before TLS.
     pub bytes_sent: u64,
-    /// Bytes received from both peers, with frames, before TLS.
+    /// Bytes received from all peers, with frames, before TLS.
     pub bytes_received: u64,
-    /// Messages sent to both peers.
+    /// Messages sent to all peers.
     pub messages_sent: u64,
     /// Bits of message bodies sent per AND gate; `null` if there are none.
     pub bits_per_and: Option<f64>,
@@ -372,8 +356,7 @@ mod tests {
     fn report(party: u8, values: Option<&[&str]>) -> PartyReport {
         PartyReport {
             description: Description {
-                protocol: "three".into(),
-                settings: Three::default(),
+                protocol: Protocol::default(),
                 transport: Transport::Tls,
                 parameters: serde_json::json!({ "N": 8 }),
                 error_log2: -40.5,

@@ -5,16 +5,16 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use cenote_circuit::BitOrder;
-use cenote_engine::Engine;
-use cenote_net::{Channel, ChannelOptions, PartyId, agree, memory_pair};
+use cenote_net::{Channel, PartyId, agree};
 use cenote_primitives::BitMatrix;
 use cenote_three::store::StockFolder;
-use cenote_three::{Config, Lag, Links, Ring, ThreeEngine};
 use serde::{Deserialize, Serialize};
 
+pub use crate::connections::Connections;
 use crate::program::Executed;
-use crate::report::{Description, Output, PartyCosts, PartyReport, Seconds};
-use crate::{Error, Program, Result, Three};
+use crate::protocol::Finished;
+use crate::report::{CircuitDescription, Description, Output, PartyCosts, PartyReport, Seconds};
+use crate::{Error, Program, Protocol, Result};
 
 /// What the parties compare before they compute, by name, in order. Never a secret.
 pub type Fields = Vec<(String, String)>;
@@ -97,7 +97,7 @@ pub struct Party<'a> {
     /// Which party it is.
     pub me: PartyId,
     /// The protocol and its security.
-    pub protocol: &'a Three,
+    pub protocol: &'a Protocol,
     /// What is computed.
     pub program: &'a Program,
     /// One entry for each input value: its bits where this party owns it.
@@ -117,7 +117,7 @@ impl Party<'_> {
     /// after this party has learnt its outputs is no error, but a warning in the report.
     pub fn run(
         self,
-        connect: impl FnOnce() -> Result<Vec<Links>>,
+        connect: impl FnOnce() -> Result<Connections>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Outcome> {
         self.run_with(None, connect, progress)
@@ -130,7 +130,7 @@ impl Party<'_> {
     pub fn run_online(
         self,
         stock: &StockFolder,
-        connect: impl FnOnce() -> Result<Vec<Links>>,
+        connect: impl FnOnce() -> Result<Connections>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Outcome> {
         self.run_with(Some(stock), connect, progress)
@@ -139,36 +139,26 @@ impl Party<'_> {
     fn run_with(
         self,
         stock: Option<&StockFolder>,
-        connect: impl FnOnce() -> Result<Vec<Links>>,
+        connect: impl FnOnce() -> Result<Connections>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Outcome> {
         let start = Instant::now();
         let mut seconds = Seconds::default();
-        let parameters = self
-            .protocol
-            .parameters(self.program.plan(), self.program.lanes())?;
-        let mut links = connect()?;
+        let session = self.protocol.session(self.program)?;
+        let mut connections = connect()?;
         seconds.add("connect", start.elapsed());
-        tracing::info!(me = %self.me, "connected to both peers");
+        tracing::info!(me = %self.me, "connected to all peers");
 
         let run = Instant::now();
-        let first = links
-            .first_mut()
-            .ok_or_else(|| Error::Usage("a party has at least one worker".into()))?;
-        self.agree(&mut first.evaluator)?;
-        let mut config = Config::new(parameters.clone(), self.program.digest());
-        config.view_check = self.protocol.view_check;
-        config.lag = Lag::Measured;
-        let mut engine = match stock {
-            Some(stock) => ThreeEngine::start_online(self.me, links, config, stock)?,
-            None => ThreeEngine::start(self.me, links, config)?,
-        };
-        tracing::info!(me = %self.me, variant = %parameters.variant(), "session started");
-        let total = self.program.and_gates();
-        let Executed { outputs, unfinished } = self
-            .program
-            .execute(&mut engine, self.inputs, |done| progress(done, total))?;
-        let warnings = Vec::from_iter(unfinished.map(|error| {
+        self.agree(&mut connections)?;
+        let Finished {
+            executed: Executed { outputs, unfinished },
+            costs,
+            parameters,
+            error_log2,
+            mut warnings,
+        } = session.run(&self, connections, stock, progress)?;
+        warnings.extend(unfinished.map(|error| {
             format!(
                 "the outputs of {} are verified and right, but the session did not end in agreement, so its peers may lack \
                  theirs: {error}",
@@ -182,23 +172,28 @@ impl Party<'_> {
         seconds.add("total", start.elapsed());
 
         let report = PartyReport {
-            description: Description::new(self.protocol, &parameters, self.program, self.transport),
+            description: Description {
+                protocol: *self.protocol,
+                transport: self.transport,
+                parameters,
+                error_log2,
+                circuit: CircuitDescription::new(self.program),
+                lanes: self.program.lanes() as u64,
+            },
             outputs: Output::all(self.program, &outputs),
-            costs: PartyCosts::new(self.me.0, &engine.costs(), seconds),
+            costs: PartyCosts::new(self.me.0, &costs, seconds),
             warnings,
         };
         Ok(Outcome { outputs, report })
     }
 
-    /// Compares what the parties were told, with both peers even if the first differs: so each party learns whether it or
+    /// Compares what the parties were told, with all peers even if the first differs: so each party learns whether it or
     /// another is the odd one out.
-    fn agree(&self, ring: &mut Ring) -> Result<()> {
-        // In the order of the pairs' numbers, the same at all parties: nobody waits in a circle.
-        let mut channels = [&mut ring.previous, &mut ring.next];
-        channels.sort_by_key(|channel| channel.peer());
+    fn agree(&self, connections: &mut Connections) -> Result<()> {
         let mut outcome = Ok(());
-        for channel in channels {
-            match self.agree_with(channel.as_mut()) {
+        // In the order of the pairs' numbers, the same at all parties: nobody waits in a circle.
+        for channel in connections.first() {
+            match self.agree_with(channel) {
                 Err(error @ cenote_net::Error::Mismatch { .. }) => outcome = outcome.and(Err(error)),
                 other => other?,
             }
@@ -242,13 +237,10 @@ impl Party<'_> {
             list(values.iter().map(name).collect())
         };
         let circuit = program.circuit();
-        let mut fields: Fields = [
-            ("version", env!("CARGO_PKG_VERSION").to_owned()),
-            ("protocol", "three".to_owned()),
-            ("variant", self.protocol.variant.to_string()),
-            ("view check", self.protocol.view_check.to_string()),
-            ("security", self.protocol.security.to_string()),
-            ("workers", self.protocol.workers.to_string()),
+        let named = |(name, value): (&str, String)| (name.to_owned(), value);
+        let mut fields: Fields = vec![named(("version", env!("CARGO_PKG_VERSION").to_owned()))];
+        fields.extend(self.protocol.fields());
+        let of_program = [
             (
                 "input owners",
                 list(program.owners().iter().map(|owner| owner.0.to_string()).collect()),
@@ -260,9 +252,8 @@ impl Party<'_> {
             ("input orders", orders(circuit.inputs())),
             ("output orders", orders(circuit.outputs())),
             ("circuit", program.digest()),
-        ]
-        .map(|(name, value)| (name.to_owned(), value))
-        .to_vec();
+        ];
+        fields.extend(of_program.map(named));
         fields.extend(self.also_agree.fields());
         fields.push(("lanes".into(), program.lanes().to_string()));
         fields
@@ -277,44 +268,58 @@ fn compare(channel: &mut dyn Channel, fields: &Fields) -> cenote_net::Result<()>
     agree(channel, &fields)
 }
 
-/// Runs all three parties as threads of this process, joined by memory, for benchmarks and tests. `inputs` has the bits of
+/// Runs all parties as threads of this process, joined by memory, for benchmarks and tests. `inputs` has the bits of
 /// every input value.
 ///
 /// # Errors
 /// The first failure, in the order of the parties.
 pub fn run_in_memory(
-    protocol: &Three,
+    protocol: &Protocol,
     program: &Program,
     inputs: &[BitMatrix],
     timeout: Duration,
     progress: &mut (dyn FnMut(u64, u64) + Send),
 ) -> Result<Vec<Outcome>> {
-    let links = memory_links(protocol.workers, timeout);
+    let connections = Connections::in_memory(&protocol.topology(), timeout);
+    as_threads(connections, progress, |me, connections, progress| {
+        let own: Vec<Option<BitMatrix>> = program
+            .owners()
+            .iter()
+            .zip(inputs)
+            .map(|(&owner, bits)| (owner == me).then(|| bits.clone()))
+            .collect();
+        let party = Party {
+            me,
+            protocol,
+            program,
+            inputs: &own,
+            also_agree: &(),
+            transport: Transport::Memory,
+        };
+        party.run(|| Ok(connections), progress)
+    })
+}
+
+/// Runs `party` as a thread for each party's connections, and gives what they return, in order. The first party tells of
+/// its progress.
+///
+/// # Errors
+/// The first failure, in the order of the parties.
+pub(crate) fn as_threads<T: Send>(
+    connections: Vec<Connections>,
+    progress: &mut (dyn FnMut(u64, u64) + Send),
+    party: impl Fn(PartyId, Connections, &mut dyn FnMut(u64, u64)) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
     let mut progress = Some(progress);
+    let party = &party;
     std::thread::scope(|scope| {
-        let threads: Vec<_> = links
-            .into_iter()
-            .enumerate()
-            .map(|(party, links)| {
-                let me = PartyId(party as u8);
+        let threads: Vec<_> = (0u8..)
+            .map(PartyId)
+            .zip(connections)
+            .map(|(me, connections)| {
                 let mut progress = progress.take();
                 scope.spawn(move || {
-                    let own: Vec<Option<BitMatrix>> = program
-                        .owners()
-                        .iter()
-                        .zip(inputs)
-                        .map(|(&owner, bits)| (owner == me).then(|| bits.clone()))
-                        .collect();
-                    let transport = Transport::Memory;
-                    let party = Party {
-                        me,
-                        protocol,
-                        program,
-                        inputs: &own,
-                        also_agree: &(),
-                        transport,
-                    };
-                    party.run(|| Ok(links), &mut |done, total| {
+                    party(me, connections, &mut |done, total| {
                         if let Some(progress) = progress.as_mut() {
                             progress(done, total);
                         }
@@ -322,59 +327,19 @@ pub fn run_in_memory(
                 })
             })
             .collect();
-        let join = |thread: std::thread::ScopedJoinHandle<'_, Result<Outcome>>| {
-            thread.join().unwrap_or_else(|_| {
-                Err(Error::local(
-                    "running a party",
-                    std::io::Error::other("its thread panicked"),
-                ))
-            })
-        };
-        threads
+        let panicked = || Error::local("running a party", std::io::Error::other("its thread panicked"));
+        let results: Vec<_> = threads
             .into_iter()
-            .map(join)
-            .collect::<Vec<_>>()
-            .into_iter()
-            .collect()
+            .map(|thread| thread.join().unwrap_or_else(|_| Err(panicked())))
+            .collect();
+        results.into_iter().collect()
     })
-}
-
-/// The links of each party, joined by memory.
-pub(crate) fn memory_links(workers: u8, timeout: Duration) -> [Vec<Links>; 3] {
-    let options = ChannelOptions::with_timeout(timeout);
-    let mut links: [Vec<Links>; 3] = Default::default();
-    for _ in 0..workers {
-        let rings = memory_rings(&options).into_iter().zip(memory_rings(&options));
-        for (party, (generator, evaluator)) in links.iter_mut().zip(rings) {
-            party.push(Links { generator, evaluator });
-        }
-    }
-    links
-}
-
-/// The ring of each party.
-fn memory_rings(options: &ChannelOptions) -> Vec<Ring> {
-    let pair = |a, b| memory_pair(PartyId(a), PartyId(b), options.clone());
-    let ((zero_one, one_zero), (one_two, two_one), (two_zero, zero_two)) =
-        (pair(0, 1), pair(1, 2), pair(2, 0));
-    vec![
-        Ring {
-            previous: Box::new(zero_two),
-            next: Box::new(zero_one),
-        },
-        Ring {
-            previous: Box::new(one_zero),
-            next: Box::new(one_two),
-        },
-        Ring {
-            previous: Box::new(two_one),
-            next: Box::new(two_zero),
-        },
-    ]
 }
 
 #[cfg(test)]
 mod tests {
+    use cenote_net::{ChannelOptions, memory_pair};
+
     use super::*;
     use crate::Parties;
     use crate::circuits::by_name;
@@ -398,7 +363,7 @@ mod tests {
         let program = Program::new("t", circuit, vec![PartyId(0); 2], vec![Parties::all(3)], 1).unwrap();
         let party = Party {
             me: PartyId(0),
-            protocol: &Three::default(),
+            protocol: &Protocol::default(),
             program: &program,
             inputs: &[None, None],
             also_agree: &Curious,

@@ -5,13 +5,15 @@
 //! mixed words would look like cheating. So each process draws a nonce and says it on every connection; then the parties
 //! compare what they have heard.
 
+use std::collections::BTreeMap;
+
 use cenote_engine::Error as EngineError;
-use cenote_net::{Channel, Error as NetError, PartyId, Step};
+use cenote_net::{Error as NetError, PartyId, Step};
 use cenote_primitives::Entropy;
-use cenote_three::Links;
 use sha2::{Digest, Sha256};
 
-use crate::{PARTIES, Result};
+use crate::Result;
+use crate::connections::Connections;
 
 /// What a mismatch is called.
 const RUN: &str = "run";
@@ -25,26 +27,28 @@ const COMPARE: Step = Step {
     name: "compare runs",
 };
 
-/// Makes sure that all connections of `links` are to one process of each peer, and that both peers have met the same ones.
+/// Makes sure that all connections are to one process of each peer, and that all peers have met the same ones.
 ///
 /// # Errors
 /// [`NetError::Mismatch`] in the field "run" if not; otherwise what happened on the network.
-pub(crate) fn check(me: PartyId, links: &mut [Links]) -> Result<()> {
-    Ok(check_with(me, links, Entropy::os().bytes())?)
+pub(crate) fn check(me: PartyId, connections: &mut Connections) -> Result<()> {
+    Ok(check_with(me, connections, Entropy::os().bytes())?)
 }
 
-fn check_with(me: PartyId, links: &mut [Links], own: [u8; 16]) -> std::result::Result<(), EngineError> {
-    for channel in channels(links) {
+fn check_with(
+    me: PartyId,
+    connections: &mut Connections,
+    own: [u8; 16],
+) -> std::result::Result<(), EngineError> {
+    for channel in connections.iter_mut() {
         channel.send(SAY, &own)?;
         channel.flush()?;
     }
-    let mut runs = [None; PARTIES as usize];
-    runs[me.index()] = Some(own);
-    for channel in channels(links) {
+    let mut runs = BTreeMap::from([(me, own)]);
+    for channel in connections.iter_mut() {
         let mut said = [0; 16];
         channel.recv(SAY, &mut said)?;
-        let known = runs[channel.peer().index()].get_or_insert(said);
-        if *known != said {
+        if *runs.entry(channel.peer()).or_insert(said) != said {
             return Err(mismatch(
                 channel.peer(),
                 "one process behind all connections".into(),
@@ -52,17 +56,13 @@ fn check_with(me: PartyId, links: &mut [Links], own: [u8; 16]) -> std::result::R
             ));
         }
     }
-    let ours = all_of(&runs.map(Option::unwrap_or_default));
-    let Some(first) = links.first_mut() else {
-        return Ok(());
-    };
-    let mut both = [&mut first.evaluator.previous, &mut first.evaluator.next];
-    for channel in &mut both {
+    let ours = all_of(runs.values());
+    for channel in connections.first() {
         channel.send(COMPARE, &ours)?;
         channel.flush()?;
     }
     let mut heard = Vec::new();
-    for channel in &mut both {
+    for channel in connections.first() {
         let mut theirs = [0; 32];
         channel.recv(COMPARE, &mut theirs)?;
         heard.push((channel.peer(), theirs));
@@ -80,9 +80,12 @@ fn check_with(me: PartyId, links: &mut [Links], own: [u8; 16]) -> std::result::R
     }
 }
 
-/// What stands for the runs of all parties together.
-fn all_of(runs: &[[u8; 16]; PARTIES as usize]) -> [u8; 32] {
-    Sha256::digest(runs.as_flattened()).into()
+/// What stands for the runs of all parties, in their order, together.
+fn all_of<'a>(runs: impl IntoIterator<Item = &'a [u8; 16]>) -> [u8; 32] {
+    let digest = runs
+        .into_iter()
+        .fold(Sha256::new(), |digest, run| digest.chain_update(run));
+    digest.finalize().into()
 }
 
 fn mismatch(peer: PartyId, ours: String, theirs: String) -> EngineError {
@@ -94,31 +97,35 @@ fn mismatch(peer: PartyId, ours: String, theirs: String) -> EngineError {
     })
 }
 
-/// All connections.
-fn channels(links: &mut [Links]) -> impl Iterator<Item = &mut dyn Channel> {
-    links
-        .iter_mut()
-        .flat_map(|links| [&mut links.generator, &mut links.evaluator])
-        .flat_map(|ring| [ring.previous.as_mut() as &mut dyn Channel, ring.next.as_mut()])
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::runner::memory_links;
+    use crate::connections::Topology;
+
+    /// The connections of three parties with `workers` workers each.
+    fn connections(workers: u8) -> Vec<Connections> {
+        let topology = Topology {
+            name: "test".into(),
+            parties: 3,
+            workers,
+            purposes: &["a", "b"],
+            shared: &[],
+        };
+        Connections::in_memory(&topology, Duration::from_secs(20))
+    }
 
     /// The processes of the parties: who, which connections, which nonce. What each finds.
-    fn outcomes(processes: Vec<(u8, Vec<Links>, u8)>) -> Vec<std::result::Result<(), EngineError>> {
+    fn outcomes(processes: Vec<(u8, Connections, u8)>) -> Vec<std::result::Result<(), EngineError>> {
         std::thread::scope(|scope| {
             let threads: Vec<_> = processes
                 .into_iter()
-                .map(|(me, mut links, nonce)| {
+                .map(|(me, mut connections, nonce)| {
                     scope.spawn(move || {
-                        let outcome = check_with(PartyId(me), &mut links, [nonce; 16]);
+                        let outcome = check_with(PartyId(me), &mut connections, [nonce; 16]);
                         // A process that ends takes its connections along, as the operating system does.
-                        drop(links);
+                        drop(connections);
                         outcome
                     })
                 })
@@ -133,16 +140,20 @@ mod tests {
 
     #[test]
     fn three_processes_are_one_run() {
-        let [zero, one, two] = memory_links(3, Duration::from_secs(20));
-        let outcomes = outcomes(vec![(0, zero, 10), (1, one, 11), (2, two, 12)]);
+        let processes = connections(3)
+            .into_iter()
+            .zip(0..)
+            .map(|(links, me)| (me, links, 10 + me));
+        let outcomes = outcomes(processes.collect());
         assert!(outcomes.iter().all(std::result::Result::is_ok), "{outcomes:?}");
     }
 
     /// Party 2 has two processes: they have shared its connections among them.
     #[test]
     fn connections_of_two_processes_are_noticed() {
-        let [zero, one, mut two] = memory_links(2, Duration::from_secs(20));
-        let rest = two.split_off(1);
+        let mut all = connections(2).into_iter();
+        let [zero, one, two] = std::array::from_fn(|_| all.next().unwrap());
+        let (two, rest) = two.split_last();
         let outcomes = outcomes(vec![(0, zero, 10), (1, one, 11), (2, two, 12), (2, rest, 13)]);
         assert!(outcomes[..2].iter().all(differs), "{outcomes:?}");
     }
@@ -150,27 +161,26 @@ mod tests {
     /// Parties 0 and 1 have met different processes of party 2, each of which says its own nonce.
     #[test]
     fn peers_that_met_different_processes_notice_it() {
-        let timeout = Duration::from_secs(20);
-        let worlds = [(); 2].map(|()| memory_links(1, timeout));
-        let [[zero, mut one, mut fresh], [_, mut other_one, mut stale]] = worlds;
-        let (mine, others) = (&mut one[0], &mut other_one[0]);
-        std::mem::swap(&mut mine.generator.next, &mut others.generator.next);
-        std::mem::swap(&mut mine.evaluator.next, &mut others.evaluator.next);
+        let [mut world, mut other] = [(); 2].map(|()| connections(1));
+        let (mut fresh, mut stale) = (world.remove(2), other.remove(2));
+        // Party 1 has the other world's connections to party 2.
+        world[1].swap_peer(&mut other[1], PartyId(2));
         std::thread::scope(|scope| {
             // Both processes agree with the party that they have met: it is only between parties 0 and 1 that it shows.
-            for (links, nonce) in [(&mut fresh, 12), (&mut stale, 13)] {
+            for (connections, nonce) in [(&mut fresh, 12), (&mut stale, 13)] {
                 scope.spawn(move || {
-                    for channel in channels(links) {
+                    for channel in connections.iter_mut() {
                         let _ = channel.send(SAY, &[nonce; 16]).and_then(|()| channel.flush());
                     }
-                    let Links { evaluator, .. } = &mut links[0];
-                    for channel in [&mut evaluator.previous, &mut evaluator.next] {
+                    for channel in connections.first() {
                         let _ = channel
                             .send(COMPARE, &all_of(&[10, 11, nonce].map(|run| [run; 16])))
                             .and_then(|()| channel.flush());
                     }
                 });
             }
+            let mut world = world.into_iter();
+            let [zero, one] = std::array::from_fn(|_| world.next().unwrap());
             let found = outcomes(vec![(0, zero, 10), (1, one, 11)]);
             assert!(found.iter().all(differs), "{found:?}");
         });

@@ -74,7 +74,8 @@ pub fn make(
     let identity = Arc::new(load_identity(&config.identity)?);
     let lanes = job.stated_lanes()?;
     let program = job.program(lanes)?;
-    let protocol = job.protocol();
+    let protocol = job.protocol().three("stock")?;
+    config.check_parties(job.protocol())?;
     let parameters = protocol.parameters(program.plan(), lanes)?;
     let workers = u64::from(protocol.workers);
     let gates = parameters.n().saturating_mul(BLOCK_BITS as u64);
@@ -102,7 +103,7 @@ pub fn make(
         make_key(key, path)?;
     }
     let folder = open(config)?;
-    let links = meet(config, identity, protocol.workers)?;
+    let links = meet(config, identity, &job.protocol().topology())?.links(config.me);
     let mut settings = Config::new(parameters, SESSION);
     settings.view_check = protocol.view_check;
     settings.lag = Lag::Measured;
@@ -242,8 +243,8 @@ mod tests {
     use cenote_three::ThreeEngine;
 
     use super::*;
-    use crate::Program;
-    use crate::runner::memory_links;
+    use crate::connections::Connections;
+    use crate::{Program, Protocol, Three};
 
     /// Two layers of ANDs on 1,900 lanes, in segments of 512 lanes.
     fn program() -> Program {
@@ -265,11 +266,16 @@ mod tests {
         folders: &[StockFolder; 3],
         party: impl Fn(PartyId, Vec<cenote_three::Links>, Config, &StockFolder) -> cenote_engine::Result<T> + Sync,
     ) -> Vec<cenote_engine::Result<T>> {
-        let links = memory_links(workers, Duration::from_secs(20));
+        let protocol = Protocol::Three(Three {
+            workers,
+            ..Three::default()
+        });
+        let all = Connections::in_memory(&protocol.topology(), Duration::from_secs(20));
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0u8..)
-                .zip(links.into_iter().zip(folders))
-                .map(|(me, (links, folder))| {
+                .zip(all.into_iter().zip(folders))
+                .map(|(me, (connections, folder))| {
+                    let links = connections.links(PartyId(me));
                     let party = &party;
                     let config = Config::new(parameters.clone(), "segments");
                     scope.spawn(move || party(PartyId(me), links, config, folder))

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::Report;
+use crate::{Protocol, Report};
 
 impl Report {
     /// The costs as a short table.
@@ -12,8 +12,10 @@ impl Report {
         rows.push((
             "protocol",
             format!(
-                "{}, {}, views by {}, error 2^{:.1}, over {}",
-                d.protocol, d.settings.variant, d.settings.view_check, d.error_log2, d.transport
+                "{}, error 2^{:.1}, over {}",
+                settings(&d.protocol),
+                d.error_log2,
+                d.transport
             ),
         ));
         rows.push((
@@ -89,6 +91,19 @@ impl Report {
             }
         }
         table
+    }
+}
+
+/// A protocol with what sets it apart from others of its name.
+fn settings(protocol: &Protocol) -> String {
+    match protocol {
+        Protocol::Three(three) => format!(
+            "{}, {}, views by {}",
+            protocol.name(),
+            three.variant,
+            three.view_check
+        ),
+        Protocol::Lego(lego) => format!("{}, party {} garbles", protocol.name(), lego.garbler),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use cenote::runner::Party;
-use cenote::{BitMatrix, Parties, PartyId, Program, Report, Three, Transport, circuits};
+use cenote::{BitMatrix, Parties, PartyId, Program, Protocol, Report, Transport, circuits};
 use cenote_net::{Channel, ChannelOptions, Closer, Meter, Step, memory_pair};
 use cenote_three::{Links, Ring, steps};
 
@@ -98,13 +98,13 @@ fn outputs_survive_a_withheld_farewell_and_the_report_warns() {
                         .collect();
                     let party = Party {
                         me,
-                        protocol: &Three::default(),
+                        protocol: &Protocol::default(),
                         program,
                         inputs: &own,
                         also_agree: &(),
                         transport: Transport::Memory,
                     };
-                    party.run(|| Ok(vec![Links { generator, evaluator }]), &mut |_, _| ())
+                    party.run(|| Ok(vec![Links { generator, evaluator }].into()), &mut |_, _| ())
                 })
             })
             .collect();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cenote::{Error, Job, Kind, PartyId, Variant, ViewCheck};
+use cenote::{Error, Job, Kind, Lego, PartyId, Protocol, Three, Variant, ViewCheck};
 use cenote_circuit::BitOrder;
 
 const GOOD: &str = r#"protocol = "three"
@@ -44,11 +44,13 @@ fn load(text: &str) -> (tempfile::TempDir, cenote::Result<Job>) {
 fn a_job_says_everything_that_the_parties_agree_on() {
     let (folder, job) = load(GOOD);
     let job = job.unwrap();
-    let protocol = job.protocol();
-    assert_eq!(
-        (protocol.variant, protocol.view_check, protocol.security),
-        (Variant::Baseline, ViewCheck::Sha256, 50)
-    );
+    let settings = Three {
+        variant: Variant::Baseline,
+        view_check: ViewCheck::Sha256,
+        security: 50,
+        workers: 1,
+    };
+    assert_eq!(job.protocol(), &Protocol::Three(settings));
     assert_eq!(job.circuit().inputs()[0].order, BitOrder::Msb);
     assert_eq!(job.circuit().inputs()[1].order, BitOrder::Lsb);
     assert_eq!(job.circuit().outputs()[0].order, BitOrder::Msb);
@@ -81,7 +83,7 @@ fn what_is_left_out_has_defaults() {
                 [[output]]\nto = [1]\n";
     let (folder, job) = load(text);
     let job = job.unwrap();
-    assert_eq!(job.protocol(), &cenote::Three::default());
+    assert_eq!(job.protocol(), &Protocol::default());
     // Party 0's value is elsewhere: party 1 needs it not, but cannot count it either.
     assert!(job.read_inputs(PartyId(1), 3).is_ok());
     assert!(
@@ -104,6 +106,39 @@ fn what_is_left_out_has_defaults() {
     assert_eq!(job.infer_lanes().unwrap(), 3);
 }
 
+const TWO: &str = r#"protocol = "lego"
+security = 50
+workers = 2
+garbler = 1
+circuit = "lib:add8"
+
+[[input]]
+party = 0
+hex = "0x1f"
+
+[[input]]
+party = 1
+hex = "1"
+
+[[output]]
+to = [0, 1]
+"#;
+
+#[test]
+fn a_job_of_two_parties_has_settings_of_its_own() {
+    let job = load(TWO).1.unwrap();
+    let settings = Lego {
+        security: 50,
+        workers: 2,
+        garbler: 1,
+    };
+    assert_eq!(job.protocol(), &Protocol::Lego(settings));
+    assert_eq!(job.program(1).unwrap().receivers()[0].to_string(), "0,1");
+    let plain = TWO.replace("security = 50\nworkers = 2\ngarbler = 1\n", "");
+    let job = load(&plain).1.unwrap();
+    assert_eq!(job.protocol(), &Protocol::Lego(Lego::default()));
+}
+
 #[test]
 fn every_complaint_names_the_line_and_what_to_write() {
     for (from, to, line, part) in [
@@ -111,7 +146,7 @@ fn every_complaint_names_the_line_and_what_to_write() {
             "protocol = \"three\"",
             "protocol = \"four\"",
             1,
-            "write protocol = \"three\"",
+            "write protocol = \"three\" or protocol = \"lego\"",
         ),
         ("protocol = \"three\"\n", "", 1, "missing field `protocol`"),
         (
@@ -144,21 +179,65 @@ fn every_complaint_names_the_line_and_what_to_write() {
         ("to = [0, 2]", "to = []", 18, "nobody would learn"),
         ("to = [0, 2]", "to = [7]", 18, "there is no party 7"),
         ("security = 50", "security = ", 4, ""),
+        (
+            "security = 50",
+            "garbler = 0",
+            4,
+            "`garbler` is a setting of protocol \"lego\" only",
+        ),
     ] {
-        let text = GOOD.replacen(from, to, 1);
-        assert_ne!(text, GOOD, "{from}");
-        let (_folder, job) = load(&text);
-        let error = job.map(drop).unwrap_err();
-        assert_eq!(error.kind(), Kind::Misuse, "{error}");
-        let Error::Config {
-            line: found, what, ..
-        } = &error
-        else {
-            panic!("{error}")
-        };
-        assert!(what.contains(part), "{what}");
-        assert_eq!(*found, Some(line), "{error}");
+        complains(GOOD, from, to, line, part);
     }
+    for (from, to, line, part) in [
+        ("security = 50", "security = 129", 2, "1 to 128"),
+        ("workers = 2", "workers = 0", 3, "1 to 64"),
+        ("workers = 2", "workers = 65", 3, "1 to 64"),
+        ("garbler = 1", "garbler = 2", 4, "party 0 or 1"),
+        (
+            "garbler = 1",
+            "variant = \"baseline\"",
+            4,
+            "`variant` is a setting of protocol \"three\" only",
+        ),
+        (
+            "garbler = 1",
+            "view_check = \"mac\"",
+            4,
+            "`view_check` is a setting of protocol \"three\" only",
+        ),
+        (
+            "party = 1",
+            "party = 2",
+            12,
+            "there is no party 2; parties are 0 and 1",
+        ),
+        (
+            "to = [0, 1]",
+            "to = [2]",
+            16,
+            "there is no party 2; parties are 0 and 1",
+        ),
+    ] {
+        complains(TWO, from, to, line, part);
+    }
+}
+
+/// Asserts what is said, and of which line, of `good` with `to` in the place of `from`.
+#[track_caller]
+fn complains(good: &str, from: &str, to: &str, line: usize, part: &str) {
+    let text = good.replacen(from, to, 1);
+    assert_ne!(text, good, "{from}");
+    let (_folder, job) = load(&text);
+    let error = job.map(drop).unwrap_err();
+    assert_eq!(error.kind(), Kind::Misuse, "{error}");
+    let Error::Config {
+        line: found, what, ..
+    } = &error
+    else {
+        panic!("{error}")
+    };
+    assert!(what.contains(part), "{what}");
+    assert_eq!(*found, Some(line), "{error}");
 }
 
 #[test]

@@ -200,6 +200,9 @@ pub(crate) enum Identity {
         /// Which party this machine will be, for the party file
         #[arg(long, value_parser = clap::value_parser!(u8).range(0..3), default_value_t = 0)]
         party: u8,
+        /// How many parties there will be, for the party file: 3, or 2 for jobs of two parties only
+        #[arg(long, value_parser = clap::value_parser!(u8).range(2..=3), default_value_t = 3)]
+        parties: u8,
     },
     /// Print the fingerprint that peers know this machine by
     Show {

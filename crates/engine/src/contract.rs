@@ -110,6 +110,13 @@ pub trait Engine {
     /// for it is made. Optional; [`Engine::run`] does what was not prepared.
     fn prepare(&mut self, plan: &Plan, lanes: usize) -> Result<()>;
 
+    /// Work ahead of inputs and outputs: announces how many secret bits which party will give ([`Engine::input`]), and how
+    /// many will be revealed to which parties, all counted once for each lane. Optional, and best called before
+    /// [`Engine::prepare`]; most protocols have nothing to do.
+    fn prepare_values(&mut self, _inputs: &[(PartyId, usize)], _outputs: &[(Parties, usize)]) -> Result<()> {
+        Ok(())
+    }
+
     /// Secret wires with the private bits of `owner`: `wires` × `lanes`. The owner gives `bits` of that shape, all
     /// others `None`.
     fn input(

@@ -1,101 +1,48 @@
-//! Oblivious transfer between two parties, any of which may be malicious.
+//! Oblivious transfer between two parties, either of which may be malicious.
+//!
+//! One set-up of base OTs ([`DeltaSender::new`], [`DeltaReceiver::new`]) gives any number of correlated strings under one
+//! difference `Δ` ([`DeltaSender::correlated`]), which are a garbler's input labels, and of random OTs
+//! ([`DeltaSender::random`]), which seed commitments. In come a channel and randomness; out go strings. Nothing is
+//! returned before the check of what it depends on.
+//!
+//! **Extension.** Ishai, Kilian, Nissim and Petrank (CRYPTO 2003): the Δ-sender chose one of two keys k_c0, k_c1 in each of
+//! 298 base OTs, by the bits of d. For uniform choices x of as many rows as wanted, the Δ-receiver sends the columns
+//! U_c = G(k_c0) ⊕ G(k_c1) ⊕ x and keeps T_c = G(k_c0); the Δ-sender makes Q_c = G(k_c,d_c) ⊕ d_c U_c = T_c ⊕ d_c x. Row i
+//! of Q is that of T, plus d if x_i is 1. G is a PRG whose positions are used once in the life of a set-up.
+//!
+//! **Check.** That x is the same in all columns is checked by a universal hash, as in SoftSpokenOT (Roy, CRYPTO 2022, with
+//! the repetition code, its k = 1): when all columns of a chunk are there the Δ-sender draws α in GF(2^128); the Δ-receiver
+//! answers with the hashes X of x and Y_c of each T_c; those of Q_c must be Y_c ⊕ d_c X. The hash is the polynomial in α with
+//! the rows as coefficients, blinded by 128 rows that serve nothing else. Any two different columns of a chunk collide with
+//! probability below 2^-117, so some do with one below 2^-101. But for that, a receiver that used another x in k columns
+//! than in the rest passes only if it guesses k bits of d, those of these columns.
+//! (The check of Keller, Orsini and Scholl, CRYPTO 2015, folds all columns to one equation, and the proof that it bounds
+//! the guesses is flawed, as Roy shows; here each column has an equation of its own.)
+//!
+//! **Δ.** Guesses that succeed reveal bits of d. The strings are therefore not rows but their image under a linear map, from
+//! which any 40 bits of d tell nothing of `Δ`, the image of d; see `extractor.rs`. More than 40 bits in all the life of
+//! a set-up are guessed with probability 2^-41. This holds only as long as a failed check ends the set-up, so the two sides
+//! refuse all calls after a failure.
+//!
+//! **Rounds and bytes.** Set-up: one message each way, 32 bytes to the Δ-sender, 19,072 to the Δ-receiver. Extension: the
+//! columns, 298 bits a row, in chunks of at most 130,560 rows (a multiple of 512, 128 of them blinding), and for each
+//! chunk 16 bytes of challenge and 4,784 of answer. The next chunk is sent before the challenge on the last is there, so
+//! both sides hold two: with the masked choices, 10 MB at the Δ-sender and 15 MB at the Δ-receiver, however many rows.
 #![forbid(unsafe_code)]
 
-use cenote_net::{Channel, Step};
-use cenote_primitives::{Block, Entropy};
+mod base;
+mod columns;
+mod error;
+mod extractor;
+mod random;
+mod receiver;
+mod sender;
+mod state;
+pub mod steps;
 
-/// A check of this crate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Check {
-    /// The receiver of the extension used different choices in different columns (Roy 2022).
-    Consistency,
-    /// A message that no honest peer sends, such as bytes that are no point of the group.
-    Form,
-}
+pub use error::{Check, Error, Result};
+pub use receiver::{Chosen, DeltaReceiver};
+pub use sender::DeltaSender;
 
-/// A failed transfer.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The peer cheated.
-    #[error("the OT check \"{check:?}\" failed in step \"{step}\": {detail}")]
-    Cheated {
-        /// The check that failed.
-        check: Check,
-        /// Where.
-        step: Step,
-        /// What was seen, without secrets.
-        detail: String,
-    },
-    /// The channel failed.
-    #[error(transparent)]
-    Net(#[from] cenote_net::Error),
-}
-
-/// Result of a transfer.
-pub type Result<T> = std::result::Result<T, Error>;
-
-/// The side that holds the difference `Δ` (and is the *receiver* of the base OTs). `lsb(Δ) = 1`.
-#[derive(Debug)]
-pub struct DeltaSender(());
-
-/// The side with the choice bits.
-#[derive(Debug)]
-pub struct DeltaReceiver(());
-
-/// Correlated strings at the receiver: `strings[i] = r_i ^ choice_i Δ`, where the sender holds `r_i`.
-#[derive(Debug, Default)]
-pub struct Chosen {
-    /// Choice bit `i` is bit `i % 64` of word `i / 64`.
-    pub choices: Vec<u64>,
-    /// `r_i ^ choice_i Δ`; its last bit is `choice_i`, since `lsb(r_i) = 0`.
-    pub strings: Vec<Block>,
-}
-
-impl DeltaSender {
-    /// Base OTs. `session` binds them to a session.
-    pub fn new(_channel: &mut dyn Channel, _entropy: &mut Entropy, _session: &[u8]) -> Result<Self> {
-        unimplemented!()
-    }
-
-    /// The difference: uniform but for its last bit, which is 1.
-    pub fn delta(&self) -> Block {
-        unimplemented!()
-    }
-
-    /// `count` strings `r_i`, each with last bit 0, of which the receiver gets `r_i ^ choice_i Δ`.
-    pub fn correlated(&mut self, _channel: &mut dyn Channel, _count: usize) -> Result<Vec<Block>> {
-        unimplemented!()
-    }
-
-    /// `count` pairs of independent random strings, one of each of which the receiver gets.
-    pub fn random(&mut self, _channel: &mut dyn Channel, _count: usize) -> Result<Vec<[Block; 2]>> {
-        unimplemented!()
-    }
-}
-
-impl DeltaReceiver {
-    /// Base OTs.
-    pub fn new(_channel: &mut dyn Channel, _entropy: &mut Entropy, _session: &[u8]) -> Result<Self> {
-        unimplemented!()
-    }
-
-    /// `count` correlated strings under uniform choices.
-    pub fn correlated(
-        &mut self,
-        _channel: &mut dyn Channel,
-        _entropy: &mut Entropy,
-        _count: usize,
-    ) -> Result<Chosen> {
-        unimplemented!()
-    }
-
-    /// `count` random strings under uniform choices: `(choices, strings)`, packed as in [`Chosen`].
-    pub fn random(
-        &mut self,
-        _channel: &mut dyn Channel,
-        _entropy: &mut Entropy,
-        _count: usize,
-    ) -> Result<Chosen> {
-        unimplemented!()
-    }
-}
+#[cfg(test)]
+mod tests;

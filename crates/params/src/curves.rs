@@ -194,12 +194,13 @@ pub fn plot_jobs(lines: &[(String, Vec<JobPoint>)]) -> Plot {
 /// # Errors
 /// As [`lego::search`], for the first number that has none.
 pub fn legos(request: &lego::Request, gates: &[u64]) -> Result<Vec<lego::Parameters>, Refusal> {
-    let ratio = request.inputs as f64 / request.gates.max(1) as f64;
     let with = |&gates: &u64| {
-        let inputs = ((gates as f64 * ratio).round() as u64).max(1);
+        let scale = gates as f64 / request.gates.max(1) as f64;
+        let scaled = |count: u64| (count as f64 * scale).round() as u64;
         lego::search(&lego::Request {
             gates,
-            inputs,
+            inputs: scaled(request.inputs).max(1),
+            input_buckets: scaled(request.input_buckets),
             ..*request
         })
     };

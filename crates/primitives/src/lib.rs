@@ -1,17 +1,22 @@
 //! Building blocks of every protocol: 128-bit and 512-bit blocks, clear bit matrices, a counter-mode PRG, a
-//! polynomial MAC, unbiased sampling and the bit-vector kernels.
+//! polynomial MAC, the field GF(2^128), BCH codes, a fixed-key hash, unbiased sampling and the bit-vector kernels.
 //!
 //! This is the only crate with `unsafe` code: the SIMD kernels. Each has a safe wrapper, a portable twin and a
 //! test that both agree; the CPU's features are detected at run time.
 
 #![deny(unsafe_op_in_unsafe_fn)]
 
+pub mod bch;
 mod bit_matrix;
 mod block;
 mod cpu;
+pub mod gf128;
+pub mod hash;
 pub mod kernels;
+pub mod lanes;
 mod mac;
 mod pack;
+mod pages;
 mod prg;
 mod random;
 mod sample;
@@ -22,6 +27,7 @@ pub use block::{BLOCK_BITS, BLOCK_WORDS, Block, Block512, as_bytes, as_bytes_mut
 pub use cpu::Simd;
 pub use mac::PolyMac;
 pub use pack::{pack_bits, transpose64, unpack_bits};
+pub use pages::prefer_huge_pages;
 pub use prg::{Position, Prg};
 pub use random::{Entropy, random_bytes};
 pub use sample::Sampler;

@@ -14,10 +14,10 @@
 //! caller's part, a value is a one-time MAC with forgery probability (n + 1) / 2^128.
 
 #[cfg(target_arch = "x86_64")]
-mod clmul;
-mod field;
+pub(crate) mod clmul;
+pub(crate) mod field;
 #[cfg(target_arch = "x86_64")]
-mod vclmul;
+pub(crate) mod vclmul;
 
 use std::fmt;
 

@@ -6,7 +6,7 @@
 //! blocks `4·index .. 4·index + 4`, so equal keystream at two positions means equal positions.
 
 #[cfg(target_arch = "x86_64")]
-mod aesni;
+pub(crate) mod aesni;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod vaes;

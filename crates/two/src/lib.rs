@@ -2,5 +2,8 @@
 #![forbid(unsafe_code)]
 
 pub mod commit;
+mod engine;
 pub mod garble;
 pub mod lego;
+
+pub use engine::LegoEngine;

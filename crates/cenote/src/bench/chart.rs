@@ -16,6 +16,16 @@ pub(crate) struct Bars {
     /// What the first, second, … bar of every group is.
     pub(crate) series: Vec<String>,
     pub(crate) groups: Vec<Group>,
+    pub(crate) scale: Scale,
+}
+
+/// How long a bar is for its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scale {
+    /// In proportion to it.
+    Linear,
+    /// In proportion to its magnitude above the power of ten below the least value that is not 0.
+    Logarithmic,
 }
 
 const WIDTH: f64 = 760.0;
@@ -40,6 +50,18 @@ impl Bars {
             .flat_map(|group| &group.values)
             .copied()
             .fold(f64::MIN_POSITIVE, f64::max);
+        let least = self
+            .groups
+            .iter()
+            .flat_map(|group| &group.values)
+            .copied()
+            .filter(|&value| value > 0.0)
+            .fold(most, f64::min);
+        let floor = 10f64.powf(least.log10().ceil() - 1.0);
+        let share = |value: f64| match self.scale {
+            Scale::Linear => value / most,
+            Scale::Logarithmic => (value.max(floor) / floor).log10() / (most / floor).log10(),
+        };
         let mut svg = format!(
             r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="12"><rect width="{WIDTH}" height="{height}" fill="#ffffff"/>"##
         );
@@ -72,9 +94,15 @@ impl Bars {
             text(&mut svg, NAMES - 8.0, middle, "end", 12, &group_of.name);
             for (number, &value) in group_of.values.iter().enumerate() {
                 let y = top + BAR * number as f64;
-                let length = value / most * (WIDTH - NAMES - VALUES);
+                let length = share(value) * (WIDTH - NAMES - VALUES);
                 rect(&mut svg, NAMES, y, length, BAR - 2.0, number);
-                let label = format!("{value:.1}");
+                let label = match self.scale {
+                    Scale::Linear => format!("{value:.1}"),
+                    Scale::Logarithmic => {
+                        let digits = (2.0 - value.max(1e-6).log10().floor()).clamp(0.0, 6.0);
+                        format!("{value:.0$}", digits as usize)
+                    }
+                };
                 text(&mut svg, NAMES + length + 5.0, y + 11.0, "start", 11, &label);
             }
         }
@@ -103,6 +131,7 @@ mod tests {
             title: "T".into(),
             series: vec!["one".into(), "a < b".into()],
             groups: vec![group("first", [10.0, 5.0]), group("second", [0.0, 2.5])],
+            scale: Scale::Linear,
         }
         .to_svg();
         let full = WIDTH - NAMES - VALUES;
@@ -113,5 +142,30 @@ mod tests {
             );
         }
         assert!(svg.contains("a &lt; b") && svg.contains(">second<") && svg.ends_with("</svg>\n"));
+    }
+
+    #[test]
+    fn magnitudes_are_as_long_as_their_logarithms() {
+        let values = vec![100.0, 10.0, 0.0, 0.25];
+        let svg = Bars {
+            title: "T".into(),
+            series: (0..4).map(|n: u8| n.to_string()).collect(),
+            groups: vec![Group {
+                name: "one".into(),
+                values,
+            }],
+            scale: Scale::Logarithmic,
+        }
+        .to_svg();
+        let full = WIDTH - NAMES - VALUES;
+        // From a tenth to a hundred there are three powers of ten.
+        for width in [full, full * 2.0 / 3.0, 0.0, full * 2.5f64.log10() / 3.0] {
+            let bar = format!(r#"width="{width:.1}" height="14.0""#);
+            assert!(svg.contains(&bar), "{bar}: {svg}");
+        }
+        assert!(
+            svg.contains(">100<") && svg.contains(">10.0<") && svg.contains(">0.250<"),
+            "{svg}"
+        );
     }
 }

@@ -109,8 +109,14 @@ mod tests {
             let inputs = Bench::inputs(&program);
             let mut told = 0;
             let progress = &mut |done, _| told = done;
-            let mut outcomes =
-                run_in_memory(&protocol, &program, &inputs, Duration::from_secs(60), progress).unwrap();
+            let mut outcomes = run_in_memory(
+                &protocol.into(),
+                &program,
+                &inputs,
+                Duration::from_secs(60),
+                progress,
+            )
+            .unwrap();
             assert_eq!(told, program.and_gates());
             for outcome in &outcomes {
                 Bench::check(&program, outcome).unwrap();

@@ -1,17 +1,19 @@
 //! What the parties of a measurement do, as processes or as threads.
 
 use std::process::Command;
-use std::time::Duration;
 
-use cenote_net::{Channel, PartyId, Shape, Shaped};
-use cenote_three::{Links, Ring};
+use cenote_net::{PartyId, Shape, Shaped};
 use serde::{Deserialize, Serialize};
 
 use super::latency::{Latency, LatencyParty};
+use super::lego::circuit::{LegoBench, LegoParty};
+use super::lego::commit::{CommitBench, CommitParty};
+use super::lego::ot::{OtBench, OtParty};
 use super::ring::{RingBench, RingParty};
 use super::steady::{Steady, SteadyParty};
+use crate::connections::{Connections, Topology};
 use crate::local::{Setting, run_measure};
-use crate::{Result, Transport};
+use crate::{Protocol, Result, Three, Transport};
 
 /// What a party is told to measure.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -19,6 +21,9 @@ pub(crate) enum Measure {
     Steady(Steady),
     Latency(Latency),
     Ring(RingBench),
+    Ot(OtBench),
+    Commit(CommitBench),
+    Lego(LegoBench),
 }
 
 /// What a party has measured.
@@ -27,6 +32,9 @@ pub(crate) enum Measured {
     Steady(SteadyParty),
     Latency(LatencyParty),
     Ring(RingParty),
+    Ot(OtParty),
+    Commit(CommitParty),
+    Lego(LegoParty),
 }
 
 impl Measured {
@@ -50,14 +58,43 @@ impl Measured {
             _ => None,
         }
     }
+
+    pub(crate) fn into_ot(self) -> Option<OtParty> {
+        match self {
+            Measured::Ot(party) => Some(party),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn into_commit(self) -> Option<CommitParty> {
+        match self {
+            Measured::Commit(party) => Some(party),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn into_lego(self) -> Option<LegoParty> {
+        match self {
+            Measured::Lego(party) => Some(party),
+            _ => None,
+        }
+    }
 }
 
 impl Measure {
-    pub(crate) fn workers(&self) -> u8 {
+    /// What joins the parties.
+    pub(crate) fn topology(&self) -> Topology {
+        let three = |protocol: Three| Protocol::from(protocol).topology();
         match self {
-            Measure::Steady(steady) => steady.settings.protocol.workers,
-            Measure::Latency(latency) => latency.settings.protocol.workers,
-            Measure::Ring(ring) => ring.workers,
+            Measure::Steady(steady) => three(steady.settings.protocol),
+            Measure::Latency(latency) => three(latency.settings.protocol),
+            Measure::Ring(ring) => three(Three {
+                workers: ring.workers,
+                ..Three::default()
+            }),
+            Measure::Ot(ot) => ot.topology(),
+            Measure::Commit(commit) => commit.topology(),
+            Measure::Lego(lego) => lego.topology(),
         }
     }
 
@@ -65,16 +102,19 @@ impl Measure {
     pub(crate) fn run(
         &self,
         me: PartyId,
-        links: Vec<Links>,
+        connections: Connections,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Measured> {
         Ok(match self {
-            Measure::Steady(steady) => Measured::Steady(steady.run(me, links, progress)?),
+            Measure::Steady(steady) => Measured::Steady(steady.run(me, connections.links(me), progress)?),
             Measure::Latency(latency) => {
-                let links = delayed(links, latency.one_way());
-                Measured::Latency(latency.run(me, links, progress)?)
+                let connections = shaped(connections, Shape::new(latency.one_way(), None));
+                Measured::Latency(latency.run(me, connections.links(me), progress)?)
             }
-            Measure::Ring(ring) => Measured::Ring(ring.run(me, links)?),
+            Measure::Ring(ring) => Measured::Ring(ring.run(me, connections.links(me))?),
+            Measure::Ot(ot) => Measured::Ot(ot.run(me, connections)?),
+            Measure::Commit(commit) => Measured::Commit(commit.run(me, connections, progress)?),
+            Measure::Lego(lego) => Measured::Lego(lego.run(me, connections, progress)?),
         })
     }
 }
@@ -100,21 +140,10 @@ impl Place<'_> {
     }
 }
 
-/// The same links with this one-way delay added to every message.
-fn delayed(links: Vec<Links>, one_way: Duration) -> Vec<Links> {
-    if one_way.is_zero() {
-        return links;
+/// The same connections, as slow as `shape` says.
+pub(crate) fn shaped(connections: Connections, shape: Shape) -> Connections {
+    if shape.latency.is_zero() && shape.bytes_per_second.is_none() {
+        return connections;
     }
-    let slow = |channel| Box::new(Shaped::new(channel, Shape::new(one_way, None))) as Box<dyn Channel>;
-    let ring = |ring: Ring| Ring {
-        previous: slow(ring.previous),
-        next: slow(ring.next),
-    };
-    links
-        .into_iter()
-        .map(|links| Links {
-            generator: ring(links.generator),
-            evaluator: ring(links.evaluator),
-        })
-        .collect()
+    connections.map(|channel| Box::new(Shaped::new(channel, shape)))
 }

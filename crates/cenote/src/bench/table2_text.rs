@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::chart::{Bars, Group};
+use super::chart::{Bars, Group, Scale};
 use super::table2::{PAPER_CORES, ROWS, Table2Report};
 
 impl Table2Report {
@@ -97,6 +97,7 @@ impl Table2Report {
                 "Araki et al. 2017, Table II: 60 cores".into(),
             ],
             groups: groups.collect(),
+            scale: Scale::Linear,
         }
         .to_svg()
     }

@@ -109,11 +109,11 @@ pub(crate) fn published(name: &str) -> Option<PathBuf> {
 }
 
 /// Loopback addresses that no other test uses.
-pub(crate) fn addresses() -> [String; 3] {
+pub(crate) fn addresses<const N: usize>() -> [String; N] {
     static NEXT: AtomicU8 = AtomicU8::new(1);
     let process = std::process::id();
     let (a, b) = ((process >> 8) as u8, process as u8);
-    [(); 3].map(|()| {
+    [(); N].map(|()| {
         // Elsewhere than on Linux, one address is all of the loopback interface.
         let host = match NEXT.fetch_add(1, Ordering::Relaxed) {
             c if cfg!(target_os = "linux") => format!("127.{a}.{b}.{c}"),

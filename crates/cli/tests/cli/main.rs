@@ -9,3 +9,5 @@ mod jobs;
 mod parties;
 mod processes;
 mod tampering;
+mod two;
+mod world;

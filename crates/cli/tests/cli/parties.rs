@@ -1,134 +1,15 @@
 //! `cenote party`: three parties that know each other by address and fingerprint.
 
-use std::path::{Path, PathBuf};
-use std::process::Child;
 use std::time::Instant;
 
-use crate::common::{Ended, addresses, cenote, finish, run, start, wait_until, write};
-
-/// Three parties with identities and party files in a folder.
-struct World {
-    folder: tempfile::TempDir,
-    addresses: [String; 3],
-    fingerprints: [String; 3],
-}
-
-impl World {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let fingerprints = [0, 1, 2].map(|party| identity(folder.path(), &format!("{party}.pem")));
-        let world = World {
-            folder,
-            addresses: addresses(),
-            fingerprints,
-        };
-        (0..3).for_each(|party| world.configure(party, &world.fingerprints, 20.0));
-        world
-    }
-
-    /// Writes the file of `party`, which believes in these fingerprints.
-    fn configure(&self, party: usize, fingerprints: &[String; 3], connect_timeout: f64) {
-        let mut text = format!(
-            "party = {party}\nidentity = \"{party}.pem\"\nlisten = \"{}\"\ntimeout = 5\nconnect_timeout = {connect_timeout:?}\n",
-            self.addresses[party]
-        );
-        for peer in (0..3).filter(|&peer| peer != party) {
-            text += &format!(
-                "[[peer]]\nparty = {peer}\naddress = \"{}\"\nfingerprint = \"{}\"\n",
-                self.addresses[peer], fingerprints[peer]
-            );
-        }
-        write(self.folder.path(), &format!("party{party}.toml"), &text);
-    }
-
-    fn start(&self, party: usize, job: &Path, more: &[&str]) -> Child {
-        let config = self.folder.path().join(format!("party{party}.toml"));
-        start(
-            cenote()
-                .arg("party")
-                .arg("--config")
-                .arg(config)
-                .arg(job)
-                .args(more),
-        )
-    }
-
-    /// Gives every party a stock folder, and a key file to be made.
-    fn add_stock(&self) {
-        for party in 0..3 {
-            let name = format!("party{party}.toml");
-            let text = std::fs::read_to_string(self.folder.path().join(&name)).unwrap();
-            let text = format!("stock = \"stock{party}\"\nstock_key = \"stock{party}.key\"\n{text}");
-            write(self.folder.path(), &name, &text);
-        }
-    }
-
-    fn make_stock(&self, jobs: &[PathBuf; 3], more: &[&str]) -> [Ended; 3] {
-        let children = [0, 1, 2].map(|party| {
-            let config = self.folder.path().join(format!("party{party}.toml"));
-            let mut command = cenote();
-            command.args(["stock", "make", "--config"]).arg(config);
-            start(command.arg(&jobs[party]).args(more))
-        });
-        children.map(finish)
-    }
-
-    fn show_stock(&self, party: usize) -> Ended {
-        self.stock(party, &["show", "--json"])
-    }
-
-    /// `cenote stock` of one party.
-    fn stock(&self, party: usize, command: &[&str]) -> Ended {
-        let config = self.folder.path().join(format!("party{party}.toml"));
-        run(cenote().arg("stock").args(command).arg("--config").arg(config))
-    }
-
-    /// Runs all parties, each with its own job file.
-    fn run(&self, jobs: [&Path; 3], more: &[&str]) -> [Ended; 3] {
-        let children = [0, 1, 2].map(|party| self.start(party, jobs[party], more));
-        children.map(finish)
-    }
-
-    /// The job of `party`: 16-bit addition of party 0's and party 1's values, for parties 1 and 2. `header` comes first.
-    fn job(&self, party: usize, header: &str) -> PathBuf {
-        let own = |owner: usize, hex: &str| {
-            if owner == party {
-                format!("hex = \"{hex}\"\n")
-            } else {
-                String::new()
-            }
-        };
-        let text = format!(
-            "protocol = \"three\"\n{header}\n[[input]]\nparty = 0\n{}[[input]]\nparty = 1\n{}[[output]]\nto = [1, 2]\n",
-            own(0, "1000"),
-            own(1, "0234")
-        );
-        write(self.folder.path(), &format!("job{party}.toml"), &text)
-    }
-
-    fn jobs(&self, headers: [&str; 3]) -> [PathBuf; 3] {
-        [0, 1, 2].map(|party| self.job(party, headers[party]))
-    }
-}
+use crate::common::{cenote, finish, run, wait_until, write};
+use crate::world::{World, identity, paths};
 
 const HEADER: &str = "circuit = \"lib:add16\"\nlanes = 2";
 
-fn identity(folder: &Path, name: &str) -> String {
-    let file = folder.join(name);
-    let made = run(cenote().args(["identity", "new", "--file"]).arg(&file));
-    assert_eq!(made.code, Some(0), "{}", made.stderr);
-    let shown = run(cenote().args(["identity", "show", "--file"]).arg(&file));
-    assert!(made.stdout.contains(shown.stdout.trim()), "{}", made.stdout);
-    shown.stdout.trim().to_owned()
-}
-
-fn paths(jobs: &[PathBuf; 3]) -> [&Path; 3] {
-    [&jobs[0], &jobs[1], &jobs[2]]
-}
-
 #[test]
 fn parties_need_their_own_inputs_only_and_learn_their_own_outputs_only() {
-    let world = World::new();
+    let world = World::three();
     let jobs = world.jobs([HEADER; 3]);
     let reports = world.run(paths(&jobs), &["--json"]).map(|ended| ended.json());
     assert_eq!(reports[0]["outputs"][0]["values"], serde_json::Value::Null);
@@ -147,7 +28,7 @@ fn parties_need_their_own_inputs_only_and_learn_their_own_outputs_only() {
 
 #[test]
 fn check_meets_nobody() {
-    let world = World::new();
+    let world = World::three();
     let jobs = world.jobs([HEADER; 3]);
     let ended = finish(world.start(1, &jobs[1], &["--check"]));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
@@ -167,7 +48,7 @@ fn check_meets_nobody() {
 #[test]
 fn a_job_with_secrets_that_others_may_read_is_warned_of() {
     use std::os::unix::fs::PermissionsExt;
-    let world = World::new();
+    let world = World::three();
     let jobs = world.jobs([HEADER; 3]);
     let warned = |party: usize, mode| {
         std::fs::set_permissions(&jobs[party], std::fs::Permissions::from_mode(mode)).unwrap();
@@ -184,7 +65,7 @@ fn a_job_with_secrets_that_others_may_read_is_warned_of() {
 /// Where an output cannot be written, nobody is met.
 #[test]
 fn an_output_that_cannot_be_written_is_noticed_before_the_peers_are_met() {
-    let world = World::new();
+    let world = World::three();
     let text = std::fs::read_to_string(world.job(1, HEADER)).unwrap();
     for (file, why) in [
         ("nowhere/sum.csv", "nowhere/sum.csv: cannot be written"),
@@ -214,7 +95,7 @@ fn an_output_that_cannot_be_written_is_noticed_before_the_peers_are_met() {
 
 #[test]
 fn a_wrong_fingerprint_is_refused_on_both_sides() {
-    let world = World::new();
+    let world = World::three();
     let stranger = identity(world.folder.path(), "stranger.pem");
     let mut believed = world.fingerprints.clone();
     believed[2] = stranger;
@@ -230,7 +111,7 @@ fn a_wrong_fingerprint_is_refused_on_both_sides() {
 
 #[test]
 fn a_missing_peer_is_named() {
-    let world = World::new();
+    let world = World::three();
     (0..3).for_each(|party| world.configure(party, &world.fingerprints, 1.5));
     let jobs = world.jobs([HEADER; 3]);
     let begun = Instant::now();
@@ -243,7 +124,7 @@ fn a_missing_peer_is_named() {
 
 /// Every difference is told at all parties; the two that agree name the third.
 fn differ(headers: [&str; 3], field: &str) {
-    let world = World::new();
+    let world = World::three();
     let jobs = world.jobs(headers);
     let ended = world.run(paths(&jobs), &[]);
     for (party, odd) in [(0, "party 1"), (1, "party 0"), (2, "party 1")] {
@@ -273,7 +154,7 @@ fn other_parameters_at_one_party_are_noticed() {
 /// The parties do not even agree on how many connections they need.
 #[test]
 fn another_number_of_workers_at_one_party_is_noticed() {
-    let world = World::new();
+    let world = World::three();
     (0..3).for_each(|party| world.configure(party, &world.fingerprints, 3.0));
     let two = format!("workers = 2\n{HEADER}");
     for odd in 0..3 {
@@ -293,7 +174,7 @@ fn another_number_of_workers_at_one_party_is_noticed() {
 
 #[test]
 fn a_party_lost_in_the_middle_is_named_by_the_others() {
-    let world = World::new();
+    let world = World::three();
     // Long enough that no machine is done before the party is killed.
     let jobs = world.jobs(["circuit = \"lib:mult64\"\nlanes = 1000000"; 3]);
     let mut children = [0, 1, 2].map(|party| world.start(party, &jobs[party], &["-v"]));
@@ -317,7 +198,7 @@ fn a_party_lost_in_the_middle_is_named_by_the_others() {
 
 #[test]
 fn identities_are_not_overwritten_and_party_files_are_checked() {
-    let world = World::new();
+    let world = World::three();
     let file = world.folder.path().join("0.pem");
     run(cenote().args(["identity", "new", "--file"]).arg(&file)).failed(2, &["0.pem"]);
     run(cenote().args(["identity", "show", "--file", "/nowhere/i.pem"])).failed(2, &["/nowhere/i.pem"]);
@@ -369,7 +250,7 @@ fn identities_are_not_overwritten_and_party_files_are_checked() {
 
 #[test]
 fn the_printed_party_file_works_once_filled_in() {
-    let world = World::new();
+    let world = World::three();
     for party in 0..3 {
         let made = run(cenote()
             .args(["identity", "new", "--party", &party.to_string(), "--file"])
@@ -388,7 +269,7 @@ fn the_printed_party_file_works_once_filled_in() {
 
 #[test]
 fn stock_is_made_shown_used_and_used_up() {
-    let world = World::new();
+    let world = World::three();
     let jobs = world.jobs([HEADER; 3]);
     let refused = world.run(paths(&jobs), &["--online"]);
     refused.iter().for_each(|ended| ended.failed(2, &["stock_key"]));
@@ -442,7 +323,7 @@ fn stock_is_made_shown_used_and_used_up() {
 
 #[test]
 fn only_some_parties_online_is_noticed() {
-    let world = World::new();
+    let world = World::three();
     world.add_stock();
     let jobs = world.jobs([HEADER; 3]);
     for ended in world.make_stock(&jobs, &["--batches", "2"]) {
@@ -463,7 +344,7 @@ fn only_some_parties_online_is_noticed() {
 /// What a peer has lost is told of and can be removed; so can anything else, by name.
 #[test]
 fn stock_is_removed_on_request() {
-    let world = World::new();
+    let world = World::three();
     world.add_stock();
     let jobs = world.jobs([HEADER; 3]);
     let mut names = Vec::new();

@@ -72,11 +72,20 @@ pub(crate) fn nearest(failure: &Value, name: &str) -> f64 {
 #[track_caller]
 pub(crate) fn agrees(answer: &Value, library: &Value) {
     for (name, value) in library.as_object().expect("an object") {
-        // Reading a number back may cost its last digit.
-        match (answer[name].as_f64(), value.as_f64()) {
-            (Some(a), Some(b)) => assert!((a - b).abs() <= 1e-14 * b.abs(), "{name}: {a}, not {b}"),
-            _ => assert_eq!(&answer[name], value, "{name} in {answer}"),
+        equal(name, &answer[name], value);
+    }
+}
+
+/// Reading a number back may cost its last digit.
+fn equal(name: &str, answer: &Value, expected: &Value) {
+    match (answer, expected) {
+        (Value::Array(answer), Value::Array(expected)) if answer.len() == expected.len() => {
+            answer.iter().zip(expected).for_each(|(a, b)| equal(name, a, b));
         }
+        _ => match (answer.as_f64(), expected.as_f64()) {
+            (Some(a), Some(b)) => assert!((a - b).abs() <= 1e-14 * b.abs(), "{name}: {a}, not {b}"),
+            _ => assert_eq!(answer, expected, "{name}"),
+        },
     }
 }
 

@@ -171,7 +171,9 @@ pub fn attack(buckets: &Buckets, bad_gates: u32, bad_authenticators: u32) -> Res
     });
     let input_buckets = kind(buckets.beta_input, 0, &|i, _| 2 * i > beta_input);
     let input_authenticators = kind(0, buckets.alpha_input, &|_, j| 2 * j > alpha_input);
-    let inputs = input_buckets.and(&input_authenticators).repeated(buckets.inputs);
+    let inputs = input_buckets
+        .repeated(buckets.input_buckets)
+        .and(&input_authenticators.repeated(buckets.inputs));
     let placed = and_buckets.repeated(buckets.gates).and(&inputs);
 
     let unchecked = |total: u32, left: usize, p: f64, found: f64| {
@@ -211,10 +213,11 @@ mod tests {
                     i > 0 && 2 * (i + j) >= b.beta + b.alpha
                 });
                 let (from_g, from_a) = (b.gates * u64::from(b.beta), b.gates * u64::from(b.alpha));
-                let input = (0..b.inputs).any(|k| {
-                    2 * bits(g, from_g + k * u64::from(b.beta_input), b.beta_input) > b.beta_input
-                        || 2 * bits(a, from_a + k * u64::from(b.alpha_input), b.alpha_input) > b.alpha_input
-                });
+                let input = (0..b.input_buckets)
+                    .any(|k| 2 * bits(g, from_g + k * u64::from(b.beta_input), b.beta_input) > b.beta_input)
+                    || (0..b.inputs).any(|k| {
+                        2 * bits(a, from_a + k * u64::from(b.alpha_input), b.alpha_input) > b.alpha_input
+                    });
                 all += 1;
                 bad += u64::from(and || input);
             }
@@ -227,7 +230,12 @@ mod tests {
         for (q, n, beta) in [(2, 1, 2), (3, 1, 2), (2, 1, 3)] {
             // With almost nothing checked only the bucketing is left.
             let tiny = 1e-15;
-            let b = Buckets::new(q, n, beta, tiny, tiny).unwrap();
+            let all = Buckets::new(q, n, beta, tiny, tiny).unwrap();
+            let without = Buckets {
+                input_buckets: 0,
+                ..all
+            };
+            let b = if beta == 2 { all } else { without };
             for g in 0..=4 {
                 for a in 0..=3 {
                     let (exact, counted) = (attack(&b, g, a).unwrap().probability(), enumerate(&b, g, a));

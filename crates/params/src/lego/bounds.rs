@@ -9,8 +9,11 @@ use crate::{LogProb, Refusal, Setting};
 pub struct Buckets {
     /// `q`: AND buckets.
     pub gates: u64,
-    /// `n`: inputs.
+    /// `n`: inputs, each with an authenticator bucket.
     pub inputs: u64,
+    /// Input buckets. The theorem has one for each input; they are needed only where the evaluator may have to learn the
+    /// garbler's bit once it knows the difference of labels.
+    pub input_buckets: u64,
     /// `beta`: garbled gates in an AND bucket.
     pub beta: u32,
     /// `alpha`: authenticators in an AND bucket; the theorem is proved for `beta - 1`.
@@ -53,7 +56,8 @@ impl Errors {
 }
 
 impl Buckets {
-    /// Buckets whose other sizes follow from `beta`: `alpha = beta - 1`, `beta~ = 2 beta + 1`, `alpha~ = 2 alpha + 1`.
+    /// Buckets whose other sizes follow from `beta`: `alpha = beta - 1`, `beta~ = 2 beta + 1`, `alpha~ = 2 alpha + 1`. Every
+    /// input has an input bucket.
     ///
     /// # Errors
     /// Unless `beta >= 2`, `q` and `n` are at least 1 and at most 2^40, and both probabilities are in (0, 1).
@@ -95,6 +99,7 @@ impl Buckets {
         Ok(Self {
             gates,
             inputs,
+            input_buckets: inputs,
             beta,
             alpha: beta - 1,
             beta_input: 2 * beta + 1,
@@ -104,10 +109,10 @@ impl Buckets {
         })
     }
 
-    /// `q beta + n beta~`: garbled gates that must survive the check.
+    /// `q beta + n beta~`, with `n` the number of input buckets: garbled gates that must survive the check.
     #[must_use]
     pub fn gates_needed(&self) -> u64 {
-        self.gates * u64::from(self.beta) + self.inputs * u64::from(self.beta_input)
+        self.gates * u64::from(self.beta) + self.input_buckets * u64::from(self.beta_input)
     }
 
     /// `q alpha + n alpha~`: authenticators that must survive the check.
@@ -164,7 +169,7 @@ impl Buckets {
     pub(super) fn any_bad_input_bucket(&self) -> LogProb {
         let majority = self.beta_input.div_ceil(2) as usize;
         times(
-            self.inputs,
+            self.input_buckets,
             self.gate_products(self.beta_input).iter().take(majority).sum(),
         )
     }

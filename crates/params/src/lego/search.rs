@@ -28,6 +28,8 @@ pub struct Request {
     pub gates: u64,
     /// `n`: inputs.
     pub inputs: u64,
+    /// How many of them have an input bucket besides their authenticators, and other wires that have one.
+    pub input_buckets: u64,
     /// What to minimise.
     pub objective: Objective,
     /// The largest probability of checking that is considered. Without a limit the smallest bucket is always 2, at any price.
@@ -44,6 +46,7 @@ impl Request {
             security,
             gates,
             inputs,
+            input_buckets: inputs,
             objective: Objective::Bytes,
             most_checked: 0.95,
             cost: CostModel::default(),
@@ -57,6 +60,15 @@ impl Request {
             objective: Objective::Bucket,
             most_checked: 0.5,
             ..Self::new(security, gates, inputs)
+        }
+    }
+
+    /// The request with another number of input buckets than inputs.
+    #[must_use]
+    pub fn with_input_buckets(self, input_buckets: u64) -> Self {
+        Self {
+            input_buckets,
+            ..self
         }
     }
 }
@@ -118,9 +130,10 @@ impl Parameters {
 impl Serialize for Parameters {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (b, e) = (&self.buckets, &self.errors);
-        let mut s = serializer.serialize_struct("Parameters", 12)?;
+        let mut s = serializer.serialize_struct("Parameters", 13)?;
         s.serialize_field("gates", &b.gates)?;
         s.serialize_field("inputs", &b.inputs)?;
+        s.serialize_field("input_buckets", &b.input_buckets)?;
         s.serialize_field("beta", &b.beta)?;
         s.serialize_field("alpha", &b.alpha)?;
         s.serialize_field("beta_input", &b.beta_input)?;
@@ -154,6 +167,12 @@ fn validate(request: &Request) -> Result<(), Refusal> {
             refusal = refusal.because(format!("1 <= {name} <= 2^40"), format!("{name} = {value}"));
         }
     }
+    if request.input_buckets > 1 << 40 {
+        refusal = refusal.because(
+            "input buckets <= 2^40",
+            format!("input buckets = {}", request.input_buckets),
+        );
+    }
     let limit = request.most_checked;
     if !(limit >= 1.0 / f64::from(GRID) && limit < 1.0) {
         refusal = refusal.because("2^-16 <= most checked < 1", format!("most checked = {limit}"));
@@ -170,6 +189,7 @@ fn validate(request: &Request) -> Result<(), Refusal> {
         Setting::new("security", f64::from(request.security.clamp(1, 128))),
         Setting::new("q", request.gates.clamp(1, 1 << 40) as f64),
         Setting::new("n", request.inputs.clamp(1, 1 << 40) as f64),
+        Setting::new("input_buckets", request.input_buckets.min(1 << 40) as f64),
         Setting::new("most_checked", limit),
     ]))
 }
@@ -263,6 +283,7 @@ fn with_rates(request: &Request, beta: u32, p_gate: u32, p_auth: u32) -> Buckets
     Buckets {
         gates: request.gates,
         inputs: request.inputs,
+        input_buckets: request.input_buckets,
         beta,
         alpha: beta - 1,
         beta_input: 2 * beta + 1,

@@ -1,11 +1,19 @@
 //! Bit-vector kernels: one body each, compiled for every level of [`crate::Simd`] and chosen at run time.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod linear;
 mod replicated;
 mod rows;
 mod stock;
+mod taps;
 #[cfg(test)]
 mod tests;
+mod transpose;
 
+pub use linear::{LINEAR_SCRATCH, LinearMap, add_image};
 pub use replicated::{ProductCheck, check_product, mask, multiply_into, xor_into};
 pub use rows::{LocalOp, run_local_ops};
 pub use stock::take_and_replace;
+pub use taps::sum_taps;
+pub use transpose::{columns_to_rows, rows_to_columns};

@@ -200,3 +200,78 @@ fn local_operations_are_their_definition() {
         }
     }
 }
+
+#[test]
+fn sums_over_taps_are_their_definition() {
+    let [blocks] = random(17);
+    let taps = [0, 1, 5, 6, 20];
+    for &level in Simd::supported() {
+        let mut out = [Block512([7; 8]); N - 20];
+        taps::sum_taps::on(level, &blocks, &taps, &mut out);
+        for (j, out) in out.into_iter().enumerate() {
+            let expected = taps.iter().fold(Block512::ZERO, |sum, tap| sum ^ blocks[j + tap]);
+            assert_eq!(out, expected, "{level}, block {j}");
+        }
+    }
+}
+
+#[test]
+fn columns_are_rows_transposed() {
+    let mut entropy = Entropy::for_tests(11);
+    for rows in [0, 1, 63, 64, 65, 171, 299, 320] {
+        let mut matrix = vec![Block512::ZERO; rows];
+        entropy.fill(as_bytes_mut(&mut matrix));
+        for &level in Simd::supported() {
+            let mut columns = vec![[7; 5]; 512];
+            transpose::rows_to_columns_on::<5>(level, &matrix, &mut columns);
+            for (c, column) in columns.iter().enumerate() {
+                for r in 0..320 {
+                    let expected = r < rows && matrix[r].0[c / 64] >> (c % 64) & 1 == 1;
+                    assert_eq!(
+                        column[r / 64] >> (r % 64) & 1 == 1,
+                        expected,
+                        "{level}: bit {r} of column {c}"
+                    );
+                }
+            }
+            for used in [0, 1, 64, 100, 511, 512] {
+                let mut back = vec![Block512([9; 8]); rows];
+                transpose::columns_to_rows_on::<5>(level, &columns[..used], &mut back);
+                for (back, row) in back.iter().zip(&matrix) {
+                    for (word, (back, word_of_row)) in back.0.iter().zip(row.0).enumerate() {
+                        let bits = used.saturating_sub(64 * word).min(64);
+                        let mask = u64::MAX.checked_shr(64 - bits as u32).unwrap_or(0);
+                        assert_eq!(*back, word_of_row & mask, "{level}: {used} columns");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn linear_maps_are_their_matrices() {
+    let mut entropy = Entropy::for_tests(12);
+    for (inputs, outputs) in [(0, 3), (3, 0), (1, 1), (5, 2), (128, 171), (130, 40), (307, 127)] {
+        let mut matrix = crate::BitMatrix::zeros(outputs, inputs);
+        matrix.words_mut().fill_with(|| entropy.block().0[0]);
+        matrix.mask_padding();
+        let mut rows = vec![Block512::ZERO; inputs + outputs];
+        entropy.fill(as_bytes_mut(&mut rows));
+        let (rows, before) = rows.split_at(inputs);
+        let mut expected = before.to_vec();
+        for (output, sum) in expected.iter_mut().enumerate() {
+            for (input, row) in rows.iter().enumerate() {
+                if matrix.get(output, input) {
+                    *sum ^= *row;
+                }
+            }
+        }
+        let map = LinearMap::new(&matrix);
+        for &level in Simd::supported() {
+            let (mut found, mut scratch) = (before.to_vec(), [Block512([3; 8]); LINEAR_SCRATCH]);
+            linear::add_image_on(level, &map, rows, &mut found, &mut scratch);
+            assert!(found == expected, "{level}: {inputs} to {outputs}");
+        }
+    }
+}

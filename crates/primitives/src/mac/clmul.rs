@@ -82,7 +82,7 @@ pub(super) fn dot(a: Block, b: Block) -> Block {
 }
 
 /// A sum of products a·b, unreduced, in Karatsuba's form. Indices 0 and 1 are the low and high halves.
-pub(super) struct Wide {
+pub(crate) struct Wide {
     /// The sum of a0·b0.
     pub(super) low: __m128i,
     /// The sum of (a0 + a1)·(b0 + b1), which holds all four products of halves.
@@ -94,7 +94,7 @@ pub(super) struct Wide {
 impl Wide {
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn zero() -> Wide {
+    pub(crate) fn zero() -> Wide {
         Wide {
             low: _mm_setzero_si128(),
             all: _mm_setzero_si128(),
@@ -104,7 +104,7 @@ impl Wide {
 
     #[target_feature(enable = "pclmulqdq,avx2")]
     #[inline]
-    fn add_product(&mut self, a: __m128i, b: __m128i) {
+    pub(crate) fn add_product(&mut self, a: __m128i, b: __m128i) {
         let add_halves = |x| _mm_xor_si128(x, _mm_shuffle_epi32::<0x4e>(x));
         self.low = _mm_xor_si128(self.low, _mm_clmulepi64_si128::<0x00>(a, b));
         self.all = _mm_xor_si128(
@@ -114,14 +114,23 @@ impl Wide {
         self.high = _mm_xor_si128(self.high, _mm_clmulepi64_si128::<0x11>(a, b));
     }
 
+    /// The sum: its low and its high 128 coefficients.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    pub(crate) fn halves(self) -> (__m128i, __m128i) {
+        let middle = _mm_xor_si128(self.all, _mm_xor_si128(self.low, self.high));
+        (
+            _mm_xor_si128(self.low, _mm_slli_si128::<8>(middle)),
+            _mm_xor_si128(self.high, _mm_srli_si128::<8>(middle)),
+        )
+    }
+
     /// The sum times x^-128, reduced.
     #[target_feature(enable = "pclmulqdq,avx2")]
     #[inline]
     pub(super) fn reduce(self) -> __m128i {
         let modulus = _mm_set_epi64x(0, field::MODULUS as i64);
-        let middle = _mm_xor_si128(self.all, _mm_xor_si128(self.low, self.high));
-        let low = _mm_xor_si128(self.low, _mm_slli_si128::<8>(middle));
-        let high = _mm_xor_si128(self.high, _mm_srli_si128::<8>(middle));
+        let (low, high) = self.halves();
         // As in the portable code: clear the lowest 64 bits by a multiple of the modulus and shift them out, twice.
         let low = _mm_xor_si128(
             _mm_shuffle_epi32::<0x4e>(low),

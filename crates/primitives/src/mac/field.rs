@@ -12,16 +12,20 @@ pub(super) fn absorb(h: Block, value: Block, data: &[Block]) -> Block {
 
 /// dot(a, b) = a·b·x^-128.
 pub(super) fn dot(a: Block, b: Block) -> Block {
-    let ([a0, a1], [b0, b1]) = (a.0.map(u64::from_le), b.0.map(u64::from_le));
-    let low = carryless(a0, b0);
-    let high = carryless(a1, b1);
-    let middle = carryless(a0 ^ a1, b0 ^ b1) ^ low ^ high;
-    let high = high ^ middle >> 64;
-    let low = low ^ middle << 64;
+    let (low, high) = product(a, b);
     // Adding a multiple of the modulus clears the lowest 64 bits, which are then shifted out; twice.
     let fold = |low: u128| low.rotate_right(64) ^ carryless(low as u64, MODULUS);
     let product = high ^ fold(fold(low));
     Block([product as u64, (product >> 64) as u64].map(u64::to_le))
+}
+
+/// The carry-less product of two polynomials: its low and its high 128 coefficients.
+pub(crate) fn product(a: Block, b: Block) -> (u128, u128) {
+    let ([a0, a1], [b0, b1]) = (a.0.map(u64::from_le), b.0.map(u64::from_le));
+    let low = carryless(a0, b0);
+    let high = carryless(a1, b1);
+    let middle = carryless(a0 ^ a1, b0 ^ b1) ^ low ^ high;
+    (low ^ middle << 64, high ^ middle >> 64)
 }
 
 /// The carry-less product of two 64-bit polynomials.

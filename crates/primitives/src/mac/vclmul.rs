@@ -51,25 +51,55 @@ fn absorb(powers: &[Block512; BATCH], value: Block, data: &[Block512]) -> Block 
 #[target_feature(enable = "pclmulqdq,avx2,avx512f,vpclmulqdq")]
 #[inline]
 fn absorb_batch(powers: &[__m512i], value: __m128i, batch: &[__m512i]) -> __m128i {
-    let mut low = _mm512_setzero_si512();
-    let (mut all, mut high) = (low, low);
+    let mut sum = Wide4::zero();
     let mut value = _mm512_zextsi128_si512(value);
     for (&block, &power) in batch.iter().zip(powers) {
-        let block = _mm512_xor_si512(block, value);
+        sum.add_products(_mm512_xor_si512(block, value), power);
         value = _mm512_setzero_si512();
-        low = _mm512_xor_si512(low, _mm512_clmulepi64_epi128::<0x00>(block, power));
-        high = _mm512_xor_si512(high, _mm512_clmulepi64_epi128::<0x11>(block, power));
-        all = _mm512_xor_si512(
-            all,
-            _mm512_clmulepi64_epi128::<0x00>(add_halves(block), add_halves(power)),
+    }
+    sum.total().reduce()
+}
+
+/// Four sums of products, one in each 128-bit lane, in the form of [`Wide`].
+pub(crate) struct Wide4 {
+    low: __m512i,
+    all: __m512i,
+    high: __m512i,
+}
+
+impl Wide4 {
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    pub(crate) fn zero() -> Wide4 {
+        Wide4 {
+            low: _mm512_setzero_si512(),
+            all: _mm512_setzero_si512(),
+            high: _mm512_setzero_si512(),
+        }
+    }
+
+    /// Adds the product of each lane of `a` and `b`.
+    #[target_feature(enable = "avx512f,vpclmulqdq")]
+    #[inline]
+    pub(crate) fn add_products(&mut self, a: __m512i, b: __m512i) {
+        self.low = _mm512_xor_si512(self.low, _mm512_clmulepi64_epi128::<0x00>(a, b));
+        self.high = _mm512_xor_si512(self.high, _mm512_clmulepi64_epi128::<0x11>(a, b));
+        self.all = _mm512_xor_si512(
+            self.all,
+            _mm512_clmulepi64_epi128::<0x00>(add_halves(a), add_halves(b)),
         );
     }
-    Wide {
-        low: add_lanes(low),
-        all: add_lanes(all),
-        high: add_lanes(high),
+
+    /// The sum of the four sums.
+    #[target_feature(enable = "avx2,avx512f")]
+    #[inline]
+    pub(crate) fn total(self) -> Wide {
+        Wide {
+            low: add_lanes(self.low),
+            all: add_lanes(self.all),
+            high: add_lanes(self.high),
+        }
     }
-    .reduce()
 }
 
 /// The sum of the low and the high half of each 128-bit lane, in both halves.

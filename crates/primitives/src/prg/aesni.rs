@@ -104,7 +104,7 @@ fn store<const XOR: bool>(out: &mut [Block512], stream: &[__m128i]) {
 
 /// The AES-128 key schedule (FIPS 197, section 5.2).
 #[target_feature(enable = "aes")]
-pub(super) fn expand(key: Block) -> [Block; 11] {
+pub(crate) fn expand(key: Block) -> [Block; 11] {
     /// Round key `keys[$round]` from the one before it.
     macro_rules! round {
         ($keys:ident, $($round:literal: $constant:literal),*) => {$({

@@ -1,22 +1,68 @@
-//! XOR-homomorphic commitments to 128-bit strings (Frederiksen, Jakobsen, Nielsen, Trifiletti 2016).
+//! XOR-homomorphic commitments to 128-bit strings (Frederiksen, Jakobsen, Nielsen, Trifiletti 2016; Section V-A of
+//! Nielsen, Schneider, Trifiletti 2017).
+//!
+//! **Scheme.** Of each position `i` of a linear code C with distance at least 41 (see `code`) the committer holds two seeds
+//! and the receiver the one that its secret choice bit `b_i` says. Expanded, they give for every commitment bits `s^0_i`
+//! and `s^1_i`, of which the receiver *watches* one. The message is what `s^0 ⊕ s^1` is in the first 128 positions; the
+//! committer sends the correction that turns the other positions into its parity. The receiver adds it where it watches
+//! `s^1`, and so holds `w = s^0 ⊕ b∧C(m)`. An opening is `(m, s^0)`. All of this is linear, so sums of commitments are
+//! commitments to sums; and adding `b∧C(d)` to `w` makes it a commitment to `m ⊕ d` ([`Receiver::adjust`]).
+//!
+//! **Hiding.** In each position one bit of `s^0`, `s^1` is unknown to the receiver: for every message there is an opening
+//! that fits what it has.
+//!
+//! **Binding.** Openings of one `w` to two messages differ in all positions in which the codewords do and which are
+//! watched in the other share, so the committer must guess 41 choice bits. Positions with wrong corrections bind to
+//! nothing, but [`ConsistencyCheck`] lets a committer with `e` of them pass with probability `2^-e` only: guesses count
+//! towards the 41 either way.
+//!
+//! **Folds.** Many columns are checked at once by 128 random combinations of them: row by row, 128 columns are an element of
+//! GF(2^128), and block `k` of a row is multiplied by `α^(k+1)` of a challenge α, and all are added. A difference in some
+//! column vanishes from such a fold for at most as many α as there are blocks. Rows are folded, so the fold of the code's
+//! rows is again a matrix of codewords.
 
-use cenote_primitives::Block;
+mod code;
+mod committer;
+mod consistency;
+mod fold;
+mod opening;
+mod receiver;
+mod scratch;
+#[cfg(test)]
+mod tests;
+
+use cenote_primitives::bch;
 use zeroize::DefaultIsZeroes;
 
-/// Bits of a codeword: the message and its parity.
-pub const CODE_BITS: usize = 308;
+pub use committer::Committer;
+pub use consistency::ConsistencyCheck;
+pub use opening::{Opener, Verifier, open_each};
+pub use receiver::Receiver;
+
+/// Bits of a message.
+pub const MESSAGE_BITS: usize = 128;
 /// Bits of parity.
-pub const PARITY_BITS: usize = 180;
-/// Bytes of a [`Proof`].
+pub const PARITY_BITS: usize = bch::PARITY_BITS;
+/// Bits of a codeword: the message and its parity.
+pub const CODE_BITS: usize = MESSAGE_BITS + PARITY_BITS;
+/// Bytes of a proof of openings: the folded rows of the shares.
 pub const PROOF_BYTES: usize = CODE_BITS * 16;
+/// Bytes of the answer to the consistency check: the folded rows of the shares, then those of the messages.
+pub const ANSWER_BYTES: usize = (CODE_BITS + MESSAGE_BITS) * 16;
+/// Bytes of a share in an opening without proof.
+pub const OPENING_BYTES: usize = CODE_BITS.div_ceil(8);
 /// Commitments are made in multiples of this.
 pub const BATCH_UNIT: usize = 512;
 
-/// A share of a committed string: one bit for each position of the code, message first. `s^0` at the committer, the
-/// watched bits at the receiver. Shares of a sum are sums of shares.
+/// Words of a share.
+const SHARE_WORDS: usize = CODE_BITS.div_ceil(64);
+
+/// A share of a committed string: one bit for each position of the code, message first, bit `i` at bit `i % 64` of word
+/// `i / 64`; the bits after the code's are zero. It is `s^0` at the committer, the watched bits at the receiver. Shares of a
+/// sum are sums of shares.
 #[derive(Clone, Copy, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
-pub struct Share(pub [u64; 5]);
+pub struct Share(pub [u64; SHARE_WORDS]);
 
 impl DefaultIsZeroes for Share {}
 
@@ -52,9 +98,23 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Bytes of the corrections of the batch.
+    /// Bytes of the corrections of the batch: for each unit of [`BATCH_UNIT`] commitments the [`PARITY_BITS`] rows of its
+    /// correction, of a bit for each commitment.
     pub fn correction_bytes(self) -> usize {
         self.columns / 8 * PARITY_BITS
+    }
+
+    /// Number of units.
+    ///
+    /// # Panics
+    /// If the columns are not whole units.
+    fn units(self) -> usize {
+        assert!(
+            self.columns.is_multiple_of(BATCH_UNIT),
+            "{} commitments are no whole units",
+            self.columns
+        );
+        self.columns / BATCH_UNIT
     }
 }
 
@@ -62,116 +122,3 @@ impl Batch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not what was committed to")]
 pub struct Mismatch;
-
-/// The committer: both seeds of every position.
-#[derive(Debug)]
-pub struct Committer(());
-
-/// The receiver: one seed of every position.
-#[derive(Debug)]
-pub struct Receiver(());
-
-impl Committer {
-    /// From [`CODE_BITS`] random OTs: the strings sent.
-    pub fn new(_seeds: &[[Block; 2]]) -> Self {
-        unimplemented!()
-    }
-
-    /// Commits to uniform strings: `messages` and `shares`, one for each column, and `corrections` for the receiver.
-    pub fn commit(
-        &self,
-        _batch: Batch,
-        _messages: &mut [Block],
-        _shares: &mut [Share],
-        _corrections: &mut [u8],
-    ) {
-        unimplemented!()
-    }
-
-    /// The answer to challenge `alpha` on all of `batches`, blinded by the last [`BATCH_UNIT`] columns of the last batch,
-    /// which must be used for nothing else.
-    pub fn answer(&self, _batches: &[Batch], _alpha: Block) -> Vec<u8> {
-        unimplemented!()
-    }
-}
-
-impl Receiver {
-    /// From [`CODE_BITS`] random OTs: choice bits packed in words, and the strings received.
-    pub fn new(_choices: &[u64], _seeds: &[Block]) -> Self {
-        unimplemented!()
-    }
-
-    /// Receives commitments to unknown uniform strings.
-    pub fn receive(&self, _batch: Batch, _corrections: &[u8], _shares: &mut [Share]) {
-        unimplemented!()
-    }
-
-    /// Turns commitments to strings `m` into commitments to `m ^ difference`. (The committer's shares stay; its messages
-    /// become the chosen ones.)
-    pub fn adjust(&self, _shares: &mut [Share], _differences: &[Block]) {
-        unimplemented!()
-    }
-
-    /// Starts the check of commitments that were received, as they were before [`Receiver::adjust`].
-    pub fn check(&self, _alpha: Block) -> ConsistencyCheck<'_> {
-        unimplemented!()
-    }
-
-    /// Starts the verification of openings. `transcript` names the session and the phase.
-    pub fn verify(&self, _transcript: &[u8]) -> Verifier<'_> {
-        unimplemented!()
-    }
-}
-
-/// The check that commitments are to codewords (Section V-A of Nielsen et al. 2017).
-#[derive(Debug)]
-pub struct ConsistencyCheck<'a>(&'a ());
-
-impl ConsistencyCheck<'_> {
-    /// Takes the shares of the batches in order, all columns of all of them, the blinding ones last.
-    pub fn absorb(&mut self, _shares: &[Share]) {
-        unimplemented!()
-    }
-
-    /// Compares with the committer's answer, and gives the folded messages.
-    pub fn finish(self, _answer: &[u8]) -> Result<(), Mismatch> {
-        unimplemented!()
-    }
-}
-
-/// The committer's side of opening a sequence of sums of commitments with one proof.
-#[derive(Debug)]
-pub struct Opener(());
-
-impl Opener {
-    /// Starts; `transcript` as at the receiver.
-    pub fn new(_transcript: &[u8]) -> Self {
-        unimplemented!()
-    }
-
-    /// Opens sums of commitments; the messages are sent by the caller.
-    pub fn open(&mut self, _messages: &[Block], _shares: &[Share]) {
-        unimplemented!()
-    }
-
-    /// The proof of everything opened.
-    pub fn finish(self) -> Vec<u8> {
-        unimplemented!()
-    }
-}
-
-/// The receiver's side of [`Opener`].
-#[derive(Debug)]
-pub struct Verifier<'a>(&'a ());
-
-impl Verifier<'_> {
-    /// The messages as received, in the same pieces as opened, with this side's shares of the sums.
-    pub fn absorb(&mut self, _messages: &[Block], _shares: &[Share]) {
-        unimplemented!()
-    }
-
-    /// Whether all messages were those committed to.
-    pub fn finish(self, _proof: &[u8]) -> Result<(), Mismatch> {
-        unimplemented!()
-    }
-}

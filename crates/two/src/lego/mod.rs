@@ -1,1 +1,30 @@
 //! LEGO: constant rounds, preprocessing that knows nothing of the function (Nielsen, Schneider, Trifiletti 2017).
+
+mod build;
+mod challenge;
+mod config;
+mod eval;
+mod failure;
+mod generate;
+mod leak;
+mod material;
+mod opening;
+mod order;
+mod provenance;
+mod recover;
+pub(crate) mod session;
+mod setup;
+mod solder;
+pub mod steps;
+mod tiles;
+mod wires;
+
+pub use config::Config;
+pub use material::{
+    AnchorWires, Anchors, AndBuckets, Authenticators, Commitments, EvaluatorEpoch, EvaluatorInputs,
+    EvaluatorStock, GarblerAnds, GarblerEpoch, GarblerInputs, GarblerStock, GarblerStrings, Masks, Run,
+};
+pub use order::{KINDS, Order, Short};
+pub use session::{EVALUATOR, GARBLER};
+pub use setup::{EvaluatorKeys, GarblerKeys};
+pub use wires::LegoWires;

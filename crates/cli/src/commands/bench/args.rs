@@ -10,6 +10,7 @@ use cenote::local::Setting;
 use cenote::{Three, Transport, Variant, ViewCheck};
 use clap::Subcommand;
 
+use super::two_args::{BenchCommit, BenchLego, BenchOt, WhichLego};
 use crate::args::{seconds, variants};
 
 #[derive(Debug, Subcommand)]
@@ -19,6 +20,13 @@ pub(crate) enum Bench {
     Three(Box<BenchThree>),
     /// What the channels of three parties carry when nothing is computed
     Ring(BenchRing),
+    /// The two-party protocol, both parties on this machine, beside the figures of its paper
+    #[command(args_conflicts_with_subcommands = true)]
+    Lego(Box<BenchLego>),
+    /// Commitments alone, beside Table III of the two-party protocol's paper
+    Commit(BenchCommit),
+    /// Oblivious transfers alone
+    Ot(BenchOt),
 }
 
 impl Bench {
@@ -30,6 +38,12 @@ impl Bench {
                 Some(Which::Latency(options)) => options.how.json,
             },
             Bench::Ring(options) => options.place.how.json,
+            Bench::Lego(options) => match &options.which {
+                None => options.how.json,
+                Some(WhichLego::Tables(options)) => options.how.json,
+            },
+            Bench::Commit(options) => options.how.json,
+            Bench::Ot(options) => options.how.json,
         }
     }
 }
@@ -232,7 +246,7 @@ pub(crate) struct BenchRing {
     pub(crate) place: Where,
 }
 
-fn bytes(text: &str) -> Result<u64, String> {
+pub(super) fn bytes(text: &str) -> Result<u64, String> {
     crate::commands::params::quantity(text)
 }
 

@@ -1,6 +1,10 @@
 //! `cenote bench`
 
 pub(crate) mod args;
+mod two;
+pub(crate) mod two_args;
+
+use std::path::Path;
 
 use cenote::bench::latency::{Latency, LatencyReport, run_latency};
 use cenote::bench::ring::{RingBench, run_ring};
@@ -12,6 +16,7 @@ use cenote::{Error, Result, Variant, ViewCheck};
 use serde::Serialize;
 
 use self::args::{BenchLatency, BenchRing, BenchTable2, BenchThree, Checks, Which};
+use self::two_args::WhichLego;
 use crate::console::{Progress, child, print, print_json};
 
 /// AND gates of a job that is measured, unless told otherwise.
@@ -26,6 +31,12 @@ pub(crate) fn run(command: &args::Bench, verbose: u8) -> Result<()> {
             None => steady(options, verbose),
         },
         args::Bench::Ring(options) => ring(options, verbose),
+        args::Bench::Lego(options) => match &options.which {
+            None => two::lego(options, verbose),
+            Some(WhichLego::Tables(options)) => two::tables(options, verbose),
+        },
+        args::Bench::Commit(options) => two::commit(options, verbose),
+        args::Bench::Ot(options) => two::ot(options, verbose),
     }
 }
 
@@ -106,12 +117,7 @@ fn table2(options: &BenchTable2, verbose: u8) -> Result<()> {
         &mut |what| progress.name(what),
     )?;
     drop(progress);
-    if let Some(file) = &options.plot {
-        std::fs::write(file, report.to_svg()).map_err(|source| Error::Local {
-            what: format!("writing {}", file.display()),
-            source,
-        })?;
-    }
+    draw(options.plot.as_deref(), || report.to_svg())?;
     tell(options.place.how.json, &report, || report.table())
 }
 
@@ -167,6 +173,15 @@ fn ring(options: &BenchRing, verbose: u8) -> Result<()> {
     )?;
     tell(options.place.how.json, &report, || {
         format!("{}\n{}\n", report.line(), report.machine.line())
+    })
+}
+
+/// Writes a drawing, if one is wanted.
+fn draw(file: Option<&Path>, svg: impl FnOnce() -> String) -> Result<()> {
+    let Some(file) = file else { return Ok(()) };
+    std::fs::write(file, svg()).map_err(|source| Error::Local {
+        what: format!("writing {}", file.display()),
+        source,
     })
 }
 

@@ -21,6 +21,9 @@ pub(crate) struct Lego {
     /// Input wires of one copy, both parties' together
     #[arg(long, value_name = "WIRES", value_parser = quantity, default_value = "256")]
     inputs: u64,
+    /// Wires of one copy that have an input bucket: the garbler's inputs and outputs; all inputs by default, as in the paper
+    #[arg(long, value_name = "WIRES", value_parser = quantity)]
+    input_buckets: Option<u64>,
     /// Copies of the circuit that are preprocessed together
     #[arg(long, value_parser = quantity, default_value = "1")]
     copies: u64,
@@ -69,6 +72,9 @@ pub(super) fn run(options: &Lego) -> Result<()> {
         Goal::Bytes => Request::new(options.security, gates, inputs),
         Goal::Online => Request::online(options.security, gates, inputs),
     };
+    if let Some(buckets) = options.input_buckets {
+        request.input_buckets = buckets.saturating_mul(options.copies);
+    }
     if let Some(limit) = options.most_checked {
         request.most_checked = limit;
     }

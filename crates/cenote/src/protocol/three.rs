@@ -1,13 +1,18 @@
-//! The choice of a protocol and of its security, by name.
+//! The three-party protocol.
 
 use std::fmt;
 
 use cenote_circuit::Plan;
+use cenote_engine::Engine;
 use cenote_params::three::{Parameters, Variant, Workload, search};
 use cenote_primitives::BLOCK_BITS;
-use cenote_three::ViewCheck;
+use cenote_three::store::StockFolder;
+use cenote_three::{Config, Lag, ThreeEngine, ViewCheck};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::{Finished, execute};
+use crate::connections::Connections;
+use crate::runner::Party;
 use crate::{Error, Result};
 
 /// Settings of the three-party protocol, the same at all parties.
@@ -38,6 +43,12 @@ impl Default for Three {
 }
 
 impl Three {
+    /// Its name in jobs and reports.
+    pub(crate) const NAME: &str = "three";
+    pub(crate) const PARTIES: u8 = crate::PARTIES;
+    /// A worker makes triples on one thread and evaluates on another; each has its own channels.
+    pub(crate) const PURPOSES: &[&str] = &["generator", "evaluator"];
+
     /// The variants that there is an engine for.
     pub const VARIANTS: [Variant; 4] = Variant::ALL;
 
@@ -69,6 +80,43 @@ impl Three {
             ..Workload::default()
         };
         search(self.variant, &workload).map_err(|refusal| Error::Usage(refusal.to_string()))
+    }
+
+    /// What the parties compare, the most telling differences first.
+    pub(super) fn fields(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("variant", self.variant.to_string()),
+            ("view check", self.view_check.to_string()),
+            ("security", self.security.to_string()),
+            ("workers", self.workers.to_string()),
+        ]
+    }
+
+    /// Runs the party's program.
+    pub(super) fn run(
+        &self,
+        parameters: Parameters,
+        party: &Party<'_>,
+        connections: Connections,
+        stock: Option<&StockFolder>,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Finished> {
+        let mut config = Config::new(parameters.clone(), party.program.digest());
+        config.view_check = self.view_check;
+        config.lag = Lag::Measured;
+        let links = connections.links(party.me);
+        let mut engine = match stock {
+            Some(stock) => ThreeEngine::start_online(party.me, links, config, stock)?,
+            None => ThreeEngine::start(party.me, links, config)?,
+        };
+        let executed = execute(&mut engine, party, progress)?;
+        Ok(Finished {
+            executed,
+            costs: engine.costs(),
+            error_log2: parameters.error().log2(),
+            parameters: serde_json::to_value(parameters).expect("parameters are numbers and names"),
+            warnings: Vec::new(),
+        })
     }
 }
 

@@ -1,0 +1,262 @@
+//! The channels that join one party to its peers: how many a protocol wants, and how they are made.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cenote_net::{
+    CHANNELS, Channel, ChannelOptions, Error as NetError, Identity, Label, Listen, MeshConfig, PartyId,
+    PeerAddress, Transport as Carrier, connect, memory_pair,
+};
+use cenote_three::{Links, Ring};
+
+use crate::{Error, Result, same_run};
+
+/// The field in which connections of different sessions differ.
+const SESSION_FIELD: &str = "the session";
+
+/// How many parties there are, and what joins any two of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Topology {
+    /// The name under which the parties find each other, such as a protocol's.
+    pub(crate) name: String,
+    /// Number of parties.
+    pub(crate) parties: u8,
+    /// Workers of each party.
+    pub(crate) workers: u8,
+    /// What each channel of a worker to a peer is for.
+    pub(crate) purposes: &'static [&'static str],
+    /// What the channels to a peer are for that belong to no worker.
+    pub(crate) shared: &'static [&'static str],
+}
+
+impl Topology {
+    fn labels(&self) -> Vec<Label> {
+        let of_worker =
+            |worker| (self.purposes.iter()).map(move |purpose| Label::new(format!("{purpose} {worker}")));
+        (0..self.workers)
+            .flat_map(of_worker)
+            .chain(self.shared.iter().map(|&purpose| Label::from(purpose)))
+            .collect()
+    }
+}
+
+/// The channels of one party: for each purpose, one to each peer. All workers' channels come first, worker by worker.
+pub struct Connections(Vec<Vec<Box<dyn Channel>>>);
+
+impl Connections {
+    /// The channels of each party of a protocol, all in one process. `timeout` is how long one waits for another.
+    pub(crate) fn in_memory(topology: &Topology, timeout: Duration) -> Vec<Connections> {
+        let options = ChannelOptions::with_timeout(timeout);
+        let parties = usize::from(topology.parties);
+        let mut all: Vec<Connections> = (0..parties).map(|_| Connections(Vec::new())).collect();
+        for _ in topology.labels() {
+            let mut ends: Vec<Vec<Box<dyn Channel>>> = (0..parties).map(|_| Vec::new()).collect();
+            for high in 0..topology.parties {
+                for low in 0..high {
+                    let (for_low, for_high) = memory_pair(PartyId(low), PartyId(high), options.clone());
+                    ends[usize::from(low)].push(Box::new(for_low));
+                    ends[usize::from(high)].push(Box::new(for_high));
+                }
+            }
+            for (connections, ends) in all.iter_mut().zip(ends) {
+                connections.0.push(ends);
+            }
+        }
+        all
+    }
+
+    /// Connects to all peers.
+    pub(crate) fn connect(topology: &Topology, link: Link) -> Result<Connections> {
+        let me = link.me;
+        let config = MeshConfig {
+            me,
+            parties: link.parties,
+            listen: link.listen,
+            transport: link.identity.map_or(Carrier::Plain, Carrier::Tls),
+            session: format!("cenote {}", topology.name),
+            connect_timeout: link.connect_timeout,
+            options: ChannelOptions::with_timeout(link.timeout),
+        };
+        let labels = topology.labels();
+        let mut mesh = connect(config, &labels).map_err(|error| in_words_of_jobs(error, topology))?;
+        let peers = || (0..topology.parties).map(PartyId).filter(|&peer| peer != me);
+        let channels = labels
+            .iter()
+            .map(|label| peers().map(|peer| Ok(mesh.take(peer, label)?)).collect());
+        let mut connections = Connections(channels.collect::<Result<_>>()?);
+        same_run::check(me, &mut connections)?;
+        Ok(connections)
+    }
+
+    /// All channels, in an order that is the same at all parties but for the peers'.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut (dyn Channel + 'static)> {
+        self.0.iter_mut().flatten().map(|channel| &mut **channel)
+    }
+
+    /// The channels of the first purpose, in the order of the peers: what the parties compare their settings over.
+    pub(crate) fn first(&mut self) -> impl Iterator<Item = &mut (dyn Channel + 'static)> {
+        self.0.iter_mut().take(1).flatten().map(|channel| &mut **channel)
+    }
+
+    /// Swaps the channels to `peer` with `other`'s.
+    #[cfg(test)]
+    pub(crate) fn swap_peer(&mut self, other: &mut Connections, peer: PartyId) {
+        let both = self.iter_mut_boxed().zip(other.iter_mut_boxed());
+        both.filter(|(channel, _)| channel.peer() == peer)
+            .for_each(|(a, b)| std::mem::swap(a, b));
+    }
+
+    #[cfg(test)]
+    fn iter_mut_boxed(&mut self) -> impl Iterator<Item = &mut Box<dyn Channel>> {
+        self.0.iter_mut().flatten()
+    }
+
+    /// All but those of the last purpose, and these.
+    pub(crate) fn split_last(mut self) -> (Connections, Connections) {
+        let last = self.0.split_off(self.0.len().saturating_sub(1));
+        (self, Connections(last))
+    }
+
+    /// The same with every channel replaced by `wrap` of it.
+    pub(crate) fn map(self, mut wrap: impl FnMut(Box<dyn Channel>) -> Box<dyn Channel>) -> Self {
+        let purpose = |channels: Vec<Box<dyn Channel>>| channels.into_iter().map(&mut wrap).collect();
+        Connections(self.0.into_iter().map(purpose).collect())
+    }
+
+    /// All of them one after the other: one for each purpose, between two parties.
+    pub(crate) fn channels(self) -> Vec<Box<dyn Channel>> {
+        self.0.into_iter().flatten().collect()
+    }
+
+    /// The only channel.
+    ///
+    /// # Errors
+    /// [`Error::Local`] if there is none.
+    pub(crate) fn one(self) -> Result<Box<dyn Channel>> {
+        let missing = || {
+            Error::local(
+                "joining the parties",
+                std::io::Error::other("a channel is missing"),
+            )
+        };
+        self.channels().into_iter().next().ok_or_else(missing)
+    }
+
+    /// The rings of three parties: two for each worker.
+    pub(crate) fn links(self, me: PartyId) -> Vec<Links> {
+        let next = PartyId((me.0 + 1) % 3);
+        let ring = |channels: Vec<Box<dyn Channel>>| -> Option<Ring> {
+            let [a, b] = <[_; 2]>::try_from(channels).ok()?;
+            let (next, previous) = if a.peer() == next { (a, b) } else { (b, a) };
+            Some(Ring { previous, next })
+        };
+        let mut rings = self.0.into_iter().map_while(ring);
+        std::iter::from_fn(|| {
+            Some(Links {
+                generator: rings.next()?,
+                evaluator: rings.next()?,
+            })
+        })
+        .collect()
+    }
+}
+
+impl From<Vec<Links>> for Connections {
+    /// The rings of a party of three.
+    fn from(links: Vec<Links>) -> Self {
+        let channels = |ring: Ring| {
+            let mut channels = vec![ring.previous, ring.next];
+            channels.sort_by_key(|channel| channel.peer());
+            channels
+        };
+        let rings = links
+            .into_iter()
+            .flat_map(|links| [links.generator, links.evaluator]);
+        Connections(rings.map(channels).collect())
+    }
+}
+
+/// How one party reaches the others.
+pub(crate) struct Link {
+    pub(crate) me: PartyId,
+    pub(crate) parties: Vec<PeerAddress>,
+    pub(crate) listen: Listen,
+    /// For TLS; plain TCP without.
+    pub(crate) identity: Option<Arc<Identity>>,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) timeout: Duration,
+}
+
+/// Says what the connections differ in as jobs do: the protocol instead of the session's name, workers instead of channels.
+fn in_words_of_jobs(error: NetError, topology: &Topology) -> NetError {
+    match error {
+        NetError::Mismatch {
+            peer, field, theirs, ..
+        } if field == CHANNELS => {
+            let each = topology.purposes.len().max(1);
+            let shared = topology.shared.len();
+            let of_workers = theirs
+                .parse()
+                .ok()
+                .and_then(|channels: usize| channels.checked_sub(shared));
+            NetError::Mismatch {
+                peer,
+                field: "workers".into(),
+                ours: topology.workers.to_string(),
+                theirs: match of_workers {
+                    Some(channels) if channels % each == 0 => (channels / each).to_string(),
+                    _ => format!("as many as have {theirs} channels"),
+                },
+            }
+        }
+        NetError::Mismatch { peer, field, .. } if field == SESSION_FIELD => NetError::Mismatch {
+            peer,
+            field: "protocol".into(),
+            ours: topology.name.clone(),
+            theirs: "another".into(),
+        },
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pair_of_parties_has_a_channel_for_each_purpose() {
+        for parties in [2, 3] {
+            let topology = Topology {
+                name: "test".into(),
+                parties,
+                workers: 2,
+                purposes: &["a", "b"],
+                shared: &["c"],
+            };
+            let all = Connections::in_memory(&topology, Duration::from_secs(1));
+            assert_eq!(all.len(), usize::from(parties));
+            for (me, connections) in all.into_iter().enumerate() {
+                assert_eq!(connections.0.len(), 5);
+                for channels in &connections.0 {
+                    let peers: Vec<u8> = channels.iter().map(|channel| channel.peer().0).collect();
+                    let others: Vec<u8> = (0..parties).filter(|&peer| usize::from(peer) != me).collect();
+                    assert_eq!(peers, others);
+                }
+                let (connections, shared) = connections.split_last();
+                assert_eq!(shared.channels().len(), usize::from(parties) - 1);
+                if parties == 3 {
+                    let me = PartyId(me as u8);
+                    let links = connections.links(me);
+                    assert_eq!(links.len(), 2);
+                    for ring in links
+                        .iter()
+                        .flat_map(|links| [&links.generator, &links.evaluator])
+                    {
+                        assert_eq!(ring.next.peer().0, (me.0 + 1) % 3);
+                        assert_eq!(ring.previous.peer().0, (me.0 + 2) % 3);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The benchmarks of two parties.
+
+use cenote::Result;
+use cenote::bench::Place;
+use cenote::bench::lego::circuit::{LegoBench, run_lego};
+use cenote::bench::lego::commit::{CommitBench, run_commit};
+use cenote::bench::lego::ot::{OtBench, run_ot};
+use cenote::bench::lego::tables::{Tables, available_memory, run_tables};
+
+use super::two_args::{BenchCommit, BenchLego, BenchOt, BenchTables};
+use super::{draw, tell};
+use crate::console::{Progress, child};
+
+/// Memory that is taken to be free where the system does not tell.
+const SOME_MEMORY: u64 = 4 << 30;
+
+pub(super) fn lego(options: &BenchLego, verbose: u8) -> Result<()> {
+    let bench = LegoBench {
+        circuit: options.circuit.clone(),
+        instances: options.instances,
+        settings: options.two.settings(),
+        to: options.to,
+        latencies: options.latencies,
+        repeat: options.repeat,
+        link: options.slowed.link,
+    };
+    let progress = Progress::start("measuring");
+    let child = child(verbose)?;
+    let report = run_lego(
+        &bench,
+        &mut Place {
+            setting: options.how.setting(options.joined.transport),
+            command: &child,
+            progress: &mut |done, total| progress.set(done, total),
+        },
+    )?;
+    drop(progress);
+    draw(options.plot.as_deref(), || report.to_svg())?;
+    tell(options.how.json, &report, || report.table())
+}
+
+pub(super) fn tables(options: &BenchTables, verbose: u8) -> Result<()> {
+    let tables = Tables {
+        circuits: options.circuit.clone(),
+        instances: options.instances.clone(),
+        links: options.link.clone(),
+        strings: options.strings.clone(),
+        settings: options.two.settings(),
+        latencies: options.latencies,
+        repeat: options.repeat,
+        memory: options
+            .memory
+            .unwrap_or_else(|| available_memory().unwrap_or(SOME_MEMORY) / 4 * 3),
+    };
+    let progress = Progress::start("measuring");
+    let child = child(verbose)?;
+    let report = run_tables(
+        &tables,
+        &mut Place {
+            setting: options.how.setting(options.joined.transport),
+            command: &child,
+            progress: &mut |done, total| progress.set(done, total),
+        },
+        &mut |what| progress.name(what),
+    )?;
+    drop(progress);
+    draw(options.plot.as_deref(), || report.to_svg())?;
+    tell(options.how.json, &report, || report.table())
+}
+
+pub(super) fn commit(options: &BenchCommit, verbose: u8) -> Result<()> {
+    let bench = CommitBench {
+        strings: options.strings.clone(),
+        workers: options.workers,
+        repeat: options.repeat,
+        link: options.slowed.link,
+    };
+    let progress = Progress::start("committing");
+    let child = child(verbose)?;
+    let report = run_commit(
+        &bench,
+        &mut Place {
+            setting: options.how.setting(options.joined.transport),
+            command: &child,
+            progress: &mut |done, total| progress.set(done, total),
+        },
+    )?;
+    drop(progress);
+    tell(options.how.json, &report, || report.table())
+}
+
+pub(super) fn ot(options: &BenchOt, verbose: u8) -> Result<()> {
+    let bench = OtBench {
+        strings: options.strings,
+        repeat: options.repeat,
+        link: options.slowed.link,
+    };
+    let progress = Progress::start("transferring");
+    let child = child(verbose)?;
+    let report = run_ot(
+        &bench,
+        &mut Place {
+            setting: options.how.setting(options.joined.transport),
+            command: &child,
+            progress: &mut |done, total| progress.set(done, total),
+        },
+    )?;
+    drop(progress);
+    tell(options.how.json, &report, || report.table())
+}

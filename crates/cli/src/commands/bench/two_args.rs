@@ -1,0 +1,157 @@
+//! Arguments of the benchmarks of two parties.
+
+use std::path::PathBuf;
+
+use cenote::bench::lego::Link;
+use cenote::bench::lego::circuit::To;
+use cenote::{Lego, Transport};
+use clap::Subcommand;
+
+use super::args::{How, bytes};
+
+/// What joins the two parties.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Joined {
+    /// How the parties are joined: as threads of one process by memory, or as processes by tcp or tls
+    #[arg(long, default_value = "tls")]
+    pub(crate) transport: Transport,
+}
+
+/// How slow the link is.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Slowed {
+    /// Slow the link down: none, lan (0.16 ms, 9.52 Gbit/s), wan (81 ms, 3 Gbit/s), or RTT,RATE in ms and Gbit/s
+    #[arg(long, default_value = "none")]
+    pub(crate) link: Link,
+}
+
+/// The protocol.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Two {
+    /// Each kind of bad bucket passes with probability at most 2 to the minus this
+    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=128), default_value_t = 40)]
+    security: u32,
+    /// Workers of each party, side by side
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), default_value_t = 1)]
+    workers: u8,
+    /// The party that garbles
+    #[arg(long, value_name = "PARTY", value_parser = clap::value_parser!(u8).range(0..=1), default_value_t = 0)]
+    garbler: u8,
+}
+
+impl Two {
+    pub(crate) fn settings(&self) -> Lego {
+        Lego {
+            security: self.security,
+            workers: self.workers,
+            garbler: self.garbler,
+        }
+    }
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchLego {
+    #[command(subcommand)]
+    pub(crate) which: Option<WhichLego>,
+    /// A circuit file, or lib:NAME; its input values belong to the garbler and the evaluator in turn
+    #[arg(long, default_value = "lib:aes128")]
+    pub(crate) circuit: String,
+    /// Instances of the circuit
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), default_value_t = 1)]
+    pub(crate) instances: u64,
+    /// Who learns the outputs: evaluator, garbler or both
+    #[arg(long, default_value = "evaluator")]
+    pub(crate) to: To,
+    #[command(flatten)]
+    pub(crate) slowed: Slowed,
+    #[command(flatten)]
+    pub(crate) joined: Joined,
+    #[command(flatten)]
+    pub(crate) two: Two,
+    /// Single instances that are timed for the latency; the median is told
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), default_value_t = 10)]
+    pub(crate) latencies: u32,
+    /// How many sessions; medians are told
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 1)]
+    pub(crate) repeat: u32,
+    /// Draw the times as a bar chart, into this SVG file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum WhichLego {
+    /// All tables of Nielsen, Schneider and Trifiletti (NDSS 2017), as far as this machine's memory goes
+    Tables(BenchTables),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchTables {
+    /// The paper's circuits AES-128 and SHA-256, as files or lib:NAME
+    #[arg(long, value_delimiter = ',', default_values = ["lib:aes128", "lib:sha256"])]
+    pub(crate) circuit: Vec<String>,
+    /// Numbers of instances [default: those of the paper]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) instances: Vec<u64>,
+    /// Links, one after the other, separated by spaces: none, lan, wan, or RTT,RATE in ms and Gbit/s
+    #[arg(long, num_args = 1.., default_values = ["none", "wan"])]
+    pub(crate) link: Vec<Link>,
+    /// Numbers of strings for Table III
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = cenote::bench::lego::commit::STRINGS)]
+    pub(crate) strings: Vec<u64>,
+    #[command(flatten)]
+    pub(crate) joined: Joined,
+    #[command(flatten)]
+    pub(crate) two: Two,
+    /// Single instances that are timed for each latency; the median is told
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), default_value_t = 10)]
+    pub(crate) latencies: u32,
+    /// How many sessions of each row; medians are told
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 1)]
+    pub(crate) repeat: u32,
+    /// Leave out rows that may need more bytes than this, such as 4Gi [default: three quarters of what is free]
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub(crate) memory: Option<u64>,
+    /// Draw how many times as fast as in the paper it is as a bar chart, into this SVG file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchCommit {
+    /// Numbers of strings of 128 bits, one after the other
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = cenote::bench::lego::commit::STRINGS)]
+    pub(crate) strings: Vec<u64>,
+    /// Threads of each party
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), default_value_t = 1)]
+    pub(crate) workers: u8,
+    #[command(flatten)]
+    pub(crate) slowed: Slowed,
+    #[command(flatten)]
+    pub(crate) joined: Joined,
+    /// How often; medians are told
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 3)]
+    pub(crate) repeat: u32,
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchOt {
+    /// Strings of each kind
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pub(crate) strings: u64,
+    #[command(flatten)]
+    pub(crate) slowed: Slowed,
+    #[command(flatten)]
+    pub(crate) joined: Joined,
+    /// How often; medians are told
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 3)]
+    pub(crate) repeat: u32,
+    #[command(flatten)]
+    pub(crate) how: How,
+}

@@ -1,0 +1,304 @@
+//! `protocol = "lego"`: jobs of two parties, as processes of one machine and as parties that know each other by fingerprint.
+
+use std::path::Path;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::common::{Ended, cenote, finish, published, run, wait_until, write};
+use crate::world::{World, identity, paths};
+
+const HEADER: &str = "circuit = \"lib:add16\"\nlanes = 2";
+
+fn job(settings: &str, to: &str) -> String {
+    format!(
+        "protocol = \"lego\"\n{settings}circuit = \"lib:add16\"\n[[input]]\nparty = 0\nhex = \"1234\"\n\
+         [[input]]\nparty = 1\nhex = \"0fff\"\n[[output]]\nto = {to}\n"
+    )
+}
+
+fn run_text(folder: &Path, text: &str, more: &[&str]) -> Ended {
+    run(cenote()
+        .arg("run")
+        .arg(write(folder, "job.toml", text))
+        .args(more))
+}
+
+#[test]
+fn json_has_every_promised_field() {
+    let folder = tempfile::tempdir().unwrap();
+    for (transport, garbler) in [("tls", 0), ("tcp", 1)] {
+        let text = job(&format!("garbler = {garbler}\n"), "[0, 1]");
+        let report = run_text(folder.path(), &text, &["--json", "--transport", transport]).json();
+        assert_eq!(report["outputs"][0]["values"], json!(["0x2233"]));
+        assert_eq!(report["protocol"], "lego");
+        assert_eq!(
+            (&report["garbler"], &report["security"], &report["workers"]),
+            (&json!(garbler), &json!(40), &json!(1))
+        );
+        assert_eq!((report.get("variant"), report.get("view_check")), (None, None));
+        assert_eq!(report["transport"], transport);
+        assert_eq!(report["and_gates"].as_u64(), Some(15));
+        let seconds = report["seconds"].as_object().unwrap();
+        for phase in ["connect", "run", "total"] {
+            assert!(seconds[phase].as_f64().unwrap() >= 0.0, "{phase}");
+        }
+        for list in ["bytes_sent", "peak_memory_bytes", "parties"] {
+            assert_eq!(report[list].as_array().unwrap().len(), 2, "{list}");
+        }
+        assert!(report["bits_per_and"].as_f64().unwrap() > 0.0);
+        assert!(report["error_log2"].as_f64().unwrap() < -38.0);
+        assert!(report["parameters"]["beta"].as_u64().unwrap() >= 2);
+        assert_eq!(report["warnings"], json!([]));
+    }
+}
+
+#[test]
+fn outputs_go_to_those_who_are_entitled() {
+    let folder = tempfile::tempdir().unwrap();
+    for to in [0, 1] {
+        for garbler in [0, 1] {
+            let text = job(&format!("garbler = {garbler}\nworkers = 2\n"), &format!("[{to}]"));
+            let report = run_text(folder.path(), &text, &["--json"]).json();
+            assert_eq!(report["outputs"][0]["to"], json!([to]));
+            assert_eq!(report["outputs"][0]["values"], json!(["0x2233"]));
+        }
+    }
+}
+
+/// A number of `digits` hexadecimal digits that depends on the input and the lane.
+fn number(input: usize, lane: usize, digits: usize) -> String {
+    let mut state = (input as u64 + 1) << 32 | lane as u64;
+    let digit = |_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        char::from_digit((state >> 60) as u32, 16).unwrap()
+    };
+    (0..digits).map(digit).collect()
+}
+
+/// The values of the only output of a published circuit under this protocol.
+fn outputs(protocol: &str, circuit: &Path, digits: usize, lanes: usize) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = format!("protocol = \"{protocol}\"\ncircuit = {circuit:?}\n");
+    for input in 0..2 {
+        let lines: String = (0..lanes)
+            .map(|lane| format!("0x{}\n", number(input, lane, digits)))
+            .collect();
+        write(folder.path(), &format!("{input}.csv"), &lines);
+        text += &format!("[[input]]\nparty = {input}\nfile = \"{input}.csv\"\n");
+    }
+    text += "[[output]]\nto = [0, 1]\n";
+    let report = run_text(folder.path(), &text, &["--json"]).json();
+    assert_eq!(report["lanes"], json!(lanes));
+    report["outputs"][0]["values"].clone()
+}
+
+/// Published circuits give the same with two parties as with three, whose results are compared with independent
+/// implementations elsewhere.
+#[test]
+fn published_circuits_give_the_same_as_with_three_parties() {
+    for (file, digits, lanes) in [
+        ("bristol-fashion/adder64.txt", 16, [1, 300]),
+        ("bristol-fashion/aes_128.txt", 32, [1, 20]),
+    ] {
+        let Some(circuit) = published(file) else { continue };
+        for lanes in lanes {
+            let two = outputs("lego", &circuit, digits, lanes);
+            assert_eq!(two.as_array().unwrap().len(), lanes);
+            assert_eq!(two, outputs("three", &circuit, digits, lanes), "{file} {lanes}");
+        }
+    }
+}
+
+/// FIPS 197, Appendix C.1, through the library's circuit.
+#[test]
+fn aes_of_the_standard() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "protocol = \"lego\"\ncircuit = \"lib:aes128\"\n\
+                [[input]]\nparty = 0\nhex = \"000102030405060708090a0b0c0d0e0f\"\n\
+                [[input]]\nparty = 1\nhex = \"00112233445566778899aabbccddeeff\"\n[[output]]\nto = [1]\n";
+    let ended = run_text(folder.path(), text, &[]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    for part in [
+        "0x69c4e0d86a7b0430d8cdb78070b4c55a",
+        "lego, party 0 garbles, error 2^-",
+    ] {
+        assert!(ended.stdout.contains(part), "{}", ended.stdout);
+    }
+}
+
+#[test]
+fn parties_meet_over_tls_with_their_own_inputs_only() {
+    let world = World::two();
+    for settings in ["", "garbler = 1\nworkers = 2\n"] {
+        let header = format!("{settings}{HEADER}");
+        let jobs = world.jobs([&header; 2]);
+        let reports = world.run(paths(&jobs), &["--json"]).map(|ended| ended.json());
+        for (party, report) in reports.iter().enumerate() {
+            assert_eq!(report["outputs"][0]["values"], json!(["0x1234", "0x1234"]));
+            assert_eq!(report["parties"][0]["party"].as_u64(), Some(party as u64));
+            assert_eq!(report["transport"], "tls");
+        }
+    }
+}
+
+#[test]
+fn a_party_of_three_can_be_one_of_two() {
+    let three = World::three();
+    let jobs: [_; 2] = [0, 1].map(|party| {
+        let own = if party == 0 { "hex = \"ff\"\n" } else { "" };
+        let text = format!(
+            "protocol = \"lego\"\ncircuit = \"lib:add8\"\nlanes = 1\n[[input]]\nparty = 0\n{own}[[input]]\nparty = 1\n{}\
+             [[output]]\nto = [1]\n",
+            if party == 1 { "hex = \"2\"\n" } else { "" }
+        );
+        write(three.folder.path(), &format!("two{party}.toml"), &text)
+    });
+    let children = [0, 1].map(|party| three.start(party, &jobs[party], &["--json"]));
+    let [zero, one] = children.map(finish).map(|ended| ended.json());
+    assert_eq!(zero["outputs"][0]["values"], Value::Null);
+    assert_eq!(one["outputs"][0]["values"], json!(["0x01"]));
+    // Party 2 has no part in it, and two parties cannot run a job of three.
+    finish(three.start(2, &jobs[0], &["--check"]))
+        .failed(2, &["protocol \"lego\" has 2 parties, 0 and 1", "of party 2"]);
+    let two = World::two();
+    let job = three.job(0, HEADER);
+    finish(two.start(0, &job, &["--check"])).failed(
+        2,
+        &[
+            "protocol \"three\" has 3 parties",
+            "party 2 is missing; add a [[peer]]",
+        ],
+    );
+}
+
+#[test]
+fn differences_between_the_jobs_are_named_by_both() {
+    let world = World::two();
+    (0..2).for_each(|party| world.configure(party, &world.fingerprints, 5.0));
+    let differ = |headers: [&str; 2], field: &str| {
+        let jobs = world.jobs(headers);
+        for (party, ended) in world.run(paths(&jobs), &[]).iter().enumerate() {
+            ended.failed(
+                2,
+                &[&format!("party {} disagrees on {field}", 1 - party), "same job"],
+            );
+        }
+    };
+    for (setting, field) in [
+        ("garbler = 1", "garbler"),
+        ("security = 50", "security"),
+        ("workers = 2", "workers"),
+    ] {
+        differ([HEADER, &format!("{setting}\n{HEADER}")], field);
+    }
+    differ([HEADER, "circuit = \"lib:sub16\"\nlanes = 2"], "circuit");
+    differ([HEADER, "circuit = \"lib:add16\"\nlanes = 3"], "lanes");
+}
+
+/// The parties do not even meet in the same session.
+#[test]
+fn another_protocol_at_one_party_is_noticed() {
+    let world = World::three();
+    (0..3).for_each(|party| world.configure(party, &world.fingerprints, 3.0));
+    let jobs = world.jobs([HEADER; 3]);
+    let text = std::fs::read_to_string(&jobs[1]).unwrap();
+    let two = text
+        .replace("protocol = \"three\"", "protocol = \"lego\"")
+        .replace("to = [1, 2]", "to = [1]");
+    write(world.folder.path(), "job1.toml", &two);
+    let [zero, one, two] = world.run(paths(&jobs), &[]);
+    zero.failed(2, &["party 1 disagrees on protocol: here three, there another"]);
+    one.failed(2, &["party 0 disagrees on protocol: here lego, there another"]);
+    // It may find party 1 gone already.
+    assert!(matches!(two.code, Some(2 | 3)), "{}", two.stderr);
+}
+
+#[test]
+fn a_wrong_fingerprint_is_refused() {
+    let world = World::two();
+    let stranger = identity(world.folder.path(), "stranger.pem");
+    let mut believed = world.fingerprints.clone();
+    believed[1] = stranger;
+    world.configure(0, &believed, 3.0);
+    world.configure(1, &world.fingerprints, 3.0);
+    let jobs = world.jobs([HEADER; 2]);
+    let [zero, one] = world.run(paths(&jobs), &[]);
+    zero.failed(3, &[&world.fingerprints[1]]);
+    one.failed(3, &["party 0"]);
+}
+
+#[test]
+fn a_party_lost_in_the_middle_is_named_by_the_other() {
+    for lost in [0, 1] {
+        let world = World::two();
+        // Long enough that no machine is done before the party is killed.
+        let jobs = world.jobs(["circuit = \"lib:mult64\"\nlanes = 100000"; 2]);
+        let mut children = [0, 1].map(|party| world.start(party, &jobs[party], &["-v"]));
+        let mut log = std::io::BufReader::new(children[lost].stderr.take().unwrap());
+        let mut line = String::new();
+        wait_until("the session", || {
+            line.clear();
+            std::io::BufRead::read_line(&mut log, &mut line).unwrap();
+            line.contains("session started")
+        });
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        children[lost].kill().unwrap();
+        let killed = Instant::now();
+        for (party, child) in children.into_iter().enumerate() {
+            let ended = finish(child);
+            if party != lost {
+                ended.failed(3, &[&format!("party {lost}"), "step \""]);
+            }
+        }
+        assert!(killed.elapsed().as_secs() < 15, "the timeout is 5 seconds");
+    }
+}
+
+#[test]
+fn the_printed_party_file_of_two_works_once_filled_in() {
+    let world = World::two();
+    for party in 0..2 {
+        let made = run(cenote()
+            .args([
+                "identity",
+                "new",
+                "--parties",
+                "2",
+                "--party",
+                &party.to_string(),
+                "--file",
+            ])
+            .arg(world.folder.path().join(format!("new{party}.pem"))));
+        let template = made.stdout.split_once("start from:\n\n").unwrap().1;
+        let text = template.replacen("FILL IN", &world.fingerprints[1 - party], 1);
+        assert!(!text.contains("FILL IN"), "{text}");
+        write(world.folder.path(), &format!("party{party}.toml"), &text);
+        let job = world.job(party, HEADER);
+        let ended = finish(world.start(party, &job, &["--check"]));
+        assert_eq!(ended.code, Some(0), "{}\n{text}", ended.stderr);
+    }
+    run(cenote().args([
+        "identity",
+        "new",
+        "--parties",
+        "2",
+        "--party",
+        "2",
+        "--file",
+        "/nowhere/x",
+    ]))
+    .failed(2, &["there is no party 2 of 2"]);
+}
+
+#[test]
+fn stock_is_of_three_parties() {
+    let world = World::two();
+    let job = world.job(0, HEADER);
+    let config = world.folder.path().join("party0.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    let text = format!("stock = \"stock\"\nstock_key = \"stock.key\"\n{text}");
+    let config = write(world.folder.path(), "party0.toml", &text);
+    run(cenote().args(["stock", "make", "--config"]).arg(config).arg(job))
+        .failed(2, &["there is no stock with protocol \"lego\""]);
+}

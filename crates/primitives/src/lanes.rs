@@ -1,0 +1,113 @@
+//! Four blocks side by side, for code that is written once and compiled for each instruction set.
+//!
+//! A [`Kernel`] is a function over some [`Lanes`]: with AVX-512 and VAES its values are 512-bit registers, with AES-NI
+//! four 128-bit ones, otherwise arrays. It is ordinary safe code. [`run`] chooses among the copies at run time.
+//!
+//! **How to write one.** The instructions of a level are used only where the code is inlined into the copy for this
+//! level: mark [`Kernel::run`] and all that it calls with lanes `#[inline(always)]`, and use loops instead of closures.
+//! Code that breaks this rule is correct but slow.
+//!
+//! No operation branches on, or takes an address from, what the lanes hold.
+
+#[cfg(target_arch = "x86_64")]
+mod aesni;
+mod portable;
+#[cfg(target_arch = "x86_64")]
+mod vaes;
+
+use crate::{Block, Simd};
+
+/// The key of [`Lanes::permute`]: the first 128 bits of the fractional part of π, a number nobody chose.
+pub const FIXED_KEY: Block = Block([
+    u64::from_le_bytes([0x24, 0x3f, 0x6a, 0x88, 0x85, 0xa3, 0x08, 0xd3]).to_le(),
+    u64::from_le_bytes([0x13, 0x19, 0x8a, 0x2e, 0x03, 0x70, 0x73, 0x44]).to_le(),
+]);
+
+/// Operations on four blocks at once. A value of the type exists only on a CPU that can execute them.
+pub trait Lanes {
+    /// Four blocks.
+    type V: Copy;
+
+    /// Four blocks from memory.
+    fn load(&self, blocks: &[Block; 4]) -> Self::V;
+
+    /// Four blocks to memory.
+    fn store(&self, value: Self::V, blocks: &mut [Block; 4]);
+
+    /// Four pairs from memory: the first blocks and the second blocks.
+    fn load_pairs(&self, pairs: &[[Block; 2]; 4]) -> [Self::V; 2];
+
+    /// Four pairs to memory.
+    fn store_pairs(&self, values: [Self::V; 2], pairs: &mut [[Block; 2]; 4]);
+
+    /// The same block four times.
+    fn splat(&self, block: Block) -> Self::V;
+
+    /// The numbers as blocks: the lower 64 bits, little-endian; the upper are zero.
+    fn numbers(&self, numbers: [u64; 4]) -> Self::V;
+
+    /// Twice the sum of `base` and each number (modulo 2^64), as blocks.
+    fn doubled_sums(&self, base: u64, numbers: &[u32; 4]) -> Self::V;
+
+    /// `a ^ b`
+    fn xor(&self, a: Self::V, b: Self::V) -> Self::V;
+
+    /// `a | b`
+    fn or(&self, a: Self::V, b: Self::V) -> Self::V;
+
+    /// In each lane, `sum ^ addend` if bit 0 of `chooser` is 1, else `sum`.
+    fn xor_if(&self, sum: Self::V, chooser: Self::V, addend: Self::V) -> Self::V;
+
+    /// In each lane, the smaller and the larger block as little-endian numbers of 128 bits.
+    fn sort(&self, a: Self::V, b: Self::V) -> [Self::V; 2];
+
+    /// AES-128 under [`FIXED_KEY`] of `8 N` blocks side by side.
+    fn permute<const N: usize>(&self, values: [[Self::V; 2]; N]) -> [[Self::V; 2]; N];
+
+    /// Asks for the cache line at `address`, which need not be one of the program's, to be fetched.
+    fn prefetch<T>(&self, address: *const T);
+}
+
+/// A function that is compiled for every kind of [`Lanes`], with its arguments.
+pub trait Kernel {
+    /// What it returns.
+    type Output;
+
+    /// Runs it. Mark the implementation `#[inline(always)]`.
+    fn run<L: Lanes>(self, lanes: &L) -> Self::Output;
+}
+
+/// Runs `kernel` on the fastest lanes of this CPU.
+#[inline]
+pub fn run<K: Kernel>(kernel: K) -> K::Output {
+    run_on(Simd::detect(), kernel)
+}
+
+/// Runs `kernel` on the lanes of a given level (for tests and benchmarks).
+///
+/// # Panics
+/// If this CPU lacks the level.
+#[inline]
+pub fn run_on<K: Kernel>(simd: Simd, kernel: K) -> K::Output {
+    match simd.assert_supported() {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the level is supported, so the CPU has AVX-512 F, BW, DQ and VL, VAES and AES-NI.
+        Simd::Avx512 => unsafe { vaes::run(kernel) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the level is supported, so the CPU has AVX2 and AES-NI.
+        Simd::Avx2 => unsafe { aesni::run(kernel) },
+        _ => kernel.run(&portable::Portable::new()),
+    }
+}
+
+/// The expanded [`FIXED_KEY`].
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "aes")]
+#[inline]
+fn round_keys() -> &'static [Block; 11] {
+    static KEYS: std::sync::OnceLock<[Block; 11]> = std::sync::OnceLock::new();
+    KEYS.get_or_init(|| crate::prg::aesni::expand(FIXED_KEY))
+}
+
+#[cfg(test)]
+mod tests;

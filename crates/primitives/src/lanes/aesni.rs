@@ -1,0 +1,137 @@
+//! Lanes as four 128-bit registers.
+
+use std::arch::x86_64::*;
+
+use super::{Kernel, Lanes, round_keys};
+use crate::Block;
+
+/// Lanes that exist only on a CPU with AES-NI and AVX2: every `unsafe` below relies on that.
+struct Aesni([__m128i; 11]);
+
+/// Runs `kernel` compiled for AES-NI and AVX2.
+#[target_feature(enable = "aes,avx2")]
+pub(super) fn run<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run(&Aesni(bytemuck::cast(*round_keys())))
+}
+
+/// Applies an intrinsic lane by lane.
+macro_rules! each {
+    (|$($name:ident),+| $body:expr) => {{
+        let mut lane = 0;
+        let mut out = [each!(@first $($name),+)[0]; 4];
+        while lane < 4 {
+            $(let $name = $name[lane];)+
+            // SAFETY: the lanes exist only on a CPU that has the instructions.
+            out[lane] = unsafe { $body };
+            lane += 1;
+        }
+        out
+    }};
+    (@first $name:ident $(, $rest:ident)*) => { $name };
+}
+
+impl Lanes for Aesni {
+    type V = [__m128i; 4];
+
+    #[inline(always)]
+    fn load(&self, blocks: &[Block; 4]) -> Self::V {
+        bytemuck::cast(*blocks)
+    }
+
+    #[inline(always)]
+    fn store(&self, value: Self::V, blocks: &mut [Block; 4]) {
+        *blocks = bytemuck::cast(value);
+    }
+
+    #[inline(always)]
+    fn load_pairs(&self, pairs: &[[Block; 2]; 4]) -> [Self::V; 2] {
+        let all: &[__m128i; 8] = bytemuck::cast_ref(pairs);
+        [[all[0], all[2], all[4], all[6]], [all[1], all[3], all[5], all[7]]]
+    }
+
+    #[inline(always)]
+    fn store_pairs(&self, [a, b]: [Self::V; 2], pairs: &mut [[Block; 2]; 4]) {
+        *pairs = bytemuck::cast([a[0], b[0], a[1], b[1], a[2], b[2], a[3], b[3]]);
+    }
+
+    #[inline(always)]
+    fn splat(&self, block: Block) -> Self::V {
+        [bytemuck::cast(block); 4]
+    }
+
+    #[inline(always)]
+    fn numbers(&self, n: [u64; 4]) -> Self::V {
+        bytemuck::cast([n[0], 0, n[1], 0, n[2], 0, n[3], 0])
+    }
+
+    #[inline(always)]
+    fn doubled_sums(&self, base: u64, n: &[u32; 4]) -> Self::V {
+        let base = self.numbers([base; 4]);
+        let n = self.numbers([n[0].into(), n[1].into(), n[2].into(), n[3].into()]);
+        each!(|base, n| _mm_slli_epi64::<1>(_mm_add_epi64(base, n)))
+    }
+
+    #[inline(always)]
+    fn xor(&self, a: Self::V, b: Self::V) -> Self::V {
+        each!(|a, b| _mm_xor_si128(a, b))
+    }
+
+    #[inline(always)]
+    fn or(&self, a: Self::V, b: Self::V) -> Self::V {
+        each!(|a, b| _mm_or_si128(a, b))
+    }
+
+    #[inline(always)]
+    fn xor_if(&self, sum: Self::V, chooser: Self::V, addend: Self::V) -> Self::V {
+        each!(|sum, chooser, addend| {
+            let low = _mm_slli_epi32::<31>(_mm_shuffle_epi32::<0>(chooser));
+            _mm_xor_si128(sum, _mm_and_si128(_mm_srai_epi32::<31>(low), addend))
+        })
+    }
+
+    #[inline(always)]
+    fn sort(&self, a: Self::V, b: Self::V) -> [Self::V; 2] {
+        let swap = each!(|a, b| {
+            // SSE compares signed numbers; unsigned ones compare alike once their top bits are flipped.
+            let top = _mm_set1_epi64x(i64::MIN);
+            let more = _mm_cmpgt_epi64(_mm_xor_si128(a, top), _mm_xor_si128(b, top));
+            let same = _mm_cmpeq_epi64(a, b);
+            // The upper halves decide, unless they are the same.
+            let lower = _mm_and_si128(_mm_unpackhi_epi64(same, same), _mm_unpacklo_epi64(more, more));
+            let more = _mm_or_si128(_mm_unpackhi_epi64(more, more), lower);
+            _mm_and_si128(more, _mm_xor_si128(a, b))
+        });
+        [self.xor(a, swap), self.xor(b, swap)]
+    }
+
+    #[inline(always)]
+    fn permute<const N: usize>(&self, mut values: [[Self::V; 2]; N]) -> [[Self::V; 2]; N] {
+        let keys = &self.0;
+        // Eight blocks in flight hide the latency of a round; more would not fit the registers.
+        for pair in &mut values {
+            let mut state: [__m128i; 8] = bytemuck::cast(*pair);
+            // SAFETY: the lanes exist only on a CPU that has the instructions.
+            unsafe {
+                for x in &mut state {
+                    *x = _mm_xor_si128(*x, keys[0]);
+                }
+                for key in &keys[1..10] {
+                    for x in &mut state {
+                        *x = _mm_aesenc_si128(*x, *key);
+                    }
+                }
+                for x in &mut state {
+                    *x = _mm_aesenclast_si128(*x, keys[10]);
+                }
+            }
+            *pair = bytemuck::cast(state);
+        }
+        values
+    }
+
+    #[inline(always)]
+    fn prefetch<T>(&self, address: *const T) {
+        // SAFETY: a prefetch has no effect but on the caches, whatever the address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
+    }
+}

@@ -1,0 +1,164 @@
+//! Openings of many sums of commitments with one proof.
+//!
+//! The messages are sent in the clear, and the fold of the committer's shares proves all of them at once. The challenge of
+//! a piece, which is what one call opens, is a hash of the transcript and all messages up to the piece's end (Fiat and
+//! Shamir 1986), so that openings are one message. A fold combines 128 times, and a wrong message escapes it for few of the 2^128
+//! challenges, so trying many messages offline gains nothing; what remains is guessing choice bits, which only the
+//! receiver's verdict confirms.
+//!
+//! A committer that could still choose *commitments* when it knows the challenge could choose wrong ones that vanish from
+//! the fold. Hence the rule on the transcript at [`Opener::new`].
+
+use std::fmt;
+
+use cenote_primitives::{Block, as_bytes, as_bytes_mut};
+
+use super::fold::{FOLD_COLUMNS, Fold, Powers};
+use super::{
+    BATCH_UNIT, CODE_BITS, MESSAGE_BITS, Mismatch, OPENING_BYTES, PROOF_BYTES, Receiver, SHARE_WORDS, Share,
+};
+
+/// The bytes that open single commitments without a proof, [`OPENING_BYTES`] for each share: fewer than a proof has
+/// for up to 125. The receiver verifies them by [`Receiver::verify_each`].
+pub fn open_each(shares: &[Share]) -> Vec<u8> {
+    let parts = shares
+        .iter()
+        .map(|share| &bytemuck::bytes_of(share)[..OPENING_BYTES]);
+    parts.collect::<Vec<_>>().concat()
+}
+
+/// A chain of hashes: of the transcript and all pieces so far.
+pub(super) struct Challenger([u8; 32]);
+
+impl Challenger {
+    pub(super) fn new(transcript: &[u8]) -> Self {
+        Self(blake3::derive_key("cenote two commit: openings", transcript))
+    }
+
+    /// The challenge of a piece.
+    pub(super) fn challenge(&mut self, messages: &[Block]) -> Block {
+        // Each piece is a message of its own under the chain's last value as key, so where pieces end is hashed too.
+        let mut output = blake3::Hasher::new_keyed(&self.0)
+            .update(as_bytes(messages))
+            .finalize_xof();
+        output.fill(&mut self.0);
+        let mut alpha = [0; 16];
+        output.fill(&mut alpha);
+        Block::from_bytes(alpha)
+    }
+}
+
+/// Calls `absorb` with the powers and the range of each run of `columns` columns.
+fn runs(alpha: Block, columns: usize, mut absorb: impl FnMut(&[Block], std::ops::Range<usize>)) {
+    let mut powers = Powers::new(alpha);
+    for first in (0..columns).step_by(FOLD_COLUMNS) {
+        let end = columns.min(first + FOLD_COLUMNS);
+        absorb(powers.next((end - first).div_ceil(BATCH_UNIT)), first..end);
+    }
+}
+
+/// The committer's side of opening a sequence of sums of commitments with one proof.
+pub struct Opener {
+    challenger: Challenger,
+    fold: Fold<SHARE_WORDS>,
+}
+
+impl Opener {
+    /// Starts; `transcript` as at the receiver ([`Receiver::verify`]).
+    ///
+    /// It names the session, the phase and what else tells this proof from others. And it must contain something of the
+    /// receiver's that the committer could not foresee when it sent the last corrections and differences of what is opened
+    /// (the seed of the cut-and-choose, for one): a committer that knows a challenge while it can still choose differences
+    /// can open to what it did not commit to.
+    pub fn new(transcript: &[u8]) -> Self {
+        Self {
+            challenger: Challenger::new(transcript),
+            fold: Fold::new(CODE_BITS),
+        }
+    }
+
+    /// Opens sums of commitments; the messages are sent by the caller.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    pub fn open(&mut self, messages: &[Block], shares: &[Share]) {
+        assert_eq!(messages.len(), shares.len(), "a share for each message");
+        runs(
+            self.challenger.challenge(messages),
+            messages.len(),
+            |powers, run| {
+                self.fold.absorb(powers, bytemuck::cast_slice(&shares[run]));
+            },
+        );
+    }
+
+    /// The proof of everything opened, of [`PROOF_BYTES`].
+    pub fn finish(self) -> Vec<u8> {
+        as_bytes(self.fold.rows()).to_vec()
+    }
+}
+
+/// The receiver's side of [`Opener`].
+pub struct Verifier<'a> {
+    receiver: &'a Receiver,
+    challenger: Challenger,
+    shares: Fold<SHARE_WORDS>,
+    messages: Fold<2>,
+}
+
+impl Receiver {
+    /// Starts the verification of openings. `transcript` is as at the committer ([`Opener::new`]).
+    pub fn verify(&self, transcript: &[u8]) -> Verifier<'_> {
+        Verifier {
+            receiver: self,
+            challenger: Challenger::new(transcript),
+            shares: Fold::new(CODE_BITS),
+            messages: Fold::new(MESSAGE_BITS),
+        }
+    }
+}
+
+impl Verifier<'_> {
+    /// The messages as received, in the same pieces as opened, with this side's shares of the sums.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    pub fn absorb(&mut self, messages: &[Block], shares: &[Share]) {
+        assert_eq!(messages.len(), shares.len(), "a share for each message");
+        runs(
+            self.challenger.challenge(messages),
+            messages.len(),
+            |powers, run| {
+                self.shares
+                    .absorb(powers, bytemuck::cast_slice(&shares[run.clone()]));
+                self.messages.absorb(powers, bytemuck::cast_slice(&messages[run]));
+            },
+        );
+    }
+
+    /// Whether all messages were those committed to.
+    ///
+    /// # Errors
+    /// If one was not, or the proof is wrong or not of [`PROOF_BYTES`].
+    pub fn finish(self, proof: &[u8]) -> Result<(), Mismatch> {
+        if proof.len() != PROOF_BYTES {
+            return Err(Mismatch);
+        }
+        let mut zeros = vec![Block::ZERO; CODE_BITS];
+        as_bytes_mut(&mut zeros).copy_from_slice(proof);
+        self.receiver
+            .fold_matches(self.shares.rows(), &zeros, self.messages.rows())
+    }
+}
+
+impl fmt::Debug for Opener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Opener")
+    }
+}
+
+impl fmt::Debug for Verifier<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Verifier")
+    }
+}

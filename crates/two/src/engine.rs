@@ -1,0 +1,419 @@
+//! The engine: one party of a two-party session, garbler or evaluator, behind one type.
+
+use std::time::{Duration, Instant};
+
+use cenote_circuit::Plan;
+use cenote_engine::{Check, Costs, Engine, Error, Parties, Result, WireVector, check_input, check_run};
+use cenote_net::{Channel, Meter, PartyId};
+use cenote_primitives::BitMatrix;
+
+use crate::lego::session::{
+    EVALUATOR, Evaluator, GARBLER, Garbler, order_to_input, order_to_reveal, order_to_run, slot_bytes,
+};
+use crate::lego::{Config, EvaluatorKeys, GarblerKeys, LegoWires, Order, steps};
+
+/// One party of a session of two: party 0 garbles, party 1 evaluates (Nielsen, Schneider, Trifiletti 2017, Figures 1 and 2).
+///
+/// - [`Engine::prepare`] makes what is lacking of the function-independent material (Generate), and solders the circuit
+///   (Build). It may be called again and again, and a circuit prepared several times can be run as often without another
+///   word. Material for inputs and outputs is made ahead if [`Engine::prepare_values`] announces them, best before.
+/// - [`Engine::input`] and [`Engine::run`] wait for nothing if all was prepared; the evaluator computes nothing yet.
+/// - [`Engine::reveal`] is Eval: the evaluator's masked inputs, the garbler's answer, evaluation of everything that was run
+///   since. Two messages, and a third if the garbler gets the output; if there are no new inputs of the evaluator's, one less.
+///
+/// What was not prepared is made when it is needed, a little more than that, with the rounds that it takes. Circuits that
+/// depend on one another may be run one after the other for ever; a wire keeps what it was computed from (for an input bit
+/// of the garbler's its gadgets, and the array of the epoch that they lie in), so that the evaluator can finish the computation should the garbler cheat.
+///
+/// [`Engine::costs`] has the phases "setup", "independent" (Generate), "dependent" (Build ahead of a run) and "online".
+///
+/// Dropping an engine without [`Engine::finish`] leaves the peer to find out by itself.
+pub struct LegoEngine {
+    me: PartyId,
+    /// The first is in use.
+    channels: Vec<Box<dyn Channel>>,
+    config: Config,
+    role: Option<Role>,
+    /// Announced, and not used yet.
+    announced: Order,
+    costs: Costs,
+    /// Time spent in generating since the current call began.
+    generating: Duration,
+    poisoned: Option<String>,
+    cheated: bool,
+}
+
+/// What a party does.
+enum Role {
+    Garbler(Box<Garbler>),
+    Evaluator(Box<Evaluator>),
+}
+
+/// Most inputs, outputs or ports that are made beyond what is asked for, so that few calls need to make any: the next
+/// multiple of this is made.
+const ROUNDING: u64 = 128;
+
+/// The same for AND buckets, which are dear one by one.
+const ROUNDING_ANDS: u64 = 1024;
+
+impl LegoEngine {
+    /// Agrees with the peer on the session, and sets it up: base OTs, commitments, `Δ`. One channel is
+    /// enough: others are only closed with it.
+    ///
+    /// # Errors
+    /// [`Error::BadInput`] if there is no channel, or one does not lead to the other of parties 0 and 1; otherwise what
+    /// failed, of which the peer is told.
+    pub fn start(me: PartyId, channels: Vec<Box<dyn Channel>>, config: Config) -> Result<Self> {
+        let start = Instant::now();
+        let (mut channels, mut config) = (channels, config);
+        check_channels(me, &channels)?;
+        let role = agree(&mut channels, &config).and_then(|()| {
+            Ok(match me {
+                GARBLER => {
+                    let keys = GarblerKeys::setup(channels[0].as_mut(), &mut config)?;
+                    let stock = keys.stock();
+                    Role::Garbler(Box::new(Garbler::new(keys, stock)))
+                }
+                _ => {
+                    let keys = EvaluatorKeys::setup(channels[0].as_mut(), &mut config)?;
+                    let stock = keys.stock();
+                    Role::Evaluator(Box::new(Evaluator::new(keys, stock, threads())))
+                }
+            })
+        });
+        let role = role.inspect_err(|error| {
+            channels
+                .iter_mut()
+                .for_each(|channel| channel.abort(error.reason().code()));
+        })?;
+        let mut engine = Self::with_role(me, channels, config, role);
+        engine.costs.add_phase("setup", start.elapsed());
+        Ok(engine)
+    }
+
+    fn with_role(me: PartyId, channels: Vec<Box<dyn Channel>>, config: Config, role: Role) -> Self {
+        Self {
+            me,
+            channels,
+            config,
+            role: Some(role),
+            announced: Order::NOTHING,
+            costs: Costs::default(),
+            generating: Duration::ZERO,
+            poisoned: None,
+            cheated: false,
+        }
+    }
+
+    /// What material is left.
+    pub fn stock(&self) -> Order {
+        match &self.role {
+            Some(Role::Garbler(garbler)) => garbler.stock.left(),
+            Some(Role::Evaluator(evaluator)) => evaluator.stock.left(),
+            None => Order::NOTHING,
+        }
+    }
+
+    /// Makes material (Generate), whatever is there already. Both parties order the same.
+    ///
+    /// # Errors
+    /// What failed; the session ends with it.
+    pub fn generate(&mut self, order: Order) -> Result<()> {
+        self.call("independent", |this| this.make(order))
+    }
+
+    /// Most threads that evaluate one circuit, as many as there are processors if this is not called; at least one.
+    pub fn set_threads(&mut self, threads: usize) {
+        if let Some(Role::Evaluator(evaluator)) = &mut self.role {
+            evaluator.threads = threads.max(1);
+        }
+    }
+
+    /// Whether this party, the evaluator, has seen that the garbler has cheated, and got the right outputs nevertheless. It
+    /// is told to nobody else: when the garbler learns of it, it learns something of this party's inputs.
+    pub fn peer_cheated(&self) -> bool {
+        match &self.role {
+            Some(Role::Evaluator(evaluator)) => evaluator.suspicion.cheated(),
+            _ => self.cheated,
+        }
+    }
+
+    /// Runs one call of the contract: refused if the session has failed, timed, and fatal to the session if it fails
+    /// with anything but bad input.
+    fn call<T>(&mut self, phase: &'static str, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if let Some(reason) = &self.poisoned {
+            return Err(Error::Poisoned(reason.clone()));
+        }
+        let start = Instant::now();
+        self.generating = Duration::ZERO;
+        let result = body(self);
+        let generating = self.generating;
+        if generating > Duration::ZERO {
+            self.costs.add_phase("independent", generating);
+        }
+        self.costs
+            .add_phase(phase, start.elapsed().saturating_sub(generating));
+        match result {
+            Err(error) if !matches!(error, Error::BadInput(_)) => Err(self.poison(error)),
+            other => other,
+        }
+    }
+
+    /// Ends the session after a failure: the peer is told, secrets are wiped.
+    fn poison(&mut self, error: Error) -> Error {
+        let code = error.reason().code();
+        self.channels.iter_mut().for_each(|channel| channel.abort(code));
+        self.end(error.to_string());
+        tracing::warn!(me = %self.me, %error, "the session failed");
+        error
+    }
+
+    /// Drops keys, material and channels.
+    fn end(&mut self, reason: String) {
+        self.costs = self.costs();
+        self.cheated = self.peer_cheated();
+        self.role = None;
+        self.channels.clear();
+        self.poisoned = Some(reason);
+    }
+
+    /// Makes sure that there is enough for `order`, which is about to be used.
+    fn secure(&mut self, order: Order) -> Result<()> {
+        let left = self.stock();
+        if left.covers(&order).is_err() {
+            let lacking = self.announced.max(&order).beyond(&left);
+            self.make(rounded(lacking))?;
+        }
+        self.announced = self.announced.beyond(&order);
+        Ok(())
+    }
+
+    fn make(&mut self, order: Order) -> Result<()> {
+        let start = Instant::now();
+        let channel = self.channels[0].as_mut();
+        match self.role.as_mut().expect("a session that goes on has a role") {
+            Role::Garbler(garbler) => {
+                garbler.clear_line(channel)?;
+                let Garbler { keys, stock, .. } = &mut **garbler;
+                keys.generate(channel, &mut self.config, &order, &mut |epoch| {
+                    stock.push(epoch);
+                    Ok(())
+                })?;
+            }
+            Role::Evaluator(evaluator) => {
+                evaluator.clear_line(channel)?;
+                let Evaluator { keys, stock, .. } = &mut **evaluator;
+                keys.generate(channel, &mut self.config, &order, &mut |epoch| {
+                    stock.push(epoch);
+                    Ok(())
+                })?;
+            }
+        }
+        self.generating += start.elapsed();
+        Ok(())
+    }
+
+    fn parts(&mut self) -> (&mut Role, &mut dyn Channel) {
+        let role = self.role.as_mut().expect("a session that goes on has a role");
+        (role, self.channels[0].as_mut())
+    }
+
+    /// Notes what a circuit takes while it is built or evaluated.
+    fn note_memory(&mut self, plan: &Plan) {
+        let threads = match self.role.as_ref() {
+            Some(Role::Evaluator(evaluator)) => evaluator.threads as u64,
+            _ => 1,
+        };
+        self.costs.memory_bytes = self.costs.memory_bytes.max(threads * slot_bytes(plan));
+    }
+
+    /// Says to the peer that the session has come to its good end, and waits until it says the same.
+    fn farewell(&mut self) -> Result<()> {
+        let (role, channel) = self.parts();
+        match role {
+            Role::Garbler(garbler) => garbler.clear_line(channel)?,
+            Role::Evaluator(evaluator) => evaluator.clear_line(channel)?,
+        }
+        let farewell = *b"finished";
+        let mut heard = farewell;
+        channel.send(steps::FINISH, &farewell)?;
+        channel.recv(steps::FINISH, &mut heard)?;
+        if heard == farewell {
+            return Ok(());
+        }
+        Err(Error::Aborted {
+            check: Check::MessageForm,
+            peer: Some(channel.peer()),
+            step: steps::FINISH,
+            detail: "the peer's farewell is garbled".into(),
+        })
+    }
+}
+
+/// A little more than `order` of each kind that it has.
+fn rounded(order: Order) -> Order {
+    let [ands, rest @ ..] = order.counts();
+    let [a, b, c, d, e] = rest.map(|count| count.next_multiple_of(ROUNDING));
+    Order::from_counts([ands.next_multiple_of(ROUNDING_ANDS), a, b, c, d, e])
+}
+
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn check_channels(me: PartyId, channels: &[Box<dyn Channel>]) -> Result<()> {
+    let peer = match me {
+        GARBLER => EVALUATOR,
+        EVALUATOR => GARBLER,
+        _ => return Err(Error::BadInput(format!("{me} of a session of two"))),
+    };
+    if channels.is_empty() {
+        return Err(Error::BadInput("a session needs a channel".into()));
+    }
+    match channels.iter().find(|channel| channel.peer() != peer) {
+        Some(channel) => Err(Error::BadInput(format!(
+            "a channel of {me} leads to {}",
+            channel.peer()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Makes sure that the peer was started with the same settings.
+fn agree(channels: &mut [Box<dyn Channel>], config: &Config) -> Result<()> {
+    let settings = [
+        ("protocol", "lego, version 1".to_string()),
+        ("session", config.session.clone()),
+        ("security", config.security.to_string()),
+        ("epoch", config.epoch.to_string()),
+        ("channels", channels.len().to_string()),
+    ];
+    Ok(cenote_net::agree(channels[0].as_mut(), &settings)?)
+}
+
+impl Engine for LegoEngine {
+    type Wires = LegoWires;
+
+    fn me(&self) -> PartyId {
+        self.me
+    }
+
+    fn parties(&self) -> usize {
+        2
+    }
+
+    fn prepare_values(&mut self, inputs: &[(PartyId, usize)], outputs: &[(Parties, usize)]) -> Result<()> {
+        self.call("dependent", |this| {
+            for &(owner, count) in inputs {
+                if owner != GARBLER && owner != EVALUATOR {
+                    return Err(Error::BadInput(format!(
+                        "input of {owner}, but there are 2 parties"
+                    )));
+                }
+                this.announced += order_to_input(owner, count);
+            }
+            for &(to, count) in outputs {
+                this.announced += order_to_reveal(to, count);
+            }
+            Ok(())
+        })
+    }
+
+    fn prepare(&mut self, plan: &Plan, lanes: usize) -> Result<()> {
+        self.call("dependent", |this| {
+            let order = order_to_run(plan, lanes, true);
+            if order.ands == 0 {
+                // Nothing to solder: its outputs are sums of its inputs.
+                return Ok(());
+            }
+            this.announced += order;
+            this.secure(order)?;
+            let (role, channel) = this.parts();
+            match role {
+                Role::Garbler(garbler) => garbler.prepare(plan, lanes, channel)?,
+                Role::Evaluator(evaluator) => evaluator.prepare(plan, lanes, channel)?,
+            }
+            this.note_memory(plan);
+            Ok(())
+        })
+    }
+
+    fn input(
+        &mut self,
+        owner: PartyId,
+        wires: usize,
+        lanes: usize,
+        bits: Option<&BitMatrix>,
+    ) -> Result<LegoWires> {
+        self.call("online", |this| {
+            check_input(this.me, 2, owner, wires, lanes, bits)?;
+            this.secure(order_to_input(owner, wires * lanes))?;
+            let (role, channel) = this.parts();
+            match role {
+                Role::Garbler(garbler) => garbler.input(wires, lanes, bits),
+                Role::Evaluator(evaluator) => evaluator.input(wires, lanes, bits, channel),
+            }
+        })
+    }
+
+    fn constant(&mut self, bits: &BitMatrix) -> Result<LegoWires> {
+        self.call("online", |this| {
+            Ok(match this.parts().0 {
+                Role::Garbler(garbler) => garbler.constant(bits),
+                Role::Evaluator(evaluator) => evaluator.constant(bits),
+            })
+        })
+    }
+
+    fn run(&mut self, plan: &Plan, inputs: &LegoWires) -> Result<LegoWires> {
+        self.call("online", |this| {
+            check_run(plan, inputs)?;
+            let lanes = inputs.lanes();
+            let built = match this.parts().0 {
+                Role::Garbler(garbler) => garbler.is_built(plan, lanes),
+                Role::Evaluator(evaluator) => evaluator.is_built(plan, lanes),
+            };
+            if !built {
+                this.secure(order_to_run(plan, lanes, false))?;
+            }
+            let (role, channel) = this.parts();
+            let outputs = match role {
+                Role::Garbler(garbler) => garbler.run(plan, inputs, channel)?,
+                Role::Evaluator(evaluator) => evaluator.run(plan, inputs, channel)?,
+            };
+            this.costs.and_gates += (plan.and_count() * lanes) as u64;
+            this.note_memory(plan);
+            Ok(outputs)
+        })
+    }
+
+    fn reveal(&mut self, wires: &LegoWires, to: Parties) -> Result<Option<BitMatrix>> {
+        self.call("online", |this| {
+            this.secure(order_to_reveal(to, wires.wires() * wires.lanes()))?;
+            let (role, channel) = this.parts();
+            let (outputs, rounds) = match role {
+                Role::Garbler(garbler) => garbler.reveal(wires, to, channel)?,
+                Role::Evaluator(evaluator) => evaluator.reveal(wires, to, channel)?,
+            };
+            this.costs.rounds += rounds;
+            Ok(outputs)
+        })
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.call("online", Self::farewell)?;
+        self.end("the session is finished".into());
+        if self.cheated {
+            tracing::error!(me = %self.me, "the garbler has cheated; the outputs are right nevertheless");
+        }
+        Ok(())
+    }
+
+    fn costs(&self) -> Costs {
+        let mut costs = self.costs.clone();
+        if self.role.is_some() {
+            costs.traffic = self.channels.iter().map(|channel| channel.meter()).sum::<Meter>();
+        }
+        costs
+    }
+}

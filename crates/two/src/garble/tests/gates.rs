@@ -1,0 +1,182 @@
+use cenote_primitives::{Block, Simd};
+use proptest::prelude::*;
+
+use super::super::gate::{evaluate_on, garble_on};
+use super::super::{AUTHENTICATORS, GateTable, MAX_GATES, evaluate, garble};
+use super::{A, B, DELTA, any_block, any_delta, bytes, label, reference};
+
+/// Garbles on a level: tables and output 0-labels.
+fn garbled(
+    simd: Simd,
+    delta: Block,
+    first: u64,
+    left: &[Block],
+    right: &[Block],
+) -> (Vec<GateTable>, Vec<Block>) {
+    let mut tables = vec![GateTable::default(); left.len()];
+    let mut outputs = vec![Block::ZERO; left.len()];
+    garble_on(simd, delta, first, left, right, &mut tables, &mut outputs);
+    (tables, outputs)
+}
+
+#[test]
+fn every_level_gives_the_recorded_tables() {
+    // Computed with OpenSSL's AES from the formulas of the paper. The left label's colour is 0 in the first gate, 1 in the second.
+    let golden = [
+        (
+            [A, B],
+            [
+                0xa4fd_1a50_8bbc_37d4_a52b_a17a_d5dd_fb61,
+                0x2315_43a7_2bbf_0129_b702_7772_c262_f792,
+            ],
+            0xa469_cb53_e9a2_c157_0541_4c34_6b2d_3d21,
+        ),
+        (
+            [B, A],
+            [
+                0x9f54_43b2_d43c_1a33_32eb_e52a_f45b_964c,
+                0x1395_7b7d_acea_281b_a66f_25c0_9581_e510,
+            ],
+            0x1e57_55af_70f9_8517_6b56_5742_9f1e_4401,
+        ),
+    ];
+    for &simd in Simd::supported() {
+        for ([left, right], [garbler, evaluator], output) in golden {
+            let (tables, outputs) =
+                garbled(simd, bytes(DELTA), 0x1_2345_6789, &[bytes(left)], &[bytes(right)]);
+            let expected = GateTable {
+                garbler: bytes(garbler),
+                evaluator: bytes(evaluator),
+            };
+            assert!(tables == [expected], "{simd}");
+            assert!(outputs == [bytes(output)], "{simd}");
+        }
+    }
+}
+
+#[test]
+fn a_gate_is_evaluated_under_its_number_only() {
+    let (delta, left, right) = (bytes(DELTA), [bytes(A)], [bytes(B)]);
+    let (tables, outputs) = garbled(Simd::detect(), delta, 1000, &left, &right);
+    let labels = [outputs[0], outputs[0] ^ delta];
+    for number in [0, 999, 1000, 1001, 2000, 1000 + (1 << 32), MAX_GATES - 1] {
+        let mut out = [Block::ZERO];
+        evaluate(&[number], &left, &right, &tables, &mut out);
+        assert_eq!(labels.contains(&out[0]), number == 1000, "{number}");
+    }
+}
+
+#[test]
+fn gates_of_different_numbers_have_unrelated_tables() {
+    let (delta, left, right) = (bytes(DELTA), [bytes(A); 20], [bytes(B); 20]);
+    let (tables, outputs) = garbled(Simd::detect(), delta, 7, &left, &right);
+    for i in 0..20 {
+        for j in 0..i {
+            assert!(tables[i].garbler != tables[j].garbler, "{i}, {j}");
+            assert!(tables[i].evaluator != tables[j].evaluator, "{i}, {j}");
+            assert!(
+                outputs[i] != outputs[j] && outputs[i] != outputs[j] ^ delta,
+                "{i}, {j}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_halves_of_a_gate_with_equal_or_opposite_inputs_do_not_cancel() {
+    let delta = bytes(DELTA);
+    for wire in [bytes(A), bytes(B)] {
+        for right in [wire, wire ^ delta] {
+            let (tables, _) = garbled(Simd::detect(), delta, 3, &[wire], &[right]);
+            let sum = tables[0].garbler ^ tables[0].evaluator;
+            assert!(![wire, wire ^ delta, Block::ZERO, delta].contains(&sum));
+        }
+    }
+}
+
+#[test]
+fn no_gate_has_a_tweak_of_an_authenticator() {
+    const { assert!(2 * (MAX_GATES - 1) + 1 < AUTHENTICATORS) };
+    let mut tables = [GateTable::default()];
+    garble(
+        bytes(DELTA),
+        MAX_GATES - 1,
+        &[bytes(A)],
+        &[bytes(B)],
+        &mut tables,
+        &mut [Block::ZERO],
+    );
+    let (expected, _) = reference::garble(DELTA.swap_bytes(), MAX_GATES - 1, A.swap_bytes(), B.swap_bytes());
+    assert!([tables[0].garbler, tables[0].evaluator] == expected.map(reference::block));
+}
+
+#[test]
+#[should_panic(expected = "62-bit")]
+fn numbers_beyond_the_last_are_refused() {
+    let mut tables = [GateTable::default(); 2];
+    garble(
+        Block([1, 0]),
+        MAX_GATES - 1,
+        &[Block::ZERO; 2],
+        &[Block::ZERO; 2],
+        &mut tables,
+        &mut [Block::ZERO; 2],
+    );
+}
+
+proptest! {
+    #[test]
+    fn gates_are_those_of_the_paper_for_all_labels(
+        delta in any_delta(),
+        wires in prop::collection::vec((any_block(), any_block()), 0..40),
+        first in 0..MAX_GATES - 40,
+    ) {
+        let (left, right): (Vec<Block>, Vec<Block>) = wires.into_iter().unzip();
+        let expected: Vec<([u128; 2], u128)> = (0..left.len())
+            .map(|k| {
+                let [a, b] = [left[k], right[k]].map(reference::number);
+                reference::garble(reference::number(delta), first + k as u64, a, b)
+            })
+            .collect();
+        let numbers: Vec<u64> = (first..first + left.len() as u64).collect();
+        for &simd in Simd::supported() {
+            let (tables, outputs) = garbled(simd, delta, first, &left, &right);
+            for (k, (table, output)) in expected.iter().enumerate() {
+                let [garbler, evaluator] = table.map(reference::block);
+                prop_assert!(tables[k] == GateTable { garbler, evaluator }, "table {} on {}", k, simd);
+                prop_assert!(outputs[k] == reference::block(*output), "output {} on {}", k, simd);
+            }
+            for (x, y) in [(false, false), (false, true), (true, false), (true, true)] {
+                let x_labels: Vec<Block> = left.iter().map(|wire| label(*wire, delta, x)).collect();
+                let y_labels: Vec<Block> = right.iter().map(|wire| label(*wire, delta, y)).collect();
+                let mut out = vec![Block::ZERO; left.len()];
+                evaluate_on(simd, &numbers, &x_labels, &y_labels, &tables, &mut out);
+                let expected: Vec<Block> = outputs.iter().map(|wire| label(*wire, delta, x && y)).collect();
+                prop_assert!(out == expected, "{} AND {} on {}", x, y, simd);
+            }
+        }
+    }
+
+    #[test]
+    fn gates_are_evaluated_in_any_order(
+        gates in prop::collection::vec((0..MAX_GATES, any_block(), any_block(), any_block(), any_block()), 0..40),
+    ) {
+        let numbers: Vec<u64> = gates.iter().map(|gate| gate.0).collect();
+        let left: Vec<Block> = gates.iter().map(|gate| gate.1).collect();
+        let right: Vec<Block> = gates.iter().map(|gate| gate.2).collect();
+        let tables: Vec<GateTable> =
+            gates.iter().map(|gate| GateTable { garbler: gate.3, evaluator: gate.4 }).collect();
+        let expected: Vec<Block> = gates
+            .iter()
+            .map(|&(number, a, b, garbler, evaluator)| {
+                let [a, b, garbler, evaluator] = [a, b, garbler, evaluator].map(reference::number);
+                reference::block(reference::evaluate(number, a, b, [garbler, evaluator]))
+            })
+            .collect();
+        for &simd in Simd::supported() {
+            let mut out = vec![Block::ZERO; gates.len()];
+            evaluate_on(simd, &numbers, &left, &right, &tables, &mut out);
+            prop_assert!(out == expected, "{}", simd);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Cut-and-choose (Figure 1, steps 8 and 11): what the evaluator's one seed decides.
+//!
+//! The seed is drawn after the evaluator has everything that the garbler could have cheated in. It is the evaluator's
+//! protection alone, so it need not be a coin of both: what is checked and what becomes of the rest tells the evaluator
+//! nothing of labels whatever it chooses, but for leaving too few, which the garbler refuses.
+
+use cenote_primitives::{Block, Prg, Sampler};
+
+/// How many gadgets of one kind there are, and how they are checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Population {
+    /// Generated.
+    pub(crate) generated: usize,
+    /// At least so many must be left.
+    pub(crate) needed: usize,
+    /// Each is checked with this probability times 2^16.
+    pub(crate) threshold: u16,
+}
+
+/// A gadget that is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Checked {
+    /// Which one.
+    pub(crate) index: u32,
+    /// With which bits: of a gate on its left and right wire, of an authenticator the first on its wire.
+    pub(crate) bits: [bool; 2],
+}
+
+/// What becomes of the gadgets of one kind.
+pub(crate) struct Cut {
+    /// Opened, in order.
+    pub(crate) checked: Vec<Checked>,
+    /// As many as are needed of the others, in random order.
+    pub(crate) kept: Vec<u32>,
+}
+
+impl Cut {
+    /// What the coins of `stream` decide, or `None` if too few are left.
+    fn draw(prg: Prg, stream: u64, population: &Population) -> Option<Cut> {
+        let mut sampler = Sampler::from_stream(prg, stream);
+        let mut checked = Vec::new();
+        let mut kept = Vec::with_capacity(population.generated);
+        for index in 0..population.generated as u32 {
+            let coins = sampler.next_u32();
+            if (coins as u16) < population.threshold {
+                let bits = [coins >> 16 & 1 == 1, coins >> 17 & 1 == 1];
+                checked.push(Checked { index, bits });
+            } else {
+                kept.push(index);
+            }
+        }
+        if kept.len() < population.needed {
+            return None;
+        }
+        sampler.shuffle(&mut kept);
+        kept.truncate(population.needed);
+        Some(Cut { checked, kept })
+    }
+}
+
+/// What becomes of gates and of authenticators, or `None` if `seed` leaves too few of either.
+pub(crate) fn cut(seed: Block, gates: &Population, authenticators: &Population) -> Option<[Cut; 2]> {
+    let gates = Cut::draw(Prg::new(seed), 0, gates)?;
+    Some([gates, Cut::draw(Prg::new(seed), 1, authenticators)?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn population(generated: usize, needed: usize, threshold: u16) -> Population {
+        Population {
+            generated,
+            needed,
+            threshold,
+        }
+    }
+
+    #[test]
+    fn every_gadget_is_checked_or_kept() {
+        let all = population(10_000, 7000, 1 << 14);
+        let [gates, authenticators] = cut(Block([1, 2]), &all, &population(10, 5, 0)).unwrap();
+        assert_eq!(gates.kept.len(), 7000);
+        assert!(
+            (2200..2800).contains(&gates.checked.len()),
+            "{}",
+            gates.checked.len()
+        );
+        let mut seen = vec![false; 10_000];
+        for index in gates
+            .kept
+            .iter()
+            .copied()
+            .chain(gates.checked.iter().map(|c| c.index))
+        {
+            assert!(!std::mem::replace(&mut seen[index as usize], true));
+        }
+        assert!(gates.checked.windows(2).all(|pair| pair[0].index < pair[1].index));
+        assert!(!gates.kept.is_sorted());
+        for bits in [[false, false], [false, true], [true, false], [true, true]] {
+            let count = gates
+                .checked
+                .iter()
+                .filter(|checked| checked.bits == bits)
+                .count();
+            assert!((500..750).contains(&count), "{bits:?} {count}");
+        }
+        assert!(authenticators.checked.is_empty() && authenticators.kept.len() == 5);
+        // Another seed, another choice; the same, the same.
+        let again = |seed| cut(Block([seed, 2]), &all, &all).unwrap()[0].kept.clone();
+        assert!(again(1) == gates.kept && again(2) != gates.kept);
+        // Gates and authenticators have coins of their own.
+        let [a, b] = cut(Block([1, 2]), &all, &all).unwrap();
+        assert_ne!(a.checked, b.checked);
+    }
+
+    #[test]
+    fn too_few_left_is_noticed() {
+        let few = population(100, 99, 1 << 15);
+        let fine = population(100, 0, 1 << 15);
+        assert!(cut(Block::ZERO, &few, &fine).is_none() && cut(Block::ZERO, &fine, &few).is_none());
+        assert!(cut(Block::ZERO, &fine, &fine).is_some());
+    }
+}

@@ -1,0 +1,51 @@
+//! What a session is started with.
+
+use cenote_engine::{Error, Result};
+use cenote_primitives::Entropy;
+
+/// The most AND gates that an epoch may have: gates of an epoch are numbered in 32 bits.
+const MAX_EPOCH: u64 = 1 << 24;
+
+/// What both parties agree on, and this party's source of randomness.
+pub struct Config {
+    /// Statistical security in bits: `s` of the paper. Each of Theorem 2's bounds is at most `2^-security` for all that one
+    /// call of `generate` makes.
+    pub security: u32,
+    /// The session's name, bound into every hash.
+    pub session: String,
+    /// The most AND gates (or a fourth of that many inputs and anchors) that are made at once. Larger orders are made in
+    /// several epochs, so that what is held besides finished material is bounded.
+    pub epoch: u64,
+    /// Where this party's randomness comes from: [`Entropy::os`] but in tests.
+    pub entropy: Entropy,
+}
+
+impl Config {
+    /// 40 bits, epochs of at most 2^20 AND gates, randomness from the operating system.
+    pub fn new(session: impl Into<String>) -> Self {
+        Self {
+            security: 40,
+            session: session.into(),
+            epoch: 1 << 20,
+            entropy: Entropy::os(),
+        }
+    }
+
+    /// Whether the numbers make sense.
+    ///
+    /// # Errors
+    /// [`Error::BadInput`], which says what is wrong.
+    pub fn check(&self) -> Result<()> {
+        if !(1..=128).contains(&self.security) {
+            let found = self.security;
+            return Err(Error::BadInput(format!(
+                "a statistical security of {found} bits: 1 to 128"
+            )));
+        }
+        if !(1..=MAX_EPOCH).contains(&self.epoch) {
+            let found = self.epoch;
+            return Err(Error::BadInput(format!("epochs of {found} AND gates: 1 to 2^24")));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,558 @@
+//! The evaluator's side.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use cenote_circuit::Plan;
+use cenote_engine::{Check, Parties, Result, WireVector};
+use cenote_net::{Channel, Step};
+use cenote_primitives::{BitMatrix, Block, as_bytes};
+use zeroize::Zeroizing;
+
+use super::accept::accepted;
+use super::{Circuits, EVALUATOR, GARBLER, bits, pack, packed, unpack};
+use crate::commit::Share;
+use crate::lego::build::{Soldered, receive_solderings};
+use crate::lego::eval::Ready;
+use crate::lego::failure::cheated;
+use crate::lego::material::{AnchorWires, AndBuckets, EvaluatorInputs, EvaluatorStock, Run};
+use crate::lego::opening::{Watch, receive};
+use crate::lego::provenance::{Origin, replay};
+use crate::lego::recover::{Suspicion, right_labels};
+use crate::lego::setup::EvaluatorKeys;
+use crate::lego::steps;
+use crate::lego::tiles::{Circuit, Lot};
+use crate::lego::wires::{Bundle, LegoWires};
+
+/// The party that evaluates: keys, material, and what is under way.
+pub(crate) struct Evaluator {
+    pub(crate) keys: EvaluatorKeys,
+    pub(crate) stock: EvaluatorStock,
+    pub(crate) suspicion: Suspicion,
+    /// Most threads that evaluate one circuit.
+    pub(crate) threads: usize,
+    circuits: Circuits,
+    /// Circuits built ahead.
+    built: VecDeque<Built>,
+    /// Inputs whose labels this party does not have yet.
+    inputs: Vec<Input>,
+    /// Circuits to be evaluated once there are labels, in order.
+    runs: Vec<Pending>,
+    /// What binds the next proof, if something was opened since the last one: from before any material that was made since.
+    transcript: Option<Vec<u8>>,
+    builds: u64,
+    evaluations: u64,
+}
+
+/// A circuit, proved to be soldered as it should be.
+struct Built {
+    circuit: Arc<Circuit>,
+    lanes: usize,
+    lot: Lot<AndBuckets>,
+    soldered: Soldered,
+    /// Shares of the ports' labels; none if it was soldered to its inputs at once.
+    ports: Zeroizing<Vec<Share>>,
+}
+
+/// An input without labels.
+enum Input {
+    Garblers(Arc<Bundle>),
+    Own {
+        bundle: Arc<Bundle>,
+        gadgets: Vec<Run<EvaluatorInputs>>,
+        bits: Zeroizing<Vec<bool>>,
+    },
+}
+
+/// A circuit to be evaluated.
+struct Pending {
+    built: Built,
+    inputs: LegoWires,
+    attachment: Attachment,
+    outputs: Arc<Bundle>,
+}
+
+/// How the inputs of a circuit are soldered to it.
+enum Attachment {
+    /// By the solderings of its gates.
+    Direct,
+    /// To ports; this has not been received yet.
+    Awaited,
+    /// To ports, by these solderings.
+    Received(Vec<Block>),
+}
+
+impl Evaluator {
+    pub(crate) fn new(keys: EvaluatorKeys, stock: EvaluatorStock, threads: usize) -> Self {
+        Self {
+            keys,
+            stock,
+            suspicion: Suspicion::default(),
+            threads,
+            circuits: Circuits::default(),
+            built: VecDeque::new(),
+            inputs: Vec::new(),
+            runs: Vec::new(),
+            transcript: None,
+            builds: 0,
+            evaluations: 0,
+        }
+    }
+
+    /// Receives what the garbler has sent already: it comes before everything else from it.
+    pub(crate) fn clear_line(&mut self, channel: &mut dyn Channel) -> Result<()> {
+        for run in &mut self.runs {
+            if matches!(run.attachment, Attachment::Awaited) {
+                let mut solderings = bytemuck::zeroed_vec(run.built.ports.len());
+                receive(channel, steps::ATTACH, &mut solderings)?;
+                run.attachment = Attachment::Received(solderings);
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn prepare(&mut self, plan: &Plan, lanes: usize, channel: &mut dyn Channel) -> Result<()> {
+        self.clear_line(channel)?;
+        let circuit = self.circuits.get(plan);
+        let ports = self.stock.take_ports(plan.input_wires() * lanes)?;
+        let inputs: Vec<_> = (0..plan.input_wires())
+            .map(|row| &ports[row * lanes..(row + 1) * lanes])
+            .collect();
+        let mut built = self.build(&circuit, lanes, &inputs, channel)?;
+        built.ports = ports;
+        self.built.push_back(built);
+        Ok(())
+    }
+
+    fn build(
+        &mut self,
+        circuit: &Arc<Circuit>,
+        lanes: usize,
+        inputs: &[&[Share]],
+        channel: &mut dyn Channel,
+    ) -> Result<Built> {
+        let gates = circuit.plan.and_count() * lanes;
+        let lot = Lot::new(self.stock.take_ands(gates)?);
+        let transcript = self.keys.counters.transcript("build", self.builds);
+        let mut watch = Watch::new(&self.keys.receiver, &transcript);
+        let delta_share = *self.keys.delta_share;
+        let soldered = receive_solderings(circuit, lanes, inputs, &lot, delta_share, &mut watch, channel)?;
+        if gates > 0 {
+            self.builds += 1;
+            watch.prove(channel, steps::PROVE_BUILD)?;
+        }
+        Ok(Built {
+            circuit: circuit.clone(),
+            lanes,
+            lot,
+            soldered,
+            ports: Zeroizing::default(),
+        })
+    }
+
+    pub(crate) fn input(
+        &mut self,
+        wires: usize,
+        lanes: usize,
+        own: Option<&BitMatrix>,
+        channel: &mut dyn Channel,
+    ) -> Result<LegoWires> {
+        let count = wires * lanes;
+        let Some(own) = own else {
+            let gadgets = self.stock.take_garbler_inputs(count)?;
+            let shares = gadgets.iter().flat_map(|run| &run.items().shares[run.range()]);
+            let shares = Zeroizing::new(shares.copied().collect());
+            let bundle = Bundle::evaluator(wires, lanes, shares, Origin::Garbler(gadgets));
+            self.inputs.push(Input::Garblers(bundle.clone()));
+            return Ok(LegoWires::of(bundle));
+        };
+        let gadgets = self.stock.take_evaluator_inputs(count)?;
+        let shares = gadgets.iter().flat_map(|run| &run.items().shares[run.range()]);
+        let shares = Zeroizing::new(shares.copied().collect());
+        let bundle = Bundle::evaluator(wires, lanes, shares, Origin::Known(own.clone()));
+        // Step 1. Under the choice bits, which nobody else knows, it can leave before anything else is known.
+        let bits: Zeroizing<Vec<bool>> = Zeroizing::new(bits(own).collect());
+        let choices = strings(&gadgets).map(last_bit);
+        let masked = pack(choices.zip(bits.iter()).map(|(choice, bit)| choice ^ bit), count);
+        channel.send(steps::CHOICES, &masked)?;
+        self.inputs.push(Input::Own {
+            bundle: bundle.clone(),
+            gadgets,
+            bits,
+        });
+        Ok(LegoWires::of(bundle))
+    }
+
+    /// Constants have the label 0: see [`super::garbler::Garbler::constant`].
+    pub(crate) fn constant(&mut self, values: &BitMatrix) -> LegoWires {
+        let delta_share = *self.keys.delta_share;
+        let shares = bits(values).map(|bit| if bit { delta_share } else { Share::default() });
+        let shares = Zeroizing::new(shares.collect());
+        let count = values.rows() * values.lanes();
+        let bundle = Bundle::evaluator(
+            values.rows(),
+            values.lanes(),
+            shares,
+            Origin::Known(values.clone()),
+        );
+        set_keys(&bundle, Zeroizing::new(vec![Block::ZERO; count]));
+        LegoWires::of(bundle)
+    }
+
+    /// As [`super::garbler::Garbler::is_built`].
+    pub(crate) fn is_built(&self, plan: &Plan, lanes: usize) -> bool {
+        self.position(plan, lanes).is_some()
+    }
+
+    fn position(&self, plan: &Plan, lanes: usize) -> Option<usize> {
+        let same = |built: &Built| built.lanes == lanes && built.circuit.plan.digest() == plan.digest();
+        self.built.iter().position(same)
+    }
+
+    pub(crate) fn run(
+        &mut self,
+        plan: &Plan,
+        inputs: &LegoWires,
+        channel: &mut dyn Channel,
+    ) -> Result<LegoWires> {
+        let lanes = inputs.lanes();
+        let (mut built, attachment) = match self.position(plan, lanes).and_then(|at| self.built.remove(at)) {
+            Some(built) => {
+                self.opening();
+                (built, Attachment::Awaited)
+            }
+            None => {
+                self.clear_line(channel)?;
+                let circuit = self.circuits.get(plan);
+                let rows: Vec<_> = inputs.share_rows().collect();
+                (self.build(&circuit, lanes, &rows, channel)?, Attachment::Direct)
+            }
+        };
+        let shares = std::mem::take(&mut built.soldered.outputs);
+        let origin = Origin::Circuit {
+            circuit: built.circuit.clone(),
+            inputs: inputs.clone(),
+        };
+        let outputs = Bundle::evaluator(plan.output_wires(), lanes, shares, origin);
+        self.runs.push(Pending {
+            built,
+            inputs: inputs.clone(),
+            attachment,
+            outputs: outputs.clone(),
+        });
+        Ok(LegoWires::of(outputs))
+    }
+
+    /// Notes that the garbler opens something now.
+    fn opening(&mut self) {
+        if self.transcript.is_none() {
+            self.transcript = Some(self.keys.counters.transcript("eval", self.evaluations));
+        }
+    }
+
+    /// As [`super::garbler::Garbler::reveal`].
+    pub(crate) fn reveal(
+        &mut self,
+        wires: &LegoWires,
+        to: Parties,
+        channel: &mut dyn Channel,
+    ) -> Result<(Option<BitMatrix>, u64)> {
+        let asking = self.inputs.iter().any(|input| matches!(input, Input::Own { .. }));
+        let with_inputs = !self.inputs.is_empty();
+        let evaluations = self.evaluations;
+        self.clear_line(channel)?;
+        let decoding = self.receive_answers(wires, to, channel)?;
+        let answered = with_inputs || self.evaluations > evaluations;
+        let rounds = u64::from(asking) + u64::from(answered) + u64::from(to.contains(GARBLER));
+        self.evaluate();
+        let mut keys = Zeroizing::new(Vec::with_capacity(wires.wires() * wires.lanes()));
+        for row in wires.key_rows() {
+            keys.extend_from_slice(row.expect("everything that was run has been evaluated"));
+        }
+        let decode = |at: usize, key: Block| match &decoding {
+            Decoding::Masks(zeros) => last_bit(key) ^ packed(zeros, at),
+            Decoding::Anchors { .. } | Decoding::Nothing => false,
+        };
+        let mut outputs = unpack(wires.wires(), wires.lanes(), |at| decode(at, keys[at]));
+        if let Some(delta) = self.suspicion.delta() {
+            outputs = replay(wires, delta);
+            let right: Vec<bool> = bits(&outputs).collect();
+            let anchors = match &decoding {
+                Decoding::Anchors { anchors, solderings } => Some((
+                    anchors.iter().flat_map(anchors_of).collect::<Vec<_>>(),
+                    solderings,
+                )),
+                _ => None,
+            };
+            let carried = |at: usize, key: Block| match &anchors {
+                Some((anchors, solderings)) => {
+                    let (items, anchor) = anchors[at];
+                    items.anchors.bit(anchor, key ^ solderings[at], delta)
+                }
+                None => decode(at, key),
+            };
+            right_labels(&mut keys, delta, carried, |at| right[at]);
+        }
+        if to.contains(GARBLER) {
+            let last = pack(keys.iter().copied().map(last_bit), keys.len());
+            let hash = blake3::hash(as_bytes(&keys));
+            channel.send_parts(steps::OUTPUT_LABELS, &[&last, hash.as_bytes()])?;
+            channel.flush()?;
+        }
+        Ok((to.contains(EVALUATOR).then_some(outputs), rounds))
+    }
+
+    /// Steps 2 to 4: receives and checks the labels of inputs and what decodes `wires`.
+    fn receive_answers(
+        &mut self,
+        wires: &LegoWires,
+        to: Parties,
+        channel: &mut dyn Channel,
+    ) -> Result<Decoding> {
+        let mut answers = Vec::new();
+        for input in std::mem::take(&mut self.inputs) {
+            let (step, bundle) = match &input {
+                Input::Garblers(bundle) => (steps::GARBLER_LABELS, bundle),
+                Input::Own { bundle, .. } => (steps::EVALUATOR_LABELS, bundle),
+            };
+            let mut blocks = Zeroizing::new(vec![Block::ZERO; bundle.wires * bundle.lanes]);
+            receive(channel, step, &mut blocks)?;
+            answers.push((input, blocks));
+        }
+        let count = wires.wires() * wires.lanes();
+        let mut opened = vec![Block::ZERO; count];
+        let decoding = if to.contains(EVALUATOR) {
+            receive(channel, steps::DECODE, &mut opened)?;
+            let masks = self.stock.take_masks(count)?;
+            Some((masks.shares, Err(masks.bits)))
+        } else if to.contains(GARBLER) {
+            receive(channel, steps::ANCHOR, &mut opened)?;
+            let anchors = self.stock.take_anchors(count)?;
+            let shares = anchors
+                .iter()
+                .flat_map(|run| &run.items().shares[run.range()])
+                .copied();
+            Some((Zeroizing::new(shares.collect()), Ok(anchors)))
+        } else {
+            None
+        };
+        self.check_openings(
+            &answers,
+            wires,
+            decoding.as_ref().map(|(shares, _)| (&opened, shares)),
+            channel,
+        )?;
+        for (input, blocks) in answers {
+            self.accept_labels(input, blocks, channel)?;
+        }
+        Ok(match decoding {
+            None => Decoding::Nothing,
+            Some((_, Ok(anchors))) => Decoding::Anchors {
+                anchors,
+                solderings: opened,
+            },
+            Some((_, Err(last))) => {
+                let zeros = opened
+                    .iter()
+                    .zip(last.iter())
+                    .map(|(&sum, &last)| last_bit(sum) ^ (last == 1));
+                Decoding::Masks(pack(zeros, count))
+            }
+        })
+    }
+
+    /// Whether everything opened since the last proof is what the garbler is committed to.
+    fn check_openings(
+        &mut self,
+        answers: &[(Input, Zeroizing<Vec<Block>>)],
+        wires: &LegoWires,
+        decoding: Option<(&Vec<Block>, &Zeroizing<Vec<Share>>)>,
+        channel: &mut dyn Channel,
+    ) -> Result<()> {
+        self.opening();
+        let transcript = self.transcript.take().unwrap_or_default();
+        let mut watch = Watch::new(&self.keys.receiver, &transcript);
+        let mut anything = false;
+        for run in &self.runs {
+            if let Attachment::Received(solderings) = &run.attachment {
+                watch.absorb(solderings, &sums(&run.inputs, &run.built.ports));
+                anything = true;
+            }
+        }
+        for (input, blocks) in answers {
+            if let Input::Own {
+                bundle,
+                gadgets,
+                bits,
+            } = input
+            {
+                let labels = bundle.held().shares.iter();
+                let inputs = labels
+                    .zip(strings(gadgets))
+                    .zip(string_shares(gadgets))
+                    .zip(bits.iter());
+                let delta_share = *self.keys.delta_share;
+                let shares: Vec<Share> = inputs
+                    .map(|(((&label, string), share), &bit)| {
+                        let flip = last_bit(string) ^ bit;
+                        label ^ share ^ if flip { delta_share } else { Share::default() }
+                    })
+                    .collect();
+                watch.absorb(blocks, &shares);
+                anything = true;
+            }
+        }
+        if let Some((opened, shares)) = decoding {
+            watch.absorb(opened, &sums(wires, shares));
+            anything = true;
+        }
+        if anything {
+            self.evaluations += 1;
+            watch.prove(channel, steps::PROVE_EVAL)?;
+        }
+        Ok(())
+    }
+
+    /// Step 4: the labels of an input, if its authenticators accept them.
+    ///
+    /// Of an own input, a label with the wrong bit cannot come of what was opened, for the last bits of the OT strings are
+    /// known to be 0; and if the garbler was committed to another string than it sent, the label is wrong whatever the bit.
+    fn accept_labels(
+        &mut self,
+        input: Input,
+        mut blocks: Zeroizing<Vec<Block>>,
+        channel: &mut dyn Channel,
+    ) -> Result<()> {
+        let refused = |check: Check, step: Step| {
+            let detail = "the authenticators of an input wire refuse its label";
+            Err(cheated(check, channel.peer(), step, detail))
+        };
+        let bundle = match &input {
+            Input::Garblers(bundle) => {
+                let Origin::Garbler(runs) = &bundle.held().origin else {
+                    unreachable!("the garbler's inputs come from gadgets")
+                };
+                let mut labels = blocks.as_slice();
+                for run in runs {
+                    let (of_run, rest) = labels.split_at(run.len());
+                    labels = rest;
+                    if !accepted(&run.items().authenticators, run.range(), of_run) {
+                        return refused(Check::InputAuthenticator, steps::GARBLER_LABELS);
+                    }
+                    self.suspicion
+                        .witness(&run.items().authenticators, run.range().start, of_run[0]);
+                }
+                bundle
+            }
+            Input::Own { bundle, gadgets, .. } => {
+                for (label, string) in blocks.iter_mut().zip(strings(gadgets)) {
+                    *label ^= string;
+                }
+                let mut labels = blocks.as_slice();
+                for run in gadgets {
+                    let (of_run, rest) = labels.split_at(run.len());
+                    labels = rest;
+                    if !accepted(&run.items().authenticators, run.range(), of_run) {
+                        return refused(Check::OwnInputLabel, steps::EVALUATOR_LABELS);
+                    }
+                    self.suspicion
+                        .witness(&run.items().authenticators, run.range().start, of_run[0]);
+                }
+                bundle
+            }
+        };
+        set_keys(bundle, blocks);
+        Ok(())
+    }
+
+    /// Step 5: evaluates what is under way, in order.
+    fn evaluate(&mut self) {
+        for run in std::mem::take(&mut self.runs) {
+            let built = &run.built;
+            let lanes = built.lanes;
+            let rows: Vec<&[Block]> = run
+                .inputs
+                .key_rows()
+                .map(|row| row.expect("circuits are evaluated in the order in which they were run"))
+                .collect();
+            let labels;
+            let inputs: Vec<&[Block]> = match &run.attachment {
+                Attachment::Received(solderings) => {
+                    labels = attached(&rows, lanes, solderings);
+                    (0..rows.len())
+                        .map(|row| &labels[row * lanes..(row + 1) * lanes])
+                        .collect()
+                }
+                _ => rows,
+            };
+            let ready = Ready {
+                circuit: &built.circuit,
+                lanes,
+                solderings: &built.soldered.solderings,
+                lot: &built.lot,
+            };
+            set_keys(
+                &run.outputs,
+                ready.evaluate(&inputs, self.threads, &self.suspicion),
+            );
+        }
+    }
+}
+
+/// What tells which label of an output means what.
+enum Decoding {
+    /// This party gets the outputs: the last bits of their 0-labels.
+    Masks(Vec<u8>),
+    /// The garbler alone gets them. For each an anchor, and its soldering.
+    Anchors {
+        anchors: Vec<Run<AnchorWires>>,
+        solderings: Vec<Block>,
+    },
+    Nothing,
+}
+
+/// The bit that tells the two labels of a wire apart.
+#[inline(always)]
+fn last_bit(label: Block) -> bool {
+    label.0[0] & 1 == 1
+}
+
+fn set_keys(bundle: &Bundle, keys: Zeroizing<Vec<Block>>) {
+    assert!(bundle.held().keys.set(keys).is_ok(), "wires are evaluated once");
+}
+
+/// The OT strings, as this party has them.
+fn strings(gadgets: &[Run<EvaluatorInputs>]) -> impl Iterator<Item = Block> {
+    gadgets
+        .iter()
+        .flat_map(|run| &run.items().strings[run.range()])
+        .copied()
+}
+
+fn string_shares(gadgets: &[Run<EvaluatorInputs>]) -> impl Iterator<Item = Share> {
+    gadgets
+        .iter()
+        .flat_map(|run| &run.items().string_shares[run.range()])
+        .copied()
+}
+
+fn anchors_of(run: &Run<AnchorWires>) -> impl Iterator<Item = (&AnchorWires, usize)> {
+    run.range().map(move |anchor| (run.items(), anchor))
+}
+
+/// Shares of the sums of the labels of `wires` and others.
+fn sums(wires: &LegoWires, others: &[Share]) -> Vec<Share> {
+    let shares = wires.share_rows().flatten();
+    shares.zip(others).map(|(&a, &b)| a ^ b).collect()
+}
+
+/// The labels of ports: those of the wires that they are attached to, soldered.
+fn attached(rows: &[&[Block]], lanes: usize, solderings: &[Block]) -> Zeroizing<Vec<Block>> {
+    let mut labels = Zeroizing::new(solderings.to_vec());
+    for (labels, row) in labels.chunks_exact_mut(lanes.max(1)).zip(rows) {
+        for (label, key) in labels.iter_mut().zip(*row) {
+            *label ^= *key;
+        }
+    }
+    labels
+}
