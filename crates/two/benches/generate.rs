@@ -34,7 +34,10 @@ fn main() -> Result<()> {
         let evaluator = std::thread::spawn(move || evaluate(b, order));
         let (setup, generate, sent, received) = garble(a, order)?;
         evaluator.join().expect("no panic")?;
-        let (ms, mb) = (|time: Duration| time.as_secs_f64() * 1e3, |bytes: u64| bytes as f64 / 1e6);
+        let (ms, mb) = (
+            |time: Duration| time.as_secs_f64() * 1e3,
+            |bytes: u64| bytes as f64 / 1e6,
+        );
         println!(
             "{copies:6}  {:8.1}  {:11.1}  {:7.2}  {:15.2}  {:13.3}",
             ms(setup),
@@ -63,7 +66,12 @@ fn garble(mut channel: Box<dyn Channel>, order: Order) -> Result<(Duration, Dura
     let after = channel.meter();
     channel.close()?;
     let sent = after.payload_sent - before.payload_sent;
-    Ok((setup, generate, sent, after.payload_received - before.payload_received))
+    Ok((
+        setup,
+        generate,
+        sent,
+        after.payload_received - before.payload_received,
+    ))
 }
 
 fn evaluate(mut channel: Box<dyn Channel>, order: Order) -> Result<()> {

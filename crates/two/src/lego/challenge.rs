@@ -81,15 +81,28 @@ mod tests {
         let all = population(10_000, 7000, 1 << 14);
         let [gates, authenticators] = cut(Block([1, 2]), &all, &population(10, 5, 0)).unwrap();
         assert_eq!(gates.kept.len(), 7000);
-        assert!((2200..2800).contains(&gates.checked.len()), "{}", gates.checked.len());
+        assert!(
+            (2200..2800).contains(&gates.checked.len()),
+            "{}",
+            gates.checked.len()
+        );
         let mut seen = vec![false; 10_000];
-        for index in gates.kept.iter().copied().chain(gates.checked.iter().map(|c| c.index)) {
+        for index in gates
+            .kept
+            .iter()
+            .copied()
+            .chain(gates.checked.iter().map(|c| c.index))
+        {
             assert!(!std::mem::replace(&mut seen[index as usize], true));
         }
         assert!(gates.checked.windows(2).all(|pair| pair[0].index < pair[1].index));
         assert!(!gates.kept.is_sorted());
         for bits in [[false, false], [false, true], [true, false], [true, true]] {
-            let count = gates.checked.iter().filter(|checked| checked.bits == bits).count();
+            let count = gates
+                .checked
+                .iter()
+                .filter(|checked| checked.bits == bits)
+                .count();
             assert!((500..750).contains(&count), "{bits:?} {count}");
         }
         assert!(authenticators.checked.is_empty() && authenticators.kept.len() == 5);

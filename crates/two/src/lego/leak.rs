@@ -72,10 +72,13 @@ mod tests {
         }
         set_bits(&mut bits, [false, true, true].into_iter());
         assert_eq!(bits[0] & 7, 6);
-        assert_eq!(bits[1..], {
-            let mut again = [0; 16];
-            pack_last_bits(&blocks, &mut again);
-            again
-        }[1..]);
+        assert_eq!(
+            bits[1..],
+            {
+                let mut again = [0; 16];
+                pack_last_bits(&blocks, &mut again);
+                again
+            }[1..]
+        );
     }
 }

@@ -172,6 +172,34 @@ pub struct EvaluatorEpoch {
     pub ports: Zeroizing<Vec<Share>>,
 }
 
+impl GarblerEpoch {
+    /// Number of items of each kind, in the order of [`Order::counts`].
+    pub fn counts(&self) -> [usize; 6] {
+        [
+            self.ands.messages.len(),
+            self.garbler_inputs.len(),
+            self.evaluator_inputs.labels.len(),
+            self.anchors.len(),
+            self.masks.len(),
+            self.ports.len(),
+        ]
+    }
+}
+
+impl EvaluatorEpoch {
+    /// Number of items of each kind, in the order of [`Order::counts`].
+    pub fn counts(&self) -> [usize; 6] {
+        [
+            self.ands.shares.len(),
+            self.garbler_inputs.shares.len(),
+            self.evaluator_inputs.shares.len(),
+            self.anchors.shares.len(),
+            self.masks.shares.len(),
+            self.ports.len(),
+        ]
+    }
+}
+
 impl Commitments {
     /// Number of commitments.
     pub fn len(&self) -> usize {
@@ -208,7 +236,9 @@ impl Authenticators {
             let number = self.base + u64::from(self.numbers[*at]);
             garble::accepts(number, &self.authenticators[*at], label ^ self.solderings[*at])
         };
-        (gadget * self.size..(gadget + 1) * self.size).filter(accepts).count()
+        (gadget * self.size..(gadget + 1) * self.size)
+            .filter(accepts)
+            .count()
     }
 
     /// Whether more than half of gadget `gadget`'s authenticators accept `label`.
@@ -229,7 +259,10 @@ impl Anchors {
             .map(|&number| self.base + u64::from(number))
             .collect();
         let side = |side: usize, label: Block| -> Vec<Block> {
-            self.solderings[gates.clone()].iter().map(|soldering| label ^ soldering[side]).collect()
+            self.solderings[gates.clone()]
+                .iter()
+                .map(|soldering| label ^ soldering[side])
+                .collect()
         };
         let (left, right) = (side(0, label), side(1, label));
         let opposite: Vec<Block> = right.iter().map(|&label| label ^ delta).collect();
@@ -249,11 +282,6 @@ pub struct Run<T> {
 }
 
 impl<T> Run<T> {
-    /// All `count` items of `items`.
-    fn all(items: Arc<T>, count: usize) -> Self {
-        Self { items, range: 0..count }
-    }
-
     /// The epoch's array; only the items of [`Run::range`] are this run's.
     pub fn items(&self) -> &T {
         &self.items
@@ -333,10 +361,12 @@ impl<T> Default for Queue<T> {
 }
 
 impl<T> Queue<T> {
-    fn push(&mut self, items: T, count: usize) {
-        if count > 0 {
-            self.left += count as u64;
-            self.runs.push_back(Run::all(Arc::new(items), count));
+    /// Adds the items of `range`.
+    fn push(&mut self, items: T, range: Range<usize>) {
+        if !range.is_empty() {
+            self.left += range.len() as u64;
+            let items = Arc::new(items);
+            self.runs.push_back(Run { items, range });
         }
     }
 
@@ -405,19 +435,20 @@ impl GarblerStock {
 
     /// Adds an epoch's material, to be used after what is there.
     pub fn push(&mut self, epoch: GarblerEpoch) {
-        let count = epoch.ands.messages.len();
-        self.ands.push(epoch.ands, count);
-        let count = epoch.evaluator_inputs.labels.len();
-        self.evaluator_inputs.push(epoch.evaluator_inputs, count);
-        for (queue, items) in [
-            (&mut self.garbler_inputs, epoch.garbler_inputs),
-            (&mut self.anchors, epoch.anchors),
-            (&mut self.masks, epoch.masks),
-            (&mut self.ports, epoch.ports),
-        ] {
-            let count = items.len();
-            queue.push(items, count);
-        }
+        let all = epoch.counts().map(|count| 0..count);
+        self.push_some(epoch, all);
+    }
+
+    /// Adds some of an epoch's material: of each kind the items of a range.
+    pub(crate) fn push_some(&mut self, epoch: GarblerEpoch, ranges: [Range<usize>; 6]) {
+        let [ands, garbler_inputs, evaluator_inputs, anchors, masks, ports] = ranges;
+        self.ands.push(epoch.ands, ands);
+        self.garbler_inputs.push(epoch.garbler_inputs, garbler_inputs);
+        self.evaluator_inputs
+            .push(epoch.evaluator_inputs, evaluator_inputs);
+        self.anchors.push(epoch.anchors, anchors);
+        self.masks.push(epoch.masks, masks);
+        self.ports.push(epoch.ports, ports);
     }
 
     /// What is left.
@@ -506,18 +537,20 @@ impl EvaluatorStock {
 
     /// Adds an epoch's material, to be used after what is there.
     pub fn push(&mut self, epoch: EvaluatorEpoch) {
-        let count = epoch.ands.shares.len();
-        self.ands.push(epoch.ands, count);
-        let count = epoch.garbler_inputs.shares.len();
-        self.garbler_inputs.push(epoch.garbler_inputs, count);
-        let count = epoch.evaluator_inputs.shares.len();
-        self.evaluator_inputs.push(epoch.evaluator_inputs, count);
-        let count = epoch.anchors.shares.len();
-        self.anchors.push(epoch.anchors, count);
-        let count = epoch.masks.shares.len();
-        self.masks.push(epoch.masks, count);
-        let count = epoch.ports.len();
-        self.ports.push(epoch.ports, count);
+        let all = epoch.counts().map(|count| 0..count);
+        self.push_some(epoch, all);
+    }
+
+    /// Adds some of an epoch's material: of each kind the items of a range.
+    pub(crate) fn push_some(&mut self, epoch: EvaluatorEpoch, ranges: [Range<usize>; 6]) {
+        let [ands, garbler_inputs, evaluator_inputs, anchors, masks, ports] = ranges;
+        self.ands.push(epoch.ands, ands);
+        self.garbler_inputs.push(epoch.garbler_inputs, garbler_inputs);
+        self.evaluator_inputs
+            .push(epoch.evaluator_inputs, evaluator_inputs);
+        self.anchors.push(epoch.anchors, anchors);
+        self.masks.push(epoch.masks, masks);
+        self.ports.push(epoch.ports, ports);
     }
 
     /// What is left.

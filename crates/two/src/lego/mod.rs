@@ -16,6 +16,7 @@ pub(crate) mod session;
 mod setup;
 mod solder;
 pub mod steps;
+pub mod store;
 mod tiles;
 mod wires;
 
@@ -26,6 +27,5 @@ pub use material::{
     GarblerAnds, GarblerEpoch, GarblerInputs, GarblerStock, GarblerStrings, Masks, Run,
 };
 pub use order::{KINDS, Order, Short};
-pub use session::{EVALUATOR, GARBLER};
 pub use setup::{EvaluatorKeys, GarblerKeys};
 pub use wires::LegoWires;

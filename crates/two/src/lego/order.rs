@@ -135,7 +135,12 @@ impl std::iter::Sum for Order {
 impl fmt::Display for Order {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut first = true;
-        for (count, kind) in self.counts().into_iter().zip(KINDS).filter(|(count, _)| *count > 0) {
+        for (count, kind) in self
+            .counts()
+            .into_iter()
+            .zip(KINDS)
+            .filter(|(count, _)| *count > 0)
+        {
             write!(f, "{}{count} {kind}", if first { "" } else { ", " })?;
             first = false;
         }
@@ -174,10 +179,22 @@ mod tests {
         assert_eq!(a.beyond(&a.times(2)), Order::NOTHING);
         assert!(a.times(2).covers(&a).is_ok() && Order::NOTHING.covers(&Order::NOTHING).is_ok());
         let more = Order { masks: 6, ..a };
-        assert_eq!(a.covers(&more), Err(Short { kind: "masks", wanted: 6, left: 5 }));
+        assert_eq!(
+            a.covers(&more),
+            Err(Short {
+                kind: "masks",
+                wanted: 6,
+                left: 5
+            })
+        );
         assert_eq!(a.max(&more), more);
         assert_eq!(
-            Order { ands: 7, ports: 1, ..Order::NOTHING }.to_string(),
+            Order {
+                ands: 7,
+                ports: 1,
+                ..Order::NOTHING
+            }
+            .to_string(),
             "7 AND buckets, 1 ports"
         );
         assert_eq!(Order::NOTHING.to_string(), "nothing");

@@ -112,7 +112,9 @@ impl Counters {
 
     /// Refuses to go on after a failure.
     pub(crate) fn alive(&self) -> Result<()> {
-        self.failed.clone().map_or(Ok(()), |reason| Err(Error::Poisoned(reason)))
+        self.failed
+            .clone()
+            .map_or(Ok(()), |reason| Err(Error::Poisoned(reason)))
     }
 }
 
@@ -123,7 +125,9 @@ fn delta_batches(counters: &mut Counters) -> [Batch; 2] {
 
 /// The error of a session whose material all comes from a store.
 pub(crate) fn spent() -> Error {
-    Error::Exhausted("this session uses stored material and makes none: make more in an offline run before it".into())
+    Error::Exhausted(
+        "this session uses stored material and makes none: make more in an offline run before it".into(),
+    )
 }
 
 /// Spare OTs to compare `Δ` with: each finds a difference with probability 1/2.
@@ -151,7 +155,10 @@ impl GarblerKeys {
         let mut ots = DeltaSender::new(channel, &mut config.entropy, session.as_bytes()).map_err(ot(peer))?;
         let seeds = Zeroizing::new(ots.random(channel, CODE_BITS).map_err(ot(peer))?);
         let committer = Committer::new(&seeds);
-        let strings = Zeroizing::new(ots.correlated(channel, spare(config.security)).map_err(ot(peer))?);
+        let strings = Zeroizing::new(
+            ots.correlated(channel, spare(config.security))
+                .map_err(ot(peer))?,
+        );
         let delta = Zeroizing::new(ots.delta());
 
         // Steps 4 and 5: Δ and the spare strings, with the last bits of everything.
@@ -167,7 +174,10 @@ impl GarblerKeys {
             committer.commit(batch, &mut messages[columns.clone()], &mut shares[columns], part);
         }
         let chosen = std::iter::once(*delta).chain(strings.iter().copied());
-        let differences: Vec<Block> = chosen.zip(messages.iter()).map(|(chosen, &random)| chosen ^ random).collect();
+        let differences: Vec<Block> = chosen
+            .zip(messages.iter())
+            .map(|(chosen, &random)| chosen ^ random)
+            .collect();
         let mut bits = [0; TOLD];
         pack_last_bits(&messages, &mut bits);
         channel.send_parts(COMMIT_DELTA, &[&corrections, as_bytes(&differences), &bits])?;
@@ -248,16 +258,27 @@ impl EvaluatorKeys {
         let mut shares = Zeroizing::new(vec![Share::default(); 2 * BATCH_UNIT]);
         let mut check = receiver.check(alpha);
         let parts = corrections.chunks_exact(batches[0].correction_bytes());
-        for ((batch, part), shares) in batches.into_iter().zip(parts).zip(shares.chunks_exact_mut(BATCH_UNIT)) {
+        for ((batch, part), shares) in batches
+            .into_iter()
+            .zip(parts)
+            .zip(shares.chunks_exact_mut(BATCH_UNIT))
+        {
             receiver.receive(batch, part, shares);
             check.absorb(shares);
         }
-        set_bits(&mut bits, differences.iter().enumerate().map(|(i, &d)| last_bit(d) ^ (i == 0)));
+        set_bits(
+            &mut bits,
+            differences
+                .iter()
+                .enumerate()
+                .map(|(i, &d)| last_bit(d) ^ (i == 0)),
+        );
         let mut answer = vec![0; crate::commit::ANSWER_BYTES];
         channel.recv(DELTA_ANSWER, &mut answer)?;
-        let folded = check
-            .finish(&answer)
-            .map_err(mismatch(Check::CommitmentConsistency, peer, DELTA_ANSWER))?;
+        let folded =
+            check
+                .finish(&answer)
+                .map_err(mismatch(Check::CommitmentConsistency, peer, DELTA_ANSWER))?;
         super::leak::verify(folded[0], alpha, &bits, peer, DELTA_ANSWER)?;
         receiver.adjust(&mut shares[..1 + spare], &differences);
 
@@ -267,7 +288,13 @@ impl EvaluatorKeys {
             strings
                 .iter()
                 .zip(&shares[1..])
-                .map(|(&string, &share)| if last_bit(string) { share ^ shares[0] } else { share })
+                .map(|(&string, &share)| {
+                    if last_bit(string) {
+                        share ^ shares[0]
+                    } else {
+                        share
+                    }
+                })
                 .collect(),
         );
         let mut proof = vec![0; PROOF_BYTES];

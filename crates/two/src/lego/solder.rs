@@ -41,7 +41,14 @@ impl<T: Term> Wires<'_, T> {
 
     /// The labels of checked authenticators.
     pub(crate) fn open_authenticators(&self, checked: &[Checked], out: &mut [T]) {
-        for (&Checked { index, bits: [bit, _] }, out) in checked.iter().zip(out) {
+        for (
+            &Checked {
+                index,
+                bits: [bit, _],
+            },
+            out,
+        ) in checked.iter().zip(out)
+        {
             *out = self.authenticators[index as usize] ^ self.times(bit);
         }
     }
@@ -183,7 +190,11 @@ impl Piece<'_> {
             prefetch(gates, index as usize);
         }
         let start = (i + AHEAD) * self.authenticator_size;
-        for &index in self.authenticators.get(start..start + self.authenticator_size).unwrap_or_default() {
+        for &index in self
+            .authenticators
+            .get(start..start + self.authenticator_size)
+            .unwrap_or_default()
+        {
             prefetch(authenticators, index as usize);
         }
     }
@@ -217,7 +228,8 @@ impl Piece<'_> {
                     kept[0] = wire;
                     let (of_gates, of_authenticators) = out.split_at_mut(2 * gates.len() - 1);
                     of_gates[0] = wire ^ right;
-                    for (out, [l, r, _]) in of_gates[1..].chunks_exact_mut(2).zip(gates[1..].iter().map(gate)) {
+                    for (out, [l, r, _]) in of_gates[1..].chunks_exact_mut(2).zip(gates[1..].iter().map(gate))
+                    {
                         out.copy_from_slice(&[wire ^ l, wire ^ r]);
                     }
                     for (out, index) in of_authenticators.iter_mut().zip(authenticators) {

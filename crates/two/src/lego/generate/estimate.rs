@@ -71,7 +71,10 @@ impl Estimate {
         let anchor = beta_input * (NUMBER + TABLE + 2 * BLOCK);
         let bucket = beta * NUMBER + TABLE + (beta - 1) * (TABLE + 3 * BLOCK);
         Self {
-            garbler_buffer: gates * 3 * (BLOCK + SHARE) + authenticators * (BLOCK + SHARE) + numbers + streams,
+            garbler_buffer: gates * 3 * (BLOCK + SHARE)
+                + authenticators * (BLOCK + SHARE)
+                + numbers
+                + streams,
             evaluator_buffer: gates * (TABLE + 3 * SHARE)
                 + authenticators * (AUTHENTICATOR + SHARE)
                 + numbers
@@ -130,7 +133,10 @@ mod tests {
         }
         let made: Order = estimates.iter().map(|estimate| estimate.order).sum();
         assert!(made.covers(&order).is_ok());
-        let ports = Order { ports: 10, ..Order::NOTHING };
+        let ports = Order {
+            ports: 10,
+            ..Order::NOTHING
+        };
         assert!(estimate(&ports, &config).unwrap()[0].parameters.is_none());
     }
 }

@@ -5,9 +5,9 @@ use cenote_net::Channel;
 use cenote_primitives::{Block, as_bytes, as_bytes_mut};
 use zeroize::Zeroizing;
 
+use super::memory::{reserved, zeroed};
 use super::shape::{Shape, epochs};
 use super::stream::Receiving;
-use super::memory::{reserved, zeroed};
 use super::{GATES_IN_BATCH, OPENED_AT_ONCE, WIRES_IN_BATCH, agreed};
 use crate::commit::{BATCH_UNIT, PROOF_BYTES, Share, Verifier};
 use crate::garble::{Authenticator, Buckets, GateTable, accepts, evaluate};
@@ -20,7 +20,8 @@ use crate::lego::order::Order;
 use crate::lego::setup::{EvaluatorKeys, spent};
 use crate::lego::solder::{Deal, Gadget, Piece, Wires};
 use crate::lego::steps::{
-    AUTHENTICATORS, CHALLENGE, GATES, LEAK, OPEN_AUTHENTICATORS, OPEN_GATES, ORDER, PORTS, PROVE_GENERATE, SOLDER,
+    AUTHENTICATORS, CHALLENGE, GATES, LEAK, OPEN_AUTHENTICATORS, OPEN_GATES, ORDER, PORTS, PROVE_GENERATE,
+    SOLDER,
 };
 
 /// How often a seed is drawn that leaves too few. Once is already as unlikely as a bad bucket.
@@ -84,14 +85,21 @@ impl EvaluatorKeys {
     }
 
     /// Generates one epoch.
-    pub(crate) fn epoch(&mut self, channel: &mut dyn Channel, config: &mut Config, shape: &Shape) -> Result<EvaluatorEpoch> {
+    pub(crate) fn epoch(
+        &mut self,
+        channel: &mut dyn Channel,
+        config: &mut Config,
+        shape: &Shape,
+    ) -> Result<EvaluatorEpoch> {
         let mut epoch = EvaluatorEpoch::default();
         let peer = channel.peer();
         // Step 2.
         let strings = shape.order.evaluator_inputs as usize;
         if strings > 0 {
             let source = self.source.as_mut().ok_or_else(spent)?;
-            let chosen = source.correlated(channel, &mut config.entropy, strings).map_err(ot(peer))?;
+            let chosen = source
+                .correlated(channel, &mut config.entropy, strings)
+                .map_err(ot(peer))?;
             epoch.evaluator_inputs.strings = Zeroizing::new(chosen.strings);
         }
         // Steps 3 to 7.
@@ -110,7 +118,9 @@ impl EvaluatorKeys {
         let mut drawn = (0..DRAWS).map(|_| config.entropy.block());
         let draw = drawn.find_map(|seed| Some((seed, cut(seed, &shape.gates, &shape.authenticators)?)));
         let Some((seed, cuts)) = draw else {
-            return Err(Error::Internal("no seed leaves enough gates and authenticators".into()));
+            return Err(Error::Internal(
+                "no seed leaves enough gates and authenticators".into(),
+            ));
         };
         channel.send(CHALLENGE, as_bytes(&[seed]))?;
         channel.flush()?;
@@ -149,13 +159,20 @@ impl EvaluatorKeys {
             let parts = vec![as_bytes_mut(tables), as_bytes_mut(differences)];
             receiving.receive(GATES, bytemuck::cast_slice_mut(shares), parts)?;
             let outputs = &mut outputs[..shares.len()];
-            outputs.iter_mut().zip(&*shares).for_each(|(output, share)| *output = share[2]);
+            outputs
+                .iter_mut()
+                .zip(&*shares)
+                .for_each(|(output, share)| *output = share[2]);
             self.receiver.adjust(outputs, differences);
-            shares.iter_mut().zip(&*outputs).for_each(|(share, output)| share[2] = *output);
+            shares
+                .iter_mut()
+                .zip(&*outputs)
+                .for_each(|(share, output)| share[2] = *output);
             receiving.settle(None)?;
         }
         let batches = received.authenticators.chunks_mut(WIRES_IN_BATCH);
-        for (authenticators, shares) in batches.zip(received.authenticator_shares.chunks_mut(WIRES_IN_BATCH)) {
+        for (authenticators, shares) in batches.zip(received.authenticator_shares.chunks_mut(WIRES_IN_BATCH))
+        {
             receiving.receive(AUTHENTICATORS, shares, vec![as_bytes_mut(authenticators)])?;
             receiving.settle(None)?;
         }
@@ -164,7 +181,12 @@ impl EvaluatorKeys {
 
     /// Steps 4 to 6 for OT strings and masks. The strings' last bits are 0 by construction, so those of the random
     /// strings committed to first are those of the differences.
-    fn receive_leaked(&self, receiving: &mut Receiving<'_>, shape: &Shape, epoch: &mut EvaluatorEpoch) -> Result<()> {
+    fn receive_leaked(
+        &self,
+        receiving: &mut Receiving<'_>,
+        shape: &Shape,
+        epoch: &mut EvaluatorEpoch,
+    ) -> Result<()> {
         let strings = epoch.evaluator_inputs.strings.len();
         let mut all = Zeroizing::new(vec![Share::default(); shape.leaked()]);
         let mut last_bits = Zeroizing::new(Vec::with_capacity(shape.leaked()));
@@ -175,8 +197,12 @@ impl EvaluatorKeys {
             let mut bits = vec![0; (shares.len() + BATCH_UNIT) / 8];
             receiving.receive(LEAK, shares, vec![as_bytes_mut(&mut differences), &mut bits])?;
             last_bits.extend((0..shares.len()).map(|i| bits[i / 8] >> (i % 8) & 1));
-            set_bits(&mut bits, differences.iter().map(|&difference| last_bit(difference)));
-            self.receiver.adjust(&mut shares[..differences.len()], &differences);
+            set_bits(
+                &mut bits,
+                differences.iter().map(|&difference| last_bit(difference)),
+            );
+            self.receiver
+                .adjust(&mut shares[..differences.len()], &differences);
             receiving.settle(Some(bits))?;
         }
         epoch.evaluator_inputs.string_shares = Zeroizing::new(all[..strings].to_vec());
@@ -186,7 +212,11 @@ impl EvaluatorKeys {
     }
 }
 
-fn receive_ports(receiving: &mut Receiving<'_>, ports: &mut Zeroizing<Vec<Share>>, count: usize) -> Result<()> {
+fn receive_ports(
+    receiving: &mut Receiving<'_>,
+    ports: &mut Zeroizing<Vec<Share>>,
+    count: usize,
+) -> Result<()> {
     *ports = Zeroizing::new(vec![Share::default(); count]);
     for shares in ports.chunks_mut(WIRES_IN_BATCH) {
         receiving.receive(PORTS, shares, vec![])?;
@@ -226,7 +256,12 @@ impl Opening<'_> {
             self.verifier.absorb(labels, shares);
             if !self.received.authenticators_are_right(checked, labels) {
                 let detail = "an authenticator refuses its wire's label";
-                return Err(cheated(Check::AuthenticatorOpening, peer, OPEN_AUTHENTICATORS, detail));
+                return Err(cheated(
+                    Check::AuthenticatorOpening,
+                    peer,
+                    OPEN_AUTHENTICATORS,
+                    detail,
+                ));
             }
         }
         Ok(())
@@ -243,7 +278,8 @@ impl Opening<'_> {
         epoch.garbler_inputs.anchors = received.no_anchors(shape.beta_input, garbler_inputs);
         epoch.garbler_inputs.authenticators = received.no_authenticators(shape.alpha_input, garbler_inputs);
         epoch.evaluator_inputs.shares = Zeroizing::new(vec![Share::default(); evaluator_inputs]);
-        epoch.evaluator_inputs.authenticators = received.no_authenticators(shape.alpha_input, evaluator_inputs);
+        epoch.evaluator_inputs.authenticators =
+            received.no_authenticators(shape.alpha_input, evaluator_inputs);
         epoch.anchors.shares = Zeroizing::new(vec![Share::default(); anchors]);
         epoch.anchors.anchors = received.no_anchors(shape.beta_input, anchors);
         let deal = Deal::new(shape, cuts);
@@ -320,7 +356,11 @@ impl Received {
     fn authenticators_are_right(&self, checked: &[Checked], labels: &[Block]) -> bool {
         let base = self.authenticator_base();
         checked.iter().zip(labels).all(|(c, &label)| {
-            accepts(base + u64::from(c.index), &self.authenticators[c.index as usize], label)
+            accepts(
+                base + u64::from(c.index),
+                &self.authenticators[c.index as usize],
+                label,
+            )
         })
     }
 

@@ -5,9 +5,9 @@ use cenote_net::Channel;
 use cenote_primitives::{Block, as_bytes, as_bytes_mut};
 use zeroize::Zeroizing;
 
+use super::memory::zeroed;
 use super::shape::{Shape, epochs};
 use super::stream::Sending;
-use super::memory::zeroed;
 use super::{AGREED, GATES_IN_BATCH, OPENED_AT_ONCE, WIRES_IN_BATCH, agreed, compare};
 use crate::commit::{BATCH_UNIT, Opener, Share};
 use crate::garble::{Authenticator, GateTable, authenticate, garble};
@@ -20,7 +20,8 @@ use crate::lego::order::Order;
 use crate::lego::setup::{GarblerKeys, spent};
 use crate::lego::solder::{Deal, Gadget, Wires};
 use crate::lego::steps::{
-    AUTHENTICATORS, CHALLENGE, GATES, LEAK, OPEN_AUTHENTICATORS, OPEN_GATES, ORDER, PORTS, PROVE_GENERATE, SOLDER,
+    AUTHENTICATORS, CHALLENGE, GATES, LEAK, OPEN_AUTHENTICATORS, OPEN_GATES, ORDER, PORTS, PROVE_GENERATE,
+    SOLDER,
 };
 
 /// How gates and authenticators are made: [`Honest`], but where a test cheats.
@@ -38,7 +39,13 @@ pub(crate) trait Maker {
     }
 
     /// As [`authenticate`].
-    fn authenticate(&mut self, delta: Block, first: u64, wires: &[Block], authenticators: &mut [Authenticator]) {
+    fn authenticate(
+        &mut self,
+        delta: Block,
+        first: u64,
+        wires: &[Block],
+        authenticators: &mut [Authenticator],
+    ) {
         authenticate(delta, first, wires, authenticators);
     }
 }
@@ -119,7 +126,10 @@ impl GarblerKeys {
         // Step 2.
         let strings = shape.order.evaluator_inputs as usize;
         if strings > 0 {
-            let strings = source.ots.correlated(channel, strings).map_err(ot(channel.peer()))?;
+            let strings = source
+                .ots
+                .correlated(channel, strings)
+                .map_err(ot(channel.peer()))?;
             epoch.evaluator_inputs.strings.messages = Zeroizing::new(strings);
         }
         // Steps 3 to 7.
@@ -201,12 +211,18 @@ fn send_gadgets(
             }
             first += count as u64;
         }
-        sending.send(GATES, &[as_bytes(&tables[..count]), as_bytes(&differences[..count])])?;
+        sending.send(
+            GATES,
+            &[as_bytes(&tables[..count]), as_bytes(&differences[..count])],
+        )?;
     }
 
     let mut authenticators = vec![Authenticator::default(); WIRES_IN_BATCH];
     let Commitments { messages, shares } = &mut labels.authenticators;
-    for (wires, shares) in messages.chunks_mut(WIRES_IN_BATCH).zip(shares.chunks_mut(WIRES_IN_BATCH)) {
+    for (wires, shares) in messages
+        .chunks_mut(WIRES_IN_BATCH)
+        .zip(shares.chunks_mut(WIRES_IN_BATCH))
+    {
         sending.commit(wires, shares);
         let authenticators = &mut authenticators[..wires.len()];
         maker.authenticate(delta, first, wires, authenticators);
@@ -229,7 +245,10 @@ fn send_leaked(sending: &mut Sending<'_>, shape: &Shape, epoch: &mut GarblerEpoc
     let strings = &mut epoch.evaluator_inputs.strings;
     let mut chosen = &strings.messages[..];
     let Commitments { messages, shares } = &mut all;
-    for (messages, shares) in messages.chunks_mut(WIRES_IN_BATCH).zip(shares.chunks_mut(WIRES_IN_BATCH)) {
+    for (messages, shares) in messages
+        .chunks_mut(WIRES_IN_BATCH)
+        .zip(shares.chunks_mut(WIRES_IN_BATCH))
+    {
         sending.commit(messages, shares);
         let mut bits = vec![0; (messages.len() + BATCH_UNIT) / 8];
         let (of_messages, of_blinding) = bits.split_at_mut(messages.len() / 8);
@@ -254,7 +273,10 @@ fn send_leaked(sending: &mut Sending<'_>, shape: &Shape, epoch: &mut GarblerEpoc
 fn send_ports(sending: &mut Sending<'_>, ports: &mut Commitments, count: usize) -> Result<()> {
     *ports = commitments(count);
     let Commitments { messages, shares } = ports;
-    for (messages, shares) in messages.chunks_mut(WIRES_IN_BATCH).zip(shares.chunks_mut(WIRES_IN_BATCH)) {
+    for (messages, shares) in messages
+        .chunks_mut(WIRES_IN_BATCH)
+        .zip(shares.chunks_mut(WIRES_IN_BATCH))
+    {
         sending.commit(messages, shares);
         sending.send(PORTS, &[])?;
     }

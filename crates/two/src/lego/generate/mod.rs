@@ -42,8 +42,16 @@ fn agreed(order: &Order, config: &Config) -> [u8; AGREED] {
 
 /// What [`agreed`] wrote, in words.
 fn described(all: &[u8; AGREED]) -> String {
-    let word = |i: usize| all[8 * i..8 * i + 8].iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
-    let security = all[AGREED - 4..].iter().rev().fold(0u32, |word, &byte| word << 8 | u32::from(byte));
+    let word = |i: usize| {
+        all[8 * i..8 * i + 8]
+            .iter()
+            .rev()
+            .fold(0, |word, &byte| word << 8 | u64::from(byte))
+    };
+    let security = all[AGREED - 4..]
+        .iter()
+        .rev()
+        .fold(0u32, |word, &byte| word << 8 | u32::from(byte));
     let order = Order::from_counts(std::array::from_fn(word));
     format!("{order} in epochs of {} at security {security}", word(6))
 }

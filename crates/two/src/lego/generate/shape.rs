@@ -54,7 +54,10 @@ pub(crate) fn epochs(order: &Order, config: &Config) -> (Vec<Order>, u32) {
     let orders = (0..count)
         .map(|epoch| Order::from_counts(order.counts().map(|total| split(total, epoch))))
         .collect();
-    (orders, config.security + count.max(1).next_power_of_two().trailing_zeros())
+    (
+        orders,
+        config.security + count.max(1).next_power_of_two().trailing_zeros(),
+    )
 }
 
 impl Shape {
@@ -92,14 +95,19 @@ impl Shape {
         let parameters =
             search(&request).map_err(|refusal| Error::BadInput(format!("generating {order}: {refusal}")))?;
         let buckets = parameters.buckets();
-        let [beta, alpha, beta_input, alpha_input] =
-            [buckets.beta, buckets.alpha, buckets.beta_input, buckets.alpha_input].map(|size| size as usize);
+        let [beta, alpha, beta_input, alpha_input] = [
+            buckets.beta,
+            buckets.alpha,
+            buckets.beta_input,
+            buckets.alpha_input,
+        ]
+        .map(|size| size as usize);
         let population = |generated: u64, needed: u64, threshold: u16| Population {
             generated: generated.next_multiple_of(UNIT) as usize,
             needed: needed as usize,
             threshold,
         };
-                Ok(Self {
+        Ok(Self {
             beta,
             alpha,
             beta_input,
@@ -143,9 +151,16 @@ mod tests {
         assert_eq!(orders.len(), 6);
         assert_eq!(orders.iter().copied().sum::<Order>(), order);
         assert_eq!(security, 43);
-        assert!(orders.iter().all(|order| order.ands <= 1000 && order.ports <= 1000));
+        assert!(
+            orders
+                .iter()
+                .all(|order| order.ands <= 1000 && order.ports <= 1000)
+        );
         assert_eq!(epochs(&Order::NOTHING, &config), (vec![], 40));
-        let one = Order { masks: 1, ..Order::NOTHING };
+        let one = Order {
+            masks: 1,
+            ..Order::NOTHING
+        };
         assert_eq!(epochs(&one, &config), (vec![one], 40));
     }
 
@@ -154,15 +169,39 @@ mod tests {
         let order = Order::from_counts([1000, 10, 20, 5, 700, 513]);
         let shape = Shape::new(&order, 40).unwrap();
         assert!(shape.order.covers(&order).is_ok());
-        assert_eq!((shape.leaked() % 512, shape.order.ports, shape.gates.generated % 512), (0, 1024, 0));
+        assert_eq!(
+            (
+                shape.leaked() % 512,
+                shape.order.ports,
+                shape.gates.generated % 512
+            ),
+            (0, 1024, 0)
+        );
         let needed = 1000 * shape.beta + 15 * shape.beta_input;
         assert_eq!(shape.gates.needed, needed);
-        assert_eq!(shape.authenticators.needed, 1000 * shape.alpha + 30 * shape.alpha_input);
+        assert_eq!(
+            shape.authenticators.needed,
+            1000 * shape.alpha + 30 * shape.alpha_input
+        );
         // Of small orders the cost is that of a few hundred buckets.
-        let one = Shape::new(&Order { anchors: 1, ..Order::NOTHING }, 40).unwrap();
+        let one = Shape::new(
+            &Order {
+                anchors: 1,
+                ..Order::NOTHING
+            },
+            40,
+        )
+        .unwrap();
         assert_eq!(one.order.ands, 256);
         assert!(one.gates.generated < 6000, "{}", one.gates.generated);
-        let masks = Shape::new(&Order { masks: 1, ..Order::NOTHING }, 40).unwrap();
+        let masks = Shape::new(
+            &Order {
+                masks: 1,
+                ..Order::NOTHING
+            },
+            40,
+        )
+        .unwrap();
         assert_eq!((masks.order.masks, masks.gates.generated), (512, 0));
     }
 }

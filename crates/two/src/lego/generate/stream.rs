@@ -202,9 +202,10 @@ impl<'a> Receiving<'a> {
         let mut answer = vec![0; ANSWER_BYTES];
         self.channel.recv(COMMIT_ANSWER, &mut answer)?;
         let peer = self.channel.peer();
-        let folded = check
-            .finish(&answer)
-            .map_err(mismatch(Check::CommitmentConsistency, peer, COMMIT_ANSWER))?;
+        let folded =
+            check
+                .finish(&answer)
+                .map_err(mismatch(Check::CommitmentConsistency, peer, COMMIT_ANSWER))?;
         match told {
             Some(bits) => leak::verify(folded[0], alpha, &bits, peer, COMMIT_ANSWER),
             None => Ok(()),

@@ -35,7 +35,13 @@ fn caught(party: cenote_net::PartyId, step: Step, occurrence: usize, change: fn(
 }
 
 /// Asserts that the deviation is caught by `check`, against the party that deviated.
-fn assert_caught(party: cenote_net::PartyId, step: Step, occurrence: usize, change: fn(&mut Vec<u8>), check: Check) {
+fn assert_caught(
+    party: cenote_net::PartyId,
+    step: Step,
+    occurrence: usize,
+    change: fn(&mut Vec<u8>),
+    check: Check,
+) {
     match caught(party, step, occurrence, change) {
         Error::Aborted {
             check: found, peer, ..
@@ -49,7 +55,13 @@ const DELTA_CORRECTIONS: usize = 2 * 64 * (CODE_BITS - 128);
 
 #[test]
 fn the_garbler_commits_to_no_codewords() {
-    for step in [steps::COMMIT_DELTA, steps::GATES, steps::AUTHENTICATORS, steps::LEAK, steps::PORTS] {
+    for step in [
+        steps::COMMIT_DELTA,
+        steps::GATES,
+        steps::AUTHENTICATORS,
+        steps::LEAK,
+        steps::PORTS,
+    ] {
         // A wrong bit matters where the evaluator watches the other share, with probability 1/2: many are wrong.
         assert_caught(
             GARBLER,
@@ -59,7 +71,13 @@ fn the_garbler_commits_to_no_codewords() {
             Check::CommitmentConsistency,
         );
     }
-    assert_caught(GARBLER, steps::COMMIT_ANSWER, 0, |body| body[0] ^= 1, Check::CommitmentConsistency);
+    assert_caught(
+        GARBLER,
+        steps::COMMIT_ANSWER,
+        0,
+        |body| body[0] ^= 1,
+        Check::CommitmentConsistency,
+    );
 }
 
 #[test]
@@ -69,7 +87,13 @@ fn the_garbler_commits_to_another_difference() {
     // With last bit 0.
     let even = |body: &mut Vec<u8>| body[DELTA_CORRECTIONS] ^= 1;
     assert_caught(GARBLER, steps::COMMIT_DELTA, 0, even, Check::LeakedBits);
-    assert_caught(GARBLER, steps::PROVE_STRINGS, 0, |body| body[77] ^= 1, Check::Difference);
+    assert_caught(
+        GARBLER,
+        steps::PROVE_STRINGS,
+        0,
+        |body| body[77] ^= 1,
+        Check::Difference,
+    );
 }
 
 #[test]
@@ -94,12 +118,36 @@ fn the_garbler_tells_wrong_last_bits() {
 #[test]
 fn the_garbler_opens_something_else() {
     // A label of a checked gate or authenticator: then that is not the label that it gives or accepts.
-    assert_caught(GARBLER, steps::OPEN_GATES, 0, |body| body[3] ^= 1, Check::GateOpening);
-    assert_caught(GARBLER, steps::OPEN_AUTHENTICATORS, 0, |body| body[3] ^= 1, Check::AuthenticatorOpening);
+    assert_caught(
+        GARBLER,
+        steps::OPEN_GATES,
+        0,
+        |body| body[3] ^= 1,
+        Check::GateOpening,
+    );
+    assert_caught(
+        GARBLER,
+        steps::OPEN_AUTHENTICATORS,
+        0,
+        |body| body[3] ^= 1,
+        Check::AuthenticatorOpening,
+    );
     for occurrence in [0, 1, 3] {
-        assert_caught(GARBLER, steps::SOLDER, occurrence, |body| body[33] ^= 8, Check::Decommitment);
+        assert_caught(
+            GARBLER,
+            steps::SOLDER,
+            occurrence,
+            |body| body[33] ^= 8,
+            Check::Decommitment,
+        );
     }
-    assert_caught(GARBLER, steps::PROVE_GENERATE, 0, |body| body[300] ^= 1, Check::Decommitment);
+    assert_caught(
+        GARBLER,
+        steps::PROVE_GENERATE,
+        0,
+        |body| body[300] ^= 1,
+        Check::Decommitment,
+    );
 }
 
 #[test]
@@ -108,22 +156,49 @@ fn the_garbler_sends_garbage_gates() {
     let tables = |body: &mut Vec<u8>| {
         let end = body.len() * 9 / 10;
         let start = body.len() / 2;
-        body[start..end].iter_mut().step_by(100).for_each(|byte| *byte ^= 1);
+        body[start..end]
+            .iter_mut()
+            .step_by(100)
+            .for_each(|byte| *byte ^= 1);
     };
     let error = caught(GARBLER, steps::GATES, 0, tables);
-    assert!(matches!(error.check(), Some(Check::GateOpening | Check::CommitmentConsistency)), "{error}");
+    assert!(
+        matches!(
+            error.check(),
+            Some(Check::GateOpening | Check::CommitmentConsistency)
+        ),
+        "{error}"
+    );
     let authenticators = |body: &mut Vec<u8>| {
         let start = body.len() - 32 * 1024;
         body[start..].iter_mut().step_by(100).for_each(|byte| *byte ^= 1);
     };
-    assert_caught(GARBLER, steps::AUTHENTICATORS, 0, authenticators, Check::AuthenticatorOpening);
+    assert_caught(
+        GARBLER,
+        steps::AUTHENTICATORS,
+        0,
+        authenticators,
+        Check::AuthenticatorOpening,
+    );
 }
 
 #[test]
 fn the_evaluator_shows_strings_that_it_has_not() {
-    assert_caught(EVALUATOR, steps::SHOW_STRINGS, 0, |body| body[100] ^= 1, Check::Challenge);
+    assert_caught(
+        EVALUATOR,
+        steps::SHOW_STRINGS,
+        0,
+        |body| body[100] ^= 1,
+        Check::Challenge,
+    );
     // The other choice's string is not known either.
-    assert_caught(EVALUATOR, steps::SHOW_STRINGS, 0, |body| body[16] ^= 1, Check::Challenge);
+    assert_caught(
+        EVALUATOR,
+        steps::SHOW_STRINGS,
+        0,
+        |body| body[16] ^= 1,
+        Check::Challenge,
+    );
 }
 
 /// The garbler needs more than the seed leaves: as if the evaluator had looked for one that leaves too few.
@@ -165,7 +240,10 @@ fn replayed_gates_are_refused() {
         vec![message]
     });
     let world = World::random(2).adversary(GARBLER, adversary.clone());
-    const ORDER: Order = Order { ands: 100, ..Order::NOTHING };
+    const ORDER: Order = Order {
+        ands: 100,
+        ..Order::NOTHING
+    };
     let results = run(&world, &[ORDER, ORDER], |_| ());
     assert_eq!(adversary.deviations(), 1);
     match &results[1] {
@@ -227,7 +305,13 @@ fn deformed_messages_are_refused() {
                 let fine = match &perturbation {
                     // A message that does not come, or waits for one that the party never gets to.
                     Perturbation::Drop | Perturbation::SwapWithNext => true,
-                    _ => matches!(error, Error::Aborted { check: Check::MessageForm, .. }),
+                    _ => matches!(
+                        error,
+                        Error::Aborted {
+                            check: Check::MessageForm,
+                            ..
+                        }
+                    ),
                 };
                 assert!(fine, "{step} of {party}, {perturbation:?}: {error}");
             }

@@ -13,7 +13,7 @@ use cenote_testkit::{PartyContext, World};
 use super::*;
 use crate::commit::{Opener, Share};
 use crate::lego::material::{
-    Anchors, Authenticators, Commitments, EvaluatorEpoch, GarblerEpoch, GarblerStock, EvaluatorStock,
+    Anchors, Authenticators, Commitments, EvaluatorEpoch, EvaluatorStock, GarblerEpoch, GarblerStock,
 };
 use crate::lego::setup::{EvaluatorKeys, GarblerKeys};
 use cenote_primitives::Block;
@@ -111,7 +111,10 @@ pub(crate) fn assert_committed(keys: &EvaluatorKeys, theirs: &Commitments, ours:
 fn assert_authentic(authenticators: &Authenticators, wires: &[Block], delta: Block) {
     for (gadget, &wire) in wires.iter().enumerate() {
         assert_eq!(authenticators.accepting(gadget, wire), authenticators.size);
-        assert_eq!(authenticators.accepting(gadget, wire ^ delta), authenticators.size);
+        assert_eq!(
+            authenticators.accepting(gadget, wire ^ delta),
+            authenticators.size
+        );
         assert_eq!(authenticators.accepting(gadget, wire ^ Block([2, 0])), 0);
         assert!(authenticators.accept(gadget, wire) && !authenticators.accept(gadget, delta));
     }
@@ -139,7 +142,11 @@ pub(crate) fn assert_sound(a: &GarblerKeys, of_a: &GarblerEpoch, b: &EvaluatorKe
     assert_committed(b, &ands, &flat(&of_b.ands.shares));
     assert_committed(b, &of_a.garbler_inputs, &of_b.garbler_inputs.shares);
     assert_committed(b, &of_a.evaluator_inputs.labels, &of_b.evaluator_inputs.shares);
-    assert_committed(b, &of_a.evaluator_inputs.strings, &of_b.evaluator_inputs.string_shares);
+    assert_committed(
+        b,
+        &of_a.evaluator_inputs.strings,
+        &of_b.evaluator_inputs.string_shares,
+    );
     assert_committed(b, &of_a.anchors, &of_b.anchors.shares);
     assert_committed(b, &of_a.masks, &of_b.masks.shares);
     assert_committed(b, &of_a.ports, &of_b.ports);
@@ -151,20 +158,34 @@ pub(crate) fn assert_sound(a: &GarblerKeys, of_a: &GarblerEpoch, b: &EvaluatorKe
             of_a.ands.messages.iter().map(of).collect()
         };
         let mut outputs = vec![Block::ZERO; count];
-        assert!(of_b.ands.gates.evaluate(0, &label(0, x), &label(1, y), &mut outputs));
+        assert!(
+            of_b.ands
+                .gates
+                .evaluate(0, &label(0, x), &label(1, y), &mut outputs)
+        );
         assert!(outputs == label(2, x && y));
     }
     let outputs: Vec<Block> = of_a.ands.messages.iter().map(|labels| labels[2]).collect();
     assert_authentic(&of_b.ands.authenticators, &outputs, delta);
     // Inputs and anchors.
-    assert_authentic(&of_b.garbler_inputs.authenticators, &of_a.garbler_inputs.messages, delta);
+    assert_authentic(
+        &of_b.garbler_inputs.authenticators,
+        &of_a.garbler_inputs.messages,
+        delta,
+    );
     assert_anchored(&of_b.garbler_inputs.anchors, &of_a.garbler_inputs.messages, delta);
     let labels = &of_a.evaluator_inputs.labels.messages;
     assert_authentic(&of_b.evaluator_inputs.authenticators, labels, delta);
     assert_anchored(&of_b.anchors.anchors, &of_a.anchors.messages, delta);
     // OT strings and masks.
     let mut ones = 0;
-    for (&r, &string) in of_a.evaluator_inputs.strings.messages.iter().zip(of_b.evaluator_inputs.strings.iter()) {
+    for (&r, &string) in of_a
+        .evaluator_inputs
+        .strings
+        .messages
+        .iter()
+        .zip(of_b.evaluator_inputs.strings.iter())
+    {
         let choice = string.0[0] & 1 == 1;
         ones += usize::from(choice);
         assert!(string == if choice { r ^ delta } else { r });
@@ -203,7 +224,9 @@ fn what_is_generated_is_sound() {
         &[*b.delta_share],
     );
     assert_eq!(a.delta.0[0] & 1, 1);
-    of_a.iter().zip(&of_b).for_each(|(of_a, of_b)| assert_sound(&a, of_a, &b, of_b));
+    of_a.iter()
+        .zip(&of_b)
+        .for_each(|(of_a, of_b)| assert_sound(&a, of_a, &b, of_b));
     let (a, b) = stocks(&a, of_a, &b, of_b);
     assert_eq!(a.left(), b.left());
     assert!(a.left().covers(&SMALL).is_ok());
@@ -214,31 +237,58 @@ fn what_is_generated_is_sound() {
 fn generate_goes_on() {
     const ORDERS: &[Order] = &[
         SMALL,
-        Order { ports: 3, ..Order::NOTHING },
-        Order { masks: 3, evaluator_inputs: 20, ..Order::NOTHING },
+        Order {
+            ports: 3,
+            ..Order::NOTHING
+        },
+        Order {
+            masks: 3,
+            evaluator_inputs: 20,
+            ..Order::NOTHING
+        },
         Order::NOTHING,
-        Order { ands: 1000, ports: 100, anchors: 1, ..Order::NOTHING },
+        Order {
+            ands: 1000,
+            ports: 100,
+            anchors: 1,
+            ..Order::NOTHING
+        },
     ];
     let world = World::random(2);
     let (a, of_a, b, of_b) = succeed(&world, ORDERS, |config| config.epoch = 400);
     // 2, 1, 1, 0 and 3 epochs.
     assert_eq!(of_a.len(), 7);
-    of_a.iter().zip(&of_b).for_each(|(of_a, of_b)| assert_sound(&a, of_a, &b, of_b));
+    of_a.iter()
+        .zip(&of_b)
+        .for_each(|(of_a, of_b)| assert_sound(&a, of_a, &b, of_b));
     let mut numbers = Vec::new();
     for epoch in &of_b {
         let gates = &epoch.ands.gates;
-        let of_gates = gates.numbers().iter().map(|&number| gates.base() + u64::from(number));
+        let of_gates = gates
+            .numbers()
+            .iter()
+            .map(|&number| gates.base() + u64::from(number));
         // A group of buckets may be padded with gates 0.
         numbers.extend(of_gates.take(gates.len() / 4 * 4 * gates.beta()));
         for anchors in [&epoch.garbler_inputs.anchors, &epoch.anchors.anchors] {
-            numbers.extend(anchors.numbers.iter().map(|&number| anchors.base + u64::from(number)));
+            numbers.extend(
+                anchors
+                    .numbers
+                    .iter()
+                    .map(|&number| anchors.base + u64::from(number)),
+            );
         }
         for gadgets in [
             &epoch.ands.authenticators,
             &epoch.garbler_inputs.authenticators,
             &epoch.evaluator_inputs.authenticators,
         ] {
-            numbers.extend(gadgets.numbers.iter().map(|&number| gadgets.base + u64::from(number)));
+            numbers.extend(
+                gadgets
+                    .numbers
+                    .iter()
+                    .map(|&number| gadgets.base + u64::from(number)),
+            );
         }
     }
     let count = numbers.len();
@@ -269,7 +319,10 @@ fn generate_goes_on() {
     let then = a.take_ports(10).unwrap();
     assert!(first.messages.iter().all(|label| !then.messages.contains(label)));
     let buckets = b.take_ands(all.ands as usize - 1).unwrap();
-    assert_eq!(buckets.iter().map(|run| run.len()).sum::<usize>() as u64, all.ands - 1);
+    assert_eq!(
+        buckets.iter().map(|run| run.len()).sum::<usize>() as u64,
+        all.ands - 1
+    );
     assert!(buckets.len() > 2);
     assert!(b.take_ands(2).is_err() && b.take_ands(1).is_ok() && b.take_ands(1).is_err());
     assert_eq!(a.left().ports, all.ports - 610);
@@ -301,7 +354,11 @@ fn failure_is_final() {
     let results = world.run(move |mut context| {
         let mut config = config(&context);
         let mut channel = context.take(PartyId(1 - context.me.0), "main");
-        let order = if context.me == GARBLER { SMALL } else { SMALL.times(2) };
+        let order = if context.me == GARBLER {
+            SMALL
+        } else {
+            SMALL.times(2)
+        };
         let [first, second] = if context.me == GARBLER {
             let mut keys = GarblerKeys::setup(&mut *channel, &mut config)?;
             [(); 2].map(|()| keys.generate(&mut *channel, &mut config, &order, &mut |_| Ok(())))
@@ -315,5 +372,8 @@ fn failure_is_final() {
     });
     assert!(results.iter().all(std::result::Result::is_err));
     let errors = errors.lock().unwrap();
-    assert!(errors.iter().any(|error| error.contains("disagrees on order")), "{errors:?}");
+    assert!(
+        errors.iter().any(|error| error.contains("disagrees on order")),
+        "{errors:?}"
+    );
 }

@@ -84,13 +84,21 @@ impl Maker for Cheater {
         }
     }
 
-    fn authenticate(&mut self, delta: Block, first: u64, wires: &[Block], authenticators: &mut [Authenticator]) {
+    fn authenticate(
+        &mut self,
+        delta: Block,
+        first: u64,
+        wires: &[Block],
+        authenticators: &mut [Authenticator],
+    ) {
         garble::authenticate(delta, first, wires, authenticators);
         if self.cheat != Cheat::AcceptsZero {
             return;
         }
         for i in 0..self.bad(wires.len()) {
-            let accepts = |authenticator: &Authenticator, label| garble::accepts(first + i as u64, authenticator, label);
+            let accepts = |authenticator: &Authenticator, label| {
+                garble::accepts(first + i as u64, authenticator, label)
+            };
             // One of the two is of the label of 1.
             for half in 0..2 {
                 let mut spoilt = authenticators[i];
@@ -112,7 +120,10 @@ pub(super) fn shape() -> Shape {
         threshold: 1 << 15,
     };
     Shape {
-        order: Order { ands: 16, ..Order::NOTHING },
+        order: Order {
+            ands: 16,
+            ..Order::NOTHING
+        },
         beta: 4,
         alpha: 4,
         beta_input: 9,
@@ -134,7 +145,11 @@ fn survived(cheat: Cheat, count: u64, epochs: usize) -> (usize, Option<Check>) {
             let mut channel = context.take(EVALUATOR, "main");
             let mut keys = GarblerKeys::setup(&mut *channel, &mut config)?;
             for _ in 0..epochs {
-                let mut cheater = Cheater { cheat, count, made: 0 };
+                let mut cheater = Cheater {
+                    cheat,
+                    count,
+                    made: 0,
+                };
                 keys.epoch(&mut *channel, &shape(), &mut cheater)?;
             }
         } else {
@@ -172,14 +187,20 @@ fn cheats_are_caught_as_often_as_they_should_be() {
         let (mut trials, mut survivals) = (0, 0);
         while trials < 120 {
             let (survived, caught) = survived(cheat, count, 20);
-            assert!(caught.is_none_or(|caught| caught == check), "{cheat:?}: {caught:?}");
+            assert!(
+                caught.is_none_or(|caught| caught == check),
+                "{cheat:?}: {caught:?}"
+            );
             survivals += survived;
             trials += survived + usize::from(caught.is_some());
         }
         let measured = survivals as f64 / trials as f64;
         let error = (expected * (1.0 - expected) / trials as f64).sqrt();
         println!("{count} {cheat:?}: {measured:.3} of {trials} survive, expected {expected:.3} ± {error:.3}");
-        assert!((measured - expected).abs() < 5.0 * error, "{cheat:?}: {measured} {expected} {error}");
+        assert!(
+            (measured - expected).abs() < 5.0 * error,
+            "{cheat:?}: {measured} {expected} {error}"
+        );
     }
 }
 
@@ -210,7 +231,9 @@ fn bad_ones_meet_as_often_as_they_should() {
     };
     let mut entropy = Entropy::for_tests(42);
     for (bad_gates, bad_authenticators) in [(8, 4), (20, 0), (3, 20)] {
-        let expected = attack(&buckets, bad_gates, bad_authenticators).unwrap().probability();
+        let expected = attack(&buckets, bad_gates, bad_authenticators)
+            .unwrap()
+            .probability();
         const TRIALS: usize = 20_000;
         let mut wins = 0;
         for _ in 0..TRIALS {
@@ -232,7 +255,12 @@ fn bad_ones_meet_as_often_as_they_should() {
         }
         let measured = wins as f64 / TRIALS as f64;
         let error = (expected * (1.0 - expected) / TRIALS as f64).sqrt();
-        println!("{bad_gates} gates, {bad_authenticators} authenticators: {measured:.4}, {expected:.4} ± {error:.4}");
-        assert!((measured - expected).abs() < 5.0 * error, "{measured} {expected} {error}");
+        println!(
+            "{bad_gates} gates, {bad_authenticators} authenticators: {measured:.4}, {expected:.4} ± {error:.4}"
+        );
+        assert!(
+            (measured - expected).abs() < 5.0 * error,
+            "{measured} {expected} {error}"
+        );
     }
 }
