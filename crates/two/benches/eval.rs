@@ -10,7 +10,10 @@ use cenote_engine::{Engine, Parties, Result, WireVector};
 use cenote_net::{Channel, ChannelOptions, PartyId, TcpChannel};
 use cenote_primitives::BitMatrix;
 use cenote_two::LegoEngine;
-use cenote_two::lego::{Config, EVALUATOR, GARBLER, Order};
+use cenote_two::lego::{Config, Order};
+
+const GARBLER: PartyId = PartyId(0);
+const EVALUATOR: PartyId = PartyId(1);
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
@@ -22,7 +25,10 @@ fn main() -> Result<()> {
         return Ok(());
     };
     let plan = Plan::new(&circuit);
-    println!("{name}, {lanes} copies, milliseconds per copy; {} AND gates each", plan.and_count());
+    println!(
+        "{name}, {lanes} copies, milliseconds per copy; {} AND gates each",
+        plan.and_count()
+    );
 
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let dialled = TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
@@ -41,16 +47,27 @@ fn main() -> Result<()> {
                     start.wait();
                     if me == EVALUATOR {
                         let time = last.elapsed().as_secs_f64() * 1e3 / divisor as f64;
-                        println!("{what:>12} {time:9.4} ms {:12} B received", traffic.payload_received);
+                        println!(
+                            "{what:>12} {time:9.4} ms {:12} B received",
+                            traffic.payload_received
+                        );
                     }
                     last = Instant::now();
                 };
                 let mut engine = LegoEngine::start(me, channels, Config::new("bench"))?;
                 lap(&engine, "setup", 1);
                 let widths = circuit.inputs().iter().map(|value| value.width as usize);
-                let owners: Vec<_> =
-                    widths.enumerate().map(|(index, width)| (PartyId((index % 2) as u8), width)).collect();
-                let total = |owner| owners.iter().filter(|(of, _)| *of == owner).map(|(_, width)| width).sum::<usize>();
+                let owners: Vec<_> = widths
+                    .enumerate()
+                    .map(|(index, width)| (PartyId((index % 2) as u8), width))
+                    .collect();
+                let total = |owner| {
+                    owners
+                        .iter()
+                        .filter(|(of, _)| *of == owner)
+                        .map(|(_, width)| width)
+                        .sum::<usize>()
+                };
                 let order = Order {
                     ands: plan.and_count() as u64,
                     garbler_inputs: total(GARBLER) as u64,
@@ -80,7 +97,12 @@ fn main() -> Result<()> {
                 engine.finish()
             })
         };
-        let parties = [party(GARBLER, EVALUATOR, accepted), party(EVALUATOR, GARBLER, dialled)];
-        parties.into_iter().try_for_each(|party| party.join().expect("no party panics"))
+        let parties = [
+            party(GARBLER, EVALUATOR, accepted),
+            party(EVALUATOR, GARBLER, dialled),
+        ];
+        parties
+            .into_iter()
+            .try_for_each(|party| party.join().expect("no party panics"))
     })
 }

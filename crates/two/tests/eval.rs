@@ -5,9 +5,11 @@ mod common;
 use cenote_circuit::library::{AesSbox, Goal, aes128, sha256_single_block};
 use cenote_circuit::{Circuit, Plan};
 use cenote_engine::{Engine, Parties, Result};
+use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
 use cenote_testkit::World;
-use common::{A, B, prepare, put_in, random_bits, start};
+use cenote_two::LegoEngine;
+use common::{A, B, config, prepare, put_in, random_bits, start};
 
 /// Runs `circuit` once at both parties, prepared or not, and gives what each was told.
 fn run(circuit: &Circuit, inputs: &BitMatrix, to: Parties, prepared: bool) -> Vec<Option<BitMatrix>> {
@@ -31,7 +33,11 @@ fn run(circuit: &Circuit, inputs: &BitMatrix, to: Parties, prepared: bool) -> Ve
 
 /// The bits of the integer that `bytes` spell, the lowest first, as the circuits take them.
 fn rows(bytes: &[u8]) -> Vec<bool> {
-    bytes.iter().rev().flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1)).collect()
+    bytes
+        .iter()
+        .rev()
+        .flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1))
+        .collect()
 }
 
 fn column(bits: &[bool]) -> BitMatrix {
@@ -50,7 +56,10 @@ fn aes_128() {
     let plan = Plan::new(&circuit);
     let inputs = column(&[rows(&key), rows(&message)].concat());
     let expected = column(&rows(&expected));
-    assert!(plan.evaluate(&inputs).unwrap() == expected, "the circuit's bits are in this order");
+    assert!(
+        plan.evaluate(&inputs).unwrap() == expected,
+        "the circuit's bits are in this order"
+    );
     for prepared in [true, false] {
         let revealed = run(&circuit, &inputs, Parties::all(2), prepared);
         assert!(revealed.iter().all(|told| told.as_ref() == Some(&expected)));
@@ -65,8 +74,8 @@ fn sha_256() {
     block[..4].copy_from_slice(b"abc\x80");
     block[63] = 24;
     let expected = [
-        0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea, 0x41, 0x41, 0x40, 0xde, 0x5d, 0xae, 0x22, 0x23, 0xb0, 0x03, 0x61,
-        0xa3, 0x96, 0x17, 0x7a, 0x9c, 0xb4, 0x10, 0xff, 0x61, 0xf2, 0x00, 0x15, 0xad,
+        0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea, 0x41, 0x41, 0x40, 0xde, 0x5d, 0xae, 0x22, 0x23, 0xb0,
+        0x03, 0x61, 0xa3, 0x96, 0x17, 0x7a, 0x9c, 0xb4, 0x10, 0xff, 0x61, 0xf2, 0x00, 0x15, 0xad,
     ];
     let revealed = run(&circuit, &column(&rows(&block)), Parties::one(B), true);
     assert_eq!(revealed, [None, Some(column(&rows(&expected)))]);
@@ -82,9 +91,46 @@ fn outputs_go_where_they_belong() {
             for prepared in [true, false] {
                 let revealed = run(&circuit, &inputs, to, prepared);
                 for (party, told) in [A, B].into_iter().zip(revealed) {
-                    assert_eq!(told.as_ref(), to.contains(party).then_some(&expected), "{party} of {to}");
+                    assert_eq!(
+                        told.as_ref(),
+                        to.contains(party).then_some(&expected),
+                        "{party} of {to}"
+                    );
                 }
             }
         }
+    }
+}
+
+/// The same with the roles of the parties exchanged.
+#[test]
+fn either_party_may_garble() {
+    let circuit = cenote_circuit::library::by_name("mult8").unwrap();
+    let inputs = random_bits(5, 16, 9);
+    let expected = Plan::new(&circuit).evaluate(&inputs).unwrap();
+    for to in [Parties::one(A), Parties::one(B), Parties::all(2)] {
+        let (circuit, inputs) = (circuit.clone(), inputs.clone());
+        let results = World::new(2, 2).run(move |mut context| -> Result<_> {
+            let plan = Plan::new(&circuit);
+            let peer = PartyId(1 - context.me.0);
+            let mut config = config(context.me, 40, 3);
+            config.garbler = B;
+            let mut engine = LegoEngine::start(context.me, vec![context.take(peer, "main")], config)?;
+            prepare(&mut engine, &circuit, &plan, inputs.lanes(), to)?;
+            let wires = put_in(&mut engine, &circuit, &inputs)?;
+            let outputs = engine.run(&plan, &wires)?;
+            let revealed = engine.reveal(&outputs, to)?;
+            engine.finish()?;
+            Ok((revealed, engine.costs().traffic.payload_sent))
+        });
+        let results: Vec<_> = results.into_iter().map(|result| result.unwrap()).collect();
+        for (party, (revealed, _)) in [A, B].into_iter().zip(&results) {
+            assert_eq!(
+                revealed.as_ref(),
+                to.contains(party).then_some(&expected),
+                "{party} of {to}"
+            );
+        }
+        assert!(results[0].1 < results[1].1);
     }
 }

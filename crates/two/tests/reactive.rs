@@ -63,7 +63,11 @@ fn a_long_computation_goes_on_from_kept_wires() {
     let mut state = random_bits(0, 8, LANES);
     let mut states = Vec::new();
     for round in 0..10 {
-        let parts = [state, random_bits(100 + round, 8, LANES), random_bits(200 + round, 8, LANES)];
+        let parts = [
+            state,
+            random_bits(100 + round, 8, LANES),
+            random_bits(200 + round, 8, LANES),
+        ];
         let inputs = BitMatrix::from_fn(24, LANES, |row, lane| parts[row / 8].get(row % 8, lane));
         state = plan.evaluate(&inputs).unwrap();
         states.push(state.clone());
@@ -75,7 +79,11 @@ fn a_long_computation_goes_on_from_kept_wires() {
                 9 => state.clone(),
                 _ => BitMatrix::from_fn(2, LANES, |row, lane| state.get(3 + row, lane)),
             };
-            assert_eq!(bits, to.contains(party).then_some(expected), "round {round} at {party}");
+            assert_eq!(
+                bits,
+                to.contains(party).then_some(expected),
+                "round {round} at {party}"
+            );
         }
     }
 }
@@ -103,7 +111,11 @@ fn chains_may_be_long() {
     let mut bits = random_bits(1, 2, 1);
     for _ in 0..30_000 {
         bits = BitMatrix::from_fn(2, 1, |row, _| {
-            if row == 0 { bits.get(0, 0) ^ bits.get(1, 0) } else { !bits.get(0, 0) }
+            if row == 0 {
+                bits.get(0, 0) ^ bits.get(1, 0)
+            } else {
+                !bits.get(0, 0)
+            }
         });
     }
     assert_eq!(revealed, Some(bits));

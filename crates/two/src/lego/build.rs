@@ -48,8 +48,18 @@ pub(crate) fn solder(
         }
         for level in plan.levels() {
             let local = &plan.local_ops()[level.local.clone()];
-            run_local_ops(bytemuck::cast_slice_mut(&mut label_slots.slots), LABEL_WORDS * width, local, false);
-            run_local_ops(bytemuck::cast_slice_mut(&mut share_slots.slots), SHARE_WORDS * width, local, false);
+            run_local_ops(
+                bytemuck::cast_slice_mut(&mut label_slots.slots),
+                LABEL_WORDS * width,
+                local,
+                false,
+            );
+            run_local_ops(
+                bytemuck::cast_slice_mut(&mut share_slots.slots),
+                SHARE_WORDS * width,
+                local,
+                false,
+            );
             for gate in level.ands.clone() {
                 if piece.messages.len() + 2 * width > PIECE {
                     piece.open(openings, channel)?;
@@ -57,16 +67,24 @@ pub(crate) fn solder(
                 let op = plan.and_ops()[gate];
                 for (side, slot) in [op.a, op.b].into_iter().enumerate() {
                     let flip = circuit.operand_flips[gate][side];
-                    let (flip, flip_share) = if flip { (delta, delta_share) } else { Default::default() };
+                    let (flip, flip_share) = if flip {
+                        (delta, delta_share)
+                    } else {
+                        Default::default()
+                    };
                     let (labels, shares) = (label_slots.get(slot), share_slots.get(slot));
                     lot.segments(tile.bucket(gate), width, |segment| {
                         let lanes = segment.at..segment.at + segment.range.len();
                         let wires = &segment.items.messages[segment.range.clone()];
                         let sums = labels[lanes.clone()].iter().zip(wires);
-                        piece.messages.extend(sums.map(|(&label, wire)| label ^ wire[side] ^ flip));
+                        piece
+                            .messages
+                            .extend(sums.map(|(&label, wire)| label ^ wire[side] ^ flip));
                         let wires = &segment.items.shares[segment.range];
                         let sums = shares[lanes].iter().zip(wires);
-                        piece.shares.extend(sums.map(|(&share, wire)| share ^ wire[side] ^ flip_share));
+                        piece
+                            .shares
+                            .extend(sums.map(|(&share, wire)| share ^ wire[side] ^ flip_share));
                     });
                 }
             }
@@ -135,7 +153,12 @@ pub(crate) fn receive_solderings(
         }
         for level in plan.levels() {
             let local = &plan.local_ops()[level.local.clone()];
-            run_local_ops(bytemuck::cast_slice_mut(&mut slots.slots), SHARE_WORDS * width, local, false);
+            run_local_ops(
+                bytemuck::cast_slice_mut(&mut slots.slots),
+                SHARE_WORDS * width,
+                local,
+                false,
+            );
             for gate in level.ands.clone() {
                 if piece.len() + 2 * width > PIECE {
                     take(&mut piece, watch)?;
@@ -213,11 +236,23 @@ impl<T: Copy + Default + zeroize::DefaultIsZeroes> Slots<T> {
 }
 
 /// Copies a tile's outputs to their rows, adding `delta` where the circuit negates.
-fn write_outputs<T>(circuit: &Circuit, lanes: usize, tile: Tile, slots: &Slots<T>, delta: T, outputs: &mut [T])
-where
+fn write_outputs<T>(
+    circuit: &Circuit,
+    lanes: usize,
+    tile: Tile,
+    slots: &Slots<T>,
+    delta: T,
+    outputs: &mut [T],
+) where
     T: Copy + Default + zeroize::DefaultIsZeroes + std::ops::BitXor<Output = T>,
 {
-    for (row, (&slot, &flip)) in circuit.plan.output_slots().iter().zip(&circuit.output_flips).enumerate() {
+    for (row, (&slot, &flip)) in circuit
+        .plan
+        .output_slots()
+        .iter()
+        .zip(&circuit.output_flips)
+        .enumerate()
+    {
         let flip = if flip { delta } else { T::default() };
         let row = &mut outputs[row * lanes..][tile.lanes()];
         for (output, &value) in row.iter_mut().zip(slots.get(slot)) {

@@ -96,7 +96,12 @@ impl Worker {
         for level in plan.levels() {
             // A label of a negated wire is that of the wire, and all constants have the label 0: see `Circuit`.
             let local = &plan.local_ops()[level.local.clone()];
-            run_local_ops(bytemuck::cast_slice_mut(&mut slots.slots), 2 * width, local, false);
+            run_local_ops(
+                bytemuck::cast_slice_mut(&mut slots.slots),
+                2 * width,
+                local,
+                false,
+            );
             let gates = level.ands.len() * width;
             let [left, right, outputs] =
                 [&mut self.left, &mut self.right, &mut self.outputs].map(|labels| &mut labels[..gates]);
@@ -113,7 +118,11 @@ impl Worker {
                 let at = segment.at..segment.at + segment.range.len();
                 let (left, right) = (&left[at.clone()], &right[at.clone()]);
                 let outputs = &mut outputs[at];
-                if !segment.items.gates.evaluate(segment.range.start, left, right, outputs) {
+                if !segment
+                    .items
+                    .gates
+                    .evaluate(segment.range.start, left, right, outputs)
+                {
                     suspicion.choose(segment.items, segment.range.start, left, right, outputs);
                 }
             });

@@ -76,6 +76,8 @@ impl<'a> Watch<'a> {
     pub(crate) fn prove(self, channel: &mut dyn Channel, step: Step) -> Result<()> {
         let mut proof = vec![0; PROOF_BYTES];
         channel.recv(step, &mut proof)?;
-        self.verifier.finish(&proof).map_err(mismatch(Check::Decommitment, channel.peer(), step))
+        self.verifier
+            .finish(&proof)
+            .map_err(mismatch(Check::Decommitment, channel.peer(), step))
     }
 }

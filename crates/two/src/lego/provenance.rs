@@ -31,8 +31,11 @@ pub(crate) enum Origin {
 /// The bits of `wires`, all of which have been evaluated, a row for each wire. What they depend on is found out once.
 pub(crate) fn replay(wires: &LegoWires, delta: Block) -> BitMatrix {
     // Inputs first, without recursion, for chains may be long.
-    let mut stack: Vec<(Arc<Bundle>, bool)> =
-        wires.parts().iter().map(|part| (part.bundle.clone(), false)).collect();
+    let mut stack: Vec<(Arc<Bundle>, bool)> = wires
+        .parts()
+        .iter()
+        .map(|part| (part.bundle.clone(), false))
+        .collect();
     while let Some((bundle, ready)) = stack.pop() {
         let held = bundle.held();
         if held.clear.get().is_some() {
@@ -42,14 +45,19 @@ pub(crate) fn replay(wires: &LegoWires, delta: Block) -> BitMatrix {
             Origin::Known(bits) => bits.clone(),
             Origin::Garbler(runs) => extract(&bundle, runs, delta),
             Origin::Circuit { inputs, .. } if !ready => {
-                let before: Vec<_> = inputs.parts().iter().map(|part| (part.bundle.clone(), false)).collect();
+                let before: Vec<_> = inputs
+                    .parts()
+                    .iter()
+                    .map(|part| (part.bundle.clone(), false))
+                    .collect();
                 stack.push((bundle.clone(), true));
                 stack.extend(before);
                 continue;
             }
-            Origin::Circuit { circuit, inputs } => {
-                circuit.plan.evaluate(&gather(inputs)).expect("the plan was run on these wires")
-            }
+            Origin::Circuit { circuit, inputs } => circuit
+                .plan
+                .evaluate(&gather(inputs))
+                .expect("the plan was run on these wires"),
         };
         // Set before only if the bundle was on the stack twice.
         let _ = held.clear.set(bits);
@@ -69,8 +77,13 @@ fn gather(wires: &LegoWires) -> BitMatrix {
 
 /// The garbler's inputs, read off their labels by their anchors.
 fn extract(bundle: &Bundle, runs: &[Run<GarblerInputs>], delta: Block) -> BitMatrix {
-    let keys = bundle.held().keys().expect("inputs are received before they are used");
-    let gadgets = runs.iter().flat_map(|run| run.range().map(move |gadget| (run.items(), gadget)));
+    let keys = bundle
+        .held()
+        .keys()
+        .expect("inputs are received before they are used");
+    let gadgets = runs
+        .iter()
+        .flat_map(|run| run.range().map(move |gadget| (run.items(), gadget)));
     let mut bits = BitMatrix::zeros(bundle.wires, bundle.lanes);
     for (at, ((items, gadget), &key)) in gadgets.zip(keys).enumerate() {
         let bit = items.anchors.bit(gadget, key, delta);
@@ -96,7 +109,9 @@ impl Drop for Bundle {
 
 /// Wipes the bits of a bundle that is about to be dropped, and takes its inputs out.
 fn unlink(bundle: &mut Bundle, links: &mut Vec<LegoWires>) {
-    let Labels::Evaluator(held) = &mut bundle.labels else { return };
+    let Labels::Evaluator(held) = &mut bundle.labels else {
+        return;
+    };
     if let Some(clear) = held.clear.get_mut() {
         clear.words_mut().zeroize();
     }

@@ -75,7 +75,9 @@ impl Suspicion {
         for (at, ((&left, &right), output)) in left.iter().zip(right).zip(outputs).enumerate() {
             let mut given = buckets.gates.candidates(first + at, left, right);
             if given.iter().any(|label| *label != given[0]) {
-                *output = vote(&given, |label| buckets.authenticators.accepting(first + at, label));
+                *output = vote(&given, |label| {
+                    buckets.authenticators.accepting(first + at, label)
+                });
                 self.look_for_delta(&given);
             }
             given.zeroize();

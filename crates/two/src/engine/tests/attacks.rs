@@ -34,13 +34,24 @@ fn job(engine: &mut LegoEngine, y: usize, to: Parties) -> Result<Option<BitMatri
 
 fn right(y: usize) -> BitMatrix {
     let (x, y) = (number(6, LANES), number(y, LANES));
-    let inputs =
-        BitMatrix::from_fn(8, LANES, |row, lane| if row < 4 { x.get(row, lane) } else { y.get(row - 4, lane) });
+    let inputs = BitMatrix::from_fn(8, LANES, |row, lane| {
+        if row < 4 {
+            x.get(row, lane)
+        } else {
+            y.get(row - 4, lane)
+        }
+    });
     plan().evaluate(&inputs).unwrap()
 }
 
 /// The result of the honest party when `party` changes its first message of `step`.
-fn changed(party: PartyId, step: Step, change: fn(&mut Vec<u8>), y: usize, to: Parties) -> Result<Option<BitMatrix>> {
+fn changed(
+    party: PartyId,
+    step: Step,
+    change: fn(&mut Vec<u8>),
+    y: usize,
+    to: Parties,
+) -> Result<Option<BitMatrix>> {
     let mut done = false;
     let adversary = Adversary::with(move |_, _, mut message: Message| {
         if message.step == step && !done {
@@ -76,18 +87,32 @@ fn assert_caught(party: PartyId, step: Step, change: fn(&mut Vec<u8>), to: Parti
             other => panic!("{step}, y = {y}: {other:?}"),
         }
     }
-    assert!(details.windows(2).all(|pair| pair[0] == pair[1]), "the evaluator's bits show");
+    assert!(
+        details.windows(2).all(|pair| pair[0] == pair[1]),
+        "the evaluator's bits show"
+    );
 }
 
 #[test]
 fn the_garbler_solders_or_opens_something_else() {
     let both = Parties::all(2);
-    for step in [steps::BUILD, steps::ATTACH, steps::EVALUATOR_LABELS, steps::DECODE] {
+    for step in [
+        steps::BUILD,
+        steps::ATTACH,
+        steps::EVALUATOR_LABELS,
+        steps::DECODE,
+    ] {
         // The label's last bit, which would turn an input or an output, and another.
         assert_caught(GARBLER, step, |body| body[0] ^= 1, both, Check::Decommitment);
         assert_caught(GARBLER, step, |body| body[39] ^= 4, both, Check::Decommitment);
     }
-    assert_caught(GARBLER, steps::ANCHOR, |body| body[16] ^= 1, Parties::one(GARBLER), Check::Decommitment);
+    assert_caught(
+        GARBLER,
+        steps::ANCHOR,
+        |body| body[16] ^= 1,
+        Parties::one(GARBLER),
+        Check::Decommitment,
+    );
     for step in [steps::PROVE_BUILD, steps::PROVE_EVAL] {
         assert_caught(GARBLER, step, |body| body[100] ^= 1, both, Check::Decommitment);
     }
@@ -97,15 +122,33 @@ fn the_garbler_solders_or_opens_something_else() {
 fn the_garbler_sends_wrong_input_labels() {
     // The label of one input bit only: the evaluator stops whatever its own bits are.
     let check = Check::InputAuthenticator;
-    assert_caught(GARBLER, steps::GARBLER_LABELS, |body| body[0] ^= 1, Parties::one(EVALUATOR), check);
-    assert_caught(GARBLER, steps::GARBLER_LABELS, |body| body[16 * 7 + 3] ^= 0x80, Parties::all(2), check);
+    assert_caught(
+        GARBLER,
+        steps::GARBLER_LABELS,
+        |body| body[0] ^= 1,
+        Parties::one(EVALUATOR),
+        check,
+    );
+    assert_caught(
+        GARBLER,
+        steps::GARBLER_LABELS,
+        |body| body[16 * 7 + 3] ^= 0x80,
+        Parties::all(2),
+        check,
+    );
 }
 
 #[test]
 fn the_evaluator_forges_an_output() {
     for to in [Parties::one(GARBLER), Parties::all(2)] {
         // Another bit, with the hash of the label that it has.
-        assert_caught(EVALUATOR, steps::OUTPUT_LABELS, |body| body[0] ^= 1, to, Check::OutputLabel);
+        assert_caught(
+            EVALUATOR,
+            steps::OUTPUT_LABELS,
+            |body| body[0] ^= 1,
+            to,
+            Check::OutputLabel,
+        );
         let hash = |body: &mut Vec<u8>| *body.last_mut().unwrap() ^= 1;
         assert_caught(EVALUATOR, steps::OUTPUT_LABELS, hash, to, Check::OutputLabel);
     }
@@ -137,7 +180,10 @@ fn the_garbler_commits_to_other_strings() {
             if message.step == steps::LEAK && !done {
                 done = true;
                 let string = &mut message.body[at..at + 16];
-                string.iter_mut().zip(OFF.to_bytes()).for_each(|(byte, off)| *byte ^= off);
+                string
+                    .iter_mut()
+                    .zip(OFF.to_bytes())
+                    .for_each(|(byte, off)| *byte ^= off);
             }
             vec![message]
         });
@@ -149,9 +195,10 @@ fn the_garbler_commits_to_other_strings() {
                 // What it has committed to.
                 let mut strings = garbler.stock.take_evaluator_inputs(4 * LANES)?;
                 strings.strings.messages[0] ^= OFF;
-                let mut epoch = crate::lego::GarblerEpoch::default();
-                epoch.evaluator_inputs = strings;
-                garbler.stock.push(epoch);
+                garbler.stock.push(crate::lego::GarblerEpoch {
+                    evaluator_inputs: strings,
+                    ..Default::default()
+                });
             }
             job(&mut engine, y, Parties::all(2))
         });
@@ -197,10 +244,17 @@ fn malformed_messages_are_refused() {
             job(&mut engine, 3, Parties::all(2))
         })
     };
-    assert!(honest.into_iter().all(|result| result.is_ok_and(|bits| bits == Some(right(3)))));
+    assert!(
+        honest
+            .into_iter()
+            .all(|result| result.is_ok_and(|bits| bits == Some(right(3))))
+    );
     for party in [GARBLER, EVALUATOR] {
         let sent = world.transcript(party);
-        for step in steps::EVAL.iter().filter(|step| sent.iter().any(|sent| sent.step == **step)) {
+        for step in steps::EVAL
+            .iter()
+            .filter(|step| sent.iter().any(|sent| sent.step == **step))
+        {
             for perturbation in Perturbation::all().into_iter().skip(1) {
                 let adversary = Adversary::new(Target::step(*step), perturbation.clone());
                 let world = World::new(2, 9)
@@ -219,7 +273,11 @@ fn malformed_messages_are_refused() {
                 let honest = &results[1 - party.index()];
                 match honest {
                     Err(Error::Aborted { check, peer, .. }) => {
-                        assert_eq!((*check, *peer), (Check::MessageForm, Some(party)), "{step} {perturbation:?}");
+                        assert_eq!(
+                            (*check, *peer),
+                            (Check::MessageForm, Some(party)),
+                            "{step} {perturbation:?}"
+                        );
                     }
                     // Nothing came: the one that loses patience first says so.
                     Err(Error::Net(_)) => {}

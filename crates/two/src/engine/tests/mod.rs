@@ -12,6 +12,7 @@ use crate::garble::{self, Authenticator, GateTable};
 use crate::lego::challenge::Population;
 use crate::lego::generate::garbler::Maker;
 use crate::lego::generate::shape::Shape;
+use crate::lego::session::EVALUATOR;
 use cenote_primitives::{Block, Entropy};
 
 /// What a garbler does to its gates and authenticators.
@@ -59,13 +60,21 @@ impl Maker for Cheater {
         }
     }
 
-    fn authenticate(&mut self, delta: Block, first: u64, wires: &[Block], authenticators: &mut [Authenticator]) {
+    fn authenticate(
+        &mut self,
+        delta: Block,
+        first: u64,
+        wires: &[Block],
+        authenticators: &mut [Authenticator],
+    ) {
         garble::authenticate(delta, first, wires, authenticators);
         if self.cheat != Cheat::AcceptsZero {
             return;
         }
         for i in 0..(self.bad as usize).min(wires.len()) {
-            let accepts = |authenticator: &Authenticator, label| garble::accepts(first + i as u64, authenticator, label);
+            let accepts = |authenticator: &Authenticator, label| {
+                garble::accepts(first + i as u64, authenticator, label)
+            };
             for half in 0..2 {
                 let mut spoilt = authenticators[i];
                 spoilt.0[half] ^= Block([0, 1]);
@@ -87,8 +96,10 @@ fn unchecked(order: Order) -> Shape {
         needed: needed as usize,
         threshold: 0,
     };
-    let [inputs, anchors] =
-        [order.garbler_inputs + order.evaluator_inputs, order.garbler_inputs + order.anchors];
+    let [inputs, anchors] = [
+        order.garbler_inputs + order.evaluator_inputs,
+        order.garbler_inputs + order.anchors,
+    ];
     let order = Order {
         masks: (order.evaluator_inputs + order.masks).next_multiple_of(512) - order.evaluator_inputs,
         ports: order.ports.next_multiple_of(512),

@@ -35,11 +35,23 @@ fn program(engine: &mut LegoEngine, x: usize, y: usize) -> Result<Seen> {
 fn expected(x: usize, y: usize) -> [BitMatrix; 4] {
     let plan = plan();
     let join = |a: &BitMatrix, b: &BitMatrix| {
-        BitMatrix::from_fn(8, LANES, |row, lane| if row < 4 { a.get(row, lane) } else { b.get(row - 4, lane) })
+        BitMatrix::from_fn(8, LANES, |row, lane| {
+            if row < 4 {
+                a.get(row, lane)
+            } else {
+                b.get(row - 4, lane)
+            }
+        })
     };
-    let rows = |m: &BitMatrix, from: usize, count: usize| BitMatrix::from_fn(count, LANES, |row, lane| m.get(from + row, lane));
-    let first = plan.evaluate(&join(&number(x, LANES), &number(y, LANES))).unwrap();
-    let second = plan.evaluate(&join(&rows(&first, 1, 4), &number(y, LANES))).unwrap();
+    let rows = |m: &BitMatrix, from: usize, count: usize| {
+        BitMatrix::from_fn(count, LANES, |row, lane| m.get(from + row, lane))
+    };
+    let first = plan
+        .evaluate(&join(&number(x, LANES), &number(y, LANES)))
+        .unwrap();
+    let second = plan
+        .evaluate(&join(&rows(&first, 1, 4), &number(y, LANES)))
+        .unwrap();
     [rows(&first, 0, 2), rows(&first, 2, 3), second, number(y, LANES)]
 }
 
@@ -67,8 +79,16 @@ fn run(cheat: Cheat, bad: u32, seed: u64, x: usize, y: usize) -> (bool, Vec<ceno
     for (at, right) in right.iter().enumerate() {
         let to_a = (at != 0).then_some(right);
         let to_b = (at != 1).then_some(right);
-        assert_eq!(at_a[at].as_ref(), to_a, "{cheat:?} {bad}, output {at} at the garbler");
-        assert_eq!(at_b[at].as_ref(), to_b, "{cheat:?} {bad}, output {at} at the evaluator");
+        assert_eq!(
+            at_a[at].as_ref(),
+            to_a,
+            "{cheat:?} {bad}, output {at} at the garbler"
+        );
+        assert_eq!(
+            at_b[at].as_ref(),
+            to_b,
+            "{cheat:?} {bad}, output {at} at the evaluator"
+        );
     }
     (cheated, world.transcript(EVALUATOR))
 }

@@ -118,8 +118,9 @@ impl Evaluator {
         self.clear_line(channel)?;
         let circuit = self.circuits.get(plan);
         let ports = self.stock.take_ports(plan.input_wires() * lanes)?;
-        let inputs: Vec<_> =
-            (0..plan.input_wires()).map(|row| &ports[row * lanes..(row + 1) * lanes]).collect();
+        let inputs: Vec<_> = (0..plan.input_wires())
+            .map(|row| &ports[row * lanes..(row + 1) * lanes])
+            .collect();
         let mut built = self.build(&circuit, lanes, &inputs, channel)?;
         built.ports = ports;
         self.built.push_back(built);
@@ -191,7 +192,12 @@ impl Evaluator {
         let shares = bits(values).map(|bit| if bit { delta_share } else { Share::default() });
         let shares = Zeroizing::new(shares.collect());
         let count = values.rows() * values.lanes();
-        let bundle = Bundle::evaluator(values.rows(), values.lanes(), shares, Origin::Known(values.clone()));
+        let bundle = Bundle::evaluator(
+            values.rows(),
+            values.lanes(),
+            shares,
+            Origin::Known(values.clone()),
+        );
         set_keys(&bundle, Zeroizing::new(vec![Block::ZERO; count]));
         LegoWires::of(bundle)
     }
@@ -275,9 +281,10 @@ impl Evaluator {
             outputs = replay(wires, delta);
             let right: Vec<bool> = bits(&outputs).collect();
             let anchors = match &decoding {
-                Decoding::Anchors { anchors, solderings } => {
-                    Some((anchors.iter().flat_map(anchors_of).collect::<Vec<_>>(), solderings))
-                }
+                Decoding::Anchors { anchors, solderings } => Some((
+                    anchors.iter().flat_map(anchors_of).collect::<Vec<_>>(),
+                    solderings,
+                )),
                 _ => None,
             };
             let carried = |at: usize, key: Block| match &anchors {
@@ -299,7 +306,12 @@ impl Evaluator {
     }
 
     /// Steps 2 to 4: receives and checks the labels of inputs and what decodes `wires`.
-    fn receive_answers(&mut self, wires: &LegoWires, to: Parties, channel: &mut dyn Channel) -> Result<Decoding> {
+    fn receive_answers(
+        &mut self,
+        wires: &LegoWires,
+        to: Parties,
+        channel: &mut dyn Channel,
+    ) -> Result<Decoding> {
         let mut answers = Vec::new();
         for input in std::mem::take(&mut self.inputs) {
             let (step, bundle) = match &input {
@@ -319,12 +331,20 @@ impl Evaluator {
         } else if to.contains(GARBLER) {
             receive(channel, steps::ANCHOR, &mut opened)?;
             let anchors = self.stock.take_anchors(count)?;
-            let shares = anchors.iter().flat_map(|run| &run.items().shares[run.range()]).copied();
+            let shares = anchors
+                .iter()
+                .flat_map(|run| &run.items().shares[run.range()])
+                .copied();
             Some((Zeroizing::new(shares.collect()), Ok(anchors)))
         } else {
             None
         };
-        self.check_openings(&answers, wires, decoding.as_ref().map(|(shares, _)| (&opened, shares)), channel)?;
+        self.check_openings(
+            &answers,
+            wires,
+            decoding.as_ref().map(|(shares, _)| (&opened, shares)),
+            channel,
+        )?;
         for (input, blocks) in answers {
             self.accept_labels(input, blocks, channel)?;
         }
@@ -335,7 +355,10 @@ impl Evaluator {
                 solderings: opened,
             },
             Some((_, Err(last))) => {
-                let zeros = opened.iter().zip(last.iter()).map(|(&sum, &last)| last_bit(sum) ^ (last == 1));
+                let zeros = opened
+                    .iter()
+                    .zip(last.iter())
+                    .map(|(&sum, &last)| last_bit(sum) ^ (last == 1));
                 Decoding::Masks(pack(zeros, count))
             }
         })
@@ -360,9 +383,17 @@ impl Evaluator {
             }
         }
         for (input, blocks) in answers {
-            if let Input::Own { bundle, gadgets, bits } = input {
+            if let Input::Own {
+                bundle,
+                gadgets,
+                bits,
+            } = input
+            {
                 let labels = bundle.held().shares.iter();
-                let inputs = labels.zip(strings(gadgets)).zip(string_shares(gadgets)).zip(bits.iter());
+                let inputs = labels
+                    .zip(strings(gadgets))
+                    .zip(string_shares(gadgets))
+                    .zip(bits.iter());
                 let delta_share = *self.keys.delta_share;
                 let shares: Vec<Share> = inputs
                     .map(|(((&label, string), share), &bit)| {
@@ -411,7 +442,8 @@ impl Evaluator {
                     if !accepted(&run.items().authenticators, run.range(), of_run) {
                         return refused(Check::InputAuthenticator, steps::GARBLER_LABELS);
                     }
-                    self.suspicion.witness(&run.items().authenticators, run.range().start, of_run[0]);
+                    self.suspicion
+                        .witness(&run.items().authenticators, run.range().start, of_run[0]);
                 }
                 bundle
             }
@@ -426,7 +458,8 @@ impl Evaluator {
                     if !accepted(&run.items().authenticators, run.range(), of_run) {
                         return refused(Check::OwnInputLabel, steps::EVALUATOR_LABELS);
                     }
-                    self.suspicion.witness(&run.items().authenticators, run.range().start, of_run[0]);
+                    self.suspicion
+                        .witness(&run.items().authenticators, run.range().start, of_run[0]);
                 }
                 bundle
             }
@@ -449,7 +482,9 @@ impl Evaluator {
             let inputs: Vec<&[Block]> = match &run.attachment {
                 Attachment::Received(solderings) => {
                     labels = attached(&rows, lanes, solderings);
-                    (0..rows.len()).map(|row| &labels[row * lanes..(row + 1) * lanes]).collect()
+                    (0..rows.len())
+                        .map(|row| &labels[row * lanes..(row + 1) * lanes])
+                        .collect()
                 }
                 _ => rows,
             };
@@ -459,7 +494,10 @@ impl Evaluator {
                 solderings: &built.soldered.solderings,
                 lot: &built.lot,
             };
-            set_keys(&run.outputs, ready.evaluate(&inputs, self.threads, &self.suspicion));
+            set_keys(
+                &run.outputs,
+                ready.evaluate(&inputs, self.threads, &self.suspicion),
+            );
             self.reaper.drop_later(run);
         }
     }
@@ -489,11 +527,17 @@ fn set_keys(bundle: &Bundle, keys: Zeroizing<Vec<Block>>) {
 
 /// The OT strings, as this party has them.
 fn strings(gadgets: &[Run<EvaluatorInputs>]) -> impl Iterator<Item = Block> {
-    gadgets.iter().flat_map(|run| &run.items().strings[run.range()]).copied()
+    gadgets
+        .iter()
+        .flat_map(|run| &run.items().strings[run.range()])
+        .copied()
 }
 
 fn string_shares(gadgets: &[Run<EvaluatorInputs>]) -> impl Iterator<Item = Share> {
-    gadgets.iter().flat_map(|run| &run.items().string_shares[run.range()]).copied()
+    gadgets
+        .iter()
+        .flat_map(|run| &run.items().string_shares[run.range()])
+        .copied()
 }
 
 fn anchors_of(run: &Run<AnchorWires>) -> impl Iterator<Item = (&AnchorWires, usize)> {

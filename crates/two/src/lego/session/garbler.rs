@@ -78,9 +78,7 @@ impl Garbler {
     /// Receives what the evaluator has sent: it comes before everything else from it.
     pub(crate) fn clear_line(&mut self, channel: &mut dyn Channel) -> Result<()> {
         for input in &mut self.inputs {
-            if let Input::Evaluators {
-                bundle, choices, ..
-            } = input
+            if let Input::Evaluators { bundle, choices, .. } = input
                 && choices.is_none()
             {
                 let mut bytes = vec![0; (bundle.wires * bundle.lanes).div_ceil(8)];
@@ -158,9 +156,15 @@ impl Garbler {
     pub(crate) fn constant(&mut self, values: &BitMatrix) -> LegoWires {
         let (delta, delta_share) = (*self.keys.delta, *self.keys.delta_share);
         let labels = Commitments {
-            messages: Zeroizing::new(bits(values).map(|bit| if bit { delta } else { Block::ZERO }).collect()),
+            messages: Zeroizing::new(
+                bits(values)
+                    .map(|bit| if bit { delta } else { Block::ZERO })
+                    .collect(),
+            ),
             shares: Zeroizing::new(
-                bits(values).map(|bit| if bit { delta_share } else { Share::default() }).collect(),
+                bits(values)
+                    .map(|bit| if bit { delta_share } else { Share::default() })
+                    .collect(),
             ),
         };
         LegoWires::of(Bundle::garbler(values.rows(), values.lanes(), labels))
@@ -195,7 +199,11 @@ impl Garbler {
             }
         };
         channel.flush()?;
-        Ok(LegoWires::of(Bundle::garbler(plan.output_wires(), lanes, outputs)))
+        Ok(LegoWires::of(Bundle::garbler(
+            plan.output_wires(),
+            lanes,
+            outputs,
+        )))
     }
 
     /// Solders `wires` to `ports`.
@@ -221,7 +229,12 @@ impl Garbler {
         let mut shares = Vec::with_capacity(others.len());
         for (row, (labels, row_shares)) in wires.committed_rows().enumerate() {
             let row = row * labels.len()..(row + 1) * labels.len();
-            messages.extend(labels.iter().zip(&others.messages[row.clone()]).map(|(&a, &b)| a ^ b));
+            messages.extend(
+                labels
+                    .iter()
+                    .zip(&others.messages[row.clone()])
+                    .map(|(&a, &b)| a ^ b),
+            );
             shares.extend(row_shares.iter().zip(&others.shares[row]).map(|(&a, &b)| a ^ b));
         }
         self.openings().open(channel, step, &messages, &shares)
@@ -234,7 +247,10 @@ impl Garbler {
         to: Parties,
         channel: &mut dyn Channel,
     ) -> Result<(Option<BitMatrix>, u64)> {
-        let asked = self.inputs.iter().any(|input| matches!(input, Input::Evaluators { .. }));
+        let asked = self
+            .inputs
+            .iter()
+            .any(|input| matches!(input, Input::Evaluators { .. }));
         self.clear_line(channel)?;
         let mut answered = !self.inputs.is_empty();
         for input in std::mem::take(&mut self.inputs) {
@@ -268,8 +284,11 @@ impl Garbler {
             Input::Own { bundle, bits } => {
                 let labels = &bundle.committed().messages;
                 for (labels, bits) in labels.chunks(PIECE).zip(bits.chunks(PIECE)) {
-                    let keys: Vec<Block> =
-                        labels.iter().zip(bits).map(|(&label, &bit)| label ^ times(delta, bit)).collect();
+                    let keys: Vec<Block> = labels
+                        .iter()
+                        .zip(bits)
+                        .map(|(&label, &bit)| label ^ times(delta, bit))
+                        .collect();
                     channel.send(steps::GARBLER_LABELS, as_bytes(&keys))?;
                 }
                 Ok(())
@@ -283,15 +302,17 @@ impl Garbler {
                 let labels = bundle.committed();
                 let flip = |at: usize| packed(choices, at);
                 let sums = labels.messages.iter().zip(strings.messages.iter()).enumerate();
-                let messages: Vec<Block> =
-                    sums.map(|(at, (&label, &string))| label ^ string ^ times(delta, flip(at))).collect();
+                let messages: Vec<Block> = sums
+                    .map(|(at, (&label, &string))| label ^ string ^ times(delta, flip(at)))
+                    .collect();
                 let sums = labels.shares.iter().zip(strings.shares.iter()).enumerate();
                 let shares: Vec<Share> = sums
                     .map(|(at, (&label, &string))| {
                         label ^ string ^ if flip(at) { delta_share } else { Share::default() }
                     })
                     .collect();
-                self.openings().open(channel, steps::EVALUATOR_LABELS, &messages, &shares)
+                self.openings()
+                    .open(channel, steps::EVALUATOR_LABELS, &messages, &shares)
             }
         }
     }
@@ -319,7 +340,12 @@ impl Garbler {
         }
         outputs.words_mut().zeroize();
         let detail = "an output label is not one of its wire's";
-        Err(cheated(Check::OutputLabel, channel.peer(), steps::OUTPUT_LABELS, detail))
+        Err(cheated(
+            Check::OutputLabel,
+            channel.peer(),
+            steps::OUTPUT_LABELS,
+            detail,
+        ))
     }
 }
 
