@@ -10,7 +10,10 @@ use cenote_engine::{Engine, Parties, Result, WireVector};
 use cenote_net::{Channel, ChannelOptions, PartyId, TcpChannel};
 use cenote_primitives::BitMatrix;
 use cenote_two::LegoEngine;
-use cenote_two::lego::{Config, EVALUATOR, GARBLER, Order};
+use cenote_two::lego::{Config, Order};
+
+const GARBLER: PartyId = PartyId(0);
+const EVALUATOR: PartyId = PartyId(1);
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");

@@ -31,7 +31,8 @@ fn main() -> Result<()> {
     for copies in copies {
         let order = COPY.times(copies);
         let [a, b] = channels();
-        let evaluator = std::thread::spawn(move || evaluate(b, order));
+        let evaluator = std::thread::Builder::new().name("evaluator".into());
+        let evaluator = evaluator.spawn(move || evaluate(b, order)).expect("a thread");
         let (setup, generate, sent, received) = garble(a, order)?;
         evaluator.join().expect("no panic")?;
         let (ms, mb) = (

@@ -5,14 +5,15 @@ use std::time::{Duration, Instant};
 use cenote_circuit::Plan;
 use cenote_engine::{Check, Costs, Engine, Error, Parties, Result, WireVector, check_input, check_run};
 use cenote_net::{Channel, Meter, PartyId};
+use cenote_params::LogProb;
 use cenote_primitives::BitMatrix;
 
 use crate::lego::session::{
-    EVALUATOR, Evaluator, GARBLER, Garbler, order_to_input, order_to_reveal, order_to_run, slot_bytes,
+    Evaluator, GARBLER, Garbler, Roles, order_to_input, order_to_reveal, order_to_run, slot_bytes,
 };
-use crate::lego::{Config, EvaluatorKeys, GarblerKeys, LegoWires, Order, steps};
+use crate::lego::{Config, EvaluatorKeys, GarblerKeys, LegoWires, Order, estimate, steps};
 
-/// One party of a session of two: party 0 garbles, party 1 evaluates (Nielsen, Schneider, Trifiletti 2017, Figures 1 and 2).
+/// One party of a session of two, one of which garbles, the other evaluates (Nielsen, Schneider, Trifiletti 2017, Figures 1 and 2).
 ///
 /// - [`Engine::prepare`] makes what is lacking of the function-independent material (Generate), and solders the circuit
 ///   (Build). It may be called again and again, and a circuit prepared several times can be run as often without another
@@ -33,6 +34,7 @@ pub struct LegoEngine {
     /// The first is in use.
     channels: Vec<Box<dyn Channel>>,
     config: Config,
+    roles: Roles,
     role: Option<Role>,
     /// Announced, and not used yet.
     announced: Order,
@@ -41,6 +43,8 @@ pub struct LegoEngine {
     generating: Duration,
     poisoned: Option<String>,
     cheated: bool,
+    /// The sum of Theorem 2's bounds for all that was generated.
+    error: Option<LogProb>,
 }
 
 /// What a party does.
@@ -66,9 +70,13 @@ impl LegoEngine {
     pub fn start(me: PartyId, channels: Vec<Box<dyn Channel>>, config: Config) -> Result<Self> {
         let start = Instant::now();
         let (mut channels, mut config) = (channels, config);
+        config.check()?;
         check_channels(me, &channels)?;
+        let roles = Roles {
+            garbler: config.garbler,
+        };
         let role = agree(&mut channels, &config).and_then(|()| {
-            Ok(match me {
+            Ok(match roles.role(me) {
                 GARBLER => {
                     let keys = GarblerKeys::setup(channels[0].as_mut(), &mut config)?;
                     let stock = keys.stock();
@@ -100,6 +108,9 @@ impl LegoEngine {
         Self {
             me,
             channels,
+            roles: Roles {
+                garbler: config.garbler,
+            },
             config,
             role: Some(role),
             announced: Order::NOTHING,
@@ -107,6 +118,7 @@ impl LegoEngine {
             generating: Duration::ZERO,
             poisoned: None,
             cheated: false,
+            error: None,
         }
     }
 
@@ -132,6 +144,12 @@ impl LegoEngine {
         if let Some(Role::Evaluator(evaluator)) = &mut self.role {
             evaluator.threads = threads.max(1);
         }
+    }
+
+    /// A bound on the probability that a cheating garbler has got any bad bucket into what was generated so far: the sum of
+    /// Theorem 2's bounds. `None` as long as nothing was.
+    pub fn error(&self) -> Option<LogProb> {
+        self.error
     }
 
     /// Whether this party, the evaluator, has seen that the garbler has cheated, and got the right outputs nevertheless. It
@@ -195,6 +213,17 @@ impl LegoEngine {
 
     fn make(&mut self, order: Order) -> Result<()> {
         let start = Instant::now();
+        for epoch in estimate(&order, &self.config)? {
+            let buffer = match self.role {
+                Some(Role::Garbler(_)) => epoch.garbler_buffer,
+                _ => epoch.evaluator_buffer,
+            };
+            self.costs.memory_bytes = self.costs.memory_bytes.max(buffer);
+            if let Some(parameters) = &epoch.parameters {
+                let errors = parameters.errors().sum();
+                self.error = Some(self.error.map_or(errors, |error| error + errors));
+            }
+        }
         let channel = self.channels[0].as_mut();
         match self.role.as_mut().expect("a session that goes on has a role") {
             Role::Garbler(garbler) => {
@@ -267,11 +296,10 @@ fn threads() -> usize {
 }
 
 fn check_channels(me: PartyId, channels: &[Box<dyn Channel>]) -> Result<()> {
-    let peer = match me {
-        GARBLER => EVALUATOR,
-        EVALUATOR => GARBLER,
-        _ => return Err(Error::BadInput(format!("{me} of a session of two"))),
-    };
+    if me.0 > 1 {
+        return Err(Error::BadInput(format!("{me} of a session of two")));
+    }
+    let peer = PartyId(1 - me.0);
     if channels.is_empty() {
         return Err(Error::BadInput("a session needs a channel".into()));
     }
@@ -291,6 +319,7 @@ fn agree(channels: &mut [Box<dyn Channel>], config: &Config) -> Result<()> {
         ("session", config.session.clone()),
         ("security", config.security.to_string()),
         ("epoch", config.epoch.to_string()),
+        ("garbler", config.garbler.to_string()),
         ("channels", channels.len().to_string()),
     ];
     Ok(cenote_net::agree(channels[0].as_mut(), &settings)?)
@@ -310,15 +339,15 @@ impl Engine for LegoEngine {
     fn prepare_values(&mut self, inputs: &[(PartyId, usize)], outputs: &[(Parties, usize)]) -> Result<()> {
         self.call("dependent", |this| {
             for &(owner, count) in inputs {
-                if owner != GARBLER && owner != EVALUATOR {
+                if owner.0 > 1 {
                     return Err(Error::BadInput(format!(
                         "input of {owner}, but there are 2 parties"
                     )));
                 }
-                this.announced += order_to_input(owner, count);
+                this.announced += order_to_input(this.roles.role(owner), count);
             }
             for &(to, count) in outputs {
-                this.announced += order_to_reveal(to, count);
+                this.announced += order_to_reveal(this.roles.roles(to), count);
             }
             Ok(())
         })
@@ -352,7 +381,7 @@ impl Engine for LegoEngine {
     ) -> Result<LegoWires> {
         self.call("online", |this| {
             check_input(this.me, 2, owner, wires, lanes, bits)?;
-            this.secure(order_to_input(owner, wires * lanes))?;
+            this.secure(order_to_input(this.roles.role(owner), wires * lanes))?;
             let (role, channel) = this.parts();
             match role {
                 Role::Garbler(garbler) => garbler.input(wires, lanes, bits),
@@ -394,6 +423,7 @@ impl Engine for LegoEngine {
 
     fn reveal(&mut self, wires: &LegoWires, to: Parties) -> Result<Option<BitMatrix>> {
         self.call("online", |this| {
+            let to = this.roles.roles(to);
             this.secure(order_to_reveal(to, wires.wires() * wires.lanes()))?;
             let (role, channel) = this.parts();
             let (outputs, rounds) = match role {

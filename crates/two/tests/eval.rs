@@ -5,9 +5,11 @@ mod common;
 use cenote_circuit::library::{AesSbox, Goal, aes128, sha256_single_block};
 use cenote_circuit::{Circuit, Plan};
 use cenote_engine::{Engine, Parties, Result};
+use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
 use cenote_testkit::World;
-use common::{A, B, prepare, put_in, random_bits, start};
+use cenote_two::LegoEngine;
+use common::{A, B, config, prepare, put_in, random_bits, start};
 
 /// Runs `circuit` once at both parties, prepared or not, and gives what each was told.
 fn run(circuit: &Circuit, inputs: &BitMatrix, to: Parties, prepared: bool) -> Vec<Option<BitMatrix>> {
@@ -97,5 +99,38 @@ fn outputs_go_where_they_belong() {
                 }
             }
         }
+    }
+}
+
+/// The same with the roles of the parties exchanged.
+#[test]
+fn either_party_may_garble() {
+    let circuit = cenote_circuit::library::by_name("mult8").unwrap();
+    let inputs = random_bits(5, 16, 9);
+    let expected = Plan::new(&circuit).evaluate(&inputs).unwrap();
+    for to in [Parties::one(A), Parties::one(B), Parties::all(2)] {
+        let (circuit, inputs) = (circuit.clone(), inputs.clone());
+        let results = World::new(2, 2).run(move |mut context| -> Result<_> {
+            let plan = Plan::new(&circuit);
+            let peer = PartyId(1 - context.me.0);
+            let mut config = config(context.me, 40, 3);
+            config.garbler = B;
+            let mut engine = LegoEngine::start(context.me, vec![context.take(peer, "main")], config)?;
+            prepare(&mut engine, &circuit, &plan, inputs.lanes(), to)?;
+            let wires = put_in(&mut engine, &circuit, &inputs)?;
+            let outputs = engine.run(&plan, &wires)?;
+            let revealed = engine.reveal(&outputs, to)?;
+            engine.finish()?;
+            Ok((revealed, engine.costs().traffic.payload_sent))
+        });
+        let results: Vec<_> = results.into_iter().map(|result| result.unwrap()).collect();
+        for (party, (revealed, _)) in [A, B].into_iter().zip(&results) {
+            assert_eq!(
+                revealed.as_ref(),
+                to.contains(party).then_some(&expected),
+                "{party} of {to}"
+            );
+        }
+        assert!(results[0].1 < results[1].1);
     }
 }

@@ -1,6 +1,7 @@
 //! What a session is started with.
 
 use cenote_engine::{Error, Result};
+use cenote_net::PartyId;
 use cenote_primitives::Entropy;
 
 /// The most AND gates that an epoch may have: gates of an epoch are numbered in 32 bits.
@@ -16,17 +17,20 @@ pub struct Config {
     /// The most AND gates (or a fourth of that many inputs and anchors) that are made at once. Larger orders are made in
     /// several epochs, so that what is held besides finished material is bounded.
     pub epoch: u64,
+    /// The party that garbles: 0 or 1. The other evaluates, which is less work and less to send, but more to keep.
+    pub garbler: PartyId,
     /// Where this party's randomness comes from: [`Entropy::os`] but in tests.
     pub entropy: Entropy,
 }
 
 impl Config {
-    /// 40 bits, epochs of at most 2^20 AND gates, randomness from the operating system.
+    /// 40 bits, epochs of at most 2^20 AND gates, party 0 garbling, randomness from the operating system.
     pub fn new(session: impl Into<String>) -> Self {
         Self {
             security: 40,
             session: session.into(),
             epoch: 1 << 20,
+            garbler: PartyId(0),
             entropy: Entropy::os(),
         }
     }
@@ -45,6 +49,9 @@ impl Config {
         if !(1..=MAX_EPOCH).contains(&self.epoch) {
             let found = self.epoch;
             return Err(Error::BadInput(format!("epochs of {found} AND gates: 1 to 2^24")));
+        }
+        if self.garbler.0 > 1 {
+            return Err(Error::BadInput(format!("{} is to garble: 0 or 1", self.garbler)));
         }
         Ok(())
     }

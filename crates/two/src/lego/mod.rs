@@ -16,16 +16,16 @@ pub(crate) mod session;
 mod setup;
 mod solder;
 pub mod steps;
+pub mod store;
 mod tiles;
 mod wires;
 
 pub use config::Config;
 pub use generate::{Estimate, estimate};
 pub use material::{
-    AnchorWires, Anchors, AndBuckets, Authenticators, Commitments, EvaluatorEpoch, EvaluatorInputs,
-    EvaluatorStock, GarblerAnds, GarblerEpoch, GarblerInputs, GarblerStock, GarblerStrings, Masks, Run,
+    AnchorWires, Anchors, AndBuckets, Authenticators, Commitments, EvaluatorEpoch, EvaluatorInputs, EvaluatorStock,
+    GarblerAnds, GarblerEpoch, GarblerInputs, GarblerStock, GarblerStrings, Masks, Run,
 };
 pub use order::{KINDS, Order, Short};
-pub use session::{EVALUATOR, GARBLER};
 pub use setup::{EvaluatorKeys, GarblerKeys};
 pub use wires::LegoWires;

@@ -80,3 +80,14 @@ steps! {
     /// The session's agreed end, both ways.
     FINISH = 0x23a, "finish";
 }
+
+steps! {
+    /// Every step that only sessions with stored material have: those that make it, and those that use it.
+    STORE;
+    /// The word that all material is on disk, both ways.
+    STORED = 0x240, "store material";
+    /// The lots that a party has, both ways.
+    OFFER = 0x241, "compare lots";
+    /// The word that material is recorded as used, both ways.
+    CLAIM = 0x242, "claim material";
+}

@@ -153,3 +153,75 @@ impl<T> Lot<T> {
         assert!(at == count, "a lot has the buckets of its circuit");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use cenote_circuit::{BitOrder, Builder, library};
+
+    use super::*;
+    use crate::lego::material::{EvaluatorEpoch, EvaluatorStock};
+
+    #[test]
+    fn tiles_cover_lanes_and_buckets_once() {
+        let circuit = Circuit::new(&Plan::new(&library::by_name("aes128").unwrap()));
+        let ands = circuit.plan.and_count();
+        for lanes in [0, 1, 2, 5, 17, 128, 1000] {
+            let (mut lane, mut bucket) = (0, 0);
+            for tile in circuit.tiles(lanes) {
+                assert_eq!(tile.lanes().start, lane);
+                for gate in 0..ands {
+                    assert_eq!(tile.bucket(gate), bucket);
+                    bucket += tile.width;
+                }
+                lane += tile.width;
+                assert!((SLOT * tile.width * circuit.plan.slots() <= WORKING_SET) && tile.width <= PIECE / 2);
+            }
+            assert_eq!((lane, bucket), (lanes, lanes * ands));
+        }
+        assert_eq!(circuit.tiles(8).len(), 4);
+        // However large a circuit or many its lanes are.
+        let tiny = Circuit::new(&Plan::new(&library::by_name("lt4").unwrap()));
+        assert!(tiny.tiles(1 << 20).all(|tile| tile.width <= PIECE / 2));
+    }
+
+    #[test]
+    fn negations_end_up_where_they_matter() {
+        let mut b = Builder::new();
+        let x = b.input("x", 2, BitOrder::Lsb);
+        let both = b.and(!x[0], x[1]);
+        let odd = b.xor(!x[0], !x[1]);
+        b.output("out", &[!both, both, !odd, !x[1]], BitOrder::Lsb);
+        let circuit = Circuit::new(&Plan::new(&b.finish()));
+        let op = circuit.plan.and_ops()[0];
+        let inputs = circuit.plan.input_slots();
+        let mut flips = circuit.operand_flips[0];
+        // The plan may have exchanged the operands.
+        if op.a == inputs[1] {
+            flips.reverse();
+        }
+        assert_eq!(flips, [true, false]);
+        assert_eq!(circuit.output_flips, [true, false, true, true]);
+    }
+
+    #[test]
+    fn segments_go_through_all_runs() {
+        let mut stock = EvaluatorStock::new(Default::default());
+        for ports in [3, 1, 4] {
+            let shares = (0..ports).map(|_| Default::default()).collect::<Vec<_>>();
+            let mut epoch = EvaluatorEpoch::default();
+            epoch.garbler_inputs.shares = shares.into();
+            stock.push(epoch);
+        }
+        let lot = Lot::new(stock.take_garbler_inputs(8).unwrap());
+        let segments = |first, count| {
+            let mut all = Vec::new();
+            lot.segments(first, count, |segment| all.push((segment.range, segment.at)));
+            all
+        };
+        assert_eq!(segments(0, 8), [(0..3, 0), (0..1, 3), (0..4, 4)]);
+        assert_eq!(segments(1, 2), [(1..3, 0)]);
+        assert_eq!(segments(3, 1), [(0..1, 0)]);
+        assert_eq!(segments(2, 4), [(2..3, 0), (0..1, 1), (0..2, 2)]);
+        assert_eq!(segments(8, 0), []);
+    }
+}

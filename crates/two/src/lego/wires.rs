@@ -231,3 +231,59 @@ impl fmt::Debug for LegoWires {
         write!(f, "LegoWires({} × {})", self.wires(), self.lanes)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Wires whose labels tell bundle, wire and lane.
+    fn wires(bundle: u64, wires: usize, lanes: usize) -> LegoWires {
+        let label = |at: usize| Block([bundle, at as u64]);
+        let labels = Commitments {
+            messages: Zeroizing::new((0..wires * lanes).map(label).collect()),
+            shares: Zeroizing::new(vec![Share::default(); wires * lanes]),
+        };
+        LegoWires::of(Bundle::garbler(wires, lanes, labels))
+    }
+
+    fn labels(wires: &LegoWires) -> Vec<[u64; 2]> {
+        wires
+            .committed_rows()
+            .flat_map(|(labels, _)| labels)
+            .map(|label| label.0)
+            .collect()
+    }
+
+    #[test]
+    fn selecting_and_joining_keep_the_order() {
+        let all = LegoWires::concat(&[&wires(1, 3, 2), &wires(2, 0, 2), &wires(3, 2, 2)]);
+        assert_eq!((all.wires(), all.lanes(), labels(&all).len()), (5, 2, 10));
+        for start in 0..=5 {
+            for end in start..=5 {
+                let some = all.select(start..end);
+                assert_eq!(some.wires(), end - start);
+                assert_eq!(labels(&some), labels(&all)[2 * start..2 * end]);
+                // Selecting from a selection counts within it.
+                if some.wires() > 1 {
+                    assert_eq!(
+                        labels(&some.select(1..2)),
+                        labels(&all)[2 * start + 2..2 * start + 4]
+                    );
+                }
+            }
+        }
+        // What was taken apart is one part again.
+        let again = LegoWires::concat(&[&all.select(0..1), &all.select(1..3)]);
+        assert_eq!(
+            (again.parts().len(), labels(&again)),
+            (1, labels(&all)[..6].to_vec())
+        );
+        assert_eq!(format!("{all:?}"), "LegoWires(5 × 2)");
+    }
+
+    #[test]
+    #[should_panic(expected = "all parts have the same lanes")]
+    fn lanes_must_agree() {
+        LegoWires::concat(&[&wires(1, 1, 2), &wires(2, 1, 3)]);
+    }
+}

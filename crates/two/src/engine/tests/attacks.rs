@@ -195,9 +195,10 @@ fn the_garbler_commits_to_other_strings() {
                 // What it has committed to.
                 let mut strings = garbler.stock.take_evaluator_inputs(4 * LANES)?;
                 strings.strings.messages[0] ^= OFF;
-                let mut epoch = crate::lego::GarblerEpoch::default();
-                epoch.evaluator_inputs = strings;
-                garbler.stock.push(epoch);
+                garbler.stock.push(crate::lego::GarblerEpoch {
+                    evaluator_inputs: strings,
+                    ..Default::default()
+                });
             }
             job(&mut engine, y, Parties::all(2))
         });

@@ -12,6 +12,7 @@ use crate::garble::{self, Authenticator, GateTable};
 use crate::lego::challenge::Population;
 use crate::lego::generate::garbler::Maker;
 use crate::lego::generate::shape::Shape;
+use crate::lego::session::EVALUATOR;
 use cenote_primitives::{Block, Entropy};
 
 /// What a garbler does to its gates and authenticators.

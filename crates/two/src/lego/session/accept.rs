@@ -11,16 +11,40 @@ use crate::lego::material::Authenticators;
 /// Gadgets whose authenticators are tried at a time.
 const GADGETS: usize = 256;
 
-/// Whether of each gadget of `gadgets` more than half of the authenticators accept its label.
-pub(super) fn accepted(authenticators: &Authenticators, gadgets: Range<usize>, labels: &[Block]) -> bool {
-    debug_assert_eq!(gadgets.len(), labels.len());
+/// Gadgets for which a further thread is worth starting.
+const GADGETS_PER_THREAD: usize = 4096;
+
+/// Whether of each gadget of `gadgets` more than half of the authenticators accept its label; by up to `threads` threads.
+pub(super) fn accepted(
+    authenticators: &Authenticators,
+    gadgets: Range<usize>,
+    labels: &[Block],
+    threads: usize,
+) -> bool {
+    let threads = threads.min(labels.len() / GADGETS_PER_THREAD).max(1);
+    let share = labels.len().div_ceil(threads).max(1);
+    std::thread::scope(|scope| {
+        let parts: Vec<_> = labels
+            .chunks(share)
+            .zip((gadgets.start..).step_by(share))
+            .skip(1)
+            .map(|(labels, first)| scope.spawn(move || all_accepted(authenticators, first, labels)))
+            .collect();
+        let own = all_accepted(authenticators, gadgets.start, &labels[..share.min(labels.len())]);
+        parts
+            .into_iter()
+            .fold(own, |all, part| all & part.join().unwrap_or(false))
+    })
+}
+
+fn all_accepted(authenticators: &Authenticators, first: usize, labels: &[Block]) -> bool {
     let size = authenticators.size;
     let mut numbers = Vec::with_capacity(GADGETS * size);
     let mut moved = Zeroizing::new(Vec::with_capacity(GADGETS * size));
     let mut accepts = vec![false; GADGETS * size];
     let mut all = true;
     for (chunk, labels) in labels.chunks(GADGETS).enumerate() {
-        let first = (gadgets.start + chunk * GADGETS) * size;
+        let first = (first + chunk * GADGETS) * size;
         let entries = first..first + labels.len() * size;
         numbers.clear();
         numbers.extend(

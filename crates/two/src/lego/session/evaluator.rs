@@ -1,10 +1,11 @@
 //! The evaluator's side.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 use cenote_circuit::Plan;
-use cenote_engine::{Check, Parties, Result, WireVector};
+use cenote_engine::{Check, Error, Parties, Result, WireVector};
 use cenote_net::{Channel, Step};
 use cenote_primitives::{BitMatrix, Block, as_bytes};
 use zeroize::Zeroizing;
@@ -16,7 +17,7 @@ use crate::commit::Share;
 use crate::lego::build::{Soldered, receive_solderings};
 use crate::lego::eval::Ready;
 use crate::lego::failure::cheated;
-use crate::lego::material::{AnchorWires, AndBuckets, EvaluatorInputs, EvaluatorStock, Run};
+use crate::lego::material::{AnchorWires, AndBuckets, Authenticators, EvaluatorInputs, EvaluatorStock, Run};
 use crate::lego::opening::{Watch, receive};
 use crate::lego::provenance::{Origin, replay};
 use crate::lego::recover::{Suspicion, right_labels};
@@ -305,73 +306,14 @@ impl Evaluator {
         Ok((to.contains(EVALUATOR).then_some(outputs), rounds))
     }
 
-    /// Steps 2 to 4: receives and checks the labels of inputs and what decodes `wires`.
+    /// Steps 2 to 4: receives and checks the labels of inputs and what decodes `wires`, each as soon as it comes, while the
+    /// garbler computes what follows.
     fn receive_answers(
         &mut self,
         wires: &LegoWires,
         to: Parties,
         channel: &mut dyn Channel,
     ) -> Result<Decoding> {
-        let mut answers = Vec::new();
-        for input in std::mem::take(&mut self.inputs) {
-            let (step, bundle) = match &input {
-                Input::Garblers(bundle) => (steps::GARBLER_LABELS, bundle),
-                Input::Own { bundle, .. } => (steps::EVALUATOR_LABELS, bundle),
-            };
-            let mut blocks = Zeroizing::new(vec![Block::ZERO; bundle.wires * bundle.lanes]);
-            receive(channel, step, &mut blocks)?;
-            answers.push((input, blocks));
-        }
-        let count = wires.wires() * wires.lanes();
-        let mut opened = vec![Block::ZERO; count];
-        let decoding = if to.contains(EVALUATOR) {
-            receive(channel, steps::DECODE, &mut opened)?;
-            let masks = self.stock.take_masks(count)?;
-            Some((masks.shares, Err(masks.bits)))
-        } else if to.contains(GARBLER) {
-            receive(channel, steps::ANCHOR, &mut opened)?;
-            let anchors = self.stock.take_anchors(count)?;
-            let shares = anchors
-                .iter()
-                .flat_map(|run| &run.items().shares[run.range()])
-                .copied();
-            Some((Zeroizing::new(shares.collect()), Ok(anchors)))
-        } else {
-            None
-        };
-        self.check_openings(
-            &answers,
-            wires,
-            decoding.as_ref().map(|(shares, _)| (&opened, shares)),
-            channel,
-        )?;
-        for (input, blocks) in answers {
-            self.accept_labels(input, blocks, channel)?;
-        }
-        Ok(match decoding {
-            None => Decoding::Nothing,
-            Some((_, Ok(anchors))) => Decoding::Anchors {
-                anchors,
-                solderings: opened,
-            },
-            Some((_, Err(last))) => {
-                let zeros = opened
-                    .iter()
-                    .zip(last.iter())
-                    .map(|(&sum, &last)| last_bit(sum) ^ (last == 1));
-                Decoding::Masks(pack(zeros, count))
-            }
-        })
-    }
-
-    /// Whether everything opened since the last proof is what the garbler is committed to.
-    fn check_openings(
-        &mut self,
-        answers: &[(Input, Zeroizing<Vec<Block>>)],
-        wires: &LegoWires,
-        decoding: Option<(&Vec<Block>, &Zeroizing<Vec<Share>>)>,
-        channel: &mut dyn Channel,
-    ) -> Result<()> {
         self.opening();
         let transcript = self.transcript.take().unwrap_or_default();
         let mut watch = Watch::new(&self.keys.receiver, &transcript);
@@ -382,90 +324,82 @@ impl Evaluator {
                 anything = true;
             }
         }
-        for (input, blocks) in answers {
-            if let Input::Own {
-                bundle,
-                gadgets,
-                bits,
-            } = input
-            {
-                let labels = bundle.held().shares.iter();
-                let inputs = labels
-                    .zip(strings(gadgets))
-                    .zip(string_shares(gadgets))
-                    .zip(bits.iter());
-                let delta_share = *self.keys.delta_share;
-                let shares: Vec<Share> = inputs
-                    .map(|(((&label, string), share), &bit)| {
-                        let flip = last_bit(string) ^ bit;
-                        label ^ share ^ if flip { delta_share } else { Share::default() }
-                    })
-                    .collect();
-                watch.absorb(blocks, &shares);
-                anything = true;
+        let mut own = Vec::new();
+        for input in std::mem::take(&mut self.inputs) {
+            match input {
+                Input::Garblers(bundle) => {
+                    let mut labels = Zeroizing::new(vec![Block::ZERO; bundle.wires * bundle.lanes]);
+                    receive(channel, steps::GARBLER_LABELS, &mut labels)?;
+                    let Origin::Garbler(gadgets) = &bundle.held().origin else {
+                        unreachable!("the garbler's inputs come from gadgets")
+                    };
+                    let gadgets = gadgets
+                        .iter()
+                        .map(|run| (&run.items().authenticators, run.range()));
+                    if !accept(gadgets, &labels, self.threads, &mut self.suspicion) {
+                        return Err(refused(Check::InputAuthenticator, steps::GARBLER_LABELS, channel));
+                    }
+                    set_keys(&bundle, labels);
+                }
+                Input::Own {
+                    bundle,
+                    gadgets,
+                    bits,
+                } => {
+                    let mut sums = Zeroizing::new(vec![Block::ZERO; bundle.wires * bundle.lanes]);
+                    receive(channel, steps::EVALUATOR_LABELS, &mut sums)?;
+                    watch.absorb(
+                        &sums,
+                        &own_shares(&bundle, &gadgets, &bits, *self.keys.delta_share),
+                    );
+                    anything = true;
+                    own.push((bundle, gadgets, sums));
+                }
             }
         }
-        if let Some((opened, shares)) = decoding {
-            watch.absorb(opened, &sums(wires, shares));
-            anything = true;
-        }
-        if anything {
-            self.evaluations += 1;
+        let count = wires.wires() * wires.lanes();
+        let mut opened = vec![Block::ZERO; count];
+        let decoding = if to.contains(EVALUATOR) {
+            let masks = self.stock.take_masks(count)?;
+            receive(channel, steps::DECODE, &mut opened)?;
+            watch.absorb(&opened, &sums(wires, &masks.shares));
+            let zeros = opened
+                .iter()
+                .zip(masks.bits.iter())
+                .map(|(&sum, &last)| last_bit(sum) ^ (last == 1));
+            Decoding::Masks(pack(zeros, count))
+        } else if to.contains(GARBLER) {
+            let anchors = self.stock.take_anchors(count)?;
+            receive(channel, steps::ANCHOR, &mut opened)?;
+            let shares = anchors.iter().flat_map(|run| &run.items().shares[run.range()]);
+            let shares = Zeroizing::new(shares.copied().collect::<Vec<_>>());
+            watch.absorb(&opened, &sums(wires, &shares));
+            Decoding::Anchors {
+                anchors,
+                solderings: opened,
+            }
+        } else {
+            Decoding::Nothing
+        };
+        if anything || !matches!(decoding, Decoding::Nothing) {
             watch.prove(channel, steps::PROVE_EVAL)?;
+            self.evaluations += 1;
         }
-        Ok(())
-    }
-
-    /// Step 4: the labels of an input, if its authenticators accept them.
-    ///
-    /// Of an own input, a label with the wrong bit cannot come of what was opened, for the last bits of the OT strings are
-    /// known to be 0; and if the garbler was committed to another string than it sent, the label is wrong whatever the bit.
-    fn accept_labels(
-        &mut self,
-        input: Input,
-        mut blocks: Zeroizing<Vec<Block>>,
-        channel: &mut dyn Channel,
-    ) -> Result<()> {
-        let refused = |check: Check, step: Step| {
-            let detail = "the authenticators of an input wire refuse its label";
-            Err(cheated(check, channel.peer(), step, detail))
-        };
-        let bundle = match &input {
-            Input::Garblers(bundle) => {
-                let Origin::Garbler(runs) = &bundle.held().origin else {
-                    unreachable!("the garbler's inputs come from gadgets")
-                };
-                let mut labels = blocks.as_slice();
-                for run in runs {
-                    let (of_run, rest) = labels.split_at(run.len());
-                    labels = rest;
-                    if !accepted(&run.items().authenticators, run.range(), of_run) {
-                        return refused(Check::InputAuthenticator, steps::GARBLER_LABELS);
-                    }
-                    self.suspicion
-                        .witness(&run.items().authenticators, run.range().start, of_run[0]);
-                }
-                bundle
+        // A label with the wrong bit cannot come of what was opened, for the last bits of the OT strings are known to be 0;
+        // and if the garbler was committed to another string than it sent, the label is wrong whatever the bit.
+        for (bundle, gadgets, mut labels) in own {
+            for (label, string) in labels.iter_mut().zip(strings(&gadgets)) {
+                *label ^= string;
             }
-            Input::Own { bundle, gadgets, .. } => {
-                for (label, string) in blocks.iter_mut().zip(strings(gadgets)) {
-                    *label ^= string;
-                }
-                let mut labels = blocks.as_slice();
-                for run in gadgets {
-                    let (of_run, rest) = labels.split_at(run.len());
-                    labels = rest;
-                    if !accepted(&run.items().authenticators, run.range(), of_run) {
-                        return refused(Check::OwnInputLabel, steps::EVALUATOR_LABELS);
-                    }
-                    self.suspicion
-                        .witness(&run.items().authenticators, run.range().start, of_run[0]);
-                }
-                bundle
+            let gadgets = gadgets
+                .iter()
+                .map(|run| (&run.items().authenticators, run.range()));
+            if !accept(gadgets, &labels, self.threads, &mut self.suspicion) {
+                return Err(refused(Check::OwnInputLabel, steps::EVALUATOR_LABELS, channel));
             }
-        };
-        set_keys(bundle, blocks);
-        Ok(())
+            set_keys(&bundle, labels);
+        }
+        Ok(decoding)
     }
 
     /// Step 5: evaluates what is under way, in order.
@@ -513,6 +447,48 @@ enum Decoding {
         solderings: Vec<Block>,
     },
     Nothing,
+}
+
+/// Whether the authenticators of an input's gadgets accept its labels. The first one is kept as a witness.
+fn accept<'a>(
+    gadgets: impl Iterator<Item = (&'a Authenticators, Range<usize>)>,
+    labels: &[Block],
+    threads: usize,
+    suspicion: &mut Suspicion,
+) -> bool {
+    let mut labels = labels;
+    for (authenticators, gadgets) in gadgets {
+        let (of_these, rest) = labels.split_at(gadgets.len());
+        labels = rest;
+        let first = gadgets.start;
+        if !accepted(authenticators, gadgets, of_these, threads) {
+            return false;
+        }
+        suspicion.witness(authenticators, first, of_these[0]);
+    }
+    true
+}
+
+fn refused(check: Check, step: Step, channel: &dyn Channel) -> Error {
+    let detail = "the authenticators of an input wire refuse its label";
+    cheated(check, channel.peer(), step, detail)
+}
+
+/// The shares of what is opened for inputs with `bits`: label, OT string, and where the choice bit is not the input, `Δ`.
+fn own_shares(
+    bundle: &Bundle,
+    gadgets: &[Run<EvaluatorInputs>],
+    bits: &[bool],
+    delta_share: Share,
+) -> Vec<Share> {
+    let labels = bundle.held().shares.iter();
+    let inputs = labels.zip(strings(gadgets)).zip(string_shares(gadgets)).zip(bits);
+    inputs
+        .map(|(((&label, string), share), &bit)| {
+            let flip = last_bit(string) ^ bit;
+            label ^ share ^ if flip { delta_share } else { Share::default() }
+        })
+        .collect()
 }
 
 /// The bit that tells the two labels of a wire apart.

@@ -25,10 +25,10 @@ pub(crate) use garbler::Garbler;
 
 pub(crate) use super::tiles::slot_bytes;
 
-/// The garbler is this party.
-pub const GARBLER: PartyId = PartyId(0);
-/// The evaluator is this party.
-pub const EVALUATOR: PartyId = PartyId(1);
+/// The garbler, where roles are meant: in a [`super::Config`]'s session it may be either party.
+pub(crate) const GARBLER: PartyId = PartyId(0);
+/// The evaluator, likewise.
+pub(crate) const EVALUATOR: PartyId = PartyId(1);
 
 /// Circuits in use, so that what was prepared many times is kept once.
 #[derive(Default)]
@@ -56,6 +56,28 @@ impl Circuits {
         let circuit = Arc::new(Circuit::new(plan));
         self.0.push(circuit.clone());
         circuit
+    }
+}
+
+/// Who garbles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Roles {
+    /// The party that does.
+    pub(crate) garbler: PartyId,
+}
+
+impl Roles {
+    /// What role `party` has, or the other way round; [`GARBLER`] or [`EVALUATOR`] for the two parties.
+    pub(crate) fn role(self, party: PartyId) -> PartyId {
+        PartyId(party.0 ^ self.garbler.0)
+    }
+
+    /// The roles of a set of the two parties; others do not matter.
+    pub(crate) fn roles(self, parties: Parties) -> Parties {
+        let both = [GARBLER, EVALUATOR].into_iter();
+        both.filter(|&party| parties.contains(party))
+            .map(|party| self.role(party))
+            .collect()
     }
 }
 

@@ -4,17 +4,20 @@
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
+/// Anything that is to be dropped.
+type Used = Box<dyn Send>;
+
 /// A thread that drops what it is handed. Dropping the reaper waits for it.
 #[derive(Default)]
 pub(super) struct Reaper {
-    started: Option<(Sender<Box<dyn Send>>, JoinHandle<()>)>,
+    started: Option<(Sender<Used>, JoinHandle<()>)>,
 }
 
 impl Reaper {
     /// Drops `used`, soon.
     pub(super) fn drop_later(&mut self, used: impl Send + 'static) {
         if self.started.is_none() {
-            let (sender, receiver) = channel::<Box<dyn Send>>();
+            let (sender, receiver) = channel::<Used>();
             let name = "cenote-wipe".to_string();
             let thread = std::thread::Builder::new()
                 .name(name)
@@ -34,5 +37,21 @@ impl Drop for Reaper {
             drop(sender);
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn everything_is_dropped_when_the_reaper_is() {
+        let item = Arc::new(());
+        let mut reaper = Reaper::default();
+        (0..100).for_each(|_| reaper.drop_later(item.clone()));
+        drop(reaper);
+        assert_eq!(Arc::strong_count(&item), 1);
     }
 }
