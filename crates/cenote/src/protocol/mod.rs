@@ -1,6 +1,7 @@
 //! The choice of a protocol and of its security, by name; and how a party runs a program with it.
 
 mod lego;
+mod lego_session;
 mod three;
 
 use cenote_engine::{Costs, Engine};
@@ -8,7 +9,7 @@ use cenote_three::store::StockFolder;
 use serde::{Deserialize, Serialize};
 
 pub use self::lego::Lego;
-pub(crate) use self::lego::LegoSession;
+pub(crate) use self::lego_session::LegoSession;
 pub use self::three::Three;
 pub(crate) use self::three::and_blocks;
 use crate::connections::{Connections, Topology};

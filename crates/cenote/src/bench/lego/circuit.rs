@@ -93,6 +93,19 @@ impl LegoBench {
         topology("bench lego", self.settings.workers)
     }
 
+    /// All instances, as a program.
+    fn all(&self) -> Result<Program> {
+        self.program(usize::try_from(self.instances).unwrap_or(usize::MAX))
+    }
+
+    /// Bytes that both parties together need for the material, about.
+    ///
+    /// # Errors
+    /// As [`run_lego`].
+    pub(super) fn memory_bytes(&self) -> Result<u64> {
+        Ok(self.settings.parameters(&self.all()?)?.memory_bytes())
+    }
+
     /// `lanes` instances of the circuit, as a program.
     fn program(&self, lanes: usize) -> Result<Program> {
         let circuit = circuits::open(&self.circuit)?;
@@ -123,7 +136,7 @@ impl LegoBench {
     ) -> Result<LegoParty> {
         let (connections, mut meeting) = Meeting::take(connections)?;
         let connections = self.link.shape(connections, self.settings.workers);
-        let all = self.program(usize::try_from(self.instances).unwrap_or(usize::MAX))?;
+        let all = self.all()?;
         let one = self.program(1)?;
         let (all, one) = (Load::new(all), Load::new(one));
         let total = all.program.and_gates() + u64::from(self.latencies) * one.program.and_gates();
@@ -145,26 +158,22 @@ impl LegoBench {
         let mut session = session.ok_or_else(no_report)?;
         let independent = clock.time(&mut session, |session| session.generate(&all.program, 1))?;
         let dependent = clock.time(&mut session, |session| {
-            Ok(session.engine.prepare(all.program.plan(), all.program.lanes())?)
+            Ok(session.prepare(all.program.plan(), all.program.lanes())?)
         })?;
-        let online = clock.time(&mut session, |session| all.evaluate(&mut session.engine))?;
+        let online = clock.time(&mut session, |session| all.evaluate(session))?;
         progress(all.program.and_gates(), total);
         let peak_memory_bytes = peak_memory_bytes();
-        let memory_bound_bytes = session.engine.costs().memory_bytes;
+        let memory_bound_bytes = session.costs().memory_bytes;
 
         session.generate(&one.program, u64::from(self.latencies))?;
         for _ in 0..self.latencies {
-            session.engine.prepare(one.program.plan(), 1)?;
+            session.prepare(one.program.plan(), 1)?;
         }
         let mut single = Vec::new();
         for _ in 0..self.latencies {
-            single.push(
-                clock
-                    .time(&mut session, |session| one.evaluate(&mut session.engine))?
-                    .seconds,
-            );
+            single.push(clock.time(&mut session, |session| one.evaluate(session))?.seconds);
         }
-        session.engine.finish()?;
+        session.finish()?;
         progress(total, total);
         Ok(LegoParty {
             setup,
@@ -180,18 +189,18 @@ impl LegoBench {
 
 /// Something whose costs are metered.
 trait Metered {
-    fn costs(&self) -> Costs;
+    fn metered(&self) -> Costs;
 }
 
 impl Metered for LegoSession {
-    fn costs(&self) -> Costs {
-        self.engine.costs()
+    fn metered(&self) -> Costs {
+        self.costs()
     }
 }
 
 impl Metered for Option<LegoSession> {
-    fn costs(&self) -> Costs {
-        self.as_ref().map(Metered::costs).unwrap_or_default()
+    fn metered(&self) -> Costs {
+        self.as_ref().map(Metered::metered).unwrap_or_default()
     }
 }
 
@@ -207,7 +216,7 @@ impl Clock<'_> {
         let start = Instant::now();
         run(session)?;
         let seconds = start.elapsed().as_secs_f64();
-        let costs = session.costs();
+        let costs = session.metered();
         let phase = Phase {
             seconds,
             bytes_sent: costs.traffic.bytes_sent - self.costs.traffic.bytes_sent,
@@ -362,7 +371,7 @@ pub(super) fn measure(bench: &LegoBench, place: &mut Place<'_>) -> Result<LegoRo
             "at least one instance is evaluated, together and alone, in at least one session".into(),
         ));
     }
-    let program = bench.program(usize::try_from(bench.instances).unwrap_or(usize::MAX))?;
+    let program = bench.all()?;
     if program.and_gates() == 0 {
         return Err(Error::Usage(format!(
             "{} has no AND gates; there is nothing to measure",
@@ -409,8 +418,8 @@ pub(super) fn measure(bench: &LegoBench, place: &mut Place<'_>) -> Result<LegoRo
         transport: place.transport(),
         link: bench.link,
         repeat: bench.repeat,
-        error_log2: parameters.errors().sum().log2(),
-        parameters: serde_json::to_value(parameters).expect("parameters are numbers"),
+        error_log2: parameters.error_log2(),
+        parameters: parameters.to_json(),
         setup_ms: ms(&|party| party.setup.seconds),
         independent_ms: each(|party| &party.independent),
         dependent_ms: each(|party| &party.dependent),
