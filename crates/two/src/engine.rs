@@ -44,7 +44,7 @@ pub struct LegoEngine {
 }
 
 /// What a party does.
-enum Role {
+pub(crate) enum Role {
     Garbler(Box<Garbler>),
     Evaluator(Box<Evaluator>),
 }
@@ -91,7 +91,12 @@ impl LegoEngine {
         Ok(engine)
     }
 
-    fn with_role(me: PartyId, channels: Vec<Box<dyn Channel>>, config: Config, role: Role) -> Self {
+    pub(crate) fn with_role(
+        me: PartyId,
+        channels: Vec<Box<dyn Channel>>,
+        config: Config,
+        role: Role,
+    ) -> Self {
         Self {
             me,
             channels,
@@ -417,3 +422,6 @@ impl Engine for LegoEngine {
         costs
     }
 }
+
+#[cfg(test)]
+mod tests;

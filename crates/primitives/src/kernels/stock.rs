@@ -1,6 +1,6 @@
 //! Random draws from a stock of triples that is refilled in step.
 
-use crate::{Block512, Position};
+use crate::{Block512, Position, prefetch};
 
 /// Draws entries from a stock in a given order and replaces each at once, so that an index drawn twice gives first the
 /// old entry, then its replacement.
@@ -38,15 +38,3 @@ pub fn take_and_replace(
 
 /// Draws ahead of the current one whose cache lines are asked for.
 const PREFETCH_DISTANCE: usize = 12;
-
-#[inline(always)]
-fn prefetch<T>(array: &[T], index: usize) {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(element) = array.get(index) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: the address is that of a live element, and a prefetch does not access it architecturally.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(element).cast()) }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (array, index);
-}

@@ -1,11 +1,11 @@
 //! LEGO: constant rounds, preprocessing that knows nothing of the function (Nielsen, Schneider, Trifiletti 2017).
 
 mod build;
-mod challenge;
+pub(crate) mod challenge;
 mod config;
 mod eval;
 mod failure;
-mod generate;
+pub(crate) mod generate;
 mod leak;
 mod material;
 mod opening;
@@ -20,6 +20,7 @@ mod tiles;
 mod wires;
 
 pub use config::Config;
+pub use generate::{Estimate, estimate};
 pub use material::{
     AnchorWires, Anchors, AndBuckets, Authenticators, Commitments, EvaluatorEpoch, EvaluatorInputs,
     EvaluatorStock, GarblerAnds, GarblerEpoch, GarblerInputs, GarblerStock, GarblerStrings, Masks, Run,

@@ -22,17 +22,26 @@ use crate::commit::{BATCH_UNIT, Batch, CODE_BITS, Committer, Opener, PROOF_BYTES
 
 /// What the garbler keeps of a session besides material: keys, counters, `Δ`.
 pub struct GarblerKeys {
-    pub(crate) ots: DeltaSender,
-    pub(crate) committer: Committer,
+    /// What more material is made from. Not kept on disk, where it could be put back and used twice.
+    pub(crate) source: Option<GarblerSource>,
     pub(crate) delta: Zeroizing<Block>,
     pub(crate) delta_share: Zeroizing<Share>,
     pub(crate) counters: Counters,
 }
 
+/// What the garbler makes material from.
+pub(crate) struct GarblerSource {
+    pub(crate) ots: DeltaSender,
+    pub(crate) committer: Committer,
+}
+
 /// What the evaluator keeps of a session besides material: keys and counters.
 pub struct EvaluatorKeys {
-    pub(crate) ots: DeltaReceiver,
+    /// What more material is made from, with the receiver's seeds. Not kept on disk.
+    pub(crate) source: Option<DeltaReceiver>,
     pub(crate) receiver: Receiver,
+    /// The receiver's choice bits: what openings are verified with.
+    pub(crate) choices: Zeroizing<Vec<u64>>,
     pub(crate) delta_share: Zeroizing<Share>,
     pub(crate) counters: Counters,
 }
@@ -41,6 +50,8 @@ pub struct EvaluatorKeys {
 #[derive(Clone, Debug)]
 pub(crate) struct Counters {
     pub(crate) session: String,
+    /// The name of the set-up.
+    pub(crate) id: [u8; 32],
     /// The next unit of the commitments' streams.
     pub(crate) unit: u64,
     /// The next number of a gate or authenticator.
@@ -55,9 +66,10 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    fn new(session: &str) -> Self {
+    pub(crate) fn new(session: &str) -> Self {
         Self {
             session: session.into(),
+            id: [0; 32],
             unit: 0,
             number: 0,
             epoch: 0,
@@ -85,6 +97,19 @@ impl Counters {
         transcript
     }
 
+    /// Names what was set up: the same at both parties, and never the same again if one of them is honest.
+    pub(crate) fn identify(&mut self, committed: &[&[u8]], drawn: Block) {
+        let mut hasher = blake3::Hasher::new_derive_key("cenote lego: name of a set-up");
+        hasher.update(&(self.session.len() as u64).to_le_bytes());
+        hasher.update(self.session.as_bytes());
+        committed.iter().for_each(|part| {
+            hasher.update(part);
+        });
+        hasher.update(&drawn.to_bytes());
+        self.id = *hasher.finalize().as_bytes();
+        self.drawn = drawn;
+    }
+
     /// Refuses to go on after a failure.
     pub(crate) fn alive(&self) -> Result<()> {
         self.failed
@@ -96,6 +121,13 @@ impl Counters {
 /// The batches of the commitments to `Δ` and the spare strings: those to use, and those that blind the check.
 fn delta_batches(counters: &mut Counters) -> [Batch; 2] {
     [counters.batch(BATCH_UNIT), counters.batch(BATCH_UNIT)]
+}
+
+/// The error of a session whose material all comes from a store.
+pub(crate) fn spent() -> Error {
+    Error::Exhausted(
+        "this session uses stored material and makes none: make more in an offline run before it".into(),
+    )
 }
 
 /// Spare OTs to compare `Δ` with: each finds a difference with probability 1/2.
@@ -153,7 +185,7 @@ impl GarblerKeys {
         // Step 6.
         let mut alpha = Block::ZERO;
         channel.recv(DELTA_CHALLENGE, as_bytes_mut(std::slice::from_mut(&mut alpha)))?;
-        counters.drawn = alpha;
+        counters.identify(&[&corrections, as_bytes(&differences), &bits], alpha);
         channel.send(DELTA_ANSWER, &committer.answer(&batches, alpha))?;
 
         // Step 10. The evaluator shows that it has the strings before they are opened to it.
@@ -179,8 +211,7 @@ impl GarblerKeys {
         channel.send(PROVE_STRINGS, &opener.finish())?;
         channel.flush()?;
         Ok(Self {
-            ots,
-            committer,
+            source: Some(GarblerSource { ots, committer }),
             delta,
             delta_share: Zeroizing::new(shares[0]),
             counters,
@@ -222,7 +253,7 @@ impl EvaluatorKeys {
 
         // Steps 6 and 7. The last bits of Δ and the strings are not told but known: 1 and 0.
         let alpha = config.entropy.block();
-        counters.drawn = alpha;
+        counters.identify(&[&corrections, as_bytes(&differences), &bits], alpha);
         channel.send(DELTA_CHALLENGE, as_bytes(&[alpha]))?;
         let mut shares = Zeroizing::new(vec![Share::default(); 2 * BATCH_UNIT]);
         let mut check = receiver.check(alpha);
@@ -274,8 +305,9 @@ impl EvaluatorKeys {
             .finish(&proof)
             .map_err(mismatch(Check::Difference, peer, PROVE_STRINGS))?;
         Ok(Self {
-            ots,
+            source: Some(ots),
             delta_share: Zeroizing::new(shares[0]),
+            choices: Zeroizing::new(seeds.choices.to_vec()),
             receiver,
             counters,
         })

@@ -6,6 +6,8 @@
 
 use std::ops::{BitXor, Range};
 
+use cenote_primitives::prefetch;
+
 use super::challenge::{Checked, Cut};
 use super::generate::shape::Shape;
 
@@ -79,6 +81,8 @@ impl Gadget {
     }
 }
 
+/// How many gadgets ahead memory is asked for.
+const AHEAD: usize = 3;
 /// Solderings in one message, at most, unless one gadget has more.
 const PIECE: usize = 8192;
 
@@ -178,6 +182,23 @@ impl Piece<'_> {
         })
     }
 
+    /// Asks for what gadgets after number `i` will read of arrays that have an element for each gate or authenticator.
+    #[inline(always)]
+    pub(crate) fn ahead<G, A>(&self, i: usize, gates: &[G], authenticators: &[A]) {
+        let start = (i + AHEAD) * self.gate_size;
+        for &index in self.gates.get(start..start + self.gate_size).unwrap_or_default() {
+            prefetch(gates, index as usize);
+        }
+        let start = (i + AHEAD) * self.authenticator_size;
+        for &index in self
+            .authenticators
+            .get(start..start + self.authenticator_size)
+            .unwrap_or_default()
+        {
+            prefetch(authenticators, index as usize);
+        }
+    }
+
     /// Writes the solderings, and the labels (or their shares) that the gadgets keep: of an AND bucket three, of others one.
     ///
     /// Per gadget first those of the gates in order, by wire left, right, output as far as they are soldered, then those
@@ -187,7 +208,9 @@ impl Piece<'_> {
         let authenticator = |index: &u32| wires.authenticators[*index as usize];
         let each = solderings(self.kind, self.gate_size, self.authenticator_size);
         let kept = kept.chunks_exact_mut(self.kind.kept());
-        for (((gates, authenticators), kept), out) in self.each().zip(kept).zip(out.chunks_exact_mut(each)) {
+        let outs = out.chunks_exact_mut(each);
+        for (i, (((gates, authenticators), kept), out)) in self.each().zip(kept).zip(outs).enumerate() {
+            self.ahead(i, wires.gates, wires.authenticators);
             match self.kind {
                 Gadget::And => {
                     let [left, right, output] = gate(&gates[0]);

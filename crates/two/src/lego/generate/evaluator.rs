@@ -5,6 +5,7 @@ use cenote_net::Channel;
 use cenote_primitives::{Block, as_bytes, as_bytes_mut};
 use zeroize::Zeroizing;
 
+use super::memory::{reserved, zeroed};
 use super::shape::{Shape, epochs};
 use super::stream::Receiving;
 use super::{GATES_IN_BATCH, OPENED_AT_ONCE, WIRES_IN_BATCH, agreed};
@@ -16,7 +17,7 @@ use crate::lego::failure::{cheated, mismatch, ot, told};
 use crate::lego::leak::{last_bit, set_bits};
 use crate::lego::material::{Anchors, Authenticators, EvaluatorEpoch, EvaluatorStock};
 use crate::lego::order::Order;
-use crate::lego::setup::EvaluatorKeys;
+use crate::lego::setup::{EvaluatorKeys, spent};
 use crate::lego::solder::{Deal, Gadget, Piece, Wires};
 use crate::lego::steps::{
     AUTHENTICATORS, CHALLENGE, GATES, LEAK, OPEN_AUTHENTICATORS, OPEN_GATES, ORDER, PORTS, PROVE_GENERATE,
@@ -55,6 +56,9 @@ impl EvaluatorKeys {
         sink: &mut dyn FnMut(EvaluatorEpoch) -> Result<()>,
     ) -> Result<()> {
         self.counters.alive()?;
+        if self.source.is_none() {
+            return Err(spent());
+        }
         config.check()?;
         let result = self.generate_all(channel, config, order, sink);
         if let Err(error) = &result {
@@ -92,8 +96,8 @@ impl EvaluatorKeys {
         // Step 2.
         let strings = shape.order.evaluator_inputs as usize;
         if strings > 0 {
-            let chosen = self
-                .ots
+            let source = self.source.as_mut().ok_or_else(spent)?;
+            let chosen = source
                 .correlated(channel, &mut config.entropy, strings)
                 .map_err(ot(peer))?;
             epoch.evaluator_inputs.strings = Zeroizing::new(chosen.strings);
@@ -142,10 +146,10 @@ impl EvaluatorKeys {
     fn receive_gadgets(&self, receiving: &mut Receiving<'_>, shape: &Shape) -> Result<Received> {
         let mut received = Received {
             base: self.counters.number,
-            tables: bytemuck::zeroed_vec(shape.gates.generated),
-            gate_shares: Zeroizing::new(bytemuck::zeroed_vec(shape.gates.generated)),
-            authenticators: bytemuck::zeroed_vec(shape.authenticators.generated),
-            authenticator_shares: Zeroizing::new(bytemuck::zeroed_vec(shape.authenticators.generated)),
+            tables: zeroed(shape.gates.generated),
+            gate_shares: Zeroizing::new(zeroed(shape.gates.generated)),
+            authenticators: zeroed(shape.authenticators.generated),
+            authenticator_shares: Zeroizing::new(zeroed(shape.authenticators.generated)),
         };
         let mut differences = vec![Block::ZERO; GATES_IN_BATCH];
         let mut outputs = Zeroizing::new(vec![Share::default(); GATES_IN_BATCH]);
@@ -267,7 +271,7 @@ impl Opening<'_> {
     fn solder(&mut self, shape: &Shape, cuts: &[Cut; 2], epoch: &mut EvaluatorEpoch) -> Result<()> {
         let [ands, garbler_inputs, evaluator_inputs, anchors, ..] = shape.counts();
         let received = self.received;
-        epoch.ands.shares = Zeroizing::new(bytemuck::zeroed_vec(ands));
+        epoch.ands.shares = Zeroizing::new(zeroed(ands));
         epoch.ands.gates = Buckets::new(shape.beta, received.base, ands);
         epoch.ands.authenticators = received.no_authenticators(shape.alpha, ands);
         epoch.garbler_inputs.shares = Zeroizing::new(vec![Share::default(); garbler_inputs]);
@@ -322,9 +326,9 @@ impl Received {
         Authenticators {
             size,
             base: self.authenticator_base(),
-            numbers: Vec::with_capacity(size * gadgets),
-            authenticators: Vec::with_capacity(size * gadgets),
-            solderings: Vec::with_capacity(size * gadgets),
+            numbers: reserved(size * gadgets),
+            authenticators: reserved(size * gadgets),
+            solderings: reserved(size * gadgets),
         }
     }
 
@@ -332,9 +336,9 @@ impl Received {
         Anchors {
             size,
             base: self.base,
-            numbers: Vec::with_capacity(size * gadgets),
-            tables: Vec::with_capacity(size * gadgets),
-            solderings: Vec::with_capacity(size * gadgets),
+            numbers: reserved(size * gadgets),
+            tables: reserved(size * gadgets),
+            solderings: reserved(size * gadgets),
         }
     }
 
@@ -368,7 +372,9 @@ impl Received {
         match piece.kind {
             Gadget::And => {
                 let mut buckets = epoch.ands.gates.writer();
-                for (bucket, (gates, authenticators)) in piece.gadgets.clone().zip(piece.each()) {
+                for (k, (gates, authenticators)) in piece.each().enumerate() {
+                    piece.ahead(k, &self.tables, &self.authenticators);
+                    let bucket = piece.gadgets.start + k;
                     for (i, index) in gates.iter().enumerate() {
                         buckets.set_gate(bucket, i, self.base + u64::from(*index), &table(index));
                         if i > 0 {

@@ -5,6 +5,7 @@ use cenote_net::Channel;
 use cenote_primitives::{Block, as_bytes, as_bytes_mut};
 use zeroize::Zeroizing;
 
+use super::memory::zeroed;
 use super::shape::{Shape, epochs};
 use super::stream::Sending;
 use super::{AGREED, GATES_IN_BATCH, OPENED_AT_ONCE, WIRES_IN_BATCH, agreed, compare};
@@ -16,7 +17,7 @@ use crate::lego::failure::{cheated, ot, told};
 use crate::lego::leak::pack_last_bits;
 use crate::lego::material::{Commitments, GarblerEpoch, GarblerStock};
 use crate::lego::order::Order;
-use crate::lego::setup::GarblerKeys;
+use crate::lego::setup::{GarblerKeys, spent};
 use crate::lego::solder::{Deal, Gadget, Wires};
 use crate::lego::steps::{
     AUTHENTICATORS, CHALLENGE, GATES, LEAK, OPEN_AUTHENTICATORS, OPEN_GATES, ORDER, PORTS, PROVE_GENERATE,
@@ -84,6 +85,9 @@ impl GarblerKeys {
         sink: &mut dyn FnMut(GarblerEpoch) -> Result<()>,
     ) -> Result<()> {
         self.counters.alive()?;
+        if self.source.is_none() {
+            return Err(spent());
+        }
         config.check()?;
         let result = self.generate_all(channel, config, order, sink);
         if let Err(error) = &result {
@@ -118,10 +122,11 @@ impl GarblerKeys {
         maker: &mut impl Maker,
     ) -> Result<GarblerEpoch> {
         let mut epoch = GarblerEpoch::default();
+        let source = self.source.as_mut().ok_or_else(spent)?;
         // Step 2.
         let strings = shape.order.evaluator_inputs as usize;
         if strings > 0 {
-            let strings = self
+            let strings = source
                 .ots
                 .correlated(channel, strings)
                 .map_err(ot(channel.peer()))?;
@@ -129,8 +134,8 @@ impl GarblerKeys {
         }
         // Steps 3 to 7.
         let base = self.counters.number;
-        let mut sending = Sending::new(&self.committer, channel, self.counters.unit);
-        let labels = self.send_gadgets(&mut sending, shape, base, maker)?;
+        let mut sending = Sending::new(&source.committer, channel, self.counters.unit);
+        let labels = send_gadgets(&mut sending, *self.delta, shape, base, maker)?;
         send_leaked(&mut sending, shape, &mut epoch)?;
         send_ports(&mut sending, &mut epoch.ports, shape.order.ports as usize)?;
         self.counters.unit = sending.finish()?;
@@ -166,77 +171,71 @@ impl GarblerKeys {
         opening.prove()?;
         Ok(epoch)
     }
+}
 
-    /// Steps 3 and 4 for gates and authenticators.
-    fn send_gadgets(
-        &self,
-        sending: &mut Sending<'_>,
-        shape: &Shape,
-        base: u64,
-        maker: &mut impl Maker,
-    ) -> Result<Labels> {
-        let mut labels = Labels {
-            gates: Zeroizing::new(bytemuck::zeroed_vec(shape.gates.generated)),
-            gate_shares: Zeroizing::new(bytemuck::zeroed_vec(shape.gates.generated)),
-            authenticators: commitments(shape.authenticators.generated),
-        };
-        let mut tables = vec![GateTable::default(); GATES_IN_BATCH];
-        let mut differences = vec![Block::ZERO; GATES_IN_BATCH];
-        let mut tile = Zeroizing::new(vec![[Block::ZERO; TILE]; 3]);
-        let mut first = base;
-        let batches = labels.gates.chunks_mut(GATES_IN_BATCH);
-        for (wires, shares) in batches.zip(labels.gate_shares.chunks_mut(GATES_IN_BATCH)) {
-            sending.commit(bytemuck::cast_slice_mut(wires), bytemuck::cast_slice_mut(shares));
+/// Steps 3 and 4 for gates and authenticators.
+fn send_gadgets(
+    sending: &mut Sending<'_>,
+    delta: Block,
+    shape: &Shape,
+    base: u64,
+    maker: &mut impl Maker,
+) -> Result<Labels> {
+    let mut labels = Labels {
+        gates: Zeroizing::new(zeroed(shape.gates.generated)),
+        gate_shares: Zeroizing::new(zeroed(shape.gates.generated)),
+        authenticators: commitments(shape.authenticators.generated),
+    };
+    let mut tables = vec![GateTable::default(); GATES_IN_BATCH];
+    let mut differences = vec![Block::ZERO; GATES_IN_BATCH];
+    let mut tile = Zeroizing::new(vec![[Block::ZERO; TILE]; 3]);
+    let mut first = base;
+    let batches = labels.gates.chunks_mut(GATES_IN_BATCH);
+    for (wires, shares) in batches.zip(labels.gate_shares.chunks_mut(GATES_IN_BATCH)) {
+        sending.commit(bytemuck::cast_slice_mut(wires), bytemuck::cast_slice_mut(shares));
+        let count = wires.len();
+        let tiles = wires.chunks_mut(TILE).zip(tables.chunks_mut(TILE));
+        for ((wires, tables), differences) in tiles.zip(differences.chunks_mut(TILE)) {
             let count = wires.len();
-            let tiles = wires.chunks_mut(TILE).zip(tables.chunks_mut(TILE));
-            for ((wires, tables), differences) in tiles.zip(differences.chunks_mut(TILE)) {
-                let count = wires.len();
-                let [left, right, output] = &mut tile[..] else {
-                    unreachable!("three wires")
-                };
-                for (i, wires) in wires.iter().enumerate() {
-                    (left[i], right[i]) = (wires[0], wires[1]);
-                }
-                let inputs = [&left[..count], &right[..count]];
-                maker.garble(
-                    *self.delta,
-                    first,
-                    inputs,
-                    &mut tables[..count],
-                    &mut output[..count],
-                );
-                for (i, wires) in wires.iter_mut().enumerate() {
-                    differences[i] = wires[2] ^ output[i];
-                    wires[2] = output[i];
-                }
-                first += count as u64;
+            let [left, right, output] = &mut tile[..] else {
+                unreachable!("three wires")
+            };
+            for (i, wires) in wires.iter().enumerate() {
+                (left[i], right[i]) = (wires[0], wires[1]);
             }
-            sending.send(
-                GATES,
-                &[as_bytes(&tables[..count]), as_bytes(&differences[..count])],
-            )?;
+            let inputs = [&left[..count], &right[..count]];
+            maker.garble(delta, first, inputs, &mut tables[..count], &mut output[..count]);
+            for (i, wires) in wires.iter_mut().enumerate() {
+                differences[i] = wires[2] ^ output[i];
+                wires[2] = output[i];
+            }
+            first += count as u64;
         }
-
-        let mut authenticators = vec![Authenticator::default(); WIRES_IN_BATCH];
-        let Commitments { messages, shares } = &mut labels.authenticators;
-        for (wires, shares) in messages
-            .chunks_mut(WIRES_IN_BATCH)
-            .zip(shares.chunks_mut(WIRES_IN_BATCH))
-        {
-            sending.commit(wires, shares);
-            let authenticators = &mut authenticators[..wires.len()];
-            maker.authenticate(*self.delta, first, wires, authenticators);
-            first += wires.len() as u64;
-            sending.send(AUTHENTICATORS, &[as_bytes(authenticators)])?;
-        }
-        Ok(labels)
+        sending.send(
+            GATES,
+            &[as_bytes(&tables[..count]), as_bytes(&differences[..count])],
+        )?;
     }
+
+    let mut authenticators = vec![Authenticator::default(); WIRES_IN_BATCH];
+    let Commitments { messages, shares } = &mut labels.authenticators;
+    for (wires, shares) in messages
+        .chunks_mut(WIRES_IN_BATCH)
+        .zip(shares.chunks_mut(WIRES_IN_BATCH))
+    {
+        sending.commit(wires, shares);
+        let authenticators = &mut authenticators[..wires.len()];
+        maker.authenticate(delta, first, wires, authenticators);
+        first += wires.len() as u64;
+        sending.send(AUTHENTICATORS, &[as_bytes(authenticators)])?;
+    }
+    Ok(labels)
 }
 
 fn commitments(count: usize) -> Commitments {
     Commitments {
-        messages: Zeroizing::new(bytemuck::zeroed_vec(count)),
-        shares: Zeroizing::new(bytemuck::zeroed_vec(count)),
+        messages: Zeroizing::new(zeroed(count)),
+        shares: Zeroizing::new(zeroed(count)),
     }
 }
 
@@ -318,8 +317,8 @@ impl Opening<'_> {
     /// Steps 11 and 12: solderings, and the labels that are kept.
     fn solder(&mut self, shape: &Shape, cuts: &[Cut; 2], epoch: &mut GarblerEpoch) -> Result<()> {
         let [ands, garbler_inputs, evaluator_inputs, anchors, ..] = shape.counts();
-        epoch.ands.messages = Zeroizing::new(bytemuck::zeroed_vec(ands));
-        epoch.ands.shares = Zeroizing::new(bytemuck::zeroed_vec(ands));
+        epoch.ands.messages = Zeroizing::new(zeroed(ands));
+        epoch.ands.shares = Zeroizing::new(zeroed(ands));
         epoch.garbler_inputs = commitments(garbler_inputs);
         epoch.evaluator_inputs.labels = commitments(evaluator_inputs);
         epoch.anchors = commitments(anchors);

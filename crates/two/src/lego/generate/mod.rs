@@ -5,10 +5,14 @@
 //! batch by batch; one seed of the evaluator's; openings of what is checked and solderings of the rest, and one proof of
 //! all of these. Nothing is kept that is not proved.
 
+mod estimate;
 mod evaluator;
-mod garbler;
+pub(crate) mod garbler;
+mod memory;
 pub(crate) mod shape;
 mod stream;
+
+pub use estimate::{Estimate, estimate};
 
 use cenote_engine::Result;
 use cenote_net::PartyId;

@@ -1,7 +1,7 @@
 //! What one epoch generates for its order: Figure 1, step 1.
 
 use cenote_engine::{Error, Result};
-use cenote_params::lego::{Request, search};
+use cenote_params::lego::{Parameters, Request, search};
 
 use crate::commit::BATCH_UNIT;
 use crate::lego::challenge::Population;
@@ -14,7 +14,7 @@ const LEAST_ANDS: u64 = 256;
 const UNIT: u64 = BATCH_UNIT as u64;
 
 /// Sizes of an epoch.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Shape {
     /// What comes out.
     pub(crate) order: Order,
@@ -30,6 +30,8 @@ pub(crate) struct Shape {
     pub(crate) gates: Population,
     /// Authenticators.
     pub(crate) authenticators: Population,
+    /// Where these numbers come from, if there are any gates.
+    pub(crate) parameters: Option<Parameters>,
 }
 
 /// Splits an order into epochs, and says how secure each must be for all of them to be as secure as `config` asks.
@@ -84,6 +86,7 @@ impl Shape {
                 alpha_input: 1,
                 gates: none,
                 authenticators: none,
+                parameters: None,
             });
         }
         order.ands = order.ands.max(LEAST_ANDS);
@@ -104,7 +107,6 @@ impl Shape {
             needed: needed as usize,
             threshold,
         };
-        let (ands, gate_gadgets) = (order.ands, anchors);
         Ok(Self {
             beta,
             alpha,
@@ -112,15 +114,16 @@ impl Shape {
             alpha_input,
             gates: population(
                 parameters.garbled_gates(),
-                ands * beta as u64 + gate_gadgets * beta_input as u64,
+                order.ands * beta as u64 + anchors * beta_input as u64,
                 parameters.gate_threshold(),
             ),
             authenticators: population(
                 parameters.authenticators(),
-                ands * alpha as u64 + inputs * alpha_input as u64,
+                order.ands * alpha as u64 + inputs * alpha_input as u64,
                 parameters.auth_threshold(),
             ),
             order,
+            parameters: Some(parameters),
         })
     }
 

@@ -10,6 +10,7 @@ use cenote_primitives::{BitMatrix, Block, as_bytes};
 use zeroize::Zeroizing;
 
 use super::accept::accepted;
+use super::reaper::Reaper;
 use super::{Circuits, EVALUATOR, GARBLER, bits, pack, packed, unpack};
 use crate::commit::Share;
 use crate::lego::build::{Soldered, receive_solderings};
@@ -40,6 +41,7 @@ pub(crate) struct Evaluator {
     runs: Vec<Pending>,
     /// What binds the next proof, if something was opened since the last one: from before any material that was made since.
     transcript: Option<Vec<u8>>,
+    reaper: Reaper,
     builds: u64,
     evaluations: u64,
 }
@@ -94,6 +96,7 @@ impl Evaluator {
             inputs: Vec::new(),
             runs: Vec::new(),
             transcript: None,
+            reaper: Reaper::default(),
             builds: 0,
             evaluations: 0,
         }
@@ -495,6 +498,7 @@ impl Evaluator {
                 &run.outputs,
                 ready.evaluate(&inputs, self.threads, &self.suspicion),
             );
+            self.reaper.drop_later(run);
         }
     }
 }

@@ -10,6 +10,7 @@ use cenote_primitives::{BitMatrix, Block, as_bytes};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
+use super::reaper::Reaper;
 use super::{Circuits, EVALUATOR, GARBLER, bits, packed};
 use crate::commit::Share;
 use crate::lego::build::solder;
@@ -32,6 +33,7 @@ pub(crate) struct Garbler {
     inputs: Vec<Input>,
     /// What was opened since the last proof.
     openings: Option<Openings>,
+    reaper: Reaper,
     builds: u64,
     evaluations: u64,
 }
@@ -67,6 +69,7 @@ impl Garbler {
             built: VecDeque::new(),
             inputs: Vec::new(),
             openings: None,
+            reaper: Reaper::default(),
             builds: 0,
             evaluations: 0,
         }
@@ -119,6 +122,7 @@ impl Garbler {
         if gates > 0 {
             self.builds += 1;
             openings.prove(channel, steps::PROVE_BUILD)?;
+            self.reaper.drop_later(lot);
         }
         Ok(outputs)
     }

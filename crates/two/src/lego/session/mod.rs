@@ -8,6 +8,7 @@
 mod accept;
 mod evaluator;
 mod garbler;
+mod reaper;
 
 use std::sync::Arc;
 

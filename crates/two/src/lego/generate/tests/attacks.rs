@@ -4,8 +4,12 @@ use cenote_engine::{Check, Error};
 use cenote_net::Step;
 use cenote_testkit::{Adversary, Message, Perturbation, Sent, Target, World};
 
-use super::{EVALUATOR, GARBLER, SMALL, run};
+use super::rates::shape;
+use super::{EVALUATOR, GARBLER, SMALL, config, run};
 use crate::commit::CODE_BITS;
+use crate::lego::generate::garbler::Honest;
+use crate::lego::order::Order;
+use crate::lego::setup::{EvaluatorKeys, GarblerKeys};
 use crate::lego::steps;
 
 /// Changes message `occurrence` of `step` that `party` sends, and returns the honest party's error.
@@ -51,7 +55,6 @@ const DELTA_CORRECTIONS: usize = 2 * 64 * (CODE_BITS - 128);
 
 #[test]
 fn the_garbler_commits_to_no_codewords() {
-    let flip = |body: &mut Vec<u8>| body[1000] ^= 1;
     for step in [
         steps::COMMIT_DELTA,
         steps::GATES,
@@ -59,8 +62,7 @@ fn the_garbler_commits_to_no_codewords() {
         steps::LEAK,
         steps::PORTS,
     ] {
-        // One wrong bit is in a column that is watched with probability 1/2, so whole columns are wrong.
-        let _ = flip;
+        // A wrong bit matters where the evaluator watches the other share, with probability 1/2: many are wrong.
         assert_caught(
             GARBLER,
             step,
@@ -197,6 +199,57 @@ fn the_evaluator_shows_strings_that_it_has_not() {
         |body| body[16] ^= 1,
         Check::Challenge,
     );
+}
+
+/// The garbler needs more than the seed leaves: as if the evaluator had looked for one that leaves too few.
+#[test]
+fn the_evaluator_leaves_too_few() {
+    let results = World::random(2).run(|mut context| {
+        let mut config = config(&context);
+        let mut shape = shape();
+        if context.me == GARBLER {
+            shape.gates.needed = 400;
+            let mut channel = context.take(EVALUATOR, "main");
+            let mut keys = GarblerKeys::setup(&mut *channel, &mut config)?;
+            keys.epoch(&mut *channel, &shape, &mut Honest).map(|_| ())
+        } else {
+            let mut channel = context.take(GARBLER, "main");
+            let mut keys = EvaluatorKeys::setup(&mut *channel, &mut config)?;
+            keys.epoch(&mut *channel, &mut config, &shape).map(|_| ())
+        }
+    });
+    match &results[0] {
+        Err(Error::Aborted { check, peer, .. }) => {
+            assert_eq!((*check, *peer), (Check::Challenge, Some(EVALUATOR)));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Gates of one call, sent again in the next: their corrections are of other commitments.
+#[test]
+fn replayed_gates_are_refused() {
+    let mut first: Option<Vec<u8>> = None;
+    let adversary = Adversary::with(move |_, _, mut message: Message| {
+        if message.step == steps::GATES {
+            match &first {
+                None => first = Some(message.body.clone()),
+                Some(body) => message.body.clone_from(body),
+            }
+        }
+        vec![message]
+    });
+    let world = World::random(2).adversary(GARBLER, adversary.clone());
+    const ORDER: Order = Order {
+        ands: 100,
+        ..Order::NOTHING
+    };
+    let results = run(&world, &[ORDER, ORDER], |_| ());
+    assert_eq!(adversary.deviations(), 1);
+    match &results[1] {
+        Err(error) => assert_eq!(error.check(), Some(Check::CommitmentConsistency)),
+        Ok(_) => panic!("unnoticed"),
+    }
 }
 
 /// Any other seed, and any challenge of commitments, is as good as the evaluator's own, but not what it then expects.

@@ -113,7 +113,7 @@ impl Maker for Cheater {
 }
 
 /// A small epoch in which half of everything is checked.
-fn shape() -> Shape {
+pub(super) fn shape() -> Shape {
     let population = Population {
         generated: 512,
         needed: 64,
@@ -130,6 +130,7 @@ fn shape() -> Shape {
         alpha_input: 7,
         gates: population,
         authenticators: population,
+        parameters: None,
     }
 }
 
@@ -226,6 +227,7 @@ fn bad_ones_meet_as_often_as_they_should() {
         alpha_input: size(buckets.alpha_input),
         gates: population(buckets.gates_needed()),
         authenticators: population(buckets.authenticators_needed()),
+        parameters: None,
     };
     let mut entropy = Entropy::for_tests(42);
     for (bad_gates, bad_authenticators) in [(8, 4), (20, 0), (3, 20)] {

@@ -1,0 +1,153 @@
+//! A garbler whose bad gates are not found: the evaluator gets the right outputs, sends what it would have sent, and knows.
+
+use super::*;
+
+/// What a party sees of a session: outputs, whether the peer was seen to cheat, and the steps and lengths of the messages that
+/// the evaluator sent.
+type Seen = (Vec<Option<BitMatrix>>, bool);
+
+const LANES: usize = 5;
+
+/// Inputs of both, a circuit, half of its outputs to the evaluator alone, the other to the garbler alone, then the circuit again
+/// on those outputs and new inputs, built ahead, with its outputs to both; each time with every bit of the evaluator's.
+fn program(engine: &mut LegoEngine, x: usize, y: usize) -> Result<Seen> {
+    let plan = plan();
+    engine.prepare(&plan, LANES)?;
+    let me = engine.me();
+    let input = |engine: &mut LegoEngine, owner: PartyId, value: usize| {
+        let bits = number(value, LANES);
+        engine.input(owner, 4, LANES, (owner == me).then_some(&bits))
+    };
+    let mut outputs = Vec::new();
+    let (a, b) = (input(engine, GARBLER, x)?, input(engine, EVALUATOR, y)?);
+    let first = engine.run(&plan, &WireVector::concat(&[&a, &b]))?;
+    outputs.push(engine.reveal(&first.select(0..2), Parties::one(EVALUATOR))?);
+    outputs.push(engine.reveal(&first.select(2..5), Parties::one(GARBLER))?);
+    let c = input(engine, GARBLER, y)?;
+    let second = engine.run(&plan, &WireVector::concat(&[&first.select(1..5), &c]))?;
+    outputs.push(engine.reveal(&second, Parties::all(2))?);
+    // Wires of A's that were revealed before anything was computed on them.
+    outputs.push(engine.reveal(&c, Parties::all(2))?);
+    engine.finish()?;
+    Ok((outputs, engine.peer_cheated()))
+}
+
+fn expected(x: usize, y: usize) -> [BitMatrix; 4] {
+    let plan = plan();
+    let join = |a: &BitMatrix, b: &BitMatrix| {
+        BitMatrix::from_fn(8, LANES, |row, lane| {
+            if row < 4 {
+                a.get(row, lane)
+            } else {
+                b.get(row - 4, lane)
+            }
+        })
+    };
+    let rows = |m: &BitMatrix, from: usize, count: usize| {
+        BitMatrix::from_fn(count, LANES, |row, lane| m.get(from + row, lane))
+    };
+    let first = plan
+        .evaluate(&join(&number(x, LANES), &number(y, LANES)))
+        .unwrap();
+    let second = plan
+        .evaluate(&join(&rows(&first, 1, 4), &number(y, LANES)))
+        .unwrap();
+    [rows(&first, 0, 2), rows(&first, 2, 3), second, number(y, LANES)]
+}
+
+/// Runs it; checks the outputs of both, and gives whether the evaluator has seen the cheating, whether it knew `Δ`, and what it
+/// sent.
+fn run(cheat: Cheat, bad: u32, seed: u64, x: usize, y: usize) -> (bool, Vec<cenote_testkit::Sent>) {
+    let plan = plan();
+    let shape = unchecked(Order {
+        ands: 2 * (plan.and_count() * LANES) as u64,
+        garbler_inputs: 8 * LANES as u64,
+        evaluator_inputs: 4 * LANES as u64,
+        anchors: 3 * LANES as u64,
+        masks: 20 * LANES as u64,
+        ports: 8 * LANES as u64,
+    });
+    let world = World::new(2, seed);
+    let results = world.run(move |mut context| {
+        let mut engine = start(&mut context, &shape, cheat, bad)?;
+        program(&mut engine, x, y)
+    });
+    let mut seen: Vec<Seen> = results.into_iter().map(|result| result.unwrap()).collect();
+    let (at_b, cheated) = seen.remove(1);
+    let (at_a, _) = seen.remove(0);
+    let right = expected(x, y);
+    for (at, right) in right.iter().enumerate() {
+        let to_a = (at != 0).then_some(right);
+        let to_b = (at != 1).then_some(right);
+        assert_eq!(
+            at_a[at].as_ref(),
+            to_a,
+            "{cheat:?} {bad}, output {at} at the garbler"
+        );
+        assert_eq!(
+            at_b[at].as_ref(),
+            to_b,
+            "{cheat:?} {bad}, output {at} at the evaluator"
+        );
+    }
+    (cheated, world.transcript(EVALUATOR))
+}
+
+/// With few bad gates, which are outvoted, and with so many that many buckets give the wrong output.
+#[test]
+fn outputs_are_right_whatever_the_gates_are() {
+    let (nobody, honest) = run(Cheat::None, 0, 1, 3, 9);
+    assert!(!nobody);
+    for (cheat, bad) in [
+        (Cheat::Nand, 8),
+        (Cheat::Nand, 100),
+        (Cheat::HalfWrong, 8),
+        (Cheat::HalfWrong, 100),
+        (Cheat::Garbage, 8),
+        (Cheat::Garbage, 40),
+    ] {
+        for y in [9, 6] {
+            let (cheated, sent) = run(cheat, bad, 1, 3, y);
+            assert!(cheated, "{cheat:?} {bad}");
+            assert_eq!(sent, honest, "{cheat:?} {bad}");
+        }
+    }
+}
+
+/// What the garbler sees is the same for both values of each of the evaluator's bits, whatever the gates do: it gets its
+/// outputs, and the same messages.
+#[test]
+fn the_evaluators_bits_do_not_show() {
+    for seed in 0..6 {
+        let mut all = Vec::new();
+        for y in [0, 1, 2, 4, 8, 15] {
+            let (cheated, sent) = run(Cheat::HalfWrong, 60, 10 + seed, 5, y);
+            assert!(cheated);
+            all.push(sent);
+        }
+        assert!(all.windows(2).all(|pair| pair[0] == pair[1]));
+    }
+}
+
+/// Without any input all bits are known, and no label is needed to tell whether a difference is `Δ`.
+#[test]
+fn circuits_on_constants_are_right_too() {
+    let plan = plan();
+    let shape = unchecked(Order {
+        ands: (plan.and_count() * LANES) as u64,
+        masks: 9 * LANES as u64,
+        ..Order::NOTHING
+    });
+    let results = World::new(2, 3).run(move |mut context| -> Result<_> {
+        let mut engine = start(&mut context, &shape, Cheat::Nand, 110)?;
+        let bits = BitMatrix::from_fn(8, LANES, |row, lane| (row * 3 + lane) % 5 < 2);
+        let plan = super::plan();
+        let wires = engine.constant(&bits)?;
+        let outputs = engine.run(&plan, &wires)?;
+        let revealed = engine.reveal(&outputs, Parties::one(EVALUATOR))?;
+        engine.finish()?;
+        Ok((revealed, plan.evaluate(&bits).unwrap(), engine.peer_cheated()))
+    });
+    let (revealed, right, cheated) = results.into_iter().nth(1).unwrap().unwrap();
+    assert_eq!((revealed, cheated), (Some(right), true));
+}

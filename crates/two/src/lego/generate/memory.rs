@@ -1,0 +1,17 @@
+//! Memory of an epoch: hundreds of megabytes, read once in order and once at random, so in huge pages where there are any.
+
+use cenote_primitives::prefer_huge_pages;
+
+/// `count` zeros.
+pub(super) fn zeroed<T: bytemuck::Zeroable>(count: usize) -> Vec<T> {
+    let memory = bytemuck::zeroed_vec(count);
+    prefer_huge_pages(&memory);
+    memory
+}
+
+/// No items, and room for `count`.
+pub(super) fn reserved<T>(count: usize) -> Vec<T> {
+    let mut memory = Vec::with_capacity(count);
+    prefer_huge_pages(memory.spare_capacity_mut());
+    memory
+}

@@ -1,0 +1,38 @@
+//! Dropping what was used, elsewhere: to wipe and give back the hundreds of megabytes of an epoch takes longer than the
+//! last evaluation of it.
+
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+
+/// A thread that drops what it is handed. Dropping the reaper waits for it.
+#[derive(Default)]
+pub(super) struct Reaper {
+    started: Option<(Sender<Box<dyn Send>>, JoinHandle<()>)>,
+}
+
+impl Reaper {
+    /// Drops `used`, soon.
+    pub(super) fn drop_later(&mut self, used: impl Send + 'static) {
+        if self.started.is_none() {
+            let (sender, receiver) = channel::<Box<dyn Send>>();
+            let name = "cenote-wipe".to_string();
+            let thread = std::thread::Builder::new()
+                .name(name)
+                .spawn(move || receiver.into_iter().for_each(drop));
+            self.started = thread.ok().map(|thread| (sender, thread));
+        }
+        if let Some((sender, _)) = &self.started {
+            // A thread that is gone leaves it to be dropped here.
+            let _ = sender.send(Box::new(used));
+        }
+    }
+}
+
+impl Drop for Reaper {
+    fn drop(&mut self) {
+        if let Some((sender, thread)) = self.started.take() {
+            drop(sender);
+            let _ = thread.join();
+        }
+    }
+}
