@@ -3,10 +3,10 @@
 use cenote_engine::Engine;
 use cenote_net::PartyId;
 use cenote_params::LogProb;
-use cenote_two::lego::{Config, Estimate, estimate};
+use cenote_two::LegoEngine;
+use cenote_two::lego::{Config, Estimate, Order, estimate};
 use serde::{Deserialize, Serialize};
 
-use super::lego_session::{LegoSession, order};
 use super::{Finished, execute};
 use crate::connections::Connections;
 use crate::runner::Party;
@@ -17,7 +17,7 @@ use crate::{Error, Program, Result};
 pub struct Lego {
     /// A wrong output passes with probability at most 2 to the minus this.
     pub security: u32,
-    /// Threads of each party, side by side, each with a connection of its own.
+    /// Threads of the evaluator, side by side.
     pub workers: u8,
     /// The party that garbles, 0 or 1; the other one evaluates.
     pub garbler: u8,
@@ -33,6 +33,9 @@ impl Default for Lego {
         }
     }
 }
+
+/// What is told as the error of a session that made nothing that could be wrong: JSON has no infinity.
+const NO_ERROR_LOG2: f64 = -1024.0;
 
 /// What is made for a program ahead of its inputs, epoch by epoch: the cut-and-choose and what it takes.
 pub(crate) struct Parameters(Vec<Estimate>);
@@ -71,24 +74,65 @@ impl Lego {
     /// Its name in jobs and reports.
     pub(crate) const NAME: &str = "lego";
     pub(crate) const PARTIES: u8 = 2;
-    pub(crate) const PURPOSES: &[&str] = &["worker"];
+    pub(crate) const PURPOSES: &[&str] = &["protocol"];
 
     /// The parameters for running `program` as one job.
     ///
     /// # Errors
     /// [`Error::Usage`] if no parameters reach the security level.
     pub(crate) fn parameters(&self, program: &Program) -> Result<Parameters> {
-        let estimates = estimate(&order(self, program), &self.config(""));
+        let estimates = estimate(&self.order(program), &self.config(""));
         Ok(Parameters(
             estimates.map_err(|error| Error::Usage(error.to_string()))?,
         ))
     }
 
     /// What a session is started with.
-    pub(super) fn config(&self, session: &str) -> Config {
+    fn config(&self, session: &str) -> Config {
         let mut config = Config::new(session);
         config.security = self.security;
+        config.garbler = self.roles()[0];
         config
+    }
+
+    /// The garbler and the evaluator.
+    pub(crate) fn roles(&self) -> [PartyId; 2] {
+        [PartyId(self.garbler), PartyId(1 - self.garbler.min(1))]
+    }
+
+    /// Sets up a session called `session`.
+    pub(crate) fn start(&self, me: PartyId, connections: Connections, session: &str) -> Result<LegoEngine> {
+        let mut engine = LegoEngine::start(me, connections.channels(), self.config(session))?;
+        engine.set_threads(self.workers.into());
+        Ok(engine)
+    }
+
+    /// The material that running `program` once takes if its circuit is prepared.
+    pub(crate) fn order(&self, program: &Program) -> Order {
+        let [garbler, evaluator] = self.roles();
+        let bits = |wires: u32| u64::from(wires) * program.lanes() as u64;
+        let inputs = |party: PartyId| -> u64 {
+            let values = program.circuit().inputs().iter().zip(program.owners());
+            values
+                .filter(|&(_, &owner)| owner == party)
+                .map(|(value, _)| bits(value.width))
+                .sum()
+        };
+        let outputs = |masked: bool| -> u64 {
+            let values = program.circuit().outputs().iter().zip(program.receivers());
+            values
+                .filter(|(_, to)| to.contains(evaluator) == masked)
+                .map(|(value, _)| bits(value.width))
+                .sum()
+        };
+        Order {
+            ands: program.and_gates(),
+            garbler_inputs: inputs(garbler),
+            evaluator_inputs: inputs(evaluator),
+            anchors: outputs(false),
+            masks: outputs(true),
+            ports: bits(program.circuit().input_wires()),
+        }
     }
 
     /// What the parties compare, the most telling differences first.
@@ -108,9 +152,9 @@ impl Lego {
         connections: Connections,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Finished> {
-        let mut session = LegoSession::start(party.me, connections, self, &party.program.digest())?;
-        let executed = execute(&mut session, party, progress)?;
-        let warnings = session.peer_cheated().then(|| {
+        let mut engine = self.start(party.me, connections, &party.program.digest())?;
+        let executed = execute(&mut engine, party, progress)?;
+        let warnings = engine.peer_cheated().then(|| {
             format!(
                 "{} cheated, and {} noticed: the outputs are right all the same. Find out why before running again",
                 PartyId(1 - party.me.0),
@@ -119,8 +163,8 @@ impl Lego {
         });
         Ok(Finished {
             executed,
-            costs: session.costs(),
-            error_log2: parameters.error_log2(),
+            costs: engine.costs(),
+            error_log2: engine.error().map_or(NO_ERROR_LOG2, LogProb::log2),
             parameters: parameters.to_json(),
             warnings: warnings.into_iter().collect(),
         })

@@ -9,6 +9,7 @@ use std::time::Instant;
 use cenote_engine::{Costs, Engine, Parties, WireVector};
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
+use cenote_two::LegoEngine;
 use serde::{Deserialize, Serialize};
 
 use super::link::{Link, Meeting};
@@ -18,7 +19,6 @@ use crate::bench::measure::{Measure, Measured, Place};
 use crate::bench::steady_report::no_report;
 use crate::bench::usage::{Machine, median};
 use crate::connections::{Connections, Topology};
-use crate::protocol::LegoSession;
 use crate::report::peak_memory_bytes;
 use crate::{CircuitDescription, Error, Lego, Program, Result, Transport, circuits, sample};
 
@@ -90,7 +90,7 @@ pub struct LegoParty {
 
 impl LegoBench {
     pub(crate) fn topology(&self) -> Topology {
-        topology("bench lego", self.settings.workers)
+        topology("bench lego", 1)
     }
 
     /// All instances, as a program.
@@ -109,7 +109,7 @@ impl LegoBench {
     /// `lanes` instances of the circuit, as a program.
     fn program(&self, lanes: usize) -> Result<Program> {
         let circuit = circuits::open(&self.circuit)?;
-        let (garbler, evaluator) = self.roles();
+        let [garbler, evaluator] = self.settings.roles();
         let owners = (0..circuit.inputs().len())
             .map(|index| if index % 2 == 0 { garbler } else { evaluator })
             .collect();
@@ -122,11 +122,6 @@ impl LegoBench {
         Program::new(self.circuit.clone(), circuit, owners, receivers, lanes)
     }
 
-    fn roles(&self) -> (PartyId, PartyId) {
-        let garbler = self.settings.garbler;
-        (PartyId(garbler), PartyId(1 - garbler))
-    }
-
     /// One party's part of one session.
     pub(crate) fn run(
         &self,
@@ -135,7 +130,7 @@ impl LegoBench {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<LegoParty> {
         let (connections, mut meeting) = Meeting::take(connections)?;
-        let connections = self.link.shape(connections, self.settings.workers);
+        let connections = self.link.shape(connections, 1);
         let all = self.all()?;
         let one = self.program(1)?;
         let (all, one) = (Load::new(all), Load::new(one));
@@ -147,16 +142,13 @@ impl LegoBench {
             costs: Costs::default(),
         };
         let setup = clock.time(&mut session, |session| {
-            *session = Some(LegoSession::start(
-                me,
-                connections,
-                &self.settings,
-                "cenote bench lego",
-            )?);
+            *session = Some(self.settings.start(me, connections, "cenote bench lego")?);
             Ok(())
         })?;
         let mut session = session.ok_or_else(no_report)?;
-        let independent = clock.time(&mut session, |session| session.generate(&all.program, 1))?;
+        let independent = clock.time(&mut session, |session| {
+            Ok(session.generate(self.settings.order(&all.program))?)
+        })?;
         let dependent = clock.time(&mut session, |session| {
             Ok(session.prepare(all.program.plan(), all.program.lanes())?)
         })?;
@@ -165,7 +157,8 @@ impl LegoBench {
         let peak_memory_bytes = peak_memory_bytes();
         let memory_bound_bytes = session.costs().memory_bytes;
 
-        session.generate(&one.program, u64::from(self.latencies))?;
+        let singles = self.settings.order(&one.program).times(self.latencies.into());
+        session.generate(singles)?;
         for _ in 0..self.latencies {
             session.prepare(one.program.plan(), 1)?;
         }
@@ -192,13 +185,13 @@ trait Metered {
     fn metered(&self) -> Costs;
 }
 
-impl Metered for LegoSession {
+impl Metered for LegoEngine {
     fn metered(&self) -> Costs {
         self.costs()
     }
 }
 
-impl Metered for Option<LegoSession> {
+impl Metered for Option<LegoEngine> {
     fn metered(&self) -> Costs {
         self.as_ref().map(Metered::metered).unwrap_or_default()
     }
@@ -385,7 +378,7 @@ pub(super) fn measure(bench: &LegoBench, place: &mut Place<'_>) -> Result<LegoRo
         let parties: Vec<LegoParty> = measured.into_iter().filter_map(Measured::into_lego).collect();
         sessions.push(<[LegoParty; 2]>::try_from(parties).map_err(|_| no_report())?);
     }
-    let (garbler, evaluator) = bench.roles();
+    let [garbler, evaluator] = bench.settings.roles();
     let last = sessions.last().ok_or_else(no_report)?;
     let ms = |of: &dyn Fn(&LegoParty) -> f64| {
         let times: Vec<f64> = sessions
