@@ -52,27 +52,8 @@ impl Report {
             .bits_per_and
             .map_or_else(String::new, |bits| format!(", {bits:.2} bits per AND"));
         rows.push(("sent", format!("{} MB by party{per_and}", sent.join(", "))));
-        let peaks: Vec<String> = self
-            .peak_memory_bytes
-            .iter()
-            .flatten()
-            .map(|&bytes| megabytes(bytes))
-            .collect();
-        if !peaks.is_empty() {
-            rows.push((
-                "peak memory",
-                format!(
-                    "{} MB (protocol at most {})",
-                    peaks.join(", "),
-                    megabytes(self.memory_bound_bytes)
-                ),
-            ));
-        }
-        let mut table = String::new();
-        for (name, text) in rows {
-            writeln!(table, "{name:<12} {text}").expect("writing to a string succeeds");
-        }
-        table
+        rows.extend(memory_row(&self.peak_memory_bytes, self.memory_bound_bytes));
+        in_rows(&rows)
     }
 
     /// The outputs as a short table: at most `lanes` values of each.
@@ -132,6 +113,28 @@ fn shown(value: &str, width: u32) -> String {
         Ok(number) if width <= 64 => format!("{value}  {number}"),
         _ => value.to_owned(),
     }
+}
+
+/// The row on the most memory of each process, beside the bound of one party, where the system tells.
+pub(crate) fn memory_row(peaks: &[Option<u64>], bound: u64) -> Option<(&'static str, String)> {
+    let peaks: Vec<String> = peaks.iter().flatten().map(|&bytes| megabytes(bytes)).collect();
+    let text = || {
+        format!(
+            "{} MB (protocol at most {} per party)",
+            peaks.join(", "),
+            megabytes(bound)
+        )
+    };
+    (!peaks.is_empty()).then(|| ("peak memory", text()))
+}
+
+/// Names and texts, one pair a line.
+pub(crate) fn in_rows(rows: &[(&str, String)]) -> String {
+    let mut table = String::new();
+    for (name, text) in rows {
+        writeln!(table, "{name:<12} {text}").expect("writing to a string succeeds");
+    }
+    table
 }
 
 /// A number with its thousands apart.

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use cenote_net::{Channel, Closer, Label, Meter, PartyId, Result, Step};
+use cenote_net::{Channel, Label, PartyId, Result, Step};
+
+use crate::{Between, Tapped};
 
 /// A message on its way out of the deviating party.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -213,12 +215,9 @@ impl Adversary {
     }
 
     /// Puts the adversary in front of a channel.
-    pub fn wrap(&self, label: Label, inner: Box<dyn Channel>) -> Intercept {
-        Intercept {
-            adversary: self.clone(),
-            label,
-            inner,
-        }
+    pub fn wrap(&self, label: Label, inner: Box<dyn Channel>) -> Tapped<Intercept> {
+        let adversary = self.clone();
+        Tapped::new(Intercept { adversary, label }, inner)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Shared> {
@@ -260,54 +259,21 @@ fn perturb(perturbation: &Perturbation, mut message: Message) -> Vec<Message> {
     vec![message]
 }
 
-/// A channel of the deviating party.
+/// The deviating party's end of a channel.
 pub struct Intercept {
     adversary: Adversary,
     label: Label,
-    inner: Box<dyn Channel>,
 }
 
-impl Channel for Intercept {
-    fn peer(&self) -> PartyId {
-        self.inner.peer()
-    }
-
-    fn send_parts(&mut self, step: Step, parts: &[&[u8]]) -> Result<()> {
+impl Between for Intercept {
+    fn send(&mut self, channel: &mut dyn Channel, step: Step, parts: &[&[u8]]) -> Result<()> {
         let message = Message {
             step,
             body: parts.concat(),
         };
-        for message in self.adversary.apply(self.inner.peer(), &self.label, message) {
-            self.inner.send(message.step, &message.body)?;
+        for message in self.adversary.apply(channel.peer(), &self.label, message) {
+            channel.send(message.step, &message.body)?;
         }
         Ok(())
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        self.inner.flush()
-    }
-
-    fn recv_parts(&mut self, step: Step, parts: &mut [&mut [u8]]) -> Result<()> {
-        self.inner.recv_parts(step, parts)
-    }
-
-    fn close(&mut self) -> Result<()> {
-        self.inner.close()
-    }
-
-    fn abort(&mut self, code: u8) {
-        self.inner.abort(code);
-    }
-
-    fn closer(&self) -> Closer {
-        self.inner.closer()
-    }
-
-    fn interrupter(&self) -> Closer {
-        self.inner.interrupter()
-    }
-
-    fn meter(&self) -> Meter {
-        self.inner.meter()
     }
 }

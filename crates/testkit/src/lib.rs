@@ -7,9 +7,11 @@
 #![forbid(unsafe_code)]
 
 mod adversary;
+mod between;
 mod transcript;
 mod world;
 
 pub use adversary::{Adversary, Gate, Intercept, Message, Perturbation, Target};
-pub use transcript::{Observed, Sent, Transcript};
+pub use between::{Between, Tapped};
+pub use transcript::{Recorder, Sent, Transcript};
 pub use world::{PartyContext, Wire, World};

@@ -2,8 +2,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cenote_net::{Channel, Closer, Label, Meter, PartyId, Result, Step};
+use cenote_net::{Channel, Label, PartyId, Result, Step};
 use sha2::{Digest, Sha256};
+
+use crate::{Between, Tapped};
 
 /// One message that a party sent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -44,35 +46,19 @@ impl Transcript {
     }
 }
 
-/// A channel that records what is sent over it.
-pub struct Observed<C> {
-    inner: C,
+/// Records what is sent over a channel.
+pub struct Recorder {
     label: Label,
     transcript: Transcript,
 }
 
-impl<C: Channel> Observed<C> {
-    /// Records what is sent over `inner` in `transcript`.
-    pub fn new(inner: C, label: Label, transcript: Transcript) -> Self {
-        Self {
-            inner,
-            label,
-            transcript,
-        }
-    }
-}
-
-impl<C: Channel> Channel for Observed<C> {
-    fn peer(&self) -> PartyId {
-        self.inner.peer()
-    }
-
-    fn send_parts(&mut self, step: Step, parts: &[&[u8]]) -> Result<()> {
+impl Between for Recorder {
+    fn send(&mut self, channel: &mut dyn Channel, step: Step, parts: &[&[u8]]) -> Result<()> {
         let length = parts.iter().map(|part| part.len()).sum();
         {
             let mut record = self.transcript.lock();
             record.sent.push(Sent {
-                peer: self.inner.peer(),
+                peer: channel.peer(),
                 label: self.label.clone(),
                 step,
                 length,
@@ -81,34 +67,14 @@ impl<C: Channel> Channel for Observed<C> {
             record.hash.update((length as u64).to_le_bytes());
             parts.iter().for_each(|part| record.hash.update(part));
         }
-        self.inner.send_parts(step, parts)
+        channel.send_parts(step, parts)
     }
+}
 
-    fn flush(&mut self) -> Result<()> {
-        self.inner.flush()
-    }
-
-    fn recv_parts(&mut self, step: Step, parts: &mut [&mut [u8]]) -> Result<()> {
-        self.inner.recv_parts(step, parts)
-    }
-
-    fn close(&mut self) -> Result<()> {
-        self.inner.close()
-    }
-
-    fn abort(&mut self, code: u8) {
-        self.inner.abort(code);
-    }
-
-    fn closer(&self) -> Closer {
-        self.inner.closer()
-    }
-
-    fn interrupter(&self) -> Closer {
-        self.inner.interrupter()
-    }
-
-    fn meter(&self) -> Meter {
-        self.inner.meter()
+impl Transcript {
+    /// A channel, called `label`, that records here what is sent over `inner`.
+    pub fn observe(&self, inner: Box<dyn Channel>, label: Label) -> Tapped<Recorder> {
+        let transcript = self.clone();
+        Tapped::new(Recorder { label, transcript }, inner)
     }
 }

@@ -12,7 +12,7 @@ use cenote_net::{
 };
 use sha2::{Digest, Sha256};
 
-use crate::{Adversary, Observed, Sent, Transcript};
+use crate::{Adversary, Sent, Transcript};
 
 /// How long the parties get to end after their channels were closed.
 const GRACE: Duration = Duration::from_secs(2);
@@ -303,7 +303,7 @@ impl World {
                     }
                     let transcript = Transcript::default();
                     own.push(transcript.clone());
-                    channel = Box::new(Observed::new(channel, label.clone(), transcript));
+                    channel = Box::new(transcript.observe(channel, label.clone()));
                     if let Some((party, adversary)) = &self.adversary
                         && *party == me
                     {

@@ -1,9 +1,7 @@
 //! A section's report as a short table for people.
 
-use std::fmt::Write as _;
-
 use super::steady::{Mode, SteadyReport};
-use crate::tables::{grouped, megabytes};
+use crate::tables::{grouped, in_rows, memory_row};
 
 impl SteadyReport {
     /// The report as a short table.
@@ -104,28 +102,9 @@ impl SteadyReport {
                 format!("{latency:.1} ms from a segment's inputs to its outputs, under this load"),
             ));
         }
-        let peaks: Vec<String> = self
-            .peak_memory_bytes
-            .iter()
-            .flatten()
-            .map(|&bytes| megabytes(bytes))
-            .collect();
-        if !peaks.is_empty() {
-            rows.push((
-                "peak memory",
-                format!(
-                    "{} MB (protocol at most {} per party)",
-                    peaks.join(", "),
-                    megabytes(self.memory_bound_bytes)
-                ),
-            ));
-        }
+        rows.extend(memory_row(&self.peak_memory_bytes, self.memory_bound_bytes));
         rows.push(("machine", self.machine.line()));
-        let mut table = String::new();
-        for (name, text) in rows {
-            writeln!(table, "{name:<12} {text}").expect("writing to a string succeeds");
-        }
-        table
+        in_rows(&rows)
     }
 }
 

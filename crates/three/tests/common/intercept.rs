@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use cenote_net::{Channel, Closer, Error, Meter, PartyId, Result, Step};
+use cenote_net::{Channel, Closer, Error, Result, Step};
+use cenote_testkit::{Between, Tapped};
 use cenote_three::{Links, Ring};
 
 /// Which of a party's threads a channel belongs to.
@@ -84,13 +85,13 @@ impl Spy {
         let ring = |ring: Ring, thread| {
             let tap = |inner: Box<dyn Channel>| -> Box<dyn Channel> {
                 lock(&self.closers).push(inner.closer());
-                Box::new(Tap {
+                let tap = Tap {
                     me,
                     thread,
-                    inner,
                     spy: Arc::clone(self),
                     sent: HashMap::new(),
-                })
+                };
+                Box::new(Tapped::new(tap, inner))
             };
             Ring {
                 previous: tap(ring.previous),
@@ -119,11 +120,10 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One channel of a party that an adversary controls.
+/// One end of a channel whose party an adversary controls.
 struct Tap {
     me: u8,
     thread: Thread,
-    inner: Box<dyn Channel>,
     spy: Arc<Spy>,
     sent: HashMap<u16, usize>,
 }
@@ -135,25 +135,18 @@ fn count(counts: &mut HashMap<u16, usize>, step: Step) -> usize {
 }
 
 impl Tap {
-    fn closed<T>(&self) -> Result<T> {
-        Err(Error::Closed { peer: self.peer() })
-    }
-
     fn is_dead(&self) -> bool {
         self.spy.dead.load(Ordering::SeqCst)
     }
 }
 
-impl Channel for Tap {
-    fn peer(&self) -> PartyId {
-        self.inner.peer()
-    }
-
-    fn send_parts(&mut self, step: Step, parts: &[&[u8]]) -> Result<()> {
+impl Between for Tap {
+    fn send(&mut self, channel: &mut dyn Channel, step: Step, parts: &[&[u8]]) -> Result<()> {
+        let peer = channel.peer();
         let message = Message {
             wire: Wire {
                 from: self.me,
-                to: self.peer().0,
+                to: peer.0,
                 thread: self.thread,
             },
             step,
@@ -169,50 +162,32 @@ impl Channel for Tap {
             .and_then(|hook| lock(hook)(&message))
             .or(stalled);
         if self.is_dead() {
-            return self.closed();
+            return Err(Error::Closed { peer });
         }
         if self.spy.record {
             lock(&self.spy.sent).push(message);
         }
         match instead {
-            None => self.inner.send_parts(step, parts),
+            None => channel.send_parts(step, parts),
             Some(messages) => messages
                 .iter()
-                .try_for_each(|(step, body)| self.inner.send(*step, body)),
+                .try_for_each(|(step, body)| channel.send(*step, body)),
         }
     }
 
-    fn flush(&mut self) -> Result<()> {
-        self.inner.flush()
-    }
-
-    fn recv_parts(&mut self, step: Step, parts: &mut [&mut [u8]]) -> Result<()> {
+    fn receive(&mut self, channel: &mut dyn Channel, step: Step, parts: &mut [&mut [u8]]) -> Result<()> {
         let start = Instant::now();
         loop {
-            match self.inner.recv_parts(step, parts) {
+            match channel.recv_parts(step, parts) {
                 Err(Error::Timeout { .. }) if self.spy.hook.is_some() && start.elapsed() < PATIENCE => {}
-                Err(error) => return Err(error),
-                Ok(()) => break,
+                outcome => return outcome,
             }
         }
-        Ok(())
     }
 
-    fn abort(&mut self, code: u8) {
+    fn abort(&mut self, channel: &mut dyn Channel, code: u8) {
         if !self.is_dead() {
-            self.inner.abort(code);
+            channel.abort(code);
         }
-    }
-
-    fn interrupter(&self) -> Closer {
-        self.inner.interrupter()
-    }
-
-    fn closer(&self) -> Closer {
-        self.inner.closer()
-    }
-
-    fn meter(&self) -> Meter {
-        self.inner.meter()
     }
 }

@@ -33,11 +33,11 @@ impl Bench {
     pub(crate) fn wants_json(&self) -> bool {
         match self {
             Bench::Three(options) => match &options.which {
-                None => options.how.json,
-                Some(Which::Table2(options)) => options.how.json,
+                None => options.place.how.json,
+                Some(Which::Table2(options)) => options.place.how.json,
                 Some(Which::Latency(options)) => options.how.json,
             },
-            Bench::Ring(options) => options.how.json,
+            Bench::Ring(options) => options.place.how.json,
             Bench::Lego(options) => match &options.which {
                 None => options.how.json,
                 Some(WhichLego::Tables(options)) => options.how.json,
@@ -68,7 +68,34 @@ impl How {
     }
 }
 
-/// The protocol but for its variant.
+/// What a measurement over one transport takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Where {
+    /// How the parties are joined: as threads of one process by memory, or as processes by tcp or tls
+    #[arg(long, default_value = "tls")]
+    pub(crate) transport: Transport,
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+impl Where {
+    pub(crate) fn setting(&self) -> Setting {
+        self.how.setting(self.transport)
+    }
+}
+
+/// How the protocol checks.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Checks {
+    /// How AND gates are verified
+    #[arg(long, value_parser = variants(), default_value = "on-demand")]
+    pub(crate) variant: Variant,
+    /// How views are compared: mac or sha256
+    #[arg(long, default_value = "mac")]
+    pub(crate) view_check: ViewCheck,
+}
+
+/// The protocol but for its checks.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Service {
     /// A wrong output ever passes with probability at most 2 to the minus this
@@ -86,11 +113,11 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    pub(crate) fn settings(&self, variant: Variant, view_check: ViewCheck) -> Settings {
+    pub(crate) fn settings(&self, checks: &Checks) -> Settings {
         Settings {
             protocol: Three {
-                variant,
-                view_check,
+                variant: checks.variant,
+                view_check: checks.view_check,
                 security: self.security,
                 workers: self.workers,
             },
@@ -141,22 +168,15 @@ pub(crate) struct BenchThree {
     /// One job (--one-job) of this many instances of the circuit, side by side
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["and_gates", "mode", "seconds", "batches", "memory", "n", "with_ring"])]
     pub(crate) lanes: Option<u64>,
-    /// How the parties are joined: as threads of one process by memory, or as processes by tcp or tls
-    #[arg(long, default_value = "tls")]
-    pub(crate) transport: Transport,
-    /// How AND gates are verified
-    #[arg(long, value_parser = variants(), default_value = "on-demand")]
-    pub(crate) variant: Variant,
-    /// How views are compared: mac or sha256
-    #[arg(long, default_value = "mac")]
-    pub(crate) view_check: ViewCheck,
+    #[command(flatten)]
+    pub(crate) checks: Checks,
     #[command(flatten)]
     pub(crate) service: Service,
     /// Then measure what the channels carry when nothing is computed, and tell the share of it that was used
     #[arg(long)]
     pub(crate) with_ring: bool,
     #[command(flatten)]
-    pub(crate) how: How,
+    pub(crate) place: Where,
 }
 
 #[derive(Debug, Subcommand)]
@@ -183,13 +203,10 @@ pub(crate) struct BenchTable2 {
     /// Draw the rates per core as a bar chart, into this SVG file
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
-    /// How the parties are joined: memory, tcp or tls
-    #[arg(long, default_value = "tls")]
-    pub(crate) transport: Transport,
     #[command(flatten)]
     pub(crate) service: Service,
     #[command(flatten)]
-    pub(crate) how: How,
+    pub(crate) place: Where,
 }
 
 #[derive(Debug, clap::Args)]
@@ -206,12 +223,8 @@ pub(crate) struct BenchLatency {
     /// How the parties are joined: memory, tcp, tls, or several of them
     #[arg(long, value_delimiter = ',', default_value = "tls")]
     pub(crate) transport: Vec<Transport>,
-    /// How AND gates are verified
-    #[arg(long, value_parser = variants(), default_value = "on-demand")]
-    pub(crate) variant: Variant,
-    /// How views are compared: mac or sha256
-    #[arg(long, default_value = "mac")]
-    pub(crate) view_check: ViewCheck,
+    #[command(flatten)]
+    pub(crate) checks: Checks,
     #[command(flatten)]
     pub(crate) service: Service,
     #[command(flatten)]
@@ -220,9 +233,6 @@ pub(crate) struct BenchLatency {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct BenchRing {
-    /// How the parties are joined: memory, tcp or tls
-    #[arg(long, default_value = "tls")]
-    pub(crate) transport: Transport,
     /// As many channels as this many workers of each party have
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), default_value_t = 1)]
     pub(crate) workers: u8,
@@ -233,7 +243,7 @@ pub(crate) struct BenchRing {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "2")]
     pub(crate) seconds: Duration,
     #[command(flatten)]
-    pub(crate) how: How,
+    pub(crate) place: Where,
 }
 
 pub(super) fn bytes(text: &str) -> Result<u64, String> {

@@ -15,7 +15,7 @@ use cenote::local::run_bench;
 use cenote::{Error, Result, Variant, ViewCheck};
 use serde::Serialize;
 
-use self::args::{BenchLatency, BenchRing, BenchTable2, BenchThree, Which};
+use self::args::{BenchLatency, BenchRing, BenchTable2, BenchThree, Checks, Which};
 use self::two_args::WhichLego;
 use crate::console::{Progress, child, print, print_json};
 
@@ -45,19 +45,19 @@ fn one_job(options: &BenchThree, verbose: u8) -> Result<()> {
         Some(lanes) => usize::try_from(lanes).unwrap_or(usize::MAX),
         None => Bench::lanes_for(&options.circuit, options.and_gates.unwrap_or(JOB_GATES))?,
     };
-    let settings = options.service.settings(options.variant, options.view_check);
+    let settings = options.service.settings(&options.checks);
     let bench = Bench {
         circuit: options.circuit.clone(),
         lanes,
         protocol: settings.protocol,
     };
     let progress = Progress::start("measuring");
-    let setting = options.how.setting(options.transport);
+    let setting = options.place.setting();
     let report = run_bench(&bench, setting, child(verbose)?, &mut |done, total| {
         progress.set(done, total)
     })?;
     drop(progress);
-    tell(options.how.json, &report, || report.cost_table())
+    tell(options.place.how.json, &report, || report.cost_table())
 }
 
 fn steady(options: &BenchThree, verbose: u8) -> Result<()> {
@@ -67,7 +67,7 @@ fn steady(options: &BenchThree, verbose: u8) -> Result<()> {
     });
     let steady = Steady {
         circuit: options.circuit.clone(),
-        settings: options.service.settings(options.variant, options.view_check),
+        settings: options.service.settings(&options.checks),
         mode: options.mode,
         length: match options.and_gates {
             Some(gates) => Length::Gates(gates),
@@ -84,20 +84,23 @@ fn steady(options: &BenchThree, verbose: u8) -> Result<()> {
         &steady,
         ring.as_ref(),
         &mut Place {
-            setting: options.how.setting(options.transport),
+            setting: options.place.setting(),
             command: &child,
             progress: &mut |done, total| progress.set(done, total),
         },
     )?;
     drop(progress);
-    tell(options.how.json, &report, || report.table())
+    tell(options.place.how.json, &report, || report.table())
 }
 
 fn table2(options: &BenchTable2, verbose: u8) -> Result<()> {
     let table = Table2 {
         circuit: options.circuit.clone(),
         // Every row has a variant and a view check of its own.
-        settings: options.service.settings(Variant::OnDemand, ViewCheck::Mac),
+        settings: options.service.settings(&Checks {
+            variant: Variant::OnDemand,
+            view_check: ViewCheck::Mac,
+        }),
         length: options.section.length(),
         repeat: options.repeat,
         ring_seconds: options.ring_seconds.as_secs_f64(),
@@ -107,7 +110,7 @@ fn table2(options: &BenchTable2, verbose: u8) -> Result<()> {
     let report = run_table2(
         &table,
         &mut Place {
-            setting: options.how.setting(options.transport),
+            setting: options.place.setting(),
             command: &child,
             progress: &mut |done, total| progress.set(done, total),
         },
@@ -115,7 +118,7 @@ fn table2(options: &BenchTable2, verbose: u8) -> Result<()> {
     )?;
     drop(progress);
     draw(options.plot.as_deref(), || report.to_svg())?;
-    tell(options.how.json, &report, || report.table())
+    tell(options.place.how.json, &report, || report.table())
 }
 
 /// Latencies over several kinds of links.
@@ -127,7 +130,7 @@ struct Latencies {
 fn latency(options: &BenchLatency, verbose: u8) -> Result<()> {
     let latency = Latency {
         circuits: options.circuit.clone(),
-        settings: options.service.settings(options.variant, options.view_check),
+        settings: options.service.settings(&options.checks),
         repeat: options.repeat,
         link_rtt_ms: options.link_rtt,
     };
@@ -163,12 +166,12 @@ fn ring(options: &BenchRing, verbose: u8) -> Result<()> {
     let report = run_ring(
         &bench,
         &mut Place {
-            setting: options.how.setting(options.transport),
+            setting: options.place.setting(),
             command: &child,
             progress: &mut |_, _| (),
         },
     )?;
-    tell(options.how.json, &report, || {
+    tell(options.place.how.json, &report, || {
         format!("{}\n{}\n", report.line(), report.machine.line())
     })
 }
