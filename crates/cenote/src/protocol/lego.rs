@@ -2,9 +2,9 @@
 
 use cenote_engine::Engine;
 use cenote_net::PartyId;
-use cenote_params::lego::{Request, search};
+use cenote_params::LogProb;
 use cenote_two::LegoEngine;
-use cenote_two::lego::{Config, Order};
+use cenote_two::lego::{Config, Estimate, Order, estimate};
 use serde::{Deserialize, Serialize};
 
 use super::{Finished, execute};
@@ -17,7 +17,7 @@ use crate::{Error, Program, Result};
 pub struct Lego {
     /// A wrong output passes with probability at most 2 to the minus this.
     pub security: u32,
-    /// Threads of each party, side by side, each with a connection of its own.
+    /// Threads of the evaluator, side by side.
     pub workers: u8,
     /// The party that garbles, 0 or 1; the other one evaluates.
     pub garbler: u8,
@@ -34,25 +34,105 @@ impl Default for Lego {
     }
 }
 
-/// What `lego` needs for a program.
-pub(crate) type Parameters = cenote_params::lego::Parameters;
+/// What is told as the error of a session that made nothing that could be wrong: JSON has no infinity.
+const NO_ERROR_LOG2: f64 = -1024.0;
+
+/// What is made for a program ahead of its inputs, epoch by epoch: the cut-and-choose and what it takes.
+pub(crate) struct Parameters(Vec<Estimate>);
+
+impl Parameters {
+    /// The base-2 logarithm of the probability that any bad bucket passes, at most: the sum of all bounds.
+    pub(crate) fn error_log2(&self) -> f64 {
+        let bounds = self.0.iter().filter_map(|epoch| epoch.parameters.as_ref());
+        let sum = bounds.fold(LogProb::ZERO, |sum, parameters| sum + parameters.errors().sum());
+        sum.log2()
+    }
+
+    /// Those of the first epoch, which all others equal or nearly so, and the number of epochs.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        let first = self.0.iter().find_map(|epoch| epoch.parameters.as_ref());
+        let mut value = serde_json::to_value(first).expect("parameters are numbers");
+        if let Some(fields) = value.as_object_mut() {
+            fields.insert("epochs".into(), self.0.len().into());
+        }
+        value
+    }
+
+    /// Bytes that both parties together hold at the end, and while the last epoch is made.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        let most = |of: fn(&Estimate) -> u64| self.0.iter().map(of).max().unwrap_or(0);
+        let buffers = most(|epoch| epoch.garbler_buffer) + most(|epoch| epoch.evaluator_buffer);
+        let material = self
+            .0
+            .iter()
+            .map(|epoch| epoch.garbler_material.saturating_add(epoch.evaluator_material));
+        material.fold(buffers, u64::saturating_add)
+    }
+}
 
 impl Lego {
     /// Its name in jobs and reports.
     pub(crate) const NAME: &str = "lego";
     pub(crate) const PARTIES: u8 = 2;
-    pub(crate) const PURPOSES: &[&str] = &["worker"];
+    pub(crate) const PURPOSES: &[&str] = &["protocol"];
 
     /// The parameters for running `program` as one job.
     ///
     /// # Errors
     /// [`Error::Usage`] if no parameters reach the security level.
     pub(crate) fn parameters(&self, program: &Program) -> Result<Parameters> {
-        let order = order(program);
-        let inputs = order.garbler_inputs + order.evaluator_inputs;
-        let request = Request::new(self.security, order.ands.max(1), inputs.max(1))
-            .with_input_buckets(order.garbler_inputs + order.anchors);
-        search(&request).map_err(|refusal| Error::Usage(refusal.to_string()))
+        let estimates = estimate(&self.order(program), &self.config(""));
+        Ok(Parameters(
+            estimates.map_err(|error| Error::Usage(error.to_string()))?,
+        ))
+    }
+
+    /// What a session is started with.
+    fn config(&self, session: &str) -> Config {
+        let mut config = Config::new(session);
+        config.security = self.security;
+        config.garbler = self.roles()[0];
+        config
+    }
+
+    /// The garbler and the evaluator.
+    pub(crate) fn roles(&self) -> [PartyId; 2] {
+        [PartyId(self.garbler), PartyId(1 - self.garbler.min(1))]
+    }
+
+    /// Sets up a session called `session`.
+    pub(crate) fn start(&self, me: PartyId, connections: Connections, session: &str) -> Result<LegoEngine> {
+        let mut engine = LegoEngine::start(me, connections.channels(), self.config(session))?;
+        engine.set_threads(self.workers.into());
+        Ok(engine)
+    }
+
+    /// The material that running `program` once takes if its circuit is prepared.
+    pub(crate) fn order(&self, program: &Program) -> Order {
+        let [garbler, evaluator] = self.roles();
+        let bits = |wires: u32| u64::from(wires) * program.lanes() as u64;
+        let inputs = |party: PartyId| -> u64 {
+            let values = program.circuit().inputs().iter().zip(program.owners());
+            values
+                .filter(|&(_, &owner)| owner == party)
+                .map(|(value, _)| bits(value.width))
+                .sum()
+        };
+        let outputs = |masked: bool| -> u64 {
+            let values = program.circuit().outputs().iter().zip(program.receivers());
+            values
+                .filter(|(_, to)| to.contains(evaluator) == masked)
+                .map(|(value, _)| bits(value.width))
+                .sum()
+        };
+        Order {
+            ands: program.and_gates(),
+            garbler_inputs: inputs(garbler),
+            evaluator_inputs: inputs(evaluator),
+            anchors: outputs(false),
+            masks: outputs(true),
+            ports: bits(program.circuit().input_wires()),
+        }
     }
 
     /// What the parties compare, the most telling differences first.
@@ -72,7 +152,7 @@ impl Lego {
         connections: Connections,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Finished> {
-        let mut engine = LegoSession::start(party.me, connections, self, &party.program.digest())?.engine;
+        let mut engine = self.start(party.me, connections, &party.program.digest())?;
         let executed = execute(&mut engine, party, progress)?;
         let warnings = engine.peer_cheated().then(|| {
             format!(
@@ -84,63 +164,9 @@ impl Lego {
         Ok(Finished {
             executed,
             costs: engine.costs(),
-            error_log2: parameters.errors().sum().log2(),
-            parameters: serde_json::to_value(parameters).expect("parameters are numbers"),
+            error_log2: engine.error().map_or(NO_ERROR_LOG2, LogProb::log2),
+            parameters: parameters.to_json(),
             warnings: warnings.into_iter().collect(),
         })
-    }
-}
-
-/// A session whose set-up is done.
-pub(crate) struct LegoSession {
-    pub(crate) engine: LegoEngine,
-}
-
-impl LegoSession {
-    /// Sets up a session called `session`.
-    pub(crate) fn start(
-        me: PartyId,
-        connections: Connections,
-        settings: &Lego,
-        session: &str,
-    ) -> Result<Self> {
-        let mut config = Config::new(session);
-        config.security = settings.security;
-        let mut engine = LegoEngine::start(me, connections.channels(), config)?;
-        engine.set_threads(settings.workers.into());
-        Ok(Self { engine })
-    }
-
-    /// Makes what `times` runs of `program` need that is independent of its circuit.
-    pub(crate) fn generate(&mut self, program: &Program, times: u64) -> Result<()> {
-        Ok(self.engine.generate(order(program).times(times))?)
-    }
-}
-
-/// The material that running `program` once takes if its circuit is prepared.
-fn order(program: &Program) -> Order {
-    let (garbler, evaluator) = (PartyId(0), PartyId(1));
-    let bits = |wires: u32| u64::from(wires) * program.lanes() as u64;
-    let inputs = |owner: PartyId| -> u64 {
-        let values = program.circuit().inputs().iter().zip(program.owners());
-        values
-            .filter(|&(_, &known)| known == owner)
-            .map(|(value, _)| bits(value.width))
-            .sum()
-    };
-    let outputs = |masked: bool| -> u64 {
-        let values = program.circuit().outputs().iter().zip(program.receivers());
-        values
-            .filter(|(_, to)| to.contains(evaluator) == masked)
-            .map(|(value, _)| bits(value.width))
-            .sum()
-    };
-    Order {
-        ands: program.and_gates(),
-        garbler_inputs: inputs(garbler),
-        evaluator_inputs: inputs(evaluator),
-        anchors: outputs(false),
-        masks: outputs(true),
-        ports: bits(program.circuit().input_wires()),
     }
 }

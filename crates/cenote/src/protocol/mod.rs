@@ -8,7 +8,6 @@ use cenote_three::store::StockFolder;
 use serde::{Deserialize, Serialize};
 
 pub use self::lego::Lego;
-pub(crate) use self::lego::LegoSession;
 pub use self::three::Three;
 pub(crate) use self::three::and_blocks;
 use crate::connections::{Connections, Topology};
@@ -65,7 +64,7 @@ impl Protocol {
         }
     }
 
-    /// Workers of each party.
+    /// Workers, as the protocol understands them: pairs of threads of each party, or threads that evaluate.
     pub fn workers(&self) -> u8 {
         match self {
             Protocol::Three(settings) => settings.workers,
@@ -94,7 +93,11 @@ impl Protocol {
         Topology {
             name: self.name().into(),
             parties: self.parties(),
-            workers: self.workers(),
+            workers: match self {
+                Protocol::Three(settings) => settings.workers,
+                // They work on what comes over one connection.
+                Protocol::Lego(_) => 1,
+            },
             purposes: match self {
                 Protocol::Three(_) => Three::PURPOSES,
                 Protocol::Lego(_) => Lego::PURPOSES,

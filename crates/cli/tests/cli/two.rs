@@ -66,6 +66,17 @@ fn outputs_go_to_those_who_are_entitled() {
     }
 }
 
+/// No gates, no inputs, nothing to make: JSON has no infinity for the error that is none.
+#[test]
+fn a_circuit_without_gates_or_inputs_gives_its_constants() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "one.txt", "1 1\n0\n1 1\n\n1 1 1 0 EQ\n");
+    let text = "protocol = \"lego\"\ncircuit = \"one.txt\"\n[[output]]\nto = [0, 1]\n";
+    let report = run_text(folder.path(), text, &["--json"]).json();
+    assert_eq!(report["outputs"][0]["values"], json!(["0x1"]));
+    assert!(report["error_log2"].as_f64().unwrap() < -100.0);
+}
+
 /// A number of `digits` hexadecimal digits that depends on the input and the lane.
 fn number(input: usize, lane: usize, digits: usize) -> String {
     let mut state = (input as u64 + 1) << 32 | lane as u64;

@@ -9,6 +9,7 @@ use std::time::Instant;
 use cenote_engine::{Costs, Engine, Parties, WireVector};
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
+use cenote_two::LegoEngine;
 use serde::{Deserialize, Serialize};
 
 use super::link::{Link, Meeting};
@@ -18,7 +19,6 @@ use crate::bench::measure::{Measure, Measured, Place};
 use crate::bench::steady_report::no_report;
 use crate::bench::usage::{Machine, median};
 use crate::connections::{Connections, Topology};
-use crate::protocol::LegoSession;
 use crate::report::peak_memory_bytes;
 use crate::{CircuitDescription, Error, Lego, Program, Result, Transport, circuits, sample};
 
@@ -90,13 +90,26 @@ pub struct LegoParty {
 
 impl LegoBench {
     pub(crate) fn topology(&self) -> Topology {
-        topology("bench lego", self.settings.workers)
+        topology("bench lego", 1)
+    }
+
+    /// All instances, as a program.
+    fn all(&self) -> Result<Program> {
+        self.program(usize::try_from(self.instances).unwrap_or(usize::MAX))
+    }
+
+    /// Bytes that both parties together need for the material, about.
+    ///
+    /// # Errors
+    /// As [`run_lego`].
+    pub(super) fn memory_bytes(&self) -> Result<u64> {
+        Ok(self.settings.parameters(&self.all()?)?.memory_bytes())
     }
 
     /// `lanes` instances of the circuit, as a program.
     fn program(&self, lanes: usize) -> Result<Program> {
         let circuit = circuits::open(&self.circuit)?;
-        let (garbler, evaluator) = self.roles();
+        let [garbler, evaluator] = self.settings.roles();
         let owners = (0..circuit.inputs().len())
             .map(|index| if index % 2 == 0 { garbler } else { evaluator })
             .collect();
@@ -109,11 +122,6 @@ impl LegoBench {
         Program::new(self.circuit.clone(), circuit, owners, receivers, lanes)
     }
 
-    fn roles(&self) -> (PartyId, PartyId) {
-        let garbler = self.settings.garbler;
-        (PartyId(garbler), PartyId(1 - garbler))
-    }
-
     /// One party's part of one session.
     pub(crate) fn run(
         &self,
@@ -122,8 +130,8 @@ impl LegoBench {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<LegoParty> {
         let (connections, mut meeting) = Meeting::take(connections)?;
-        let connections = self.link.shape(connections, self.settings.workers);
-        let all = self.program(usize::try_from(self.instances).unwrap_or(usize::MAX))?;
+        let connections = self.link.shape(connections, 1);
+        let all = self.all()?;
         let one = self.program(1)?;
         let (all, one) = (Load::new(all), Load::new(one));
         let total = all.program.and_gates() + u64::from(self.latencies) * one.program.and_gates();
@@ -134,37 +142,31 @@ impl LegoBench {
             costs: Costs::default(),
         };
         let setup = clock.time(&mut session, |session| {
-            *session = Some(LegoSession::start(
-                me,
-                connections,
-                &self.settings,
-                "cenote bench lego",
-            )?);
+            *session = Some(self.settings.start(me, connections, "cenote bench lego")?);
             Ok(())
         })?;
         let mut session = session.ok_or_else(no_report)?;
-        let independent = clock.time(&mut session, |session| session.generate(&all.program, 1))?;
-        let dependent = clock.time(&mut session, |session| {
-            Ok(session.engine.prepare(all.program.plan(), all.program.lanes())?)
+        let independent = clock.time(&mut session, |session| {
+            Ok(session.generate(self.settings.order(&all.program))?)
         })?;
-        let online = clock.time(&mut session, |session| all.evaluate(&mut session.engine))?;
+        let dependent = clock.time(&mut session, |session| {
+            Ok(session.prepare(all.program.plan(), all.program.lanes())?)
+        })?;
+        let online = clock.time(&mut session, |session| all.evaluate(session))?;
         progress(all.program.and_gates(), total);
         let peak_memory_bytes = peak_memory_bytes();
-        let memory_bound_bytes = session.engine.costs().memory_bytes;
+        let memory_bound_bytes = session.costs().memory_bytes;
 
-        session.generate(&one.program, u64::from(self.latencies))?;
+        let singles = self.settings.order(&one.program).times(self.latencies.into());
+        session.generate(singles)?;
         for _ in 0..self.latencies {
-            session.engine.prepare(one.program.plan(), 1)?;
+            session.prepare(one.program.plan(), 1)?;
         }
         let mut single = Vec::new();
         for _ in 0..self.latencies {
-            single.push(
-                clock
-                    .time(&mut session, |session| one.evaluate(&mut session.engine))?
-                    .seconds,
-            );
+            single.push(clock.time(&mut session, |session| one.evaluate(session))?.seconds);
         }
-        session.engine.finish()?;
+        session.finish()?;
         progress(total, total);
         Ok(LegoParty {
             setup,
@@ -180,18 +182,18 @@ impl LegoBench {
 
 /// Something whose costs are metered.
 trait Metered {
-    fn costs(&self) -> Costs;
+    fn metered(&self) -> Costs;
 }
 
-impl Metered for LegoSession {
-    fn costs(&self) -> Costs {
-        self.engine.costs()
+impl Metered for LegoEngine {
+    fn metered(&self) -> Costs {
+        self.costs()
     }
 }
 
-impl Metered for Option<LegoSession> {
-    fn costs(&self) -> Costs {
-        self.as_ref().map(Metered::costs).unwrap_or_default()
+impl Metered for Option<LegoEngine> {
+    fn metered(&self) -> Costs {
+        self.as_ref().map(Metered::metered).unwrap_or_default()
     }
 }
 
@@ -207,7 +209,7 @@ impl Clock<'_> {
         let start = Instant::now();
         run(session)?;
         let seconds = start.elapsed().as_secs_f64();
-        let costs = session.costs();
+        let costs = session.metered();
         let phase = Phase {
             seconds,
             bytes_sent: costs.traffic.bytes_sent - self.costs.traffic.bytes_sent,
@@ -362,7 +364,7 @@ pub(super) fn measure(bench: &LegoBench, place: &mut Place<'_>) -> Result<LegoRo
             "at least one instance is evaluated, together and alone, in at least one session".into(),
         ));
     }
-    let program = bench.program(usize::try_from(bench.instances).unwrap_or(usize::MAX))?;
+    let program = bench.all()?;
     if program.and_gates() == 0 {
         return Err(Error::Usage(format!(
             "{} has no AND gates; there is nothing to measure",
@@ -376,7 +378,7 @@ pub(super) fn measure(bench: &LegoBench, place: &mut Place<'_>) -> Result<LegoRo
         let parties: Vec<LegoParty> = measured.into_iter().filter_map(Measured::into_lego).collect();
         sessions.push(<[LegoParty; 2]>::try_from(parties).map_err(|_| no_report())?);
     }
-    let (garbler, evaluator) = bench.roles();
+    let [garbler, evaluator] = bench.settings.roles();
     let last = sessions.last().ok_or_else(no_report)?;
     let ms = |of: &dyn Fn(&LegoParty) -> f64| {
         let times: Vec<f64> = sessions
@@ -409,8 +411,8 @@ pub(super) fn measure(bench: &LegoBench, place: &mut Place<'_>) -> Result<LegoRo
         transport: place.transport(),
         link: bench.link,
         repeat: bench.repeat,
-        error_log2: parameters.errors().sum().log2(),
-        parameters: serde_json::to_value(parameters).expect("parameters are numbers"),
+        error_log2: parameters.error_log2(),
+        parameters: parameters.to_json(),
         setup_ms: ms(&|party| party.setup.seconds),
         independent_ms: each(|party| &party.independent),
         dependent_ms: each(|party| &party.dependent),

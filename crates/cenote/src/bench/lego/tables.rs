@@ -13,11 +13,7 @@ use crate::bench::chart::{Bars, Group, Scale};
 use crate::bench::measure::Place;
 use crate::bench::usage::Machine;
 use crate::tables::{grouped, megabytes};
-use crate::{Error, Lego, Result, circuits};
-
-/// Memory that a gate's material takes at both parties together until it is used, with what its making needs, in bytes:
-/// a guess on the safe side, for choosing what to run.
-const BYTES_PER_AND: u64 = 1_200;
+use crate::{Error, Lego, Result};
 
 /// What to measure.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,19 +87,8 @@ pub fn run_tables(
     let mut rows = Vec::new();
     for link in &tables.links {
         for circuit in &tables.circuits {
-            let each = circuits::open(circuit)?.statistics().ands as u64;
             for &instances in tables.numbers(circuit)? {
                 let what = format!("{instances} × {circuit}, {link}");
-                let needed = each.saturating_mul(instances).saturating_mul(BYTES_PER_AND);
-                if needed > tables.memory {
-                    left_out.push(format!(
-                        "{what}: it may need {} MB, and {} MB are there",
-                        megabytes(needed),
-                        megabytes(tables.memory)
-                    ));
-                    continue;
-                }
-                begins(&what);
                 let bench = LegoBench {
                     circuit: circuit.clone(),
                     instances,
@@ -113,6 +98,16 @@ pub fn run_tables(
                     repeat: tables.repeat,
                     link: *link,
                 };
+                let needed = bench.memory_bytes()?;
+                if needed > tables.memory {
+                    left_out.push(format!(
+                        "{what}: it may need {} MB, and {} MB are there",
+                        megabytes(needed),
+                        megabytes(tables.memory)
+                    ));
+                    continue;
+                }
+                begins(&what);
                 rows.push(measure(&bench, place)?);
             }
         }

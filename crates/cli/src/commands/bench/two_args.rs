@@ -31,7 +31,7 @@ pub(crate) struct Two {
     /// Each kind of bad bucket passes with probability at most 2 to the minus this
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=128), default_value_t = 40)]
     security: u32,
-    /// Workers of each party, side by side
+    /// Threads of the evaluator, and of both parties for commitments alone
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), default_value_t = 1)]
     workers: u8,
     /// The party that garbles
