@@ -59,10 +59,15 @@ fn garble(mut channel: Box<dyn Channel>, order: Order) -> Result<(Duration, Dura
     let before = channel.meter();
     let mut stock = keys.stock();
     let start = Instant::now();
-    keys.generate(&mut *channel, &mut config, &order, &mut |epoch| {
-        stock.push(epoch);
-        Ok(())
-    })?;
+    keys.generate(
+        std::slice::from_mut(&mut channel),
+        &mut config,
+        &order,
+        &mut |epoch| {
+            stock.push(epoch);
+            Ok(())
+        },
+    )?;
     let generate = start.elapsed();
     let after = channel.meter();
     channel.close()?;
@@ -80,10 +85,15 @@ fn evaluate(mut channel: Box<dyn Channel>, order: Order) -> Result<()> {
     let mut keys = EvaluatorKeys::setup(&mut *channel, &mut config)?;
     let mut stock = keys.stock();
     let start = Instant::now();
-    keys.generate(&mut *channel, &mut config, &order, &mut |epoch| {
-        stock.push(epoch);
-        Ok(())
-    })?;
+    keys.generate(
+        std::slice::from_mut(&mut channel),
+        &mut config,
+        &order,
+        &mut |epoch| {
+            stock.push(epoch);
+            Ok(())
+        },
+    )?;
     println!("        evaluator: {:.1} ms", start.elapsed().as_secs_f64() * 1e3);
     channel.close()?;
     Ok(())
