@@ -360,8 +360,12 @@ impl Engine for LegoEngine {
                 // Nothing to solder: its outputs are sums of its inputs.
                 return Ok(());
             }
+            let announced = this.announced;
             this.announced += order;
-            this.secure(order)?;
+            if let Err(error) = this.secure(order) {
+                this.announced = announced;
+                return Err(error);
+            }
             let (role, channel) = this.parts();
             match role {
                 Role::Garbler(garbler) => garbler.prepare(plan, lanes, channel)?,

@@ -348,10 +348,7 @@ impl Evaluator {
                 } => {
                     let mut sums = Zeroizing::new(vec![Block::ZERO; bundle.wires * bundle.lanes]);
                     receive(channel, steps::EVALUATOR_LABELS, &mut sums)?;
-                    watch.absorb(
-                        &sums,
-                        &own_shares(&bundle, &gadgets, &bits, *self.keys.delta_share),
-                    );
+                    watch.absorb(&sums, &own_shares(&gadgets, &bits, *self.keys.delta_share));
                     anything = true;
                     own.push((bundle, gadgets, sums));
                 }
@@ -475,20 +472,27 @@ fn refused(check: Check, step: Step, channel: &dyn Channel) -> Error {
 }
 
 /// The shares of what is opened for inputs with `bits`: label, OT string, and where the choice bit is not the input, `Δ`.
-fn own_shares(
-    bundle: &Bundle,
-    gadgets: &[Run<EvaluatorInputs>],
-    bits: &[bool],
-    delta_share: Share,
-) -> Vec<Share> {
-    let labels = bundle.held().shares.iter();
-    let inputs = labels.zip(strings(gadgets)).zip(string_shares(gadgets)).zip(bits);
-    inputs
-        .map(|(((&label, string), share), &bit)| {
-            let flip = last_bit(string) ^ bit;
-            label ^ share ^ if flip { delta_share } else { Share::default() }
-        })
-        .collect()
+fn own_shares(gadgets: &[Run<EvaluatorInputs>], bits: &[bool], delta_share: Share) -> Vec<Share> {
+    let mut shares = Vec::with_capacity(bits.len());
+    let mut bits = bits;
+    for run in gadgets {
+        let (items, range) = (run.items(), run.range());
+        let (of_run, rest) = bits.split_at(run.len());
+        bits = rest;
+        let labels = items.shares[range.clone()]
+            .iter()
+            .zip(&items.string_shares[range.clone()]);
+        let choices = items.strings[range].iter().zip(of_run);
+        shares.extend(
+            labels
+                .zip(choices)
+                .map(|((&label, &string_share), (&string, &bit))| {
+                    let flip = last_bit(string) ^ bit;
+                    label ^ string_share ^ if flip { delta_share } else { Share::default() }
+                }),
+        );
+    }
+    shares
 }
 
 /// The bit that tells the two labels of a wire apart.
@@ -509,21 +513,20 @@ fn strings(gadgets: &[Run<EvaluatorInputs>]) -> impl Iterator<Item = Block> {
         .copied()
 }
 
-fn string_shares(gadgets: &[Run<EvaluatorInputs>]) -> impl Iterator<Item = Share> {
-    gadgets
-        .iter()
-        .flat_map(|run| &run.items().string_shares[run.range()])
-        .copied()
-}
-
 fn anchors_of(run: &Run<AnchorWires>) -> impl Iterator<Item = (&AnchorWires, usize)> {
     run.range().map(move |anchor| (run.items(), anchor))
 }
 
 /// Shares of the sums of the labels of `wires` and others.
 fn sums(wires: &LegoWires, others: &[Share]) -> Vec<Share> {
-    let shares = wires.share_rows().flatten();
-    shares.zip(others).map(|(&a, &b)| a ^ b).collect()
+    let mut sums = Vec::with_capacity(others.len());
+    let mut others = others;
+    for row in wires.share_rows() {
+        let (of_row, rest) = others.split_at(row.len());
+        others = rest;
+        sums.extend(row.iter().zip(of_row).map(|(&a, &b)| a ^ b));
+    }
+    sums
 }
 
 /// The labels of ports: those of the wires that they are attached to, soldered.
