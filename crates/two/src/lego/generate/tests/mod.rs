@@ -380,6 +380,40 @@ fn workers_share_the_work() {
     assert_eq!(a.left(), b.left());
 }
 
+/// What the garbler sends is what is said before, but for chance in how much is checked, and the OTs' few bytes.
+#[test]
+fn traffic_is_as_estimated() {
+    let order = Order {
+        ands: 3000,
+        anchors: 20,
+        ..SMALL
+    };
+    let results = World::random(2).run(move |mut context| {
+        let mut config = config(&context);
+        let expected = estimate(&order, &config)?[0].traffic;
+        let mut channel: Box<dyn Channel> = context.take(PartyId(1 - context.me.0), "main");
+        let channels = std::slice::from_mut(&mut channel);
+        if context.me == GARBLER {
+            let mut keys = GarblerKeys::setup(&mut *channels[0], &mut config)?;
+            let before = channels[0].meter().payload_sent;
+            keys.generate(channels, &mut config, &order, &mut |_| Ok(()))?;
+            return Ok((channels[0].meter().payload_sent - before, expected));
+        }
+        let mut keys = EvaluatorKeys::setup(&mut *channels[0], &mut config)?;
+        let before = channels[0].meter().payload_received;
+        keys.generate(channels, &mut config, &order, &mut |_| Ok(()))?;
+        Ok::<_, Error>((channels[0].meter().payload_received - before, expected))
+    });
+    for result in results {
+        let (measured, expected) = result.unwrap();
+        let difference = measured.abs_diff(expected);
+        assert!(
+            difference * 200 < expected,
+            "{measured} bytes instead of {expected}"
+        );
+    }
+}
+
 /// A session that failed generates nothing more.
 #[test]
 fn failure_is_final() {
