@@ -205,6 +205,27 @@ pub(crate) fn assert_sound(a: &GarblerKeys, of_a: &GarblerEpoch, b: &EvaluatorKe
     }
 }
 
+/// Asserts that no commitment was used twice.
+fn assert_distinct(epochs: &[GarblerEpoch]) {
+    let labels = |epoch: &GarblerEpoch| -> Vec<[u64; 2]> {
+        let ands = epoch.ands.messages.as_flattened().iter();
+        let inputs = [
+            &epoch.garbler_inputs,
+            &epoch.evaluator_inputs.labels,
+            &epoch.anchors,
+        ];
+        let plain = inputs.into_iter().chain([&epoch.masks, &epoch.ports]);
+        ands.chain(plain.flat_map(|all| all.messages.iter()))
+            .map(|block| block.0)
+            .collect()
+    };
+    let mut labels: Vec<[u64; 2]> = epochs.iter().flat_map(labels).collect();
+    let count = labels.len();
+    labels.sort_unstable();
+    labels.dedup();
+    assert_eq!(labels.len(), count, "a commitment was used twice");
+}
+
 /// The stocks that the epochs make.
 pub(crate) fn stocks(
     a: &GarblerKeys,
@@ -303,21 +324,7 @@ fn generate_goes_on() {
     numbers.sort_unstable();
     numbers.dedup();
     assert_eq!(numbers.len(), count);
-    let mut labels: Vec<[u64; 2]> = of_a
-        .iter()
-        .flat_map(|epoch| {
-            let ands = epoch.ands.messages.as_flattened().iter();
-            ands.chain(&*epoch.ports.messages)
-                .chain(&*epoch.masks.messages)
-                .chain(&*epoch.anchors.messages)
-                .map(|block| block.0)
-                .collect::<Vec<_>>()
-        })
-        .collect();
-    let count = labels.len();
-    labels.sort_unstable();
-    labels.dedup();
-    assert_eq!(labels.len(), count, "a commitment was used twice");
+    assert_distinct(&of_a);
 
     let (mut a, mut b) = stocks(&a, of_a, &b, of_b);
     assert_eq!(a.left(), b.left());
@@ -373,6 +380,7 @@ fn workers_share_the_work() {
     let world = World::random(2).labels(&["main", "second", "third"]);
     let (a, of_a, b, of_b) = succeed(&world, ORDERS, |_| ());
     assert_eq!(of_a.len(), 3);
+    assert_distinct(&of_a);
     of_a.iter()
         .zip(&of_b)
         .for_each(|(of_a, of_b)| assert_sound(&a, of_a, &b, of_b));
