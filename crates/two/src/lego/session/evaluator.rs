@@ -1,7 +1,6 @@
 //! The evaluator's side.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::Arc;
 
 use cenote_circuit::Plan;
@@ -10,14 +9,15 @@ use cenote_net::{Channel, Step};
 use cenote_primitives::{BitMatrix, Block, as_bytes};
 use zeroize::Zeroizing;
 
-use super::accept::accepted;
+use super::accept::accept;
 use super::reaper::Reaper;
+use super::shares::{last_bit, own_shares, sums};
 use super::{Circuits, EVALUATOR, GARBLER, bits, pack, packed, unpack};
 use crate::commit::Share;
 use crate::lego::build::{Soldered, receive_solderings};
 use crate::lego::eval::Ready;
 use crate::lego::failure::cheated;
-use crate::lego::material::{AnchorWires, AndBuckets, Authenticators, EvaluatorInputs, EvaluatorStock, Run};
+use crate::lego::material::{AnchorWires, AndBuckets, EvaluatorInputs, EvaluatorStock, Run};
 use crate::lego::opening::{Watch, receive};
 use crate::lego::provenance::{Origin, replay};
 use crate::lego::recover::{Suspicion, right_labels};
@@ -446,59 +446,9 @@ enum Decoding {
     Nothing,
 }
 
-/// Whether the authenticators of an input's gadgets accept its labels. The first one is kept as a witness.
-fn accept<'a>(
-    gadgets: impl Iterator<Item = (&'a Authenticators, Range<usize>)>,
-    labels: &[Block],
-    threads: usize,
-    suspicion: &mut Suspicion,
-) -> bool {
-    let mut labels = labels;
-    for (authenticators, gadgets) in gadgets {
-        let (of_these, rest) = labels.split_at(gadgets.len());
-        labels = rest;
-        let first = gadgets.start;
-        if !accepted(authenticators, gadgets, of_these, threads) {
-            return false;
-        }
-        suspicion.witness(authenticators, first, of_these[0]);
-    }
-    true
-}
-
 fn refused(check: Check, step: Step, channel: &dyn Channel) -> Error {
     let detail = "the authenticators of an input wire refuse its label";
     cheated(check, channel.peer(), step, detail)
-}
-
-/// The shares of what is opened for inputs with `bits`: label, OT string, and where the choice bit is not the input, `Δ`.
-fn own_shares(gadgets: &[Run<EvaluatorInputs>], bits: &[bool], delta_share: Share) -> Vec<Share> {
-    let mut shares = Vec::with_capacity(bits.len());
-    let mut bits = bits;
-    for run in gadgets {
-        let (items, range) = (run.items(), run.range());
-        let (of_run, rest) = bits.split_at(run.len());
-        bits = rest;
-        let labels = items.shares[range.clone()]
-            .iter()
-            .zip(&items.string_shares[range.clone()]);
-        let choices = items.strings[range].iter().zip(of_run);
-        shares.extend(
-            labels
-                .zip(choices)
-                .map(|((&label, &string_share), (&string, &bit))| {
-                    let flip = last_bit(string) ^ bit;
-                    label ^ string_share ^ if flip { delta_share } else { Share::default() }
-                }),
-        );
-    }
-    shares
-}
-
-/// The bit that tells the two labels of a wire apart.
-#[inline(always)]
-fn last_bit(label: Block) -> bool {
-    label.0[0] & 1 == 1
 }
 
 fn set_keys(bundle: &Bundle, keys: Zeroizing<Vec<Block>>) {
@@ -515,18 +465,6 @@ fn strings(gadgets: &[Run<EvaluatorInputs>]) -> impl Iterator<Item = Block> {
 
 fn anchors_of(run: &Run<AnchorWires>) -> impl Iterator<Item = (&AnchorWires, usize)> {
     run.range().map(move |anchor| (run.items(), anchor))
-}
-
-/// Shares of the sums of the labels of `wires` and others.
-fn sums(wires: &LegoWires, others: &[Share]) -> Vec<Share> {
-    let mut sums = Vec::with_capacity(others.len());
-    let mut others = others;
-    for row in wires.share_rows() {
-        let (of_row, rest) = others.split_at(row.len());
-        others = rest;
-        sums.extend(row.iter().zip(of_row).map(|(&a, &b)| a ^ b));
-    }
-    sums
 }
 
 /// The labels of ports: those of the wires that they are attached to, soldered.
