@@ -224,20 +224,20 @@ impl LegoEngine {
                 self.error = Some(self.error.map_or(errors, |error| error + errors));
             }
         }
-        let channel = self.channels[0].as_mut();
+        let channels = &mut self.channels[..];
         match self.role.as_mut().expect("a session that goes on has a role") {
             Role::Garbler(garbler) => {
-                garbler.clear_line(channel)?;
+                garbler.clear_line(channels[0].as_mut())?;
                 let Garbler { keys, stock, .. } = &mut **garbler;
-                keys.generate(channel, &mut self.config, &order, &mut |epoch| {
+                keys.generate(channels, &mut self.config, &order, &mut |epoch| {
                     stock.push(epoch);
                     Ok(())
                 })?;
             }
             Role::Evaluator(evaluator) => {
-                evaluator.clear_line(channel)?;
+                evaluator.clear_line(channels[0].as_mut())?;
                 let Evaluator { keys, stock, .. } = &mut **evaluator;
-                keys.generate(channel, &mut self.config, &order, &mut |epoch| {
+                keys.generate(channels, &mut self.config, &order, &mut |epoch| {
                     stock.push(epoch);
                     Ok(())
                 })?;
@@ -360,8 +360,12 @@ impl Engine for LegoEngine {
                 // Nothing to solder: its outputs are sums of its inputs.
                 return Ok(());
             }
+            let announced = this.announced;
             this.announced += order;
-            this.secure(order)?;
+            if let Err(error) = this.secure(order) {
+                this.announced = announced;
+                return Err(error);
+            }
             let (role, channel) = this.parts();
             match role {
                 Role::Garbler(garbler) => garbler.prepare(plan, lanes, channel)?,

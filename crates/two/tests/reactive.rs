@@ -140,3 +140,29 @@ fn a_session_may_end_without_an_output() {
         result.unwrap();
     }
 }
+
+/// No lanes, no wires, no gates: nothing to do, and nothing goes wrong.
+#[test]
+fn nothing_is_computed_too() {
+    let results = World::new(2, 8).run(|mut context| -> Result<_> {
+        let plan = Plan::new(&step());
+        let mut engine = start(&mut context, 40)?;
+        engine.prepare(&plan, 0)?;
+        let none = engine.constant(&BitMatrix::zeros(24, 0))?;
+        let outputs = engine.run(&plan, &none)?;
+        let bits = BitMatrix::zeros(0, 5);
+        let empty = engine.input(A, 0, 5, (engine.me() == A).then_some(&bits))?;
+        let also = engine.input(B, 0, 5, (engine.me() == B).then_some(&bits))?;
+        let joined = WireVector::concat(&[&empty, &also]);
+        let told = [
+            engine.reveal(&outputs, Parties::all(2))?,
+            engine.reveal(&joined, Parties::one(A))?,
+            engine.reveal(&joined, Parties::one(B))?,
+        ];
+        engine.finish()?;
+        Ok(told.map(|told| told.map(|bits| (bits.rows(), bits.lanes()))))
+    });
+    let results: Vec<_> = results.into_iter().map(|result| result.unwrap()).collect();
+    assert_eq!(results[0], [Some((8, 0)), Some((0, 5)), None]);
+    assert_eq!(results[1], [Some((8, 0)), None, Some((0, 5))]);
+}

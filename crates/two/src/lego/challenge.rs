@@ -34,10 +34,17 @@ pub(crate) struct Cut {
     pub(crate) kept: Vec<u32>,
 }
 
-impl Cut {
+/// What is checked, and what is left, before it is put in random order.
+pub(crate) struct Drawn {
+    cut: Cut,
+    sampler: Sampler,
+    needed: usize,
+}
+
+impl Drawn {
     /// What the coins of `stream` decide, or `None` if too few are left.
-    fn draw(prg: Prg, stream: u64, population: &Population) -> Option<Cut> {
-        let mut sampler = Sampler::from_stream(prg, stream);
+    fn new(seed: Block, stream: u64, population: &Population) -> Option<Self> {
+        let mut sampler = Sampler::from_stream(Prg::new(seed), stream);
         let mut checked = Vec::new();
         let mut kept = Vec::with_capacity(population.generated);
         for index in 0..population.generated as u32 {
@@ -49,19 +56,24 @@ impl Cut {
                 kept.push(index);
             }
         }
-        if kept.len() < population.needed {
-            return None;
-        }
-        sampler.shuffle(&mut kept);
-        kept.truncate(population.needed);
-        Some(Cut { checked, kept })
+        (kept.len() >= population.needed).then_some(Self {
+            cut: Cut { checked, kept },
+            sampler,
+            needed: population.needed,
+        })
+    }
+
+    /// Puts what is left in random order, and keeps as many as are needed.
+    pub(crate) fn shuffled(mut self) -> Cut {
+        self.sampler.shuffle(&mut self.cut.kept);
+        self.cut.kept.truncate(self.needed);
+        self.cut
     }
 }
 
 /// What becomes of gates and of authenticators, or `None` if `seed` leaves too few of either.
-pub(crate) fn cut(seed: Block, gates: &Population, authenticators: &Population) -> Option<[Cut; 2]> {
-    let gates = Cut::draw(Prg::new(seed), 0, gates)?;
-    Some([gates, Cut::draw(Prg::new(seed), 1, authenticators)?])
+pub(crate) fn cut(seed: Block, gates: &Population, authenticators: &Population) -> Option<[Drawn; 2]> {
+    Some([Drawn::new(seed, 0, gates)?, Drawn::new(seed, 1, authenticators)?])
 }
 
 #[cfg(test)]
@@ -79,7 +91,8 @@ mod tests {
     #[test]
     fn every_gadget_is_checked_or_kept() {
         let all = population(10_000, 7000, 1 << 14);
-        let [gates, authenticators] = cut(Block([1, 2]), &all, &population(10, 5, 0)).unwrap();
+        let shuffled = |drawn: [Drawn; 2]| drawn.map(Drawn::shuffled);
+        let [gates, authenticators] = shuffled(cut(Block([1, 2]), &all, &population(10, 5, 0)).unwrap());
         assert_eq!(gates.kept.len(), 7000);
         assert!(
             (2200..2800).contains(&gates.checked.len()),
@@ -107,10 +120,14 @@ mod tests {
         }
         assert!(authenticators.checked.is_empty() && authenticators.kept.len() == 5);
         // Another seed, another choice; the same, the same.
-        let again = |seed| cut(Block([seed, 2]), &all, &all).unwrap()[0].kept.clone();
+        let again = |seed| {
+            shuffled(cut(Block([seed, 2]), &all, &all).unwrap())[0]
+                .kept
+                .clone()
+        };
         assert!(again(1) == gates.kept && again(2) != gates.kept);
         // Gates and authenticators have coins of their own.
-        let [a, b] = cut(Block([1, 2]), &all, &all).unwrap();
+        let [a, b] = shuffled(cut(Block([1, 2]), &all, &all).unwrap());
         assert_ne!(a.checked, b.checked);
     }
 

@@ -41,3 +41,13 @@ pub(crate) fn told<T>(channel: &mut dyn Channel, result: Result<T, Error>) -> Re
     }
     result
 }
+
+/// The same of several channels to one peer.
+pub(crate) fn told_all<T>(channels: &mut [Box<dyn Channel>], result: Result<T, Error>) -> Result<T, Error> {
+    if let Err(error) = &result {
+        for channel in channels {
+            channel.abort(error.reason().code());
+        }
+    }
+    result
+}

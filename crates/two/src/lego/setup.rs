@@ -97,6 +97,13 @@ impl Counters {
         transcript
     }
 
+    /// What the proof of one worker's openings in the current epoch is bound to.
+    pub(crate) fn transcript_of_worker(&self, worker: usize) -> Vec<u8> {
+        let mut transcript = self.transcript("generate", self.epoch);
+        transcript.extend_from_slice(&(worker as u64).to_le_bytes());
+        transcript
+    }
+
     /// Names what was set up: the same at both parties, and never the same again if one of them is honest.
     pub(crate) fn identify(&mut self, committed: &[&[u8]], drawn: Block) {
         let mut hasher = blake3::Hasher::new_derive_key("cenote lego: name of a set-up");

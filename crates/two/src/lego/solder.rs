@@ -75,6 +75,9 @@ impl Gadget {
         Gadget::Anchor,
     ];
 
+    /// Gadgets of an epoch are parted at multiples of this: AND buckets lie in groups of four.
+    pub(crate) const ALIGNED: usize = 4;
+
     /// Labels that one gadget keeps.
     pub(crate) fn kept(self) -> usize {
         if self == Gadget::And { 3 } else { 1 }
@@ -117,6 +120,11 @@ impl<'a> Deal<'a> {
         }
     }
 
+    /// Number of gadgets of a kind.
+    pub(crate) fn count(&self, kind: Gadget) -> usize {
+        self.sizes(kind).0
+    }
+
     /// Number of gadgets of a kind; gates and authenticators in each; of the latter, those in gadgets of other kinds before.
     fn sizes(&self, kind: Gadget) -> (usize, [usize; 2], [usize; 2]) {
         let shape = self.shape;
@@ -136,14 +144,16 @@ impl<'a> Deal<'a> {
         }
     }
 
-    /// All gadgets of a kind, in pieces.
-    pub(crate) fn pieces(&self, kind: Gadget) -> impl Iterator<Item = Piece<'a>> {
+    /// The gadgets of a kind in `range`, in pieces.
+    pub(crate) fn pieces(&self, kind: Gadget, range: Range<usize>) -> impl Iterator<Item = Piece<'a>> {
         let (count, [gate_size, authenticator_size], [gates, authenticators]) = self.sizes(kind);
         let all_gates = &self.gates[gates..][..count * gate_size];
         let all_authenticators = &self.authenticators[authenticators..][..count * authenticator_size];
-        let step = (PIECE / solderings(kind, gate_size, authenticator_size).max(1)).max(4) / 4 * 4;
-        (0..count).step_by(step).map(move |first| {
-            let gadgets = first..(first + step).min(count);
+        let step = (PIECE / solderings(kind, gate_size, authenticator_size).max(1)).max(Gadget::ALIGNED)
+            / Gadget::ALIGNED
+            * Gadget::ALIGNED;
+        range.clone().step_by(step).map(move |first| {
+            let gadgets = first..(first + step).min(range.end);
             Piece {
                 kind,
                 gates: &all_gates[gadgets.start * gate_size..gadgets.end * gate_size],

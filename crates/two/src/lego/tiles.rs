@@ -65,7 +65,7 @@ impl Circuit {
     /// threads can share them.
     pub(crate) fn tiles(&self, lanes: usize) -> impl ExactSizeIterator<Item = Tile> + use<> {
         let widest = (WORKING_SET / SLOT / self.plan.slots().max(1)).clamp(1, PIECE / 2);
-        let count = lanes.div_ceil(widest).max(lanes.min(4)).max(1);
+        let count = lanes.div_ceil(widest).max(lanes.min(4));
         let ands = self.plan.and_count();
         (0..count).map(move |tile| {
             let (start, end) = (tile * lanes / count, (tile + 1) * lanes / count);

@@ -15,7 +15,7 @@ use crate::commit::Share;
 /// Secret wires of a LEGO session: `wires` × `lanes` labels.
 ///
 /// The garbler keeps 56 bytes for each wire and lane, the 0-label and its share of the commitment to it; the evaluator 40
-/// for the share and, once evaluated, 16 for the label, and besides what [`Origin`] says. Clones, selections and
+/// for the share and, once evaluated, 16 for the label, and besides what they come from. Clones, selections and
 /// concatenations share this. `Debug` prints the shape only.
 #[derive(Clone)]
 pub struct LegoWires {

@@ -3,6 +3,8 @@
 mod attacks;
 mod recovery;
 
+use std::slice::from_mut;
+
 use cenote_circuit::{BitOrder, Builder, Plan};
 use cenote_primitives::Sampler;
 use cenote_testkit::{PartyContext, World};
@@ -129,12 +131,16 @@ fn start(context: &mut PartyContext, shape: &Shape, cheat: Cheat, bad: u32) -> R
         let mut keys = GarblerKeys::setup(&mut *channel, &mut config)?;
         let mut stock = keys.stock();
         let chosen = Sampler::new(Block([u64::from(bad), seed]));
-        stock.push(keys.epoch(&mut *channel, shape, &mut Cheater { cheat, bad, chosen })?);
+        stock.push(keys.epoch(
+            from_mut(&mut channel),
+            shape,
+            &mut [Cheater { cheat, bad, chosen }],
+        )?);
         Role::Garbler(Box::new(Garbler::new(keys, stock)))
     } else {
         let mut keys = EvaluatorKeys::setup(&mut *channel, &mut config)?;
         let mut stock = keys.stock();
-        stock.push(keys.epoch(&mut *channel, &mut config, shape)?);
+        stock.push(keys.epoch(from_mut(&mut channel), &mut config, shape)?);
         Role::Evaluator(Box::new(Evaluator::new(keys, stock, 2)))
     };
     Ok(LegoEngine::with_role(context.me, vec![channel], config, role))

@@ -2,14 +2,15 @@
 
 use cenote_engine::Result;
 use cenote_params::lego::Parameters;
+use cenote_primitives::Block;
 
 use super::shape::{Shape, epochs};
-use super::{GATES_IN_BATCH, WIRES_IN_BATCH};
-use crate::commit::{BATCH_UNIT, Batch, Share};
+use super::{GATES_IN_BATCH, WIRES_IN_BATCH, stream};
+use crate::commit::{ANSWER_BYTES, BATCH_UNIT, Batch, PROOF_BYTES, Share};
 use crate::garble::{Authenticator, GateTable};
 use crate::lego::config::Config;
 use crate::lego::order::Order;
-use cenote_primitives::Block;
+use crate::lego::solder::{Gadget, solderings};
 
 /// One epoch of an order.
 #[derive(Clone, Debug)]
@@ -18,9 +19,12 @@ pub struct Estimate {
     pub order: Order,
     /// The cut-and-choose, unless there are only masks and ports.
     pub parameters: Option<Parameters>,
-    /// Bytes that the garbler holds until the epoch is finished, besides what comes out.
+    /// Bytes from the garbler to the evaluator, about: how much is checked is chance.
+    pub traffic: u64,
+    /// Bytes that the garbler holds until the epoch is finished, besides what comes out, with one worker. Each further one
+    /// takes a few megabytes.
     pub garbler_buffer: u64,
-    /// Bytes that the evaluator holds until the epoch is finished, besides what comes out.
+    /// Bytes that the evaluator holds until the epoch is finished, besides what comes out, with one worker.
     pub evaluator_buffer: u64,
     /// Bytes of what comes out at the garbler.
     pub garbler_material: u64,
@@ -47,8 +51,13 @@ pub fn estimate(order: &Order, config: &Config) -> Result<Vec<Estimate>> {
         .collect()
 }
 
+/// Units of commitments for `count` items.
+fn units(in_batch: usize, count: usize, width: usize) -> u64 {
+    stream::units(count, in_batch, width)
+}
+
 impl Estimate {
-    fn of(shape: Shape) -> Self {
+    pub(super) fn of(shape: Shape) -> Self {
         let gates = shape.gates.generated as u64;
         let authenticators = shape.authenticators.generated as u64;
         // The cut's lists have every gadget's number once, or twice where it is checked.
@@ -70,7 +79,36 @@ impl Estimate {
         let authentic = |size: u64| size * (NUMBER + AUTHENTICATOR + BLOCK);
         let anchor = beta_input * (NUMBER + TABLE + 2 * BLOCK);
         let bucket = beta * NUMBER + TABLE + (beta - 1) * (TABLE + 3 * BLOCK);
+        let units = units(GATES_IN_BATCH, shape.gates.generated, 3)
+            + units(WIRES_IN_BATCH, shape.authenticators.generated, 1)
+            + units(WIRES_IN_BATCH, shape.leaked(), 1)
+            + units(WIRES_IN_BATCH, ports as usize, 1);
+        let batches = shape.gates.generated.div_ceil(GATES_IN_BATCH)
+            + [shape.authenticators.generated, shape.leaked(), ports as usize]
+                .map(|count| count.div_ceil(WIRES_IN_BATCH))
+                .iter()
+                .sum::<usize>();
+        let checked = |count: u64, threshold: u16| (count * u64::from(threshold)) >> 16;
+        let soldered = |kind: Gadget, count: u64, gates: u64, authenticators: u64| {
+            count * solderings(kind, gates as usize, authenticators as usize) as u64
+        };
+        let solderings = soldered(Gadget::And, ands, beta, alpha)
+            + soldered(Gadget::GarblerInput, garbler_inputs, beta_input, alpha_input)
+            + soldered(Gadget::EvaluatorInput, evaluator_inputs, 0, alpha_input)
+            + soldered(Gadget::Anchor, anchors, beta_input, 0);
+        let opened = 3 * checked(gates, shape.gates.threshold)
+            + checked(authenticators, shape.authenticators.threshold)
+            + solderings;
+        let told = (shape.leaked() + shape.leaked().div_ceil(WIRES_IN_BATCH) * BATCH_UNIT) as u64 / 8;
         Self {
+            traffic: units * batch(BATCH_UNIT)
+                + gates * (TABLE + BLOCK)
+                + authenticators * AUTHENTICATOR
+                + evaluator_inputs * BLOCK
+                + told
+                + (batches * ANSWER_BYTES) as u64
+                + opened * BLOCK
+                + if gates > 0 { PROOF_BYTES as u64 } else { 0 },
             garbler_buffer: gates * 3 * (BLOCK + SHARE)
                 + authenticators * (BLOCK + SHARE)
                 + numbers
@@ -94,7 +132,7 @@ impl Estimate {
 }
 
 impl Config {
-    /// The most bytes that a party holds in `generate` besides finished material, whatever the order. It is what an epoch
+    /// The most bytes that a party with one worker holds in `generate` besides finished material, whatever the order. It is what an epoch
     /// as large as allowed takes.
     ///
     /// # Errors

@@ -1,62 +1,30 @@
 //! Generate at the garbler.
 
+mod open;
+mod send;
+
 use cenote_engine::{Check, Result};
 use cenote_net::Channel;
-use cenote_primitives::{Block, as_bytes, as_bytes_mut};
+use cenote_primitives::{Block, as_bytes_mut};
 use zeroize::Zeroizing;
 
 use super::memory::zeroed;
 use super::shape::{Shape, epochs};
-use super::stream::Sending;
-use super::{AGREED, GATES_IN_BATCH, OPENED_AT_ONCE, WIRES_IN_BATCH, agreed, compare};
-use crate::commit::{BATCH_UNIT, Opener, Share};
-use crate::garble::{Authenticator, GateTable, authenticate, garble};
-use crate::lego::challenge::{Checked, Cut, cut};
+use super::workers::{at_all, parts, split};
+use super::{AGREED, agreed, compare};
+use crate::commit::{BATCH_UNIT, Share};
+use crate::lego::challenge::{Drawn, cut};
 use crate::lego::config::Config;
-use crate::lego::failure::{cheated, ot, told};
-use crate::lego::leak::pack_last_bits;
+use crate::lego::failure::{cheated, ot, told_all};
 use crate::lego::material::{Commitments, GarblerEpoch, GarblerStock};
 use crate::lego::order::Order;
 use crate::lego::setup::{GarblerKeys, spent};
 use crate::lego::solder::{Deal, Gadget, Wires};
-use crate::lego::steps::{
-    AUTHENTICATORS, CHALLENGE, GATES, LEAK, OPEN_AUTHENTICATORS, OPEN_GATES, ORDER, PORTS, PROVE_GENERATE,
-    SOLDER,
-};
-
-/// How gates and authenticators are made: [`Honest`], but where a test cheats.
-pub(crate) trait Maker {
-    /// As [`garble`].
-    fn garble(
-        &mut self,
-        delta: Block,
-        first: u64,
-        inputs: [&[Block]; 2],
-        tables: &mut [GateTable],
-        outputs: &mut [Block],
-    ) {
-        garble(delta, first, inputs[0], inputs[1], tables, outputs);
-    }
-
-    /// As [`authenticate`].
-    fn authenticate(
-        &mut self,
-        delta: Block,
-        first: u64,
-        wires: &[Block],
-        authenticators: &mut [Authenticator],
-    ) {
-        authenticate(delta, first, wires, authenticators);
-    }
-}
-
-/// As the paper says.
-pub(crate) struct Honest;
-
-impl Maker for Honest {}
-
-/// Gates that are garbled at once: so few that their labels stay in the fastest caches.
-const TILE: usize = 1024;
+use crate::lego::steps::{CHALLENGE, ORDER};
+use open::Opening;
+use send::Part;
+pub(super) use send::units;
+pub(crate) use send::{Honest, Maker};
 
 /// All wires of an epoch, as the garbler knows them.
 struct Labels {
@@ -73,13 +41,17 @@ impl GarblerKeys {
 
     /// Generates what `order` asks for, and perhaps some more, and hands it to `sink` epoch by epoch.
     ///
-    /// May be called at any time, with the same order at the evaluator.
+    /// May be called at any time, with the same order at the evaluator. There is a thread for each channel, if there are
+    /// several: all lead to the evaluator, which must use as many, in the same order.
     ///
     /// # Errors
-    /// If a check fails, of which the peer is told, or the channel or the sink does. The session is over then.
+    /// If a check fails, of which the peer is told, or a channel or the sink does. The session is over then.
+    ///
+    /// # Panics
+    /// If there is no channel.
     pub fn generate(
         &mut self,
-        channel: &mut dyn Channel,
+        channels: &mut [Box<dyn Channel>],
         config: &mut Config,
         order: &Order,
         sink: &mut dyn FnMut(GarblerEpoch) -> Result<()>,
@@ -89,270 +61,217 @@ impl GarblerKeys {
             return Err(spent());
         }
         config.check()?;
-        let result = self.generate_all(channel, config, order, sink);
+        let result = self.generate_all(channels, config, order, sink);
         if let Err(error) = &result {
             self.counters.failed = Some(error.to_string());
         }
-        told(channel, result)
+        told_all(channels, result)
     }
 
     fn generate_all(
         &mut self,
-        channel: &mut dyn Channel,
+        channels: &mut [Box<dyn Channel>],
         config: &Config,
         order: &Order,
         sink: &mut dyn FnMut(GarblerEpoch) -> Result<()>,
     ) -> Result<()> {
         let mut theirs = [0; AGREED];
-        channel.recv(ORDER, &mut theirs)?;
-        compare(&theirs, &agreed(order, config), channel.peer())?;
+        channels[0].recv(ORDER, &mut theirs)?;
+        compare(
+            &theirs,
+            &agreed(order, config, channels.len()),
+            channels[0].peer(),
+        )?;
         let (orders, security) = epochs(order, config);
         for order in orders {
             let shape = Shape::new(&order, security)?;
-            sink(self.epoch(channel, &shape, &mut Honest)?)?;
+            sink(self.epoch(channels, &shape, &mut vec![Honest; channels.len()])?)?;
         }
         Ok(())
     }
 
-    /// Generates one epoch.
+    /// Generates one epoch, with a maker for each channel.
     pub(crate) fn epoch(
         &mut self,
-        channel: &mut dyn Channel,
+        channels: &mut [Box<dyn Channel>],
         shape: &Shape,
-        maker: &mut impl Maker,
+        makers: &mut [impl Maker + Send],
     ) -> Result<GarblerEpoch> {
         let mut epoch = GarblerEpoch::default();
+        let peer = channels[0].peer();
         let source = self.source.as_mut().ok_or_else(spent)?;
         // Step 2.
         let strings = shape.order.evaluator_inputs as usize;
         if strings > 0 {
             let strings = source
                 .ots
-                .correlated(channel, strings)
-                .map_err(ot(channel.peer()))?;
+                .correlated(&mut *channels[0], strings)
+                .map_err(ot(peer))?;
             epoch.evaluator_inputs.strings.messages = Zeroizing::new(strings);
         }
         // Steps 3 to 7.
-        let base = self.counters.number;
-        let mut sending = Sending::new(&source.committer, channel, self.counters.unit);
-        let labels = send_gadgets(&mut sending, *self.delta, shape, base, maker)?;
-        send_leaked(&mut sending, shape, &mut epoch)?;
-        send_ports(&mut sending, &mut epoch.ports, shape.order.ports as usize)?;
-        self.counters.unit = sending.finish()?;
-        self.counters.number += (shape.gates.generated + shape.authenticators.generated) as u64;
+        let labels = self.send(channels, shape, makers, &mut epoch)?;
         self.counters.epoch += 1;
         if shape.gates.generated == 0 {
             return Ok(epoch);
         }
         // Steps 8, 11 and 12.
         let mut seed = [Block::ZERO];
-        channel.recv(CHALLENGE, as_bytes_mut(&mut seed))?;
-        let Some(cuts) = cut(seed[0], &shape.gates, &shape.authenticators) else {
+        channels[0].recv(CHALLENGE, as_bytes_mut(&mut seed))?;
+        let Some(drawn) = cut(seed[0], &shape.gates, &shape.authenticators) else {
             let detail = "it leaves too few gates or authenticators";
-            return Err(cheated(Check::Challenge, channel.peer(), CHALLENGE, detail));
+            return Err(cheated(Check::Challenge, peer, CHALLENGE, detail));
         };
         self.counters.drawn = seed[0];
-        let mut opening = Opening {
-            channel,
-            opener: Opener::new(&self.counters.transcript("generate", self.counters.epoch)),
-            blocks: Wires {
-                gates: &labels.gates,
-                authenticators: &labels.authenticators.messages,
-                delta: *self.delta,
-            },
-            shares: Wires {
-                gates: &labels.gate_shares,
-                authenticators: &labels.authenticators.shares,
-                delta: *self.delta_share,
-            },
-        };
-        opening.checked(&cuts)?;
-        opening.solder(shape, &cuts, &mut epoch)?;
-        opening.prove()?;
+        self.open(channels, shape, &labels, drawn, &mut epoch)?;
         Ok(epoch)
     }
-}
 
-/// Steps 3 and 4 for gates and authenticators.
-fn send_gadgets(
-    sending: &mut Sending<'_>,
-    delta: Block,
-    shape: &Shape,
-    base: u64,
-    maker: &mut impl Maker,
-) -> Result<Labels> {
-    let mut labels = Labels {
-        gates: Zeroizing::new(zeroed(shape.gates.generated)),
-        gate_shares: Zeroizing::new(zeroed(shape.gates.generated)),
-        authenticators: commitments(shape.authenticators.generated),
-    };
-    let mut tables = vec![GateTable::default(); GATES_IN_BATCH];
-    let mut differences = vec![Block::ZERO; GATES_IN_BATCH];
-    let mut tile = Zeroizing::new(vec![[Block::ZERO; TILE]; 3]);
-    let mut first = base;
-    let batches = labels.gates.chunks_mut(GATES_IN_BATCH);
-    for (wires, shares) in batches.zip(labels.gate_shares.chunks_mut(GATES_IN_BATCH)) {
-        sending.commit(bytemuck::cast_slice_mut(wires), bytemuck::cast_slice_mut(shares));
-        let count = wires.len();
-        let tiles = wires.chunks_mut(TILE).zip(tables.chunks_mut(TILE));
-        for ((wires, tables), differences) in tiles.zip(differences.chunks_mut(TILE)) {
-            let count = wires.len();
-            let [left, right, output] = &mut tile[..] else {
-                unreachable!("three wires")
-            };
-            for (i, wires) in wires.iter().enumerate() {
-                (left[i], right[i]) = (wires[0], wires[1]);
-            }
-            let inputs = [&left[..count], &right[..count]];
-            maker.garble(delta, first, inputs, &mut tables[..count], &mut output[..count]);
-            for (i, wires) in wires.iter_mut().enumerate() {
-                differences[i] = wires[2] ^ output[i];
-                wires[2] = output[i];
-            }
-            first += count as u64;
+    /// Steps 3 to 7: all that is committed to, and nothing that depends on the evaluator's seed.
+    fn send(
+        &mut self,
+        channels: &mut [Box<dyn Channel>],
+        shape: &Shape,
+        makers: &mut [impl Maker + Send],
+        epoch: &mut GarblerEpoch,
+    ) -> Result<Labels> {
+        let workers = channels.len();
+        let counts = [
+            shape.gates.generated,
+            shape.authenticators.generated,
+            shape.leaked(),
+            shape.order.ports as usize,
+        ];
+        let ranges = counts.map(|count| split(count, BATCH_UNIT, workers));
+        let mut labels = Labels {
+            gates: Zeroizing::new(zeroed(counts[0])),
+            gate_shares: Zeroizing::new(zeroed(counts[0])),
+            authenticators: commitments(counts[1]),
+        };
+        let mut leaked = commitments(counts[2]);
+        epoch.ports = commitments(counts[3]);
+        let strings = &epoch.evaluator_inputs.strings.messages[..];
+        let mut gates = parts(&mut labels.gates, &ranges[0], 1).into_iter();
+        let mut gate_shares = parts(&mut labels.gate_shares, &ranges[0], 1).into_iter();
+        let [mut authenticators, mut leaks, mut ports] = [
+            (&mut labels.authenticators, &ranges[1]),
+            (&mut leaked, &ranges[2]),
+            (&mut epoch.ports, &ranges[3]),
+        ]
+        .map(|(all, ranges)| {
+            let messages = parts(&mut all.messages, ranges, 1);
+            messages
+                .into_iter()
+                .zip(parts(&mut all.shares, ranges, 1))
+                .collect::<Vec<_>>()
+                .into_iter()
+        });
+        let mut unit = self.counters.unit;
+        let mut jobs = Vec::with_capacity(workers);
+        for worker in 0..workers {
+            let gates_from = self.counters.number + ranges[0][worker].start as u64;
+            let authenticators_from = self.counters.number + (counts[0] + ranges[1][worker].start) as u64;
+            let of_strings = |at: usize| at.min(strings.len());
+            let leak = &ranges[2][worker];
+            jobs.push(Part {
+                unit,
+                gates_from,
+                gates: gates.next().unwrap_or_default(),
+                gate_shares: gate_shares.next().unwrap_or_default(),
+                authenticators_from,
+                authenticators: authenticators.next().unwrap_or_default(),
+                strings: &strings[of_strings(leak.start)..of_strings(leak.end)],
+                leaked: leaks.next().unwrap_or_default(),
+                ports: ports.next().unwrap_or_default(),
+            });
+            unit += units(&ranges, worker);
         }
-        sending.send(
-            GATES,
-            &[as_bytes(&tables[..count]), as_bytes(&differences[..count])],
-        )?;
+        let source = self.source.as_ref().ok_or_else(spent)?;
+        let delta = *self.delta;
+        let jobs = jobs.into_iter().zip(makers).collect();
+        at_all(channels, jobs, |channel, (part, maker): (Part<'_>, _)| {
+            part.send(&source.committer, channel, delta, maker)
+        })?;
+        self.counters.unit = unit;
+        self.counters.number += (counts[0] + counts[1]) as u64;
+        let count = strings.len();
+        epoch.evaluator_inputs.strings.shares = Zeroizing::new(leaked.shares[..count].to_vec());
+        epoch.masks = Commitments {
+            messages: Zeroizing::new(leaked.messages[count..].to_vec()),
+            shares: Zeroizing::new(leaked.shares[count..].to_vec()),
+        };
+        Ok(labels)
     }
 
-    let mut authenticators = vec![Authenticator::default(); WIRES_IN_BATCH];
-    let Commitments { messages, shares } = &mut labels.authenticators;
-    for (wires, shares) in messages
-        .chunks_mut(WIRES_IN_BATCH)
-        .zip(shares.chunks_mut(WIRES_IN_BATCH))
-    {
-        sending.commit(wires, shares);
-        let authenticators = &mut authenticators[..wires.len()];
-        maker.authenticate(delta, first, wires, authenticators);
-        first += wires.len() as u64;
-        sending.send(AUTHENTICATORS, &[as_bytes(authenticators)])?;
-    }
-    Ok(labels)
-}
-
-fn commitments(count: usize) -> Commitments {
-    Commitments {
-        messages: Zeroizing::new(zeroed(count)),
-        shares: Zeroizing::new(zeroed(count)),
-    }
-}
-
-/// Steps 4 and 5 for OT strings and masks: the last bits of all are told, of strings by the differences.
-fn send_leaked(sending: &mut Sending<'_>, shape: &Shape, epoch: &mut GarblerEpoch) -> Result<()> {
-    let mut all = commitments(shape.leaked());
-    let strings = &mut epoch.evaluator_inputs.strings;
-    let mut chosen = &strings.messages[..];
-    let Commitments { messages, shares } = &mut all;
-    for (messages, shares) in messages
-        .chunks_mut(WIRES_IN_BATCH)
-        .zip(shares.chunks_mut(WIRES_IN_BATCH))
-    {
-        sending.commit(messages, shares);
-        let mut bits = vec![0; (messages.len() + BATCH_UNIT) / 8];
-        let (of_messages, of_blinding) = bits.split_at_mut(messages.len() / 8);
-        pack_last_bits(messages, of_messages);
-        pack_last_bits(sending.blinding(), of_blinding);
-        let (now, later) = chosen.split_at(chosen.len().min(messages.len()));
-        chosen = later;
-        let differences: Vec<Block> = now.iter().zip(messages.iter()).map(|(&r, &m)| r ^ m).collect();
-        messages[..now.len()].copy_from_slice(now);
-        sending.send(LEAK, &[as_bytes(&differences), &bits])?;
-    }
-    let count = strings.messages.len();
-    strings.shares = Zeroizing::new(all.shares[..count].to_vec());
-    epoch.masks = Commitments {
-        messages: Zeroizing::new(all.messages[count..].to_vec()),
-        shares: Zeroizing::new(all.shares[count..].to_vec()),
-    };
-    Ok(())
-}
-
-/// Random commitments.
-fn send_ports(sending: &mut Sending<'_>, ports: &mut Commitments, count: usize) -> Result<()> {
-    *ports = commitments(count);
-    let Commitments { messages, shares } = ports;
-    for (messages, shares) in messages
-        .chunks_mut(WIRES_IN_BATCH)
-        .zip(shares.chunks_mut(WIRES_IN_BATCH))
-    {
-        sending.commit(messages, shares);
-        sending.send(PORTS, &[])?;
-    }
-    Ok(())
-}
-
-/// What is opened after the challenge.
-struct Opening<'a> {
-    channel: &'a mut dyn Channel,
-    opener: Opener,
-    blocks: Wires<'a, Block>,
-    shares: Wires<'a, Share>,
-}
-
-impl Opening<'_> {
-    /// Step 8: the labels of what is checked.
-    fn checked(&mut self, [gates, authenticators]: &[Cut; 2]) -> Result<()> {
-        let mut labels = vec![Block::ZERO; 3 * OPENED_AT_ONCE];
-        let mut shares = Zeroizing::new(vec![Share::default(); 3 * OPENED_AT_ONCE]);
-        for checked in gates.checked.chunks(OPENED_AT_ONCE) {
-            let (labels, shares) = (&mut labels[..3 * checked.len()], &mut shares[..3 * checked.len()]);
-            self.blocks.open_gates(checked, labels);
-            self.shares.open_gates(checked, shares);
-            self.opener.open(labels, shares);
-            self.channel.send(OPEN_GATES, as_bytes(labels))?;
-        }
-        let opened = |checked: &[Checked]| checked.len();
-        for checked in authenticators.checked.chunks(OPENED_AT_ONCE) {
-            let (labels, shares) = (&mut labels[..opened(checked)], &mut shares[..opened(checked)]);
-            self.blocks.open_authenticators(checked, labels);
-            self.shares.open_authenticators(checked, shares);
-            self.opener.open(labels, shares);
-            self.channel.send(OPEN_AUTHENTICATORS, as_bytes(labels))?;
-        }
-        Ok(self.channel.flush()?)
-    }
-
-    /// Steps 11 and 12: solderings, and the labels that are kept.
-    fn solder(&mut self, shape: &Shape, cuts: &[Cut; 2], epoch: &mut GarblerEpoch) -> Result<()> {
+    /// Steps 8, 11 and 12: opens what is checked, solders the rest, and keeps the labels of the gadgets.
+    fn open(
+        &self,
+        channels: &mut [Box<dyn Channel>],
+        shape: &Shape,
+        labels: &Labels,
+        drawn: [Drawn; 2],
+        epoch: &mut GarblerEpoch,
+    ) -> Result<()> {
+        let workers = channels.len();
         let [ands, garbler_inputs, evaluator_inputs, anchors, ..] = shape.counts();
         epoch.ands.messages = Zeroizing::new(zeroed(ands));
         epoch.ands.shares = Zeroizing::new(zeroed(ands));
         epoch.garbler_inputs = commitments(garbler_inputs);
         epoch.evaluator_inputs.labels = commitments(evaluator_inputs);
         epoch.anchors = commitments(anchors);
-        let deal = Deal::new(shape, cuts);
-        let mut sums = Vec::new();
-        let mut share_sums = Zeroizing::new(Vec::new());
-        for kind in Gadget::ALL {
-            let (labels, shares): (&mut [Block], &mut [Share]) = match kind {
-                Gadget::And => (
-                    bytemuck::cast_slice_mut(&mut epoch.ands.messages),
-                    bytemuck::cast_slice_mut(&mut epoch.ands.shares),
-                ),
-                Gadget::GarblerInput => both(&mut epoch.garbler_inputs),
-                Gadget::EvaluatorInput => both(&mut epoch.evaluator_inputs.labels),
-                Gadget::Anchor => both(&mut epoch.anchors),
-            };
-            for piece in deal.pieces(kind) {
-                let kept = piece.gadgets.start * kind.kept()..piece.gadgets.end * kind.kept();
-                sums.resize(piece.solderings(), Block::ZERO);
-                share_sums.resize(piece.solderings(), Share::default());
-                piece.solder(&self.blocks, &mut labels[kept.clone()], &mut sums);
-                piece.solder(&self.shares, &mut shares[kept], &mut share_sums);
-                self.opener.open(&sums, &share_sums);
-                self.channel.send(SOLDER, as_bytes(&sums))?;
-                self.channel.flush()?;
-            }
-        }
-        Ok(())
+        let cuts = drawn.map(Drawn::shuffled);
+        let deal = Deal::new(shape, &cuts);
+        let ranges = Gadget::ALL.map(|kind| split(deal.count(kind), Gadget::ALIGNED, workers));
+        let kept: [(&mut [Block], &mut [Share]); 4] = [
+            (
+                bytemuck::cast_slice_mut(&mut epoch.ands.messages),
+                bytemuck::cast_slice_mut(&mut epoch.ands.shares),
+            ),
+            both(&mut epoch.garbler_inputs),
+            both(&mut epoch.evaluator_inputs.labels),
+            both(&mut epoch.anchors),
+        ];
+        let mut kept: Vec<_> = kept
+            .into_iter()
+            .zip(Gadget::ALL.iter().zip(&ranges))
+            .map(|((messages, shares), (kind, ranges))| {
+                parts(messages, ranges, kind.kept())
+                    .into_iter()
+                    .zip(parts(shares, ranges, kind.kept()))
+            })
+            .collect();
+        let checked = cuts.each_ref().map(|cut| split(cut.checked.len(), 1, workers));
+        let blocks = Wires {
+            gates: &labels.gates,
+            authenticators: &labels.authenticators.messages,
+            delta: *self.delta,
+        };
+        let shares = Wires {
+            gates: &labels.gate_shares,
+            authenticators: &labels.authenticators.shares,
+            delta: *self.delta_share,
+        };
+        let jobs = (0..workers)
+            .map(|worker| Opening {
+                transcript: self.counters.transcript_of_worker(worker),
+                blocks: &blocks,
+                shares: &shares,
+                checked: [0, 1].map(|kind| &cuts[kind].checked[checked[kind][worker].clone()]),
+                deal: &deal,
+                gadgets: std::array::from_fn(|kind| {
+                    let (messages, shares) = kept[kind].next().unwrap_or_default();
+                    (ranges[kind][worker].clone(), messages, shares)
+                }),
+            })
+            .collect();
+        at_all(channels, jobs, |channel, opening| opening.run(channel)).map(|_| ())
     }
+}
 
-    /// The proof of everything opened.
-    fn prove(self) -> Result<()> {
-        self.channel.send(PROVE_GENERATE, &self.opener.finish())?;
-        Ok(self.channel.flush()?)
+fn commitments(count: usize) -> Commitments {
+    Commitments {
+        messages: Zeroizing::new(zeroed(count)),
+        shares: Zeroizing::new(zeroed(count)),
     }
 }
 

@@ -8,10 +8,3 @@ pub(super) fn zeroed<T: bytemuck::Zeroable>(count: usize) -> Vec<T> {
     prefer_huge_pages(&memory);
     memory
 }
-
-/// No items, and room for `count`.
-pub(super) fn reserved<T>(count: usize) -> Vec<T> {
-    let mut memory = Vec::with_capacity(count);
-    prefer_huge_pages(memory.spare_capacity_mut());
-    memory
-}

@@ -11,6 +11,7 @@ pub(crate) mod garbler;
 mod memory;
 pub(crate) mod shape;
 mod stream;
+mod workers;
 
 pub use estimate::{Estimate, estimate};
 
@@ -28,11 +29,11 @@ const WIRES_IN_BATCH: usize = 16384;
 const OPENED_AT_ONCE: usize = 2048;
 
 /// What both parties must have in common to generate: compared before anything is sent.
-const AGREED: usize = 6 * 8 + 4 + 8;
+const AGREED: usize = 8 * 8 + 4;
 
-fn agreed(order: &Order, config: &Config) -> [u8; AGREED] {
+fn agreed(order: &Order, config: &Config, workers: usize) -> [u8; AGREED] {
     let mut all = [0; AGREED];
-    let words = order.counts().into_iter().chain([config.epoch]);
+    let words = order.counts().into_iter().chain([config.epoch, workers as u64]);
     for (bytes, word) in all.chunks_exact_mut(8).zip(words) {
         bytes.copy_from_slice(&word.to_le_bytes());
     }
@@ -53,7 +54,8 @@ fn described(all: &[u8; AGREED]) -> String {
         .rev()
         .fold(0u32, |word, &byte| word << 8 | u32::from(byte));
     let order = Order::from_counts(std::array::from_fn(word));
-    format!("{order} in epochs of {} at security {security}", word(6))
+    let (epoch, workers) = (word(6), word(7));
+    format!("{order} in epochs of {epoch} at security {security} by {workers} workers")
 }
 
 /// Compares what the evaluator said with what this party was told to do.

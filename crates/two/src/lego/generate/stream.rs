@@ -31,9 +31,14 @@ fn batches(first: u64, columns: usize) -> [Batch; 2] {
     [Batch { first, columns }, blinding]
 }
 
-/// Units that `columns` commitments and their blinding take.
-pub(crate) fn units(columns: usize) -> u64 {
+/// Units that a batch of `columns` commitments and its blinding take.
+fn units_of(columns: usize) -> u64 {
     (columns / BATCH_UNIT) as u64 + 1
+}
+
+/// Units that `count` items in batches of `in_batch` take, each of which is `width` commitments.
+pub(crate) fn units(count: usize, in_batch: usize, width: usize) -> u64 {
+    (count * width / BATCH_UNIT + count.div_ceil(in_batch)) as u64
 }
 
 /// The garbler's side.
@@ -64,7 +69,7 @@ impl<'a> Sending<'a> {
     /// Commits to as many random strings as there is room for. Must be followed by [`Sending::send`].
     pub(crate) fn commit(&mut self, messages: &mut [Block], shares: &mut [Share]) {
         let [batch, blinding] = batches(self.next, messages.len());
-        self.next += units(messages.len());
+        self.next += units_of(messages.len());
         let cut = batch.correction_bytes();
         self.corrections.resize(cut + blinding.correction_bytes(), 0);
         let (corrections, last) = self.corrections.split_at_mut(cut);
@@ -101,13 +106,12 @@ impl<'a> Sending<'a> {
         Ok(self.channel.send(COMMIT_ANSWER, &answer)?)
     }
 
-    /// Answers all that is left; gives the first unit not used.
-    pub(crate) fn finish(mut self) -> Result<u64> {
+    /// Answers all that is left.
+    pub(crate) fn finish(mut self) -> Result<()> {
         while !self.pending.is_empty() {
             self.answer()?;
         }
-        self.channel.flush()?;
-        Ok(self.next)
+        Ok(self.channel.flush()?)
     }
 }
 
@@ -160,7 +164,7 @@ impl<'a> Receiving<'a> {
     /// Receives commitments, with what belongs to them, and challenges them. Must be followed by [`Receiving::settle`].
     pub(crate) fn receive(&mut self, step: Step, shares: &mut [Share], parts: Vec<&mut [u8]>) -> Result<()> {
         let [batch, blinding] = batches(self.next, shares.len());
-        self.next += units(shares.len());
+        self.next += units_of(shares.len());
         let cut = batch.correction_bytes();
         self.corrections.resize(cut + blinding.correction_bytes(), 0);
         let mut all: Vec<&mut [u8]> = vec![&mut self.corrections];
@@ -212,11 +216,11 @@ impl<'a> Receiving<'a> {
         }
     }
 
-    /// Checks all that is left; gives the first unit not used.
-    pub(crate) fn finish(mut self) -> Result<u64> {
+    /// Checks all that is left.
+    pub(crate) fn finish(mut self) -> Result<()> {
         while !self.pending.is_empty() {
             self.answer()?;
         }
-        Ok(self.next)
+        Ok(())
     }
 }

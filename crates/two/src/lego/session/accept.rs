@@ -7,6 +7,7 @@ use zeroize::Zeroizing;
 
 use crate::garble::accepts_each;
 use crate::lego::material::Authenticators;
+use crate::lego::recover::Suspicion;
 
 /// Gadgets whose authenticators are tried at a time.
 const GADGETS: usize = 256;
@@ -14,8 +15,28 @@ const GADGETS: usize = 256;
 /// Gadgets for which a further thread is worth starting.
 const GADGETS_PER_THREAD: usize = 4096;
 
+/// Whether the authenticators of an input's gadgets accept its labels. The first one is kept as a witness.
+pub(super) fn accept<'a>(
+    gadgets: impl Iterator<Item = (&'a Authenticators, Range<usize>)>,
+    labels: &[Block],
+    threads: usize,
+    suspicion: &mut Suspicion,
+) -> bool {
+    let mut labels = labels;
+    for (authenticators, gadgets) in gadgets {
+        let (of_these, rest) = labels.split_at(gadgets.len());
+        labels = rest;
+        let first = gadgets.start;
+        if !accepted(authenticators, gadgets, of_these, threads) {
+            return false;
+        }
+        suspicion.witness(authenticators, first, of_these[0]);
+    }
+    true
+}
+
 /// Whether of each gadget of `gadgets` more than half of the authenticators accept its label; by up to `threads` threads.
-pub(super) fn accepted(
+fn accepted(
     authenticators: &Authenticators,
     gadgets: Range<usize>,
     labels: &[Block],

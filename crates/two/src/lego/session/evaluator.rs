@@ -1,7 +1,6 @@
 //! The evaluator's side.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::Arc;
 
 use cenote_circuit::Plan;
@@ -10,14 +9,15 @@ use cenote_net::{Channel, Step};
 use cenote_primitives::{BitMatrix, Block, as_bytes};
 use zeroize::Zeroizing;
 
-use super::accept::accepted;
+use super::accept::accept;
 use super::reaper::Reaper;
+use super::shares::{last_bit, own_shares, sums};
 use super::{Circuits, EVALUATOR, GARBLER, bits, pack, packed, unpack};
 use crate::commit::Share;
 use crate::lego::build::{Soldered, receive_solderings};
 use crate::lego::eval::Ready;
 use crate::lego::failure::cheated;
-use crate::lego::material::{AnchorWires, AndBuckets, Authenticators, EvaluatorInputs, EvaluatorStock, Run};
+use crate::lego::material::{AnchorWires, AndBuckets, EvaluatorInputs, EvaluatorStock, Run};
 use crate::lego::opening::{Watch, receive};
 use crate::lego::provenance::{Origin, replay};
 use crate::lego::recover::{Suspicion, right_labels};
@@ -348,10 +348,7 @@ impl Evaluator {
                 } => {
                     let mut sums = Zeroizing::new(vec![Block::ZERO; bundle.wires * bundle.lanes]);
                     receive(channel, steps::EVALUATOR_LABELS, &mut sums)?;
-                    watch.absorb(
-                        &sums,
-                        &own_shares(&bundle, &gadgets, &bits, *self.keys.delta_share),
-                    );
+                    watch.absorb(&sums, &own_shares(&gadgets, &bits, *self.keys.delta_share));
                     anything = true;
                     own.push((bundle, gadgets, sums));
                 }
@@ -449,52 +446,9 @@ enum Decoding {
     Nothing,
 }
 
-/// Whether the authenticators of an input's gadgets accept its labels. The first one is kept as a witness.
-fn accept<'a>(
-    gadgets: impl Iterator<Item = (&'a Authenticators, Range<usize>)>,
-    labels: &[Block],
-    threads: usize,
-    suspicion: &mut Suspicion,
-) -> bool {
-    let mut labels = labels;
-    for (authenticators, gadgets) in gadgets {
-        let (of_these, rest) = labels.split_at(gadgets.len());
-        labels = rest;
-        let first = gadgets.start;
-        if !accepted(authenticators, gadgets, of_these, threads) {
-            return false;
-        }
-        suspicion.witness(authenticators, first, of_these[0]);
-    }
-    true
-}
-
 fn refused(check: Check, step: Step, channel: &dyn Channel) -> Error {
     let detail = "the authenticators of an input wire refuse its label";
     cheated(check, channel.peer(), step, detail)
-}
-
-/// The shares of what is opened for inputs with `bits`: label, OT string, and where the choice bit is not the input, `Δ`.
-fn own_shares(
-    bundle: &Bundle,
-    gadgets: &[Run<EvaluatorInputs>],
-    bits: &[bool],
-    delta_share: Share,
-) -> Vec<Share> {
-    let labels = bundle.held().shares.iter();
-    let inputs = labels.zip(strings(gadgets)).zip(string_shares(gadgets)).zip(bits);
-    inputs
-        .map(|(((&label, string), share), &bit)| {
-            let flip = last_bit(string) ^ bit;
-            label ^ share ^ if flip { delta_share } else { Share::default() }
-        })
-        .collect()
-}
-
-/// The bit that tells the two labels of a wire apart.
-#[inline(always)]
-fn last_bit(label: Block) -> bool {
-    label.0[0] & 1 == 1
 }
 
 fn set_keys(bundle: &Bundle, keys: Zeroizing<Vec<Block>>) {
@@ -509,21 +463,8 @@ fn strings(gadgets: &[Run<EvaluatorInputs>]) -> impl Iterator<Item = Block> {
         .copied()
 }
 
-fn string_shares(gadgets: &[Run<EvaluatorInputs>]) -> impl Iterator<Item = Share> {
-    gadgets
-        .iter()
-        .flat_map(|run| &run.items().string_shares[run.range()])
-        .copied()
-}
-
 fn anchors_of(run: &Run<AnchorWires>) -> impl Iterator<Item = (&AnchorWires, usize)> {
     run.range().map(move |anchor| (run.items(), anchor))
-}
-
-/// Shares of the sums of the labels of `wires` and others.
-fn sums(wires: &LegoWires, others: &[Share]) -> Vec<Share> {
-    let shares = wires.share_rows().flatten();
-    shares.zip(others).map(|(&a, &b)| a ^ b).collect()
 }
 
 /// The labels of ports: those of the wires that they are attached to, soldered.

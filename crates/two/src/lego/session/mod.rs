@@ -9,6 +9,7 @@ mod accept;
 mod evaluator;
 mod garbler;
 mod reaper;
+mod shares;
 
 use std::sync::Arc;
 

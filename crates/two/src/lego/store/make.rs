@@ -9,7 +9,7 @@ use super::lot::{Header, Label, LotId, PieceName, SideOfLot};
 use super::pack::Kinds;
 use super::{Counts, LOT, MaterialFolder, fault, folder_builder, sync_folder};
 use crate::lego::config::Config;
-use crate::lego::failure::told;
+use crate::lego::failure::told_all;
 use crate::lego::order::Order;
 use crate::lego::setup::{EvaluatorKeys, GarblerKeys};
 use crate::lego::steps::STORED;
@@ -95,7 +95,7 @@ impl Drop for Making {
 }
 
 impl MaterialFolder {
-    /// Sets up as the garbler with the evaluator at the other end of `channel`, generates what `order` asks for, epoch by
+    /// Sets up as the garbler with the evaluator at the other end of all `channels`, generates what `order` asks for, epoch by
     /// epoch, and puts it in this folder as one lot. `progress` is told what is done.
     ///
     /// If the run is cut off, by a crash or a lost peer, what both parties have can be used. If a check fails or the peer
@@ -106,14 +106,14 @@ impl MaterialFolder {
     /// [`GarblerKeys::generate`] fail with.
     pub fn make_garbler(
         &self,
-        channel: &mut dyn Channel,
+        channels: &mut [Box<dyn Channel>],
         config: &mut Config,
         order: &Order,
         progress: &mut dyn FnMut(Order),
     ) -> Result<LotId> {
-        let keys = GarblerKeys::setup(channel, config)?;
-        self.make(keys, channel, config, progress, |keys, channel, config, put| {
-            keys.generate(channel, config, order, &mut |epoch| put(&epoch))
+        let keys = GarblerKeys::setup(&mut *channels[0], config)?;
+        self.make(keys, channels, config, progress, |keys, channels, config, put| {
+            keys.generate(channels, config, order, &mut |epoch| put(&epoch))
         })
     }
 
@@ -123,41 +123,41 @@ impl MaterialFolder {
     /// The same.
     pub fn make_evaluator(
         &self,
-        channel: &mut dyn Channel,
+        channels: &mut [Box<dyn Channel>],
         config: &mut Config,
         order: &Order,
         progress: &mut dyn FnMut(Order),
     ) -> Result<LotId> {
-        let keys = EvaluatorKeys::setup(channel, config)?;
-        self.make(keys, channel, config, progress, |keys, channel, config, put| {
-            keys.generate(channel, config, order, &mut |epoch| put(&epoch))
+        let keys = EvaluatorKeys::setup(&mut *channels[0], config)?;
+        self.make(keys, channels, config, progress, |keys, channels, config, put| {
+            keys.generate(channels, config, order, &mut |epoch| put(&epoch))
         })
     }
 
     fn make<K: SideOfLot>(
         &self,
         mut keys: K,
-        channel: &mut dyn Channel,
+        channels: &mut [Box<dyn Channel>],
         config: &mut Config,
         progress: &mut dyn FnMut(Order),
         generate: impl FnOnce(
             &mut K,
-            &mut dyn Channel,
+            &mut [Box<dyn Channel>],
             &mut Config,
             &mut dyn FnMut(&K::Epoch) -> Result<()>,
         ) -> Result<()>,
     ) -> Result<LotId> {
         let begun = Making::begin(self, &mut keys, config);
-        let mut making = told(channel, begun)?;
+        let mut making = told_all(channels, begun)?;
         let id = making.id;
-        let made = generate(&mut keys, channel, config, &mut |epoch| {
+        let made = generate(&mut keys, channels, config, &mut |epoch| {
             making.put(epoch)?;
             progress(Order::from_counts(making.put));
             Ok(())
         });
         let made = made.and_then(|()| {
-            let stored = stored(channel);
-            told(channel, stored)
+            let stored = stored(&mut *channels[0]);
+            told_all(channels, stored)
         });
         if let Err(error) = &made
             && error.check().is_some()

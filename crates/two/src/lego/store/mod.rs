@@ -258,7 +258,7 @@ impl MaterialFolder {
             [u64::MAX; 6]
         };
         let mut left = false;
-        let remove = || -> io::Result<()> {
+        let mut remove = || -> io::Result<()> {
             for name in &names {
                 let spent = match PieceName::of_file(name) {
                     Some(piece) => piece.end() <= used[usize::from(piece.kind)],
@@ -278,7 +278,6 @@ impl MaterialFolder {
             }
             Ok(())
         };
-        let mut remove = remove;
         remove().map_err(|error| fault(&folder, format_args!("cannot be cleared: {error}")))
     }
 

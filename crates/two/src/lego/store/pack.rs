@@ -85,7 +85,9 @@ pub(super) trait Pack: Sized {
 pub(super) fn pack(items: &impl Pack, range: Range<usize>) -> Zeroizing<Vec<u8>> {
     let mut packed = Packed::default();
     // So that nothing is left behind in memory that it grew out of.
-    packed.0.reserve(range.len() * items.item_bytes() + 4096);
+    packed
+        .0
+        .reserve((range.len() + GROUP) * items.item_bytes() + HEADERS);
     items.write(range, &mut packed);
     packed.0
 }
@@ -232,6 +234,9 @@ impl Pack for Anchors {
         })
     }
 }
+
+/// More than the sizes of gadgets take.
+const HEADERS: usize = 256;
 
 /// Buckets that share a line of [`Buckets::blocks`]: pieces begin at multiples of this.
 pub(super) const GROUP: usize = 4;

@@ -42,9 +42,19 @@ impl Disks {
                 let mut told = Order::NOTHING;
                 let mut progress = |done| told = done;
                 if context.me == GARBLER {
-                    folder.make_garbler(&mut *channel, &mut config, order, &mut progress)?;
+                    folder.make_garbler(
+                        std::slice::from_mut(&mut channel),
+                        &mut config,
+                        order,
+                        &mut progress,
+                    )?;
                 } else {
-                    folder.make_evaluator(&mut *channel, &mut config, order, &mut progress)?;
+                    folder.make_evaluator(
+                        std::slice::from_mut(&mut channel),
+                        &mut config,
+                        order,
+                        &mut progress,
+                    )?;
                 }
                 assert!(told.covers(order).is_ok());
             }
@@ -306,9 +316,10 @@ fn sources_are_not_stored() {
     let ((mut a, _), _) = take(&disks, &[HALF])
         .map_err(|errors| format!("{errors:?}"))
         .unwrap();
-    let (mut channel, _peer) = cenote_net::memory_pair(GARBLER, EVALUATOR, Default::default());
+    let (channel, _peer) = cenote_net::memory_pair(GARBLER, EVALUATOR, Default::default());
+    let mut channels: [Box<dyn Channel>; 1] = [Box::new(channel)];
     let error = a
-        .generate(&mut channel, &mut Config::new("x"), &SMALL, &mut |_| Ok(()))
+        .generate(&mut channels, &mut Config::new("x"), &SMALL, &mut |_| Ok(()))
         .unwrap_err();
     assert!(matches!(error, Error::Exhausted(_)), "{error}");
 }

@@ -211,11 +211,13 @@ fn the_evaluator_leaves_too_few() {
             shape.gates.needed = 400;
             let mut channel = context.take(EVALUATOR, "main");
             let mut keys = GarblerKeys::setup(&mut *channel, &mut config)?;
-            keys.epoch(&mut *channel, &shape, &mut Honest).map(|_| ())
+            keys.epoch(std::slice::from_mut(&mut channel), &shape, &mut [Honest])
+                .map(|_| ())
         } else {
             let mut channel = context.take(GARBLER, "main");
             let mut keys = EvaluatorKeys::setup(&mut *channel, &mut config)?;
-            keys.epoch(&mut *channel, &mut config, &shape).map(|_| ())
+            keys.epoch(std::slice::from_mut(&mut channel), &mut config, &shape)
+                .map(|_| ())
         }
     });
     match &results[0] {
@@ -223,6 +225,42 @@ fn the_evaluator_leaves_too_few() {
             assert_eq!((*check, *peer), (Check::Challenge, Some(EVALUATOR)));
         }
         other => panic!("{other:?}"),
+    }
+}
+
+/// One of several workers is cheated: all stop, and both parties know why.
+#[test]
+fn a_workers_error_is_everybodys() {
+    for (step, check) in [
+        (steps::GATES, Check::CommitmentConsistency),
+        (steps::SOLDER, Check::Decommitment),
+        (steps::PROVE_GENERATE, Check::Decommitment),
+    ] {
+        let mut done = false;
+        let adversary = Adversary::with(move |_, label, mut message: Message| {
+            if message.step == step && *label == "second".into() && !std::mem::replace(&mut done, true) {
+                let end = message.body.len().min(2048);
+                message.body[..end].iter_mut().for_each(|byte| *byte ^= 0x55);
+            }
+            vec![message]
+        });
+        let world = World::random(2)
+            .labels(&["main", "second", "third"])
+            .adversary(GARBLER, adversary.clone());
+        let results = run(&world, &[SMALL], |_| ());
+        assert_eq!(adversary.deviations(), 1);
+        match &results[1] {
+            Err(Error::Aborted {
+                check: found, peer, ..
+            }) => assert_eq!((*found, *peer), (check, Some(GARBLER))),
+            Err(other) => panic!("{step}: {other}"),
+            Ok(_) => panic!("{step}: unnoticed"),
+        }
+        match &results[0] {
+            Err(error) => assert_eq!(error.check(), Some(check), "{step}: {error}"),
+            // The garbler had sent everything when the evaluator stopped.
+            Ok(_) => assert_ne!(step, steps::GATES),
+        }
     }
 }
 
@@ -292,8 +330,11 @@ fn deformed_messages_are_refused() {
             for perturbation in Perturbation::all().into_iter().skip(1) {
                 let target = Target::step(step).occurrence(count - 1);
                 let adversary = Adversary::new(target, perturbation.clone());
+                // What does not come is waited for in vain.
+                let missing = matches!(perturbation, Perturbation::Drop | Perturbation::SwapWithNext);
+                let timeout = if missing { 400 } else { 10_000 };
                 let world = World::random(2)
-                    .channel_timeout(std::time::Duration::from_millis(1500))
+                    .channel_timeout(std::time::Duration::from_millis(timeout))
                     .adversary(party, adversary.clone());
                 let results = run(&world, &[SMALL], |_| ());
                 assert!(adversary.deviations() > 0, "{step} {perturbation:?}");

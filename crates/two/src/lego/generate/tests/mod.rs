@@ -6,7 +6,7 @@ mod rates;
 use std::sync::Mutex;
 
 use cenote_engine::Error;
-use cenote_net::PartyId;
+use cenote_net::{Channel, PartyId};
 use cenote_primitives::Entropy;
 use cenote_testkit::{PartyContext, World};
 
@@ -47,7 +47,7 @@ pub(crate) enum Side {
     Evaluator(Box<EvaluatorKeys>, Vec<EvaluatorEpoch>),
 }
 
-/// Sets up and generates all orders, one call each.
+/// Sets up and generates all orders, one call each, over all channels of the world.
 pub(crate) fn run(
     world: &World,
     orders: &'static [Order],
@@ -56,31 +56,39 @@ pub(crate) fn run(
     world.run(move |mut context| {
         let mut config = config(&context);
         adapt(&mut config);
-        if context.me == GARBLER {
-            let mut channel = context.take(EVALUATOR, "main");
-            let mut keys = GarblerKeys::setup(&mut *channel, &mut config)?;
+        let peer = PartyId(1 - context.me.0);
+        // In the order of their labels.
+        let mut channels: Vec<Box<dyn Channel>> = vec![context.take(peer, "main")];
+        channels.extend(
+            ["second", "third"]
+                .into_iter()
+                .map_while(|label| context.mesh.take(peer, &label.into()).ok()),
+        );
+        let side = if context.me == GARBLER {
+            let mut keys = GarblerKeys::setup(&mut *channels[0], &mut config)?;
             let mut epochs = Vec::new();
             for order in orders {
-                keys.generate(&mut *channel, &mut config, order, &mut |epoch| {
+                keys.generate(&mut channels, &mut config, order, &mut |epoch| {
                     epochs.push(epoch);
                     Ok(())
                 })?;
             }
-            channel.close()?;
-            Ok(Side::Garbler(Box::new(keys), epochs))
+            Side::Garbler(Box::new(keys), epochs)
         } else {
-            let mut channel = context.take(GARBLER, "main");
-            let mut keys = EvaluatorKeys::setup(&mut *channel, &mut config)?;
+            let mut keys = EvaluatorKeys::setup(&mut *channels[0], &mut config)?;
             let mut epochs = Vec::new();
             for order in orders {
-                keys.generate(&mut *channel, &mut config, order, &mut |epoch| {
+                keys.generate(&mut channels, &mut config, order, &mut |epoch| {
                     epochs.push(epoch);
                     Ok(())
                 })?;
             }
+            Side::Evaluator(Box::new(keys), epochs)
+        };
+        for channel in &mut channels {
             channel.close()?;
-            Ok(Side::Evaluator(Box::new(keys), epochs))
         }
+        Ok(side)
     })
 }
 
@@ -197,6 +205,27 @@ pub(crate) fn assert_sound(a: &GarblerKeys, of_a: &GarblerEpoch, b: &EvaluatorKe
     }
 }
 
+/// Asserts that no commitment was used twice.
+fn assert_distinct(epochs: &[GarblerEpoch]) {
+    let labels = |epoch: &GarblerEpoch| -> Vec<[u64; 2]> {
+        let ands = epoch.ands.messages.as_flattened().iter();
+        let inputs = [
+            &epoch.garbler_inputs,
+            &epoch.evaluator_inputs.labels,
+            &epoch.anchors,
+        ];
+        let plain = inputs.into_iter().chain([&epoch.masks, &epoch.ports]);
+        ands.chain(plain.flat_map(|all| all.messages.iter()))
+            .map(|block| block.0)
+            .collect()
+    };
+    let mut labels: Vec<[u64; 2]> = epochs.iter().flat_map(labels).collect();
+    let count = labels.len();
+    labels.sort_unstable();
+    labels.dedup();
+    assert_eq!(labels.len(), count, "a commitment was used twice");
+}
+
 /// The stocks that the epochs make.
 pub(crate) fn stocks(
     a: &GarblerKeys,
@@ -295,21 +324,7 @@ fn generate_goes_on() {
     numbers.sort_unstable();
     numbers.dedup();
     assert_eq!(numbers.len(), count);
-    let mut labels: Vec<[u64; 2]> = of_a
-        .iter()
-        .flat_map(|epoch| {
-            let ands = epoch.ands.messages.as_flattened().iter();
-            ands.chain(&*epoch.ports.messages)
-                .chain(&*epoch.masks.messages)
-                .chain(&*epoch.anchors.messages)
-                .map(|block| block.0)
-                .collect::<Vec<_>>()
-        })
-        .collect();
-    let count = labels.len();
-    labels.sort_unstable();
-    labels.dedup();
-    assert_eq!(labels.len(), count, "a commitment was used twice");
+    assert_distinct(&of_a);
 
     let (mut a, mut b) = stocks(&a, of_a, &b, of_b);
     assert_eq!(a.left(), b.left());
@@ -334,14 +349,77 @@ fn generate_goes_on() {
 fn different_orders_are_named() {
     let config = Config::new("test");
     let order = Order::from_counts([1, 0, 0, 0, 0, 300]);
-    let (ours, theirs) = (agreed(&order, &config), agreed(&order.times(2), &config));
+    let (ours, theirs) = (agreed(&order, &config, 2), agreed(&order.times(2), &config, 2));
     assert!(compare(&ours, &ours, PartyId(1)).is_ok());
     let error = compare(&theirs, &ours, PartyId(1)).unwrap_err().to_string();
     assert!(
-        error.contains("here 1 AND buckets, 300 ports in epochs of 1048576 at security 40"),
+        error.contains("here 1 AND buckets, 300 ports in epochs of 1048576 at security 40 by 2 workers"),
         "{error}"
     );
     assert!(error.contains("there 2 AND buckets, 600 ports"), "{error}");
+}
+
+/// Several workers, each with less or more than one batch of something, and some with nothing.
+#[test]
+fn workers_share_the_work() {
+    const ORDERS: &[Order] = &[
+        SMALL,
+        Order {
+            ands: 4000,
+            garbler_inputs: 1,
+            evaluator_inputs: 700,
+            anchors: 5,
+            masks: 40_000,
+            ports: 513,
+        },
+        Order {
+            ports: 1,
+            ..Order::NOTHING
+        },
+    ];
+    let world = World::random(2).labels(&["main", "second", "third"]);
+    let (a, of_a, b, of_b) = succeed(&world, ORDERS, |_| ());
+    assert_eq!(of_a.len(), 3);
+    assert_distinct(&of_a);
+    of_a.iter()
+        .zip(&of_b)
+        .for_each(|(of_a, of_b)| assert_sound(&a, of_a, &b, of_b));
+    let (a, b) = stocks(&a, of_a, &b, of_b);
+    assert_eq!(a.left(), b.left());
+}
+
+/// What the garbler sends is what is said before, but for chance in how much is checked, and the OTs' few bytes.
+#[test]
+fn traffic_is_as_estimated() {
+    let order = Order {
+        ands: 3000,
+        anchors: 20,
+        ..SMALL
+    };
+    let results = World::random(2).run(move |mut context| {
+        let mut config = config(&context);
+        let expected = estimate(&order, &config)?[0].traffic;
+        let mut channel: Box<dyn Channel> = context.take(PartyId(1 - context.me.0), "main");
+        let channels = std::slice::from_mut(&mut channel);
+        if context.me == GARBLER {
+            let mut keys = GarblerKeys::setup(&mut *channels[0], &mut config)?;
+            let before = channels[0].meter().payload_sent;
+            keys.generate(channels, &mut config, &order, &mut |_| Ok(()))?;
+            return Ok((channels[0].meter().payload_sent - before, expected));
+        }
+        let mut keys = EvaluatorKeys::setup(&mut *channels[0], &mut config)?;
+        let before = channels[0].meter().payload_received;
+        keys.generate(channels, &mut config, &order, &mut |_| Ok(()))?;
+        Ok::<_, Error>((channels[0].meter().payload_received - before, expected))
+    });
+    for result in results {
+        let (measured, expected) = result.unwrap();
+        let difference = measured.abs_diff(expected);
+        assert!(
+            difference * 200 < expected,
+            "{measured} bytes instead of {expected}"
+        );
+    }
 }
 
 /// A session that failed generates nothing more.
@@ -361,10 +439,24 @@ fn failure_is_final() {
         };
         let [first, second] = if context.me == GARBLER {
             let mut keys = GarblerKeys::setup(&mut *channel, &mut config)?;
-            [(); 2].map(|()| keys.generate(&mut *channel, &mut config, &order, &mut |_| Ok(())))
+            [(); 2].map(|()| {
+                keys.generate(
+                    std::slice::from_mut(&mut channel),
+                    &mut config,
+                    &order,
+                    &mut |_| Ok(()),
+                )
+            })
         } else {
             let mut keys = EvaluatorKeys::setup(&mut *channel, &mut config)?;
-            [(); 2].map(|()| keys.generate(&mut *channel, &mut config, &order, &mut |_| Ok(())))
+            [(); 2].map(|()| {
+                keys.generate(
+                    std::slice::from_mut(&mut channel),
+                    &mut config,
+                    &order,
+                    &mut |_| Ok(()),
+                )
+            })
         };
         assert!(matches!(second, Err(Error::Poisoned(_))), "{second:?}");
         seen.lock().unwrap().push(first.as_ref().unwrap_err().to_string());

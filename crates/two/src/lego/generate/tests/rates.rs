@@ -11,7 +11,7 @@ use cenote_testkit::World;
 
 use super::{EVALUATOR, GARBLER, config};
 use crate::garble::{self, Authenticator, GateTable};
-use crate::lego::challenge::{Population, cut};
+use crate::lego::challenge::{Drawn, Population, cut};
 use crate::lego::generate::garbler::Maker;
 use crate::lego::generate::shape::Shape;
 use crate::lego::order::Order;
@@ -46,16 +46,12 @@ impl Cheat {
 struct Cheater {
     cheat: Cheat,
     count: u64,
-    /// Gates or authenticators made in this epoch so far.
-    made: u64,
 }
 
 impl Cheater {
-    /// Those of the next `length` that are to be bad.
-    fn bad(&mut self, length: usize) -> usize {
-        let bad = self.count.saturating_sub(self.made).min(length as u64);
-        self.made += length as u64;
-        bad as usize
+    /// Whether the gate or authenticator with a number is to be bad: an epoch of [`shape`] has 512 of each.
+    fn is_bad(&self, number: u64) -> bool {
+        number % 512 < self.count
     }
 }
 
@@ -72,7 +68,7 @@ impl Maker for Cheater {
         if self.cheat == Cheat::AcceptsZero {
             return;
         }
-        for i in 0..self.bad(tables.len()) {
+        for i in (0..tables.len()).filter(|&i| self.is_bad(first + i as u64)) {
             match self.cheat {
                 Cheat::Nand => outputs[i] ^= delta,
                 Cheat::HalfWrong => tables[i].garbler ^= delta,
@@ -95,7 +91,7 @@ impl Maker for Cheater {
         if self.cheat != Cheat::AcceptsZero {
             return;
         }
-        for i in 0..self.bad(wires.len()) {
+        for i in (0..wires.len()).filter(|&i| self.is_bad(first + i as u64)) {
             let accepts = |authenticator: &Authenticator, label| {
                 garble::accepts(first + i as u64, authenticator, label)
             };
@@ -145,18 +141,14 @@ fn survived(cheat: Cheat, count: u64, epochs: usize) -> (usize, Option<Check>) {
             let mut channel = context.take(EVALUATOR, "main");
             let mut keys = GarblerKeys::setup(&mut *channel, &mut config)?;
             for _ in 0..epochs {
-                let mut cheater = Cheater {
-                    cheat,
-                    count,
-                    made: 0,
-                };
-                keys.epoch(&mut *channel, &shape(), &mut cheater)?;
+                let cheater = Cheater { cheat, count };
+                keys.epoch(std::slice::from_mut(&mut channel), &shape(), &mut [cheater])?;
             }
         } else {
             let mut channel = context.take(GARBLER, "main");
             let mut keys = EvaluatorKeys::setup(&mut *channel, &mut config)?;
             for _ in 0..epochs {
-                match keys.epoch(&mut *channel, &mut config, &shape()) {
+                match keys.epoch(std::slice::from_mut(&mut channel), &mut config, &shape()) {
                     Ok(_) => done += 1,
                     Err(Error::Aborted { check, peer, .. }) => {
                         assert_eq!(peer, Some(GARBLER));
@@ -237,11 +229,12 @@ fn bad_ones_meet_as_often_as_they_should() {
         const TRIALS: usize = 20_000;
         let mut wins = 0;
         for _ in 0..TRIALS {
-            let cuts = cut(entropy.block(), &shape.gates, &shape.authenticators).unwrap();
+            let drawn = cut(entropy.block(), &shape.gates, &shape.authenticators).unwrap();
+            let cuts = drawn.map(Drawn::shuffled);
             let deal = Deal::new(&shape, &cuts);
             let bad = |indices: &[u32], bad: u32| indices.iter().filter(|&&index| index < bad).count();
             let won = Gadget::ALL.into_iter().any(|kind| {
-                deal.pieces(kind).any(|piece| {
+                deal.pieces(kind, 0..deal.count(kind)).any(|piece| {
                     piece.each().any(|(gates, authenticators)| {
                         let (g, a) = (bad(gates, bad_gates), bad(authenticators, bad_authenticators));
                         match kind {
