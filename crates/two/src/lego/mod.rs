@@ -23,8 +23,8 @@ mod wires;
 pub use config::Config;
 pub use generate::{Estimate, estimate};
 pub use material::{
-    AnchorWires, Anchors, AndBuckets, Authenticators, Commitments, EvaluatorEpoch, EvaluatorInputs, EvaluatorStock,
-    GarblerAnds, GarblerEpoch, GarblerInputs, GarblerStock, GarblerStrings, Masks, Run,
+    AnchorWires, Anchors, AndBuckets, Authenticators, Commitments, EvaluatorEpoch, EvaluatorInputs,
+    EvaluatorStock, GarblerAnds, GarblerEpoch, GarblerInputs, GarblerStock, GarblerStrings, Masks, Run,
 };
 pub use order::{KINDS, Order, Short};
 pub use setup::{EvaluatorKeys, GarblerKeys};
