@@ -1,5 +1,6 @@
 //! The engine: one party of a two-party session, garbler or evaluator, behind one type.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cenote_circuit::Plan;
@@ -11,6 +12,7 @@ use cenote_primitives::BitMatrix;
 use crate::lego::session::{
     Evaluator, GARBLER, Garbler, Roles, order_to_input, order_to_reveal, order_to_run, slot_bytes,
 };
+use crate::lego::wires::Bundle;
 use crate::lego::{Config, EvaluatorKeys, GarblerKeys, LegoWires, Order, estimate, steps};
 
 /// One party of a session of two, one of which garbles, the other evaluates (Nielsen, Schneider, Trifiletti 2017, Figures 1 and 2).
@@ -52,6 +54,9 @@ pub(crate) enum Role {
     Garbler(Box<Garbler>),
     Evaluator(Box<Evaluator>),
 }
+
+/// Why nothing can be revealed or put in.
+const NOT_GIVEN: &str = "inputs were reserved whose bits have not been given";
 
 /// Most inputs, outputs or ports that are made beyond what is asked for, so that few calls need to make any: the next
 /// multiple of this is made.
@@ -137,6 +142,69 @@ impl LegoEngine {
     /// What failed; the session ends with it.
     pub fn generate(&mut self, order: Order) -> Result<()> {
         self.call("independent", |this| this.make(order))
+    }
+
+    /// Input wires of `owner` whose bits are not known yet: circuits can be run on them, and so be soldered to their inputs
+    /// ahead of them. [`LegoEngine::give`] must give the bits, in the order of reservation, before anything is revealed or
+    /// put in at once.
+    ///
+    /// # Errors
+    /// [`Error::BadInput`] for an owner that is no party; otherwise what failed.
+    pub fn reserve(&mut self, owner: PartyId, wires: usize, lanes: usize) -> Result<LegoWires> {
+        self.call("dependent", |this| {
+            if owner.index() >= 2 {
+                return Err(Error::BadInput(format!("an input of {owner}, of two parties")));
+            }
+            this.reserve_now(owner, wires, lanes)
+        })
+    }
+
+    /// The bits of `wires`, which were reserved and are the first that have none: `wires` × `lanes` at their owner, `None` at
+    /// the other party.
+    ///
+    /// # Errors
+    /// [`Error::BadInput`] for other wires, or bits of another shape or at the wrong party; otherwise what failed.
+    pub fn give(&mut self, owner: PartyId, wires: &LegoWires, bits: Option<&BitMatrix>) -> Result<()> {
+        self.call("online", |this| {
+            check_input(this.me, 2, owner, wires.wires(), wires.lanes(), bits)?;
+            let role = this.roles.role(owner);
+            if !this
+                .next_reserved()
+                .is_some_and(|(next, of)| of == role && wires.are(next))
+            {
+                let reason =
+                    "these wires are not those that were reserved first and have no bits, or another party's";
+                return Err(Error::BadInput(reason.into()));
+            }
+            this.give_now(bits)
+        })
+    }
+
+    /// The input that is to be given next, and whose it is, by role.
+    fn next_reserved(&self) -> Option<(&Arc<Bundle>, PartyId)> {
+        match self.role.as_ref()? {
+            Role::Garbler(garbler) => garbler.reserved(),
+            Role::Evaluator(evaluator) => evaluator.reserved(),
+        }
+    }
+
+    fn reserve_now(&mut self, owner: PartyId, wires: usize, lanes: usize) -> Result<LegoWires> {
+        let owner = self.roles.role(owner);
+        self.secure(order_to_input(owner, wires * lanes))?;
+        match self.parts().0 {
+            Role::Garbler(garbler) => garbler.reserve(owner, wires, lanes),
+            Role::Evaluator(evaluator) => evaluator.reserve(owner, wires, lanes),
+        }
+    }
+
+    fn give_now(&mut self, bits: Option<&BitMatrix>) -> Result<()> {
+        match self.parts() {
+            (Role::Garbler(garbler), _) => {
+                garbler.give(bits);
+                Ok(())
+            }
+            (Role::Evaluator(evaluator), channel) => evaluator.give(bits, channel),
+        }
     }
 
     /// Most threads that evaluate one circuit, as many as there are processors if this is not called; at least one.
@@ -385,12 +453,12 @@ impl Engine for LegoEngine {
     ) -> Result<LegoWires> {
         self.call("online", |this| {
             check_input(this.me, 2, owner, wires, lanes, bits)?;
-            this.secure(order_to_input(this.roles.role(owner), wires * lanes))?;
-            let (role, channel) = this.parts();
-            match role {
-                Role::Garbler(garbler) => garbler.input(wires, lanes, bits),
-                Role::Evaluator(evaluator) => evaluator.input(wires, lanes, bits, channel),
+            if this.next_reserved().is_some() {
+                return Err(Error::BadInput(NOT_GIVEN.into()));
             }
+            let wires = this.reserve_now(owner, wires, lanes)?;
+            this.give_now(bits)?;
+            Ok(wires)
         })
     }
 
@@ -427,6 +495,9 @@ impl Engine for LegoEngine {
 
     fn reveal(&mut self, wires: &LegoWires, to: Parties) -> Result<Option<BitMatrix>> {
         self.call("online", |this| {
+            if this.next_reserved().is_some() {
+                return Err(Error::BadInput(NOT_GIVEN.into()));
+            }
             let to = this.roles.roles(to);
             this.secure(order_to_reveal(to, wires.wires() * wires.lanes()))?;
             let (role, channel) = this.parts();

@@ -17,7 +17,8 @@ use crate::{Error, Program, Result};
 pub struct Lego {
     /// A wrong output passes with probability at most 2 to the minus this.
     pub security: u32,
-    /// Threads of the evaluator, side by side.
+    /// Workers of each party, side by side: each generates over a connection of its own, and is a thread of the
+    /// evaluator online.
     pub workers: u8,
     /// The party that garbles, 0 or 1; the other one evaluates.
     pub garbler: u8,

@@ -95,8 +95,7 @@ impl Protocol {
             parties: self.parties(),
             workers: match self {
                 Protocol::Three(settings) => settings.workers,
-                // They work on what comes over one connection.
-                Protocol::Lego(_) => 1,
+                Protocol::Lego(settings) => settings.workers,
             },
             purposes: match self {
                 Protocol::Three(_) => Three::PURPOSES,

@@ -18,7 +18,7 @@ mod solder;
 pub mod steps;
 pub mod store;
 mod tiles;
-mod wires;
+pub(crate) mod wires;
 
 pub use config::Config;
 pub use generate::{Estimate, estimate};

@@ -21,8 +21,10 @@ use super::wires::{Bundle, Labels, LegoWires};
 pub(crate) enum Origin {
     /// The garbler's inputs: their gadgets, one for each wire and lane.
     Garbler(Vec<Run<GarblerInputs>>),
-    /// Bits that the evaluator knows: its own inputs, and constants.
+    /// Constants.
     Known(BitMatrix),
+    /// The evaluator's own inputs: their bits are `clear` as soon as it has them.
+    Own,
     /// The outputs of a circuit.
     Circuit {
         circuit: Arc<Circuit>,
@@ -45,6 +47,7 @@ pub(crate) fn replay(wires: &LegoWires, delta: Block) -> BitMatrix {
         }
         let bits = match &held.origin {
             Origin::Known(bits) => bits.clone(),
+            Origin::Own => unreachable!("nothing is evaluated before all inputs are given"),
             Origin::Garbler(runs) => extract(&bundle, runs, delta),
             Origin::Circuit { inputs, .. } if !ready => {
                 let before: Vec<_> = inputs
@@ -120,6 +123,6 @@ fn unlink(bundle: &mut Bundle, links: &mut Vec<LegoWires>) {
     match std::mem::replace(&mut held.origin, Origin::Garbler(Vec::new())) {
         Origin::Known(mut bits) => bits.words_mut().zeroize(),
         Origin::Circuit { inputs, .. } => links.push(inputs),
-        Origin::Garbler(_) => {}
+        Origin::Garbler(_) | Origin::Own => {}
     }
 }

@@ -130,6 +130,14 @@ impl LegoWires {
         }
     }
 
+    /// Whether these are all wires of `bundle`, in order, and no others.
+    pub(crate) fn are(&self, bundle: &Arc<Bundle>) -> bool {
+        let [part] = self.parts.as_slice() else {
+            return false;
+        };
+        Arc::ptr_eq(&part.bundle, bundle) && part.range == (0..bundle.wires)
+    }
+
     pub(crate) fn parts(&self) -> &[Part] {
         &self.parts
     }

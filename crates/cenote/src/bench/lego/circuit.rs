@@ -10,6 +10,7 @@ use cenote_engine::{Costs, Engine, Parties, WireVector};
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
 use cenote_two::LegoEngine;
+use cenote_two::lego::LegoWires;
 use serde::{Deserialize, Serialize};
 
 use super::link::{Link, Meeting};
@@ -90,7 +91,7 @@ pub struct LegoParty {
 
 impl LegoBench {
     pub(crate) fn topology(&self) -> Topology {
-        topology("bench lego", 1)
+        topology("bench lego", self.settings.workers)
     }
 
     /// All instances, as a program.
@@ -130,7 +131,7 @@ impl LegoBench {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<LegoParty> {
         let (connections, mut meeting) = Meeting::take(connections)?;
-        let connections = self.link.shape(connections, 1);
+        let connections = self.link.shape(connections, self.settings.workers);
         let all = self.all()?;
         let one = self.program(1)?;
         let (all, one) = (Load::new(all), Load::new(one));
@@ -149,22 +150,24 @@ impl LegoBench {
         let independent = clock.time(&mut session, |session| {
             Ok(session.generate(self.settings.order(&all.program))?)
         })?;
+        let mut running = None;
         let dependent = clock.time(&mut session, |session| {
-            Ok(session.prepare(all.program.plan(), all.program.lanes())?)
+            running = Some(all.build(session)?);
+            Ok(())
         })?;
-        let online = clock.time(&mut session, |session| all.evaluate(session))?;
+        let running = running.ok_or_else(no_report)?;
+        let online = clock.time(&mut session, |session| all.evaluate(session, &running))?;
         progress(all.program.and_gates(), total);
         let peak_memory_bytes = peak_memory_bytes();
         let memory_bound_bytes = session.costs().memory_bytes;
 
         let singles = self.settings.order(&one.program).times(self.latencies.into());
         session.generate(singles)?;
-        for _ in 0..self.latencies {
-            session.prepare(one.program.plan(), 1)?;
-        }
         let mut single = Vec::new();
         for _ in 0..self.latencies {
-            single.push(clock.time(&mut session, |session| one.evaluate(session))?.seconds);
+            let running = one.build(&mut session)?;
+            let online = clock.time(&mut session, |session| one.evaluate(session, &running))?;
+            single.push(online.seconds);
         }
         session.finish()?;
         progress(total, total);
@@ -241,25 +244,32 @@ impl Load {
         }
     }
 
-    /// From inputs to outputs. All values of an owner are given at once.
-    fn evaluate<E: Engine>(&self, engine: &mut E) -> Result<()> {
+    /// Solders the circuit to wires of inputs that nobody knows yet.
+    fn build(&self, engine: &mut LegoEngine) -> Result<Running> {
         let (program, lanes) = (&self.program, self.program.lanes());
-        let mut first = 0;
-        let mut values = Vec::new();
-        for (value, &owner) in program.circuit().inputs().iter().zip(program.owners()) {
-            let width = value.width as usize;
-            let own = (owner == engine.me()).then(|| rows(&self.inputs, first..first + width));
-            values.push(engine.input(owner, width, lanes, own.as_ref())?);
-            first += width;
-        }
-        let inputs = if values.is_empty() {
+        let values = program.circuit().inputs().iter().zip(program.owners());
+        let values = values.map(|(value, &owner)| engine.reserve(owner, value.width as usize, lanes));
+        let inputs = values.collect::<cenote_engine::Result<Vec<_>>>()?;
+        let all = if inputs.is_empty() {
             engine.constant(&BitMatrix::zeros(0, lanes))?
         } else {
-            E::Wires::concat(&values.iter().collect::<Vec<_>>())
+            WireVector::concat(&inputs.iter().collect::<Vec<_>>())
         };
-        let outputs = engine.run(program.plan(), &inputs)?;
-        let to = program.receivers().first().copied().unwrap_or_default();
-        match engine.reveal(&outputs, to)? {
+        let outputs = engine.run(program.plan(), &all)?;
+        Ok(Running { inputs, outputs })
+    }
+
+    /// From inputs to outputs. All values of an owner are given at once.
+    fn evaluate(&self, engine: &mut LegoEngine, running: &Running) -> Result<()> {
+        let mut first = 0;
+        for (wires, &owner) in running.inputs.iter().zip(self.program.owners()) {
+            let width = wires.wires();
+            let own = (owner == engine.me()).then(|| rows(&self.inputs, first..first + width));
+            engine.give(owner, wires, own.as_ref())?;
+            first += width;
+        }
+        let to = self.program.receivers().first().copied().unwrap_or_default();
+        match engine.reveal(&running.outputs, to)? {
             Some(opened) if opened != self.expected => {
                 let bug = std::io::Error::other("they differ from plain evaluation");
                 Err(Error::local("checking the outputs", bug))
@@ -267,6 +277,12 @@ impl Load {
             _ => Ok(()),
         }
     }
+}
+
+/// A circuit that waits for its inputs.
+struct Running {
+    inputs: Vec<LegoWires>,
+    outputs: LegoWires,
 }
 
 /// The rows `range` of `bits`.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cenote_circuit::Plan;
 use cenote_engine::{Check, Error, Parties, Result, WireVector};
-use cenote_net::{Channel, Step};
+use cenote_net::{Channel, PartyId, Step};
 use cenote_primitives::{BitMatrix, Block, as_bytes};
 use zeroize::Zeroizing;
 
@@ -36,6 +36,8 @@ pub(crate) struct Evaluator {
     circuits: Circuits,
     /// Circuits built ahead.
     built: VecDeque<Built>,
+    /// Inputs whose bits their owner has not given yet, in order.
+    reserved: VecDeque<Reserved>,
     /// Inputs whose labels this party does not have yet.
     inputs: Vec<Input>,
     /// Circuits to be evaluated once there are labels, in order.
@@ -55,6 +57,12 @@ struct Built {
     soldered: Soldered,
     /// Shares of the ports' labels; none if it was soldered to its inputs at once.
     ports: Zeroizing<Vec<Share>>,
+}
+
+/// An input without bits; with the gadgets if it is this party's own.
+struct Reserved {
+    bundle: Arc<Bundle>,
+    own: Option<Vec<Run<EvaluatorInputs>>>,
 }
 
 /// An input without labels.
@@ -94,6 +102,7 @@ impl Evaluator {
             threads,
             circuits: Circuits::default(),
             built: VecDeque::new(),
+            reserved: VecDeque::new(),
             inputs: Vec::new(),
             runs: Vec::new(),
             transcript: None,
@@ -154,37 +163,61 @@ impl Evaluator {
         })
     }
 
-    pub(crate) fn input(
-        &mut self,
-        wires: usize,
-        lanes: usize,
-        own: Option<&BitMatrix>,
-        channel: &mut dyn Channel,
-    ) -> Result<LegoWires> {
+    /// As [`super::garbler::Garbler::reserve`].
+    pub(crate) fn reserve(&mut self, owner: PartyId, wires: usize, lanes: usize) -> Result<LegoWires> {
         let count = wires * lanes;
-        let Some(own) = own else {
+        let mut shares = Zeroizing::new(Vec::with_capacity(count));
+        let (origin, own) = if owner == GARBLER {
             let gadgets = self.stock.take_garbler_inputs(count)?;
-            let shares = gadgets.iter().flat_map(|run| &run.items().shares[run.range()]);
-            let shares = Zeroizing::new(shares.copied().collect());
-            let bundle = Bundle::evaluator(wires, lanes, shares, Origin::Garbler(gadgets));
-            self.inputs.push(Input::Garblers(bundle.clone()));
-            return Ok(LegoWires::of(bundle));
+            gadgets
+                .iter()
+                .for_each(|run| shares.extend_from_slice(&run.items().shares[run.range()]));
+            (Origin::Garbler(gadgets), None)
+        } else {
+            let gadgets = self.stock.take_evaluator_inputs(count)?;
+            gadgets
+                .iter()
+                .for_each(|run| shares.extend_from_slice(&run.items().shares[run.range()]));
+            (Origin::Own, Some(gadgets))
         };
-        let gadgets = self.stock.take_evaluator_inputs(count)?;
-        let shares = gadgets.iter().flat_map(|run| &run.items().shares[run.range()]);
-        let shares = Zeroizing::new(shares.copied().collect());
-        let bundle = Bundle::evaluator(wires, lanes, shares, Origin::Known(own.clone()));
-        // Step 1. Under the choice bits, which nobody else knows, it can leave before anything else is known.
-        let bits: Zeroizing<Vec<bool>> = Zeroizing::new(bits(own).collect());
-        let choices = strings(&gadgets).map(last_bit);
-        let masked = pack(choices.zip(bits.iter()).map(|(choice, bit)| choice ^ bit), count);
-        channel.send(steps::CHOICES, &masked)?;
-        self.inputs.push(Input::Own {
+        let bundle = Bundle::evaluator(wires, lanes, shares, origin);
+        self.reserved.push_back(Reserved {
             bundle: bundle.clone(),
-            gadgets,
-            bits,
+            own,
         });
         Ok(LegoWires::of(bundle))
+    }
+
+    /// As [`super::garbler::Garbler::reserved`].
+    pub(crate) fn reserved(&self) -> Option<(&Arc<Bundle>, PartyId)> {
+        let next = self.reserved.front()?;
+        let owner = if next.own.is_some() { EVALUATOR } else { GARBLER };
+        Some((&next.bundle, owner))
+    }
+
+    /// As [`super::garbler::Garbler::give`].
+    pub(crate) fn give(&mut self, own: Option<&BitMatrix>, channel: &mut dyn Channel) -> Result<()> {
+        let Some(Reserved { bundle, own: gadgets }) = self.reserved.pop_front() else {
+            return Ok(());
+        };
+        let (Some(gadgets), Some(own)) = (gadgets, own) else {
+            self.inputs.push(Input::Garblers(bundle));
+            return Ok(());
+        };
+        let _ = bundle.held().clear.set(own.clone());
+        // Step 1. Under the choice bits, which nobody else knows, it can leave before anything else is known.
+        let count = bundle.wires * bundle.lanes;
+        let mut known = Zeroizing::new(Vec::with_capacity(count));
+        known.extend(bits(own));
+        let choices = strings(&gadgets).map(last_bit);
+        let masked = pack(choices.zip(known.iter()).map(|(choice, bit)| choice ^ bit), count);
+        channel.send(steps::CHOICES, &masked)?;
+        self.inputs.push(Input::Own {
+            bundle,
+            gadgets,
+            bits: known,
+        });
+        Ok(())
     }
 
     /// Constants have the label 0: see [`super::garbler::Garbler::constant`].

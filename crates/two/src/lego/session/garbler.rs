@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cenote_circuit::Plan;
 use cenote_engine::{Check, Parties, Result, WireVector};
-use cenote_net::Channel;
+use cenote_net::{Channel, PartyId};
 use cenote_primitives::{BitMatrix, Block, as_bytes};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
@@ -29,6 +29,8 @@ pub(crate) struct Garbler {
     circuits: Circuits,
     /// Circuits built ahead.
     built: VecDeque<Built>,
+    /// Inputs whose bits their owner has not given yet, in order.
+    reserved: VecDeque<Reserved>,
     /// Inputs whose labels the evaluator does not have yet.
     inputs: Vec<Input>,
     /// What was opened since the last proof.
@@ -44,6 +46,12 @@ struct Built {
     lanes: usize,
     ports: Commitments,
     outputs: Commitments,
+}
+
+/// An input without bits; with the OT strings if it is the evaluator's.
+struct Reserved {
+    bundle: Arc<Bundle>,
+    strings: Option<Commitments>,
 }
 
 /// An input that the evaluator has not got yet.
@@ -67,6 +75,7 @@ impl Garbler {
             stock,
             circuits: Circuits::default(),
             built: VecDeque::new(),
+            reserved: VecDeque::new(),
             inputs: Vec::new(),
             openings: None,
             reaper: Reaper::default(),
@@ -127,29 +136,51 @@ impl Garbler {
         Ok(outputs)
     }
 
-    pub(crate) fn input(&mut self, wires: usize, lanes: usize, own: Option<&BitMatrix>) -> Result<LegoWires> {
+    /// Wires for inputs of `owner` that come later.
+    pub(crate) fn reserve(&mut self, owner: PartyId, wires: usize, lanes: usize) -> Result<LegoWires> {
         let count = wires * lanes;
-        let bundle = match own {
-            Some(own) => {
-                let bundle = Bundle::garbler(wires, lanes, self.stock.take_garbler_inputs(count)?);
-                self.inputs.push(Input::Own {
-                    bundle: bundle.clone(),
-                    bits: Zeroizing::new(bits(own).collect()),
-                });
-                bundle
-            }
-            None => {
-                let gadgets = self.stock.take_evaluator_inputs(count)?;
-                let bundle = Bundle::garbler(wires, lanes, gadgets.labels);
-                self.inputs.push(Input::Evaluators {
-                    bundle: bundle.clone(),
-                    strings: gadgets.strings,
-                    choices: None,
-                });
-                bundle
-            }
+        let (labels, strings) = if owner == GARBLER {
+            (self.stock.take_garbler_inputs(count)?, None)
+        } else {
+            let gadgets = self.stock.take_evaluator_inputs(count)?;
+            (gadgets.labels, Some(gadgets.strings))
         };
+        let bundle = Bundle::garbler(wires, lanes, labels);
+        self.reserved.push_back(Reserved {
+            bundle: bundle.clone(),
+            strings,
+        });
         Ok(LegoWires::of(bundle))
+    }
+
+    /// The input that is to be given next, and whose it is.
+    pub(crate) fn reserved(&self) -> Option<(&Arc<Bundle>, PartyId)> {
+        let next = self.reserved.front()?;
+        let owner = if next.strings.is_some() {
+            EVALUATOR
+        } else {
+            GARBLER
+        };
+        Some((&next.bundle, owner))
+    }
+
+    /// Takes the bits of the input that was reserved first, or notes that the evaluator has them.
+    pub(crate) fn give(&mut self, own: Option<&BitMatrix>) {
+        let Some(Reserved { bundle, strings }) = self.reserved.pop_front() else {
+            return;
+        };
+        self.inputs.push(match strings {
+            Some(strings) => Input::Evaluators {
+                bundle,
+                strings,
+                choices: None,
+            },
+            None => {
+                let mut known = Zeroizing::new(Vec::with_capacity(bundle.wires * bundle.lanes));
+                known.extend(own.into_iter().flat_map(bits));
+                Input::Own { bundle, bits: known }
+            }
+        });
     }
 
     /// Label 0 for bit 0 and `Δ` for bit 1: then the evaluator's label is 0.
