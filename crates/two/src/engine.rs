@@ -26,14 +26,15 @@ use crate::lego::{Config, EvaluatorKeys, GarblerKeys, LegoWires, Order, estimate
 ///
 /// What was not prepared is made when it is needed, a little more than that, with the rounds that it takes. Circuits that
 /// depend on one another may be run one after the other for ever; a wire keeps what it was computed from (for an input bit
-/// of the garbler's its gadgets, and the array of the epoch that they lie in), so that the evaluator can finish the computation should the garbler cheat.
+/// of the garbler's its gadgets, and the array of the epoch that they lie in), so that the evaluator can finish the
+/// computation should the garbler cheat.
 ///
 /// [`Engine::costs`] has the phases "setup", "independent" (Generate), "dependent" (Build ahead of a run) and "online".
 ///
 /// Dropping an engine without [`Engine::finish`] leaves the peer to find out by itself.
 pub struct LegoEngine {
     me: PartyId,
-    /// The first is in use.
+    /// The first is the session's, all are Generate's.
     channels: Vec<Box<dyn Channel>>,
     config: Config,
     roles: Roles,
@@ -66,8 +67,8 @@ const ROUNDING: u64 = 128;
 const ROUNDING_ANDS: u64 = 1024;
 
 impl LegoEngine {
-    /// Agrees with the peer on the session, and sets it up: base OTs, commitments, `Δ`. One channel is
-    /// enough: others are only closed with it.
+    /// Agrees with the peer on the session, and sets it up: base OTs, commitments, `Δ`. The session uses the first channel;
+    /// each further one gives Generate another worker (Section V-B). All lead to the peer, and both parties have as many.
     ///
     /// # Errors
     /// [`Error::BadInput`] if there is no channel, or one does not lead to the other of parties 0 and 1; otherwise what

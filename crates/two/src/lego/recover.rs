@@ -5,7 +5,7 @@
 //! differ by something that turns an input's label into another that the input's authenticators accept, this is `Δ`: then
 //! the evaluator reads the garbler's inputs off their labels by the anchors, computes in the clear
 //! ([`replay`](super::provenance::replay)), and goes on as if nothing had happened. Whether gates disagree may depend on the
-//! inputs, so nothing that the garbler sees may: no abort, no other message.
+//! inputs, so nothing that the garbler sees may: no abort, no other message. (It does take longer, as a clock may show.)
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
