@@ -379,6 +379,12 @@ fn protocol(file: &JobFile, source: &Source) -> Result<Protocol> {
         Protocol::Lego(settings) => {
             refuse(source, "variant", &file.variant, Three::NAME)?;
             refuse(source, "view_check", &file.view_check, Three::NAME)?;
+            range(
+                source,
+                &file.security,
+                1..=Lego::MAX_SECURITY,
+                "with protocol \"lego\", security is a number of bits from 1 to 40: its codes give no more",
+            )?;
             settings.security = security.unwrap_or(settings.security);
             settings.workers = workers.unwrap_or(settings.workers);
             let garbler = range(

@@ -107,7 +107,7 @@ fn what_is_left_out_has_defaults() {
 }
 
 const TWO: &str = r#"protocol = "lego"
-security = 50
+security = 39
 workers = 2
 garbler = 1
 circuit = "lib:add8"
@@ -128,13 +128,13 @@ to = [0, 1]
 fn a_job_of_two_parties_has_settings_of_its_own() {
     let job = load(TWO).1.unwrap();
     let settings = Lego {
-        security: 50,
+        security: 39,
         workers: 2,
         garbler: 1,
     };
     assert_eq!(job.protocol(), &Protocol::Lego(settings));
     assert_eq!(job.program(1).unwrap().receivers()[0].to_string(), "0,1");
-    let plain = TWO.replace("security = 50\nworkers = 2\ngarbler = 1\n", "");
+    let plain = TWO.replace("security = 39\nworkers = 2\ngarbler = 1\n", "");
     let job = load(&plain).1.unwrap();
     assert_eq!(job.protocol(), &Protocol::Lego(Lego::default()));
 }
@@ -188,6 +188,7 @@ fn every_complaint_names_the_line_and_what_to_write() {
     ] {
         complains(GOOD, from, to, line, part);
     }
+    complains(TWO, "security = 39", "security = 41", 2, "from 1 to 40");
     for (from, to, line, part) in [
         ("security = 50", "security = 129", 2, "1 to 128"),
         ("workers = 2", "workers = 0", 3, "1 to 64"),

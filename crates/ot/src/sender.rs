@@ -3,7 +3,7 @@
 use std::fmt;
 
 use cenote_net::Channel;
-use cenote_primitives::{Block, Block512, Entropy, Position, Prg, as_bytes, as_bytes_mut};
+use cenote_primitives::{Block, Block512, Entropy, Position, Prg, as_bytes, as_bytes_mut, mask_of};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -208,8 +208,7 @@ impl Secrets {
 
 /// All ones if choice `index` is 1, else 0.
 fn choice_mask(choices: &Row, index: usize) -> u64 {
-    // The compiler must not know that there are two values only: it might branch.
-    std::hint::black_box((choices[index / 64] >> (index % 64) & 1).wrapping_neg())
+    mask_of(choices[index / 64] >> (index % 64) & 1 == 1)
 }
 
 impl Drop for Secrets {

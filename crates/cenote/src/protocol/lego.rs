@@ -4,7 +4,7 @@ use cenote_engine::Engine;
 use cenote_net::PartyId;
 use cenote_params::LogProb;
 use cenote_two::LegoEngine;
-use cenote_two::lego::{Config, Estimate, Order, estimate};
+use cenote_two::lego::{Config, Estimate, MAX_SECURITY, Order, estimate};
 use serde::{Deserialize, Serialize};
 
 use super::{Finished, execute};
@@ -15,7 +15,7 @@ use crate::{Error, Program, Result};
 /// Settings of the two-party protocol with LEGO buckets, the same at both parties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lego {
-    /// A wrong output passes with probability at most 2 to the minus this.
+    /// Each bound on a wrong output is at most 2 to the minus this; from 1 to [`Lego::MAX_SECURITY`].
     pub security: u32,
     /// Workers of each party, side by side: each generates over a connection of its own, and is a thread of the
     /// evaluator online.
@@ -72,6 +72,9 @@ impl Parameters {
 }
 
 impl Lego {
+    /// The most bits of statistical security that it gives.
+    pub const MAX_SECURITY: u32 = MAX_SECURITY;
+
     /// Its name in jobs and reports.
     pub(crate) const NAME: &str = "lego";
     pub(crate) const PARTIES: u8 = 2;
@@ -80,7 +83,7 @@ impl Lego {
     /// The parameters for running `program` as one job.
     ///
     /// # Errors
-    /// [`Error::Usage`] if no parameters reach the security level.
+    /// [`Error::Usage`] if no parameters reach the security level, or it is more than [`Lego::MAX_SECURITY`].
     pub(crate) fn parameters(&self, program: &Program) -> Result<Parameters> {
         let estimates = estimate(&self.order(program), &self.config(""));
         Ok(Parameters(

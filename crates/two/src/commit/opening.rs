@@ -8,6 +8,10 @@
 //!
 //! A committer that could still choose *commitments* when it knows the challenge could choose wrong ones that vanish from
 //! the fold. Hence the rule on the transcript at [`Opener::new`].
+//!
+//! In numbers: a piece of `K` blocks of 128 openings is a polynomial of degree `K` in the challenge, so a wrong piece
+//! vanishes from the fold with probability at most `K / 2^128` for each hash that the committer tries: `q K / 2^128` for `q` hashes. No piece of
+//! this crate has more than 48 blocks, so that even `2^80` hashes gain less than `2^-42`.
 
 use std::fmt;
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use cenote_primitives::kernels::rows_to_columns;
-use cenote_primitives::{BLOCK_WORDS, Block, Block512, Prg};
+use cenote_primitives::{BLOCK_WORDS, Block, Block512, Prg, mask_of};
 use zeroize::Zeroizing;
 
 use super::code::{ENCODE_SCRATCH, encode_columns, encode_rows};
@@ -41,7 +41,7 @@ impl Receiver {
 
     /// All ones if the seed of position `i` is that of `s^1`, else zero.
     fn mask(&self, i: usize) -> u64 {
-        (self.choices.0[i / 64] >> (i % 64) & 1).wrapping_neg()
+        mask_of(self.choices.0[i / 64] >> (i % 64) & 1 == 1)
     }
 
     /// The bits of a codeword that `s^1` is off `s^0`, where `s^1` is watched.

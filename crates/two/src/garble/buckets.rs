@@ -245,37 +245,35 @@ impl Buckets {
     /// What each gate of bucket `bucket` gives for gate 0's output wire.
     ///
     /// # Panics
-    /// If there is no such bucket.
-    pub fn candidates(&self, bucket: usize, left: Block, right: Block) -> Vec<Block> {
+    /// If there is no such bucket, or `given` has not [`Buckets::beta`] entries.
+    pub fn candidates(&self, bucket: usize, left: Block, right: Block, given: &mut [Block]) {
         assert!(bucket < self.len, "no such bucket");
+        assert!(given.len() == self.beta, "a label for each gate");
         let (q, lane) = (bucket / GROUP, bucket % GROUP);
         let numbers = &self.numbers[q * numbers_per_group(self.beta)..];
         let blocks = &self.blocks[q * blocks_per_group(self.beta)..];
         let block = |i: usize| bytemuck::cast_ref::<Block512, [Block; GROUP]>(&blocks[i])[lane];
-        (0..self.beta)
-            .map(|gate| {
-                let at = table_at(gate);
-                let solderings = if gate == 0 {
-                    [Block::ZERO; 3]
-                } else {
-                    [2, 3, 4].map(|i| block(at + i))
-                };
-                let table = GateTable {
-                    garbler: block(at),
-                    evaluator: block(at + 1),
-                };
-                let number = self.base.wrapping_add(numbers[GROUP * gate + lane].into());
-                let mut output = [Block::ZERO];
-                evaluate(
-                    &[number],
-                    &[left ^ solderings[0]],
-                    &[right ^ solderings[1]],
-                    &[table],
-                    &mut output,
-                );
-                output[0] ^ solderings[2]
-            })
-            .collect()
+        for (gate, given) in given.iter_mut().enumerate() {
+            let at = table_at(gate);
+            let solderings = if gate == 0 {
+                [Block::ZERO; 3]
+            } else {
+                [2, 3, 4].map(|i| block(at + i))
+            };
+            let table = GateTable {
+                garbler: block(at),
+                evaluator: block(at + 1),
+            };
+            let number = self.base.wrapping_add(numbers[GROUP * gate + lane].into());
+            evaluate(
+                &[number],
+                &[left ^ solderings[0]],
+                &[right ^ solderings[1]],
+                &[table],
+                std::slice::from_mut(given),
+            );
+            *given ^= solderings[2];
+        }
     }
 }
 

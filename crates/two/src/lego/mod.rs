@@ -20,7 +20,7 @@ pub mod store;
 mod tiles;
 pub(crate) mod wires;
 
-pub use config::Config;
+pub use config::{Config, MAX_SECURITY};
 pub use generate::{Estimate, estimate};
 pub use material::{
     AnchorWires, Anchors, AndBuckets, Authenticators, Commitments, EvaluatorEpoch, EvaluatorInputs,

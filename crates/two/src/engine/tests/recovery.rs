@@ -151,3 +151,57 @@ fn circuits_on_constants_are_right_too() {
     let (revealed, right, cheated) = results.into_iter().nth(1).unwrap().unwrap();
     assert_eq!((revealed, cheated), (Some(right), true));
 }
+
+/// Where gates of a circuit on constants disagree, there is no label yet that tells `Δ`; what they gave away is remembered
+/// until there is one, of an input of either party, and what is computed from the circuit's wires later is right.
+#[test]
+fn differences_seen_before_any_input_are_remembered() {
+    let plan = plan();
+    let outputs = plan.output_wires();
+    let shape = unchecked(Order {
+        ands: (plan.and_count() * LANES) as u64,
+        garbler_inputs: (outputs * LANES) as u64,
+        evaluator_inputs: (outputs * LANES) as u64,
+        masks: (2 * outputs * LANES) as u64,
+        anchors: (outputs * LANES) as u64,
+        ..Order::NOTHING
+    });
+    let mut b = Builder::new();
+    let x = b.input("x", outputs as u32, BitOrder::Lsb);
+    let y = b.input("y", outputs as u32, BitOrder::Lsb);
+    let sum: Vec<_> = x.iter().zip(y.iter()).map(|(&x, &y)| b.xor(x, y)).collect();
+    b.output("sum", &sum, BitOrder::Lsb);
+    let xor = Plan::new(&b.finish());
+    let constants = BitMatrix::from_fn(8, LANES, |row, lane| (row * 3 + lane) % 5 < 2);
+    let input = BitMatrix::from_fn(outputs, LANES, |row, lane| (row + lane) % 3 == 1);
+    let product = plan.evaluate(&constants).unwrap();
+    let right = BitMatrix::from_fn(outputs, LANES, |row, lane| {
+        product.get(row, lane) ^ input.get(row, lane)
+    });
+    for owner in [GARBLER, EVALUATOR] {
+        for to in [Parties::one(EVALUATOR), Parties::one(GARBLER)] {
+            let (shape, plan, xor) = (shape.clone(), plan.clone(), xor.clone());
+            let (constants, input) = (constants.clone(), input.clone());
+            let results = World::new(2, 3).run(move |mut context| -> Result<_> {
+                let mut engine = start(&mut context, &shape, Cheat::Nand, 110)?;
+                let wires = engine.constant(&constants)?;
+                let first = engine.run(&plan, &wires)?;
+                engine.reveal(&first.select(0..1), Parties::one(EVALUATOR))?;
+                let bits = (engine.me() == owner).then_some(&input);
+                let own = engine.input(owner, outputs, LANES, bits)?;
+                let sum = engine.run(&xor, &WireVector::concat(&[&first, &own]))?;
+                let revealed = engine.reveal(&sum, to)?;
+                let knew = match &engine.role {
+                    Some(Role::Evaluator(evaluator)) => evaluator.suspicion.delta().is_some(),
+                    _ => true,
+                };
+                engine.finish()?;
+                Ok((revealed, knew, engine.peer_cheated()))
+            });
+            let results: Vec<_> = results.into_iter().map(|result| result.unwrap()).collect();
+            let receiver = usize::from(to.contains(EVALUATOR));
+            assert_eq!(results[receiver].0.as_ref(), Some(&right), "{owner} {to}");
+            assert!(results[1].1 && results[1].2, "{owner} {to}");
+        }
+    }
+}

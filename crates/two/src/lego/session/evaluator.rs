@@ -301,7 +301,14 @@ impl Evaluator {
         let decoding = self.receive_answers(wires, to, channel)?;
         let answered = with_inputs || self.evaluations > evaluations;
         let rounds = u64::from(asking) + u64::from(answered) + u64::from(to.contains(GARBLER));
-        self.evaluate();
+        // What comes from earlier reveals is replayed while this one's circuits are evaluated. If `Δ` is known now, it is known
+        // for good.
+        let known = self.suspicion.delta();
+        let replayed = std::thread::scope(|scope| {
+            let beside = known.map(|delta| scope.spawn(move || replay(wires, delta)));
+            self.evaluate();
+            beside.and_then(|thread| thread.join().ok())
+        });
         let mut keys = Zeroizing::new(Vec::with_capacity(wires.wires() * wires.lanes()));
         for row in wires.key_rows() {
             keys.extend_from_slice(row.expect("everything that was run has been evaluated"));
@@ -312,7 +319,7 @@ impl Evaluator {
         };
         let mut outputs = unpack(wires.wires(), wires.lanes(), |at| decode(at, keys[at]));
         if let Some(delta) = self.suspicion.delta() {
-            outputs = replay(wires, delta);
+            outputs = replayed.unwrap_or_else(|| replay(wires, delta));
             let right: Vec<bool> = bits(&outputs).collect();
             let anchors = match &decoding {
                 Decoding::Anchors { anchors, solderings } => Some((

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cenote_circuit::Plan;
 use cenote_engine::{Check, Parties, Result, WireVector};
 use cenote_net::{Channel, PartyId};
-use cenote_primitives::{BitMatrix, Block, as_bytes};
+use cenote_primitives::{BitMatrix, Block, as_bytes, mask_of};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -383,6 +383,5 @@ impl Garbler {
 /// `delta` if `bit`, else zero; without a branch.
 #[inline(always)]
 fn times(delta: Block, bit: bool) -> Block {
-    let mask = u64::from(bit).wrapping_neg();
-    delta & Block([mask; 2])
+    delta & Block([mask_of(bit); 2])
 }
