@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use super::accept::accepted;
 use super::reaper::Reaper;
-use super::{Circuits, EVALUATOR, GARBLER, bits, pack, packed, unpack};
+use super::{Circuits, EVALUATOR, GARBLER, bits, pack, packed, secret, unpack};
 use crate::commit::Share;
 use crate::lego::build::{Soldered, receive_solderings};
 use crate::lego::eval::Ready;
@@ -40,7 +40,8 @@ pub(crate) struct Evaluator {
     inputs: Vec<Input>,
     /// Circuits to be evaluated once there are labels, in order.
     runs: Vec<Pending>,
-    /// What binds the next proof, if something was opened since the last one: from before any material that was made since.
+    /// What the next proof begins with, if something was opened since the last one: from before any material that was made since.
+    /// Everything opened is bound to what was drawn last by then, too.
     transcript: Option<Vec<u8>>,
     reaper: Reaper,
     builds: u64,
@@ -72,6 +73,8 @@ struct Pending {
     built: Built,
     inputs: LegoWires,
     attachment: Attachment,
+    /// What was drawn last when it was attached: its solderings are proved under this.
+    drawn: Block,
     outputs: Arc<Bundle>,
 }
 
@@ -165,17 +168,17 @@ impl Evaluator {
         let Some(own) = own else {
             let gadgets = self.stock.take_garbler_inputs(count)?;
             let shares = gadgets.iter().flat_map(|run| &run.items().shares[run.range()]);
-            let shares = Zeroizing::new(shares.copied().collect());
+            let shares = secret(count, shares.copied());
             let bundle = Bundle::evaluator(wires, lanes, shares, Origin::Garbler(gadgets));
             self.inputs.push(Input::Garblers(bundle.clone()));
             return Ok(LegoWires::of(bundle));
         };
         let gadgets = self.stock.take_evaluator_inputs(count)?;
         let shares = gadgets.iter().flat_map(|run| &run.items().shares[run.range()]);
-        let shares = Zeroizing::new(shares.copied().collect());
+        let shares = secret(count, shares.copied());
         let bundle = Bundle::evaluator(wires, lanes, shares, Origin::Known(own.clone()));
         // Step 1. Under the choice bits, which nobody else knows, it can leave before anything else is known.
-        let bits: Zeroizing<Vec<bool>> = Zeroizing::new(bits(own).collect());
+        let bits = secret(count, bits(own));
         let choices = strings(&gadgets).map(last_bit);
         let masked = pack(choices.zip(bits.iter()).map(|(choice, bit)| choice ^ bit), count);
         channel.send(steps::CHOICES, &masked)?;
@@ -191,8 +194,8 @@ impl Evaluator {
     pub(crate) fn constant(&mut self, values: &BitMatrix) -> LegoWires {
         let delta_share = *self.keys.delta_share;
         let shares = bits(values).map(|bit| if bit { delta_share } else { Share::default() });
-        let shares = Zeroizing::new(shares.collect());
         let count = values.rows() * values.lanes();
+        let shares = secret(count, shares);
         let bundle = Bundle::evaluator(
             values.rows(),
             values.lanes(),
@@ -242,6 +245,7 @@ impl Evaluator {
             built,
             inputs: inputs.clone(),
             attachment,
+            drawn: self.keys.counters.drawn,
             outputs: outputs.clone(),
         });
         Ok(LegoWires::of(outputs))
@@ -287,7 +291,7 @@ impl Evaluator {
         let mut outputs = unpack(wires.wires(), wires.lanes(), |at| decode(at, keys[at]));
         if let Some(delta) = self.suspicion.delta() {
             outputs = replayed.unwrap_or_else(|| replay(wires, delta));
-            let right: Vec<bool> = bits(&outputs).collect();
+            let right = secret(keys.len(), bits(&outputs));
             let anchors = match &decoding {
                 Decoding::Anchors { anchors, solderings } => Some((
                     anchors.iter().flat_map(anchors_of).collect::<Vec<_>>(),
@@ -324,9 +328,11 @@ impl Evaluator {
         self.opening();
         let transcript = self.transcript.take().unwrap_or_default();
         let mut watch = Watch::new(&self.keys.receiver, &transcript);
+        let drawn = self.keys.counters.drawn;
         let mut anything = false;
         for run in &self.runs {
             if let Attachment::Received(solderings) = &run.attachment {
+                watch.bind(run.drawn);
                 watch.absorb(solderings, &sums(&run.inputs, &run.built.ports));
                 anything = true;
             }
@@ -355,6 +361,7 @@ impl Evaluator {
                 } => {
                     let mut sums = Zeroizing::new(vec![Block::ZERO; bundle.wires * bundle.lanes]);
                     receive(channel, steps::EVALUATOR_LABELS, &mut sums)?;
+                    watch.bind(drawn);
                     watch.absorb(
                         &sums,
                         &own_shares(&bundle, &gadgets, &bits, *self.keys.delta_share),
@@ -369,6 +376,7 @@ impl Evaluator {
         let decoding = if to.contains(EVALUATOR) {
             let masks = self.stock.take_masks(count)?;
             receive(channel, steps::DECODE, &mut opened)?;
+            watch.bind(drawn);
             watch.absorb(&opened, &sums(wires, &masks.shares));
             let zeros = opened
                 .iter()
@@ -379,7 +387,8 @@ impl Evaluator {
             let anchors = self.stock.take_anchors(count)?;
             receive(channel, steps::ANCHOR, &mut opened)?;
             let shares = anchors.iter().flat_map(|run| &run.items().shares[run.range()]);
-            let shares = Zeroizing::new(shares.copied().collect::<Vec<_>>());
+            let shares = secret(count, shares.copied());
+            watch.bind(drawn);
             watch.absorb(&opened, &sums(wires, &shares));
             Decoding::Anchors {
                 anchors,
@@ -487,15 +496,14 @@ fn own_shares(
     gadgets: &[Run<EvaluatorInputs>],
     bits: &[bool],
     delta_share: Share,
-) -> Vec<Share> {
+) -> Zeroizing<Vec<Share>> {
     let labels = bundle.held().shares.iter();
     let inputs = labels.zip(strings(gadgets)).zip(string_shares(gadgets)).zip(bits);
-    inputs
-        .map(|(((&label, string), share), &bit)| {
-            let flip = last_bit(string) ^ bit;
-            label ^ share ^ if flip { delta_share } else { Share::default() }
-        })
-        .collect()
+    let shares = inputs.map(|(((&label, string), share), &bit)| {
+        let flip = last_bit(string) ^ bit;
+        label ^ share ^ if flip { delta_share } else { Share::default() }
+    });
+    secret(bits.len(), shares)
 }
 
 /// The bit that tells the two labels of a wire apart.
@@ -528,9 +536,9 @@ fn anchors_of(run: &Run<AnchorWires>) -> impl Iterator<Item = (&AnchorWires, usi
 }
 
 /// Shares of the sums of the labels of `wires` and others.
-fn sums(wires: &LegoWires, others: &[Share]) -> Vec<Share> {
+fn sums(wires: &LegoWires, others: &[Share]) -> Zeroizing<Vec<Share>> {
     let shares = wires.share_rows().flatten();
-    shares.zip(others).map(|(&a, &b)| a ^ b).collect()
+    secret(others.len(), shares.zip(others).map(|(&a, &b)| a ^ b))
 }
 
 /// The labels of ports: those of the wires that they are attached to, soldered.
