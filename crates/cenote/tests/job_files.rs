@@ -190,7 +190,7 @@ fn every_complaint_names_the_line_and_what_to_write() {
     }
     complains(TWO, "security = 39", "security = 41", 2, "from 1 to 40");
     for (from, to, line, part) in [
-        ("security = 50", "security = 129", 2, "1 to 128"),
+        ("security = 39", "security = 129", 2, "1 to 128"),
         ("workers = 2", "workers = 0", 3, "1 to 64"),
         ("workers = 2", "workers = 65", 3, "1 to 64"),
         ("garbler = 1", "garbler = 2", 4, "party 0 or 1"),

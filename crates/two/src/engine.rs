@@ -264,6 +264,9 @@ impl LegoEngine {
     fn end(&mut self, reason: String) {
         self.costs = self.costs();
         self.cheated = self.peer_cheated();
+        if self.cheated {
+            tracing::error!(me = %self.me, "the garbler has cheated; outputs so far are right nevertheless");
+        }
         self.role = None;
         self.channels.clear();
         self.poisoned = Some(reason);
@@ -514,9 +517,6 @@ impl Engine for LegoEngine {
     fn finish(&mut self) -> Result<()> {
         self.call("online", Self::farewell)?;
         self.end("the session is finished".into());
-        if self.cheated {
-            tracing::error!(me = %self.me, "the garbler has cheated; the outputs are right nevertheless");
-        }
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use cenote_circuit::{BitOrder, Builder, Circuit, Plan, library};
 use cenote_engine::{Engine, Parties, Result, WireVector};
 use cenote_primitives::BitMatrix;
 use cenote_testkit::World;
+use cenote_two::lego::Order;
 use common::{A, B, prepare, put_in, random_bits, start};
 
 /// `state' = state · x + y`, with a negation and a constant.
@@ -165,4 +166,36 @@ fn nothing_is_computed_too() {
     let results: Vec<_> = results.into_iter().map(|result| result.unwrap()).collect();
     assert_eq!(results[0], [Some((8, 0)), Some((0, 5)), None]);
     assert_eq!(results[1], [Some((8, 0)), None, Some((0, 5))]);
+}
+
+/// Solderings and labels of one proof, with material made between them, twice.
+#[test]
+fn material_may_be_made_between_openings() {
+    let circuit = step();
+    let plan = Plan::new(&circuit);
+    let results = World::new(2, 8).run(move |mut context| -> Result<_> {
+        let mut engine = start(&mut context, 40)?;
+        let inputs = random_bits(4, 24, 3);
+        let mut revealed = Vec::new();
+        for _ in 0..2 {
+            prepare(&mut engine, &circuit, &plan, 3, Parties::all(2))?;
+            let wires = put_in(&mut engine, &circuit, &inputs)?;
+            let first = engine.run(&plan, &wires)?;
+            engine.generate(Order {
+                evaluator_inputs: 1,
+                ..Order::NOTHING
+            })?;
+            engine.prepare(&plan, 3)?;
+            let wires = put_in(&mut engine, &circuit, &inputs)?;
+            let second = engine.run(&plan, &wires)?;
+            revealed.push(engine.reveal(&second, Parties::all(2))?);
+            revealed.push(engine.reveal(&first, Parties::all(2))?);
+        }
+        engine.finish()?;
+        Ok((revealed, plan.evaluate(&inputs).unwrap()))
+    });
+    for result in results {
+        let (revealed, right) = result.unwrap();
+        assert_eq!(revealed, vec![Some(right); 4]);
+    }
 }

@@ -39,6 +39,13 @@ impl Challenger {
         Self(blake3::derive_key("cenote two commit: openings", transcript))
     }
 
+    /// Makes all further challenges depend on `something`.
+    fn bind(&mut self, something: &[u8]) {
+        // In a mode of its own, so that this is no piece.
+        let mut hasher = blake3::Hasher::new_derive_key("cenote two commit: bound in between");
+        self.0 = *hasher.update(&self.0).update(something).finalize().as_bytes();
+    }
+
     /// The challenge of a piece.
     pub(super) fn challenge(&mut self, messages: &[Block]) -> Block {
         // Each piece is a message of its own under the chain's last value as key, so where pieces end is hashed too.
@@ -73,12 +80,19 @@ impl Opener {
     /// It names the session, the phase and what else tells this proof from others. And it must contain something of the
     /// receiver's that the committer could not foresee when it sent the last corrections and differences of what is opened
     /// (the seed of the cut-and-choose, for one): a committer that knows a challenge while it can still choose differences
-    /// can open to what it did not commit to.
+    /// can open to what it did not commit to. Where commitments are made between openings, the same goes for
+    /// [`Opener::bind`].
     pub fn new(transcript: &[u8]) -> Self {
         Self {
             challenger: Challenger::new(transcript),
             fold: Fold::new(CODE_BITS),
         }
+    }
+
+    /// Makes the challenges of what is opened from now on depend on `something` too: of the receiver's, unforeseen when what is
+    /// opened next was committed to.
+    pub fn bind(&mut self, something: &[u8]) {
+        self.challenger.bind(something);
     }
 
     /// Opens sums of commitments; the messages are sent by the caller.
@@ -123,6 +137,11 @@ impl Receiver {
 }
 
 impl Verifier<'_> {
+    /// As [`Opener::bind`], at the same places.
+    pub fn bind(&mut self, something: &[u8]) {
+        self.challenger.bind(something);
+    }
+
     /// The messages as received, in the same pieces as opened, with this side's shares of the sums.
     ///
     /// # Panics

@@ -22,6 +22,12 @@ impl Openings {
         }
     }
 
+    /// Binds what is opened from now on to what the evaluator last drew. What is opened in one proof may have been committed to
+    /// at different times: a challenge from before a commitment would let the garbler choose it to vanish from the proof.
+    pub(crate) fn bind(&mut self, drawn: Block) {
+        self.opener.bind(&drawn.to_bytes());
+    }
+
     /// Opens sums of commitments.
     pub(crate) fn open(
         &mut self,
@@ -62,6 +68,11 @@ impl<'a> Watch<'a> {
         Self {
             verifier: receiver.verify(transcript),
         }
+    }
+
+    /// As [`Openings::bind`], at the same places.
+    pub(crate) fn bind(&mut self, drawn: Block) {
+        self.verifier.bind(&drawn.to_bytes());
     }
 
     /// Takes what was received by one call of [`receive`], with this side's shares of the same sums.

@@ -3,9 +3,8 @@
 //!
 //! A wire keeps what it depends on for as long as it lives: for an input of the garbler its gadget, for one of the
 //! evaluator's own its bit, for the output of a circuit the plan, shared by all that it made, and the wires that went in.
-//! So a chain of circuits, each fed by the one before, keeps all its links: a few dozen bytes for each, and for each input
-//! bit of the garbler's `68 β~ + 52 α~ + 40` bytes (about 1 KB), or more exactly those of all the inputs that were generated
-//! in one go with it.
+//! So a chain of circuits, each fed by the one before, keeps all its links, with shares and labels: 56 bytes for each wire and
+//! lane that any of them put out.
 
 use std::sync::Arc;
 

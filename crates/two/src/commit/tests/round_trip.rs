@@ -174,3 +174,30 @@ fn sizes_are_as_stated() {
     assert_eq!(PROOF_BYTES / OPENING_BYTES, 125);
     assert_eq!(as_bytes(&made.theirs).len(), 512 * 40);
 }
+
+/// Both sides must bind the same at the same places: what is opened after it has other challenges, what was opened before has
+/// not.
+#[test]
+fn what_is_bound_in_between_counts_from_there_on() {
+    let pair = pair(&mut Entropy::for_tests(6));
+    let made = pair.commit(0, 512);
+    let pieces = [0..200, 200..400];
+    let proof = |bound: [&[u8]; 2]| {
+        let mut opener = Opener::new(b"test");
+        for (bound, piece) in bound.into_iter().zip(pieces.clone()) {
+            opener.bind(bound);
+            opener.open(&made.messages[piece.clone()], &made.theirs[piece]);
+        }
+        opener.finish()
+    };
+    let mut verifier = pair.receiver.verify(b"test");
+    for (bound, piece) in [b"one", b"two"].into_iter().zip(pieces.clone()) {
+        verifier.bind(bound);
+        verifier.absorb(&made.messages[piece.clone()], &made.mine[piece]);
+    }
+    let right = proof([b"one", b"two"]);
+    for wrong in [[b"one", b"one"], [b"two", b"two"], [b"two", b"one"]] {
+        assert_ne!(proof([wrong[0], wrong[1]]), right);
+    }
+    assert_eq!(verifier.finish(&right), Ok(()));
+}

@@ -54,7 +54,12 @@ fn accepted(
         let own = all_accepted(authenticators, gadgets.start, &labels[..share.min(labels.len())]);
         parts
             .into_iter()
-            .fold(own, |all, part| all & part.join().unwrap_or(false))
+            // A fault of this party's own must not accuse the peer.
+            .fold(own, |all, part| {
+                all & part
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
     })
 }
 

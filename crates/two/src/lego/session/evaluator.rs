@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 use super::accept::accept;
 use super::reaper::Reaper;
 use super::shares::{last_bit, own_shares, sums};
-use super::{Circuits, EVALUATOR, GARBLER, bits, pack, packed, unpack};
+use super::{Circuits, EVALUATOR, GARBLER, bits, pack, packed, secret, unpack};
 use crate::commit::Share;
 use crate::lego::build::{Soldered, receive_solderings};
 use crate::lego::eval::Ready;
@@ -42,7 +42,8 @@ pub(crate) struct Evaluator {
     inputs: Vec<Input>,
     /// Circuits to be evaluated once there are labels, in order.
     runs: Vec<Pending>,
-    /// What binds the next proof, if something was opened since the last one: from before any material that was made since.
+    /// What the next proof begins with, if something was opened since the last one: from before any material that was made since.
+    /// Everything opened is bound to what was drawn last by then, too.
     transcript: Option<Vec<u8>>,
     reaper: Reaper,
     builds: u64,
@@ -80,6 +81,8 @@ struct Pending {
     built: Built,
     inputs: LegoWires,
     attachment: Attachment,
+    /// What was drawn last when it was attached: its solderings are proved under this.
+    drawn: Block,
     outputs: Arc<Bundle>,
 }
 
@@ -207,8 +210,7 @@ impl Evaluator {
         let _ = bundle.held().clear.set(own.clone());
         // Step 1. Under the choice bits, which nobody else knows, it can leave before anything else is known.
         let count = bundle.wires * bundle.lanes;
-        let mut known = Zeroizing::new(Vec::with_capacity(count));
-        known.extend(bits(own));
+        let known = secret(count, bits(own));
         let choices = strings(&gadgets).map(last_bit);
         let masked = pack(choices.zip(known.iter()).map(|(choice, bit)| choice ^ bit), count);
         channel.send(steps::CHOICES, &masked)?;
@@ -224,8 +226,8 @@ impl Evaluator {
     pub(crate) fn constant(&mut self, values: &BitMatrix) -> LegoWires {
         let delta_share = *self.keys.delta_share;
         let shares = bits(values).map(|bit| if bit { delta_share } else { Share::default() });
-        let shares = Zeroizing::new(shares.collect());
         let count = values.rows() * values.lanes();
+        let shares = secret(count, shares);
         let bundle = Bundle::evaluator(
             values.rows(),
             values.lanes(),
@@ -275,6 +277,7 @@ impl Evaluator {
             built,
             inputs: inputs.clone(),
             attachment,
+            drawn: self.keys.counters.drawn,
             outputs: outputs.clone(),
         });
         Ok(LegoWires::of(outputs))
@@ -320,7 +323,7 @@ impl Evaluator {
         let mut outputs = unpack(wires.wires(), wires.lanes(), |at| decode(at, keys[at]));
         if let Some(delta) = self.suspicion.delta() {
             outputs = replayed.unwrap_or_else(|| replay(wires, delta));
-            let right: Vec<bool> = bits(&outputs).collect();
+            let right = secret(keys.len(), bits(&outputs));
             let anchors = match &decoding {
                 Decoding::Anchors { anchors, solderings } => Some((
                     anchors.iter().flat_map(anchors_of).collect::<Vec<_>>(),
@@ -357,9 +360,11 @@ impl Evaluator {
         self.opening();
         let transcript = self.transcript.take().unwrap_or_default();
         let mut watch = Watch::new(&self.keys.receiver, &transcript);
+        let drawn = self.keys.counters.drawn;
         let mut anything = false;
         for run in &self.runs {
             if let Attachment::Received(solderings) = &run.attachment {
+                watch.bind(run.drawn);
                 watch.absorb(solderings, &sums(&run.inputs, &run.built.ports));
                 anything = true;
             }
@@ -388,6 +393,7 @@ impl Evaluator {
                 } => {
                     let mut sums = Zeroizing::new(vec![Block::ZERO; bundle.wires * bundle.lanes]);
                     receive(channel, steps::EVALUATOR_LABELS, &mut sums)?;
+                    watch.bind(drawn);
                     watch.absorb(&sums, &own_shares(&gadgets, &bits, *self.keys.delta_share));
                     anything = true;
                     own.push((bundle, gadgets, sums));
@@ -399,6 +405,7 @@ impl Evaluator {
         let decoding = if to.contains(EVALUATOR) {
             let masks = self.stock.take_masks(count)?;
             receive(channel, steps::DECODE, &mut opened)?;
+            watch.bind(drawn);
             watch.absorb(&opened, &sums(wires, &masks.shares));
             let zeros = opened
                 .iter()
@@ -409,7 +416,8 @@ impl Evaluator {
             let anchors = self.stock.take_anchors(count)?;
             receive(channel, steps::ANCHOR, &mut opened)?;
             let shares = anchors.iter().flat_map(|run| &run.items().shares[run.range()]);
-            let shares = Zeroizing::new(shares.copied().collect::<Vec<_>>());
+            let shares = secret(count, shares.copied());
+            watch.bind(drawn);
             watch.absorb(&opened, &sums(wires, &shares));
             Decoding::Anchors {
                 anchors,

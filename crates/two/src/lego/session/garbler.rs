@@ -11,7 +11,7 @@ use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::reaper::Reaper;
-use super::{Circuits, EVALUATOR, GARBLER, bits, packed};
+use super::{Circuits, EVALUATOR, GARBLER, bits, packed, secret};
 use crate::commit::Share;
 use crate::lego::build::solder;
 use crate::lego::failure::cheated;
@@ -186,17 +186,14 @@ impl Garbler {
     /// Label 0 for bit 0 and `Δ` for bit 1: then the evaluator's label is 0.
     pub(crate) fn constant(&mut self, values: &BitMatrix) -> LegoWires {
         let (delta, delta_share) = (*self.keys.delta, *self.keys.delta_share);
+        let count = values.rows() * values.lanes();
+        let shares = bits(values).map(|bit| if bit { delta_share } else { Share::default() });
         let labels = Commitments {
-            messages: Zeroizing::new(
-                bits(values)
-                    .map(|bit| if bit { delta } else { Block::ZERO })
-                    .collect(),
+            messages: secret(
+                count,
+                bits(values).map(|bit| if bit { delta } else { Block::ZERO }),
             ),
-            shares: Zeroizing::new(
-                bits(values)
-                    .map(|bit| if bit { delta_share } else { Share::default() })
-                    .collect(),
-            ),
+            shares: secret(count, shares),
         };
         LegoWires::of(Bundle::garbler(values.rows(), values.lanes(), labels))
     }
@@ -242,10 +239,15 @@ impl Garbler {
         self.open_sums(wires, ports, steps::ATTACH, channel)
     }
 
-    /// The openings that go with the next evaluation.
+    /// The openings that go with the next evaluation, bound to what was drawn last: between two of them more material may be
+    /// made, and what is opened of it needs a challenge from after that.
     fn openings(&mut self) -> &mut Openings {
-        let transcript = self.keys.counters.transcript("eval", self.evaluations);
-        self.openings.get_or_insert_with(|| Openings::new(&transcript))
+        let counters = &self.keys.counters;
+        let openings = self
+            .openings
+            .get_or_insert_with(|| Openings::new(&counters.transcript("eval", self.evaluations)));
+        openings.bind(counters.drawn);
+        openings
     }
 
     /// Opens the sums of the labels of `wires` and `others`.
@@ -257,7 +259,7 @@ impl Garbler {
         channel: &mut dyn Channel,
     ) -> Result<()> {
         let mut messages = Vec::with_capacity(others.len());
-        let mut shares = Vec::with_capacity(others.len());
+        let mut shares = Zeroizing::new(Vec::with_capacity(others.len()));
         for (row, (labels, row_shares)) in wires.committed_rows().enumerate() {
             let row = row * labels.len()..(row + 1) * labels.len();
             messages.extend(
@@ -315,11 +317,11 @@ impl Garbler {
             Input::Own { bundle, bits } => {
                 let labels = &bundle.committed().messages;
                 for (labels, bits) in labels.chunks(PIECE).zip(bits.chunks(PIECE)) {
-                    let keys: Vec<Block> = labels
+                    let keys = labels
                         .iter()
                         .zip(bits)
-                        .map(|(&label, &bit)| label ^ times(delta, bit))
-                        .collect();
+                        .map(|(&label, &bit)| label ^ times(delta, bit));
+                    let keys = secret(labels.len(), keys);
                     channel.send(steps::GARBLER_LABELS, as_bytes(&keys))?;
                 }
                 Ok(())
@@ -337,11 +339,10 @@ impl Garbler {
                     .map(|(at, (&label, &string))| label ^ string ^ times(delta, flip(at)))
                     .collect();
                 let sums = labels.shares.iter().zip(strings.shares.iter()).enumerate();
-                let shares: Vec<Share> = sums
-                    .map(|(at, (&label, &string))| {
-                        label ^ string ^ if flip(at) { delta_share } else { Share::default() }
-                    })
-                    .collect();
+                let shares = sums.map(|(at, (&label, &string))| {
+                    label ^ string ^ if flip(at) { delta_share } else { Share::default() }
+                });
+                let shares = secret(labels.len(), shares);
                 self.openings()
                     .open(channel, steps::EVALUATOR_LABELS, &messages, &shares)
             }

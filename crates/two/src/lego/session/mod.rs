@@ -17,6 +17,7 @@ use cenote_circuit::Plan;
 use cenote_engine::Parties;
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::order::Order;
 use super::tiles::Circuit;
@@ -123,6 +124,14 @@ fn bits(matrix: &BitMatrix) -> impl Iterator<Item = bool> {
         let words = matrix.row(row);
         (0..matrix.lanes()).map(move |lane| words[lane / 64] >> (lane % 64) & 1 == 1)
     })
+}
+
+/// `items`, of which there are `count`, in one array from the start: what an array outgrows is not wiped.
+fn secret<T: Zeroize>(count: usize, items: impl Iterator<Item = T>) -> Zeroizing<Vec<T>> {
+    let mut all = Zeroizing::new(Vec::with_capacity(count));
+    all.extend(items);
+    debug_assert_eq!(all.len(), count);
+    all
 }
 
 /// Eight bits in a byte, first one lowest.

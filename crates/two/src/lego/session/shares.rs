@@ -1,6 +1,7 @@
 //! The evaluator's shares of what the garbler opens to it.
 
 use cenote_primitives::Block;
+use zeroize::Zeroizing;
 
 use crate::commit::Share;
 use crate::lego::material::{EvaluatorInputs, Run};
@@ -13,8 +14,8 @@ pub(super) fn last_bit(label: Block) -> bool {
 }
 
 /// Shares of the sums of the labels of `wires` and others.
-pub(super) fn sums(wires: &LegoWires, others: &[Share]) -> Vec<Share> {
-    let mut sums = Vec::with_capacity(others.len());
+pub(super) fn sums(wires: &LegoWires, others: &[Share]) -> Zeroizing<Vec<Share>> {
+    let mut sums = Zeroizing::new(Vec::with_capacity(others.len()));
     let mut others = others;
     for row in wires.share_rows() {
         let (of_row, rest) = others.split_at(row.len());
@@ -25,8 +26,12 @@ pub(super) fn sums(wires: &LegoWires, others: &[Share]) -> Vec<Share> {
 }
 
 /// The shares of what is opened for inputs with `bits`: label, OT string, and where the choice bit is not the input, `Δ`.
-pub(super) fn own_shares(gadgets: &[Run<EvaluatorInputs>], bits: &[bool], delta_share: Share) -> Vec<Share> {
-    let mut shares = Vec::with_capacity(bits.len());
+pub(super) fn own_shares(
+    gadgets: &[Run<EvaluatorInputs>],
+    bits: &[bool],
+    delta_share: Share,
+) -> Zeroizing<Vec<Share>> {
+    let mut shares = Zeroizing::new(Vec::with_capacity(bits.len()));
     let mut bits = bits;
     for run in gadgets {
         let (items, range) = (run.items(), run.range());
