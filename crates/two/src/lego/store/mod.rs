@@ -10,9 +10,11 @@
 //! Two uses of an AND bucket or an OT string would give labels of both bits to the evaluator. So what a session takes is
 //! recorded as used, and the record flushed to the disk, before both parties tell each other that they have done so, and
 //! only then anything is read. A crash may waste material, therefore, but material that was used is on record at both honest
-//! parties. They start from the later of their two records, so one party's folder may even be put back to an earlier state,
-//! by a backup say. *Two* parties' folders must not be put back together; nothing could tell that from material that was
-//! never used.
+//! parties. They start from the later of their two records.
+//!
+//! A folder must never be put back to an earlier state, by a backup say, and never be copied. The later record of an honest
+//! peer makes up for it, but a peer that cheats tells the earlier one, too, and has the party use material twice; and nothing
+//! could tell *two* folders that were put back from material that was never used.
 //!
 //! # Nothing is used after a failure
 //!
