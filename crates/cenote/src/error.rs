@@ -121,7 +121,7 @@ fn advice(error: &EngineError) -> &'static str {
         EngineError::Net(NetError::Timeout { .. }) => {
             "\n  what to do: see that the party runs and its address is right; raise the timeout if its network is slow"
         }
-        EngineError::Exhausted(_) => "\n  what to do: run `cenote stock make` at all three parties",
+        EngineError::Exhausted(_) => "\n  what to do: run `cenote stock make` at all parties",
         EngineError::Aborted { .. } => {
             "\n  what it means: some party deviated from the protocol. Nothing more was revealed; find out why before \
              running again"

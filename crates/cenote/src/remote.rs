@@ -4,12 +4,12 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use cenote_net::{Identity, Listen, PartyId, PeerAddress};
-use cenote_three::store::StockFolder;
 
 use crate::connections::{Connections, Link, Topology};
 use crate::party_config::resolve;
 use crate::runner::Outcome;
-use crate::{Error, Job, Party, PartyConfig, Result, Transport};
+use crate::stock::{self, Stock};
+use crate::{Error, Job, Party, PartyConfig, Protocol, Result, Transport};
 
 /// Everything that can be known to be right before the peers are met: the identity, the circuit, this party's inputs, and that
 /// its outputs can be written.
@@ -85,24 +85,30 @@ pub fn run_party(config: &PartyConfig, job: &Job, progress: &mut dyn FnMut(u64, 
     run(config, job, None, progress)
 }
 
-/// Like [`run_party`], with triples from the party's stock (see [`crate::stock`]). All parties must do the same.
+/// Like [`run_party`], with what is in the party's stock (see [`crate::stock`]). All parties must do the same.
 ///
 /// # Errors
-/// Those of [`run_party`] and [`crate::stock::open`]; [`Error::Protocol`] if the stock does not suffice; [`Error::Usage`] for a
-/// protocol without stock.
+/// Those of [`run_party`] and [`crate::stock::open`]; [`Error::Protocol`] if the stock does not suffice.
 pub fn run_party_online(
     config: &PartyConfig,
     job: &Job,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Outcome> {
-    job.protocol().three("stock")?;
-    run(config, job, Some(&crate::stock::open(config)?), progress)
+    match job.protocol() {
+        Protocol::Three(_) => run(config, job, Some((&stock::open(config)?).into()), progress),
+        Protocol::Lego(_) => run(
+            config,
+            job,
+            Some((&stock::open_material(config)?).into()),
+            progress,
+        ),
+    }
 }
 
 fn run(
     config: &PartyConfig,
     job: &Job,
-    stock: Option<&StockFolder>,
+    stock: Option<Stock<'_>>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Outcome> {
     let Ready {

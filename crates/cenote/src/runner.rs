@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use cenote_circuit::BitOrder;
 use cenote_net::{Channel, PartyId, agree};
 use cenote_primitives::BitMatrix;
-use cenote_three::store::StockFolder;
 use serde::{Deserialize, Serialize};
 
 pub use crate::connections::Connections;
 use crate::program::Executed;
 use crate::protocol::Finished;
 use crate::report::{CircuitDescription, Description, Output, PartyCosts, PartyReport, Seconds};
+use crate::stock::Stock;
 use crate::{Error, Program, Protocol, Result};
 
 /// What the parties compare before they compute, by name, in order. Never a secret.
@@ -123,30 +123,28 @@ impl Party<'_> {
         self.run_with(None, connect, progress)
     }
 
-    /// Like [`Party::run`], with triples from `stock` instead of fresh ones. All parties must do the same.
+    /// Like [`Party::run`], with what is in `stock` instead of what is made in the session. All parties must do the
+    /// same.
     ///
     /// # Errors
-    /// As [`Party::run`]; [`Error::Protocol`] also if the stock does not suffice; [`Error::Usage`] for a protocol without stock.
-    pub fn run_online(
+    /// As [`Party::run`]; [`Error::Protocol`] also if the stock does not suffice; [`Error::Usage`] if it is of another protocol.
+    pub fn run_online<'s>(
         self,
-        stock: &StockFolder,
+        stock: impl Into<Stock<'s>>,
         connect: impl FnOnce() -> Result<Connections>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Outcome> {
-        self.run_with(Some(stock), connect, progress)
+        self.run_with(Some(stock.into()), connect, progress)
     }
 
     fn run_with(
         self,
-        stock: Option<&StockFolder>,
+        stock: Option<Stock<'_>>,
         connect: impl FnOnce() -> Result<Connections>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Outcome> {
         let start = Instant::now();
         let mut seconds = Seconds::default();
-        if stock.is_some() {
-            self.protocol.three("stock")?;
-        }
         let session = self.protocol.session(self.program)?;
         let mut connections = connect()?;
         seconds.add("connect", start.elapsed());

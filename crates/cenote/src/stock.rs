@@ -1,7 +1,12 @@
-//! A party's stock of triples: made with the peers ahead of time, used by jobs that cannot wait.
+//! A party's stock: made with the peers ahead of time, used by jobs that cannot wait.
 //!
-//! Stock is made for the cut-and-choose parameters of a job, and serves every job with the same. Each batch is used once. The
+//! Three parties' stock is of triples ([`make`], [`open`]), two parties' of lots of material ([`make_material`],
+//! [`open_material`]), which are in one folder and under one key and have nothing else in common.
+//!
+//! Stock of triples is made for the cut-and-choose parameters of a job, and serves every job with the same. Each batch is used once. The
 //! folder must not be restored from a backup: see [`cenote_three::store`].
+
+mod lots;
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -13,6 +18,10 @@ use cenote_primitives::BLOCK_BITS;
 pub use cenote_three::store::{EpochId, Inventory, StockFolder, StockKey, StoredEpoch, Unusable};
 use cenote_three::store::{OfflineReport, fill};
 use cenote_three::{Config, Lag};
+pub use lots::{
+    LotId, MadeMaterial, MaterialFolder, MaterialKey, StoredLot, choose_lots, find_material, make_material,
+    open_material,
+};
 use zeroize::Zeroizing;
 
 use crate::remote::{load_identity, meet};
@@ -59,7 +68,28 @@ pub fn open(config: &PartyConfig) -> Result<StockFolder> {
     Ok(StockFolder::open(folder, &load_key(key)?)?)
 }
 
-/// Makes stock for `job` with the peers of `config`, and the stock folder and its key where there is none yet. `progress` is
+/// What a session draws from, by protocol.
+#[derive(Clone, Copy, Debug)]
+pub enum Stock<'a> {
+    /// Triples of three parties.
+    Triples(&'a StockFolder),
+    /// Material of two parties.
+    Material(&'a MaterialFolder),
+}
+
+impl<'a> From<&'a StockFolder> for Stock<'a> {
+    fn from(folder: &'a StockFolder) -> Self {
+        Stock::Triples(folder)
+    }
+}
+
+impl<'a> From<&'a MaterialFolder> for Stock<'a> {
+    fn from(folder: &'a MaterialFolder) -> Self {
+        Stock::Material(folder)
+    }
+}
+
+/// Makes stock of triples for `job` with the peers of `config`, and the stock folder and its key where there is none yet. `progress` is
 /// told the AND gates that the batches made so far will serve, of how many.
 ///
 /// # Errors
@@ -74,7 +104,7 @@ pub fn make(
     let identity = Arc::new(load_identity(&config.identity)?);
     let lanes = job.stated_lanes()?;
     let program = job.program(lanes)?;
-    let protocol = job.protocol().three("stock")?;
+    let protocol = job.protocol().three("stock of triples")?;
     config.check_parties(job.protocol())?;
     let parameters = protocol.parameters(program.plan(), lanes)?;
     let workers = u64::from(protocol.workers);
@@ -153,20 +183,20 @@ pub fn remove(folder: &StockFolder, which: &Which) -> Result<Inventory> {
     Ok(gone)
 }
 
-/// The only one of `ids` that begins with `name`.
-fn by_name(ids: &[EpochId], name: &str) -> Result<EpochId> {
+/// The only one of `ids`, of epochs or lots, that begins with `name`.
+fn by_name<T: Copy + std::fmt::Display>(ids: &[T], name: &str) -> Result<T> {
     let usage = |what: String| Err(Error::Usage(what));
     if name.len() < MIN_PREFIX {
         return usage(format!(
-            "\"{name}\" is too short for an epoch's name: give at least {MIN_PREFIX} digits"
+            "\"{name}\" is too short for a name: give at least {MIN_PREFIX} digits"
         ));
     }
     let mut found = ids.iter().filter(|id| id.to_string().starts_with(name));
     match (found.next(), found.next()) {
         (Some(id), None) => Ok(*id),
-        (None, _) => usage(format!("no epoch in stock is called {name}")),
+        (None, _) => usage(format!("no epoch or lot in stock is called {name}")),
         (Some(_), Some(_)) => usage(format!(
-            "several epochs in stock begin with {name}: give more digits"
+            "several names in stock begin with {name}: give more digits"
         )),
     }
 }
@@ -205,6 +235,10 @@ fn make_key(path: &Path, folder: &Path) -> Result<()> {
 }
 
 fn load_key(path: &Path) -> Result<StockKey> {
+    Ok(StockKey::from_bytes(*key_bytes(path)?))
+}
+
+fn key_bytes(path: &Path) -> Result<Zeroizing<[u8; 32]>> {
     let fault = |what: String| Error::config(path, None, what);
     let metadata = fs::metadata(path).map_err(|error| {
         fault(format!(
@@ -228,7 +262,7 @@ fn load_key(path: &Path) -> Result<StockKey> {
     let text = Zeroizing::new(text);
     let mut bytes = Zeroizing::new([0; 32]);
     hex::decode_to_slice(text.trim(), bytes.as_mut_slice()).map_err(|_| not_a_key())?;
-    Ok(StockKey::from_bytes(*bytes))
+    Ok(bytes)
 }
 
 #[cfg(test)]

@@ -116,7 +116,7 @@ pub(crate) struct Party {
     /// Check files, identity and inputs, and stop before meeting the peers
     #[arg(long)]
     pub(crate) check: bool,
-    /// Use triples from stock (see `cenote stock make`); all parties must
+    /// Use what is in stock (see `cenote stock make`); all parties must
     #[arg(long)]
     pub(crate) online: bool,
     /// Print one JSON object instead of text
@@ -126,12 +126,13 @@ pub(crate) struct Party {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Stock {
-    /// Make triples together with the peers, who must do the same, and put this party's part in its stock
+    /// Make triples, or for two parties material, together with the peers, who must do the same, and put this party's part
+    /// in its stock
     Make {
         /// The party file, which names the stock folder and its key
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
-        /// The job whose parameters the triples are made for
+        /// The job that the stock is made for
         job: PathBuf,
         #[command(flatten)]
         amount: Amount,
@@ -148,7 +149,7 @@ pub(crate) enum Stock {
         #[arg(long)]
         json: bool,
     },
-    /// Remove epochs from stock for good, and tell which
+    /// Remove epochs and lots from stock for good, and tell which
     Drop {
         /// The party file
         #[arg(long, value_name = "FILE")]
@@ -165,7 +166,7 @@ pub(crate) enum Stock {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Which {
-    /// Epochs, by the beginnings of their names: at least 8 digits
+    /// Epochs and lots, by the beginnings of their names: at least 8 digits
     pub(crate) epochs: Vec<String>,
     /// What no job can use: epochs that cannot be read, or that a peer said it did not have when a job last compared
     #[arg(long)]
@@ -185,7 +186,7 @@ pub(crate) struct Amount {
     /// Enough for one session with this many AND gates
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) and_gates: Option<u64>,
-    /// This many batches
+    /// This many batches, for three parties
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) batches: Option<u64>,
 }

@@ -9,10 +9,16 @@ use cenote_net::{Channel, Meter, PartyId};
 use cenote_params::LogProb;
 use cenote_primitives::BitMatrix;
 
+mod stored;
+
 use crate::lego::session::{
     Evaluator, GARBLER, Garbler, Roles, order_to_input, order_to_reveal, order_to_run, slot_bytes,
 };
 use crate::lego::wires::Bundle;
+use stored::Drawn;
+
+pub use stored::{MadeLot, make_lot};
+
 use crate::lego::{Config, EvaluatorKeys, GarblerKeys, LegoWires, Order, estimate, steps};
 
 /// One party of a session of two, one of which garbles, the other evaluates (Nielsen, Schneider, Trifiletti 2017, Figures 1 and 2).
@@ -48,6 +54,8 @@ pub struct LegoEngine {
     cheated: bool,
     /// The sum of Theorem 2's bounds for all that was generated.
     error: Option<LogProb>,
+    /// Where material comes from, if not from [`LegoEngine::make`].
+    drawn: Option<Drawn>,
 }
 
 /// What a party does.
@@ -81,7 +89,7 @@ impl LegoEngine {
         let roles = Roles {
             garbler: config.garbler,
         };
-        let role = agree(&mut channels, &config).and_then(|()| {
+        let role = agree(&mut channels, &config, "fresh".into()).and_then(|()| {
             Ok(match roles.role(me) {
                 GARBLER => {
                     let keys = GarblerKeys::setup(channels[0].as_mut(), &mut config)?;
@@ -125,6 +133,7 @@ impl LegoEngine {
             poisoned: None,
             cheated: false,
             error: None,
+            drawn: None,
         }
     }
 
@@ -137,12 +146,15 @@ impl LegoEngine {
         }
     }
 
-    /// Makes material (Generate), whatever is there already. Both parties order the same.
+    /// Makes material (Generate), or takes it from the lot of a session on stored material, whatever is there already. Both parties order the same.
     ///
     /// # Errors
     /// What failed; the session ends with it.
     pub fn generate(&mut self, order: Order) -> Result<()> {
-        self.call("independent", |this| this.make(order))
+        self.call("independent", |this| match this.drawn {
+            Some(_) => this.draw(&order, &order),
+            None => this.make(order),
+        })
     }
 
     /// Input wires of `owner` whose bits are not known yet: circuits can be run on them, and so be soldered to their inputs
@@ -216,7 +228,7 @@ impl LegoEngine {
     }
 
     /// A bound on the probability that a cheating garbler has got any bad bucket into what was generated so far: the sum of
-    /// Theorem 2's bounds. `None` as long as nothing was.
+    /// Theorem 2's bounds; for stored material, what its lot was made for. `None` as long as nothing was.
     pub fn error(&self) -> Option<LogProb> {
         self.error
     }
@@ -253,6 +265,11 @@ impl LegoEngine {
 
     /// Ends the session after a failure: the peer is told, secrets are wiped.
     fn poison(&mut self, error: Error) -> Error {
+        if error.check().is_some()
+            && let Some(drawn) = self.drawn.take()
+        {
+            drawn.burn();
+        }
         let code = error.reason().code();
         self.channels.iter_mut().for_each(|channel| channel.abort(code));
         self.end(error.to_string());
@@ -268,6 +285,7 @@ impl LegoEngine {
             tracing::error!(me = %self.me, "the garbler has cheated; outputs so far are right nevertheless");
         }
         self.role = None;
+        self.drawn = None;
         self.channels.clear();
         self.poisoned = Some(reason);
     }
@@ -277,7 +295,11 @@ impl LegoEngine {
         let left = self.stock();
         if left.covers(&order).is_err() {
             let lacking = self.announced.max(&order).beyond(&left);
-            self.make(rounded(lacking))?;
+            if self.drawn.is_some() {
+                self.draw(&order.beyond(&left), &lacking)?;
+            } else {
+                self.make(rounded(lacking))?;
+            }
         }
         self.announced = self.announced.beyond(&order);
         Ok(())
@@ -385,7 +407,7 @@ fn check_channels(me: PartyId, channels: &[Box<dyn Channel>]) -> Result<()> {
 }
 
 /// Makes sure that the peer was started with the same settings.
-fn agree(channels: &mut [Box<dyn Channel>], config: &Config) -> Result<()> {
+fn agree(channels: &mut [Box<dyn Channel>], config: &Config, material: String) -> Result<()> {
     let settings = [
         ("protocol", "lego, version 1".to_string()),
         ("session", config.session.clone()),
@@ -393,6 +415,7 @@ fn agree(channels: &mut [Box<dyn Channel>], config: &Config) -> Result<()> {
         ("epoch", config.epoch.to_string()),
         ("garbler", config.garbler.to_string()),
         ("channels", channels.len().to_string()),
+        ("material", material),
     ];
     Ok(cenote_net::agree(channels[0].as_mut(), &settings)?)
 }

@@ -6,4 +6,4 @@ mod engine;
 pub mod garble;
 pub mod lego;
 
-pub use engine::LegoEngine;
+pub use engine::{LegoEngine, MadeLot, make_lot};

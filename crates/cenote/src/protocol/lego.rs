@@ -4,6 +4,7 @@ use cenote_engine::Engine;
 use cenote_net::PartyId;
 use cenote_params::LogProb;
 use cenote_two::LegoEngine;
+use cenote_two::lego::store::MaterialFolder;
 use cenote_two::lego::{Config, Estimate, MAX_SECURITY, Order, estimate};
 use serde::{Deserialize, Serialize};
 
@@ -92,7 +93,7 @@ impl Lego {
     }
 
     /// What a session is started with.
-    fn config(&self, session: &str) -> Config {
+    pub(crate) fn config(&self, session: &str) -> Config {
         let mut config = Config::new(session);
         config.security = self.security;
         config.garbler = self.roles()[0];
@@ -107,6 +108,21 @@ impl Lego {
     /// Sets up a session called `session`.
     pub(crate) fn start(&self, me: PartyId, connections: Connections, session: &str) -> Result<LegoEngine> {
         let mut engine = LegoEngine::start(me, connections.channels(), self.config(session))?;
+        engine.set_threads(self.workers.into());
+        Ok(engine)
+    }
+
+    /// Starts a session called `session` that takes what the party's program needs from `stock`.
+    fn start_stored(
+        &self,
+        party: &Party<'_>,
+        connections: Connections,
+        session: &str,
+        stock: &MaterialFolder,
+    ) -> Result<LegoEngine> {
+        let (config, order) = (self.config(session), self.order(party.program));
+        let channels = connections.channels();
+        let mut engine = LegoEngine::start_stored(party.me, channels, config, stock, &order)?;
         engine.set_threads(self.workers.into());
         Ok(engine)
     }
@@ -154,9 +170,14 @@ impl Lego {
         parameters: Parameters,
         party: &Party<'_>,
         connections: Connections,
+        stock: Option<&MaterialFolder>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Finished> {
-        let mut engine = self.start(party.me, connections, &party.program.digest())?;
+        let session = party.program.digest();
+        let mut engine = match stock {
+            Some(stock) => self.start_stored(party, connections, &session, stock)?,
+            None => self.start(party.me, connections, &session)?,
+        };
         let executed = execute(&mut engine, party, progress)?;
         let warnings = engine.peer_cheated().then(|| {
             format!(
@@ -169,7 +190,8 @@ impl Lego {
             executed,
             costs: engine.costs(),
             error_log2: engine.error().map_or(NO_ERROR_LOG2, LogProb::log2),
-            parameters: parameters.to_json(),
+            // Those of stock are its own.
+            parameters: stock.map_or_else(|| parameters.to_json(), |_| serde_json::Value::Null),
             warnings: warnings.into_iter().collect(),
         })
     }

@@ -4,7 +4,6 @@ mod lego;
 mod three;
 
 use cenote_engine::{Costs, Engine};
-use cenote_three::store::StockFolder;
 use serde::{Deserialize, Serialize};
 
 pub use self::lego::Lego;
@@ -13,6 +12,7 @@ pub(crate) use self::three::and_blocks;
 use crate::connections::{Connections, Topology};
 use crate::program::Executed;
 use crate::runner::{Fields, Party};
+use crate::stock::Stock;
 use crate::{Error, Program, Result};
 
 /// A protocol with its settings, the same at all parties. In JSON its name is the field `protocol`.
@@ -164,21 +164,40 @@ pub(crate) struct Finished {
 }
 
 impl Session<'_> {
-    /// Runs the party's program over `connections`, with triples from `stock` instead of fresh ones if given.
+    /// Runs the party's program over `connections`, with what is in `stock` instead of what is made in the session if given.
     pub(crate) fn run(
         self,
         party: &Party<'_>,
         connections: Connections,
-        stock: Option<&StockFolder>,
+        stock: Option<Stock<'_>>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Finished> {
         match self {
             Session::Three(settings, parameters) => {
+                let stock = match stock {
+                    Some(Stock::Material(_)) => return Err(foreign_stock(party)),
+                    Some(Stock::Triples(folder)) => Some(folder),
+                    None => None,
+                };
                 settings.run(parameters, party, connections, stock, progress)
             }
-            Session::Lego(settings, parameters) => settings.run(parameters, party, connections, progress),
+            Session::Lego(settings, parameters) => {
+                let stock = match stock {
+                    Some(Stock::Triples(_)) => return Err(foreign_stock(party)),
+                    Some(Stock::Material(folder)) => Some(folder),
+                    None => None,
+                };
+                settings.run(parameters, party, connections, stock, progress)
+            }
         }
     }
+}
+
+fn foreign_stock(party: &Party<'_>) -> Error {
+    let name = party.protocol.name();
+    Error::Usage(format!(
+        "the stock given is not of protocol \"{name}\", which the job has"
+    ))
 }
 
 /// Runs the program of `party` with an engine that was started.

@@ -2,8 +2,11 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use cenote::stock::{Amount, Inventory, StockFolder, StoredEpoch, Unusable, Which, make, open, remove};
-use cenote::{Job, PartyConfig, Result};
+use cenote::stock::{
+    Amount, Inventory, StockFolder, StoredEpoch, StoredLot, Unusable, Which, choose_lots, find_material,
+    make, make_material, open, remove,
+};
+use cenote::{Job, PartyConfig, Protocol, Result};
 use serde::Serialize;
 
 use crate::args;
@@ -19,11 +22,36 @@ struct Made {
 }
 
 #[derive(Serialize)]
+struct MadeLot {
+    lot: String,
+    and_gates: u64,
+    seconds: f64,
+    bytes_sent: u64,
+}
+
+#[derive(Serialize)]
 struct Shown {
     party: u8,
     folder: String,
     epochs: Vec<Epoch>,
     unusable: Vec<Broken>,
+    lots: Vec<Lot>,
+}
+
+/// Material of two parties.
+#[derive(Serialize)]
+struct Lot {
+    lot: String,
+    /// Milliseconds since 1970.
+    made: u64,
+    role: &'static str,
+    security: u32,
+    and_gates: u64,
+    garbler_inputs: u64,
+    evaluator_inputs: u64,
+    garbler_outputs: u64,
+    evaluator_outputs: u64,
+    circuit_inputs: u64,
 }
 
 #[derive(Serialize)]
@@ -53,6 +81,9 @@ pub(crate) fn run(command: &args::Stock) -> Result<()> {
             json,
         } => {
             let (config, job) = (PartyConfig::load(config)?, Job::load(job)?);
+            if let Protocol::Lego(_) = job.protocol() {
+                return make_lot(&config, &job, amount.into(), *json);
+            }
             let progress = Progress::start("making triples");
             let report = make(&config, &job, amount.into(), &mut |done, total| {
                 progress.set(done, total)
@@ -76,22 +107,56 @@ pub(crate) fn run(command: &args::Stock) -> Result<()> {
         args::Stock::Show { config, json } => {
             let config = PartyConfig::load(config)?;
             let folder = open(&config)?;
-            tell(&config, &folder, folder.inventory()?, "in stock", *json)
+            let lots = match find_material(&config)? {
+                Some(material) => material.lots()?,
+                None => Vec::new(),
+            };
+            tell(&config, &folder, folder.inventory()?, &lots, "in stock", *json)
         }
         args::Stock::Drop { config, which, json } => {
             let config = PartyConfig::load(config)?;
             let folder = open(&config)?;
-            let gone = remove(&folder, &which.into())?;
-            tell(&config, &folder, gone, "removed", *json)
+            let mut which = which.into();
+            let (mut lots, material) = (Vec::new(), find_material(&config)?);
+            if let Some(material) = &material {
+                (lots, which) = choose_lots(material, &which)?;
+            }
+            // It refuses wrong names before anything is removed.
+            let gone = remove(&folder, &which)?;
+            if let Some(material) = &material {
+                lots.iter().try_for_each(|lot| material.remove(&lot.id))?;
+            }
+            tell(&config, &folder, gone, &lots, "removed", *json)
         }
     }
 }
 
-/// Prints the epochs of an inventory; `how` they are what they are.
+/// Makes material of two parties.
+fn make_lot(config: &PartyConfig, job: &Job, amount: Amount, json: bool) -> Result<()> {
+    let progress = Progress::start("making material");
+    let made = make_material(config, job, amount, &mut |done, total| progress.set(done, total))?;
+    drop(progress);
+    let told = MadeLot {
+        lot: made.lot.id.to_string(),
+        and_gates: made.order.ands,
+        seconds: made.lot.time.as_secs_f64(),
+        bytes_sent: made.lot.traffic.bytes_sent,
+    };
+    if json {
+        return print_json(&told);
+    }
+    print(&format!(
+        "lot             {}\nmaterial        {}\nseconds         {:.3}\nbytes sent      {}\n",
+        told.lot, made.order, told.seconds, told.bytes_sent
+    ))
+}
+
+/// Prints the epochs of an inventory, and lots; `how` they are what they are.
 fn tell(
     config: &PartyConfig,
     folder: &StockFolder,
     inventory: Inventory,
+    lots: &[StoredLot],
     how: &str,
     json: bool,
 ) -> Result<()> {
@@ -100,6 +165,7 @@ fn tell(
         folder: folder.path().display().to_string(),
         epochs: inventory.epochs.iter().map(Epoch::from).collect(),
         unusable: inventory.unusable.iter().map(Broken::from).collect(),
+        lots: lots.iter().map(Lot::from).collect(),
     };
     if json {
         print_json(&shown)
@@ -150,8 +216,25 @@ impl From<&StoredEpoch> for Epoch {
     }
 }
 
+impl From<&StoredLot> for Lot {
+    fn from(lot: &StoredLot) -> Self {
+        Lot {
+            lot: lot.id.to_string(),
+            made: lot.made,
+            role: if lot.garbler { "garbler" } else { "evaluator" },
+            security: lot.security,
+            and_gates: lot.left.ands,
+            garbler_inputs: lot.left.garbler_inputs,
+            evaluator_inputs: lot.left.evaluator_inputs,
+            garbler_outputs: lot.left.anchors,
+            evaluator_outputs: lot.left.masks,
+            circuit_inputs: lot.left.ports,
+        }
+    }
+}
+
 fn table(shown: &Shown, how: &str) -> String {
-    if shown.epochs.is_empty() && shown.unusable.is_empty() {
+    if shown.epochs.is_empty() && shown.unusable.is_empty() && shown.lots.is_empty() {
         return format!("nothing {how} in {}\n", shown.folder);
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -186,6 +269,28 @@ fn table(shown: &Shown, how: &str) -> String {
             "{:<14} cannot be used: {}\n",
             &broken.epoch[..12],
             broken.why
+        ));
+    }
+    if !shown.lots.is_empty() {
+        text.push_str(&format!(
+            "{:<14} {:>14} {:>10} {:>9} {:>14}  bits in and out\n",
+            "lot", "made", "as", "security", "AND gates"
+        ));
+    }
+    for lot in &shown.lots {
+        let age = (now.as_millis() as u64).saturating_sub(lot.made) / 1000;
+        text.push_str(&format!(
+            "{:<14} {:>14} {:>10} {:>9} {:>14}  garbler's {} in, {} out; evaluator's {} in, {} out; circuits' {} in\n",
+            &lot.lot[..12],
+            ago(age),
+            lot.role,
+            lot.security,
+            lot.and_gates,
+            lot.garbler_inputs,
+            lot.garbler_outputs,
+            lot.evaluator_inputs,
+            lot.evaluator_outputs,
+            lot.circuit_inputs
         ));
     }
     text.push_str(&format!("{how} in {}\n", shown.folder));

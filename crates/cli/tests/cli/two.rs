@@ -303,13 +303,107 @@ fn the_printed_party_file_of_two_works_once_filled_in() {
 }
 
 #[test]
-fn stock_is_of_three_parties() {
+fn stock_is_made_shown_used_and_used_up() {
     let world = World::two();
-    let job = world.job(0, HEADER);
-    let config = world.folder.path().join("party0.toml");
-    let text = std::fs::read_to_string(&config).unwrap();
-    let text = format!("stock = \"stock\"\nstock_key = \"stock.key\"\n{text}");
-    let config = write(world.folder.path(), "party0.toml", &text);
-    run(cenote().args(["stock", "make", "--config"]).arg(config).arg(job))
-        .failed(2, &["there is no stock with protocol \"lego\""]);
+    let jobs = world.jobs([HEADER; 2]);
+    let refused = world.run(paths(&jobs), &["--online"]);
+    refused.iter().for_each(|ended| ended.failed(2, &["stock_key"]));
+    world.add_stock();
+    let refused = world.run(paths(&jobs), &["--online"]);
+    refused
+        .iter()
+        .for_each(|ended| ended.failed(2, &[".key", "cenote stock make"]));
+    for ended in world.make_stock(&jobs, &["--batches", "2"]) {
+        ended.failed(2, &["no batches", "--runs or --and-gates"]);
+    }
+    let made = world
+        .make_stock(&jobs, &["--runs", "2", "--json"])
+        .map(|ended| ended.json());
+    assert!(made[0]["lot"].is_string() && made[0]["lot"] == made[1]["lot"]);
+    let gates = made[0]["and_gates"].as_u64().unwrap();
+    for used in 0..=2 {
+        let mut left = Vec::new();
+        for (party, role) in ["garbler", "evaluator"].into_iter().enumerate() {
+            let shown = world.show_stock(party).json();
+            assert_eq!(shown["epochs"], json!([]));
+            let mut lot = shown["lots"][0].clone();
+            assert_eq!((&lot["lot"], &lot["role"]), (&made[0]["lot"], &json!(role)));
+            assert!(lot["and_gates"].as_u64().unwrap() >= gates - used * gates / 2);
+            assert!(lot["made"].as_u64().unwrap() > 1_600_000_000_000 && lot["security"] == 40);
+            lot["made"].take();
+            lot["role"].take();
+            left.push(lot);
+        }
+        assert_eq!(left[0], left[1]);
+        let text = world.stock(0, &["show"]).stdout;
+        assert!(
+            text.contains(&made[0]["lot"].as_str().unwrap()[..12]) && text.contains("garbler's"),
+            "{text}"
+        );
+        if used == 2 {
+            break;
+        }
+        for report in world
+            .run(paths(&jobs), &["--online", "--json"])
+            .map(|ended| ended.json())
+        {
+            assert_eq!(report["outputs"][0]["values"], json!(["0x1234", "0x1234"]));
+            assert!(report["error_log2"].as_f64().unwrap() < -38.0);
+            assert_eq!(report["parameters"], Value::Null);
+        }
+    }
+    // Whatever is left beyond what was asked for does not serve a job of this size.
+    let large = world.jobs(["circuit = \"lib:add16\"\nlanes = 100000"; 2]);
+    for ended in world.run(paths(&large), &["--online"]) {
+        ended.failed(2, &["no lot of stored material has", "cenote stock make"]);
+    }
+    // One party from stock and the other not: they say so.
+    let jobs = world.jobs([HEADER; 2]);
+    let children = [0, 1].map(|party| {
+        let more: &[&str] = if party == 1 { &[] } else { &["--online"] };
+        world.start(party, &jobs[party], more)
+    });
+    for ended in children.map(finish) {
+        ended.failed(2, &["disagrees on material", "stored"]);
+    }
+}
+
+#[test]
+fn lots_are_removed_on_request() {
+    let world = World::two();
+    world.add_stock();
+    let jobs = world.jobs([HEADER; 2]);
+    let names: [String; 2] = ["--runs", "--and-gates"].map(|amount| {
+        let [made, _] = world.make_stock(&jobs, &[amount, "50", "--json"]);
+        made.json()["lot"].as_str().unwrap().to_owned()
+    });
+    let left = |party: usize| -> Vec<String> {
+        let shown = world.show_stock(party).json();
+        let lots = shown["lots"].as_array().unwrap().iter();
+        lots.map(|lot| lot["lot"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(left(0), names);
+    world
+        .stock(0, &["drop", &names[0][..8], "abcdefgh"])
+        .failed(2, &["no epoch or lot in stock is called abcdefgh"]);
+    world
+        .stock(0, &["drop", &names[0][..4]])
+        .failed(2, &["at least 8 digits"]);
+    assert_eq!(left(0), names);
+    let gone = world.stock(0, &["drop", "--json", &names[0][..8]]).json();
+    assert_eq!(gone["lots"][0]["lot"], names[0].as_str());
+    assert_eq!(left(0), names[1..]);
+    // The peer still has both; they use the one that both have.
+    for report in world
+        .run(paths(&jobs), &["--online", "--json"])
+        .map(|ended| ended.json())
+    {
+        assert_eq!(report["outputs"][0]["values"], json!(["0x1234", "0x1234"]));
+    }
+    let text = world.stock(1, &["drop", "--all"]).stdout;
+    assert!(
+        text.contains(&names[0][..12]) && text.contains(&names[1][..12]),
+        "{text}"
+    );
+    assert!(left(1).is_empty());
 }

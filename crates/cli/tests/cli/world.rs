@@ -38,36 +38,6 @@ impl World<3> {
     pub(crate) fn jobs(&self, headers: [&str; 3]) -> [PathBuf; 3] {
         [0, 1, 2].map(|party| self.job(party, headers[party]))
     }
-
-    /// Gives every party a stock folder, and a key file to be made.
-    pub(crate) fn add_stock(&self) {
-        for party in 0..3 {
-            let name = format!("party{party}.toml");
-            let text = std::fs::read_to_string(self.folder.path().join(&name)).unwrap();
-            let text = format!("stock = \"stock{party}\"\nstock_key = \"stock{party}.key\"\n{text}");
-            write(self.folder.path(), &name, &text);
-        }
-    }
-
-    pub(crate) fn make_stock(&self, jobs: &[PathBuf; 3], more: &[&str]) -> [Ended; 3] {
-        let children = [0, 1, 2].map(|party| {
-            let config = self.folder.path().join(format!("party{party}.toml"));
-            let mut command = cenote();
-            command.args(["stock", "make", "--config"]).arg(config);
-            start(command.arg(&jobs[party]).args(more))
-        });
-        children.map(finish)
-    }
-
-    pub(crate) fn show_stock(&self, party: usize) -> Ended {
-        self.stock(party, &["show", "--json"])
-    }
-
-    /// `cenote stock` of one party.
-    pub(crate) fn stock(&self, party: usize, command: &[&str]) -> Ended {
-        let config = self.folder.path().join(format!("party{party}.toml"));
-        run(cenote().arg("stock").args(command).arg("--config").arg(config))
-    }
 }
 
 impl World<2> {
@@ -86,6 +56,36 @@ impl World<2> {
 }
 
 impl<const N: usize> World<N> {
+    /// Gives every party a stock folder, and a key file to be made.
+    pub(crate) fn add_stock(&self) {
+        for party in 0..N {
+            let name = format!("party{party}.toml");
+            let text = std::fs::read_to_string(self.folder.path().join(&name)).unwrap();
+            let text = format!("stock = \"stock{party}\"\nstock_key = \"stock{party}.key\"\n{text}");
+            write(self.folder.path(), &name, &text);
+        }
+    }
+
+    pub(crate) fn make_stock(&self, jobs: &[PathBuf; N], more: &[&str]) -> [Ended; N] {
+        let children: [Child; N] = std::array::from_fn(|party| {
+            let config = self.folder.path().join(format!("party{party}.toml"));
+            let mut command = cenote();
+            command.args(["stock", "make", "--config"]).arg(config);
+            start(command.arg(&jobs[party]).args(more))
+        });
+        children.map(finish)
+    }
+
+    pub(crate) fn show_stock(&self, party: usize) -> Ended {
+        self.stock(party, &["show", "--json"])
+    }
+
+    /// `cenote stock` of one party.
+    pub(crate) fn stock(&self, party: usize, command: &[&str]) -> Ended {
+        let config = self.folder.path().join(format!("party{party}.toml"));
+        run(cenote().arg("stock").args(command).arg("--config").arg(config))
+    }
+
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let fingerprints = std::array::from_fn(|party| identity(folder.path(), &format!("{party}.pem")));

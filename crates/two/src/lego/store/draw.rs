@@ -33,7 +33,9 @@ struct Offered {
 
 /// A session's hold on one lot, from which it takes material as it needs it.
 ///
-/// What it holds and does not take stays for other sessions; what a session took and did not use is lost.
+/// What it holds and does not take stays for other sessions; what a session took and did not use is lost. Dropping it gives
+/// the lot back; after a failed check it must be burnt instead ([`Drawer::burn`]). If it is neither dropped nor burnt, because
+/// the process ends, the lot is lost.
 pub struct Drawer<K> {
     reservation: Reservation,
     lot: LotId,
@@ -41,7 +43,21 @@ pub struct Drawer<K> {
     nonces: [u8; 32],
     used: Counts,
     end: Counts,
+    burnt: bool,
     keys: PhantomData<fn() -> K>,
+}
+
+impl<K> Drop for Drawer<K> {
+    fn drop(&mut self) {
+        // After a panic nobody knows, so the mark stays.
+        if !self.burnt
+            && !std::thread::panicking()
+            && let Err(error) = self.reservation.0.unmark(&self.lot)
+        {
+            // The mark stays, and the lot is gone when the folder is opened next.
+            tracing::warn!(%error, "a lot of material cannot be given back");
+        }
+    }
 }
 
 impl<K> std::fmt::Debug for Drawer<K> {
@@ -123,12 +139,14 @@ impl MaterialFolder {
             .fill(bytemuck::bytes_of_mut(&mut counters.drawn));
         let keys = K::read(&found.header.keys, counters)
             .ok_or_else(|| fault(&self.lot_folder(&id), "has a description that is too short"))?;
+        self.mark(&id)?;
         let drawer = Drawer {
             reservation,
             lot: id,
             nonces,
             used,
             end,
+            burnt: false,
             keys: PhantomData,
         };
         Ok((keys, drawer))
@@ -220,6 +238,16 @@ impl<K> Drawer<K> {
     /// What is left of it at both parties.
     pub fn left(&self) -> Order {
         Order::from_counts(self.end).beyond(&Order::from_counts(self.used))
+    }
+
+    /// Deletes the lot: a check failed in this session, at this party or by the peer's word.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if it cannot be deleted. It cannot be used again all the same.
+    pub fn burn(mut self) -> Result<()> {
+        // So its mark stays whatever happens.
+        self.burnt = true;
+        self.reservation.0.discard(&self.lot)
     }
 }
 

@@ -101,6 +101,8 @@ pub(super) enum Label {
     Lot(LotId),
     /// How much of a lot is used.
     Used(LotId),
+    /// That a session uses a lot.
+    InUse(LotId),
     /// Material.
     Piece(LotId, PieceName),
 }
@@ -111,6 +113,7 @@ impl Label {
             Label::KeyCheck => vec![0],
             Label::Lot(id) => [&[1], &id.0[..]].concat(),
             Label::Used(id) => [&[2], &id.0[..]].concat(),
+            Label::InUse(id) => [&[4], &id.0[..]].concat(),
             Label::Piece(id, name) => [&[3], &id.0[..], name.file_name().as_bytes()].concat(),
         }
     }

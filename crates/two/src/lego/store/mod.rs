@@ -10,9 +10,20 @@
 //! Two uses of an AND bucket or an OT string would give labels of both bits to the evaluator. So what a session takes is
 //! recorded as used, and the record flushed to the disk, before both parties tell each other that they have done so, and
 //! only then anything is read. A crash may waste material, therefore, but material that was used is on record at both honest
-//! parties. They start from the later of their two records, so one party's folder may even be put back to an earlier state,
-//! by a backup say. *Two* parties' folders must not be put back together; nothing could tell that from material that was
-//! never used.
+//! parties. They start from the later of their two records.
+//!
+//! A folder must never be put back to an earlier state, by a backup say, and never be copied. The later record of an honest
+//! peer makes up for it, but a peer that cheats tells the earlier one, too, and has the party use material twice; and nothing
+//! could tell *two* folders that were put back from material that was never used.
+//!
+//! # Nothing is used after a failure
+//!
+//! A check that fails in a session may tell who cheats something of the lot's secrets, which a second session would be
+//! attacked with. So a lot is marked as in use, durably, when a session draws from it, and the mark is taken away only by a
+//! session that ends without a failed check, here or told by the peer; a failed one deletes the lot. A lot that is found
+//! marked when the folder is opened was in a session that ended with its process, nobody knows how: it is deleted, too. An
+//! evaluator that got the right outputs although the garbler cheated keeps the lot: whether it noticed may depend on its
+//! inputs, and the garbler would see what is gone.
 //!
 //! What makes material, the seeds of OTs and commitments, is never stored: put back to an earlier state it would make the
 //! same again. A new lot needs a new set-up.
@@ -43,6 +54,8 @@ use super::order::Order;
 const LOT: &str = "lot";
 /// The file in a lot's folder that tells what is used.
 const USED: &str = "used";
+/// The file in a lot's folder that is there while a session uses the lot.
+const IN_USE: &str = "in-use";
 /// The file that tells whether a key is the folder's.
 const KEY_CHECK: &str = "key-check";
 /// The file that is locked while the folder is open.
@@ -91,7 +104,8 @@ impl Found {
 }
 
 impl MaterialFolder {
-    /// Opens the folder at `path`, which is made if there is none, and clears away what is used up or unfinished.
+    /// Opens the folder at `path`, which is made if there is none, and clears away what is used up or unfinished,
+    /// and lots whose session ended with its process.
     ///
     /// # Errors
     /// [`Error::Storage`] if another process has it open, the key is not the one that it was made with, or files cannot be
@@ -138,6 +152,9 @@ impl MaterialFolder {
             _lock: lock,
         }));
         for id in folder.ids()? {
+            if folder.lot_folder(&id).join(IN_USE).exists() {
+                tracing::warn!(lot = %id, "deleting a lot of material whose session did not end as it should");
+            }
             folder.tidy(&id)?;
         }
         Ok(folder)
@@ -252,7 +269,8 @@ impl MaterialFolder {
         let folder = self.lot_folder(id);
         let names = names(&folder)?;
         // A lot that was not even begun has no record.
-        let used = if names.iter().any(|name| name == USED) {
+        let has = |file: &str| names.iter().any(|name| name == file);
+        let used = if has(USED) && !has(IN_USE) {
             self.used(id)?
         } else {
             [u64::MAX; 6]
@@ -273,6 +291,8 @@ impl MaterialFolder {
             if !left {
                 remove_if_there(&folder.join(LOT))?;
                 remove_if_there(&folder.join(USED))?;
+                // Last: whatever is left beside it is not used.
+                remove_if_there(&folder.join(IN_USE))?;
                 fs::remove_dir(&folder)?;
                 sync_folder(&self.0.path)?;
             }
@@ -285,6 +305,28 @@ impl MaterialFolder {
     fn discard(&self, id: &LotId) -> Result<()> {
         self.record(id, &[u64::MAX; 6])?;
         self.tidy(id)
+    }
+
+    /// Deletes a lot for good.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if a session draws from this folder, or the lot's files cannot be deleted.
+    pub fn remove(&self, id: &LotId) -> Result<()> {
+        let _reservation = self.reserve()?;
+        self.discard(id)
+    }
+
+    /// Marks a lot as in use. When this returns, the lot is gone should this process end before [`MaterialFolder::unmark`].
+    fn mark(&self, id: &LotId) -> Result<()> {
+        let label = Label::InUse(*id).bytes();
+        self.0.seal.write(&self.lot_folder(id), IN_USE, &label, &[])
+    }
+
+    fn unmark(&self, id: &LotId) -> Result<()> {
+        let folder = self.lot_folder(id);
+        remove_if_there(&folder.join(IN_USE))
+            .and_then(|()| sync_folder(&folder))
+            .map_err(|error| fault(&folder, format_args!("cannot be released: {error}")))
     }
 
     /// Reserves the folder for one session.

@@ -324,8 +324,8 @@ fn sources_are_not_stored() {
     assert!(matches!(error, Error::Exhausted(_)), "{error}");
 }
 
-/// One party's folder is put back to what it was: what was used is not used again. Its own record is behind then, and the
-/// other's decides.
+/// One party's folder is put back to what it was, and its peer is honest: what was used is not used again. Its own record is
+/// behind then, and the other's decides.
 #[test]
 fn one_party_put_back_uses_nothing_twice() {
     for party in [0, 1] {

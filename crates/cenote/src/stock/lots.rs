@@ -1,0 +1,133 @@
+//! Stock of the two-party protocol: lots of function-independent material.
+//!
+//! It lies in a folder of its own within the party's stock, under a key derived from the stock's.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use cenote_two::lego::{Order, estimate};
+use cenote_two::{MadeLot, make_lot};
+use sha2::{Digest, Sha256};
+
+use super::{Amount, SESSION, Which, by_name, key_bytes, make_key, paths};
+use crate::remote::{load_identity, meet};
+use crate::{Error, Job, PartyConfig, Program, Protocol, Result};
+
+pub use cenote_two::lego::store::{LotId, MaterialFolder, StockKey as MaterialKey, StoredLot};
+
+/// The folder within the party's stock.
+const FOLDER: &str = "lego";
+
+/// What [`make_material`] made.
+#[derive(Clone, Copy, Debug)]
+pub struct MadeMaterial {
+    /// The lot's name, how long it took, and the traffic.
+    pub lot: MadeLot,
+    /// What it has, at least.
+    pub order: Order,
+}
+
+/// Opens the party's folder of two-party material.
+///
+/// # Errors
+/// Those of [`super::open`].
+pub fn open_material(config: &PartyConfig) -> Result<MaterialFolder> {
+    let (folder, key) = paths(config)?;
+    let mut hasher = Sha256::new_with_prefix("cenote stock: lego");
+    hasher.update(*key_bytes(key)?);
+    let key = MaterialKey::from_bytes(hasher.finalize().into());
+    Ok(MaterialFolder::open(&folder.join(FOLDER), &key)?)
+}
+
+/// Like [`open_material`], but makes nothing if no material was ever made.
+///
+/// # Errors
+/// Those of [`super::open`].
+pub fn find_material(config: &PartyConfig) -> Result<Option<MaterialFolder>> {
+    let folder: PathBuf = paths(config)?.0.join(FOLDER);
+    folder.exists().then(|| open_material(config)).transpose()
+}
+
+/// Makes material for `job`, of two parties, with the peer of `config`, and the stock folder and its key where there is none
+/// yet. `progress` is told the AND gates that what was made so far will serve, of how many.
+///
+/// # Errors
+/// Those of [`super::make`].
+pub fn make_material(
+    config: &PartyConfig,
+    job: &Job,
+    amount: Amount,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<MadeMaterial> {
+    let identity = Arc::new(load_identity(&config.identity)?);
+    let program = job.program(job.stated_lanes()?)?;
+    let Protocol::Lego(protocol) = job.protocol() else {
+        let what = "this stock is of jobs with protocol \"lego\"";
+        return Err(Error::Usage(what.into()));
+    };
+    config.check_parties(job.protocol())?;
+    let order = order(&protocol.order(&program), &program, amount)?;
+    let settings = protocol.config(SESSION);
+    estimate(&order, &settings).map_err(|error| Error::Usage(error.to_string()))?;
+    let (path, key) = paths(config)?;
+    if !key.exists() {
+        make_key(key, path)?;
+    }
+    let folder = open_material(config)?;
+    let channels = meet(config, identity, &job.protocol().topology())?.channels();
+    let lot = make_lot(config.me, channels, settings, &folder, &order, &mut |done| {
+        progress(done.ands.min(order.ands), order.ands)
+    })?;
+    Ok(MadeMaterial { lot, order })
+}
+
+/// What to make.
+fn order(run: &Order, program: &Program, amount: Amount) -> Result<Order> {
+    let order = match amount {
+        Amount::Runs(runs) => run.times(runs),
+        Amount::AndGates(gates) => {
+            // Inputs and outputs in the job's proportion.
+            let runs = gates.checked_div(program.and_gates()).ok_or_else(|| {
+                Error::Usage("the job has no AND gates: say how many runs of it to make stock for".into())
+            })?;
+            Order {
+                ands: gates,
+                ..run.times(runs + u64::from(!gates.is_multiple_of(program.and_gates())))
+            }
+        }
+        Amount::Batches(_) => {
+            let what = "stock of protocol \"lego\" has no batches: use --runs or --and-gates";
+            return Err(Error::Usage(what.into()));
+        }
+    };
+    if order.is_empty() {
+        return Err(Error::Usage(
+            "the job needs no material: it needs no stock".into(),
+        ));
+    }
+    Ok(order)
+}
+
+/// The lots of `folder` that are meant by `which`. Of names, those that begin no lot's name are left for epochs'.
+///
+/// # Errors
+/// [`Error::Usage`] if a name is too short or begins several lots' names; [`Error::Protocol`] if the folder cannot be listed.
+pub fn choose_lots(folder: &MaterialFolder, which: &Which) -> Result<(Vec<StoredLot>, Which)> {
+    let lots = folder.lots()?;
+    match which {
+        Which::Named(names) => {
+            let ids: Vec<LotId> = lots.iter().map(|lot| lot.id).collect();
+            let begins = |name: &String| ids.iter().any(|id| id.to_string().starts_with(name));
+            let (of_lots, of_epochs): (Vec<String>, _) = names.iter().cloned().partition(begins);
+            let named = of_lots
+                .iter()
+                .map(|name| by_name(&ids, name))
+                .collect::<Result<Vec<_>>>()?;
+            let named = lots.into_iter().filter(|lot| named.contains(&lot.id)).collect();
+            Ok((named, Which::Named(of_epochs)))
+        }
+        // What a peer lacks shows in sessions only, and is not kept.
+        Which::Orphans => Ok((Vec::new(), Which::Orphans)),
+        Which::All => Ok((lots, Which::All)),
+    }
+}
