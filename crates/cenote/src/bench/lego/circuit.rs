@@ -1,10 +1,10 @@
 //! The phases of the protocol for a number of instances of one circuit: what Tables II, IV and V of the paper tell.
 //!
 //! A run is one session: set-up; preprocessing that knows nothing of the circuit, for all instances; preprocessing of the circuit;
-//! then all instances are evaluated side by side. Before each phase both parties rest and wait for each other; the evaluator's
-//! clock counts. After that, single instances are preprocessed and evaluated one by one: their median is the latency.
+//! then all instances are evaluated side by side. Before each phase both parties wait for each other; the evaluator's clock
+//! counts. After that, single instances are preprocessed and evaluated one by one: their median is the latency.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use cenote_engine::{Costs, Engine, Parties, WireVector};
 use cenote_net::PartyId;
@@ -200,10 +200,7 @@ impl Metered for Option<LegoEngine> {
     }
 }
 
-/// Used material is wiped by a thread of its own; phases that follow at another time in practice are not to pay for it.
-const REST: Duration = Duration::from_millis(100);
-
-/// Times phases that both parties start together, after a rest.
+/// Times phases that both parties start together.
 struct Clock<'a> {
     meeting: &'a mut Meeting,
     costs: Costs,
@@ -211,7 +208,6 @@ struct Clock<'a> {
 
 impl Clock<'_> {
     fn time<S: Metered>(&mut self, session: &mut S, run: impl FnOnce(&mut S) -> Result<()>) -> Result<Phase> {
-        std::thread::sleep(REST);
         self.meeting.wait()?;
         let start = Instant::now();
         run(session)?;

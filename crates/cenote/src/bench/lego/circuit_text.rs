@@ -143,6 +143,9 @@ impl LegoReport {
                 setting.title, setting.machines, setting.rtt_ms, setting.gbit_per_second
             )
             .expect("writing to a string succeeds");
+            text.push_str(
+                "its set-up bytes are those of the base OTs; ours are also of the commitments' OTs and of Δ, which it counts as independent\n",
+            );
         }
         text
     }
