@@ -198,7 +198,7 @@ fn differences_between_the_jobs_are_named_by_both() {
     };
     for (setting, field) in [
         ("garbler = 1", "garbler"),
-        ("security = 50", "security"),
+        ("security = 30", "security"),
         ("workers = 2", "workers"),
     ] {
         differ([HEADER, &format!("{setting}\n{HEADER}")], field);
