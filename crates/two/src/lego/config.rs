@@ -30,12 +30,12 @@ pub struct Config {
 }
 
 impl Config {
-    /// 40 bits, epochs of at most 2^20 AND gates, party 0 garbling, randomness from the operating system.
+    /// 40 bits, epochs of at most 13 * 2^17 AND gates (1.7 million), party 0 garbling, randomness from the operating system.
     pub fn new(session: impl Into<String>) -> Self {
         Self {
             security: 40,
             session: session.into(),
-            epoch: 1 << 20,
+            epoch: 13 << 17,
             garbler: PartyId(0),
             entropy: Entropy::os(),
         }
