@@ -2,6 +2,28 @@
 
 use crate::Step;
 
+/// Constants for the steps of a protocol, `NAME = code, "name";`, after the name of a slice of all of them.
+///
+/// ```
+/// cenote_net::steps! {
+///     /// Every step.
+///     ALL;
+///     /// A question.
+///     ASK = 1, "ask";
+///     /// Its answer.
+///     TELL = 2, "tell";
+/// }
+/// assert_eq!(ALL, [ASK, TELL]);
+/// ```
+#[macro_export]
+macro_rules! steps {
+    ($(#[$all_doc:meta])* $all:ident; $($(#[$doc:meta])* $name:ident = $code:literal, $text:literal;)*) => {
+        $($(#[$doc])* pub const $name: $crate::Step = $crate::Step { code: $code, name: $text };)*
+        $(#[$all_doc])*
+        pub const $all: &[$crate::Step] = &[$($name),*];
+    };
+}
+
 /// The first code that is not a protocol's.
 pub const FIRST: u16 = 0xFF00;
 

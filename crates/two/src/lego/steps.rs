@@ -1,14 +1,6 @@
 //! The steps of the protocol: what every message is called, on the wire and in errors.
 
-use cenote_net::Step;
-
-macro_rules! steps {
-    ($(#[$all_doc:meta])* $all:ident; $($(#[$doc:meta])* $name:ident = $code:literal, $text:literal;)*) => {
-        $($(#[$doc])* pub const $name: Step = Step { code: $code, name: $text };)*
-        $(#[$all_doc])*
-        pub const $all: &[Step] = &[$($name),*];
-    };
-}
+use cenote_net::steps;
 
 steps! {
     /// Every step of `setup`, but for those of the OTs.

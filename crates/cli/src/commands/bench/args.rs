@@ -39,11 +39,11 @@ impl Bench {
             },
             Bench::Ring(options) => options.place.how.json,
             Bench::Lego(options) => match &options.which {
-                None => options.how.json,
-                Some(WhichLego::Tables(options)) => options.how.json,
+                None => options.place.how.json,
+                Some(WhichLego::Tables(options)) => options.place.how.json,
             },
-            Bench::Commit(options) => options.how.json,
-            Bench::Ot(options) => options.how.json,
+            Bench::Commit(options) => options.place.how.json,
+            Bench::Ot(options) => options.place.how.json,
         }
     }
 }

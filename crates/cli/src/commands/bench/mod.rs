@@ -11,7 +11,7 @@ use cenote::bench::ring::{RingBench, run_ring};
 use cenote::bench::steady::{Length, Mode, Steady, run_steady};
 use cenote::bench::table2::{Table2, run_table2};
 use cenote::bench::{Bench, Place};
-use cenote::local::run_bench;
+use cenote::local::{Setting, run_bench};
 use cenote::{Error, Result, Variant, ViewCheck};
 use serde::Serialize;
 
@@ -74,22 +74,14 @@ fn steady(options: &BenchThree, verbose: u8) -> Result<()> {
             None => options.section.length(),
         },
     };
-    let progress = Progress::start(match options.mode {
+    let what = match options.mode {
         Mode::Full => "measuring",
         Mode::Offline => "making triples",
         Mode::Online => "measuring online",
-    });
-    let child = child(verbose)?;
-    let report = run_steady(
-        &steady,
-        ring.as_ref(),
-        &mut Place {
-            setting: options.place.setting(),
-            command: &child,
-            progress: &mut |done, total| progress.set(done, total),
-        },
-    )?;
-    drop(progress);
+    };
+    let report = measured(what, verbose, options.place.setting(), |place, _| {
+        run_steady(&steady, ring.as_ref(), place)
+    })?;
     tell(options.place.how.json, &report, || report.table())
 }
 
@@ -105,18 +97,12 @@ fn table2(options: &BenchTable2, verbose: u8) -> Result<()> {
         repeat: options.repeat,
         ring_seconds: options.ring_seconds.as_secs_f64(),
     };
-    let progress = Progress::start("measuring");
-    let child = child(verbose)?;
-    let report = run_table2(
-        &table,
-        &mut Place {
-            setting: options.place.setting(),
-            command: &child,
-            progress: &mut |done, total| progress.set(done, total),
-        },
-        &mut |what| progress.name(what),
+    let report = measured(
+        "measuring",
+        verbose,
+        options.place.setting(),
+        |place, progress| run_table2(&table, place, &mut |what| progress.name(what)),
     )?;
-    drop(progress);
     draw(options.plot.as_deref(), || report.to_svg())?;
     tell(options.place.how.json, &report, || report.table())
 }
@@ -174,6 +160,23 @@ fn ring(options: &BenchRing, verbose: u8) -> Result<()> {
     tell(options.place.how.json, &report, || {
         format!("{}\n{}\n", report.line(), report.machine.line())
     })
+}
+
+/// Runs a measurement of parties joined as in `setting`, with a progress bar called `what` until it is over.
+fn measured<T>(
+    what: &str,
+    verbose: u8,
+    setting: Setting,
+    run: impl FnOnce(&mut Place<'_>, &Progress) -> Result<T>,
+) -> Result<T> {
+    let progress = Progress::start(what);
+    let child = child(verbose)?;
+    let mut place = Place {
+        setting,
+        command: &child,
+        progress: &mut |done, total| progress.set(done, total),
+    };
+    run(&mut place, &progress)
 }
 
 /// Writes a drawing, if one is wanted.

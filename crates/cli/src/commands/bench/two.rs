@@ -1,15 +1,13 @@
 //! The benchmarks of two parties.
 
 use cenote::Result;
-use cenote::bench::Place;
 use cenote::bench::lego::circuit::{LegoBench, run_lego};
 use cenote::bench::lego::commit::{CommitBench, run_commit};
 use cenote::bench::lego::ot::{OtBench, run_ot};
 use cenote::bench::lego::tables::{Tables, available_memory, run_tables};
 
 use super::two_args::{BenchCommit, BenchLego, BenchOt, BenchTables};
-use super::{draw, tell};
-use crate::console::{Progress, child};
+use super::{draw, measured, tell};
 
 /// Memory that is taken to be free where the system does not tell.
 const SOME_MEMORY: u64 = 4 << 30;
@@ -24,19 +22,11 @@ pub(super) fn lego(options: &BenchLego, verbose: u8) -> Result<()> {
         repeat: options.repeat,
         link: options.slowed.link,
     };
-    let progress = Progress::start("measuring");
-    let child = child(verbose)?;
-    let report = run_lego(
-        &bench,
-        &mut Place {
-            setting: options.how.setting(options.joined.transport),
-            command: &child,
-            progress: &mut |done, total| progress.set(done, total),
-        },
-    )?;
-    drop(progress);
+    let report = measured("measuring", verbose, options.place.setting(), |place, _| {
+        run_lego(&bench, place)
+    })?;
     draw(options.plot.as_deref(), || report.to_svg())?;
-    tell(options.how.json, &report, || report.table())
+    tell(options.place.how.json, &report, || report.table())
 }
 
 pub(super) fn tables(options: &BenchTables, verbose: u8) -> Result<()> {
@@ -52,20 +42,14 @@ pub(super) fn tables(options: &BenchTables, verbose: u8) -> Result<()> {
             .memory
             .unwrap_or_else(|| available_memory().unwrap_or(SOME_MEMORY) / 4 * 3),
     };
-    let progress = Progress::start("measuring");
-    let child = child(verbose)?;
-    let report = run_tables(
-        &tables,
-        &mut Place {
-            setting: options.how.setting(options.joined.transport),
-            command: &child,
-            progress: &mut |done, total| progress.set(done, total),
-        },
-        &mut |what| progress.name(what),
+    let report = measured(
+        "measuring",
+        verbose,
+        options.place.setting(),
+        |place, progress| run_tables(&tables, place, &mut |what| progress.name(what)),
     )?;
-    drop(progress);
     draw(options.plot.as_deref(), || report.to_svg())?;
-    tell(options.how.json, &report, || report.table())
+    tell(options.place.how.json, &report, || report.table())
 }
 
 pub(super) fn commit(options: &BenchCommit, verbose: u8) -> Result<()> {
@@ -75,18 +59,10 @@ pub(super) fn commit(options: &BenchCommit, verbose: u8) -> Result<()> {
         repeat: options.repeat,
         link: options.slowed.link,
     };
-    let progress = Progress::start("committing");
-    let child = child(verbose)?;
-    let report = run_commit(
-        &bench,
-        &mut Place {
-            setting: options.how.setting(options.joined.transport),
-            command: &child,
-            progress: &mut |done, total| progress.set(done, total),
-        },
-    )?;
-    drop(progress);
-    tell(options.how.json, &report, || report.table())
+    let report = measured("committing", verbose, options.place.setting(), |place, _| {
+        run_commit(&bench, place)
+    })?;
+    tell(options.place.how.json, &report, || report.table())
 }
 
 pub(super) fn ot(options: &BenchOt, verbose: u8) -> Result<()> {
@@ -95,16 +71,8 @@ pub(super) fn ot(options: &BenchOt, verbose: u8) -> Result<()> {
         repeat: options.repeat,
         link: options.slowed.link,
     };
-    let progress = Progress::start("transferring");
-    let child = child(verbose)?;
-    let report = run_ot(
-        &bench,
-        &mut Place {
-            setting: options.how.setting(options.joined.transport),
-            command: &child,
-            progress: &mut |done, total| progress.set(done, total),
-        },
-    )?;
-    drop(progress);
-    tell(options.how.json, &report, || report.table())
+    let report = measured("transferring", verbose, options.place.setting(), |place, _| {
+        run_ot(&bench, place)
+    })?;
+    tell(options.place.how.json, &report, || report.table())
 }

@@ -2,20 +2,12 @@
 
 use std::path::PathBuf;
 
+use cenote::Lego;
 use cenote::bench::lego::Link;
 use cenote::bench::lego::circuit::To;
-use cenote::{Lego, Transport};
 use clap::Subcommand;
 
-use super::args::{How, bytes};
-
-/// What joins the two parties.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Joined {
-    /// How the parties are joined: as threads of one process by memory, or as processes by tcp or tls
-    #[arg(long, default_value = "tls")]
-    pub(crate) transport: Transport,
-}
+use super::args::{Where, bytes};
 
 /// How slow the link is.
 #[derive(Debug, clap::Args)]
@@ -31,7 +23,7 @@ pub(crate) struct Two {
     /// Each kind of bad bucket passes with probability at most 2 to the minus this
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=128), default_value_t = 40)]
     security: u32,
-    /// Threads of the evaluator, and of both parties for commitments alone
+    /// Workers of each party, side by side
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), default_value_t = 1)]
     workers: u8,
     /// The party that garbles
@@ -65,8 +57,6 @@ pub(crate) struct BenchLego {
     #[command(flatten)]
     pub(crate) slowed: Slowed,
     #[command(flatten)]
-    pub(crate) joined: Joined,
-    #[command(flatten)]
     pub(crate) two: Two,
     /// Single instances that are timed for the latency; the median is told
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), default_value_t = 10)]
@@ -78,7 +68,7 @@ pub(crate) struct BenchLego {
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) how: How,
+    pub(crate) place: Where,
 }
 
 #[derive(Debug, Subcommand)]
@@ -102,8 +92,6 @@ pub(crate) struct BenchTables {
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = cenote::bench::lego::commit::STRINGS)]
     pub(crate) strings: Vec<u64>,
     #[command(flatten)]
-    pub(crate) joined: Joined,
-    #[command(flatten)]
     pub(crate) two: Two,
     /// Single instances that are timed for each latency; the median is told
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), default_value_t = 10)]
@@ -118,7 +106,7 @@ pub(crate) struct BenchTables {
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) how: How,
+    pub(crate) place: Where,
 }
 
 #[derive(Debug, clap::Args)]
@@ -131,13 +119,11 @@ pub(crate) struct BenchCommit {
     pub(crate) workers: u8,
     #[command(flatten)]
     pub(crate) slowed: Slowed,
-    #[command(flatten)]
-    pub(crate) joined: Joined,
     /// How often; medians are told
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 3)]
     pub(crate) repeat: u32,
     #[command(flatten)]
-    pub(crate) how: How,
+    pub(crate) place: Where,
 }
 
 #[derive(Debug, clap::Args)]
@@ -147,11 +133,9 @@ pub(crate) struct BenchOt {
     pub(crate) strings: u64,
     #[command(flatten)]
     pub(crate) slowed: Slowed,
-    #[command(flatten)]
-    pub(crate) joined: Joined,
     /// How often; medians are told
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 3)]
     pub(crate) repeat: u32,
     #[command(flatten)]
-    pub(crate) how: How,
+    pub(crate) place: Where,
 }
