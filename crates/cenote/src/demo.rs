@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 
 use cenote_circuit::library::{Goal, exposure_over_limit};
 use cenote_circuit::{BitOrder, Value};
-use cenote_engine::{Error as EngineError, Parties};
 use cenote_net::{Error as NetError, PartyId};
 use cenote_primitives::BitMatrix;
+use cenote_session::{Error as EngineError, Parties};
 use serde::{Deserialize, Serialize};
 
 use crate::data::Lines;

@@ -4,9 +4,9 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cenote_engine::Error as EngineError;
 use cenote_net::{Error as NetError, PartyId};
 use cenote_params::Refusal;
+use cenote_session::Error as EngineError;
 use serde::{Deserialize, Serialize};
 
 /// Result of the calls of this crate.
@@ -351,8 +351,8 @@ impl fmt::Display for Failures {
 mod tests {
     use std::time::Duration;
 
-    use cenote_engine::{Check, Reason};
     use cenote_net::Step;
+    use cenote_session::{Check, Reason};
 
     use super::*;
 

@@ -4,9 +4,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use cenote_circuit::{BitOrder, Circuit, Value};
-use cenote_engine::Parties;
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
+use cenote_session::Parties;
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 

@@ -64,10 +64,10 @@ mod settings_file;
 pub mod stock;
 mod tables;
 
-pub use cenote_engine::Parties;
 pub use cenote_net::{Fingerprint, Identity, PartyId, wait_for_farewells};
 pub use cenote_params::three::Variant;
 pub use cenote_primitives::BitMatrix;
+pub use cenote_session::Parties;
 pub use cenote_three::ViewCheck;
 pub use error::{Error, Failure, Failures, Kind, Result};
 pub use job::Job;

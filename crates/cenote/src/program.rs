@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use cenote_circuit::{Circuit, Gate, Plan};
-use cenote_engine::{Engine, Error as EngineError, Parties, WireVector};
 use cenote_net::PartyId;
 use cenote_params::three::Parameters;
 use cenote_primitives::{BLOCK_BITS, BitMatrix};
+use cenote_session::{Engine, Error as EngineError, Parties, WireVector};
 
 use crate::data::MAX_BITS;
 use crate::{Error, Result};
@@ -277,7 +277,7 @@ pub(crate) fn columns(bits: &BitMatrix, range: Range<usize>) -> BitMatrix {
 #[cfg(test)]
 mod tests {
     use cenote_circuit::{BitOrder, Builder};
-    use cenote_engine::ClearEngine;
+    use cenote_session::ClearEngine;
 
     use super::*;
 
@@ -357,7 +357,7 @@ mod tests {
             self.0.parties()
         }
 
-        fn prepare(&mut self, plan: &Plan, lanes: usize) -> cenote_engine::Result<()> {
+        fn prepare(&mut self, plan: &Plan, lanes: usize) -> cenote_session::Result<()> {
             self.0.prepare(plan, lanes)
         }
 
@@ -367,27 +367,27 @@ mod tests {
             wires: usize,
             lanes: usize,
             bits: Option<&BitMatrix>,
-        ) -> cenote_engine::Result<Self::Wires> {
+        ) -> cenote_session::Result<Self::Wires> {
             self.0.input(owner, wires, lanes, bits)
         }
 
-        fn constant(&mut self, bits: &BitMatrix) -> cenote_engine::Result<Self::Wires> {
+        fn constant(&mut self, bits: &BitMatrix) -> cenote_session::Result<Self::Wires> {
             self.0.constant(bits)
         }
 
-        fn run(&mut self, plan: &Plan, inputs: &Self::Wires) -> cenote_engine::Result<Self::Wires> {
+        fn run(&mut self, plan: &Plan, inputs: &Self::Wires) -> cenote_session::Result<Self::Wires> {
             self.0.run(plan, inputs)
         }
 
-        fn reveal(&mut self, wires: &Self::Wires, to: Parties) -> cenote_engine::Result<Option<BitMatrix>> {
+        fn reveal(&mut self, wires: &Self::Wires, to: Parties) -> cenote_session::Result<Option<BitMatrix>> {
             self.0.reveal(wires, to)
         }
 
-        fn finish(&mut self) -> cenote_engine::Result<()> {
+        fn finish(&mut self) -> cenote_session::Result<()> {
             Err(EngineError::Internal("no farewell".into()))
         }
 
-        fn costs(&self) -> cenote_engine::Costs {
+        fn costs(&self) -> cenote_session::Costs {
             self.0.costs()
         }
     }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use cenote_circuit::BitOrder;
-use cenote_engine::{Costs, Parties};
 use cenote_primitives::BitMatrix;
+use cenote_session::{Costs, Parties};
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -7,9 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use cenote_engine::Error as EngineError;
 use cenote_net::{Error as NetError, PartyId, Step};
 use cenote_primitives::Entropy;
+use cenote_session::Error as EngineError;
 use sha2::{Digest, Sha256};
 
 use crate::Result;

@@ -270,10 +270,10 @@ mod tests {
     use std::time::Duration;
 
     use cenote_circuit::{BitOrder, Builder};
-    use cenote_engine::{Error as EngineError, Parties};
     use cenote_net::PartyId;
     use cenote_params::three::{Parameters, Variant, check};
     use cenote_primitives::{BLOCK_BITS, BitMatrix};
+    use cenote_session::{Error as EngineError, Parties};
     use cenote_three::ThreeEngine;
 
     use super::*;
@@ -298,8 +298,9 @@ mod tests {
         workers: u8,
         parameters: &Parameters,
         folders: &[StockFolder; 3],
-        party: impl Fn(PartyId, Vec<cenote_three::Links>, Config, &StockFolder) -> cenote_engine::Result<T> + Sync,
-    ) -> Vec<cenote_engine::Result<T>> {
+        party: impl Fn(PartyId, Vec<cenote_three::Links>, Config, &StockFolder) -> cenote_session::Result<T>
+        + Sync,
+    ) -> Vec<cenote_session::Result<T>> {
         let protocol = Protocol::Three(Three {
             workers,
             ..Three::default()

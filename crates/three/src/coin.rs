@@ -5,8 +5,8 @@
 //! party still owes its messages to the other honest one. The barrier closes that gap: a coin can be tossed only with
 //! the token that [`barrier`] returns once both peers have said that they received everything.
 
-use cenote_engine::{Check, Result};
 use cenote_primitives::{Block, Block512, as_bytes};
+use cenote_session::{Check, Result};
 
 use crate::keys::{Counter, Keys};
 use crate::ring::{Ring, cheated};

@@ -1,9 +1,9 @@
 //! Cut and choose: shuffling an array, opening some of its triples, and spending the others to check the first array
 //! (S&P 2017, Protocol 3.1, steps 3 and 4; Lemma 5.7 for buckets of two sizes).
 
-use cenote_engine::{Check, Result};
 use cenote_net::PartyId;
 use cenote_primitives::{Block512, Position, Sampler, kernels};
+use cenote_session::{Check, Result};
 
 use crate::generator::Factors;
 use crate::keys::factor_b;

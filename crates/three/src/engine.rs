@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use cenote_circuit::Plan;
-use cenote_engine::{Check, Costs, Engine, Error, Parties, Result, WireVector, check_input, check_run};
 use cenote_net::{Meter, PartyId};
 use cenote_params::three::Parameters;
 use cenote_primitives::{BLOCK_BITS, BitMatrix, Block512, Entropy};
+use cenote_session::{Check, Costs, Engine, Error, Parties, Result, WireVector, check_input, check_run};
 
 use crate::config::{Config, Lag, Links};
 use crate::evaluator::{Evaluator, assemble, groups, most_lanes};

@@ -2,11 +2,11 @@
 //! free gates are local; every AND is logged for verification.
 
 use cenote_circuit::{AndOp, Plan};
-use cenote_engine::Result;
 use cenote_net::PartyId;
 use cenote_primitives::{
     SecretBlocks, as_bytes, as_bytes_mut, as_words, as_words_mut, kernels, pack_bits, unpack_bits,
 };
+use cenote_session::Result;
 use zeroize::Zeroize;
 
 use crate::gate_log::{GateLog, Segment};

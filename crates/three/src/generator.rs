@@ -3,9 +3,9 @@
 //!
 //! Of a triple only the product is stored; its factors are derived again from their position whenever they are needed.
 
-use cenote_engine::Result;
 use cenote_net::PartyId;
 use cenote_primitives::{Position, Sampler, as_words, as_words_mut, kernels};
+use cenote_session::Result;
 
 use crate::coin;
 use crate::cut_and_choose::Buckets;

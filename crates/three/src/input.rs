@@ -2,11 +2,11 @@
 //! shares with `i - 1`; component `i + 1` is `v` masked with it, sent to `i + 1`; component `i + 2` is 0. The sharing is
 //! consistent whatever `i` sends, because each component reaches its second holder in one way only.
 
-use cenote_engine::Result;
 use cenote_net::PartyId;
 use cenote_primitives::{
     BitMatrix, Block512, as_bytes, as_bytes_mut, as_words, as_words_mut, pack_bits, unpack_bits,
 };
+use cenote_session::Result;
 
 use crate::keys::{Counter, Keys};
 use crate::ring::Ring;

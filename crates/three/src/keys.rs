@@ -3,9 +3,9 @@
 //! Component `j` of every sharing is held by parties `j` and `j - 1`, who share a fresh key for it. Positions in its
 //! keystream are named by purpose, worker, serial and index, and made here only, so that none is used twice.
 
-use cenote_engine::Result;
 use cenote_net::PartyId;
 use cenote_primitives::{Block, Block512, Entropy, Position, Prg};
+use cenote_session::Result;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 

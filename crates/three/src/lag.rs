@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use cenote_engine::{Check, Error, Result};
+use cenote_session::{Check, Error, Result};
 
 use crate::config::Lag;
 use crate::ring::{Ring, cheated};

@@ -2,7 +2,7 @@
 //! MPC for Malicious Adversaries" (S&P 2017), on the replicated sharing of Araki et al. (CCS 2016) and the protocol of
 //! Furukawa et al. (EUROCRYPT 2017).
 //!
-//! [`ThreeEngine`] is the [`cenote_engine::Engine`] of this protocol. Below it, one module per mechanism:
+//! [`ThreeEngine`] is the [`cenote_session::Engine`] of this protocol. Below it, one module per mechanism:
 //!
 //! | module | what | source |
 //! |---|---|---|

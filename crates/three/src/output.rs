@@ -1,9 +1,9 @@
 //! Robust opening of outputs (spec `three-party`, Section 4): both holders of the component that a receiver lacks send
 //! it, one in full, the other as a hash, and the receiver aborts unless they agree.
 
-use cenote_engine::{Check, Parties, Result};
 use cenote_net::PartyId;
 use cenote_primitives::{BitMatrix, as_bytes, as_bytes_mut};
+use cenote_session::{Check, Parties, Result};
 use sha2::{Digest, Sha256};
 
 use crate::input::{pack_rows, packed_words, unpack_rows};

@@ -1,8 +1,8 @@
 //! The three parties in a ring. Shares go one way round it: to the previous party, from the next.
 
-use cenote_engine::{Check, Error, Result};
 use cenote_net::{Channel, Closer, Meter, PartyId, Step};
 use cenote_primitives::{Block512, as_bytes, as_bytes_mut};
+use cenote_session::{Check, Error, Result};
 
 /// One thread's channels to both peers of party `i`.
 pub struct Ring {

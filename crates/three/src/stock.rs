@@ -8,8 +8,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use cenote_engine::{Error, Result};
 use cenote_net::{Closer, Meter};
+use cenote_session::{Error, Result};
 
 use crate::generator::Generator;
 use crate::store::Claimed;

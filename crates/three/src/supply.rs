@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use cenote_engine::Result;
 use cenote_params::three::{Parameters, Variant};
 use cenote_primitives::{Position, Sampler, SecretBlocks, kernels};
+use cenote_session::Result;
 
 use crate::coin::Fixed;
 use crate::keys::{Keys, Purpose, position};

@@ -63,7 +63,7 @@ impl Tally {
 }
 
 /// Batches of triples that a session with `workers` workers needs with these parameters to evaluate `plan` in `runs`, each of
-/// so many lanes, and to reveal what they give after the last. [`Engine::prepare`](cenote_engine::Engine::prepare), called once for each run, asks for
+/// so many lanes, and to reveal what they give after the last. [`Engine::prepare`](cenote_session::Engine::prepare), called once for each run, asks for
 /// exactly as many.
 pub fn batches_needed(
     parameters: &Parameters,

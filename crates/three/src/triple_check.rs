@@ -11,9 +11,9 @@
 
 use std::ops::Range;
 
-use cenote_engine::Result;
 use cenote_net::{PartyId, Step};
 use cenote_primitives::{Block512, Position, SecretBlocks, kernels};
+use cenote_session::Result;
 
 use crate::keys::{Keys, factor_b};
 use crate::ring::Ring;

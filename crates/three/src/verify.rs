@@ -1,10 +1,10 @@
 //! Verification of the gates that were evaluated: every AND is checked with a triple before anything that depends on it
 //! is opened (S&P 2017, Protocol A.2, step 3, and Protocol 3.9, step 3).
 
-use cenote_engine::Result;
 use cenote_net::PartyId;
 use cenote_params::three::Parameters;
 use cenote_primitives::Sampler;
+use cenote_session::Result;
 
 use crate::coin;
 use crate::gate_log::GateLog;

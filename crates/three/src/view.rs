@@ -8,9 +8,9 @@
 //! `t` are compared only after all opened values have been found equal with both peers; then they are a function of
 //! what the corrupted party knows.
 
-use cenote_engine::{Check, Result};
 use cenote_net::Step;
 use cenote_primitives::{Block, Block512, PolyMac, Position, Prg, as_bytes};
+use cenote_session::{Check, Result};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use cenote_engine::WireVector;
+use cenote_session::WireVector;
 use zeroize::Zeroize;
 
 /// Replicated sharings of `wires` × `lanes` bits, as one party holds them: component `i` and component `i + 1` of each.

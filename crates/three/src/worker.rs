@@ -1,9 +1,9 @@
 //! Workers: each a generator and an evaluator on threads and channels of their own, side by side (S&P 2017, Figure 5).
 
 use cenote_circuit::Plan;
-use cenote_engine::{Check, Error, Result};
 use cenote_net::Closer;
 use cenote_params::three::Parameters;
+use cenote_session::{Check, Error, Result};
 
 use crate::evaluator::{Evaluator, Group, planned_blocks, planned_layers};
 use crate::stock::Stock;

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use cenote_engine::{Check, Engine, Error, Parties, Result};
 use cenote_net::{ChannelOptions, PartyId, Step};
 use cenote_params::three::Variant;
 use cenote_primitives::Entropy;
+use cenote_session::{Check, Engine, Error, Parties, Result};
 use cenote_three::{Config, Links, ThreeEngine, steps};
 use common::intercept::Spy;
 use common::session::{in_parallel, random_bits, small_plan};

@@ -10,10 +10,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cenote_engine::{Check, Error};
 use cenote_net::{PartyId, Step};
 use cenote_params::three::Variant;
 use cenote_primitives::Entropy;
+use cenote_session::{Check, Error};
 use cenote_three::{ViewCheck, steps};
 use common::intercept::{Message, Spy, Wire};
 use common::session::{Outputs, Session, in_parallel, small_answer, small_input, small_program};

@@ -2,8 +2,8 @@
 
 mod common;
 
-use cenote_engine::conformance;
 use cenote_params::three::Variant;
+use cenote_session::conformance;
 use cenote_three::ViewCheck;
 use common::{Three, tiny};
 

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cenote_circuit::{BitOrder, Builder, Plan};
-use cenote_engine::{Costs, Engine, Parties};
 use cenote_net::{PartyId, Step};
 use cenote_params::three::{Parameters, Variant};
 use cenote_primitives::BitMatrix;
+use cenote_session::{Costs, Engine, Parties};
 use cenote_three::{ViewCheck, steps};
 use common::intercept::{Message, Spy, Thread};
 use common::session::{LANES, Outputs, Session, random_bits, share, small_input, small_plan, small_program};

@@ -4,9 +4,9 @@
 mod common;
 
 use cenote_circuit::{BitOrder, Builder, Plan, library};
-use cenote_engine::{Engine, Parties, WireVector};
 use cenote_net::PartyId;
 use cenote_params::three::{Parameters, Variant, check};
+use cenote_session::{Engine, Parties, WireVector};
 use cenote_three::{ViewCheck, steps};
 use common::intercept::{Spy, Thread};
 use common::session::{Session, random_bits};

@@ -5,9 +5,9 @@ mod common;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cenote_engine::{Check, Engine, Error, Parties};
 use cenote_net::{ChannelOptions, PartyId};
 use cenote_params::three::{Parameters, Variant, check, check_mixed};
+use cenote_session::{Check, Engine, Error, Parties};
 use cenote_three::{Config, Lag, Links, Ring, ThreeEngine, ViewCheck, steps};
 use common::intercept::Spy;
 use common::session::{

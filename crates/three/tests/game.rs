@@ -11,10 +11,10 @@ mod common;
 use std::collections::HashMap;
 
 use cenote_circuit::{BitOrder, Builder, Plan};
-use cenote_engine::{Check, Engine, Error, Parties};
 use cenote_net::PartyId;
 use cenote_params::three::{Parameters, Variant, check};
 use cenote_primitives::{Block, Sampler};
+use cenote_session::{Check, Engine, Error, Parties};
 use cenote_three::{ViewCheck, steps};
 use common::intercept::{Message, Spy, Thread};
 use common::session::{Session, in_parallel, random_bits};

@@ -7,9 +7,9 @@ mod common;
 use std::process::Command;
 use std::sync::Arc;
 
-use cenote_engine::{Engine, Parties};
 use cenote_params::three::Variant;
 use cenote_primitives::Simd;
+use cenote_session::{Engine, Parties};
 use cenote_three::{Lag, ViewCheck};
 use common::intercept::{Spy, Thread};
 use common::session::{Change, Session, share, small_answer, small_input, small_plan};

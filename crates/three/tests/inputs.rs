@@ -8,10 +8,10 @@
 
 mod common;
 
-use cenote_engine::{Check, Engine, Error, Parties};
 use cenote_net::PartyId;
 use cenote_params::three::Variant;
 use cenote_primitives::BitMatrix;
+use cenote_session::{Check, Engine, Error, Parties};
 use cenote_three::{ViewCheck, steps};
 use common::intercept::{Message, Spy};
 use common::session::{

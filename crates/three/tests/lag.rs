@@ -5,10 +5,10 @@ mod common;
 use std::time::{Duration, Instant};
 
 use cenote_circuit::{BitOrder, Builder, Plan};
-use cenote_engine::{Check, Engine, Error, Parties};
 use cenote_net::{Channel, ChannelOptions, PartyId, Shape, Shaped, Step, memory_pair};
 use cenote_params::three::{Parameters, Variant, check};
 use cenote_primitives::{BLOCK_BITS, BitMatrix, Block512};
+use cenote_session::{Check, Engine, Error, Parties};
 use cenote_three::{Config, Lag, Links, Ring, ThreeEngine, ViewCheck, steps};
 use common::intercept::Spy;
 use common::session::{Session, random_bits, share, small_answer, small_input, small_plan};
@@ -40,7 +40,7 @@ fn all<T: Send>(
     parameters: &Parameters,
     lag: Lag,
     way: Duration,
-    party: impl Fn(&mut ThreeEngine) -> cenote_engine::Result<T> + Sync,
+    party: impl Fn(&mut ThreeEngine) -> cenote_session::Result<T> + Sync,
 ) -> Vec<T> {
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0u8..)

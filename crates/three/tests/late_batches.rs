@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use cenote_circuit::{BitOrder, Builder, Plan};
-use cenote_engine::{Engine, Parties};
 use cenote_net::PartyId;
 use cenote_params::three::{Parameters, Variant, check};
+use cenote_session::{Engine, Parties};
 use cenote_three::{ViewCheck, steps};
 use common::intercept::{Message, Spy, Thread};
 use common::session::{Session, random_bits};

@@ -5,9 +5,9 @@ mod common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cenote_engine::{Check, Error};
 use cenote_net::{PartyId, Step};
 use cenote_params::three::Variant;
+use cenote_session::{Check, Error};
 use cenote_three::{ViewCheck, steps};
 use common::intercept::{Message, Spy, Thread};
 use common::session::{Outputs, Session, small_input, small_program};

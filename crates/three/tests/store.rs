@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use cenote_circuit::{BitOrder, Builder, Plan};
-use cenote_engine::conformance::{self, Cluster};
-use cenote_engine::{Check, Engine, Error, Parties, Result};
 use cenote_net::{ChannelOptions, PartyId};
 use cenote_params::three::{Parameters, Variant, check};
 use cenote_primitives::{BitMatrix, Entropy};
+use cenote_session::conformance::{self, Cluster};
+use cenote_session::{Check, Engine, Error, Parties, Result};
 use cenote_three::store::{BatchNumber, EpochId, OfflineReport, StockFolder, StockKey, fill};
 use cenote_three::{Config, Links, ThreeEngine, ViewCheck, batches_needed, steps};
 use common::intercept::{Message, Spy, Thread};

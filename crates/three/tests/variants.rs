@@ -6,11 +6,11 @@ mod common;
 use std::time::Duration;
 
 use cenote_circuit::{Plan, library};
-use cenote_engine::conformance::{self, Cluster};
-use cenote_engine::{Engine, Parties, Result};
 use cenote_net::{ChannelOptions, PartyId};
 use cenote_params::three::{Parameters, Variant, check, check_mixed};
 use cenote_primitives::{BitMatrix, Entropy};
+use cenote_session::conformance::{self, Cluster};
+use cenote_session::{Engine, Parties, Result};
 use cenote_three::{Config, Links, ThreeEngine, ViewCheck};
 use common::{memory_links, tiny};
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cenote_circuit::{BitOrder, Builder, Circuit, Plan};
-use cenote_engine::{Costs, Engine, Parties, WireVector};
 use cenote_net::PartyId;
 use cenote_params::three::{Parameters, Variant};
 use cenote_primitives::{BLOCK_BITS, BitMatrix};
+use cenote_session::{Costs, Engine, Parties, WireVector};
 use cenote_three::{Config, Lag, Links, ThreeEngine};
 
 use super::Settings;

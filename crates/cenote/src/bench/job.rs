@@ -1,8 +1,8 @@
 //! One job: a circuit on made-up inputs, checked against plain evaluation, with parameters for exactly its gates.
 
-use cenote_engine::Parties;
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
+use cenote_session::Parties;
 use serde::{Deserialize, Serialize};
 
 use crate::runner::Outcome;

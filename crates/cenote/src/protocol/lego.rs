@@ -1,11 +1,11 @@
 //! The two-party protocol.
 
-use cenote_engine::Engine;
+use cenote_lego::LegoEngine;
+use cenote_lego::store::MaterialFolder;
+use cenote_lego::{Config, Estimate, MAX_SECURITY, Order, estimate};
 use cenote_net::PartyId;
 use cenote_params::LogProb;
-use cenote_two::LegoEngine;
-use cenote_two::lego::store::MaterialFolder;
-use cenote_two::lego::{Config, Estimate, MAX_SECURITY, Order, estimate};
+use cenote_session::Engine;
 use serde::{Deserialize, Serialize};
 
 use super::{Finished, execute};

@@ -3,7 +3,7 @@
 mod lego;
 mod three;
 
-use cenote_engine::{Costs, Engine};
+use cenote_session::{Costs, Engine};
 use serde::{Deserialize, Serialize};
 
 pub use self::lego::Lego;

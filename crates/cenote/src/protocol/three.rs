@@ -3,9 +3,9 @@
 use std::fmt;
 
 use cenote_circuit::Plan;
-use cenote_engine::Engine;
 use cenote_params::three::{Parameters, Variant, Workload, search};
 use cenote_primitives::BLOCK_BITS;
+use cenote_session::Engine;
 use cenote_three::store::StockFolder;
 use cenote_three::{Config, Lag, ThreeEngine, ViewCheck};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

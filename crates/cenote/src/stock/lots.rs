@@ -5,15 +5,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cenote_two::lego::{Order, estimate};
-use cenote_two::{MadeLot, make_lot};
+use cenote_lego::{MadeLot, make_lot};
+use cenote_lego::{Order, estimate};
 use sha2::{Digest, Sha256};
 
 use super::{Amount, SESSION, Which, by_name, key_bytes, make_key, paths};
 use crate::remote::{load_identity, meet};
 use crate::{Error, Job, PartyConfig, Program, Protocol, Result};
 
-pub use cenote_two::lego::store::{LotId, MaterialFolder, StockKey as MaterialKey, StoredLot};
+pub use cenote_lego::store::{LotId, MaterialFolder, StockKey as MaterialKey, StoredLot};
 
 /// The folder within the party's stock.
 const FOLDER: &str = "lego";

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use cenote_engine::{Error, Result};
+use cenote_session::{Error, Result};
 
 use super::{BatchNumber, EpochId, StockFolder};
 use crate::stock::Batch;

@@ -3,8 +3,8 @@
 //! Both honest parties must choose the same batches. The choice is a function of the three offers, so it is enough that
 //! both have the same three: each tells the others hashes of the lists that it has received.
 
-use cenote_engine::{Check, Result};
 use cenote_net::PartyId;
+use cenote_session::{Check, Result};
 use sha2::{Digest, Sha256};
 
 use super::offer::{Names, Offer, Told};

@@ -39,9 +39,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cenote_engine::Result;
 use cenote_net::PartyId;
 use cenote_primitives::{BLOCK_BITS, as_bytes, as_bytes_mut};
+use cenote_session::Result;
 
 use crate::triple_check::Pair;
 pub(crate) use claimed::Claimed;
@@ -111,7 +111,7 @@ impl StockFolder {
     /// An epoch that cannot be cleared up is named in the log and left as it is.
     ///
     /// # Errors
-    /// [`Error::Storage`](cenote_engine::Error::Storage) if another process has it open, the key is not the one that it was made with, files cannot be
+    /// [`Error::Storage`](cenote_session::Error::Storage) if another process has it open, the key is not the one that it was made with, files cannot be
     /// read or written, or the system cannot make changes of the folder outlast a crash.
     pub fn open(path: &Path, key: &StockKey) -> Result<Self> {
         let io = |what: &'static str| move |error: io::Error| fault(path, format_args!("{what}: {error}"));
@@ -175,7 +175,7 @@ impl StockFolder {
     /// The epochs that it holds and that can be used, the oldest first.
     ///
     /// # Errors
-    /// [`Error::Storage`](cenote_engine::Error::Storage) if the folder cannot be listed.
+    /// [`Error::Storage`](cenote_session::Error::Storage) if the folder cannot be listed.
     pub fn epochs(&self) -> Result<Vec<StoredEpoch>> {
         Ok(self.inventory()?.epochs)
     }
@@ -183,7 +183,7 @@ impl StockFolder {
     /// What it holds, what cannot be used included.
     ///
     /// # Errors
-    /// [`Error::Storage`](cenote_engine::Error::Storage) if the folder cannot be listed.
+    /// [`Error::Storage`](cenote_session::Error::Storage) if the folder cannot be listed.
     pub fn inventory(&self) -> Result<Inventory> {
         let Contents { epochs, unusable } = self.contents()?;
         let describe = |(epoch, listing): (Epoch, Listing)| StoredEpoch {

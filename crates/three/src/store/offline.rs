@@ -3,9 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use cenote_engine::{Check, Error, Result};
 use cenote_net::{Closer, Meter, PartyId};
 use cenote_primitives::{BLOCK_BITS, Entropy};
+use cenote_session::{Check, Error, Result};
 use sha2::{Digest, Sha256};
 
 use super::{BatchNumber, Epoch, EpochId, StockFolder, settings};

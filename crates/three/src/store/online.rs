@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use cenote_engine::{Check, Error, Result};
 use cenote_net::PartyId;
+use cenote_session::{Check, Error, Result};
 use sha2::{Digest, Sha256};
 
 use super::compare::{Common, Epochs};

@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cenote_engine::Result;
+use cenote_session::Result;
 
 use super::sealed::{fault, sync_folder};
 use super::{EPOCH_FILE, EpochId, LACKED_BY, Listing, StockFolder};
@@ -16,7 +16,7 @@ impl StockFolder {
     /// Deletes an epoch, whether or not it can be used: its keys and all of its batches.
     ///
     /// # Errors
-    /// [`Error::Storage`](cenote_engine::Error::Storage) if there is none of that name, if a session has the folder, the epoch is being made, or its
+    /// [`Error::Storage`](cenote_session::Error::Storage) if there is none of that name, if a session has the folder, the epoch is being made, or its
     /// description cannot be deleted. What else cannot be deleted is named in the log; it is never used again.
     pub fn remove(&self, id: &EpochId) -> Result<()> {
         let _reservation = self.reserve()?;

@@ -9,8 +9,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use cenote_engine::{Error, Result};
 use cenote_primitives::Entropy;
+use cenote_session::{Error, Result};
 use chacha20poly1305::{AeadInOut, KeyInit, Tag, XChaCha20Poly1305, XNonce};
 use zeroize::Zeroizing;
 

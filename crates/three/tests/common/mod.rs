@@ -6,10 +6,10 @@ pub(crate) mod session;
 
 use std::time::Duration;
 
-use cenote_engine::{Result, conformance::Cluster};
 use cenote_net::{Channel, ChannelOptions, PartyId, memory_pair};
 use cenote_params::three::{Parameters, Variant, check};
 use cenote_primitives::Entropy;
+use cenote_session::{Result, conformance::Cluster};
 use cenote_three::{Config, Links, Ring, ThreeEngine, ViewCheck};
 
 /// Small parameters whose conditions hold, for tests that do not need the error to be small.

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use cenote_circuit::{BitOrder, Builder, Plan};
-use cenote_engine::{Engine, Parties, Result, WireVector};
 use cenote_net::{Channel, ChannelOptions, PartyId, TcpChannel, memory_pair};
 use cenote_params::three::Parameters;
 use cenote_primitives::{BitMatrix, Entropy, Sampler};
+use cenote_session::{Engine, Parties, Result, WireVector};
 use cenote_three::{Config, Links, Ring, ThreeEngine, ThreeWires, ViewCheck};
 
 use super::intercept::Spy;

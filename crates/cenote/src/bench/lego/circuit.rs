@@ -6,11 +6,11 @@
 
 use std::time::Instant;
 
-use cenote_engine::{Costs, Engine, Parties, WireVector};
+use cenote_lego::LegoEngine;
+use cenote_lego::LegoWires;
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
-use cenote_two::LegoEngine;
-use cenote_two::lego::LegoWires;
+use cenote_session::{Costs, Engine, Parties, WireVector};
 use serde::{Deserialize, Serialize};
 
 use super::link::{Link, Meeting};
@@ -249,7 +249,7 @@ impl Load {
         let (program, lanes) = (&self.program, self.program.lanes());
         let values = program.circuit().inputs().iter().zip(program.owners());
         let values = values.map(|(value, &owner)| engine.reserve(owner, value.width as usize, lanes));
-        let inputs = values.collect::<cenote_engine::Result<Vec<_>>>()?;
+        let inputs = values.collect::<cenote_session::Result<Vec<_>>>()?;
         let all = if inputs.is_empty() {
             engine.constant(&BitMatrix::zeros(0, lanes))?
         } else {

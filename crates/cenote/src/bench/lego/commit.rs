@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
+use cenote_commit::{
+    ANSWER_BYTES, BATCH_UNIT, Batch, CODE_BITS, Committer, Opener, PROOF_BYTES, Receiver, Share,
+};
 use cenote_net::{Channel, PartyId, Step};
 use cenote_ot::{DeltaReceiver, DeltaSender};
 use cenote_primitives::{Block, Entropy, as_bytes, as_bytes_mut};
-use cenote_two::commit::{
-    ANSWER_BYTES, BATCH_UNIT, Batch, CODE_BITS, Committer, Opener, PROOF_BYTES, Receiver, Share,
-};
 use serde::{Deserialize, Serialize};
 
 use super::link::{Link, Meeting};

@@ -7,9 +7,9 @@ use std::io::Write;
 use std::process::Command;
 use std::time::Duration;
 
-use cenote_engine::Error;
 use cenote_net::PartyId;
 use cenote_primitives::{Block512, Entropy, SecretBlocks};
+use cenote_session::Error;
 use zeroize::Zeroizing;
 
 use super::*;

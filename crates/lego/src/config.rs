@@ -1,0 +1,82 @@
+//! What a session is started with.
+
+use cenote_net::PartyId;
+use cenote_primitives::Entropy;
+use cenote_session::{Error, Result};
+
+/// The most AND gates that an epoch may have: gates of an epoch are numbered in 32 bits.
+const MAX_EPOCH: u64 = 1 << 24;
+
+/// The most bits of statistical security: the codes that commit and that extract `Δ` have distance 41, and a cheater that
+/// guesses its way through one of them succeeds with probability about 2^-40 or 2^-41, whatever the buckets.
+pub const MAX_SECURITY: u32 = 40;
+
+/// What both parties agree on, and this party's source of randomness.
+pub struct Config {
+    /// Statistical security in bits: `s` of the paper, at most [`MAX_SECURITY`]. Each of Theorem 2's bounds is at most
+    /// `2^-security` for all that one call of `generate` makes. The errors add up: three such bounds, slack of the
+    /// cut-and-choose, `2^-security` of comparing `Δ` (step 10), and `2^-41` each of commitments and OTs, together about
+    /// `2^-37.7` at 40.
+    pub security: u32,
+    /// The session's name, bound into every hash.
+    pub session: String,
+    /// The most AND gates (or a fourth of that many inputs and anchors) that are made at once. Larger orders are made in
+    /// several epochs, so that what is held besides finished material is bounded.
+    pub epoch: u64,
+    /// The party that garbles: 0 or 1. The other evaluates, which is less work and less to send, but more to keep.
+    pub garbler: PartyId,
+    /// Where this party's randomness comes from: [`Entropy::os`] but in tests.
+    pub entropy: Entropy,
+}
+
+impl Config {
+    /// 40 bits, epochs of at most 13 * 2^17 AND gates (1.7 million), party 0 garbling, randomness from the operating system.
+    pub fn new(session: impl Into<String>) -> Self {
+        Self {
+            security: 40,
+            session: session.into(),
+            epoch: 13 << 17,
+            garbler: PartyId(0),
+            entropy: Entropy::os(),
+        }
+    }
+
+    /// Whether the numbers make sense.
+    ///
+    /// # Errors
+    /// [`Error::BadInput`], which says what is wrong.
+    pub fn check(&self) -> Result<()> {
+        if !(1..=MAX_SECURITY).contains(&self.security) {
+            let found = self.security;
+            return Err(Error::BadInput(format!(
+                "a statistical security of {found} bits: with LEGO buckets 1 to {MAX_SECURITY}"
+            )));
+        }
+        if !(1..=MAX_EPOCH).contains(&self.epoch) {
+            let found = self.epoch;
+            return Err(Error::BadInput(format!("epochs of {found} AND gates: 1 to 2^24")));
+        }
+        if self.garbler.0 > 1 {
+            return Err(Error::BadInput(format!("{} is to garble: 0 or 1", self.garbler)));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_security_than_the_codes_give_is_refused() {
+        for (security, fine) in [(0, false), (1, true), (40, true), (41, false), (128, false)] {
+            let mut config = Config::new("test");
+            config.security = security;
+            let checked = config.check();
+            assert_eq!(checked.is_ok(), fine, "{security}");
+            if let Err(error) = checked {
+                assert!(error.to_string().contains("1 to 40"), "{error}");
+            }
+        }
+    }
+}

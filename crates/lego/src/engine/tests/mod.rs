@@ -1,0 +1,166 @@
+//! Deviating parties inside whole sessions: what they do to material, and what they send.
+
+mod attacks;
+mod recovery;
+
+use std::slice::from_mut;
+
+use cenote_circuit::{BitOrder, Builder, Plan};
+use cenote_primitives::Sampler;
+use cenote_testkit::{PartyContext, World};
+
+use super::*;
+use crate::challenge::Population;
+use crate::generate::garbler::Maker;
+use crate::generate::shape::Shape;
+use crate::session::EVALUATOR;
+use cenote_garble::{self as garble, Authenticator, GateTable};
+use cenote_primitives::{Block, Entropy};
+
+/// What a garbler does to its gates and authenticators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cheat {
+    /// Nothing.
+    None,
+    /// Some gates are NAND gates: their output is committed to as its opposite.
+    Nand,
+    /// Some gates give the opposite output for one of the two labels of their left wire.
+    HalfWrong,
+    /// Some gates give nonsense for some labels.
+    Garbage,
+    /// The first authenticators accept the label of 0 only.
+    AcceptsZero,
+}
+
+/// Cheats with some gates, chosen by a seed, or with the first authenticators.
+struct Cheater {
+    cheat: Cheat,
+    /// Of 256 gates so many are bad; or so many authenticators.
+    bad: u32,
+    chosen: Sampler,
+}
+
+impl Maker for Cheater {
+    fn garble(
+        &mut self,
+        delta: Block,
+        first: u64,
+        inputs: [&[Block]; 2],
+        tables: &mut [GateTable],
+        outputs: &mut [Block],
+    ) {
+        garble::garble(delta, first, inputs[0], inputs[1], tables, outputs);
+        for (table, output) in tables.iter_mut().zip(outputs) {
+            if self.chosen.next_u32() % 256 < self.bad {
+                match self.cheat {
+                    Cheat::None | Cheat::AcceptsZero => {}
+                    Cheat::Nand => *output ^= delta,
+                    Cheat::HalfWrong => table.garbler ^= delta,
+                    Cheat::Garbage => table.evaluator ^= Block([9, 10]),
+                }
+            }
+        }
+    }
+
+    fn authenticate(
+        &mut self,
+        delta: Block,
+        first: u64,
+        wires: &[Block],
+        authenticators: &mut [Authenticator],
+    ) {
+        garble::authenticate(delta, first, wires, authenticators);
+        if self.cheat != Cheat::AcceptsZero {
+            return;
+        }
+        for i in 0..(self.bad as usize).min(wires.len()) {
+            let accepts = |authenticator: &Authenticator, label| {
+                garble::accepts(first + i as u64, authenticator, label)
+            };
+            for half in 0..2 {
+                let mut spoilt = authenticators[i];
+                spoilt.0[half] ^= Block([0, 1]);
+                if accepts(&spoilt, wires[i]) && !accepts(&spoilt, wires[i] ^ delta) {
+                    authenticators[i] = spoilt;
+                    break;
+                }
+            }
+        }
+        self.bad = self.bad.saturating_sub(wires.len() as u32);
+    }
+}
+
+/// An epoch of which nothing is checked, so that whatever the garbler does is not caught.
+fn unchecked(order: Order) -> Shape {
+    let (beta, alpha, beta_input, alpha_input) = (7, 6, 15, 13);
+    let population = |needed: u64| Population {
+        generated: needed.next_multiple_of(512) as usize,
+        needed: needed as usize,
+        threshold: 0,
+    };
+    let [inputs, anchors] = [
+        order.garbler_inputs + order.evaluator_inputs,
+        order.garbler_inputs + order.anchors,
+    ];
+    let order = Order {
+        masks: (order.evaluator_inputs + order.masks).next_multiple_of(512) - order.evaluator_inputs,
+        ports: order.ports.next_multiple_of(512),
+        ..order
+    };
+    Shape {
+        beta,
+        alpha,
+        beta_input,
+        alpha_input,
+        gates: population(order.ands * beta as u64 + anchors * beta_input as u64),
+        authenticators: population(order.ands * alpha as u64 + inputs * alpha_input as u64),
+        order,
+        parameters: None,
+    }
+}
+
+/// A session whose material is `shape`, made by a garbler that cheats.
+fn start(context: &mut PartyContext, shape: &Shape, cheat: Cheat, bad: u32) -> Result<LegoEngine> {
+    let seed = u64::from_le_bytes(std::array::from_fn(|i| context.seed[i]));
+    let mut config = Config {
+        entropy: Entropy::for_tests(seed),
+        ..Config::new("test")
+    };
+    let mut channel = context.take(PartyId(1 - context.me.0), "main");
+    let role = if context.me == GARBLER {
+        let mut keys = GarblerKeys::setup(&mut *channel, &mut config)?;
+        let mut stock = keys.stock();
+        let chosen = Sampler::new(Block([u64::from(bad), seed]));
+        stock.push(keys.epoch(
+            from_mut(&mut channel),
+            shape,
+            &mut [Cheater { cheat, bad, chosen }],
+        )?);
+        Role::Garbler(Box::new(Garbler::new(keys, stock)))
+    } else {
+        let mut keys = EvaluatorKeys::setup(&mut *channel, &mut config)?;
+        let mut stock = keys.stock();
+        stock.push(keys.epoch(from_mut(&mut channel), &mut config, shape)?);
+        Role::Evaluator(Box::new(Evaluator::new(keys, stock, 2)))
+    };
+    Ok(LegoEngine::with_role(context.me, vec![channel], config, role))
+}
+
+/// Two steps of arithmetic on 4 bits of each party: `x · y + x`, and which of them is larger.
+fn plan() -> Plan {
+    let mut b = Builder::new();
+    let x = b.input("x", 4, BitOrder::Lsb);
+    let y = b.input("y", 4, BitOrder::Lsb);
+    let goal = cenote_circuit::library::Goal::FewestAnds;
+    let product = cenote_circuit::library::multiply(&mut b, &x, &y, goal);
+    let sum = cenote_circuit::library::add(&mut b, &product, &x, goal);
+    let less = cenote_circuit::library::less_than(&mut b, &x, &y, goal);
+    b.output("sum", &sum, BitOrder::Lsb);
+    b.output("less", &[!less], BitOrder::Lsb);
+    Plan::new(&b.finish())
+}
+
+/// A 4-bit number in every lane.
+fn number(value: usize, lanes: usize) -> BitMatrix {
+    BitMatrix::from_fn(4, lanes, |row, lane| (value + lane) >> row & 1 == 1)
+}

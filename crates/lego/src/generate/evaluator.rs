@@ -1,0 +1,267 @@
+//! Generate at the evaluator.
+
+mod open;
+mod receive;
+
+use cenote_net::Channel;
+use cenote_primitives::as_bytes;
+use cenote_session::{Error, Result};
+use zeroize::Zeroizing;
+
+use super::agreed;
+use super::garbler::units;
+use super::memory::zeroed;
+use super::shape::{Shape, epochs};
+use super::workers::{at_all, parts, split};
+use crate::challenge::{Drawn, cut};
+use crate::config::Config;
+use crate::failure::{ot, told_all};
+use crate::material::{Anchors, Authenticators, EvaluatorEpoch, EvaluatorStock};
+use crate::order::Order;
+use crate::setup::{EvaluatorKeys, spent};
+use crate::solder::{Deal, Gadget, Wires};
+use crate::steps::{CHALLENGE, ORDER};
+use cenote_commit::{BATCH_UNIT, Share};
+use cenote_garble::{Authenticator, Buckets, GateTable};
+use open::{GadgetsMut, Opening};
+use receive::Part;
+
+/// How often a seed is drawn that leaves too few. Once is already as unlikely as a bad bucket.
+const DRAWS: usize = 64;
+
+/// All gadgets of an epoch, as the evaluator has them.
+struct Received {
+    /// The number of the first gate.
+    base: u64,
+    tables: Vec<GateTable>,
+    gate_shares: Zeroizing<Vec<[Share; 3]>>,
+    authenticators: Vec<Authenticator>,
+    authenticator_shares: Zeroizing<Vec<Share>>,
+}
+
+impl EvaluatorKeys {
+    /// An empty stock under this session's `Δ`.
+    pub fn stock(&self) -> EvaluatorStock {
+        EvaluatorStock::new(*self.delta_share)
+    }
+
+    /// Generates what `order` asks for, and perhaps some more, and hands it to `sink` epoch by epoch.
+    ///
+    /// May be called at any time, with the same order at the garbler. There is a thread for each channel, if there are
+    /// several: all lead to the garbler, which must use as many, in the same order.
+    ///
+    /// # Errors
+    /// If a check fails, of which the peer is told, or a channel or the sink does. The session is over then.
+    ///
+    /// # Panics
+    /// If there is no channel.
+    pub fn generate(
+        &mut self,
+        channels: &mut [Box<dyn Channel>],
+        config: &mut Config,
+        order: &Order,
+        sink: &mut dyn FnMut(EvaluatorEpoch) -> Result<()>,
+    ) -> Result<()> {
+        self.counters.alive()?;
+        if self.source.is_none() {
+            return Err(spent());
+        }
+        config.check()?;
+        let result = self.generate_all(channels, config, order, sink);
+        if let Err(error) = &result {
+            self.counters.failed = Some(error.to_string());
+        }
+        told_all(channels, result)
+    }
+
+    fn generate_all(
+        &mut self,
+        channels: &mut [Box<dyn Channel>],
+        config: &mut Config,
+        order: &Order,
+        sink: &mut dyn FnMut(EvaluatorEpoch) -> Result<()>,
+    ) -> Result<()> {
+        let agreed = agreed(order, config, channels.len());
+        channels[0].send(ORDER, &agreed)?;
+        channels[0].flush()?;
+        let (orders, security) = epochs(order, config);
+        for order in orders {
+            let shape = Shape::new(&order, security)?;
+            sink(self.epoch(channels, config, &shape)?)?;
+        }
+        Ok(())
+    }
+
+    /// Generates one epoch.
+    pub(crate) fn epoch(
+        &mut self,
+        channels: &mut [Box<dyn Channel>],
+        config: &mut Config,
+        shape: &Shape,
+    ) -> Result<EvaluatorEpoch> {
+        let mut epoch = EvaluatorEpoch::default();
+        let peer = channels[0].peer();
+        // Step 2.
+        let strings = shape.order.evaluator_inputs as usize;
+        if strings > 0 {
+            let source = self.source.as_mut().ok_or_else(spent)?;
+            let chosen = source
+                .correlated(&mut *channels[0], &mut config.entropy, strings)
+                .map_err(ot(peer))?;
+            epoch.evaluator_inputs.strings = Zeroizing::new(chosen.strings);
+        }
+        // Steps 3 to 7.
+        let received = self.receive(channels, config, shape, &mut epoch)?;
+        self.counters.epoch += 1;
+        if shape.gates.generated == 0 {
+            return Ok(epoch);
+        }
+        // Steps 8, 11 and 12.
+        let mut seeds = (0..DRAWS).map(|_| config.entropy.block());
+        let draw = |seed| Some((seed, cut(seed, &shape.gates, &shape.authenticators)?));
+        let Some((seed, drawn)) = seeds.find_map(draw) else {
+            let what = "no seed leaves enough gates and authenticators";
+            return Err(Error::Internal(what.into()));
+        };
+        channels[0].send(CHALLENGE, as_bytes(&[seed]))?;
+        channels[0].flush()?;
+        self.counters.drawn = seed;
+        self.open(channels, shape, &received, drawn, &mut epoch)?;
+        Ok(epoch)
+    }
+
+    /// Steps 3 to 7.
+    fn receive(
+        &mut self,
+        channels: &mut [Box<dyn Channel>],
+        config: &mut Config,
+        shape: &Shape,
+        epoch: &mut EvaluatorEpoch,
+    ) -> Result<Received> {
+        let workers = channels.len();
+        let counts = [
+            shape.gates.generated,
+            shape.authenticators.generated,
+            shape.leaked(),
+            shape.order.ports as usize,
+        ];
+        let ranges = counts.map(|count| split(count, BATCH_UNIT, workers));
+        let mut received = Received {
+            base: self.counters.number,
+            tables: zeroed(counts[0]),
+            gate_shares: Zeroizing::new(zeroed(counts[0])),
+            authenticators: zeroed(counts[1]),
+            authenticator_shares: Zeroizing::new(zeroed(counts[1])),
+        };
+        let mut leaked = Zeroizing::new(vec![Share::default(); counts[2]]);
+        let mut last_bits = Zeroizing::new(vec![0; counts[2]]);
+        epoch.ports = Zeroizing::new(zeroed(counts[3]));
+        let strings = epoch.evaluator_inputs.strings.len();
+        let mut tables = parts(&mut received.tables, &ranges[0], 1).into_iter();
+        let mut gate_shares = parts(&mut received.gate_shares, &ranges[0], 1).into_iter();
+        let mut authenticators = parts(&mut received.authenticators, &ranges[1], 1).into_iter();
+        let mut authenticator_shares = parts(&mut received.authenticator_shares, &ranges[1], 1).into_iter();
+        let mut leaks = parts(&mut leaked, &ranges[2], 1).into_iter();
+        let mut bits = parts(&mut last_bits, &ranges[2], 1).into_iter();
+        let mut ports = parts(&mut epoch.ports, &ranges[3], 1).into_iter();
+        let mut unit = self.counters.unit;
+        let mut jobs = Vec::with_capacity(workers);
+        for worker in 0..workers {
+            let of_strings = |at: usize| at.min(strings);
+            let leak = &ranges[2][worker];
+            jobs.push(Part {
+                unit,
+                coins: config.entropy.prg(),
+                tables: tables.next().unwrap_or_default(),
+                gate_shares: gate_shares.next().unwrap_or_default(),
+                authenticators: authenticators.next().unwrap_or_default(),
+                authenticator_shares: authenticator_shares.next().unwrap_or_default(),
+                strings: of_strings(leak.end) - of_strings(leak.start),
+                leaked: leaks.next().unwrap_or_default(),
+                last_bits: bits.next().unwrap_or_default(),
+                ports: ports.next().unwrap_or_default(),
+            });
+            unit += units(&ranges, worker);
+        }
+        let receiver = &self.receiver;
+        at_all(channels, jobs, |channel, part| part.receive(receiver, channel))?;
+        self.counters.unit = unit;
+        self.counters.number += (counts[0] + counts[1]) as u64;
+        epoch.evaluator_inputs.string_shares = Zeroizing::new(leaked[..strings].to_vec());
+        epoch.masks.shares = Zeroizing::new(leaked[strings..].to_vec());
+        epoch.masks.bits = Zeroizing::new(last_bits[strings..].to_vec());
+        Ok(received)
+    }
+
+    /// Steps 8, 9, 11 and 12: checks what is opened, and puts the rest together. Nothing of `epoch` is to be used if this
+    /// fails.
+    fn open(
+        &self,
+        channels: &mut [Box<dyn Channel>],
+        shape: &Shape,
+        received: &Received,
+        drawn: [Drawn; 2],
+        epoch: &mut EvaluatorEpoch,
+    ) -> Result<()> {
+        let workers = channels.len();
+        received.make_room(shape, epoch);
+        let cuts = drawn.map(Drawn::shuffled);
+        let deal = Deal::new(shape, &cuts);
+        let ranges = Gadget::ALL.map(|kind| split(deal.count(kind), Gadget::ALIGNED, workers));
+        let checked = cuts.each_ref().map(|cut| split(cut.checked.len(), 1, workers));
+        let shares = Wires {
+            gates: &received.gate_shares,
+            authenticators: &received.authenticator_shares,
+            delta: *self.delta_share,
+        };
+        let mut gadgets = GadgetsMut::of(epoch).split(&ranges).into_iter();
+        let jobs = (0..workers)
+            .map(|worker| Opening {
+                verifier: self.receiver.verify(&self.counters.transcript_of_worker(worker)),
+                shares: &shares,
+                received,
+                checked: [0, 1].map(|kind| &cuts[kind].checked[checked[kind][worker].clone()]),
+                deal: &deal,
+                ranges: std::array::from_fn(|kind| ranges[kind][worker].clone()),
+                gadgets: gadgets.next().unwrap_or_default(),
+            })
+            .collect();
+        at_all(channels, jobs, |channel, opening| opening.run(channel)).map(|_| ())
+    }
+}
+
+impl Received {
+    /// The number of the first authenticator.
+    fn authenticator_base(&self) -> u64 {
+        self.base + self.tables.len() as u64
+    }
+
+    /// Room for all gadgets of an epoch.
+    fn make_room(&self, shape: &Shape, epoch: &mut EvaluatorEpoch) {
+        let [ands, garbler_inputs, evaluator_inputs, anchors, ..] = shape.counts();
+        let authenticators = |size: usize, count: usize| Authenticators {
+            size,
+            base: self.authenticator_base(),
+            numbers: zeroed(size * count),
+            authenticators: zeroed(size * count),
+            solderings: zeroed(size * count),
+        };
+        let room_for_anchors = |count: usize| Anchors {
+            size: shape.beta_input,
+            base: self.base,
+            numbers: zeroed(shape.beta_input * count),
+            tables: zeroed(shape.beta_input * count),
+            solderings: zeroed(shape.beta_input * count),
+        };
+        epoch.ands.shares = Zeroizing::new(zeroed(ands));
+        epoch.ands.gates = Buckets::new(shape.beta, self.base, ands);
+        epoch.ands.authenticators = authenticators(shape.alpha, ands);
+        epoch.garbler_inputs.shares = Zeroizing::new(zeroed(garbler_inputs));
+        epoch.garbler_inputs.anchors = room_for_anchors(garbler_inputs);
+        epoch.garbler_inputs.authenticators = authenticators(shape.alpha_input, garbler_inputs);
+        epoch.evaluator_inputs.shares = Zeroizing::new(zeroed(evaluator_inputs));
+        epoch.evaluator_inputs.authenticators = authenticators(shape.alpha_input, evaluator_inputs);
+        epoch.anchors.shares = Zeroizing::new(zeroed(anchors));
+        epoch.anchors.anchors = room_for_anchors(anchors);
+    }
+}

@@ -1,0 +1,338 @@
+//! What the evaluator does when its seed is drawn (Figure 1, steps 8, 9, 11 and 12): one worker's part.
+
+use std::ops::Range;
+
+use cenote_net::Channel;
+use cenote_primitives::{Block, as_bytes_mut};
+use cenote_session::{Check, Result};
+use zeroize::Zeroizing;
+
+use super::Received;
+use crate::challenge::Checked;
+use crate::failure::{cheated, mismatch};
+use crate::generate::OPENED_AT_ONCE;
+use crate::generate::workers::parts;
+use crate::material::{Anchors, Authenticators, EvaluatorEpoch};
+use crate::solder::{Deal, Gadget, Piece, Wires};
+use crate::steps::{OPEN_AUTHENTICATORS, OPEN_GATES, PROVE_GENERATE, SOLDER};
+use cenote_commit::{PROOF_BYTES, Share, Verifier};
+use cenote_garble::{Authenticator, BucketsMut, GateTable, accepts, evaluate};
+
+/// A worker's part.
+pub(super) struct Opening<'a> {
+    pub(super) verifier: Verifier<'a>,
+    pub(super) shares: &'a Wires<'a, Share>,
+    pub(super) received: &'a Received,
+    /// Checked gates and authenticators.
+    pub(super) checked: [&'a [Checked]; 2],
+    pub(super) deal: &'a Deal<'a>,
+    /// Of each kind which gadgets to solder.
+    pub(super) ranges: [Range<usize>; 4],
+    /// Where to put them.
+    pub(super) gadgets: GadgetsMut<'a>,
+}
+
+/// Room for some gadgets of each kind.
+#[derive(Default)]
+pub(super) struct GadgetsMut<'a> {
+    buckets: Option<BucketsMut<'a>>,
+    /// Of each kind, in the order of [`Gadget::ALL`].
+    kinds: [KindMut<'a>; 4],
+}
+
+/// Room for some gadgets of one kind, as far as it has anchors or authenticators.
+#[derive(Default)]
+struct KindMut<'a> {
+    shares: &'a mut [Share],
+    anchors: AnchorsMut<'a>,
+    authenticators: AuthenticatorsMut<'a>,
+}
+
+/// Room for the authenticators of some gadgets, and how many are there.
+#[derive(Default)]
+pub(super) struct AuthenticatorsMut<'a> {
+    size: usize,
+    numbers: &'a mut [u32],
+    authenticators: &'a mut [Authenticator],
+    solderings: &'a mut [Block],
+    filled: usize,
+}
+
+/// Room for some anchors, and how many of their gates are there.
+#[derive(Default)]
+pub(super) struct AnchorsMut<'a> {
+    size: usize,
+    numbers: &'a mut [u32],
+    tables: &'a mut [GateTable],
+    solderings: &'a mut [[Block; 2]],
+    filled: usize,
+}
+
+impl<'a> AuthenticatorsMut<'a> {
+    fn of(all: &'a mut Authenticators) -> Self {
+        Self {
+            size: all.size,
+            numbers: &mut all.numbers,
+            authenticators: &mut all.authenticators,
+            solderings: &mut all.solderings,
+            filled: 0,
+        }
+    }
+
+    fn split(self, ranges: &[Range<usize>]) -> Vec<Self> {
+        let numbers = parts(self.numbers, ranges, self.size).into_iter();
+        let authenticators = parts(self.authenticators, ranges, self.size);
+        numbers
+            .zip(authenticators)
+            .zip(parts(self.solderings, ranges, self.size))
+            .map(|((numbers, authenticators), solderings)| Self {
+                size: self.size,
+                numbers,
+                authenticators,
+                solderings,
+                filled: 0,
+            })
+            .collect()
+    }
+
+    fn add(&mut self, number: u32, authenticator: Authenticator, soldering: Block) {
+        self.numbers[self.filled] = number;
+        self.authenticators[self.filled] = authenticator;
+        self.solderings[self.filled] = soldering;
+        self.filled += 1;
+    }
+}
+
+impl<'a> AnchorsMut<'a> {
+    fn of(all: &'a mut Anchors) -> Self {
+        Self {
+            size: all.size,
+            numbers: &mut all.numbers,
+            tables: &mut all.tables,
+            solderings: &mut all.solderings,
+            filled: 0,
+        }
+    }
+
+    fn split(self, ranges: &[Range<usize>]) -> Vec<Self> {
+        let numbers = parts(self.numbers, ranges, self.size).into_iter();
+        let tables = parts(self.tables, ranges, self.size);
+        numbers
+            .zip(tables)
+            .zip(parts(self.solderings, ranges, self.size))
+            .map(|((numbers, tables), solderings)| Self {
+                size: self.size,
+                numbers,
+                tables,
+                solderings,
+                filled: 0,
+            })
+            .collect()
+    }
+
+    fn add(&mut self, number: u32, table: GateTable, soldering: [Block; 2]) {
+        self.numbers[self.filled] = number;
+        self.tables[self.filled] = table;
+        self.solderings[self.filled] = soldering;
+        self.filled += 1;
+    }
+}
+
+impl<'a> GadgetsMut<'a> {
+    /// All room of an epoch.
+    pub(super) fn of(epoch: &'a mut EvaluatorEpoch) -> Self {
+        let EvaluatorEpoch {
+            ands,
+            garbler_inputs,
+            evaluator_inputs,
+            anchors,
+            ..
+        } = epoch;
+        Self {
+            buckets: Some(ands.gates.writer()),
+            kinds: [
+                KindMut {
+                    shares: bytemuck::cast_slice_mut(&mut ands.shares),
+                    anchors: AnchorsMut::default(),
+                    authenticators: AuthenticatorsMut::of(&mut ands.authenticators),
+                },
+                KindMut {
+                    shares: &mut garbler_inputs.shares,
+                    anchors: AnchorsMut::of(&mut garbler_inputs.anchors),
+                    authenticators: AuthenticatorsMut::of(&mut garbler_inputs.authenticators),
+                },
+                KindMut {
+                    shares: &mut evaluator_inputs.shares,
+                    anchors: AnchorsMut::default(),
+                    authenticators: AuthenticatorsMut::of(&mut evaluator_inputs.authenticators),
+                },
+                KindMut {
+                    shares: &mut anchors.shares,
+                    anchors: AnchorsMut::of(&mut anchors.anchors),
+                    authenticators: AuthenticatorsMut::default(),
+                },
+            ],
+        }
+    }
+
+    /// The room of each worker.
+    pub(super) fn split(self, ranges: &[Vec<Range<usize>>; 4]) -> Vec<Self> {
+        let workers = ranges[0].len();
+        let mut all: Vec<Self> = (0..workers).map(|_| Self::default()).collect();
+        if let Some(buckets) = self.buckets
+            && !ranges[0][0].is_empty()
+        {
+            // All ranges but the last that is not empty are as long as the first.
+            for (part, buckets) in all
+                .iter_mut()
+                .zip(buckets.chunks(ranges[0][0].len().next_multiple_of(Gadget::ALIGNED)))
+            {
+                part.buckets = Some(buckets);
+            }
+        }
+        for ((kind, room), gadget) in self.kinds.into_iter().enumerate().zip(Gadget::ALL) {
+            let ranges = &ranges[kind];
+            let shares = parts(room.shares, ranges, gadget.kept()).into_iter();
+            let anchors = room.anchors.split(ranges);
+            let parts = shares.zip(anchors).zip(room.authenticators.split(ranges));
+            for (part, ((shares, anchors), authenticators)) in all.iter_mut().zip(parts) {
+                part.kinds[kind] = KindMut {
+                    shares,
+                    anchors,
+                    authenticators,
+                };
+            }
+        }
+        all
+    }
+}
+
+impl Opening<'_> {
+    pub(super) fn run(mut self, channel: &mut dyn Channel) -> Result<()> {
+        self.check(channel)?;
+        self.solder(channel)?;
+        let mut proof = vec![0; PROOF_BYTES];
+        channel.recv(PROVE_GENERATE, &mut proof)?;
+        self.verifier
+            .finish(&proof)
+            .map_err(mismatch(Check::Decommitment, channel.peer(), PROVE_GENERATE))
+    }
+
+    /// Steps 8 and 9.
+    fn check(&mut self, channel: &mut dyn Channel) -> Result<()> {
+        let peer = channel.peer();
+        let mut labels = vec![Block::ZERO; 3 * OPENED_AT_ONCE];
+        let mut shares = Zeroizing::new(vec![Share::default(); 3 * OPENED_AT_ONCE]);
+        for checked in self.checked[0].chunks(OPENED_AT_ONCE) {
+            let (labels, shares) = (&mut labels[..3 * checked.len()], &mut shares[..3 * checked.len()]);
+            channel.recv(OPEN_GATES, as_bytes_mut(labels))?;
+            self.shares.open_gates(checked, shares);
+            self.verifier.absorb(labels, shares);
+            if !self.received.gates_are_right(checked, labels) {
+                let detail = "a gate is no AND gate";
+                return Err(cheated(Check::GateOpening, peer, OPEN_GATES, detail));
+            }
+        }
+        for checked in self.checked[1].chunks(OPENED_AT_ONCE) {
+            let (labels, shares) = (&mut labels[..checked.len()], &mut shares[..checked.len()]);
+            channel.recv(OPEN_AUTHENTICATORS, as_bytes_mut(labels))?;
+            self.shares.open_authenticators(checked, shares);
+            self.verifier.absorb(labels, shares);
+            if !self.received.authenticators_are_right(checked, labels) {
+                let (check, detail) = (
+                    Check::AuthenticatorOpening,
+                    "an authenticator refuses its wire's label",
+                );
+                return Err(cheated(check, peer, OPEN_AUTHENTICATORS, detail));
+            }
+        }
+        Ok(())
+    }
+
+    /// Steps 11 and 12.
+    fn solder(&mut self, channel: &mut dyn Channel) -> Result<()> {
+        let mut sums = Vec::new();
+        let mut share_sums = Zeroizing::new(Vec::new());
+        for ((kind, range), at) in Gadget::ALL.into_iter().zip(self.ranges.clone()).zip(0..) {
+            let from = range.start;
+            for piece in self.deal.pieces(kind, range) {
+                let gadgets = piece.gadgets.start - from..piece.gadgets.end - from;
+                let kept = gadgets.start * kind.kept()..gadgets.end * kind.kept();
+                sums.resize(piece.solderings(), Block::ZERO);
+                share_sums.resize(piece.solderings(), Share::default());
+                channel.recv(SOLDER, as_bytes_mut(&mut sums))?;
+                let room: &mut KindMut<'_> = &mut self.gadgets.kinds[at];
+                piece.solder(self.shares, &mut room.shares[kept], &mut share_sums);
+                self.verifier.absorb(&sums, &share_sums);
+                let buckets = self.gadgets.buckets.as_mut();
+                self.received
+                    .assemble(&piece, &sums, gadgets.start, buckets, room);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Received {
+    /// Step 9: whether checked gates give the label opened for their output.
+    fn gates_are_right(&self, checked: &[Checked], labels: &[Block]) -> bool {
+        let numbers: Vec<u64> = checked.iter().map(|c| self.base + u64::from(c.index)).collect();
+        let tables: Vec<GateTable> = checked.iter().map(|c| self.tables[c.index as usize]).collect();
+        let wire = |wire: usize| -> Vec<Block> { labels.iter().copied().skip(wire).step_by(3).collect() };
+        let mut outputs = vec![Block::ZERO; checked.len()];
+        evaluate(&numbers, &wire(0), &wire(1), &tables, &mut outputs);
+        outputs == wire(2)
+    }
+
+    /// Step 9: whether checked authenticators accept the labels opened for their wires.
+    fn authenticators_are_right(&self, checked: &[Checked], labels: &[Block]) -> bool {
+        let base = self.authenticator_base();
+        checked.iter().zip(labels).all(|(c, &label)| {
+            let authenticator = &self.authenticators[c.index as usize];
+            accepts(base + u64::from(c.index), authenticator, label)
+        })
+    }
+
+    /// Puts gadgets together from their parts and solderings, which are in the order of [`Piece::solder`]; `first` is the
+    /// place of the first of them.
+    fn assemble(
+        &self,
+        piece: &Piece<'_>,
+        solderings: &[Block],
+        first: usize,
+        mut buckets: Option<&mut BucketsMut<'_>>,
+        room: &mut KindMut<'_>,
+    ) {
+        let mut solderings = solderings.iter().copied();
+        let mut next = || solderings.next().unwrap_or_default();
+        let authenticator = |index: u32| self.authenticators[index as usize];
+        for (k, (gates, authenticators)) in piece.each().enumerate() {
+            piece.ahead(k, &self.tables, &self.authenticators);
+            let mut defining = piece.kind == Gadget::EvaluatorInput;
+            for (i, &index) in gates.iter().enumerate() {
+                let table = self.tables[index as usize];
+                match (&mut buckets, piece.kind) {
+                    (Some(buckets), Gadget::And) => {
+                        buckets.set_gate(first + k, i, self.base + u64::from(index), &table);
+                        if i > 0 {
+                            buckets.set_soldering(first + k, i, next(), next(), next());
+                        }
+                    }
+                    _ => {
+                        let left = if i == 0 { Block::ZERO } else { next() };
+                        room.anchors.add(index, table, [left, next()]);
+                    }
+                }
+            }
+            for &index in authenticators {
+                // The first authenticator of an evaluator's input is on the input's wire itself.
+                let soldering = if std::mem::take(&mut defining) {
+                    Block::ZERO
+                } else {
+                    next()
+                };
+                room.authenticators.add(index, authenticator(index), soldering);
+            }
+        }
+    }
+}

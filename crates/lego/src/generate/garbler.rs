@@ -1,0 +1,280 @@
+//! Generate at the garbler.
+
+mod open;
+mod send;
+
+use cenote_net::Channel;
+use cenote_primitives::{Block, as_bytes_mut};
+use cenote_session::{Check, Result};
+use zeroize::Zeroizing;
+
+use super::memory::zeroed;
+use super::shape::{Shape, epochs};
+use super::workers::{at_all, parts, split};
+use super::{AGREED, agreed, compare};
+use crate::challenge::{Drawn, cut};
+use crate::config::Config;
+use crate::failure::{cheated, ot, told_all};
+use crate::material::{Commitments, GarblerEpoch, GarblerStock};
+use crate::order::Order;
+use crate::setup::{GarblerKeys, spent};
+use crate::solder::{Deal, Gadget, Wires};
+use crate::steps::{CHALLENGE, ORDER};
+use cenote_commit::{BATCH_UNIT, Share};
+use open::Opening;
+use send::Part;
+pub(super) use send::units;
+pub(crate) use send::{Honest, Maker};
+
+/// All wires of an epoch, as the garbler knows them.
+struct Labels {
+    gates: Zeroizing<Vec<[Block; 3]>>,
+    gate_shares: Zeroizing<Vec<[Share; 3]>>,
+    authenticators: Commitments,
+}
+
+impl GarblerKeys {
+    /// An empty stock under this session's `Δ`.
+    pub fn stock(&self) -> GarblerStock {
+        GarblerStock::new(*self.delta, *self.delta_share)
+    }
+
+    /// Generates what `order` asks for, and perhaps some more, and hands it to `sink` epoch by epoch.
+    ///
+    /// May be called at any time, with the same order at the evaluator. There is a thread for each channel, if there are
+    /// several: all lead to the evaluator, which must use as many, in the same order.
+    ///
+    /// # Errors
+    /// If a check fails, of which the peer is told, or a channel or the sink does. The session is over then.
+    ///
+    /// # Panics
+    /// If there is no channel.
+    pub fn generate(
+        &mut self,
+        channels: &mut [Box<dyn Channel>],
+        config: &mut Config,
+        order: &Order,
+        sink: &mut dyn FnMut(GarblerEpoch) -> Result<()>,
+    ) -> Result<()> {
+        self.counters.alive()?;
+        if self.source.is_none() {
+            return Err(spent());
+        }
+        config.check()?;
+        let result = self.generate_all(channels, config, order, sink);
+        if let Err(error) = &result {
+            self.counters.failed = Some(error.to_string());
+        }
+        told_all(channels, result)
+    }
+
+    fn generate_all(
+        &mut self,
+        channels: &mut [Box<dyn Channel>],
+        config: &Config,
+        order: &Order,
+        sink: &mut dyn FnMut(GarblerEpoch) -> Result<()>,
+    ) -> Result<()> {
+        let mut theirs = [0; AGREED];
+        channels[0].recv(ORDER, &mut theirs)?;
+        compare(
+            &theirs,
+            &agreed(order, config, channels.len()),
+            channels[0].peer(),
+        )?;
+        let (orders, security) = epochs(order, config);
+        for order in orders {
+            let shape = Shape::new(&order, security)?;
+            sink(self.epoch(channels, &shape, &mut vec![Honest; channels.len()])?)?;
+        }
+        Ok(())
+    }
+
+    /// Generates one epoch, with a maker for each channel.
+    pub(crate) fn epoch(
+        &mut self,
+        channels: &mut [Box<dyn Channel>],
+        shape: &Shape,
+        makers: &mut [impl Maker + Send],
+    ) -> Result<GarblerEpoch> {
+        let mut epoch = GarblerEpoch::default();
+        let peer = channels[0].peer();
+        let source = self.source.as_mut().ok_or_else(spent)?;
+        // Step 2.
+        let strings = shape.order.evaluator_inputs as usize;
+        if strings > 0 {
+            let strings = source
+                .ots
+                .correlated(&mut *channels[0], strings)
+                .map_err(ot(peer))?;
+            epoch.evaluator_inputs.strings.messages = Zeroizing::new(strings);
+        }
+        // Steps 3 to 7.
+        let labels = self.send(channels, shape, makers, &mut epoch)?;
+        self.counters.epoch += 1;
+        if shape.gates.generated == 0 {
+            return Ok(epoch);
+        }
+        // Steps 8, 11 and 12.
+        let mut seed = [Block::ZERO];
+        channels[0].recv(CHALLENGE, as_bytes_mut(&mut seed))?;
+        let Some(drawn) = cut(seed[0], &shape.gates, &shape.authenticators) else {
+            let detail = "it leaves too few gates or authenticators";
+            return Err(cheated(Check::Challenge, peer, CHALLENGE, detail));
+        };
+        self.counters.drawn = seed[0];
+        self.open(channels, shape, &labels, drawn, &mut epoch)?;
+        Ok(epoch)
+    }
+
+    /// Steps 3 to 7: all that is committed to, and nothing that depends on the evaluator's seed.
+    fn send(
+        &mut self,
+        channels: &mut [Box<dyn Channel>],
+        shape: &Shape,
+        makers: &mut [impl Maker + Send],
+        epoch: &mut GarblerEpoch,
+    ) -> Result<Labels> {
+        let workers = channels.len();
+        let counts = [
+            shape.gates.generated,
+            shape.authenticators.generated,
+            shape.leaked(),
+            shape.order.ports as usize,
+        ];
+        let ranges = counts.map(|count| split(count, BATCH_UNIT, workers));
+        let mut labels = Labels {
+            gates: Zeroizing::new(zeroed(counts[0])),
+            gate_shares: Zeroizing::new(zeroed(counts[0])),
+            authenticators: commitments(counts[1]),
+        };
+        let mut leaked = commitments(counts[2]);
+        epoch.ports = commitments(counts[3]);
+        let strings = &epoch.evaluator_inputs.strings.messages[..];
+        let mut gates = parts(&mut labels.gates, &ranges[0], 1).into_iter();
+        let mut gate_shares = parts(&mut labels.gate_shares, &ranges[0], 1).into_iter();
+        let [mut authenticators, mut leaks, mut ports] = [
+            (&mut labels.authenticators, &ranges[1]),
+            (&mut leaked, &ranges[2]),
+            (&mut epoch.ports, &ranges[3]),
+        ]
+        .map(|(all, ranges)| {
+            let messages = parts(&mut all.messages, ranges, 1);
+            messages
+                .into_iter()
+                .zip(parts(&mut all.shares, ranges, 1))
+                .collect::<Vec<_>>()
+                .into_iter()
+        });
+        let mut unit = self.counters.unit;
+        let mut jobs = Vec::with_capacity(workers);
+        for worker in 0..workers {
+            let gates_from = self.counters.number + ranges[0][worker].start as u64;
+            let authenticators_from = self.counters.number + (counts[0] + ranges[1][worker].start) as u64;
+            let of_strings = |at: usize| at.min(strings.len());
+            let leak = &ranges[2][worker];
+            jobs.push(Part {
+                unit,
+                gates_from,
+                gates: gates.next().unwrap_or_default(),
+                gate_shares: gate_shares.next().unwrap_or_default(),
+                authenticators_from,
+                authenticators: authenticators.next().unwrap_or_default(),
+                strings: &strings[of_strings(leak.start)..of_strings(leak.end)],
+                leaked: leaks.next().unwrap_or_default(),
+                ports: ports.next().unwrap_or_default(),
+            });
+            unit += units(&ranges, worker);
+        }
+        let source = self.source.as_ref().ok_or_else(spent)?;
+        let delta = *self.delta;
+        let jobs = jobs.into_iter().zip(makers).collect();
+        at_all(channels, jobs, |channel, (part, maker): (Part<'_>, _)| {
+            part.send(&source.committer, channel, delta, maker)
+        })?;
+        self.counters.unit = unit;
+        self.counters.number += (counts[0] + counts[1]) as u64;
+        let count = strings.len();
+        epoch.evaluator_inputs.strings.shares = Zeroizing::new(leaked.shares[..count].to_vec());
+        epoch.masks = Commitments {
+            messages: Zeroizing::new(leaked.messages[count..].to_vec()),
+            shares: Zeroizing::new(leaked.shares[count..].to_vec()),
+        };
+        Ok(labels)
+    }
+
+    /// Steps 8, 11 and 12: opens what is checked, solders the rest, and keeps the labels of the gadgets.
+    fn open(
+        &self,
+        channels: &mut [Box<dyn Channel>],
+        shape: &Shape,
+        labels: &Labels,
+        drawn: [Drawn; 2],
+        epoch: &mut GarblerEpoch,
+    ) -> Result<()> {
+        let workers = channels.len();
+        let [ands, garbler_inputs, evaluator_inputs, anchors, ..] = shape.counts();
+        epoch.ands.messages = Zeroizing::new(zeroed(ands));
+        epoch.ands.shares = Zeroizing::new(zeroed(ands));
+        epoch.garbler_inputs = commitments(garbler_inputs);
+        epoch.evaluator_inputs.labels = commitments(evaluator_inputs);
+        epoch.anchors = commitments(anchors);
+        let cuts = drawn.map(Drawn::shuffled);
+        let deal = Deal::new(shape, &cuts);
+        let ranges = Gadget::ALL.map(|kind| split(deal.count(kind), Gadget::ALIGNED, workers));
+        let kept: [(&mut [Block], &mut [Share]); 4] = [
+            (
+                bytemuck::cast_slice_mut(&mut epoch.ands.messages),
+                bytemuck::cast_slice_mut(&mut epoch.ands.shares),
+            ),
+            both(&mut epoch.garbler_inputs),
+            both(&mut epoch.evaluator_inputs.labels),
+            both(&mut epoch.anchors),
+        ];
+        let mut kept: Vec<_> = kept
+            .into_iter()
+            .zip(Gadget::ALL.iter().zip(&ranges))
+            .map(|((messages, shares), (kind, ranges))| {
+                parts(messages, ranges, kind.kept())
+                    .into_iter()
+                    .zip(parts(shares, ranges, kind.kept()))
+            })
+            .collect();
+        let checked = cuts.each_ref().map(|cut| split(cut.checked.len(), 1, workers));
+        let blocks = Wires {
+            gates: &labels.gates,
+            authenticators: &labels.authenticators.messages,
+            delta: *self.delta,
+        };
+        let shares = Wires {
+            gates: &labels.gate_shares,
+            authenticators: &labels.authenticators.shares,
+            delta: *self.delta_share,
+        };
+        let jobs = (0..workers)
+            .map(|worker| Opening {
+                transcript: self.counters.transcript_of_worker(worker),
+                blocks: &blocks,
+                shares: &shares,
+                checked: [0, 1].map(|kind| &cuts[kind].checked[checked[kind][worker].clone()]),
+                deal: &deal,
+                gadgets: std::array::from_fn(|kind| {
+                    let (messages, shares) = kept[kind].next().unwrap_or_default();
+                    (ranges[kind][worker].clone(), messages, shares)
+                }),
+            })
+            .collect();
+        at_all(channels, jobs, |channel, opening| opening.run(channel)).map(|_| ())
+    }
+}
+
+fn commitments(count: usize) -> Commitments {
+    Commitments {
+        messages: Zeroizing::new(zeroed(count)),
+        shares: Zeroizing::new(zeroed(count)),
+    }
+}
+
+fn both(all: &mut Commitments) -> (&mut [Block], &mut [Share]) {
+    (&mut all.messages, &mut all.shares)
+}

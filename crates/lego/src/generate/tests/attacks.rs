@@ -1,0 +1,361 @@
+//! One cheating party, caught by name.
+
+use cenote_net::Step;
+use cenote_session::{Check, Error};
+use cenote_testkit::{Adversary, Message, Perturbation, Sent, Target, World};
+
+use super::rates::shape;
+use super::{EVALUATOR, GARBLER, SMALL, config, run};
+use crate::generate::garbler::Honest;
+use crate::order::Order;
+use crate::setup::{EvaluatorKeys, GarblerKeys};
+use crate::steps;
+use cenote_commit::CODE_BITS;
+
+/// Changes message `occurrence` of `step` that `party` sends, and returns the honest party's error.
+fn caught(party: cenote_net::PartyId, step: Step, occurrence: usize, change: fn(&mut Vec<u8>)) -> Error {
+    let mut before = occurrence;
+    let adversary = Adversary::with(move |_, _, mut message: Message| {
+        if message.step == step {
+            if before == 0 {
+                change(&mut message.body);
+            }
+            before = before.wrapping_sub(1);
+        }
+        vec![message]
+    });
+    let world = World::random(2).adversary(party, adversary.clone());
+    let mut results = run(&world, &[SMALL], |_| ());
+    assert_eq!(adversary.deviations(), 1, "{step}");
+    let honest = results.remove(1 - party.index());
+    match honest {
+        Err(error) => error,
+        Ok(_) => panic!("a change in step \"{step}\" went unnoticed"),
+    }
+}
+
+/// Asserts that the deviation is caught by `check`, against the party that deviated.
+fn assert_caught(
+    party: cenote_net::PartyId,
+    step: Step,
+    occurrence: usize,
+    change: fn(&mut Vec<u8>),
+    check: Check,
+) {
+    match caught(party, step, occurrence, change) {
+        Error::Aborted {
+            check: found, peer, ..
+        } => assert_eq!((found, peer), (check, Some(party)), "{step}"),
+        other => panic!("{step}: {other}"),
+    }
+}
+
+/// Bytes of corrections before the differences in set-up.
+const DELTA_CORRECTIONS: usize = 2 * 64 * (CODE_BITS - 128);
+
+#[test]
+fn the_garbler_commits_to_no_codewords() {
+    for step in [
+        steps::COMMIT_DELTA,
+        steps::GATES,
+        steps::AUTHENTICATORS,
+        steps::LEAK,
+        steps::PORTS,
+    ] {
+        // A wrong bit matters where the evaluator watches the other share, with probability 1/2: many are wrong.
+        assert_caught(
+            GARBLER,
+            step,
+            0,
+            |body| body[..4096].iter_mut().for_each(|byte| *byte ^= 0x55),
+            Check::CommitmentConsistency,
+        );
+    }
+    assert_caught(
+        GARBLER,
+        steps::COMMIT_ANSWER,
+        0,
+        |body| body[0] ^= 1,
+        Check::CommitmentConsistency,
+    );
+}
+
+#[test]
+fn the_garbler_commits_to_another_difference() {
+    let other = |body: &mut Vec<u8>| body[DELTA_CORRECTIONS + 5] ^= 4;
+    assert_caught(GARBLER, steps::COMMIT_DELTA, 0, other, Check::Difference);
+    // With last bit 0.
+    let even = |body: &mut Vec<u8>| body[DELTA_CORRECTIONS] ^= 1;
+    assert_caught(GARBLER, steps::COMMIT_DELTA, 0, even, Check::LeakedBits);
+    assert_caught(
+        GARBLER,
+        steps::PROVE_STRINGS,
+        0,
+        |body| body[77] ^= 1,
+        Check::Difference,
+    );
+}
+
+#[test]
+fn the_garbler_tells_wrong_last_bits() {
+    // The last byte is of a blinding commitment, the first after the differences of an OT string or a mask.
+    let last = |body: &mut Vec<u8>| *body.last_mut().unwrap() ^= 1;
+    assert_caught(GARBLER, steps::LEAK, 0, last, Check::LeakedBits);
+    assert_caught(GARBLER, steps::COMMIT_DELTA, 0, last, Check::LeakedBits);
+    let mask = |body: &mut Vec<u8>| {
+        let at = body.len() - 65;
+        body[at] ^= 0x80;
+    };
+    assert_caught(GARBLER, steps::LEAK, 0, mask, Check::LeakedBits);
+    // An OT string with last bit 1.
+    let string = |body: &mut Vec<u8>| {
+        let at = body.len() - (SMALL.masks as usize + 11).next_multiple_of(512) / 8 - 64 - 11 * 16;
+        body[at] ^= 1;
+    };
+    assert_caught(GARBLER, steps::LEAK, 0, string, Check::LeakedBits);
+}
+
+#[test]
+fn the_garbler_opens_something_else() {
+    // A label of a checked gate or authenticator: then that is not the label that it gives or accepts.
+    assert_caught(
+        GARBLER,
+        steps::OPEN_GATES,
+        0,
+        |body| body[3] ^= 1,
+        Check::GateOpening,
+    );
+    assert_caught(
+        GARBLER,
+        steps::OPEN_AUTHENTICATORS,
+        0,
+        |body| body[3] ^= 1,
+        Check::AuthenticatorOpening,
+    );
+    for occurrence in [0, 1, 3] {
+        assert_caught(
+            GARBLER,
+            steps::SOLDER,
+            occurrence,
+            |body| body[33] ^= 8,
+            Check::Decommitment,
+        );
+    }
+    assert_caught(
+        GARBLER,
+        steps::PROVE_GENERATE,
+        0,
+        |body| body[300] ^= 1,
+        Check::Decommitment,
+    );
+}
+
+#[test]
+fn the_garbler_sends_garbage_gates() {
+    // Every hundredth byte of tables, so many gates are bad: some is checked.
+    let tables = |body: &mut Vec<u8>| {
+        let end = body.len() * 9 / 10;
+        let start = body.len() / 2;
+        body[start..end]
+            .iter_mut()
+            .step_by(100)
+            .for_each(|byte| *byte ^= 1);
+    };
+    let error = caught(GARBLER, steps::GATES, 0, tables);
+    assert!(
+        matches!(
+            error.check(),
+            Some(Check::GateOpening | Check::CommitmentConsistency)
+        ),
+        "{error}"
+    );
+    let authenticators = |body: &mut Vec<u8>| {
+        let start = body.len() - 32 * 1024;
+        body[start..].iter_mut().step_by(100).for_each(|byte| *byte ^= 1);
+    };
+    assert_caught(
+        GARBLER,
+        steps::AUTHENTICATORS,
+        0,
+        authenticators,
+        Check::AuthenticatorOpening,
+    );
+}
+
+#[test]
+fn the_evaluator_shows_strings_that_it_has_not() {
+    assert_caught(
+        EVALUATOR,
+        steps::SHOW_STRINGS,
+        0,
+        |body| body[100] ^= 1,
+        Check::Challenge,
+    );
+    // The other choice's string is not known either.
+    assert_caught(
+        EVALUATOR,
+        steps::SHOW_STRINGS,
+        0,
+        |body| body[16] ^= 1,
+        Check::Challenge,
+    );
+}
+
+/// The garbler needs more than the seed leaves: as if the evaluator had looked for one that leaves too few.
+#[test]
+fn the_evaluator_leaves_too_few() {
+    let results = World::random(2).run(|mut context| {
+        let mut config = config(&context);
+        let mut shape = shape();
+        if context.me == GARBLER {
+            shape.gates.needed = 400;
+            let mut channel = context.take(EVALUATOR, "main");
+            let mut keys = GarblerKeys::setup(&mut *channel, &mut config)?;
+            keys.epoch(std::slice::from_mut(&mut channel), &shape, &mut [Honest])
+                .map(|_| ())
+        } else {
+            let mut channel = context.take(GARBLER, "main");
+            let mut keys = EvaluatorKeys::setup(&mut *channel, &mut config)?;
+            keys.epoch(std::slice::from_mut(&mut channel), &mut config, &shape)
+                .map(|_| ())
+        }
+    });
+    match &results[0] {
+        Err(Error::Aborted { check, peer, .. }) => {
+            assert_eq!((*check, *peer), (Check::Challenge, Some(EVALUATOR)));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// One of several workers is cheated: all stop, and both parties know why.
+#[test]
+fn a_workers_error_is_everybodys() {
+    for (step, check) in [
+        (steps::GATES, Check::CommitmentConsistency),
+        (steps::SOLDER, Check::Decommitment),
+        (steps::PROVE_GENERATE, Check::Decommitment),
+    ] {
+        let mut done = false;
+        let adversary = Adversary::with(move |_, label, mut message: Message| {
+            if message.step == step && *label == "second".into() && !std::mem::replace(&mut done, true) {
+                let end = message.body.len().min(2048);
+                message.body[..end].iter_mut().for_each(|byte| *byte ^= 0x55);
+            }
+            vec![message]
+        });
+        let world = World::random(2)
+            .labels(&["main", "second", "third"])
+            .adversary(GARBLER, adversary.clone());
+        let results = run(&world, &[SMALL], |_| ());
+        assert_eq!(adversary.deviations(), 1);
+        match &results[1] {
+            Err(Error::Aborted {
+                check: found, peer, ..
+            }) => assert_eq!((*found, *peer), (check, Some(GARBLER))),
+            Err(other) => panic!("{step}: {other}"),
+            Ok(_) => panic!("{step}: unnoticed"),
+        }
+        match &results[0] {
+            Err(error) => assert_eq!(error.check(), Some(check), "{step}: {error}"),
+            // The garbler had sent everything when the evaluator stopped.
+            Ok(_) => assert_ne!(step, steps::GATES),
+        }
+    }
+}
+
+/// Gates of one call, sent again in the next: their corrections are of other commitments.
+#[test]
+fn replayed_gates_are_refused() {
+    let mut first: Option<Vec<u8>> = None;
+    let adversary = Adversary::with(move |_, _, mut message: Message| {
+        if message.step == steps::GATES {
+            match &first {
+                None => first = Some(message.body.clone()),
+                Some(body) => message.body.clone_from(body),
+            }
+        }
+        vec![message]
+    });
+    let world = World::random(2).adversary(GARBLER, adversary.clone());
+    const ORDER: Order = Order {
+        ands: 100,
+        ..Order::NOTHING
+    };
+    let results = run(&world, &[ORDER, ORDER], |_| ());
+    assert_eq!(adversary.deviations(), 1);
+    match &results[1] {
+        Err(error) => assert_eq!(error.check(), Some(Check::CommitmentConsistency)),
+        Ok(_) => panic!("unnoticed"),
+    }
+}
+
+/// Any other seed, and any challenge of commitments, is as good as the evaluator's own, but not what it then expects.
+#[test]
+fn the_evaluator_hurts_itself_only() {
+    for step in [steps::CHALLENGE, steps::COMMIT_CHALLENGE, steps::DELTA_CHALLENGE] {
+        let adversary = Adversary::new(Target::step(step), Perturbation::FlipBit { byte: 0, bit: 0 });
+        let world = World::random(2).adversary(EVALUATOR, adversary.clone());
+        let results = run(&world, &[SMALL], |_| ());
+        assert_eq!(adversary.deviations(), 1);
+        match &results[0] {
+            Err(Error::PeerStopped { .. }) | Err(Error::Net(_)) => {}
+            Err(other) => panic!("{step}: {other}"),
+            // The garbler had sent everything when the evaluator stopped.
+            Ok(_) => assert_eq!(step, steps::CHALLENGE),
+        }
+        assert!(results[1].is_err(), "{step}");
+    }
+}
+
+/// Every message of either party, deformed in every way: the honest party stops with an error, and nobody hangs.
+#[test]
+fn deformed_messages_are_refused() {
+    let world = World::random(2);
+    let results = run(&world, &[SMALL], |_| ());
+    assert!(results.iter().all(std::result::Result::is_ok));
+    for party in [GARBLER, EVALUATOR] {
+        let mut steps: Vec<(Step, usize)> = Vec::new();
+        for Sent { step, .. } in world.transcript(party) {
+            let own = steps::SETUP.contains(&step) || steps::GENERATE.contains(&step);
+            match steps.iter_mut().find(|(known, _)| *known == step) {
+                _ if !own => {}
+                Some((_, count)) => *count += 1,
+                None => steps.push((step, 1)),
+            }
+        }
+        assert!(steps.len() > 4, "{steps:?}");
+        for (step, count) in steps {
+            // All deviations of the last occurrence but the changes of bits, which have tests of their own.
+            for perturbation in Perturbation::all().into_iter().skip(1) {
+                let target = Target::step(step).occurrence(count - 1);
+                let adversary = Adversary::new(target, perturbation.clone());
+                // What does not come is waited for in vain.
+                let missing = matches!(perturbation, Perturbation::Drop | Perturbation::SwapWithNext);
+                let timeout = if missing { 400 } else { 10_000 };
+                let world = World::random(2)
+                    .channel_timeout(std::time::Duration::from_millis(timeout))
+                    .adversary(party, adversary.clone());
+                let results = run(&world, &[SMALL], |_| ());
+                assert!(adversary.deviations() > 0, "{step} {perturbation:?}");
+                let error = match &results[1 - party.index()] {
+                    Err(error) => error,
+                    // After its last message a party that is sent it twice finds out when it says goodbye.
+                    Ok(_) => panic!("{step} of {party}, {perturbation:?}: unnoticed"),
+                };
+                let fine = match &perturbation {
+                    // A message that does not come, or waits for one that the party never gets to.
+                    Perturbation::Drop | Perturbation::SwapWithNext => true,
+                    _ => matches!(
+                        error,
+                        Error::Aborted {
+                            check: Check::MessageForm,
+                            ..
+                        }
+                    ),
+                };
+                assert!(fine, "{step} of {party}, {perturbation:?}: {error}");
+            }
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! How often a cheating garbler is caught or gets a bad bucket, against the numbers of the parameters.
+//!
+//! Theorem 2 counts on finding a bad gate with probability 1/4 when it is checked. With half gates it is at least 1/2: the
+//! output labels of a gate's four pairs of input labels always add up to `Δ`, as an AND gate's must, so not just one can be
+//! wrong.
+
+use cenote_params::lego::{Buckets, attack};
+use cenote_primitives::{Block, Entropy};
+use cenote_session::{Check, Error};
+use cenote_testkit::World;
+
+use super::{EVALUATOR, GARBLER, config};
+use crate::challenge::{Drawn, Population, cut};
+use crate::generate::garbler::Maker;
+use crate::generate::shape::Shape;
+use crate::order::Order;
+use crate::setup::{EvaluatorKeys, GarblerKeys};
+use crate::solder::{Deal, Gadget};
+use cenote_garble::{self as garble, Authenticator, GateTable};
+
+/// What is done to the first gates or authenticators of an epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cheat {
+    /// A gate's output is committed to as its opposite: NAND. Always found.
+    Nand,
+    /// A gate's output is the opposite for one label of its left wire: found by half of the checks.
+    HalfWrong,
+    /// Random tables: found by three fourths of the checks, those with any bit of colour.
+    Garbage,
+    /// An authenticator that accepts the label of 0 only: found by half of the checks.
+    AcceptsZero,
+}
+
+impl Cheat {
+    /// The probability that one check finds it.
+    fn found(self) -> f64 {
+        match self {
+            Cheat::Nand => 1.0,
+            Cheat::Garbage => 0.75,
+            Cheat::HalfWrong | Cheat::AcceptsZero => 0.5,
+        }
+    }
+}
+
+/// Does it to the first `count` of each epoch.
+struct Cheater {
+    cheat: Cheat,
+    count: u64,
+}
+
+impl Cheater {
+    /// Whether the gate or authenticator with a number is to be bad: an epoch of [`shape`] has 512 of each.
+    fn is_bad(&self, number: u64) -> bool {
+        number % 512 < self.count
+    }
+}
+
+impl Maker for Cheater {
+    fn garble(
+        &mut self,
+        delta: Block,
+        first: u64,
+        inputs: [&[Block]; 2],
+        tables: &mut [GateTable],
+        outputs: &mut [Block],
+    ) {
+        garble::garble(delta, first, inputs[0], inputs[1], tables, outputs);
+        if self.cheat == Cheat::AcceptsZero {
+            return;
+        }
+        for i in (0..tables.len()).filter(|&i| self.is_bad(first + i as u64)) {
+            match self.cheat {
+                Cheat::Nand => outputs[i] ^= delta,
+                Cheat::HalfWrong => tables[i].garbler ^= delta,
+                _ => {
+                    tables[i].garbler ^= Block([7, 8]);
+                    tables[i].evaluator ^= Block([9, 10]);
+                }
+            }
+        }
+    }
+
+    fn authenticate(
+        &mut self,
+        delta: Block,
+        first: u64,
+        wires: &[Block],
+        authenticators: &mut [Authenticator],
+    ) {
+        garble::authenticate(delta, first, wires, authenticators);
+        if self.cheat != Cheat::AcceptsZero {
+            return;
+        }
+        for i in (0..wires.len()).filter(|&i| self.is_bad(first + i as u64)) {
+            let accepts = |authenticator: &Authenticator, label| {
+                garble::accepts(first + i as u64, authenticator, label)
+            };
+            // One of the two is of the label of 1.
+            for half in 0..2 {
+                let mut spoilt = authenticators[i];
+                spoilt.0[half] ^= Block([0, 1]);
+                if accepts(&spoilt, wires[i]) && !accepts(&spoilt, wires[i] ^ delta) {
+                    authenticators[i] = spoilt;
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// A small epoch in which half of everything is checked.
+pub(super) fn shape() -> Shape {
+    let population = Population {
+        generated: 512,
+        needed: 64,
+        threshold: 1 << 15,
+    };
+    Shape {
+        order: Order {
+            ands: 16,
+            ..Order::NOTHING
+        },
+        beta: 4,
+        alpha: 4,
+        beta_input: 9,
+        alpha_input: 7,
+        gates: population,
+        authenticators: population,
+        parameters: None,
+    }
+}
+
+/// Generates epochs with `count` bad ones until caught, at most `epochs` of them; gives the number not caught, and the check
+/// that caught.
+fn survived(cheat: Cheat, count: u64, epochs: usize) -> (usize, Option<Check>) {
+    let world = World::random(2);
+    let results = world.run(move |mut context| {
+        let mut config = config(&context);
+        let mut done = 0;
+        if context.me == GARBLER {
+            let mut channel = context.take(EVALUATOR, "main");
+            let mut keys = GarblerKeys::setup(&mut *channel, &mut config)?;
+            for _ in 0..epochs {
+                let cheater = Cheater { cheat, count };
+                keys.epoch(std::slice::from_mut(&mut channel), &shape(), &mut [cheater])?;
+            }
+        } else {
+            let mut channel = context.take(GARBLER, "main");
+            let mut keys = EvaluatorKeys::setup(&mut *channel, &mut config)?;
+            for _ in 0..epochs {
+                match keys.epoch(std::slice::from_mut(&mut channel), &mut config, &shape()) {
+                    Ok(_) => done += 1,
+                    Err(Error::Aborted { check, peer, .. }) => {
+                        assert_eq!(peer, Some(GARBLER));
+                        return Ok((done, Some(check)));
+                    }
+                    Err(other) => return Err(other),
+                }
+            }
+        }
+        Ok((done, None))
+    });
+    match &results[1] {
+        Ok(result) => *result,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Each of `count` bad ones survives a check that it meets with probability 1/2 independently of the others.
+#[test]
+fn cheats_are_caught_as_often_as_they_should_be() {
+    for (cheat, count, check) in [
+        (Cheat::Nand, 1, Check::GateOpening),
+        (Cheat::HalfWrong, 2, Check::GateOpening),
+        (Cheat::Garbage, 1, Check::GateOpening),
+        (Cheat::AcceptsZero, 2, Check::AuthenticatorOpening),
+    ] {
+        let expected = (1.0 - 0.5 * cheat.found()).powi(count as i32);
+        let (mut trials, mut survivals) = (0, 0);
+        while trials < 120 {
+            let (survived, caught) = survived(cheat, count, 20);
+            assert!(
+                caught.is_none_or(|caught| caught == check),
+                "{cheat:?}: {caught:?}"
+            );
+            survivals += survived;
+            trials += survived + usize::from(caught.is_some());
+        }
+        let measured = survivals as f64 / trials as f64;
+        let error = (expected * (1.0 - expected) / trials as f64).sqrt();
+        println!("{count} {cheat:?}: {measured:.3} of {trials} survive, expected {expected:.3} ± {error:.3}");
+        assert!(
+            (measured - expected).abs() < 5.0 * error,
+            "{cheat:?}: {measured} {expected} {error}"
+        );
+    }
+}
+
+/// Bad ones that survive come together in a bucket as often as the parameters say, and so less often than Theorem 2 allows.
+#[test]
+fn bad_ones_meet_as_often_as_they_should() {
+    // Nothing is checked: what is left is the deal.
+    let buckets = Buckets::new(40, 5, 3, 1e-12, 1e-12).unwrap();
+    let size = |size: u32| size as usize;
+    let population = |needed: u64| Population {
+        generated: needed as usize,
+        needed: needed as usize,
+        threshold: 0,
+    };
+    let shape = Shape {
+        order: Order {
+            ands: 40,
+            garbler_inputs: 5,
+            ..Order::NOTHING
+        },
+        beta: size(buckets.beta),
+        alpha: size(buckets.alpha),
+        beta_input: size(buckets.beta_input),
+        alpha_input: size(buckets.alpha_input),
+        gates: population(buckets.gates_needed()),
+        authenticators: population(buckets.authenticators_needed()),
+        parameters: None,
+    };
+    let mut entropy = Entropy::for_tests(42);
+    for (bad_gates, bad_authenticators) in [(8, 4), (20, 0), (3, 20)] {
+        let expected = attack(&buckets, bad_gates, bad_authenticators)
+            .unwrap()
+            .probability();
+        const TRIALS: usize = 20_000;
+        let mut wins = 0;
+        for _ in 0..TRIALS {
+            let drawn = cut(entropy.block(), &shape.gates, &shape.authenticators).unwrap();
+            let cuts = drawn.map(Drawn::shuffled);
+            let deal = Deal::new(&shape, &cuts);
+            let bad = |indices: &[u32], bad: u32| indices.iter().filter(|&&index| index < bad).count();
+            let won = Gadget::ALL.into_iter().any(|kind| {
+                deal.pieces(kind, 0..deal.count(kind)).any(|piece| {
+                    piece.each().any(|(gates, authenticators)| {
+                        let (g, a) = (bad(gates, bad_gates), bad(authenticators, bad_authenticators));
+                        match kind {
+                            Gadget::And => g > 0 && 2 * (g + a) >= gates.len() + authenticators.len(),
+                            _ => 2 * g > gates.len() || 2 * a > authenticators.len(),
+                        }
+                    })
+                })
+            });
+            wins += usize::from(won);
+        }
+        let measured = wins as f64 / TRIALS as f64;
+        let error = (expected * (1.0 - expected) / TRIALS as f64).sqrt();
+        println!(
+            "{bad_gates} gates, {bad_authenticators} authenticators: {measured:.4}, {expected:.4} ± {error:.4}"
+        );
+        assert!(
+            (measured - expected).abs() < 5.0 * error,
+            "{measured} {expected} {error}"
+        );
+    }
+}

@@ -1,0 +1,35 @@
+//! LEGO: two parties, either of which may be malicious; constant rounds, preprocessing that knows nothing of the function
+//! (Nielsen, Schneider, Trifiletti 2017).
+#![forbid(unsafe_code)]
+
+mod build;
+mod challenge;
+mod config;
+mod engine;
+mod eval;
+mod failure;
+mod generate;
+mod leak;
+mod material;
+mod opening;
+mod order;
+mod provenance;
+mod recover;
+mod session;
+mod setup;
+mod solder;
+pub mod steps;
+pub mod store;
+mod tiles;
+mod wires;
+
+pub use config::{Config, MAX_SECURITY};
+pub use engine::{LegoEngine, MadeLot, make_lot};
+pub use generate::{Estimate, estimate};
+pub use material::{
+    AnchorWires, Anchors, AndBuckets, Authenticators, Commitments, EvaluatorEpoch, EvaluatorInputs,
+    EvaluatorStock, GarblerAnds, GarblerEpoch, GarblerInputs, GarblerStock, GarblerStrings, Masks, Run,
+};
+pub use order::{KINDS, Order, Short};
+pub use setup::{EvaluatorKeys, GarblerKeys};
+pub use wires::LegoWires;

@@ -1,0 +1,356 @@
+//! Stocks: what is left of the material, and taking from it.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use cenote_primitives::Block;
+use zeroize::Zeroizing;
+
+use super::{
+    AnchorWires, AndBuckets, Commitments, EvaluatorEpoch, EvaluatorInputs, GarblerAnds, GarblerEpoch,
+    GarblerInputs, GarblerStrings, Masks, append,
+};
+use crate::order::{Order, Short};
+use cenote_commit::Share;
+
+/// Some items of an epoch's array, moved out of a stock. The array lives as long as any run of it.
+pub struct Run<T> {
+    items: Arc<T>,
+    range: Range<usize>,
+}
+
+impl<T> Run<T> {
+    /// The epoch's array; only the items of [`Run::range`] are this run's.
+    pub fn items(&self) -> &T {
+        &self.items
+    }
+
+    /// Which items of [`Run::items`] are this run's.
+    pub fn range(&self) -> Range<usize> {
+        self.range.clone()
+    }
+
+    /// Number of items.
+    pub fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    /// Whether it has no items.
+    pub fn is_empty(&self) -> bool {
+        self.range.is_empty()
+    }
+
+    /// Takes the first `count` items out.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    #[must_use]
+    pub fn split_front(&mut self, count: usize) -> Run<T> {
+        assert!(count <= self.len(), "{count} items of {}", self.len());
+        let middle = self.range.start + count;
+        let front = self.range.start..middle;
+        self.range.start = middle;
+        Run {
+            items: self.items.clone(),
+            range: front,
+        }
+    }
+}
+
+/// Prints how many items there are.
+impl<T> fmt::Debug for Run<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Run({:?})", self.range)
+    }
+}
+
+impl Run<GarblerAnds> {
+    /// The 0-labels of left, right and output wire.
+    pub fn messages(&self) -> &[[Block; 3]] {
+        &self.items.messages[self.range.clone()]
+    }
+
+    /// The shares of these.
+    pub fn shares(&self) -> &[[Share; 3]] {
+        &self.items.shares[self.range.clone()]
+    }
+}
+
+impl Run<AndBuckets> {
+    /// The shares of the 0-labels of left, right and output wire.
+    pub fn shares(&self) -> &[[Share; 3]] {
+        &self.items.shares[self.range.clone()]
+    }
+}
+
+/// Runs in the order in which they are used.
+struct Queue<T> {
+    runs: VecDeque<Run<T>>,
+    left: u64,
+}
+
+impl<T> Default for Queue<T> {
+    fn default() -> Self {
+        Self {
+            runs: VecDeque::new(),
+            left: 0,
+        }
+    }
+}
+
+impl<T> Queue<T> {
+    /// Adds the items of `range`.
+    fn push(&mut self, items: T, range: Range<usize>) {
+        if !range.is_empty() {
+            self.left += range.len() as u64;
+            let items = Arc::new(items);
+            self.runs.push_back(Run { items, range });
+        }
+    }
+
+    fn take(&mut self, kind: &'static str, count: usize) -> Result<Vec<Run<T>>, Short> {
+        if self.left < count as u64 {
+            return Err(Short {
+                kind,
+                wanted: count as u64,
+                left: self.left,
+            });
+        }
+        self.left -= count as u64;
+        let mut taken = Vec::new();
+        let mut missing = count;
+        while missing > 0 {
+            let Some(front) = self.runs.front_mut() else { break };
+            let run = front.split_front(missing.min(front.len()));
+            missing -= run.len();
+            taken.push(run);
+            if front.is_empty() {
+                self.runs.pop_front();
+            }
+        }
+        Ok(taken)
+    }
+}
+
+impl Queue<Commitments> {
+    fn take_copy(&mut self, kind: &'static str, count: usize) -> Result<Commitments, Short> {
+        let mut all = Commitments::default();
+        for run in self.take(kind, count)? {
+            all.copy(&run.items, run.range.clone());
+        }
+        Ok(all)
+    }
+}
+
+/// The garbler's material.
+pub struct GarblerStock {
+    /// `Δ`.
+    pub delta: Zeroizing<Block>,
+    /// The share of the commitment to `Δ`.
+    pub delta_share: Zeroizing<Share>,
+    ands: Queue<GarblerAnds>,
+    garbler_inputs: Queue<Commitments>,
+    evaluator_inputs: Queue<GarblerStrings>,
+    anchors: Queue<Commitments>,
+    masks: Queue<Commitments>,
+    ports: Queue<Commitments>,
+}
+
+impl GarblerStock {
+    /// No material under `delta`.
+    pub fn new(delta: Block, delta_share: Share) -> Self {
+        Self {
+            delta: Zeroizing::new(delta),
+            delta_share: Zeroizing::new(delta_share),
+            ands: Queue::default(),
+            garbler_inputs: Queue::default(),
+            evaluator_inputs: Queue::default(),
+            anchors: Queue::default(),
+            masks: Queue::default(),
+            ports: Queue::default(),
+        }
+    }
+
+    /// Adds an epoch's material, to be used after what is there.
+    pub fn push(&mut self, epoch: GarblerEpoch) {
+        let all = epoch.counts().map(|count| 0..count);
+        self.push_some(epoch, all);
+    }
+
+    /// Adds some of an epoch's material: of each kind the items of a range.
+    pub(crate) fn push_some(&mut self, epoch: GarblerEpoch, ranges: [Range<usize>; 6]) {
+        let [ands, garbler_inputs, evaluator_inputs, anchors, masks, ports] = ranges;
+        self.ands.push(epoch.ands, ands);
+        self.garbler_inputs.push(epoch.garbler_inputs, garbler_inputs);
+        self.evaluator_inputs
+            .push(epoch.evaluator_inputs, evaluator_inputs);
+        self.anchors.push(epoch.anchors, anchors);
+        self.masks.push(epoch.masks, masks);
+        self.ports.push(epoch.ports, ports);
+    }
+
+    /// What is left.
+    pub fn left(&self) -> Order {
+        Order {
+            ands: self.ands.left,
+            garbler_inputs: self.garbler_inputs.left,
+            evaluator_inputs: self.evaluator_inputs.left,
+            anchors: self.anchors.left,
+            masks: self.masks.left,
+            ports: self.ports.left,
+        }
+    }
+
+    /// The next `count` AND buckets.
+    ///
+    /// # Errors
+    /// If fewer are left; so with all of these calls, and then nothing is taken.
+    pub fn take_ands(&mut self, count: usize) -> Result<Vec<Run<GarblerAnds>>, Short> {
+        self.ands.take("AND buckets", count)
+    }
+
+    /// The next `count` input wires of the garbler: their 0-labels.
+    pub fn take_garbler_inputs(&mut self, count: usize) -> Result<Commitments, Short> {
+        self.garbler_inputs.take_copy("garbler inputs", count)
+    }
+
+    /// The next `count` input wires of the evaluator.
+    pub fn take_evaluator_inputs(&mut self, count: usize) -> Result<GarblerStrings, Short> {
+        let mut all = GarblerStrings::default();
+        for run in self.evaluator_inputs.take("evaluator inputs", count)? {
+            all.labels.copy(&run.items.labels, run.range.clone());
+            all.strings.copy(&run.items.strings, run.range.clone());
+        }
+        Ok(all)
+    }
+
+    /// The next `count` anchors: the 0-labels of their wires.
+    pub fn take_anchors(&mut self, count: usize) -> Result<Commitments, Short> {
+        self.anchors.take_copy("anchors", count)
+    }
+
+    /// The next `count` masks.
+    pub fn take_masks(&mut self, count: usize) -> Result<Commitments, Short> {
+        self.masks.take_copy("masks", count)
+    }
+
+    /// The next `count` ports: their 0-labels.
+    pub fn take_ports(&mut self, count: usize) -> Result<Commitments, Short> {
+        self.ports.take_copy("ports", count)
+    }
+}
+
+/// Prints what is left.
+impl fmt::Debug for GarblerStock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "GarblerStock({})", self.left())
+    }
+}
+
+/// The evaluator's material.
+pub struct EvaluatorStock {
+    /// The share of the garbler's commitment to `Δ`.
+    pub delta_share: Zeroizing<Share>,
+    ands: Queue<AndBuckets>,
+    garbler_inputs: Queue<GarblerInputs>,
+    evaluator_inputs: Queue<EvaluatorInputs>,
+    anchors: Queue<AnchorWires>,
+    masks: Queue<Masks>,
+    ports: Queue<Zeroizing<Vec<Share>>>,
+}
+
+impl EvaluatorStock {
+    /// No material.
+    pub fn new(delta_share: Share) -> Self {
+        Self {
+            delta_share: Zeroizing::new(delta_share),
+            ands: Queue::default(),
+            garbler_inputs: Queue::default(),
+            evaluator_inputs: Queue::default(),
+            anchors: Queue::default(),
+            masks: Queue::default(),
+            ports: Queue::default(),
+        }
+    }
+
+    /// Adds an epoch's material, to be used after what is there.
+    pub fn push(&mut self, epoch: EvaluatorEpoch) {
+        let all = epoch.counts().map(|count| 0..count);
+        self.push_some(epoch, all);
+    }
+
+    /// Adds some of an epoch's material: of each kind the items of a range.
+    pub(crate) fn push_some(&mut self, epoch: EvaluatorEpoch, ranges: [Range<usize>; 6]) {
+        let [ands, garbler_inputs, evaluator_inputs, anchors, masks, ports] = ranges;
+        self.ands.push(epoch.ands, ands);
+        self.garbler_inputs.push(epoch.garbler_inputs, garbler_inputs);
+        self.evaluator_inputs
+            .push(epoch.evaluator_inputs, evaluator_inputs);
+        self.anchors.push(epoch.anchors, anchors);
+        self.masks.push(epoch.masks, masks);
+        self.ports.push(epoch.ports, ports);
+    }
+
+    /// What is left.
+    pub fn left(&self) -> Order {
+        Order {
+            ands: self.ands.left,
+            garbler_inputs: self.garbler_inputs.left,
+            evaluator_inputs: self.evaluator_inputs.left,
+            anchors: self.anchors.left,
+            masks: self.masks.left,
+            ports: self.ports.left,
+        }
+    }
+
+    /// The next `count` AND buckets.
+    ///
+    /// # Errors
+    /// If fewer are left; so with all of these calls, and then nothing is taken.
+    pub fn take_ands(&mut self, count: usize) -> Result<Vec<Run<AndBuckets>>, Short> {
+        self.ands.take("AND buckets", count)
+    }
+
+    /// The next `count` input wires of the garbler.
+    pub fn take_garbler_inputs(&mut self, count: usize) -> Result<Vec<Run<GarblerInputs>>, Short> {
+        self.garbler_inputs.take("garbler inputs", count)
+    }
+
+    /// The next `count` input wires of the evaluator.
+    pub fn take_evaluator_inputs(&mut self, count: usize) -> Result<Vec<Run<EvaluatorInputs>>, Short> {
+        self.evaluator_inputs.take("evaluator inputs", count)
+    }
+
+    /// The next `count` anchors.
+    pub fn take_anchors(&mut self, count: usize) -> Result<Vec<Run<AnchorWires>>, Short> {
+        self.anchors.take("anchors", count)
+    }
+
+    /// The next `count` masks.
+    pub fn take_masks(&mut self, count: usize) -> Result<Masks, Short> {
+        let mut all = Masks::default();
+        for run in self.masks.take("masks", count)? {
+            append(&mut all.shares, &run.items.shares[run.range.clone()]);
+            append(&mut all.bits, &run.items.bits[run.range.clone()]);
+        }
+        Ok(all)
+    }
+
+    /// The next `count` ports: the shares of their 0-labels.
+    pub fn take_ports(&mut self, count: usize) -> Result<Zeroizing<Vec<Share>>, Short> {
+        let mut all = Zeroizing::default();
+        for run in self.ports.take("ports", count)? {
+            append(&mut all, &run.items[run.range.clone()]);
+        }
+        Ok(all)
+    }
+}
+
+/// Prints what is left.
+impl fmt::Debug for EvaluatorStock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EvaluatorStock({})", self.left())
+    }
+}

@@ -1,0 +1,127 @@
+//! Where the evaluator's wires come from: what it needs to compute their bits in the clear once the garbler's cheating has
+//! told it the difference `Δ` (Section IV-A).
+//!
+//! A wire keeps what it depends on for as long as it lives: for an input of the garbler its gadget, for one of the
+//! evaluator's own its bit, for the output of a circuit the plan, shared by all that it made, and the wires that went in.
+//! So a chain of circuits, each fed by the one before, keeps all its links, with shares and labels: 56 bytes for each wire and
+//! lane that any of them put out.
+
+use std::sync::Arc;
+
+use cenote_primitives::{BitMatrix, Block};
+use cenote_session::WireVector;
+use zeroize::Zeroize;
+
+use super::material::{GarblerInputs, Run};
+use super::tiles::Circuit;
+use super::wires::{Bundle, Labels, LegoWires};
+
+/// Where the wires of a bundle come from.
+pub(crate) enum Origin {
+    /// The garbler's inputs: their gadgets, one for each wire and lane.
+    Garbler(Vec<Run<GarblerInputs>>),
+    /// Constants.
+    Known(BitMatrix),
+    /// The evaluator's own inputs: their bits are `clear` as soon as it has them.
+    Own,
+    /// The outputs of a circuit.
+    Circuit {
+        circuit: Arc<Circuit>,
+        inputs: LegoWires,
+    },
+}
+
+/// The bits of `wires`, all of which have been evaluated, a row for each wire. What they depend on is found out once.
+pub(crate) fn replay(wires: &LegoWires, delta: Block) -> BitMatrix {
+    // Inputs first, without recursion, for chains may be long.
+    let mut stack: Vec<(Arc<Bundle>, bool)> = wires
+        .parts()
+        .iter()
+        .map(|part| (part.bundle.clone(), false))
+        .collect();
+    while let Some((bundle, ready)) = stack.pop() {
+        let held = bundle.held();
+        if held.clear.get().is_some() {
+            continue;
+        }
+        let bits = match &held.origin {
+            Origin::Known(bits) => bits.clone(),
+            Origin::Own => unreachable!("nothing is evaluated before all inputs are given"),
+            Origin::Garbler(runs) => extract(&bundle, runs, delta),
+            Origin::Circuit { inputs, .. } if !ready => {
+                let before: Vec<_> = inputs
+                    .parts()
+                    .iter()
+                    .map(|part| (part.bundle.clone(), false))
+                    .collect();
+                stack.push((bundle.clone(), true));
+                stack.extend(before);
+                continue;
+            }
+            Origin::Circuit { circuit, inputs } => circuit
+                .plan
+                .evaluate(&gather(inputs))
+                .expect("the plan was run on these wires"),
+        };
+        // Set before only if the bundle was on the stack twice.
+        let _ = held.clear.set(bits);
+    }
+    gather(wires)
+}
+
+/// The known bits of wires.
+fn gather(wires: &LegoWires) -> BitMatrix {
+    let mut bits = BitMatrix::zeros(wires.wires(), wires.lanes());
+    for (row, (bundle, wire)) in wires.rows().enumerate() {
+        let clear = bundle.held().clear.get().expect("replayed before");
+        bits.row_mut(row).copy_from_slice(clear.row(wire));
+    }
+    bits
+}
+
+/// The garbler's inputs, read off their labels by their anchors.
+fn extract(bundle: &Bundle, runs: &[Run<GarblerInputs>], delta: Block) -> BitMatrix {
+    let keys = bundle
+        .held()
+        .keys()
+        .expect("inputs are received before they are used");
+    let gadgets = runs
+        .iter()
+        .flat_map(|run| run.range().map(move |gadget| (run.items(), gadget)));
+    let mut bits = BitMatrix::zeros(bundle.wires, bundle.lanes);
+    for (at, ((items, gadget), &key)) in gadgets.zip(keys).enumerate() {
+        let bit = items.anchors.bit(gadget, key, delta);
+        bits.set(at / bundle.lanes, at % bundle.lanes, bit);
+    }
+    bits
+}
+
+/// A long chain must not be dropped link within link.
+impl Drop for Bundle {
+    fn drop(&mut self) {
+        let mut links = Vec::new();
+        unlink(self, &mut links);
+        while let Some(inputs) = links.pop() {
+            for part in inputs.into_parts() {
+                if let Some(mut bundle) = Arc::into_inner(part.bundle) {
+                    unlink(&mut bundle, &mut links);
+                }
+            }
+        }
+    }
+}
+
+/// Wipes the bits of a bundle that is about to be dropped, and takes its inputs out.
+fn unlink(bundle: &mut Bundle, links: &mut Vec<LegoWires>) {
+    let Labels::Evaluator(held) = &mut bundle.labels else {
+        return;
+    };
+    if let Some(clear) = held.clear.get_mut() {
+        clear.words_mut().zeroize();
+    }
+    match std::mem::replace(&mut held.origin, Origin::Garbler(Vec::new())) {
+        Origin::Known(mut bits) => bits.words_mut().zeroize(),
+        Origin::Circuit { inputs, .. } => links.push(inputs),
+        Origin::Garbler(_) | Origin::Own => {}
+    }
+}

@@ -1,0 +1,388 @@
+//! The garbler's side.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use cenote_circuit::Plan;
+use cenote_net::{Channel, PartyId};
+use cenote_primitives::{BitMatrix, Block, as_bytes, mask_of};
+use cenote_session::{Check, Parties, Result, WireVector};
+use subtle::ConstantTimeEq;
+use zeroize::{Zeroize, Zeroizing};
+
+use super::reaper::Reaper;
+use super::{Circuits, EVALUATOR, GARBLER, bits, packed, secret};
+use crate::build::solder;
+use crate::failure::cheated;
+use crate::material::{Commitments, GarblerStock};
+use crate::opening::{Openings, PIECE};
+use crate::setup::GarblerKeys;
+use crate::steps;
+use crate::tiles::{Circuit, Lot};
+use crate::wires::{Bundle, LegoWires};
+use cenote_commit::Share;
+
+/// The party that garbles: keys, material, and what is under way.
+pub(crate) struct Garbler {
+    pub(crate) keys: GarblerKeys,
+    pub(crate) stock: GarblerStock,
+    circuits: Circuits,
+    /// Circuits built ahead.
+    built: VecDeque<Built>,
+    /// Inputs whose bits their owner has not given yet, in order.
+    reserved: VecDeque<Reserved>,
+    /// Inputs whose labels the evaluator does not have yet.
+    inputs: Vec<Input>,
+    /// What was opened since the last proof.
+    openings: Option<Openings>,
+    reaper: Reaper,
+    builds: u64,
+    evaluations: u64,
+}
+
+/// A circuit built ahead.
+struct Built {
+    circuit: Arc<Circuit>,
+    lanes: usize,
+    ports: Commitments,
+    outputs: Commitments,
+}
+
+/// An input without bits; with the OT strings if it is the evaluator's.
+struct Reserved {
+    bundle: Arc<Bundle>,
+    strings: Option<Commitments>,
+}
+
+/// An input that the evaluator has not got yet.
+enum Input {
+    Own {
+        bundle: Arc<Bundle>,
+        bits: Zeroizing<Vec<bool>>,
+    },
+    Evaluators {
+        bundle: Arc<Bundle>,
+        strings: Commitments,
+        /// Its masked bits, once received.
+        choices: Option<Vec<u8>>,
+    },
+}
+
+impl Garbler {
+    pub(crate) fn new(keys: GarblerKeys, stock: GarblerStock) -> Self {
+        Self {
+            keys,
+            stock,
+            circuits: Circuits::default(),
+            built: VecDeque::new(),
+            reserved: VecDeque::new(),
+            inputs: Vec::new(),
+            openings: None,
+            reaper: Reaper::default(),
+            builds: 0,
+            evaluations: 0,
+        }
+    }
+
+    /// Receives what the evaluator has sent: it comes before everything else from it.
+    pub(crate) fn clear_line(&mut self, channel: &mut dyn Channel) -> Result<()> {
+        for input in &mut self.inputs {
+            if let Input::Evaluators { bundle, choices, .. } = input
+                && choices.is_none()
+            {
+                let mut bytes = vec![0; (bundle.wires * bundle.lanes).div_ceil(8)];
+                channel.recv(steps::CHOICES, &mut bytes)?;
+                *choices = Some(bytes);
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn prepare(&mut self, plan: &Plan, lanes: usize, channel: &mut dyn Channel) -> Result<()> {
+        let circuit = self.circuits.get(plan);
+        let ports = self.stock.take_ports(plan.input_wires() * lanes)?;
+        let rows = |row: usize| row * lanes..(row + 1) * lanes;
+        let inputs: Vec<_> = (0..plan.input_wires())
+            .map(|row| (&ports.messages[rows(row)], &ports.shares[rows(row)]))
+            .collect();
+        let outputs = self.build(&circuit, lanes, &inputs, channel)?;
+        channel.flush()?;
+        self.built.push_back(Built {
+            circuit,
+            lanes,
+            ports,
+            outputs,
+        });
+        Ok(())
+    }
+
+    fn build(
+        &mut self,
+        circuit: &Circuit,
+        lanes: usize,
+        inputs: &[(&[Block], &[Share])],
+        channel: &mut dyn Channel,
+    ) -> Result<Commitments> {
+        let gates = circuit.plan.and_count() * lanes;
+        let lot = Lot::new(self.stock.take_ands(gates)?);
+        let mut openings = Openings::new(&self.keys.counters.transcript("build", self.builds));
+        let delta = (*self.keys.delta, *self.keys.delta_share);
+        let outputs = solder(circuit, lanes, inputs, &lot, delta, &mut openings, channel)?;
+        if gates > 0 {
+            self.builds += 1;
+            openings.prove(channel, steps::PROVE_BUILD)?;
+            self.reaper.drop_later(lot);
+        }
+        Ok(outputs)
+    }
+
+    /// Wires for inputs of `owner` that come later.
+    pub(crate) fn reserve(&mut self, owner: PartyId, wires: usize, lanes: usize) -> Result<LegoWires> {
+        let count = wires * lanes;
+        let (labels, strings) = if owner == GARBLER {
+            (self.stock.take_garbler_inputs(count)?, None)
+        } else {
+            let gadgets = self.stock.take_evaluator_inputs(count)?;
+            (gadgets.labels, Some(gadgets.strings))
+        };
+        let bundle = Bundle::garbler(wires, lanes, labels);
+        self.reserved.push_back(Reserved {
+            bundle: bundle.clone(),
+            strings,
+        });
+        Ok(LegoWires::of(bundle))
+    }
+
+    /// The input that is to be given next, and whose it is.
+    pub(crate) fn reserved(&self) -> Option<(&Arc<Bundle>, PartyId)> {
+        let next = self.reserved.front()?;
+        let owner = if next.strings.is_some() {
+            EVALUATOR
+        } else {
+            GARBLER
+        };
+        Some((&next.bundle, owner))
+    }
+
+    /// Takes the bits of the input that was reserved first, or notes that the evaluator has them.
+    pub(crate) fn give(&mut self, own: Option<&BitMatrix>) {
+        let Some(Reserved { bundle, strings }) = self.reserved.pop_front() else {
+            return;
+        };
+        self.inputs.push(match strings {
+            Some(strings) => Input::Evaluators {
+                bundle,
+                strings,
+                choices: None,
+            },
+            None => {
+                let mut known = Zeroizing::new(Vec::with_capacity(bundle.wires * bundle.lanes));
+                known.extend(own.into_iter().flat_map(bits));
+                Input::Own { bundle, bits: known }
+            }
+        });
+    }
+
+    /// Label 0 for bit 0 and `Δ` for bit 1: then the evaluator's label is 0.
+    pub(crate) fn constant(&mut self, values: &BitMatrix) -> LegoWires {
+        let (delta, delta_share) = (*self.keys.delta, *self.keys.delta_share);
+        let count = values.rows() * values.lanes();
+        let shares = bits(values).map(|bit| if bit { delta_share } else { Share::default() });
+        let labels = Commitments {
+            messages: secret(
+                count,
+                bits(values).map(|bit| if bit { delta } else { Block::ZERO }),
+            ),
+            shares: secret(count, shares),
+        };
+        LegoWires::of(Bundle::garbler(values.rows(), values.lanes(), labels))
+    }
+
+    /// Whether [`Garbler::run`] has this circuit from [`Garbler::prepare`].
+    pub(crate) fn is_built(&self, plan: &Plan, lanes: usize) -> bool {
+        self.position(plan, lanes).is_some()
+    }
+
+    fn position(&self, plan: &Plan, lanes: usize) -> Option<usize> {
+        let same = |built: &Built| built.lanes == lanes && built.circuit.plan.digest() == plan.digest();
+        self.built.iter().position(same)
+    }
+
+    pub(crate) fn run(
+        &mut self,
+        plan: &Plan,
+        inputs: &LegoWires,
+        channel: &mut dyn Channel,
+    ) -> Result<LegoWires> {
+        let lanes = inputs.lanes();
+        let outputs = match self.position(plan, lanes).and_then(|at| self.built.remove(at)) {
+            Some(built) => {
+                self.attach(inputs, &built.ports, channel)?;
+                built.outputs
+            }
+            None => {
+                let circuit = self.circuits.get(plan);
+                let rows: Vec<_> = inputs.committed_rows().collect();
+                self.build(&circuit, lanes, &rows, channel)?
+            }
+        };
+        channel.flush()?;
+        Ok(LegoWires::of(Bundle::garbler(
+            plan.output_wires(),
+            lanes,
+            outputs,
+        )))
+    }
+
+    /// Solders `wires` to `ports`.
+    fn attach(&mut self, wires: &LegoWires, ports: &Commitments, channel: &mut dyn Channel) -> Result<()> {
+        self.open_sums(wires, ports, steps::ATTACH, channel)
+    }
+
+    /// The openings that go with the next evaluation, bound to what was drawn last: between two of them more material may be
+    /// made, and what is opened of it needs a challenge from after that.
+    fn openings(&mut self) -> &mut Openings {
+        let counters = &self.keys.counters;
+        let openings = self
+            .openings
+            .get_or_insert_with(|| Openings::new(&counters.transcript("eval", self.evaluations)));
+        openings.bind(counters.drawn);
+        openings
+    }
+
+    /// Opens the sums of the labels of `wires` and `others`.
+    fn open_sums(
+        &mut self,
+        wires: &LegoWires,
+        others: &Commitments,
+        step: cenote_net::Step,
+        channel: &mut dyn Channel,
+    ) -> Result<()> {
+        let mut messages = Vec::with_capacity(others.len());
+        let mut shares = Zeroizing::new(Vec::with_capacity(others.len()));
+        for (row, (labels, row_shares)) in wires.committed_rows().enumerate() {
+            let row = row * labels.len()..(row + 1) * labels.len();
+            messages.extend(
+                labels
+                    .iter()
+                    .zip(&others.messages[row.clone()])
+                    .map(|(&a, &b)| a ^ b),
+            );
+            shares.extend(row_shares.iter().zip(&others.shares[row]).map(|(&a, &b)| a ^ b));
+        }
+        self.openings().open(channel, step, &messages, &shares)
+    }
+
+    /// Opens `wires` to the parties of `to`; says how many rounds it took, each a message or several one way.
+    pub(crate) fn reveal(
+        &mut self,
+        wires: &LegoWires,
+        to: Parties,
+        channel: &mut dyn Channel,
+    ) -> Result<(Option<BitMatrix>, u64)> {
+        let asked = self
+            .inputs
+            .iter()
+            .any(|input| matches!(input, Input::Evaluators { .. }));
+        self.clear_line(channel)?;
+        let mut answered = !self.inputs.is_empty();
+        for input in std::mem::take(&mut self.inputs) {
+            self.answer(&input, channel)?;
+        }
+        let count = wires.wires() * wires.lanes();
+        if to.contains(EVALUATOR) {
+            let masks = self.stock.take_masks(count)?;
+            self.open_sums(wires, &masks, steps::DECODE, channel)?;
+        } else if to.contains(GARBLER) {
+            let anchors = self.stock.take_anchors(count)?;
+            self.open_sums(wires, &anchors, steps::ANCHOR, channel)?;
+        }
+        if let Some(openings) = self.openings.take() {
+            self.evaluations += 1;
+            answered = true;
+            openings.prove(channel, steps::PROVE_EVAL)?;
+        }
+        channel.flush()?;
+        let rounds = u64::from(asked) + u64::from(answered) + u64::from(to.contains(GARBLER));
+        if !to.contains(GARBLER) {
+            return Ok((None, rounds));
+        }
+        Ok((Some(self.receive_outputs(wires, channel)?), rounds))
+    }
+
+    /// Gives the evaluator the labels of an input (steps 1 and 2).
+    fn answer(&mut self, input: &Input, channel: &mut dyn Channel) -> Result<()> {
+        let (delta, delta_share) = (*self.keys.delta, *self.keys.delta_share);
+        match input {
+            Input::Own { bundle, bits } => {
+                let labels = &bundle.committed().messages;
+                for (labels, bits) in labels.chunks(PIECE).zip(bits.chunks(PIECE)) {
+                    let keys = labels
+                        .iter()
+                        .zip(bits)
+                        .map(|(&label, &bit)| label ^ times(delta, bit));
+                    let keys = secret(labels.len(), keys);
+                    channel.send(steps::GARBLER_LABELS, as_bytes(&keys))?;
+                }
+                Ok(())
+            }
+            Input::Evaluators {
+                bundle,
+                strings,
+                choices,
+            } => {
+                let choices = choices.as_deref().unwrap_or_default();
+                let labels = bundle.committed();
+                let flip = |at: usize| packed(choices, at);
+                let sums = labels.messages.iter().zip(strings.messages.iter()).enumerate();
+                let messages: Vec<Block> = sums
+                    .map(|(at, (&label, &string))| label ^ string ^ times(delta, flip(at)))
+                    .collect();
+                let sums = labels.shares.iter().zip(strings.shares.iter()).enumerate();
+                let shares = sums.map(|(at, (&label, &string))| {
+                    label ^ string ^ if flip(at) { delta_share } else { Share::default() }
+                });
+                let shares = secret(labels.len(), shares);
+                self.openings()
+                    .open(channel, steps::EVALUATOR_LABELS, &messages, &shares)
+            }
+        }
+    }
+
+    /// Receives the evaluator's output labels: last bits, which with the 0-labels tell the bits, and a hash of the labels,
+    /// of which the evaluator knows no others than the right ones.
+    fn receive_outputs(&mut self, wires: &LegoWires, channel: &mut dyn Channel) -> Result<BitMatrix> {
+        let (count, lanes) = (wires.wires() * wires.lanes(), wires.lanes());
+        let mut last = Zeroizing::new(vec![0; count.div_ceil(8)]);
+        let mut hash = [0; blake3::OUT_LEN];
+        channel.recv_parts(steps::OUTPUT_LABELS, &mut [&mut last, &mut hash])?;
+        let mut hasher = blake3::Hasher::new();
+        let mut outputs = BitMatrix::zeros(wires.wires(), lanes);
+        for (row, (labels, _)) in wires.committed_rows().enumerate() {
+            let mut keys = Zeroizing::new(labels.to_vec());
+            for (lane, key) in keys.iter_mut().enumerate() {
+                let bit = packed(&last, row * lanes + lane) ^ (key.0[0] & 1 == 1);
+                *key ^= times(*self.keys.delta, bit);
+                outputs.set(row, lane, bit);
+            }
+            hasher.update(as_bytes(&keys));
+        }
+        if bool::from(hasher.finalize().as_bytes().ct_eq(&hash)) {
+            return Ok(outputs);
+        }
+        outputs.words_mut().zeroize();
+        let detail = "an output label is not one of its wire's";
+        Err(cheated(
+            Check::OutputLabel,
+            channel.peer(),
+            steps::OUTPUT_LABELS,
+            detail,
+        ))
+    }
+}
+
+/// `delta` if `bit`, else zero; without a branch.
+#[inline(always)]
+fn times(delta: Block, bit: bool) -> Block {
+    delta & Block([mask_of(bit); 2])
+}

@@ -1,0 +1,154 @@
+//! One party of a session, its calls as the engine makes them: inputs are put in, circuits built and attached, and all of
+//! Figure 2's Eval happens when something is revealed.
+//!
+//! Nothing waits for the peer before it must, so that a whole job costs the two messages of Eval: the evaluator's masked
+//! inputs leave with the first thing that it waits for; solderings, which need no answer, are on their way as soon as the
+//! garbler knows them, and are received when the evaluator needs them or something after them.
+
+mod accept;
+mod evaluator;
+mod garbler;
+mod reaper;
+mod shares;
+
+use std::sync::Arc;
+
+use cenote_circuit::Plan;
+use cenote_net::PartyId;
+use cenote_primitives::BitMatrix;
+use cenote_session::Parties;
+use zeroize::{Zeroize, Zeroizing};
+
+use super::order::Order;
+use super::tiles::Circuit;
+
+pub(crate) use evaluator::Evaluator;
+pub(crate) use garbler::Garbler;
+
+pub(crate) use super::tiles::slot_bytes;
+
+/// The garbler, where roles are meant: in a [`super::Config`]'s session it may be either party.
+pub(crate) const GARBLER: PartyId = PartyId(0);
+/// The evaluator, likewise.
+pub(crate) const EVALUATOR: PartyId = PartyId(1);
+
+/// Circuits in use, so that what was prepared many times is kept once.
+#[derive(Default)]
+struct Circuits(Vec<Arc<Circuit>>);
+
+impl Circuits {
+    /// Most circuits that are kept while nothing uses them.
+    const KEPT: usize = 16;
+
+    fn get(&mut self, plan: &Plan) -> Arc<Circuit> {
+        // The digest is of the circuit, and the plan is a function of it.
+        if let Some(known) = self
+            .0
+            .iter()
+            .position(|known| known.plan.digest() == plan.digest())
+        {
+            // The one used last is forgotten last.
+            let circuit = self.0.remove(known);
+            self.0.push(circuit.clone());
+            return circuit;
+        }
+        if self.0.len() >= Self::KEPT {
+            self.0.remove(0);
+        }
+        let circuit = Arc::new(Circuit::new(plan));
+        self.0.push(circuit.clone());
+        circuit
+    }
+}
+
+/// Who garbles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Roles {
+    /// The party that does.
+    pub(crate) garbler: PartyId,
+}
+
+impl Roles {
+    /// What role `party` has, or the other way round; [`GARBLER`] or [`EVALUATOR`] for the two parties.
+    pub(crate) fn role(self, party: PartyId) -> PartyId {
+        PartyId(party.0 ^ self.garbler.0)
+    }
+
+    /// The roles of a set of the two parties; others do not matter.
+    pub(crate) fn roles(self, parties: Parties) -> Parties {
+        let both = [GARBLER, EVALUATOR].into_iter();
+        both.filter(|&party| parties.contains(party))
+            .map(|party| self.role(party))
+            .collect()
+    }
+}
+
+/// What running `plan` takes; ports too if it is built ahead.
+pub(crate) fn order_to_run(plan: &Plan, lanes: usize, ahead: bool) -> Order {
+    Order {
+        ands: (plan.and_count() * lanes) as u64,
+        ports: if ahead {
+            (plan.input_wires() * lanes) as u64
+        } else {
+            0
+        },
+        ..Order::NOTHING
+    }
+}
+
+/// What inputs of `owner` with `count` bits take.
+pub(crate) fn order_to_input(owner: PartyId, count: usize) -> Order {
+    let count = count as u64;
+    Order {
+        garbler_inputs: if owner == GARBLER { count } else { 0 },
+        evaluator_inputs: if owner == EVALUATOR { count } else { 0 },
+        ..Order::NOTHING
+    }
+}
+
+/// What revealing `count` bits to the parties of `to` takes: masks for the evaluator, anchors if the garbler alone gets
+/// them.
+pub(crate) fn order_to_reveal(to: Parties, count: usize) -> Order {
+    let count = count as u64;
+    let masks = to.contains(EVALUATOR);
+    Order {
+        masks: if masks { count } else { 0 },
+        anchors: if to.contains(GARBLER) && !masks { count } else { 0 },
+        ..Order::NOTHING
+    }
+}
+
+/// The bits of `matrix`, a wire's lanes after the other's: what labels of wires are in the order of.
+fn bits(matrix: &BitMatrix) -> impl Iterator<Item = bool> {
+    (0..matrix.rows()).flat_map(|row| {
+        let words = matrix.row(row);
+        (0..matrix.lanes()).map(move |lane| words[lane / 64] >> (lane % 64) & 1 == 1)
+    })
+}
+
+/// `items`, of which there are `count`, in one array from the start: what an array outgrows is not wiped.
+fn secret<T: Zeroize>(count: usize, items: impl Iterator<Item = T>) -> Zeroizing<Vec<T>> {
+    let mut all = Zeroizing::new(Vec::with_capacity(count));
+    all.extend(items);
+    debug_assert_eq!(all.len(), count);
+    all
+}
+
+/// Eight bits in a byte, first one lowest.
+fn pack(bits: impl Iterator<Item = bool>, count: usize) -> Vec<u8> {
+    let mut bytes = vec![0; count.div_ceil(8)];
+    for (at, bit) in bits.enumerate() {
+        bytes[at / 8] |= u8::from(bit) << (at % 8);
+    }
+    bytes
+}
+
+/// Bit `at` of what [`pack`] gave.
+fn packed(bytes: &[u8], at: usize) -> bool {
+    bytes[at / 8] >> (at % 8) & 1 == 1
+}
+
+/// The inverse of [`bits`].
+fn unpack(wires: usize, lanes: usize, bit: impl Fn(usize) -> bool) -> BitMatrix {
+    BitMatrix::from_fn(wires, lanes, |wire, lane| bit(wire * lanes + lane))
+}

@@ -1,0 +1,297 @@
+//! Secret wires: labels, and at the evaluator where they come from.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use cenote_primitives::{BitMatrix, Block};
+use cenote_session::WireVector;
+use zeroize::Zeroizing;
+
+use super::material::Commitments;
+use super::provenance::Origin;
+use cenote_commit::Share;
+
+/// Secret wires of a LEGO session: `wires` × `lanes` labels.
+///
+/// The garbler keeps 56 bytes for each wire and lane, the 0-label and its share of the commitment to it; the evaluator 40
+/// for the share and, once evaluated, 16 for the label, and besides what they come from. Clones, selections and
+/// concatenations share this. `Debug` prints the shape only.
+#[derive(Clone)]
+pub struct LegoWires {
+    lanes: usize,
+    parts: Vec<Part>,
+}
+
+/// Some wires of a bundle.
+#[derive(Clone)]
+pub(crate) struct Part {
+    pub(crate) bundle: Arc<Bundle>,
+    pub(crate) range: Range<usize>,
+}
+
+/// The wires that one call made. Label `(wire, lane)` is entry `wire * lanes + lane`.
+pub(crate) struct Bundle {
+    pub(crate) wires: usize,
+    pub(crate) lanes: usize,
+    pub(crate) labels: Labels,
+}
+
+/// Labels of a bundle, as one side holds them.
+pub(crate) enum Labels {
+    /// 0-labels and the garbler's shares of them.
+    Garbler(Commitments),
+    /// The evaluator's shares of the 0-labels, and what it knows besides.
+    Evaluator(EvaluatorLabels),
+}
+
+/// What the evaluator holds of a bundle.
+pub(crate) struct EvaluatorLabels {
+    /// Shares of the 0-labels.
+    pub(crate) shares: Zeroizing<Vec<Share>>,
+    /// The labels, once evaluated.
+    pub(crate) keys: OnceLock<Zeroizing<Vec<Block>>>,
+    /// Where they come from.
+    pub(crate) origin: Origin,
+    /// The bits, once the garbler's cheating has told them.
+    pub(crate) clear: OnceLock<BitMatrix>,
+}
+
+impl Bundle {
+    /// A bundle at the garbler.
+    pub(crate) fn garbler(wires: usize, lanes: usize, labels: Commitments) -> Arc<Self> {
+        debug_assert_eq!(labels.len(), wires * lanes);
+        Arc::new(Self {
+            wires,
+            lanes,
+            labels: Labels::Garbler(labels),
+        })
+    }
+
+    /// A bundle at the evaluator, not evaluated yet.
+    pub(crate) fn evaluator(
+        wires: usize,
+        lanes: usize,
+        shares: Zeroizing<Vec<Share>>,
+        origin: Origin,
+    ) -> Arc<Self> {
+        debug_assert_eq!(shares.len(), wires * lanes);
+        Arc::new(Self {
+            wires,
+            lanes,
+            labels: Labels::Evaluator(EvaluatorLabels {
+                shares,
+                keys: OnceLock::new(),
+                origin,
+                clear: OnceLock::new(),
+            }),
+        })
+    }
+
+    /// The garbler's labels.
+    ///
+    /// # Panics
+    /// At the evaluator: wires of the two sides never meet, since engines take wires of their own session only.
+    pub(crate) fn committed(&self) -> &Commitments {
+        match &self.labels {
+            Labels::Garbler(labels) => labels,
+            Labels::Evaluator(_) => panic!("wires of another party's session"),
+        }
+    }
+
+    /// The evaluator's labels.
+    ///
+    /// # Panics
+    /// At the garbler.
+    pub(crate) fn held(&self) -> &EvaluatorLabels {
+        match &self.labels {
+            Labels::Evaluator(labels) => labels,
+            Labels::Garbler(_) => panic!("wires of another party's session"),
+        }
+    }
+}
+
+impl EvaluatorLabels {
+    /// The labels, if they have been evaluated.
+    pub(crate) fn keys(&self) -> Option<&[Block]> {
+        self.keys.get().map(|keys| keys.as_slice())
+    }
+}
+
+impl LegoWires {
+    /// All wires of `bundle`.
+    pub(crate) fn of(bundle: Arc<Bundle>) -> Self {
+        Self {
+            lanes: bundle.lanes,
+            parts: vec![Part {
+                range: 0..bundle.wires,
+                bundle,
+            }],
+        }
+    }
+
+    /// Whether these are all wires of `bundle`, in order, and no others.
+    pub(crate) fn are(&self, bundle: &Arc<Bundle>) -> bool {
+        let [part] = self.parts.as_slice() else {
+            return false;
+        };
+        Arc::ptr_eq(&part.bundle, bundle) && part.range == (0..bundle.wires)
+    }
+
+    pub(crate) fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// Takes the parts out.
+    pub(crate) fn into_parts(self) -> Vec<Part> {
+        self.parts
+    }
+
+    /// The bundle and the number within it of each wire.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (&Bundle, usize)> {
+        self.parts
+            .iter()
+            .flat_map(|part| part.range.clone().map(move |wire| (&*part.bundle, wire)))
+    }
+
+    /// The garbler's 0-labels and shares: a row for each wire.
+    pub(crate) fn committed_rows(&self) -> impl Iterator<Item = (&[Block], &[Share])> {
+        self.rows().map(|(bundle, wire)| {
+            let row = wire * bundle.lanes..(wire + 1) * bundle.lanes;
+            let labels = bundle.committed();
+            (&labels.messages[row.clone()], &labels.shares[row])
+        })
+    }
+
+    /// The evaluator's shares: a row for each wire.
+    pub(crate) fn share_rows(&self) -> impl Iterator<Item = &[Share]> {
+        self.rows()
+            .map(|(bundle, wire)| &bundle.held().shares[wire * bundle.lanes..(wire + 1) * bundle.lanes])
+    }
+
+    /// The evaluator's labels, a row for each wire; `None` for wires that have not been evaluated.
+    pub(crate) fn key_rows(&self) -> impl Iterator<Item = Option<&[Block]>> {
+        self.rows().map(|(bundle, wire)| {
+            let keys = bundle.held().keys()?;
+            Some(&keys[wire * bundle.lanes..(wire + 1) * bundle.lanes])
+        })
+    }
+}
+
+impl WireVector for LegoWires {
+    fn wires(&self) -> usize {
+        self.parts.iter().map(|part| part.range.len()).sum()
+    }
+
+    fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    fn select(&self, range: Range<usize>) -> Self {
+        assert!(
+            range.start <= range.end && range.end <= self.wires(),
+            "wires {range:?} of {}",
+            self.wires()
+        );
+        let mut parts = Vec::new();
+        let mut first = 0;
+        for part in &self.parts {
+            let from = range.start.max(first);
+            let to = range.end.min(first + part.range.len());
+            if from < to {
+                let start = part.range.start;
+                parts.push(Part {
+                    bundle: part.bundle.clone(),
+                    range: start + (from - first)..start + (to - first),
+                });
+            }
+            first += part.range.len();
+        }
+        Self {
+            lanes: self.lanes,
+            parts,
+        }
+    }
+
+    fn concat(parts: &[&Self]) -> Self {
+        let lanes = parts.first().expect("at least one part").lanes;
+        assert!(
+            parts.iter().all(|part| part.lanes == lanes),
+            "all parts have the same lanes"
+        );
+        let mut joined: Vec<Part> = Vec::new();
+        for part in parts.iter().flat_map(|part| &part.parts) {
+            match joined.last_mut() {
+                Some(last)
+                    if Arc::ptr_eq(&last.bundle, &part.bundle) && last.range.end == part.range.start =>
+                {
+                    last.range.end = part.range.end;
+                }
+                _ => joined.push(part.clone()),
+            }
+        }
+        Self { lanes, parts: joined }
+    }
+}
+
+impl fmt::Debug for LegoWires {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LegoWires({} × {})", self.wires(), self.lanes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Wires whose labels tell bundle, wire and lane.
+    fn wires(bundle: u64, wires: usize, lanes: usize) -> LegoWires {
+        let label = |at: usize| Block([bundle, at as u64]);
+        let labels = Commitments {
+            messages: Zeroizing::new((0..wires * lanes).map(label).collect()),
+            shares: Zeroizing::new(vec![Share::default(); wires * lanes]),
+        };
+        LegoWires::of(Bundle::garbler(wires, lanes, labels))
+    }
+
+    fn labels(wires: &LegoWires) -> Vec<[u64; 2]> {
+        wires
+            .committed_rows()
+            .flat_map(|(labels, _)| labels)
+            .map(|label| label.0)
+            .collect()
+    }
+
+    #[test]
+    fn selecting_and_joining_keep_the_order() {
+        let all = LegoWires::concat(&[&wires(1, 3, 2), &wires(2, 0, 2), &wires(3, 2, 2)]);
+        assert_eq!((all.wires(), all.lanes(), labels(&all).len()), (5, 2, 10));
+        for start in 0..=5 {
+            for end in start..=5 {
+                let some = all.select(start..end);
+                assert_eq!(some.wires(), end - start);
+                assert_eq!(labels(&some), labels(&all)[2 * start..2 * end]);
+                // Selecting from a selection counts within it.
+                if some.wires() > 1 {
+                    assert_eq!(
+                        labels(&some.select(1..2)),
+                        labels(&all)[2 * start + 2..2 * start + 4]
+                    );
+                }
+            }
+        }
+        // What was taken apart is one part again.
+        let again = LegoWires::concat(&[&all.select(0..1), &all.select(1..3)]);
+        assert_eq!(
+            (again.parts().len(), labels(&again)),
+            (1, labels(&all)[..6].to_vec())
+        );
+        assert_eq!(format!("{all:?}"), "LegoWires(5 × 2)");
+    }
+
+    #[test]
+    #[should_panic(expected = "all parts have the same lanes")]
+    fn lanes_must_agree() {
+        LegoWires::concat(&[&wires(1, 1, 2), &wires(2, 1, 3)]);
+    }
+}
