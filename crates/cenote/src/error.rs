@@ -352,7 +352,8 @@ mod tests {
     use std::time::Duration;
 
     use cenote_net::Step;
-    use cenote_session::{Check, Reason};
+    use cenote_session::Reason;
+    use cenote_three::checks;
 
     use super::*;
 
@@ -386,15 +387,15 @@ mod tests {
         let aborted = NetError::PeerAborted {
             peer: PartyId(1),
             step: STEP,
-            code: Reason::Check(Check::CoinOpening).code(),
+            code: Reason::Check(checks::COIN_OPENING).code(),
         };
         let hearsay = NetError::PeerAborted {
             peer: PartyId(1),
             step: STEP,
-            code: Reason::HeardCheck(PartyId(2), Check::CoinOpening).code(),
+            code: Reason::HeardCheck(PartyId(2), checks::COIN_OPENING).code(),
         };
         let seen = EngineError::Aborted {
-            check: Check::CoinOpening,
+            check: checks::COIN_OPENING,
             peer: None,
             step: STEP,
             detail: "x".into(),

@@ -1,4 +1,5 @@
 //! The engine: one party of a two-party session, garbler or evaluator, behind one type.
+use crate::checks;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,10 +8,13 @@ use cenote_circuit::Plan;
 use cenote_net::{Channel, Meter, PartyId};
 use cenote_params::LogProb;
 use cenote_primitives::BitMatrix;
-use cenote_session::{Check, Costs, Engine, Error, Parties, Result, WireVector, check_input, check_run};
+use cenote_session::{
+    Costs, Engine, Error, MESSAGE_FORM, Parties, Result, WireVector, check_input, check_run,
+};
 
 mod stored;
 
+use crate::failure::told_all;
 use crate::session::{
     Evaluator, GARBLER, Garbler, Roles, order_to_input, order_to_reveal, order_to_run, slot_bytes,
 };
@@ -103,11 +107,7 @@ impl LegoEngine {
                 }
             })
         });
-        let role = role.inspect_err(|error| {
-            channels
-                .iter_mut()
-                .for_each(|channel| channel.abort(error.reason().code()));
-        })?;
+        let role = told_all(&mut channels, role)?;
         let mut engine = Self::with_role(me, channels, config, role);
         engine.costs.add_phase("setup", start.elapsed());
         Ok(engine)
@@ -265,6 +265,7 @@ impl LegoEngine {
 
     /// Ends the session after a failure: the peer is told, secrets are wiped.
     fn poison(&mut self, error: Error) -> Error {
+        let error = error.with_checks(checks::ALL);
         if error.check().is_some()
             && let Some(drawn) = self.drawn.take()
         {
@@ -370,7 +371,7 @@ impl LegoEngine {
             return Ok(());
         }
         Err(Error::Aborted {
-            check: Check::MessageForm,
+            check: MESSAGE_FORM,
             peer: Some(channel.peer()),
             step: steps::FINISH,
             detail: "the peer's farewell is garbled".into(),

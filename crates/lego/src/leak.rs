@@ -4,11 +4,10 @@
 //! that commitments are codewords opens 128 such sums of all commitments of a batch, blinded too, so a batch of its own for
 //! strings whose last bits are told needs no other: what it shows of the last bits must be the same sums of the bits told.
 
+use crate::checks;
 use cenote_net::{PartyId, Step};
 use cenote_primitives::{Block, as_bytes_mut, gf128};
-use cenote_session::{Check, Result};
-
-use super::failure::cheated;
+use cenote_session::{Error, Result};
 
 /// The last bit of a string: bit 0.
 #[inline(always)]
@@ -50,8 +49,8 @@ pub(crate) fn verify(folded: Block, alpha: Block, bits: &[u8], peer: PartyId, st
     if fold(alpha, bits) == folded {
         return Ok(());
     }
-    Err(cheated(
-        Check::LeakedBits,
+    Err(Error::cheated(
+        checks::LEAKED_BITS,
         peer,
         step,
         "the last bits told are not those committed to",

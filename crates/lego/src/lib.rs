@@ -4,6 +4,7 @@
 
 mod build;
 mod challenge;
+pub mod checks;
 mod config;
 mod engine;
 mod eval;

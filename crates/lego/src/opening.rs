@@ -1,8 +1,9 @@
 //! Openings of sums of commitments, streamed: messages as they come, one proof at the end.
 
+use crate::checks;
 use cenote_net::{Channel, Step};
 use cenote_primitives::{Block, as_bytes, as_bytes_mut};
-use cenote_session::{Check, Result};
+use cenote_session::Result;
 
 use super::failure::mismatch;
 use cenote_commit::{Opener, PROOF_BYTES, Receiver, Share, Verifier};
@@ -89,6 +90,6 @@ impl<'a> Watch<'a> {
         channel.recv(step, &mut proof)?;
         self.verifier
             .finish(&proof)
-            .map_err(mismatch(Check::Decommitment, channel.peer(), step))
+            .map_err(mismatch(checks::DECOMMITMENT, channel.peer(), step))
     }
 }

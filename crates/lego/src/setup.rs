@@ -5,17 +5,18 @@
 //! (a fixed code extracts it, see [`cenote_ot`]), so it is committed to once, and everything that is generated later refers
 //! to this one commitment.
 
+use crate::checks;
 use std::fmt;
 
 use cenote_net::Channel;
 use cenote_ot::{DeltaReceiver, DeltaSender};
 use cenote_primitives::{Block, as_bytes, as_bytes_mut};
-use cenote_session::{Check, Error, Result};
+use cenote_session::{Error, Result};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use super::config::Config;
-use super::failure::{cheated, mismatch, ot, told};
+use super::failure::{mismatch, told};
 use super::leak::{last_bit, pack_last_bits, set_bits};
 use super::steps::{COMMIT_DELTA, DELTA_ANSWER, DELTA_CHALLENGE, PROVE_STRINGS, SHOW_STRINGS};
 use cenote_commit::{BATCH_UNIT, Batch, CODE_BITS, Committer, Opener, PROOF_BYTES, Receiver, Share};
@@ -159,13 +160,10 @@ impl GarblerKeys {
         config.check()?;
         let peer = channel.peer();
         let session = config.session.clone();
-        let mut ots = DeltaSender::new(channel, &mut config.entropy, session.as_bytes()).map_err(ot(peer))?;
-        let seeds = Zeroizing::new(ots.random(channel, CODE_BITS).map_err(ot(peer))?);
+        let mut ots = DeltaSender::new(channel, &mut config.entropy, session.as_bytes())?;
+        let seeds = Zeroizing::new(ots.random(channel, CODE_BITS)?);
         let committer = Committer::new(&seeds);
-        let strings = Zeroizing::new(
-            ots.correlated(channel, spare(config.security))
-                .map_err(ot(peer))?,
-        );
+        let strings = Zeroizing::new(ots.correlated(channel, spare(config.security))?);
         let delta = Zeroizing::new(ots.delta());
 
         // Steps 4 and 5: Δ and the spare strings, with the last bits of everything.
@@ -211,7 +209,7 @@ impl GarblerKeys {
         }
         if !bool::from(known) {
             let detail = "it shows strings that were never sent to it";
-            return Err(cheated(Check::Challenge, peer, SHOW_STRINGS, detail));
+            return Err(Error::cheated(checks::CHALLENGE, peer, SHOW_STRINGS, detail));
         }
         let mut opener = Opener::new(&counters.transcript("setup", 0));
         opener.open(&shown, &opened);
@@ -241,11 +239,11 @@ impl EvaluatorKeys {
         let peer = channel.peer();
         let session = config.session.clone();
         let entropy = &mut config.entropy;
-        let mut ots = DeltaReceiver::new(channel, entropy, session.as_bytes()).map_err(ot(peer))?;
-        let seeds = ots.random(channel, entropy, CODE_BITS).map_err(ot(peer))?;
+        let mut ots = DeltaReceiver::new(channel, entropy, session.as_bytes())?;
+        let seeds = ots.random(channel, entropy, CODE_BITS)?;
         let receiver = Receiver::new(&seeds.choices, &seeds.strings);
         let spare = spare(config.security);
-        let strings = ots.correlated(channel, entropy, spare).map_err(ot(peer))?.strings;
+        let strings = ots.correlated(channel, entropy, spare)?.strings;
 
         // Steps 4 and 5.
         let mut counters = Counters::new(&session);
@@ -285,7 +283,7 @@ impl EvaluatorKeys {
         let folded =
             check
                 .finish(&answer)
-                .map_err(mismatch(Check::CommitmentConsistency, peer, DELTA_ANSWER))?;
+                .map_err(mismatch(checks::COMMITMENT_CONSISTENCY, peer, DELTA_ANSWER))?;
         super::leak::verify(folded[0], alpha, &bits, peer, DELTA_ANSWER)?;
         receiver.adjust(&mut shares[..1 + spare], &differences);
 
@@ -310,7 +308,7 @@ impl EvaluatorKeys {
         verifier.absorb(&strings, &sums);
         verifier
             .finish(&proof)
-            .map_err(mismatch(Check::Difference, peer, PROVE_STRINGS))?;
+            .map_err(mismatch(checks::DIFFERENCE, peer, PROVE_STRINGS))?;
         Ok(Self {
             source: Some(ots),
             delta_share: Zeroizing::new(shares[0]),

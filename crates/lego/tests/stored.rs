@@ -2,6 +2,7 @@
 
 mod common;
 
+use cenote_lego::checks;
 use std::path::{Path, PathBuf};
 
 use cenote_circuit::{BitOrder, Builder, Circuit, Plan};
@@ -10,7 +11,7 @@ use cenote_lego::{Config, Order, steps};
 use cenote_lego::{LegoEngine, make_lot};
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
-use cenote_session::{Check, Engine, Error, Parties, Result, WireVector};
+use cenote_session::{Engine, Error, MESSAGE_FORM, Parties, Result, WireVector};
 use cenote_testkit::{Adversary, Message, PartyContext, World};
 use common::{A, B, config, prepare, put_in, random_bits};
 use tempfile::TempDir;
@@ -200,12 +201,12 @@ fn a_session_takes_as_it_goes_until_the_lot_is_used_up() {
 #[test]
 fn a_failed_check_burns_the_lot() {
     for (cheater, step, check) in [
-        (A, steps::DECODE, Check::Decommitment),
-        (A, steps::GARBLER_LABELS, Check::InputAuthenticator),
-        (A, steps::PROVE_BUILD, Check::Decommitment),
-        (B, steps::OUTPUT_LABELS, Check::OutputLabel),
-        (B, steps::CLAIM, Check::MessageForm),
-        (B, steps::FINISH, Check::MessageForm),
+        (A, steps::DECODE, checks::DECOMMITMENT),
+        (A, steps::GARBLER_LABELS, checks::INPUT_AUTHENTICATOR),
+        (A, steps::PROVE_BUILD, checks::DECOMMITMENT),
+        (B, steps::OUTPUT_LABELS, checks::OUTPUT_LABEL),
+        (B, steps::CLAIM, MESSAGE_FORM),
+        (B, steps::FINISH, MESSAGE_FORM),
     ] {
         let disks = Disks::new(3);
         disks.make(A, 1);

@@ -24,9 +24,10 @@
 //!
 //! All operations on secrets take constant time. What comes from the peer may be any bytes.
 
+use cenote_session::{Error, MESSAGE_FORM, Result};
 use std::ops::Range;
 
-use cenote_net::Channel;
+use cenote_net::{Channel, PartyId};
 use cenote_primitives::{Block, Block512, Entropy, Position, SecretBlocks, as_bytes};
 use curve25519_dalek::RistrettoPoint;
 use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoBasepointTable};
@@ -35,8 +36,7 @@ use curve25519_dalek::traits::IsIdentity;
 use subtle::{Choice, ConditionallySelectable};
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::error::cheated;
-use crate::{Check, Result, steps};
+use crate::steps;
 
 /// OTs per message, so that both parties work at the same time.
 const BATCH: usize = 64;
@@ -60,13 +60,14 @@ pub(crate) fn send(
     channel.send(steps::BASE_KEY, message.as_bytes())?;
     channel.flush()?;
     let (points, keys) = (PointOracle::new(session), KeyOracle::new(session, &message));
+    let peer = channel.peer();
     let mut sent = Zeroizing::new(Vec::with_capacity(count));
     for batch in batches(count) {
         let mut pairs = vec![Pair::default(); batch.len()];
         channel.recv(steps::BASE_CHOICES, pairs.as_flattened_mut().as_flattened_mut())?;
         let both = in_two(batch.clone(), |part| {
             let pairs = &pairs[part.start - batch.start..part.end - batch.start];
-            agree(&points, &keys, &half_secret, part, pairs)
+            agree(peer, &points, &keys, &half_secret, part, pairs)
         });
         for keys in both {
             sent.extend_from_slice(&keys?);
@@ -75,8 +76,9 @@ pub(crate) fn send(
     Ok(sent)
 }
 
-/// The sender's keys of the OTs `range`, of which `pairs` are the receiver's messages.
+/// The sender's keys of the OTs `range`, of which `pairs` are the messages of the receiver, `peer`.
 fn agree(
+    peer: PartyId,
     points: &PointOracle,
     keys: &KeyOracle,
     half_secret: &Scalar,
@@ -89,7 +91,7 @@ fn agree(
             let (own, other) = (pair[usize::from(branch)], pair[usize::from(1 - branch)]);
             let Some(point) = CompressedRistretto(own).decompress() else {
                 let detail = format!("element {branch} of OT {index} is no point");
-                return cheated(Check::Form, steps::BASE_CHOICES, detail);
+                return Err(Error::cheated(MESSAGE_FORM, peer, steps::BASE_CHOICES, detail));
             };
             halves.push((point + double(&points.half(index, branch, &other))) * half_secret);
         }
@@ -128,7 +130,15 @@ pub(crate) fn receive(
     channel.recv(steps::BASE_KEY, &mut message.0)?;
     let point = match message.decompress() {
         Some(point) if !point.is_identity() => point,
-        _ => return cheated(Check::Form, steps::BASE_KEY, "it is no point, or the neutral one"),
+        _ => {
+            let detail = "it is no point, or the neutral one";
+            return Err(Error::cheated(
+                MESSAGE_FORM,
+                channel.peer(),
+                steps::BASE_KEY,
+                detail,
+            ));
+        }
     };
     let table = RistrettoBasepointTable::create(&point);
     let keys = KeyOracle::new(session, &message);

@@ -31,8 +31,8 @@
 #![forbid(unsafe_code)]
 
 mod base;
+pub mod checks;
 mod columns;
-mod error;
 mod extractor;
 mod random;
 mod receiver;
@@ -40,7 +40,6 @@ mod sender;
 mod state;
 pub mod steps;
 
-pub use error::{Check, Error, Result};
 pub use receiver::{Chosen, DeltaReceiver};
 pub use sender::DeltaSender;
 

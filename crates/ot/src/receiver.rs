@@ -1,4 +1,5 @@
 //! The side with the choices.
+use cenote_session::Result;
 
 use std::fmt;
 
@@ -10,7 +11,7 @@ use crate::columns::{Chunk, Columns, Fold, chunks};
 use crate::extractor::{self, Extractor, WIDTH};
 use crate::random::RowHash;
 use crate::state::State;
-use crate::{Result, base, steps};
+use crate::{base, steps};
 
 /// The side with the choice bits.
 ///
@@ -49,7 +50,7 @@ impl DeltaReceiver {
     ///
     /// # Errors
     ///
-    /// [`crate::Check::Form`] if the peer's message has bytes that are no point; those of the channel.
+    /// [`cenote_session::MESSAGE_FORM`] if the peer's message has bytes that are no point; those of the channel.
     pub fn new(channel: &mut dyn Channel, entropy: &mut Entropy, session: &[u8]) -> Result<Self> {
         let keys = base::send(channel, entropy, session, WIDTH)?;
         Ok(Self::from_keys(&keys, session))

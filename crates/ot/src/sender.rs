@@ -1,4 +1,6 @@
 //! The side with the difference.
+use crate::checks::OT_CONSISTENCY;
+use cenote_session::{Error, Result};
 
 use std::fmt;
 
@@ -8,11 +10,10 @@ use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::columns::{Chunk, Columns, Fold, chunks};
-use crate::error::cheated;
 use crate::extractor::{self, Extractor, Row, WIDTH};
 use crate::random::RowHash;
 use crate::state::State;
-use crate::{Check, Result, base, steps};
+use crate::{base, steps};
 
 /// The side that holds the difference `Δ` (and is the *receiver* of the base OTs). `lsb(Δ) = 1`.
 ///
@@ -43,7 +44,7 @@ impl DeltaSender {
     ///
     /// # Errors
     ///
-    /// [`Check::Form`] if the peer's message is no point; those of the channel.
+    /// [`cenote_session::MESSAGE_FORM`] if the peer's message is no point; those of the channel.
     pub fn new(channel: &mut dyn Channel, entropy: &mut Entropy, session: &[u8]) -> Result<Self> {
         let mut choices = Zeroizing::new(Row::default());
         entropy.fill(bytemuck::cast_slice_mut(&mut *choices));
@@ -81,7 +82,7 @@ impl DeltaSender {
     ///
     /// # Errors
     ///
-    /// [`Check::Consistency`] if the receiver used different choices in different columns; those of the channel.
+    /// [`OT_CONSISTENCY`] if the receiver used different choices in different columns; those of the channel.
     pub fn correlated(&mut self, channel: &mut dyn Channel, count: usize) -> Result<Vec<Block>> {
         self.state.call(|secrets| {
             let mut strings = Zeroizing::new(Vec::with_capacity(count));
@@ -196,11 +197,13 @@ impl Secrets {
             difference.0[1] |= high;
         }
         if bool::from(as_bytes(&[difference]).ct_ne(&[0; 16])) {
-            return cheated(
-                Check::Consistency,
+            let detail = "the choices differ between columns";
+            return Err(Error::cheated(
+                OT_CONSISTENCY,
+                channel.peer(),
                 steps::ANSWER,
-                "the choices differ between columns",
-            );
+                detail,
+            ));
         }
         Ok(())
     }

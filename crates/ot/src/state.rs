@@ -1,6 +1,6 @@
 //! One side of a set-up, usable until a call fails.
 
-use crate::{Error, Result};
+use cenote_session::{Error, Result};
 
 /// A secret state, or why there is none any more.
 ///

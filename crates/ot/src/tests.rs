@@ -1,4 +1,6 @@
 //! The extension on base OTs from a dealer, honest and attacked.
+use crate::checks::OT_CONSISTENCY;
+use cenote_session::{Error, Result};
 
 use std::time::Duration;
 
@@ -7,7 +9,7 @@ use cenote_primitives::{Block, Entropy};
 use cenote_testkit::{Adversary, Message};
 
 use crate::extractor::{Extractor, ROW_WORDS, Row, WIDTH};
-use crate::{Check, Chosen, DeltaReceiver, DeltaSender, Error, Result, steps};
+use crate::{Chosen, DeltaReceiver, DeltaSender, steps};
 
 /// A set-up without public-key cryptography, and the sender's choices.
 fn deal(seed: u64) -> (DeltaSender, DeltaReceiver, Row) {
@@ -221,8 +223,8 @@ fn attack(seed: u64, count: usize, adversary: &Adversary) -> (Result<Vec<Block>>
 fn caught<T>(result: &Result<T>) -> bool {
     matches!(
         result,
-        Err(Error::Cheated {
-            check: Check::Consistency,
+        Err(Error::Aborted {
+            check: OT_CONSISTENCY,
             step: steps::ANSWER,
             ..
         })

@@ -1,10 +1,12 @@
 //! Whole runs, base OTs included, over channels of the network crate: what they cost, and malformed, missing, late and
 //! repeated messages of either party in every step. None may panic or hang the other.
+use cenote_ot::checks::OT_CONSISTENCY;
+use cenote_session::{Error, MESSAGE_FORM, Result};
 
 use std::time::{Duration, Instant};
 
 use cenote_net::{Error as NetError, PartyId, Step};
-use cenote_ot::{Check, Chosen, DeltaReceiver, DeltaSender, Error, Result, steps};
+use cenote_ot::{Chosen, DeltaReceiver, DeltaSender, steps};
 use cenote_primitives::{Block, Entropy};
 use cenote_testkit::{Adversary, PartyContext, Perturbation, Target, World};
 
@@ -117,26 +119,21 @@ fn sends(step: Step) -> PartyId {
 /// if its peer noticed first, that the peer has gone.
 fn is_expected(error: &Error, step: Step, perturbation: &Perturbation) -> bool {
     match (error, perturbation) {
-        (Error::Cheated { check, step: at, .. }, Perturbation::FlipBit { .. }) => match step {
-            steps::BASE_KEY | steps::BASE_CHOICES => *check == Check::Form && *at == step,
-            steps::COLUMNS | steps::ANSWER => *check == Check::Consistency && *at == steps::ANSWER,
+        (Error::Aborted { check, step: at, .. }, Perturbation::FlipBit { .. }) => match step {
+            steps::BASE_KEY | steps::BASE_CHOICES => *check == MESSAGE_FORM && *at == step,
+            steps::COLUMNS | steps::ANSWER => *check == OT_CONSISTENCY && *at == steps::ANSWER,
             _ => false,
         },
-        (Error::Net(error), Perturbation::Drop) => {
-            matches!(
-                error,
-                NetError::Timeout { .. } | NetError::PeerLost { .. } | NetError::Violation { .. }
-            )
-        }
-        (Error::Net(error), Perturbation::SwapWithNext) => {
-            matches!(
-                error,
-                NetError::Violation { .. } | NetError::Timeout { .. } | NetError::PeerLost { .. }
-            )
-        }
+        (
+            Error::Net(NetError::Timeout { .. } | NetError::PeerLost { .. })
+            | Error::Aborted {
+                check: MESSAGE_FORM, ..
+            },
+            Perturbation::Drop | Perturbation::SwapWithNext,
+        ) => true,
         // A flipped challenge is the cheater's own loss: its check fails, and it leaves.
         (Error::Net(NetError::PeerLost { .. }), Perturbation::FlipBit { .. }) => step == steps::CHALLENGE,
-        (Error::Net(error), _) => matches!(error, NetError::Violation { .. }),
+        (Error::Aborted { check, .. }, _) => *check == MESSAGE_FORM,
         _ => false,
     }
 }
@@ -184,8 +181,8 @@ fn keys_from_another_point_fail_the_check() {
     let results = World::new(2, 5).adversary(RECEIVER, adversary).run(party);
     assert!(matches!(
         &results[0],
-        Err(Error::Cheated {
-            check: Check::Consistency,
+        Err(Error::Aborted {
+            check: OT_CONSISTENCY,
             ..
         })
     ));

@@ -5,102 +5,10 @@ use std::fmt;
 
 use cenote_net::{PartyId, Step};
 
+use crate::{Check, MESSAGE_FORM};
+
 /// Result of an engine's call.
 pub type Result<T> = std::result::Result<T, Error>;
-
-/// The checks of the protocols. Each exists in code under this name and is tripped by a cheating party in a test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Check {
-    /// Two parties saw different opened values (three parties; Furukawa et al. 2017, "compare-view").
-    ViewComparison,
-    /// Two parties' words on a checked product differ: it is wrong (three parties; Furukawa et al. 2017, Protocol 2.24).
-    ProductComparison,
-    /// A triple that was opened in cut-and-choose is not a product.
-    TripleOpening,
-    /// The two holders of a component of a coin sent different values.
-    CoinOpening,
-    /// The two holders of a component of an output sent different values.
-    OutputOpening,
-    /// A message of another step or length than the protocol has at this point.
-    MessageForm,
-    /// The receiver of an OT extension used different choices in different columns (two parties; Roy 2022, Figure 10).
-    OtConsistency,
-    /// Corrections of commitments do not make them codewords (two parties; Frederiksen et al. 2016, commit phase).
-    CommitmentConsistency,
-    /// Values opened from commitments are not those committed to (two parties; the same, batch opening).
-    Decommitment,
-    /// The last bits told of committed strings are not theirs, "VerLeak" (two parties; Nielsen et al. 2017, Figure 1, step 7).
-    LeakedBits,
-    /// The committed difference of labels is not that of the OTs (two parties; the same, step 10).
-    Difference,
-    /// A garbled gate that was opened in cut-and-choose is no AND gate (two parties; the same, step 9).
-    GateOpening,
-    /// An authenticator that was opened in cut-and-choose refuses its wire's label (two parties; the same, step 9).
-    AuthenticatorOpening,
-    /// A challenge that no honest evaluator sends: it leaves too few gadgets, or shows strings that were never sent to it
-    /// (two parties; the same, steps 8 and 10).
-    Challenge,
-    /// A label of the evaluator's own input does not carry its bit (two parties; the same, Figure 2, step 4).
-    OwnInputLabel,
-    /// The authenticators of an input wire refuse its label (two parties; the same, Figure 2, step 4).
-    InputAuthenticator,
-    /// An output label that the evaluator returned is none of its wire's (two parties).
-    OutputLabel,
-}
-
-impl Check {
-    /// Every check.
-    pub const ALL: [Check; 17] = [
-        Check::ViewComparison,
-        Check::ProductComparison,
-        Check::TripleOpening,
-        Check::CoinOpening,
-        Check::OutputOpening,
-        Check::MessageForm,
-        Check::OtConsistency,
-        Check::CommitmentConsistency,
-        Check::Decommitment,
-        Check::LeakedBits,
-        Check::Difference,
-        Check::GateOpening,
-        Check::AuthenticatorOpening,
-        Check::Challenge,
-        Check::OwnInputLabel,
-        Check::InputAuthenticator,
-        Check::OutputLabel,
-    ];
-
-    fn from_code(code: u8) -> Option<Self> {
-        Check::ALL.get(usize::from(code)).copied()
-    }
-}
-
-// A check is told in five bits.
-const _: () = assert!(Check::ALL.len() <= 32);
-
-impl fmt::Display for Check {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Check::ViewComparison => "view comparison",
-            Check::ProductComparison => "product comparison",
-            Check::TripleOpening => "opened triple",
-            Check::CoinOpening => "coin opening",
-            Check::OutputOpening => "output opening",
-            Check::MessageForm => "message form",
-            Check::OtConsistency => "OT consistency",
-            Check::CommitmentConsistency => "commitment consistency",
-            Check::Decommitment => "decommitment",
-            Check::LeakedBits => "leaked bits",
-            Check::Difference => "difference of labels",
-            Check::GateOpening => "opened gate",
-            Check::AuthenticatorOpening => "opened authenticator",
-            Check::Challenge => "challenge",
-            Check::OwnInputLabel => "own input label",
-            Check::InputAuthenticator => "input authenticator",
-            Check::OutputLabel => "output label",
-        })
-    }
-}
 
 /// Why a party stopped, as it tells its peers in one byte. What it merely heard is told as hearsay, so that nobody takes one
 /// party's word for another's.
@@ -131,24 +39,23 @@ impl Reason {
     /// The byte sent in an abort message.
     pub fn code(self) -> u8 {
         match self {
-            Reason::Check(check) => OWN << 5 | check as u8,
+            Reason::Check(check) => OWN << 5 | check.code,
             Reason::Lost(party) => LOST | party.0 & 7,
             Reason::Stopped => STOPPED,
-            Reason::HeardCheck(from, check) => from.0.min(OWN) << 5 | check as u8,
+            Reason::HeardCheck(from, check) => from.0.min(OWN) << 5 | check.code,
             Reason::HeardLost(from, party) => HEARD_LOST | (from.0 & 7) << 3 | party.0 & 7,
             Reason::Unknown(code) => code,
         }
     }
 
-    /// What a peer's byte means.
+    /// What a peer's byte means. Of checks only [`MESSAGE_FORM`] has its name: see [`Error::with_checks`].
     pub fn from_code(code: u8) -> Self {
         let (first, second) = (PartyId(code >> 3 & 7), PartyId(code & 7));
         match code & 0xc0 {
             _ if code == STOPPED => Reason::Stopped,
-            0 | 0x40 => match (Check::from_code(code & 0x1f), code >> 5) {
-                (None, _) => Reason::Unknown(code),
-                (Some(check), OWN) => Reason::Check(check),
-                (Some(check), from) => Reason::HeardCheck(PartyId(from), check),
+            0 | 0x40 => match (Check::among(code & 0x1f, &[]), code >> 5) {
+                (check, OWN) => Reason::Check(check),
+                (check, from) => Reason::HeardCheck(PartyId(from), check),
             },
             LOST if first == PartyId(0) => Reason::Lost(second),
             // Nobody loses itself: the code of party 7 doing so is that of a stop.
@@ -163,6 +70,15 @@ impl Reason {
             Reason::Check(check) => Reason::HeardCheck(peer, check),
             Reason::Lost(party) if party != peer => Reason::HeardLost(peer, party),
             _ => Reason::Lost(peer),
+        }
+    }
+
+    /// The same, its check with the name that it has among `known`.
+    fn with_checks(self, known: &[Check]) -> Self {
+        match self {
+            Reason::Check(check) => Reason::Check(Check::among(check.code, known)),
+            Reason::HeardCheck(from, check) => Reason::HeardCheck(from, Check::among(check.code, known)),
+            other => other,
         }
     }
 
@@ -199,7 +115,7 @@ impl fmt::Display for Reason {
 }
 
 /// A failed call of an [`crate::Engine`].
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Cheating was detected by this party: nothing was revealed since, and nothing more will be computed.
@@ -258,6 +174,30 @@ impl Error {
         }
     }
 
+    /// The same, with the names of the protocol's checks where a peer has told a code.
+    #[must_use]
+    pub fn with_checks(mut self, known: &[Check]) -> Self {
+        if let Error::PeerStopped { reason, .. } = &mut self {
+            *reason = reason.with_checks(known);
+        }
+        self
+    }
+
+    /// `peer`, or some peer, failed `check`. `detail` holds no secrets. Called where the check is made only.
+    pub fn cheated(
+        check: Check,
+        peer: impl Into<Option<PartyId>>,
+        step: Step,
+        detail: impl Into<String>,
+    ) -> Self {
+        Error::Aborted {
+            check,
+            peer: peer.into(),
+            step,
+            detail: detail.into(),
+        }
+    }
+
     /// What to tell the peers: what this party saw as its own word, what a peer told it as that peer's.
     pub fn reason(&self) -> Reason {
         match self {
@@ -280,7 +220,7 @@ impl From<cenote_net::Error> for Error {
                 reason: Reason::from_code(code),
             },
             cenote_net::Error::Violation { peer, step, what } => Error::Aborted {
-                check: Check::MessageForm,
+                check: MESSAGE_FORM,
                 peer: Some(peer),
                 step,
                 detail: what,
@@ -291,62 +231,4 @@ impl From<cenote_net::Error> for Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reasons_survive_their_byte() {
-        for party in (0..8).map(PartyId) {
-            let others = (0..8)
-                .map(PartyId)
-                .filter(|&other| other != party)
-                .map(|other| Reason::HeardLost(party, other));
-            let told = Check::ALL
-                .map(|check| Reason::HeardCheck(party, check))
-                .into_iter()
-                .filter(|_| party.0 < OWN);
-            for reason in told.chain(others).chain([Reason::Lost(party)]) {
-                assert_eq!(Reason::from_code(reason.code()), reason);
-            }
-        }
-        for reason in Check::ALL.map(Reason::Check).into_iter().chain([Reason::Stopped]) {
-            assert_eq!(Reason::from_code(reason.code()), reason);
-        }
-        for code in 0..=u8::MAX {
-            assert_eq!(Reason::from_code(code).code(), code, "{code}");
-        }
-    }
-
-    /// A peer's word is passed on as that peer's, never as what this party saw itself.
-    #[test]
-    fn hearsay_is_told_as_hearsay() {
-        let [two, one] = [PartyId(2), PartyId(1)];
-        let heard = |reason| {
-            let error = Error::PeerStopped {
-                peer: two,
-                step: Step {
-                    code: 1,
-                    name: "test",
-                },
-                reason,
-            };
-            error.reason()
-        };
-        let check = Check::TripleOpening;
-        assert_eq!(heard(Reason::Check(check)), Reason::HeardCheck(two, check));
-        assert_eq!(
-            heard(Reason::Check(check)).to_string(),
-            "it heard from party 2 that the check \"opened triple\" failed there"
-        );
-        assert_eq!(heard(Reason::Lost(one)), Reason::HeardLost(two, one));
-        for other in [
-            Reason::Lost(two),
-            Reason::Stopped,
-            Reason::Unknown(0x3f),
-            Reason::HeardCheck(one, check),
-            Reason::HeardLost(one, two),
-        ] {
-            assert_eq!(heard(other), Reason::Lost(two));
-        }
-    }
-}
+mod tests;

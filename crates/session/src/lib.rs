@@ -4,13 +4,15 @@
 //! that one call serves one instance or a million. What [`Engine::reveal`] returns has been verified first.
 #![forbid(unsafe_code)]
 
+mod check;
 mod clear;
 pub mod conformance;
 mod contract;
 mod costs;
 mod error;
 
+pub use check::{Check, MESSAGE_FORM};
 pub use clear::{ClearEngine, ClearWires, check_input, check_run};
 pub use contract::{Engine, Parties, WireVector};
 pub use costs::Costs;
-pub use error::{Check, Error, Reason, Result};
+pub use error::{Error, Reason, Result};

@@ -4,12 +4,13 @@
 //! multiplication messages go one way round the ring, a party may have received all that it expects while a corrupted
 //! party still owes its messages to the other honest one. The barrier closes that gap: a coin can be tossed only with
 //! the token that [`barrier`] returns once both peers have said that they received everything.
+use crate::checks;
 
 use cenote_primitives::{Block, Block512, as_bytes};
-use cenote_session::{Check, Result};
+use cenote_session::{Error, MESSAGE_FORM, Result};
 
 use crate::keys::{Counter, Keys};
-use crate::ring::{Ring, cheated};
+use crate::ring::Ring;
 use crate::steps;
 
 /// Proof that this party has received everything that a coin will test.
@@ -31,8 +32,8 @@ pub(crate) fn barrier(ring: &mut Ring, serial: u64, _fixed: impl Fixed) -> Resul
         (from_next, ring.next.peer()),
     ] {
         if theirs != word {
-            return Err(cheated(
-                Check::MessageForm,
+            return Err(Error::cheated(
+                MESSAGE_FORM,
                 Some(peer),
                 steps::BARRIER,
                 "it is at another batch",
@@ -57,8 +58,8 @@ pub(crate) fn toss(
     let ours = share.each_ref().map(bytes);
     let (from_previous, from_next) = ring.exchange(steps::COIN, &ours[1], &ours[0])?;
     if from_previous != from_next {
-        return Err(cheated(
-            Check::CoinOpening,
+        return Err(Error::cheated(
+            checks::COIN_OPENING,
             None,
             steps::COIN,
             "the peers sent different shares of a coin",

@@ -1,13 +1,14 @@
 //! Cut and choose: shuffling an array, opening some of its triples, and spending the others to check the first array
 //! (S&P 2017, Protocol 3.1, steps 3 and 4; Lemma 5.7 for buckets of two sizes).
+use crate::checks;
 
 use cenote_net::PartyId;
 use cenote_primitives::{Block512, Position, Sampler, kernels};
-use cenote_session::{Check, Result};
+use cenote_session::{Error, Result};
 
 use crate::generator::Factors;
 use crate::keys::factor_b;
-use crate::ring::{Ring, cheated};
+use crate::ring::Ring;
 use crate::shape::{Array, Shape};
 use crate::steps;
 use crate::triple_check::{CheckScratch, CheckWindow, Operands, Pair, WINDOW, part, part_mut, zero_pair};
@@ -236,7 +237,12 @@ impl Opened {
         let [a, b, c] = &open;
         if a.iter().zip(b).zip(c).any(|((&a, &b), &c)| a & b != c) {
             let detail = "an opened triple is not a product";
-            return Err(cheated(Check::TripleOpening, None, steps::OPEN_TRIPLE, detail));
+            return Err(Error::cheated(
+                checks::TRIPLE_OPENING,
+                None,
+                steps::OPEN_TRIPLE,
+                detail,
+            ));
         }
         Ok(())
     }

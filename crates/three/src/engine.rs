@@ -1,4 +1,5 @@
 //! The engine: the protocol's parts, in the order in which a session uses them.
+use crate::checks;
 
 use std::time::{Duration, Instant};
 
@@ -6,14 +7,16 @@ use cenote_circuit::Plan;
 use cenote_net::{Meter, PartyId};
 use cenote_params::three::Parameters;
 use cenote_primitives::{BLOCK_BITS, BitMatrix, Block512, Entropy};
-use cenote_session::{Check, Costs, Engine, Error, Parties, Result, WireVector, check_input, check_run};
+use cenote_session::{
+    Costs, Engine, Error, MESSAGE_FORM, Parties, Result, WireVector, check_input, check_run,
+};
 
 use crate::config::{Config, Lag, Links};
 use crate::evaluator::{Evaluator, assemble, groups, most_lanes};
 use crate::gate_log::GateLog;
 use crate::generator::Generator;
 use crate::keys::{Counter, PairSecrets, Purpose};
-use crate::ring::{Ring, cheated};
+use crate::ring::Ring;
 use crate::shape::Shape;
 use crate::stock::{Producer, Stock};
 use crate::store::{Online, StockFolder, settings};
@@ -219,7 +222,7 @@ impl ThreeEngine {
 
     /// Ends the session after a failure: peers are told, secrets wiped.
     fn poison(&mut self, error: Error) -> Error {
-        let error = self.workers[0].stock.explain(error);
+        let error = self.workers[0].stock.explain(error).with_checks(checks::ALL);
         let code = error.reason().code();
         for worker in &mut self.workers {
             worker.evaluator.ring.abort(code);
@@ -269,7 +272,7 @@ pub(crate) fn farewell(ring: &mut Ring) -> Result<()> {
         return Ok(());
     }
     let detail = "a peer's farewell is garbled";
-    Err(cheated(Check::MessageForm, None, steps::FINISH, detail))
+    Err(Error::cheated(MESSAGE_FORM, None, steps::FINISH, detail))
 }
 
 /// Makes sure that both peers were started with the same settings, and agrees with them on secrets.

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use cenote_session::{Check, Error, Result};
+use cenote_session::{Error, MESSAGE_FORM, Result};
 
 use crate::config::Lag;
-use crate::ring::{Ring, cheated};
+use crate::ring::Ring;
 use crate::steps;
 
 /// The least time in which a worker computes what a message has: 1024 blocks of checks.
@@ -62,7 +62,7 @@ fn measure(ring: &mut Ring) -> Result<Duration> {
         let word = number.to_le_bytes();
         if ring.exchange(steps::PING, &word, &word)? != (word, word) {
             let detail = "a peer's ping is garbled";
-            return Err(cheated(Check::MessageForm, None, steps::PING, detail));
+            return Err(Error::cheated(MESSAGE_FORM, None, steps::PING, detail));
         }
         if number > 0 {
             least = least.min(start.elapsed());

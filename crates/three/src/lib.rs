@@ -25,6 +25,7 @@
 //! A session aborts on any failed check; it never returns an output that is not verified.
 #![forbid(unsafe_code)]
 
+pub mod checks;
 mod coin;
 mod config;
 mod cut_and_choose;

@@ -1,13 +1,14 @@
 //! Robust opening of outputs (spec `three-party`, Section 4): both holders of the component that a receiver lacks send
 //! it, one in full, the other as a hash, and the receiver aborts unless they agree.
+use crate::checks;
 
 use cenote_net::PartyId;
 use cenote_primitives::{BitMatrix, as_bytes, as_bytes_mut};
-use cenote_session::{Check, Parties, Result};
+use cenote_session::{Error, Parties, Result};
 use sha2::{Digest, Sha256};
 
 use crate::input::{pack_rows, packed_words, unpack_rows};
-use crate::ring::{Ring, cheated};
+use crate::ring::Ring;
 use crate::steps;
 use crate::wires::ThreeWires;
 
@@ -42,7 +43,12 @@ pub(crate) fn open(
     ring.previous.recv(steps::OUTPUT_HASH, &mut hash)?;
     if digest(&missing) != hash {
         let detail = "the peers sent different shares of an output";
-        return Err(cheated(Check::OutputOpening, None, steps::OUTPUT_HASH, detail));
+        return Err(Error::cheated(
+            checks::OUTPUT_OPENING,
+            None,
+            steps::OUTPUT_HASH,
+            detail,
+        ));
     }
     let mut bits = BitMatrix::zeros(rows, lanes);
     unpack_rows(&missing, lanes, bits.words_mut());

@@ -2,7 +2,7 @@
 
 use cenote_net::{Channel, Closer, Meter, PartyId, Step};
 use cenote_primitives::{Block512, as_bytes, as_bytes_mut};
-use cenote_session::{Check, Error, Result};
+use cenote_session::{Error, Result};
 
 /// One thread's channels to both peers of party `i`.
 pub struct Ring {
@@ -69,15 +69,5 @@ impl Ring {
     /// What went over both channels.
     pub(crate) fn meter(&self) -> Meter {
         self.previous.meter() + self.next.meter()
-    }
-}
-
-/// An abort: `check` failed in `step`.
-pub(crate) fn cheated(check: Check, peer: Option<PartyId>, step: Step, detail: &str) -> Error {
-    Error::Aborted {
-        check,
-        peer,
-        step,
-        detail: detail.into(),
     }
 }

@@ -7,15 +7,16 @@
 //! everything else under it, would give away `b`, and with `σ = y ⊕ b` the secret `y`, before the abort. So the words on
 //! `t` are compared only after all opened values have been found equal with both peers; then they are a function of
 //! what the corrupted party knows.
+use crate::checks;
 
 use cenote_net::Step;
 use cenote_primitives::{Block, Block512, PolyMac, Position, Prg, as_bytes};
-use cenote_session::{Check, Result};
+use cenote_session::{Check, Error, Result};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use crate::config::ViewCheck;
-use crate::ring::{Ring, cheated};
+use crate::ring::Ring;
 
 /// The steps of one comparison: first the opened values, then the words on products.
 pub(crate) struct ViewSteps {
@@ -122,18 +123,18 @@ impl Views {
         match self {
             Views::Mac(views) => {
                 let tags = views.opened.each_mut().map(|view| view.tag().to_bytes());
-                must_be_equal(ring, &tags, Check::ViewComparison, steps.opened)?;
+                must_be_equal(ring, &tags, checks::VIEW_COMPARISON, steps.opened)?;
                 let tags = views.products.each_mut().map(|view| view.tag().to_bytes());
-                must_be_equal(ring, &tags, Check::ProductComparison, steps.products)
+                must_be_equal(ring, &tags, checks::PRODUCT_COMPARISON, steps.products)
             }
             Views::Sha256(views) => {
                 let hash: [u8; 32] = views.opened.finalize_reset().into();
-                must_be_equal(ring, &[hash, hash], Check::ViewComparison, steps.opened)?;
+                must_be_equal(ring, &[hash, hash], checks::VIEW_COMPARISON, steps.opened)?;
                 let hashes = views
                     .products
                     .each_mut()
                     .map(|view| -> [u8; 32] { view.finalize_reset().into() });
-                must_be_equal(ring, &hashes, Check::ProductComparison, steps.products)
+                must_be_equal(ring, &hashes, checks::PRODUCT_COMPARISON, steps.products)
             }
         }
     }
@@ -153,10 +154,10 @@ fn must_be_equal<const N: usize>(
             // Which of the two is honest cannot be told: the third may have sent them different things.
             let peer = channel.peer();
             let what = match check {
-                Check::ViewComparison => format!("this party and {peer} saw different opened values"),
+                checks::VIEW_COMPARISON => format!("this party and {peer} saw different opened values"),
                 _ => format!("this party and {peer} disagree on a product: one was wrong"),
             };
-            return Err(cheated(check, None, step, &what));
+            return Err(Error::cheated(check, None, step, &what));
         }
     }
     Ok(())

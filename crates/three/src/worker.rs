@@ -3,7 +3,7 @@
 use cenote_circuit::Plan;
 use cenote_net::Closer;
 use cenote_params::three::Parameters;
-use cenote_session::{Check, Error, Result};
+use cenote_session::{Error, MESSAGE_FORM, Result};
 
 use crate::evaluator::{Evaluator, Group, planned_blocks, planned_layers};
 use crate::stock::Stock;
@@ -181,7 +181,7 @@ impl Drop for StopOthers<'_> {
 /// How much an error says about the cause: more for cheating than for its consequences.
 fn telling(error: &Error) -> u8 {
     match error {
-        Error::Aborted { check, .. } if *check != Check::MessageForm => 5,
+        Error::Aborted { check, .. } if *check != MESSAGE_FORM => 5,
         Error::Aborted { .. } => 4,
         Error::PeerStopped { .. } => 3,
         Error::Net(cenote_net::Error::Closed { .. }) => 0,

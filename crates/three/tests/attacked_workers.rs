@@ -1,5 +1,6 @@
 //! A corrupted party deviates in one of several workers: the checks of that worker stop all of them, at all honest
 //! parties, before anything is opened.
+use cenote_three::checks;
 
 mod common;
 
@@ -10,7 +11,7 @@ use std::time::Duration;
 use cenote_net::{ChannelOptions, PartyId, Step};
 use cenote_params::three::Variant;
 use cenote_primitives::Entropy;
-use cenote_session::{Check, Engine, Error, Parties, Result};
+use cenote_session::{Check, Engine, Error, MESSAGE_FORM, Parties, Result};
 use cenote_three::{Config, Links, ThreeEngine, steps};
 use common::intercept::Spy;
 use common::session::{in_parallel, random_bits, small_plan};
@@ -25,22 +26,25 @@ const LANES: usize = 512 * WORKERS;
 const ATTACKS: [(Step, &[Check]); 11] = [
     (
         steps::MULTIPLY_TRIPLE,
-        &[Check::ProductComparison, Check::TripleOpening],
+        &[checks::PRODUCT_COMPARISON, checks::TRIPLE_OPENING],
     ),
-    (steps::OPEN_TRIPLE, &[Check::ViewComparison, Check::TripleOpening]),
-    (steps::CHECK_TRIPLE, &[Check::ViewComparison]),
-    (steps::TRIPLE_VIEW, &[Check::ViewComparison]),
-    (steps::TRIPLE_PRODUCTS, &[Check::ProductComparison]),
-    (steps::BARRIER, &[Check::MessageForm]),
-    (steps::COIN, &[Check::CoinOpening]),
+    (
+        steps::OPEN_TRIPLE,
+        &[checks::VIEW_COMPARISON, checks::TRIPLE_OPENING],
+    ),
+    (steps::CHECK_TRIPLE, &[checks::VIEW_COMPARISON]),
+    (steps::TRIPLE_VIEW, &[checks::VIEW_COMPARISON]),
+    (steps::TRIPLE_PRODUCTS, &[checks::PRODUCT_COMPARISON]),
+    (steps::BARRIER, &[MESSAGE_FORM]),
+    (steps::COIN, &[checks::COIN_OPENING]),
     // What the next party holds no longer fits what the cheater goes on to send.
     (
         steps::MULTIPLY_GATE,
-        &[Check::ProductComparison, Check::ViewComparison],
+        &[checks::PRODUCT_COMPARISON, checks::VIEW_COMPARISON],
     ),
-    (steps::CHECK_GATE, &[Check::ViewComparison]),
-    (steps::GATE_VIEW, &[Check::ViewComparison]),
-    (steps::GATE_PRODUCTS, &[Check::ProductComparison]),
+    (steps::CHECK_GATE, &[checks::VIEW_COMPARISON]),
+    (steps::GATE_VIEW, &[checks::VIEW_COMPARISON]),
+    (steps::GATE_PRODUCTS, &[checks::PRODUCT_COMPARISON]),
 ];
 
 /// Party `cheater` flips a bit of its first message of `step` in worker `worker`.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use cenote_net::{ChannelOptions, PartyId};
 use cenote_params::three::{Parameters, Variant, check, check_mixed};
-use cenote_session::{Check, Engine, Error, Parties};
+use cenote_session::{Engine, Error, MESSAGE_FORM, Parties};
 use cenote_three::{Config, Lag, Links, Ring, ThreeEngine, ViewCheck, steps};
 use common::intercept::Spy;
 use common::session::{
@@ -183,7 +183,7 @@ fn a_garbled_agreement_starts_nothing() {
                             result,
                             Err(Error::Net(cenote_net::Error::Mismatch { .. })
                                 | Error::Aborted {
-                                    check: Check::MessageForm,
+                                    check: MESSAGE_FORM,
                                     ..
                                 }
                                 | Error::PeerStopped { .. })

@@ -5,6 +5,7 @@
 //! Party 1 cheats. It adds a bit to what it sends in a multiplication, which makes the product wrong by that bit; a
 //! gate, or triple, is cancelled by a triple that is wrong in the same bit. It wins when party 0 is given a wrong
 //! output.
+use cenote_three::checks;
 
 mod common;
 
@@ -14,7 +15,7 @@ use cenote_circuit::{BitOrder, Builder, Plan};
 use cenote_net::PartyId;
 use cenote_params::three::{Parameters, Variant, check};
 use cenote_primitives::{Block, Sampler};
-use cenote_session::{Check, Engine, Error, Parties};
+use cenote_session::{Engine, Error, Parties};
 use cenote_three::{ViewCheck, steps};
 use common::intercept::{Message, Spy, Thread};
 use common::session::{Session, in_parallel, random_bits};
@@ -93,7 +94,7 @@ fn play(parameters: &Parameters, seed: u64, blocks: usize, plot: Plot) -> End {
             for error in [&first, &second] {
                 let check = error.check();
                 assert!(
-                    matches!(check, Some(Check::TripleOpening | Check::ProductComparison)),
+                    matches!(check, Some(checks::TRIPLE_OPENING | checks::PRODUCT_COMPARISON)),
                     "seed {seed}: {error}"
                 );
             }

@@ -5,13 +5,14 @@
 //! the one message says, the honest parties' components thus define one value, and no second message exists that
 //! could contradict it. To show: there is one message; changing it is choosing another input; and a party that then
 //! goes on as if it had not changed it contradicts itself, which the checks notice.
+use cenote_three::checks;
 
 mod common;
 
 use cenote_net::PartyId;
 use cenote_params::three::Variant;
 use cenote_primitives::BitMatrix;
-use cenote_session::{Check, Engine, Error, Parties};
+use cenote_session::{Engine, Error, Parties};
 use cenote_three::{ViewCheck, steps};
 use common::intercept::{Message, Spy};
 use common::session::{
@@ -113,7 +114,7 @@ fn honest_parties_see_the_same_changed_input() {
                 );
             } else {
                 let check = previous.as_ref().err().and_then(Error::check);
-                assert_eq!(check, Some(Check::OutputOpening), "owner {owner}: {previous:?}");
+                assert_eq!(check, Some(checks::OUTPUT_OPENING), "owner {owner}: {previous:?}");
             }
         }
     }
@@ -132,7 +133,7 @@ fn an_owner_that_contradicts_its_input_is_noticed() {
             .run(small_program([0, 1, 2].map(small_input), &outputs));
         for (party, result) in (0..3).zip(&results).filter(|(party, _)| *party != owner) {
             let check = result.as_ref().err().and_then(Error::check);
-            assert_eq!(check, Some(Check::ViewComparison), "party {party}: {result:?}");
+            assert_eq!(check, Some(checks::VIEW_COMPARISON), "party {party}: {result:?}");
             assert_eq!(outputs.get()[usize::from(party)], None);
         }
     }

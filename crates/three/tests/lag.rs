@@ -8,7 +8,7 @@ use cenote_circuit::{BitOrder, Builder, Plan};
 use cenote_net::{Channel, ChannelOptions, PartyId, Shape, Shaped, Step, memory_pair};
 use cenote_params::three::{Parameters, Variant, check};
 use cenote_primitives::{BLOCK_BITS, BitMatrix, Block512};
-use cenote_session::{Check, Engine, Error, Parties};
+use cenote_session::{Engine, Error, MESSAGE_FORM, Parties};
 use cenote_three::{Config, Lag, Links, Ring, ThreeEngine, ViewCheck, steps};
 use common::intercept::Spy;
 use common::session::{Session, random_bits, share, small_answer, small_input, small_plan};
@@ -161,7 +161,7 @@ fn pings_are_checked() {
         let results = session.run(|_| Ok(()));
         for party in [1, 2] {
             let error = results[party].as_ref().unwrap_err();
-            assert_eq!(error.check(), Some(Check::MessageForm), "party {party}: {error}");
+            assert_eq!(error.check(), Some(MESSAGE_FORM), "party {party}: {error}");
         }
     }
 }

@@ -1,4 +1,5 @@
 //! What a corrupted party never gets to see, however it deviates.
+use cenote_three::checks;
 
 mod common;
 
@@ -7,7 +8,7 @@ use std::time::Duration;
 
 use cenote_net::{PartyId, Step};
 use cenote_params::three::Variant;
-use cenote_session::{Check, Error};
+use cenote_session::Error;
 use cenote_three::{ViewCheck, steps};
 use common::intercept::{Message, Spy, Thread};
 use common::session::{Outputs, Session, small_input, small_program};
@@ -149,7 +150,7 @@ fn no_word_on_products_follows_a_wrong_opening() {
                 let results = run(&session, corrupted);
                 for (party, result) in (0..3).zip(&results) {
                     let check = result.as_ref().err().and_then(Error::check);
-                    assert_eq!(check, Some(Check::ViewComparison), "party {party}: {result:?}");
+                    assert_eq!(check, Some(checks::VIEW_COMPARISON), "party {party}: {result:?}");
                 }
                 let what = format!("{step} {occurrence} of party {corrupted} with {view_check}");
                 // Tags of what was opened were exchanged, and nothing after them.

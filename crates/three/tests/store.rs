@@ -1,4 +1,5 @@
 //! The offline phase and online sessions: three parties, each with a stock folder.
+use cenote_three::checks;
 
 mod common;
 
@@ -13,7 +14,7 @@ use cenote_net::{ChannelOptions, PartyId};
 use cenote_params::three::{Parameters, Variant, check};
 use cenote_primitives::{BitMatrix, Entropy};
 use cenote_session::conformance::{self, Cluster};
-use cenote_session::{Check, Engine, Error, Parties, Result};
+use cenote_session::{Engine, Error, MESSAGE_FORM, Parties, Result};
 use cenote_three::store::{BatchNumber, EpochId, OfflineReport, StockFolder, StockKey, fill};
 use cenote_three::{Config, Links, ThreeEngine, ViewCheck, batches_needed, steps};
 use common::intercept::{Message, Spy, Thread};
@@ -515,7 +516,7 @@ fn a_claim_that_not_all_confirm_is_void() {
                     Err(Error::Net(_)
                         | Error::PeerStopped { .. }
                         | Error::Aborted {
-                            check: Check::MessageForm,
+                            check: MESSAGE_FORM,
                             ..
                         })
                 ),
@@ -587,7 +588,10 @@ fn different_offers_to_the_two_others_are_noticed() {
         let results = stocks.online_with(&offering(change), |engine| small_run(engine, &inputs));
         for result in &results[1..] {
             assert!(
-                matches!(result.as_ref().unwrap_err().check(), Some(Check::ViewComparison)),
+                matches!(
+                    result.as_ref().unwrap_err().check(),
+                    Some(checks::VIEW_COMPARISON)
+                ),
                 "{what}: {result:?}"
             );
         }
@@ -632,7 +636,7 @@ fn malformed_offers_are_refused() {
         for result in &results[1..] {
             assert_eq!(
                 result.as_ref().unwrap_err().check(),
-                Some(Check::MessageForm),
+                Some(MESSAGE_FORM),
                 "case {index}: {result:?}"
             );
         }
@@ -719,7 +723,7 @@ fn a_failed_check_deletes_the_epoch() {
         let results = stocks.fill_with(4, &[None, Some(spy), None]);
         for party in [0, 2] {
             let error = results[party].as_ref().unwrap_err();
-            assert_eq!(error.check(), Some(Check::ViewComparison), "{error}");
+            assert_eq!(error.check(), Some(checks::VIEW_COMPARISON), "{error}");
             assert!(stocks.names(party).is_empty());
             let left = fs::read_dir(stocks.path(party)).unwrap();
             assert!(left.into_iter().all(|entry| !entry.unwrap().path().is_dir()));
@@ -783,7 +787,7 @@ fn an_abort_online_poisons_and_loses_what_was_claimed() {
         Ok(error)
     });
     for result in &results[..2] {
-        assert_eq!(result.as_ref().unwrap().check(), Some(Check::ProductComparison));
+        assert_eq!(result.as_ref().unwrap().check(), Some(checks::PRODUCT_COMPARISON));
     }
     for party in [0, 1] {
         assert_eq!((&before - &stocks.names(party)).len(), 2);

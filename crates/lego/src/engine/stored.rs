@@ -7,6 +7,7 @@ use cenote_params::LogProb;
 use cenote_session::{Error, Result};
 
 use super::{LegoEngine, Role, agree, check_channels, threads};
+use crate::failure::told_all;
 use crate::session::{Evaluator, GARBLER, Garbler, Roles};
 use crate::store::{Drawer, LotId, MaterialFolder};
 use crate::{Config, EvaluatorKeys, GarblerKeys, Order};
@@ -91,7 +92,7 @@ impl LegoEngine {
                 (role, Drawn::Evaluator(drawer))
             })
         });
-        let (role, drawn) = drawn.inspect_err(|error| stop(&mut channels, error))?;
+        let (role, drawn) = told_all(&mut channels, drawn)?;
         // Each of the three bounds is met for all of a lot.
         let bound = LogProb::from_log2(-f64::from(config.security));
         let mut engine = Self::with_role(me, channels, config, role);
@@ -156,16 +157,10 @@ pub fn make_lot(
             folder.make_evaluator(&mut channels, &mut config, order, progress)
         }
     });
-    let id = made.inspect_err(|error| stop(&mut channels, error))?;
+    let id = told_all(&mut channels, made)?;
     Ok(MadeLot {
         id,
         time: start.elapsed(),
         traffic: channels.iter().map(|channel| channel.meter()).sum(),
     })
-}
-
-/// Tells the peer that this party stops.
-fn stop(channels: &mut [Box<dyn Channel>], error: &Error) {
-    let code = error.reason().code();
-    channels.iter_mut().for_each(|channel| channel.abort(code));
 }

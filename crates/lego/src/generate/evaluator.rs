@@ -15,7 +15,7 @@ use super::shape::{Shape, epochs};
 use super::workers::{at_all, parts, split};
 use crate::challenge::{Drawn, cut};
 use crate::config::Config;
-use crate::failure::{ot, told_all};
+use crate::failure::told_all;
 use crate::material::{Anchors, Authenticators, EvaluatorEpoch, EvaluatorStock};
 use crate::order::Order;
 use crate::setup::{EvaluatorKeys, spent};
@@ -100,14 +100,11 @@ impl EvaluatorKeys {
         shape: &Shape,
     ) -> Result<EvaluatorEpoch> {
         let mut epoch = EvaluatorEpoch::default();
-        let peer = channels[0].peer();
         // Step 2.
         let strings = shape.order.evaluator_inputs as usize;
         if strings > 0 {
             let source = self.source.as_mut().ok_or_else(spent)?;
-            let chosen = source
-                .correlated(&mut *channels[0], &mut config.entropy, strings)
-                .map_err(ot(peer))?;
+            let chosen = source.correlated(&mut *channels[0], &mut config.entropy, strings)?;
             epoch.evaluator_inputs.strings = Zeroizing::new(chosen.strings);
         }
         // Steps 3 to 7.

@@ -3,9 +3,10 @@
 mod open;
 mod send;
 
+use crate::checks;
 use cenote_net::Channel;
 use cenote_primitives::{Block, as_bytes_mut};
-use cenote_session::{Check, Result};
+use cenote_session::{Error, Result};
 use zeroize::Zeroizing;
 
 use super::memory::zeroed;
@@ -14,7 +15,7 @@ use super::workers::{at_all, parts, split};
 use super::{AGREED, agreed, compare};
 use crate::challenge::{Drawn, cut};
 use crate::config::Config;
-use crate::failure::{cheated, ot, told_all};
+use crate::failure::told_all;
 use crate::material::{Commitments, GarblerEpoch, GarblerStock};
 use crate::order::Order;
 use crate::setup::{GarblerKeys, spent};
@@ -103,10 +104,7 @@ impl GarblerKeys {
         // Step 2.
         let strings = shape.order.evaluator_inputs as usize;
         if strings > 0 {
-            let strings = source
-                .ots
-                .correlated(&mut *channels[0], strings)
-                .map_err(ot(peer))?;
+            let strings = source.ots.correlated(&mut *channels[0], strings)?;
             epoch.evaluator_inputs.strings.messages = Zeroizing::new(strings);
         }
         // Steps 3 to 7.
@@ -120,7 +118,7 @@ impl GarblerKeys {
         channels[0].recv(CHALLENGE, as_bytes_mut(&mut seed))?;
         let Some(drawn) = cut(seed[0], &shape.gates, &shape.authenticators) else {
             let detail = "it leaves too few gates or authenticators";
-            return Err(cheated(Check::Challenge, peer, CHALLENGE, detail));
+            return Err(Error::cheated(checks::CHALLENGE, peer, CHALLENGE, detail));
         };
         self.counters.drawn = seed[0];
         self.open(channels, shape, &labels, drawn, &mut epoch)?;

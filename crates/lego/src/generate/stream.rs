@@ -5,11 +5,12 @@
 //! later, so that nobody waits for the other. The paper checks all commitments of Generate at once at the end; checking
 //! them batch by batch is the same check of several runs of the commitment phase, and lets both sides work in cache.
 
+use crate::checks;
 use std::collections::VecDeque;
 
 use cenote_net::{Channel, Step};
 use cenote_primitives::{Block, Block512, Position, Prg, as_bytes, as_bytes_mut};
-use cenote_session::{Check, Result};
+use cenote_session::Result;
 use zeroize::Zeroizing;
 
 use crate::failure::mismatch;
@@ -209,7 +210,7 @@ impl<'a> Receiving<'a> {
         let folded =
             check
                 .finish(&answer)
-                .map_err(mismatch(Check::CommitmentConsistency, peer, COMMIT_ANSWER))?;
+                .map_err(mismatch(checks::COMMITMENT_CONSISTENCY, peer, COMMIT_ANSWER))?;
         match told {
             Some(bits) => leak::verify(folded[0], alpha, &bits, peer, COMMIT_ANSWER),
             None => Ok(()),

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use cenote_net::{Channel, Closer};
-use cenote_session::{Check, Error, Result};
+use cenote_session::{Error, MESSAGE_FORM, Result};
 
 /// Cuts `0..count` in as many parts as there are workers, at multiples of `unit`: equal ones, then the rest.
 pub(super) fn split(count: usize, unit: usize, workers: usize) -> Vec<Range<usize>> {
@@ -98,7 +98,7 @@ impl Drop for StopOthers<'_> {
 /// How much an error says about the cause: more for cheating than for its consequences.
 fn telling(error: &Error) -> u8 {
     match error {
-        Error::Aborted { check, .. } if *check != Check::MessageForm => 5,
+        Error::Aborted { check, .. } if *check != MESSAGE_FORM => 5,
         Error::Aborted { .. } => 4,
         Error::PeerStopped { .. } => 3,
         Error::Net(cenote_net::Error::Closed { .. }) => 0,

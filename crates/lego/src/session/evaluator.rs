@@ -1,5 +1,6 @@
 //! The evaluator's side.
 
+use crate::checks;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -15,7 +16,6 @@ use super::shares::{last_bit, own_shares, sums};
 use super::{Circuits, EVALUATOR, GARBLER, bits, pack, packed, secret, unpack};
 use crate::build::{Soldered, receive_solderings};
 use crate::eval::Ready;
-use crate::failure::cheated;
 use crate::material::{AnchorWires, AndBuckets, EvaluatorInputs, EvaluatorStock, Run};
 use crate::opening::{Watch, receive};
 use crate::provenance::{Origin, replay};
@@ -382,7 +382,11 @@ impl Evaluator {
                         .iter()
                         .map(|run| (&run.items().authenticators, run.range()));
                     if !accept(gadgets, &labels, self.threads, &mut self.suspicion) {
-                        return Err(refused(Check::InputAuthenticator, steps::GARBLER_LABELS, channel));
+                        return Err(refused(
+                            checks::INPUT_AUTHENTICATOR,
+                            steps::GARBLER_LABELS,
+                            channel,
+                        ));
                     }
                     set_keys(&bundle, labels);
                 }
@@ -440,7 +444,7 @@ impl Evaluator {
                 .iter()
                 .map(|run| (&run.items().authenticators, run.range()));
             if !accept(gadgets, &labels, self.threads, &mut self.suspicion) {
-                return Err(refused(Check::OwnInputLabel, steps::EVALUATOR_LABELS, channel));
+                return Err(refused(checks::OWN_INPUT_LABEL, steps::EVALUATOR_LABELS, channel));
             }
             set_keys(&bundle, labels);
         }
@@ -496,7 +500,7 @@ enum Decoding {
 
 fn refused(check: Check, step: Step, channel: &dyn Channel) -> Error {
     let detail = "the authenticators of an input wire refuse its label";
-    cheated(check, channel.peer(), step, detail)
+    Error::cheated(check, channel.peer(), step, detail)
 }
 
 fn set_keys(bundle: &Bundle, keys: Zeroizing<Vec<Block>>) {

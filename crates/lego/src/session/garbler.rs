@@ -1,19 +1,19 @@
 //! The garbler's side.
 
+use crate::checks;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use cenote_circuit::Plan;
 use cenote_net::{Channel, PartyId};
 use cenote_primitives::{BitMatrix, Block, as_bytes, mask_of};
-use cenote_session::{Check, Parties, Result, WireVector};
+use cenote_session::{Error, Parties, Result, WireVector};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::reaper::Reaper;
 use super::{Circuits, EVALUATOR, GARBLER, bits, packed, secret};
 use crate::build::solder;
-use crate::failure::cheated;
 use crate::material::{Commitments, GarblerStock};
 use crate::opening::{Openings, PIECE};
 use crate::setup::GarblerKeys;
@@ -372,8 +372,8 @@ impl Garbler {
         }
         outputs.words_mut().zeroize();
         let detail = "an output label is not one of its wire's";
-        Err(cheated(
-            Check::OutputLabel,
+        Err(Error::cheated(
+            checks::OUTPUT_LABEL,
             channel.peer(),
             steps::OUTPUT_LABELS,
             detail,

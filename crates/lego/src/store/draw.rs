@@ -4,13 +4,13 @@ use std::marker::PhantomData;
 
 use cenote_net::{Channel, PartyId};
 use cenote_primitives::Block;
-use cenote_session::{Check, Error, Result};
+use cenote_session::{Error, MESSAGE_FORM, Result};
 
 use super::lot::{Label, LotId, SideOfLot};
 use super::pack::Kinds;
 use super::{Counts, Found, MaterialFolder, Reservation, fault, malformed};
 use crate::config::Config;
-use crate::failure::{cheated, told};
+use crate::failure::told;
 use crate::material::{EvaluatorStock, GarblerStock};
 use crate::order::{Order, Short};
 use crate::setup::{Counters, EvaluatorKeys, GarblerKeys};
@@ -180,7 +180,7 @@ fn exchange(
         .fold(0, |count, &byte| count << 8 | u64::from(byte));
     if count > MAX_LOTS as u64 {
         let detail = "it offers more lots than allowed";
-        return Err(cheated(Check::MessageForm, channel.peer(), OFFER, detail));
+        return Err(Error::cheated(MESSAGE_FORM, channel.peer(), OFFER, detail));
     }
     let mut body = vec![0; count as usize * LOT_BYTES];
     channel.recv(OFFER, &mut body)?;
@@ -317,8 +317,8 @@ fn agree<K>(drawer: &Drawer<K>, channel: &mut dyn Channel, from: &Counts, to: &C
         return Ok(());
     }
     let peer: PartyId = channel.peer();
-    Err(cheated(
-        Check::MessageForm,
+    Err(Error::cheated(
+        MESSAGE_FORM,
         peer,
         CLAIM,
         "it takes other material",

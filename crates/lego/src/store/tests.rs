@@ -3,7 +3,7 @@
 use std::fs;
 
 use cenote_net::Channel;
-use cenote_session::Check;
+use cenote_session::MESSAGE_FORM;
 use cenote_testkit::{PartyContext, World};
 use tempfile::TempDir;
 
@@ -408,7 +408,7 @@ fn taking_different_things_is_refused() {
     });
     for result in results {
         let error = result.unwrap_err();
-        assert_eq!(error.check(), Some(Check::MessageForm), "{error}");
+        assert_eq!(error.check(), Some(MESSAGE_FORM), "{error}");
     }
 }
 

@@ -1,9 +1,9 @@
+use cenote_session::{Error, MESSAGE_FORM, Result};
 use std::time::Duration;
 
 use cenote_net::{ChannelOptions, PartyId, memory_pair};
 
 use super::*;
-use crate::Error;
 
 type Keys<T> = Zeroizing<Vec<T>>;
 
@@ -75,7 +75,7 @@ fn the_keys_are_those_of_the_protocol() {
         .fill(Position { stream: 0, index: 0 }, random.as_flattened_mut());
     let pairs = mask(&points, 10..16, &random, |index| (index % 2) as u8);
     let half = secret * Scalar::from(2u64).invert();
-    let sent = agree(&points, &keys, &half, 10..16, &pairs).unwrap();
+    let sent = agree(PartyId(1), &points, &keys, &half, 10..16, &pairs).unwrap();
     for (i, pair) in pairs.iter().enumerate() {
         let index = 10 + i;
         let point = |branch: usize| {
@@ -126,8 +126,8 @@ fn keys_are_as_recorded() {
 fn form(result: Result<impl Sized>) -> bool {
     matches!(
         result,
-        Err(Error::Cheated {
-            check: Check::Form,
+        Err(Error::Aborted {
+            check: MESSAGE_FORM,
             ..
         })
     )
@@ -201,11 +201,22 @@ fn neutral_shared_points_do_no_harm() {
     let cancelling = (-double(&points.half(0, 0, &free))).compress().0;
     let half = Scalar::from(5u64) * Scalar::from(2u64).invert();
     let good = [free, RistrettoPoint::mul_base(&Scalar::from(4u64)).compress().0];
-    let with = agree(&points, &keys, &half, 0..2, &[[cancelling, free], good]).unwrap();
+    let with = agree(
+        PartyId(1),
+        &points,
+        &keys,
+        &half,
+        0..2,
+        &[[cancelling, free], good],
+    )
+    .unwrap();
     assert_eq!(
         with[0][0],
         keys.key(0, 0, &[cancelling, free], &CompressedRistretto([0; POINT]))
     );
     // The OT after it, whose point is encoded in the same batch, is not touched.
-    assert_eq!(with[1], agree(&points, &keys, &half, 1..2, &[good]).unwrap()[0]);
+    assert_eq!(
+        with[1],
+        agree(PartyId(1), &points, &keys, &half, 1..2, &[good]).unwrap()[0]
+    );
 }

@@ -2,14 +2,15 @@
 //!
 //! Both honest parties must choose the same batches. The choice is a function of the three offers, so it is enough that
 //! both have the same three: each tells the others hashes of the lists that it has received.
+use crate::checks;
 
 use cenote_net::PartyId;
-use cenote_session::{Check, Result};
+use cenote_session::{Error, MESSAGE_FORM, Result};
 use sha2::{Digest, Sha256};
 
 use super::offer::{Names, Offer, Told};
 use super::{BatchNumber, EpochId};
-use crate::ring::{Ring, cheated};
+use crate::ring::Ring;
 use crate::steps;
 
 /// A list of this party, and the same of the previous and the next.
@@ -84,7 +85,7 @@ fn exchange<T: Told>(own: T, ring: &mut Ring, step: cenote_net::Step, what: &str
     let lengths = [lengths.0, lengths.1].map(|length| u32::from_le_bytes(length) as usize);
     let malformed = |peer, how| {
         let detail = format!("its list, {what}, is {how}");
-        cheated(Check::MessageForm, Some(peer), step, &detail)
+        Error::cheated(MESSAGE_FORM, Some(peer), step, &detail)
     };
     let mut channels = [&mut ring.previous, &mut ring.next];
     for (channel, length) in channels.iter_mut().zip(lengths) {
@@ -134,8 +135,8 @@ fn confirm(me: PartyId, lists: [&[Vec<u8>; 3]; 2], ring: &mut Ring) -> Result<()
             }
             // A party's word on the lists of the third party may be true: then that one told us two things.
             let own = owner == me.index() || owner == peer.index();
-            return Err(cheated(
-                Check::ViewComparison,
+            return Err(Error::cheated(
+                checks::VIEW_COMPARISON,
                 own.then_some(peer),
                 steps::STOCK_ECHO,
                 "the parties were told different things about what is in stock",

@@ -1,11 +1,12 @@
 //! The offline phase: three parties make triples together, and each puts its part in stock.
+use crate::checks;
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use cenote_net::{Closer, Meter, PartyId};
 use cenote_primitives::{BLOCK_BITS, Entropy};
-use cenote_session::{Check, Error, Result};
+use cenote_session::{Error, Result};
 use sha2::{Digest, Sha256};
 
 use super::{BatchNumber, Epoch, EpochId, StockFolder, settings};
@@ -13,7 +14,7 @@ use crate::config::{Config, Links, ViewCheck};
 use crate::engine::{agree, check_links, farewell};
 use crate::generator::Generator;
 use crate::keys::PairSecrets;
-use crate::ring::{Ring, cheated};
+use crate::ring::Ring;
 use crate::shape::Shape;
 use crate::steps;
 use crate::stock::Producer;
@@ -178,7 +179,7 @@ fn name_epoch(me: PartyId, settings: &str, ring: &mut Ring, entropy: &mut Entrop
     let theirs = ring.exchange(steps::EPOCH, &id, &id)?;
     if theirs != (id, id) {
         let what = "the parties were told different contributions to the name of the epoch";
-        return Err(cheated(Check::ViewComparison, None, steps::EPOCH, what));
+        return Err(Error::cheated(checks::VIEW_COMPARISON, None, steps::EPOCH, what));
     }
     let time = |contribution: [u8; CONTRIBUTION]| {
         u64::from_le_bytes(std::array::from_fn(|index| contribution[32 + index]))

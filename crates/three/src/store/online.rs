@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 
 use cenote_net::PartyId;
-use cenote_session::{Check, Error, Result};
+use cenote_session::{Error, MESSAGE_FORM, Result};
 use sha2::{Digest, Sha256};
 
 use super::compare::{Common, Epochs};
 use super::epoch::Epoch;
 use super::offer::Offer;
 use super::{BatchNumber, Claimed, Contents, EpochId, Reservation, StockFolder, fault};
-use crate::ring::{Ring, cheated};
+use crate::ring::Ring;
 use crate::steps;
 use crate::stock::Stock;
 use crate::worker::Worker;
@@ -236,7 +236,7 @@ fn all_have_claimed(epoch: &Epoch, shares: &[Vec<BatchNumber>], ring: &mut Ring)
     ] {
         if theirs != word {
             let what = "it claims other batches";
-            return Err(cheated(Check::MessageForm, Some(peer), steps::STOCK_CLAIM, what));
+            return Err(Error::cheated(MESSAGE_FORM, Some(peer), steps::STOCK_CLAIM, what));
         }
     }
     Ok(())

@@ -1,6 +1,8 @@
 //! One cheating party in build and eval (spec, Section 6): caught by name, or without effect, whatever the evaluator's bits.
 
+use crate::checks;
 use cenote_net::Step;
+use cenote_session::MESSAGE_FORM;
 use cenote_testkit::{Adversary, Message};
 
 use super::*;
@@ -71,7 +73,13 @@ fn changed(
 }
 
 /// Asserts that it is caught by `check`, in `step` or `found`, for all values of the evaluator's bits.
-fn assert_caught(party: PartyId, step: Step, change: fn(&mut Vec<u8>), to: Parties, check: Check) {
+fn assert_caught(
+    party: PartyId,
+    step: Step,
+    change: fn(&mut Vec<u8>),
+    to: Parties,
+    check: cenote_session::Check,
+) {
     let mut details = Vec::new();
     for y in [0, 1, 15] {
         match changed(party, step, change, y, to) {
@@ -103,25 +111,25 @@ fn the_garbler_solders_or_opens_something_else() {
         steps::DECODE,
     ] {
         // The label's last bit, which would turn an input or an output, and another.
-        assert_caught(GARBLER, step, |body| body[0] ^= 1, both, Check::Decommitment);
-        assert_caught(GARBLER, step, |body| body[39] ^= 4, both, Check::Decommitment);
+        assert_caught(GARBLER, step, |body| body[0] ^= 1, both, checks::DECOMMITMENT);
+        assert_caught(GARBLER, step, |body| body[39] ^= 4, both, checks::DECOMMITMENT);
     }
     assert_caught(
         GARBLER,
         steps::ANCHOR,
         |body| body[16] ^= 1,
         Parties::one(GARBLER),
-        Check::Decommitment,
+        checks::DECOMMITMENT,
     );
     for step in [steps::PROVE_BUILD, steps::PROVE_EVAL] {
-        assert_caught(GARBLER, step, |body| body[100] ^= 1, both, Check::Decommitment);
+        assert_caught(GARBLER, step, |body| body[100] ^= 1, both, checks::DECOMMITMENT);
     }
 }
 
 #[test]
 fn the_garbler_sends_wrong_input_labels() {
     // The label of one input bit only: the evaluator stops whatever its own bits are.
-    let check = Check::InputAuthenticator;
+    let check = checks::INPUT_AUTHENTICATOR;
     assert_caught(
         GARBLER,
         steps::GARBLER_LABELS,
@@ -147,10 +155,10 @@ fn the_evaluator_forges_an_output() {
             steps::OUTPUT_LABELS,
             |body| body[0] ^= 1,
             to,
-            Check::OutputLabel,
+            checks::OUTPUT_LABEL,
         );
         let hash = |body: &mut Vec<u8>| *body.last_mut().unwrap() ^= 1;
-        assert_caught(EVALUATOR, steps::OUTPUT_LABELS, hash, to, Check::OutputLabel);
+        assert_caught(EVALUATOR, steps::OUTPUT_LABELS, hash, to, checks::OUTPUT_LABEL);
     }
 }
 
@@ -205,7 +213,11 @@ fn the_garbler_commits_to_other_strings() {
         assert_eq!(adversary.deviations(), 1);
         match &results[1] {
             Err(Error::Aborted { check, peer, .. }) => {
-                assert_eq!((*check, *peer), (Check::OwnInputLabel, Some(GARBLER)), "y = {y}");
+                assert_eq!(
+                    (*check, *peer),
+                    (checks::OWN_INPUT_LABEL, Some(GARBLER)),
+                    "y = {y}"
+                );
             }
             other => panic!("y = {y}: {other:?}"),
         }
@@ -275,7 +287,7 @@ fn malformed_messages_are_refused() {
                     Err(Error::Aborted { check, peer, .. }) => {
                         assert_eq!(
                             (*check, *peer),
-                            (Check::MessageForm, Some(party)),
+                            (MESSAGE_FORM, Some(party)),
                             "{step} {perturbation:?}"
                         );
                     }

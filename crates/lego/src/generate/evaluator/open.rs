@@ -1,15 +1,16 @@
 //! What the evaluator does when its seed is drawn (Figure 1, steps 8, 9, 11 and 12): one worker's part.
 
+use crate::checks;
 use std::ops::Range;
 
 use cenote_net::Channel;
 use cenote_primitives::{Block, as_bytes_mut};
-use cenote_session::{Check, Result};
+use cenote_session::{Error, Result};
 use zeroize::Zeroizing;
 
 use super::Received;
 use crate::challenge::Checked;
-use crate::failure::{cheated, mismatch};
+use crate::failure::mismatch;
 use crate::generate::OPENED_AT_ONCE;
 use crate::generate::workers::parts;
 use crate::material::{Anchors, Authenticators, EvaluatorEpoch};
@@ -215,7 +216,7 @@ impl Opening<'_> {
         channel.recv(PROVE_GENERATE, &mut proof)?;
         self.verifier
             .finish(&proof)
-            .map_err(mismatch(Check::Decommitment, channel.peer(), PROVE_GENERATE))
+            .map_err(mismatch(checks::DECOMMITMENT, channel.peer(), PROVE_GENERATE))
     }
 
     /// Steps 8 and 9.
@@ -230,7 +231,7 @@ impl Opening<'_> {
             self.verifier.absorb(labels, shares);
             if !self.received.gates_are_right(checked, labels) {
                 let detail = "a gate is no AND gate";
-                return Err(cheated(Check::GateOpening, peer, OPEN_GATES, detail));
+                return Err(Error::cheated(checks::GATE_OPENING, peer, OPEN_GATES, detail));
             }
         }
         for checked in self.checked[1].chunks(OPENED_AT_ONCE) {
@@ -240,10 +241,10 @@ impl Opening<'_> {
             self.verifier.absorb(labels, shares);
             if !self.received.authenticators_are_right(checked, labels) {
                 let (check, detail) = (
-                    Check::AuthenticatorOpening,
+                    checks::AUTHENTICATOR_OPENING,
                     "an authenticator refuses its wire's label",
                 );
-                return Err(cheated(check, peer, OPEN_AUTHENTICATORS, detail));
+                return Err(Error::cheated(check, peer, OPEN_AUTHENTICATORS, detail));
             }
         }
         Ok(())

@@ -1,7 +1,8 @@
 //! One cheating party, caught by name.
 
+use crate::checks;
 use cenote_net::Step;
-use cenote_session::{Check, Error};
+use cenote_session::{Check, Error, MESSAGE_FORM};
 use cenote_testkit::{Adversary, Message, Perturbation, Sent, Target, World};
 
 use super::rates::shape;
@@ -68,7 +69,7 @@ fn the_garbler_commits_to_no_codewords() {
             step,
             0,
             |body| body[..4096].iter_mut().for_each(|byte| *byte ^= 0x55),
-            Check::CommitmentConsistency,
+            checks::COMMITMENT_CONSISTENCY,
         );
     }
     assert_caught(
@@ -76,23 +77,23 @@ fn the_garbler_commits_to_no_codewords() {
         steps::COMMIT_ANSWER,
         0,
         |body| body[0] ^= 1,
-        Check::CommitmentConsistency,
+        checks::COMMITMENT_CONSISTENCY,
     );
 }
 
 #[test]
 fn the_garbler_commits_to_another_difference() {
     let other = |body: &mut Vec<u8>| body[DELTA_CORRECTIONS + 5] ^= 4;
-    assert_caught(GARBLER, steps::COMMIT_DELTA, 0, other, Check::Difference);
+    assert_caught(GARBLER, steps::COMMIT_DELTA, 0, other, checks::DIFFERENCE);
     // With last bit 0.
     let even = |body: &mut Vec<u8>| body[DELTA_CORRECTIONS] ^= 1;
-    assert_caught(GARBLER, steps::COMMIT_DELTA, 0, even, Check::LeakedBits);
+    assert_caught(GARBLER, steps::COMMIT_DELTA, 0, even, checks::LEAKED_BITS);
     assert_caught(
         GARBLER,
         steps::PROVE_STRINGS,
         0,
         |body| body[77] ^= 1,
-        Check::Difference,
+        checks::DIFFERENCE,
     );
 }
 
@@ -100,19 +101,19 @@ fn the_garbler_commits_to_another_difference() {
 fn the_garbler_tells_wrong_last_bits() {
     // The last byte is of a blinding commitment, the first after the differences of an OT string or a mask.
     let last = |body: &mut Vec<u8>| *body.last_mut().unwrap() ^= 1;
-    assert_caught(GARBLER, steps::LEAK, 0, last, Check::LeakedBits);
-    assert_caught(GARBLER, steps::COMMIT_DELTA, 0, last, Check::LeakedBits);
+    assert_caught(GARBLER, steps::LEAK, 0, last, checks::LEAKED_BITS);
+    assert_caught(GARBLER, steps::COMMIT_DELTA, 0, last, checks::LEAKED_BITS);
     let mask = |body: &mut Vec<u8>| {
         let at = body.len() - 65;
         body[at] ^= 0x80;
     };
-    assert_caught(GARBLER, steps::LEAK, 0, mask, Check::LeakedBits);
+    assert_caught(GARBLER, steps::LEAK, 0, mask, checks::LEAKED_BITS);
     // An OT string with last bit 1.
     let string = |body: &mut Vec<u8>| {
         let at = body.len() - (SMALL.masks as usize + 11).next_multiple_of(512) / 8 - 64 - 11 * 16;
         body[at] ^= 1;
     };
-    assert_caught(GARBLER, steps::LEAK, 0, string, Check::LeakedBits);
+    assert_caught(GARBLER, steps::LEAK, 0, string, checks::LEAKED_BITS);
 }
 
 #[test]
@@ -123,14 +124,14 @@ fn the_garbler_opens_something_else() {
         steps::OPEN_GATES,
         0,
         |body| body[3] ^= 1,
-        Check::GateOpening,
+        checks::GATE_OPENING,
     );
     assert_caught(
         GARBLER,
         steps::OPEN_AUTHENTICATORS,
         0,
         |body| body[3] ^= 1,
-        Check::AuthenticatorOpening,
+        checks::AUTHENTICATOR_OPENING,
     );
     for occurrence in [0, 1, 3] {
         assert_caught(
@@ -138,7 +139,7 @@ fn the_garbler_opens_something_else() {
             steps::SOLDER,
             occurrence,
             |body| body[33] ^= 8,
-            Check::Decommitment,
+            checks::DECOMMITMENT,
         );
     }
     assert_caught(
@@ -146,7 +147,7 @@ fn the_garbler_opens_something_else() {
         steps::PROVE_GENERATE,
         0,
         |body| body[300] ^= 1,
-        Check::Decommitment,
+        checks::DECOMMITMENT,
     );
 }
 
@@ -165,7 +166,7 @@ fn the_garbler_sends_garbage_gates() {
     assert!(
         matches!(
             error.check(),
-            Some(Check::GateOpening | Check::CommitmentConsistency)
+            Some(checks::GATE_OPENING | checks::COMMITMENT_CONSISTENCY)
         ),
         "{error}"
     );
@@ -178,7 +179,7 @@ fn the_garbler_sends_garbage_gates() {
         steps::AUTHENTICATORS,
         0,
         authenticators,
-        Check::AuthenticatorOpening,
+        checks::AUTHENTICATOR_OPENING,
     );
 }
 
@@ -189,7 +190,7 @@ fn the_evaluator_shows_strings_that_it_has_not() {
         steps::SHOW_STRINGS,
         0,
         |body| body[100] ^= 1,
-        Check::Challenge,
+        checks::CHALLENGE,
     );
     // The other choice's string is not known either.
     assert_caught(
@@ -197,7 +198,7 @@ fn the_evaluator_shows_strings_that_it_has_not() {
         steps::SHOW_STRINGS,
         0,
         |body| body[16] ^= 1,
-        Check::Challenge,
+        checks::CHALLENGE,
     );
 }
 
@@ -222,7 +223,7 @@ fn the_evaluator_leaves_too_few() {
     });
     match &results[0] {
         Err(Error::Aborted { check, peer, .. }) => {
-            assert_eq!((*check, *peer), (Check::Challenge, Some(EVALUATOR)));
+            assert_eq!((*check, *peer), (checks::CHALLENGE, Some(EVALUATOR)));
         }
         other => panic!("{other:?}"),
     }
@@ -232,9 +233,9 @@ fn the_evaluator_leaves_too_few() {
 #[test]
 fn a_workers_error_is_everybodys() {
     for (step, check) in [
-        (steps::GATES, Check::CommitmentConsistency),
-        (steps::SOLDER, Check::Decommitment),
-        (steps::PROVE_GENERATE, Check::Decommitment),
+        (steps::GATES, checks::COMMITMENT_CONSISTENCY),
+        (steps::SOLDER, checks::DECOMMITMENT),
+        (steps::PROVE_GENERATE, checks::DECOMMITMENT),
     ] {
         let mut done = false;
         let adversary = Adversary::with(move |_, label, mut message: Message| {
@@ -285,7 +286,7 @@ fn replayed_gates_are_refused() {
     let results = run(&world, &[ORDER, ORDER], |_| ());
     assert_eq!(adversary.deviations(), 1);
     match &results[1] {
-        Err(error) => assert_eq!(error.check(), Some(Check::CommitmentConsistency)),
+        Err(error) => assert_eq!(error.check(), Some(checks::COMMITMENT_CONSISTENCY)),
         Ok(_) => panic!("unnoticed"),
     }
 }
@@ -349,7 +350,7 @@ fn deformed_messages_are_refused() {
                     _ => matches!(
                         error,
                         Error::Aborted {
-                            check: Check::MessageForm,
+                            check: MESSAGE_FORM,
                             ..
                         }
                     ),

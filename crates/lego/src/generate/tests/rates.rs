@@ -4,6 +4,7 @@
 //! output labels of a gate's four pairs of input labels always add up to `Δ`, as an AND gate's must, so not just one can be
 //! wrong.
 
+use crate::checks;
 use cenote_params::lego::{Buckets, attack};
 use cenote_primitives::{Block, Entropy};
 use cenote_session::{Check, Error};
@@ -170,10 +171,10 @@ fn survived(cheat: Cheat, count: u64, epochs: usize) -> (usize, Option<Check>) {
 #[test]
 fn cheats_are_caught_as_often_as_they_should_be() {
     for (cheat, count, check) in [
-        (Cheat::Nand, 1, Check::GateOpening),
-        (Cheat::HalfWrong, 2, Check::GateOpening),
-        (Cheat::Garbage, 1, Check::GateOpening),
-        (Cheat::AcceptsZero, 2, Check::AuthenticatorOpening),
+        (Cheat::Nand, 1, checks::GATE_OPENING),
+        (Cheat::HalfWrong, 2, checks::GATE_OPENING),
+        (Cheat::Garbage, 1, checks::GATE_OPENING),
+        (Cheat::AcceptsZero, 2, checks::AUTHENTICATOR_OPENING),
     ] {
         let expected = (1.0 - 0.5 * cheat.found()).powi(count as i32);
         let (mut trials, mut survivals) = (0, 0);
