@@ -387,12 +387,12 @@ mod tests {
         let aborted = NetError::PeerAborted {
             peer: PartyId(1),
             step: STEP,
-            code: Reason::Check(checks::COIN_OPENING).code(),
+            reason: Reason::Check(checks::COIN_OPENING).code(),
         };
         let hearsay = NetError::PeerAborted {
             peer: PartyId(1),
             step: STEP,
-            code: Reason::HeardCheck(PartyId(2), checks::COIN_OPENING).code(),
+            reason: Reason::HeardCheck(PartyId(2), checks::COIN_OPENING).code(),
         };
         let seen = EngineError::Aborted {
             check: checks::COIN_OPENING,
@@ -403,7 +403,7 @@ mod tests {
         let stopped = NetError::PeerAborted {
             peer: PartyId(1),
             step: STEP,
-            code: Reason::Stopped.code(),
+            reason: Reason::Stopped.code(),
         };
         for (error, kind) in [
             (Error::from(timeout), Kind::Network),

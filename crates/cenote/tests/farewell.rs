@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use cenote::runner::Party;
 use cenote::{BitMatrix, Parties, PartyId, Program, Protocol, Report, Transport, circuits};
-use cenote_net::{Channel, ChannelOptions, Closer, Meter, Step, memory_pair};
+use cenote_net::{AbortReason, Channel, ChannelOptions, Closer, Meter, Step, memory_pair};
 use cenote_three::{Links, Ring, steps};
 
 /// A channel that loses the farewell.
@@ -30,8 +30,8 @@ impl Channel for Mute {
         self.0.recv_parts(step, parts)
     }
 
-    fn abort(&mut self, code: u8) {
-        self.0.abort(code);
+    fn abort(&mut self, reason: AbortReason) {
+        self.0.abort(reason);
     }
 
     fn closer(&self) -> Closer {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Result;
+use crate::{AbortReason, Result};
 
 /// A party of a computation, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -113,11 +113,10 @@ pub trait Channel: Send {
         self.flush()
     }
 
-    /// Tells the peer, best effort and without waiting, that this party stops, with a reason that the protocol above
-    /// gives meaning to. Nothing more can be sent afterwards. The peer's pending or next operation ends with
+    /// Tells the peer, best effort and without waiting, that this party stops, and why. Nothing more can be sent afterwards. The peer's pending or next operation ends with
     /// [`crate::Error::PeerAborted`]. Dropping the channel afterwards does not wait either: what the peer has not taken
     /// yet is sent in the background ([`crate::wait_for_farewells`]).
-    fn abort(&mut self, code: u8);
+    fn abort(&mut self, reason: AbortReason);
 
     /// A handle that closes this channel from any thread.
     fn closer(&self) -> Closer;
@@ -175,8 +174,8 @@ impl<C: Channel + ?Sized> Channel for Box<C> {
         (**self).close()
     }
 
-    fn abort(&mut self, code: u8) {
-        (**self).abort(code);
+    fn abort(&mut self, reason: AbortReason) {
+        (**self).abort(reason);
     }
 
     fn closer(&self) -> Closer {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{PartyId, Step};
+use crate::{AbortReason, PartyId, Step};
 
 /// Result of a channel operation.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -31,15 +31,15 @@ pub enum Error {
         /// The operating system's or TLS's words.
         reason: String,
     },
-    /// The peer says that it stopped, with the code of its reason (given meaning by the protocol above).
-    #[error("{peer} aborted during step \"{step}\" (code {code})")]
+    /// The peer says that it stopped, and why.
+    #[error("{peer} aborted during step \"{step}\" (reason {reason})")]
     PeerAborted {
         /// The peer that stopped.
         peer: PartyId,
         /// What this party was doing.
         step: Step,
         /// The peer's reason, as in [`crate::Channel::abort`].
-        code: u8,
+        reason: AbortReason,
     },
     /// The peer sent something that the protocol does not allow here: another step, another length, a bad frame.
     #[error("{peer} violated the protocol in step \"{step}\": {what}")]

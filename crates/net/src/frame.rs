@@ -1,4 +1,7 @@
-//! The header before each message: `tag, kind, step or abort code (u16), body length (u32)`, little endian.
+//! The header before each message: `tag, kind, step (u16), body length (u32)`, little endian. The body of an abort is its
+//! reason.
+
+use std::fmt;
 
 use crate::Step;
 
@@ -11,13 +14,73 @@ pub(crate) const MAX_BODY: usize = u32::MAX as usize;
 /// First byte of every header, so that a peer that speaks something else is noticed at once.
 const TAG: u8 = 0xCE;
 
-/// What a frame is.
+/// Why a party stops: at most [`AbortReason::MAX`] bytes, to which the protocol above the channel gives meaning.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct AbortReason {
+    length: u8,
+    /// Zero from `length` on.
+    bytes: [u8; AbortReason::MAX],
+}
+
+impl AbortReason {
+    /// The most bytes.
+    pub const MAX: usize = 15;
+
+    /// A reason of these bytes; `None` if there are more than [`AbortReason::MAX`].
+    pub fn new(bytes: &[u8]) -> Option<Self> {
+        let mut reason = Self {
+            length: bytes.len() as u8,
+            ..Self::default()
+        };
+        reason.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        Some(reason)
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
+}
+
+impl<const N: usize> From<[u8; N]> for AbortReason {
+    /// A reason of `N` bytes; does not compile if that is more than [`AbortReason::MAX`].
+    fn from(bytes: [u8; N]) -> Self {
+        const { assert!(N <= Self::MAX, "the reason of an abort is too long") };
+        let mut reason = Self {
+            length: N as u8,
+            ..Self::default()
+        };
+        reason.bytes[..N].copy_from_slice(&bytes);
+        reason
+    }
+}
+
+impl From<u8> for AbortReason {
+    fn from(byte: u8) -> Self {
+        Self::from([byte])
+    }
+}
+
+impl fmt::Display for AbortReason {
+    /// The bytes in hexadecimal.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex::encode(self.as_bytes()))
+    }
+}
+
+impl fmt::Debug for AbortReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AbortReason({self})")
+    }
+}
+
+/// What a header announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Frame {
     /// A message of the protocol: the code of its step and the length of its body.
     Data { step: u16, length: u32 },
-    /// The sender stops, with its reason.
-    Abort { code: u8 },
+    /// The sender stops: the length of its reason, at most [`AbortReason::MAX`].
+    Abort { length: u8 },
     /// The sender has sent its last message.
     Bye,
 }
@@ -35,14 +98,15 @@ impl Frame {
     pub(crate) fn len(self) -> usize {
         match self {
             Self::Data { length, .. } => HEADER + length as usize,
-            Self::Abort { .. } | Self::Bye => HEADER,
+            Self::Abort { length } => HEADER + usize::from(length),
+            Self::Bye => HEADER,
         }
     }
 
     pub(crate) fn encode(self) -> [u8; HEADER] {
         let (kind, word, length) = match self {
             Self::Data { step, length } => (1, step, length),
-            Self::Abort { code } => (2, u16::from(code), 0),
+            Self::Abort { length } => (2, 0, length.into()),
             Self::Bye => (3, 0, 0),
         };
         let [w0, w1] = word.to_le_bytes();
@@ -55,10 +119,10 @@ impl Frame {
         let [tag, kind, w0, w1, l0, l1, l2, l3] = header;
         let word = u16::from_le_bytes([w0, w1]);
         let length = u32::from_le_bytes([l0, l1, l2, l3]);
-        match (tag, kind, u8::try_from(word), length) {
-            (TAG, 1, _, _) => Some(Self::Data { step: word, length }),
-            (TAG, 2, Ok(code), 0) => Some(Self::Abort { code }),
-            (TAG, 3, Ok(0), 0) => Some(Self::Bye),
+        match (tag, kind, word) {
+            (TAG, 1, step) => Some(Self::Data { step, length }),
+            (TAG, 2, 0) if length as usize <= AbortReason::MAX => Some(Self::Abort { length: length as u8 }),
+            (TAG, 3, 0) if length == 0 => Some(Self::Bye),
             _ => None,
         }
     }
@@ -75,7 +139,10 @@ mod tests {
                 step: 0xABCD,
                 length: u32::MAX,
             },
-            Frame::Abort { code: 255 },
+            Frame::Abort { length: 0 },
+            Frame::Abort {
+                length: AbortReason::MAX as u8,
+            },
             Frame::Bye,
         ] {
             assert_eq!(Frame::decode(frame.encode()), Some(frame));
@@ -88,5 +155,19 @@ mod tests {
         let mut bad = Frame::Bye.encode();
         bad[4] = 1;
         assert_eq!(Frame::decode(bad), None, "a goodbye has no body");
+        let mut bad = Frame::Abort { length: 1 }.encode();
+        bad[4] = AbortReason::MAX as u8 + 1;
+        assert_eq!(Frame::decode(bad), None, "a reason is short");
+    }
+
+    #[test]
+    fn reasons_are_bounded() {
+        for length in 0..=AbortReason::MAX {
+            let bytes = vec![7; length];
+            assert_eq!(AbortReason::new(&bytes).unwrap().as_bytes(), bytes);
+        }
+        assert_eq!(AbortReason::new(&[7; AbortReason::MAX + 1]), None);
+        assert_eq!(AbortReason::new(&[7]), Some(7.into()));
+        assert_eq!(AbortReason::from([0xAB, 1]).to_string(), "ab01");
     }
 }

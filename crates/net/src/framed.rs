@@ -4,10 +4,10 @@ use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
 use crate::frame::{Frame, HEADER, MAX_BODY};
-use crate::inbox::Inbox;
+use crate::inbox::{Inbox, LastWord};
 use crate::link::{Fault, Link};
 use crate::options::{ChannelOptions, Deadline};
-use crate::{Channel, Closer, Error, Meter, PartyId, Result, Step};
+use crate::{AbortReason, Channel, Closer, Error, Meter, PartyId, Result, Step};
 
 /// Bodies from here on are sent without being copied, and received into the caller's buffer only.
 const LARGE: usize = 32 << 10;
@@ -100,6 +100,14 @@ impl<L: Link> Framed<L> {
         })
     }
 
+    fn aborted_by_peer<T>(&mut self, step: Step, reason: AbortReason) -> Result<T> {
+        self.fail(Error::PeerAborted {
+            peer: self.peer,
+            step,
+            reason,
+        })
+    }
+
     fn fault<T>(&mut self, step: Step, fault: Fault) -> Result<T> {
         match fault {
             Fault::Closed => self.fail(Error::Closed { peer: self.peer }),
@@ -118,13 +126,9 @@ impl<L: Link> Framed<L> {
     /// Ends with the peer's last word if it has said one.
     fn look_ahead(&mut self, step: Step, limit: usize) -> Result<()> {
         match self.inbox.look_ahead(&mut self.link, limit) {
-            Ok(None | Some(Frame::Data { .. })) => Ok(()),
-            Ok(Some(Frame::Abort { code })) => self.fail(Error::PeerAborted {
-                peer: self.peer,
-                step,
-                code,
-            }),
-            Ok(Some(Frame::Bye)) => self.lost(step, GOODBYE),
+            Ok(None) => Ok(()),
+            Ok(Some(LastWord::Abort(reason))) => self.aborted_by_peer(step, reason),
+            Ok(Some(LastWord::Bye)) => self.lost(step, GOODBYE),
             Err(fault) => self.fault(step, fault),
         }
     }
@@ -134,13 +138,7 @@ impl<L: Link> Framed<L> {
         let deadline = Deadline::new(POST_MORTEM);
         while matches!(fault, Fault::Lost(_)) && !self.inbox.ended {
             match self.inbox.look_ahead(&mut self.link, self.options.queue_bytes) {
-                Ok(Some(Frame::Abort { code })) => {
-                    return self.fail(Error::PeerAborted {
-                        peer: self.peer,
-                        step,
-                        code,
-                    });
-                }
+                Ok(Some(LastWord::Abort(reason))) => return self.aborted_by_peer(step, reason),
                 Ok(None) => match deadline.remaining() {
                     Some(left) => self.link.wait_data(left),
                     None => break,
@@ -256,7 +254,15 @@ impl<L: Link> Framed<L> {
                     )
                 })
             }
-            Some(Frame::Abort { code }) => Error::PeerAborted { peer, step, code },
+            Some(frame @ Frame::Abort { .. }) => {
+                let reason = loop {
+                    match self.inbox.reason(frame) {
+                        Some(reason) => break reason,
+                        None => self.read_some(step, &mut [], SPILL, length, deadline)?,
+                    };
+                };
+                return self.aborted_by_peer(step, reason);
+            }
             Some(Frame::Bye) => Error::PeerLost {
                 peer,
                 step,
@@ -293,15 +299,16 @@ impl<L: Link> Framed<L> {
     }
 
     /// The last frame of this side: behind all that was sent, without waiting.
-    fn last_frame(&mut self, frame: Frame) {
+    fn last_frame(&mut self, frame: Frame, body: &[u8]) {
         self.ended = true;
         if self.torn {
             return;
         }
         self.outgoing.extend_from_slice(&frame.encode());
+        self.outgoing.extend_from_slice(body);
         let outgoing = std::mem::take(&mut self.outgoing);
         if self.link.push(&[IoSlice::new(&outgoing)], true).is_ok() {
-            self.meter.bytes_sent += HEADER as u64;
+            self.meter.bytes_sent += frame.len() as u64;
         }
     }
 }
@@ -375,7 +382,7 @@ impl<L: Link> Channel for Framed<L> {
         self.check()?;
         self.write_out(self.last_sent, &[])?;
         if !self.ended {
-            self.last_frame(Frame::Bye);
+            self.last_frame(Frame::Bye, &[]);
         }
         self.finish(self.options.linger);
         match self.expect(STEP, 0, &mut None) {
@@ -389,10 +396,16 @@ impl<L: Link> Channel for Framed<L> {
         }
     }
 
-    fn abort(&mut self, code: u8) {
+    fn abort(&mut self, reason: AbortReason) {
         if !self.ended {
             self.aborted = true;
-            self.last_frame(Frame::Abort { code });
+            let body = reason.as_bytes();
+            self.last_frame(
+                Frame::Abort {
+                    length: body.len() as u8,
+                },
+                body,
+            );
         }
     }
 
@@ -415,7 +428,7 @@ impl<L: Link> Drop for Framed<L> {
     /// the background, as is its last frame.
     fn drop(&mut self) {
         if !self.ended && self.failed.is_none() {
-            self.last_frame(Frame::Bye);
+            self.last_frame(Frame::Bye, &[]);
         }
         self.finish(if self.aborted || self.failed.is_some() {
             Duration::ZERO

@@ -17,7 +17,7 @@ pub const CHANNELS: &str = "the number of channels";
 pub(crate) const UNWANTED: &str = "channels";
 
 const MAGIC: [u8; 8] = *b"\xCEcenote\n";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 
 /// What the acceptor says of a hello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,7 +189,7 @@ mod tests {
             (Hello::new(3, pair, "session", "", 3), CHANNELS),
             (
                 Hello {
-                    version: 2,
+                    version: VERSION + 1,
                     ..hello.clone()
                 },
                 "the version of the connection format",

@@ -1,10 +1,18 @@
 //! The buffer of received bytes that no receive has asked for yet.
 
+use crate::AbortReason;
 use crate::frame::{Frame, HEADER};
 use crate::link::{Fault, Link};
 
 /// What the buffer holds without growing.
 const BASE: usize = 128 << 10;
+
+/// The last thing that a peer says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LastWord {
+    Abort(AbortReason),
+    Bye,
+}
 
 /// Received bytes, and how far they have been searched for the peer's last word.
 #[derive(Default)]
@@ -44,6 +52,16 @@ impl Inbox {
         self.store[self.start..self.end].first_chunk().copied()
     }
 
+    /// The reason behind the header of an abort, which is the next frame; `None` while part of it is missing.
+    pub(crate) fn reason(&self, frame: Frame) -> Option<AbortReason> {
+        self.reason_at(0, frame)
+    }
+
+    fn reason_at(&self, place: usize, frame: Frame) -> Option<AbortReason> {
+        let frame = self.store[self.start..self.end].get(place..place.saturating_add(frame.len()))?;
+        AbortReason::new(&frame[HEADER..])
+    }
+
     /// Removes the header of `frame`, the next one.
     pub(crate) fn begin(&mut self, frame: Frame) {
         let mut header = [0; HEADER];
@@ -79,7 +97,11 @@ impl Inbox {
     }
 
     /// Reads ahead as far as `limit` bytes allow, and returns the peer's abort or goodbye if it is among them.
-    pub(crate) fn look_ahead(&mut self, link: &mut impl Link, limit: usize) -> Result<Option<Frame>, Fault> {
+    pub(crate) fn look_ahead(
+        &mut self,
+        link: &mut impl Link,
+        limit: usize,
+    ) -> Result<Option<LastWord>, Fault> {
         loop {
             while let Some(header) = self.store[self.start..self.end]
                 .get(self.seen..)
@@ -87,13 +109,17 @@ impl Inbox {
             {
                 match Frame::decode(*header) {
                     Some(frame @ Frame::Data { .. }) => self.seen = self.seen.saturating_add(frame.len()),
-                    Some(last) => return Ok(Some(last)),
+                    Some(frame @ Frame::Abort { .. }) => match self.reason_at(self.seen, frame) {
+                        Some(reason) => return Ok(Some(LastWord::Abort(reason))),
+                        None => break,
+                    },
+                    Some(Frame::Bye) => return Ok(Some(LastWord::Bye)),
                     // The receive that meets it will complain.
                     None => return Ok(None),
                 }
             }
             if self.ended {
-                return Ok(Some(Frame::Bye));
+                return Ok(Some(LastWord::Bye));
             }
             if self.len() == self.store.len() {
                 if self.store.len() >= limit.max(BASE) {

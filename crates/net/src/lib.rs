@@ -57,6 +57,7 @@ mod tls;
 pub use agree::agree;
 pub use channel::{Channel, Closer, Meter, PartyId, Step};
 pub use error::{Error, Result};
+pub use frame::AbortReason;
 pub use framed::Framed;
 pub use hello::CHANNELS;
 pub use identity::{BadFingerprint, Fingerprint, Identity};

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::{Channel, Closer, Error, Meter, PartyId, Result, Step};
+use crate::{AbortReason, Channel, Closer, Error, Meter, PartyId, Result, Step};
 
 /// What a frame adds to a message.
 const FRAME: u64 = crate::frame::HEADER as u64;
@@ -164,8 +164,8 @@ impl<C: Channel> Channel for Shaped<C> {
         self.inner.close()
     }
 
-    fn abort(&mut self, code: u8) {
-        self.inner.abort(code);
+    fn abort(&mut self, reason: AbortReason) {
+        self.inner.abort(reason);
     }
 
     fn closer(&self) -> Closer {

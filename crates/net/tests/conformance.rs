@@ -5,7 +5,7 @@ mod common;
 use std::time::{Duration, Instant};
 
 use cenote_net::{Error, PartyId};
-use common::{Kind, OTHER, STEP, brief, bytes, everyone, pair};
+use common::{Kind, OTHER, REASON, STEP, brief, bytes, everyone, pair};
 
 /// Messages of all sizes arrive whole, in order, however they are cut into parts.
 fn messages_arrive(kind: Kind) {
@@ -263,7 +263,7 @@ fn an_abort_ends_a_receive(kind: Kind) {
         scope.spawn(|| {
             // What was sent before is still received.
             a.send(STEP, &[5]).unwrap();
-            a.abort(42);
+            a.abort(REASON.into());
             assert_eq!(a.send(STEP, &[5]), Err(Error::Closed { peer: PartyId(1) }));
         });
         let mut body = [0];
@@ -274,7 +274,7 @@ fn an_abort_ends_a_receive(kind: Kind) {
             Err(Error::PeerAborted {
                 peer: PartyId(0),
                 step: STEP,
-                code: 42
+                reason: REASON.into()
             })
         );
     });
@@ -285,11 +285,11 @@ fn an_abort_ends_a_send(kind: Kind) {
     let expected = Error::PeerAborted {
         peer: PartyId(0),
         step: STEP,
-        code: 42,
+        reason: REASON.into(),
     };
     let (mut a, mut b) = pair(kind, &brief(5000));
     a.send(STEP, &[5; 3000]).unwrap();
-    a.abort(42);
+    a.abort(REASON.into());
     std::thread::sleep(Duration::from_millis(100));
     assert_eq!(b.send(STEP, &[1]), Err(expected.clone()));
 
@@ -303,7 +303,7 @@ fn an_abort_ends_a_send(kind: Kind) {
         scope.spawn(|| {
             std::thread::sleep(Duration::from_millis(200));
             a.send(STEP, &[5; 500_000]).unwrap();
-            a.abort(42);
+            a.abort(REASON.into());
         });
         let body = vec![0; 1 << 20];
         let error = (0..100).find_map(|_| b.send(STEP, &body).err());
@@ -313,7 +313,7 @@ fn an_abort_ends_a_send(kind: Kind) {
 
     // The peer aborts and is gone before this side sends.
     let (mut a, mut b) = pair(kind, &brief(5000));
-    a.abort(42);
+    a.abort(REASON.into());
     drop(a);
     std::thread::sleep(Duration::from_millis(50));
     assert_eq!(b.send(STEP, &[1]).and_then(|()| b.flush()), Err(expected));
@@ -328,7 +328,7 @@ fn a_stopped_side_does_not_linger(kind: Kind) {
     };
     let (mut a, mut b) = pair(kind, &options);
     a.send(STEP, &bytes(1, SIZE)).and_then(|()| a.flush()).unwrap();
-    a.abort(42);
+    a.abort(REASON.into());
     let start = Instant::now();
     drop(a);
     assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
@@ -340,7 +340,7 @@ fn a_stopped_side_does_not_linger(kind: Kind) {
         Err(Error::PeerAborted {
             peer: PartyId(0),
             step: STEP,
-            code: 42
+            reason: REASON.into()
         })
     );
 
@@ -408,11 +408,11 @@ fn an_interrupted_side_has_a_last_word(kind: Kind) {
         assert_eq!(a.recv(STEP, &mut [0; 4]), Err(closed.clone()));
     });
     assert_eq!(a.send(STEP, &[1]).and_then(|()| a.flush()), Err(closed.clone()));
-    a.abort(42);
+    a.abort(REASON.into());
     let told = Error::PeerAborted {
         peer: PartyId(0),
         step: STEP,
-        code: 42,
+        reason: REASON.into(),
     };
     assert_eq!(b.recv(STEP, &mut [0; 4]), Err(told));
 

@@ -20,7 +20,7 @@ fn farewells_are_waited_for() {
     // The peer receives nothing.
     let (mut a, b) = pair(Kind::Tls, &brief(5000));
     a.send(STEP, &vec![1; 24 << 20]).unwrap();
-    a.abort(3);
+    a.abort(3.into());
     drop(a);
     let first = seconds(0.2);
     assert!((0.2..1.0).contains(&first), "{first}");

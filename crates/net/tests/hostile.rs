@@ -25,7 +25,8 @@ fn garbage_is_a_violation() {
         header(0, STEP.code, 4),
         header(4, STEP.code, 4),
         header(2, 256, 0),
-        header(2, 1, 1),
+        header(2, 1, 0),
+        header(2, 0, 16),
         header(3, 0, 4),
         vec![0; 8],
     ] {
@@ -107,6 +108,42 @@ fn a_dripping_header_is_not_waited_for() {
     assert_eq!(body, [1, 2, 3, 4]);
 }
 
+/// The reason of an abort comes whole or not at all, whatever this side is doing.
+#[test]
+fn a_reason_may_arrive_in_pieces() {
+    let (mut channel, mut raw) = raw_pair(&brief(200));
+    raw.write_all(&header(2, 0, 3)).unwrap();
+    raw.write_all(&[1]).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    channel.send(STEP, &[5]).unwrap();
+    assert!(matches!(
+        channel.recv(STEP, &mut [0; 4]),
+        Err(Error::Timeout {
+            peer: PartyId(1),
+            step: STEP,
+            ..
+        })
+    ));
+    raw.write_all(&[2, 3]).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    let aborted = Error::PeerAborted {
+        peer: PartyId(1),
+        step: STEP,
+        reason: [1, 2, 3].into(),
+    };
+    assert_eq!(channel.send(STEP, &[5]), Err(aborted.clone()));
+    assert_eq!(channel.recv(STEP, &mut [0; 4]), Err(aborted));
+
+    let (mut channel, mut raw) = raw_pair(&brief(5000));
+    raw.write_all(&header(2, 0, 3)).unwrap();
+    raw.write_all(&[1]).unwrap();
+    drop(raw);
+    match channel.recv(STEP, &mut [0; 4]) {
+        Err(Error::PeerLost { reason, .. }) => assert!(reason.contains("goodbye"), "{reason}"),
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn a_connection_cut_within_a_message_is_lost() {
     let (mut channel, mut raw) = raw_pair(&brief(5000));
@@ -181,7 +218,7 @@ fn the_wire_format_is_this() {
     let (mut channel, mut raw) = raw_pair(&brief(2000));
     channel.send(STEP, b"ab").unwrap();
     channel.send_parts(STEP, &[b"c", b"d"]).unwrap();
-    channel.abort(3);
+    channel.abort(3.into());
     drop(channel);
     let mut wire = Vec::new();
     raw.read_to_end(&mut wire).unwrap();
@@ -190,7 +227,8 @@ fn the_wire_format_is_this() {
         b"ab".to_vec(),
         header(1, 7, 2),
         b"cd".to_vec(),
-        header(2, 3, 0),
+        header(2, 0, 1),
+        vec![3],
     ];
     assert_eq!(wire, expected.concat());
 }

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use cenote_net::{PartyId, Step};
+use cenote_net::{AbortReason, PartyId, Step};
 
 use crate::{Check, MESSAGE_FORM};
 
@@ -24,8 +24,8 @@ pub enum Reason {
     HeardCheck(PartyId, Check),
     /// The first party told it that the second was lost.
     HeardLost(PartyId, PartyId),
-    /// A code that this version does not know.
-    Unknown(u8),
+    /// One that this version does not know.
+    Unknown(AbortReason),
 }
 
 // A check's five bits have the party that told of it above them, or `OWN`. Parties that are told of in words on a check
@@ -36,20 +36,24 @@ const HEARD_LOST: u8 = 0xc0;
 const STOPPED: u8 = 0xff;
 
 impl Reason {
-    /// The byte sent in an abort message.
-    pub fn code(self) -> u8 {
-        match self {
+    /// What is sent in an abort message.
+    pub fn code(self) -> AbortReason {
+        let byte = match self {
             Reason::Check(check) => OWN << 5 | check.code,
             Reason::Lost(party) => LOST | party.0 & 7,
             Reason::Stopped => STOPPED,
             Reason::HeardCheck(from, check) => from.0.min(OWN) << 5 | check.code,
             Reason::HeardLost(from, party) => HEARD_LOST | (from.0 & 7) << 3 | party.0 & 7,
-            Reason::Unknown(code) => code,
-        }
+            Reason::Unknown(code) => return code,
+        };
+        byte.into()
     }
 
-    /// What a peer's byte means. Of checks only [`MESSAGE_FORM`] has its name: see [`Error::with_checks`].
-    pub fn from_code(code: u8) -> Self {
+    /// What a peer's abort message means. Of checks only [`MESSAGE_FORM`] has its name: see [`Error::with_checks`].
+    pub fn from_code(reason: AbortReason) -> Self {
+        let &[code] = reason.as_bytes() else {
+            return Reason::Unknown(reason);
+        };
         let (first, second) = (PartyId(code >> 3 & 7), PartyId(code & 7));
         match code & 0xc0 {
             _ if code == STOPPED => Reason::Stopped,
@@ -60,7 +64,7 @@ impl Reason {
             LOST if first == PartyId(0) => Reason::Lost(second),
             // Nobody loses itself: the code of party 7 doing so is that of a stop.
             HEARD_LOST if first != second => Reason::HeardLost(first, second),
-            _ => Reason::Unknown(code),
+            _ => Reason::Unknown(reason),
         }
     }
 
@@ -214,10 +218,10 @@ impl Error {
 impl From<cenote_net::Error> for Error {
     fn from(error: cenote_net::Error) -> Self {
         match error {
-            cenote_net::Error::PeerAborted { peer, step, code } => Error::PeerStopped {
+            cenote_net::Error::PeerAborted { peer, step, reason } => Error::PeerStopped {
                 peer,
                 step,
-                reason: Reason::from_code(code),
+                reason: Reason::from_code(reason),
             },
             cenote_net::Error::Violation { peer, step, what } => Error::Aborted {
                 check: MESSAGE_FORM,

@@ -1,6 +1,6 @@
 //! What stands between a party and its channels: it sees what goes by, and may change it.
 
-use cenote_net::{Channel, Closer, Meter, PartyId, Result, Step};
+use cenote_net::{AbortReason, Channel, Closer, Meter, PartyId, Result, Step};
 
 /// Something between a party and one of its channels. Whatever it does not say otherwise passes.
 pub trait Between: Send {
@@ -15,8 +15,8 @@ pub trait Between: Send {
     }
 
     /// The party says why it stops.
-    fn abort(&mut self, channel: &mut dyn Channel, code: u8) {
-        channel.abort(code);
+    fn abort(&mut self, channel: &mut dyn Channel, reason: AbortReason) {
+        channel.abort(reason);
     }
 }
 
@@ -54,8 +54,8 @@ impl<B: Between> Channel for Tapped<B> {
         self.channel.close()
     }
 
-    fn abort(&mut self, code: u8) {
-        self.between.abort(self.channel.as_mut(), code);
+    fn abort(&mut self, reason: AbortReason) {
+        self.between.abort(self.channel.as_mut(), reason);
     }
 
     fn closer(&self) -> Closer {

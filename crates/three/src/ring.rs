@@ -1,6 +1,6 @@
 //! The three parties in a ring. Shares go one way round it: to the previous party, from the next.
 
-use cenote_net::{Channel, Closer, Meter, PartyId, Step};
+use cenote_net::{AbortReason, Channel, Closer, Meter, PartyId, Step};
 use cenote_primitives::{Block512, as_bytes, as_bytes_mut};
 use cenote_session::{Error, Result};
 
@@ -56,9 +56,9 @@ impl Ring {
     }
 
     /// Tells both peers why this party stops.
-    pub(crate) fn abort(&mut self, code: u8) {
-        self.previous.abort(code);
-        self.next.abort(code);
+    pub(crate) fn abort(&mut self, reason: AbortReason) {
+        self.previous.abort(reason);
+        self.next.abort(reason);
     }
 
     /// Handles that stop this party's use of both channels from another thread; peers can still be told why.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use cenote_net::{Closer, Meter};
+use cenote_net::{AbortReason, Closer, Meter};
 use cenote_session::{Error, Result};
 
 use crate::generator::Generator;
@@ -36,7 +36,7 @@ struct State {
     ending: bool,
     failure: Option<Error>,
     /// What the generator is to tell its peers in the end: why the session failed.
-    last_word: Option<u8>,
+    last_word: Option<AbortReason>,
     meter: Meter,
     busy: Duration,
 }
@@ -126,7 +126,7 @@ impl Stock {
     }
 
     /// Ends a generator, which tells its peers `last_word` if there is one, or deletes claimed batches that are left.
-    pub(crate) fn stop(&mut self, last_word: Option<u8>) {
+    pub(crate) fn stop(&mut self, last_word: Option<AbortReason>) {
         match self {
             Stock::Made(producer) => producer.stop(last_word),
             Stock::Stored(claimed) => claimed.discard(),
@@ -282,7 +282,7 @@ impl Producer {
 
     /// Ends the generator's thread, which tells its peers `last_word` if there is one, and waits for it. Its channels
     /// are closed then.
-    pub(crate) fn stop(&mut self, last_word: Option<u8>) {
+    pub(crate) fn stop(&mut self, last_word: Option<AbortReason>) {
         self.shared.lock().last_word = last_word;
         self.end();
         self.batches = None;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cenote_net::{
-    Channel, ChannelOptions, Identity, Label, Listen, Mesh, MeshConfig, PartyId, PeerAddress, Shape, Shaped,
-    Step, TcpChannel, Transport, connect, memory_pair,
+    AbortReason, Channel, ChannelOptions, Identity, Label, Listen, Mesh, MeshConfig, PartyId, PeerAddress,
+    Shape, Shaped, Step, TcpChannel, Transport, connect, memory_pair,
 };
 
 pub const STEP: Step = Step {
@@ -18,6 +18,9 @@ pub const OTHER: Step = Step {
     code: 9,
     name: "other",
 };
+
+/// As long as a reason can be.
+pub const REASON: [u8; AbortReason::MAX] = *b"a test's reason";
 
 pub type Boxed = Box<dyn Channel>;
 

@@ -1,6 +1,6 @@
 //! What travels in a byte.
 
-use cenote_net::{PartyId, Step};
+use cenote_net::{AbortReason, PartyId, Step};
 
 use super::*;
 
@@ -36,7 +36,8 @@ fn reasons_survive_their_byte() {
     for reason in [Reason::Check(MESSAGE_FORM), Reason::Stopped] {
         assert_eq!(Reason::from_code(reason.code()), reason);
     }
-    for code in 0..=u8::MAX {
+    let longer = [[].into(), [1, 2].into()];
+    for code in (0..=u8::MAX).map(AbortReason::from).chain(longer) {
         assert_eq!(Reason::from_code(code).code(), code, "{code}");
     }
 }
@@ -73,7 +74,7 @@ fn hearsay_is_told_as_hearsay() {
     for other in [
         Reason::Lost(two),
         Reason::Stopped,
-        Reason::Unknown(0x3f),
+        Reason::Unknown(0x3f.into()),
         Reason::HeardCheck(one, COIN),
         Reason::HeardLost(one, two),
     ] {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use cenote_net::{Channel, Closer, Error, Result, Step};
+use cenote_net::{AbortReason, Channel, Closer, Error, Result, Step};
 use cenote_testkit::{Between, Tapped};
 use cenote_three::{Links, Ring};
 
@@ -185,9 +185,9 @@ impl Between for Tap {
         }
     }
 
-    fn abort(&mut self, channel: &mut dyn Channel, code: u8) {
+    fn abort(&mut self, channel: &mut dyn Channel, reason: AbortReason) {
         if !self.is_dead() {
-            channel.abort(code);
+            channel.abort(reason);
         }
     }
 }
