@@ -45,7 +45,6 @@
 
 pub mod bench;
 pub mod circuits;
-mod connections;
 pub mod data;
 pub mod demo;
 mod error;
@@ -58,7 +57,6 @@ mod protocol;
 pub mod remote;
 mod report;
 pub mod runner;
-mod same_run;
 mod sample;
 mod settings_file;
 pub mod stock;

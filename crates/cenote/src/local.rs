@@ -11,10 +11,10 @@ use cenote_primitives::BitMatrix;
 use serde::{Deserialize, Serialize};
 
 use crate::bench::{Bench, Measure, Measured};
-use crate::connections::{Connections, Link, Topology};
 use crate::processes::{Contact, Parent, child, run_all};
 use crate::runner::{AlsoAgree, Outcome, as_threads, run_in_memory};
 use crate::{Error, Job, Kind, Party, PartyReport, Program, Protocol, Report, Result, Transport, data, demo};
+use cenote_session::{Connections, Link, Topology};
 
 /// How parties on this machine find each other.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -353,6 +353,6 @@ impl Place<'_> {
             connect_timeout: self.setting.timeout,
             timeout: self.setting.timeout,
         };
-        Connections::connect(topology, link)
+        Ok(Connections::connect(topology, link)?)
     }
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use cenote_net::{Identity, Listen, PartyId, PeerAddress};
 
-use crate::connections::{Connections, Link, Topology};
 use crate::party_config::resolve;
 use crate::runner::Outcome;
 use crate::stock::{self, Stock};
 use crate::{Error, Job, Party, PartyConfig, Protocol, Result, Transport};
+use cenote_session::{Connections, Link, Topology};
 
 /// Everything that can be known to be right before the peers are met: the identity, the circuit, this party's inputs, and that
 /// its outputs can be written.
@@ -170,5 +170,5 @@ pub(crate) fn meet(
         connect_timeout: config.connect_timeout,
         timeout: config.timeout,
     };
-    Connections::connect(topology, link)
+    Ok(Connections::connect(topology, link)?)
 }

@@ -9,12 +9,12 @@ use cenote_net::{Channel, PartyId, agree};
 use cenote_primitives::BitMatrix;
 use serde::{Deserialize, Serialize};
 
-pub use crate::connections::Connections;
 use crate::program::Executed;
 use crate::protocol::Finished;
 use crate::report::{CircuitDescription, Description, Output, PartyCosts, PartyReport, Seconds};
 use crate::stock::Stock;
 use crate::{Error, Program, Protocol, Result};
+pub use cenote_session::Connections;
 
 /// What the parties compare before they compute, by name, in order. Never a secret.
 pub type Fields = Vec<(String, String)>;

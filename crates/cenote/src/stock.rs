@@ -133,7 +133,8 @@ pub fn make(
         make_key(key, path)?;
     }
     let folder = open(config)?;
-    let links = meet(config, identity, &job.protocol().topology())?.links(config.me);
+    let connections = meet(config, identity, &job.protocol().topology())?;
+    let links = cenote_three::Links::of(config.me, connections);
     let mut settings = Config::new(parameters, SESSION);
     settings.view_check = protocol.view_check;
     settings.lag = Lag::Measured;
@@ -277,8 +278,8 @@ mod tests {
     use cenote_three::ThreeEngine;
 
     use super::*;
-    use crate::connections::Connections;
     use crate::{Program, Protocol, Three};
+    use cenote_session::Connections;
 
     /// Two layers of ANDs on 1,900 lanes, in segments of 512 lanes.
     fn program() -> Program {
@@ -310,7 +311,7 @@ mod tests {
             let threads: Vec<_> = (0u8..)
                 .zip(all.into_iter().zip(folders))
                 .map(|(me, (connections, folder))| {
-                    let links = connections.links(PartyId(me));
+                    let links = cenote_three::Links::of(PartyId(me), connections);
                     let party = &party;
                     let config = Config::new(parameters.clone(), "segments");
                     scope.spawn(move || party(PartyId(me), links, config, folder))

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use cenote::runner::Party;
+use cenote::runner::{Connections, Party};
 use cenote::{BitMatrix, Parties, PartyId, Program, Protocol, Report, Transport, circuits};
-use cenote_net::{AbortReason, Channel, ChannelOptions, Closer, Meter, Step, memory_pair};
-use cenote_three::{Links, Ring, steps};
+use cenote_net::{AbortReason, Channel, Closer, Meter, Step};
+use cenote_three::steps;
 
 /// A channel that loses the farewell.
 struct Mute(Box<dyn Channel>);
@@ -47,34 +47,6 @@ impl Channel for Mute {
     }
 }
 
-/// The rings of three parties, of which `mute` says no farewell.
-fn rings(mute: PartyId) -> Vec<Ring> {
-    let options = ChannelOptions::with_timeout(Duration::from_millis(700));
-    let mut ends: Vec<Vec<Box<dyn Channel>>> = (0..3).map(|_| Vec::new()).collect();
-    for (a, b) in [(0, 1), (1, 2), (2, 0)] {
-        let (for_a, for_b) = memory_pair(PartyId(a), PartyId(b), options.clone());
-        ends[usize::from(a)].push(Box::new(for_a));
-        ends[usize::from(b)].push(Box::new(for_b));
-    }
-    let ring = |(me, mut ends): (u8, Vec<Box<dyn Channel>>)| {
-        if PartyId(me) == mute {
-            ends = ends
-                .into_iter()
-                .map(|end| -> Box<dyn Channel> { Box::new(Mute(end)) })
-                .collect();
-        }
-        let mut to = |peer| {
-            let index = ends.iter().position(|end| end.peer() == PartyId(peer)).unwrap();
-            ends.remove(index)
-        };
-        Ring {
-            previous: to((me + 2) % 3),
-            next: to((me + 1) % 3),
-        }
-    };
-    (0..3).zip(ends).map(ring).collect()
-}
-
 #[test]
 fn outputs_survive_a_withheld_farewell_and_the_report_warns() {
     let mute = PartyId(2);
@@ -85,11 +57,15 @@ fn outputs_survive_a_withheld_farewell_and_the_report_warns() {
     let inputs = [input(PartyId(0), 0), input(mute, 2)];
     let start = Instant::now();
     let ends: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> = rings(mute)
+        let all = Connections::in_memory(&Protocol::default().topology(), Duration::from_millis(700));
+        let threads: Vec<_> = all
             .into_iter()
-            .zip(rings(PartyId(9)))
             .zip((0..3).map(PartyId))
-            .map(|((evaluator, generator), me)| {
+            .map(|(connections, me)| {
+                let connections = match me == mute {
+                    true => connections.map(|end| Box::new(Mute(end))),
+                    false => connections,
+                };
                 let (program, inputs) = (&program, &inputs);
                 scope.spawn(move || {
                     let own: Vec<_> = inputs
@@ -104,7 +80,7 @@ fn outputs_survive_a_withheld_farewell_and_the_report_warns() {
                         also_agree: &(),
                         transport: Transport::Memory,
                     };
-                    party.run(|| Ok(vec![Links { generator, evaluator }].into()), &mut |_, _| ())
+                    party.run(|| Ok(connections), &mut |_, _| ())
                 })
             })
             .collect();

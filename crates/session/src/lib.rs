@@ -7,12 +7,15 @@
 mod check;
 mod clear;
 pub mod conformance;
+mod connections;
 mod contract;
 mod costs;
 mod error;
+mod same_run;
 
 pub use check::{Check, MESSAGE_FORM};
 pub use clear::{ClearEngine, ClearWires, check_input, check_run};
+pub use connections::{Connections, Link, Topology};
 pub use contract::{Engine, Parties, WireVector};
 pub use costs::Costs;
 pub use error::{Error, Reason, Result};

@@ -3,8 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use cenote_net::{Channel, PartyId};
 use cenote_params::three::Parameters;
 use cenote_primitives::Entropy;
+
+use cenote_session::Connections;
 
 use crate::Ring;
 
@@ -105,4 +108,24 @@ pub struct Links {
     pub generator: Ring,
     /// For the thread that evaluates circuits.
     pub evaluator: Ring,
+}
+
+impl Links {
+    /// The rings of party `me` of three: those of each worker, of the purposes "generator" and "evaluator".
+    pub fn of(me: PartyId, connections: Connections) -> Vec<Links> {
+        let next = PartyId((me.0 + 1) % 3);
+        let ring = |channels: Vec<Box<dyn Channel>>| -> Option<Ring> {
+            let [a, b] = <[_; 2]>::try_from(channels).ok()?;
+            let (next, previous) = if a.peer() == next { (a, b) } else { (b, a) };
+            Some(Ring { previous, next })
+        };
+        let mut rings = connections.by_purpose().into_iter().map_while(ring);
+        std::iter::from_fn(|| {
+            Some(Links {
+                generator: rings.next()?,
+                evaluator: rings.next()?,
+            })
+        })
+        .collect()
+    }
 }

@@ -11,9 +11,10 @@ use super::lego::commit::{CommitBench, CommitParty};
 use super::lego::ot::{OtBench, OtParty};
 use super::ring::{RingBench, RingParty};
 use super::steady::{Steady, SteadyParty};
-use crate::connections::{Connections, Topology};
 use crate::local::{Setting, run_measure};
 use crate::{Protocol, Result, Three, Transport};
+use cenote_session::{Connections, Topology};
+use cenote_three::Links;
 
 /// What a party is told to measure.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -106,12 +107,14 @@ impl Measure {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Measured> {
         Ok(match self {
-            Measure::Steady(steady) => Measured::Steady(steady.run(me, connections.links(me), progress)?),
+            Measure::Steady(steady) => {
+                Measured::Steady(steady.run(me, Links::of(me, connections), progress)?)
+            }
             Measure::Latency(latency) => {
                 let connections = shaped(connections, Shape::new(latency.one_way(), None));
-                Measured::Latency(latency.run(me, connections.links(me), progress)?)
+                Measured::Latency(latency.run(me, Links::of(me, connections), progress)?)
             }
-            Measure::Ring(ring) => Measured::Ring(ring.run(me, connections.links(me))?),
+            Measure::Ring(ring) => Measured::Ring(ring.run(me, Links::of(me, connections))?),
             Measure::Ot(ot) => Measured::Ot(ot.run(me, connections)?),
             Measure::Commit(commit) => Measured::Commit(commit.run(me, connections, progress)?),
             Measure::Lego(lego) => Measured::Lego(lego.run(me, connections, progress)?),

@@ -9,9 +9,9 @@ use cenote_session::Engine;
 use serde::{Deserialize, Serialize};
 
 use super::{Finished, execute};
-use crate::connections::Connections;
 use crate::runner::Party;
 use crate::{Error, Program, Result};
+use cenote_session::Connections;
 
 /// Settings of the two-party protocol with LEGO buckets, the same at both parties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

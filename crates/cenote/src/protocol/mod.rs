@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 pub use self::lego::Lego;
 pub use self::three::Three;
 pub(crate) use self::three::and_blocks;
-use crate::connections::{Connections, Topology};
 use crate::program::Executed;
 use crate::runner::{Fields, Party};
 use crate::stock::Stock;
 use crate::{Error, Program, Result};
+use cenote_session::{Connections, Topology};
 
 /// A protocol with its settings, the same at all parties. In JSON its name is the field `protocol`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,7 +89,7 @@ impl Protocol {
     }
 
     /// What joins the parties.
-    pub(crate) fn topology(&self) -> Topology {
+    pub fn topology(&self) -> Topology {
         Topology {
             name: self.name().into(),
             parties: self.parties(),

@@ -7,13 +7,13 @@ use cenote_params::three::{Parameters, Variant, Workload, search};
 use cenote_primitives::BLOCK_BITS;
 use cenote_session::Engine;
 use cenote_three::store::StockFolder;
-use cenote_three::{Config, Lag, ThreeEngine, ViewCheck};
+use cenote_three::{Config, Lag, Links, ThreeEngine, ViewCheck};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Finished, execute};
-use crate::connections::Connections;
 use crate::runner::Party;
 use crate::{Error, Result};
+use cenote_session::Connections;
 
 /// Settings of the three-party protocol, the same at all parties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,7 +104,7 @@ impl Three {
         let mut config = Config::new(parameters.clone(), party.program.digest());
         config.view_check = self.view_check;
         config.lag = Lag::Measured;
-        let links = connections.links(party.me);
+        let links = Links::of(party.me, connections);
         let mut engine = match stock {
             Some(stock) => ThreeEngine::start_online(party.me, links, config, stock)?,
             None => ThreeEngine::start(party.me, links, config)?,

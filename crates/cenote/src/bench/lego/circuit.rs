@@ -19,9 +19,9 @@ use super::topology;
 use crate::bench::measure::{Measure, Measured, Place};
 use crate::bench::steady_report::no_report;
 use crate::bench::usage::{Machine, median};
-use crate::connections::{Connections, Topology};
 use crate::report::peak_memory_bytes;
 use crate::{CircuitDescription, Error, Lego, Program, Result, Transport, circuits, sample};
+use cenote_session::{Connections, Topology};
 
 /// Who learns the outputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

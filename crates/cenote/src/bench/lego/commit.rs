@@ -16,8 +16,8 @@ use super::{failed, topology};
 use crate::bench::measure::{Measure, Measured, Place};
 use crate::bench::steady_report::no_report;
 use crate::bench::usage::{Machine, median};
-use crate::connections::{Connections, Topology};
 use crate::{Error, Result, Transport};
+use cenote_session::{Connections, Topology};
 
 const CORRECTIONS: Step = Step {
     code: 0x3e0,

@@ -8,7 +8,7 @@ use cenote_net::{Channel, Shape, Shaped, Step};
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
-use crate::connections::Connections;
+use cenote_session::Connections;
 
 /// A link that is slower than this machine's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -18,8 +18,8 @@ pub mod tables;
 pub use link::Link;
 pub use paper::{Commitment, Data, Timing};
 
-use crate::connections::Topology;
 use crate::{Error, Lego};
+use cenote_session::Topology;
 
 /// Two parties with one channel for each worker, and one to meet on.
 fn topology(name: &str, workers: u8) -> Topology {

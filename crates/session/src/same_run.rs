@@ -9,11 +9,9 @@ use std::collections::BTreeMap;
 
 use cenote_net::{Error as NetError, PartyId, Step};
 use cenote_primitives::Entropy;
-use cenote_session::Error as EngineError;
 use sha2::{Digest, Sha256};
 
-use crate::Result;
-use crate::connections::Connections;
+use crate::{Connections, Error, Result};
 
 /// What a mismatch is called.
 const RUN: &str = "run";
@@ -32,14 +30,10 @@ const COMPARE: Step = Step {
 /// # Errors
 /// [`NetError::Mismatch`] in the field "run" if not; otherwise what happened on the network.
 pub(crate) fn check(me: PartyId, connections: &mut Connections) -> Result<()> {
-    Ok(check_with(me, connections, Entropy::os().bytes())?)
+    check_with(me, connections, Entropy::os().bytes())
 }
 
-fn check_with(
-    me: PartyId,
-    connections: &mut Connections,
-    own: [u8; 16],
-) -> std::result::Result<(), EngineError> {
+fn check_with(me: PartyId, connections: &mut Connections, own: [u8; 16]) -> Result<()> {
     for channel in connections.iter_mut() {
         channel.send(SAY, &own)?;
         channel.flush()?;
@@ -88,8 +82,8 @@ fn all_of<'a>(runs: impl IntoIterator<Item = &'a [u8; 16]>) -> [u8; 32] {
     digest.finalize().into()
 }
 
-fn mismatch(peer: PartyId, ours: String, theirs: String) -> EngineError {
-    EngineError::Net(NetError::Mismatch {
+fn mismatch(peer: PartyId, ours: String, theirs: String) -> Error {
+    Error::Net(NetError::Mismatch {
         peer,
         field: RUN.into(),
         ours,
@@ -102,7 +96,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::connections::Topology;
+    use crate::Topology;
 
     /// The connections of three parties with `workers` workers each.
     fn connections(workers: u8) -> Vec<Connections> {
@@ -117,7 +111,7 @@ mod tests {
     }
 
     /// The processes of the parties: who, which connections, which nonce. What each finds.
-    fn outcomes(processes: Vec<(u8, Connections, u8)>) -> Vec<std::result::Result<(), EngineError>> {
+    fn outcomes(processes: Vec<(u8, Connections, u8)>) -> Vec<Result<()>> {
         std::thread::scope(|scope| {
             let threads: Vec<_> = processes
                 .into_iter()
@@ -134,8 +128,8 @@ mod tests {
         })
     }
 
-    fn differs(outcome: &std::result::Result<(), EngineError>) -> bool {
-        matches!(outcome, Err(EngineError::Net(NetError::Mismatch { field, .. })) if field == RUN)
+    fn differs(outcome: &Result<()>) -> bool {
+        matches!(outcome, Err(Error::Net(NetError::Mismatch { field, .. })) if field == RUN)
     }
 
     #[test]
@@ -145,7 +139,7 @@ mod tests {
             .zip(0..)
             .map(|(links, me)| (me, links, 10 + me));
         let outcomes = outcomes(processes.collect());
-        assert!(outcomes.iter().all(std::result::Result::is_ok), "{outcomes:?}");
+        assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
     }
 
     /// Party 2 has two processes: they have shared its connections among them.

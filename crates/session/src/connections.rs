@@ -3,30 +3,28 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::{Error, Result, same_run};
 use cenote_net::{
     CHANNELS, Channel, ChannelOptions, Error as NetError, Identity, Label, Listen, MeshConfig, PartyId,
     PeerAddress, Transport as Carrier, connect, memory_pair,
 };
-use cenote_three::{Links, Ring};
-
-use crate::{Error, Result, same_run};
 
 /// The field in which connections of different sessions differ.
 const SESSION_FIELD: &str = "the session";
 
 /// How many parties there are, and what joins any two of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Topology {
+pub struct Topology {
     /// The name under which the parties find each other, such as a protocol's.
-    pub(crate) name: String,
+    pub name: String,
     /// Number of parties.
-    pub(crate) parties: u8,
+    pub parties: u8,
     /// Workers of each party.
-    pub(crate) workers: u8,
+    pub workers: u8,
     /// What each channel of a worker to a peer is for.
-    pub(crate) purposes: &'static [&'static str],
+    pub purposes: &'static [&'static str],
     /// What the channels to a peer are for that belong to no worker.
-    pub(crate) shared: &'static [&'static str],
+    pub shared: &'static [&'static str],
 }
 
 impl Topology {
@@ -45,7 +43,7 @@ pub struct Connections(Vec<Vec<Box<dyn Channel>>>);
 
 impl Connections {
     /// The channels of each party of a protocol, all in one process. `timeout` is how long one waits for another.
-    pub(crate) fn in_memory(topology: &Topology, timeout: Duration) -> Vec<Connections> {
+    pub fn in_memory(topology: &Topology, timeout: Duration) -> Vec<Connections> {
         let options = ChannelOptions::with_timeout(timeout);
         let parties = usize::from(topology.parties);
         let mut all: Vec<Connections> = (0..parties).map(|_| Connections(Vec::new())).collect();
@@ -65,8 +63,11 @@ impl Connections {
         all
     }
 
-    /// Connects to all peers.
-    pub(crate) fn connect(topology: &Topology, link: Link) -> Result<Connections> {
+    /// Connects to all peers, and makes sure that one process of each is behind all connections.
+    ///
+    /// # Errors
+    /// What happened on the network; [`NetError::Mismatch`] where peers want other connections.
+    pub fn connect(topology: &Topology, link: Link) -> Result<Connections> {
         let me = link.me;
         let config = MeshConfig {
             me,
@@ -89,12 +90,12 @@ impl Connections {
     }
 
     /// All channels, in an order that is the same at all parties but for the peers'.
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut (dyn Channel + 'static)> {
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut (dyn Channel + 'static)> {
         self.0.iter_mut().flatten().map(|channel| &mut **channel)
     }
 
     /// The channels of the first purpose, in the order of the peers: what the parties compare their settings over.
-    pub(crate) fn first(&mut self) -> impl Iterator<Item = &mut (dyn Channel + 'static)> {
+    pub fn first(&mut self) -> impl Iterator<Item = &mut (dyn Channel + 'static)> {
         self.0.iter_mut().take(1).flatten().map(|channel| &mut **channel)
     }
 
@@ -112,79 +113,58 @@ impl Connections {
     }
 
     /// All but those of the last purpose, and these.
-    pub(crate) fn split_last(mut self) -> (Connections, Connections) {
+    pub fn split_last(mut self) -> (Connections, Connections) {
         let last = self.0.split_off(self.0.len().saturating_sub(1));
         (self, Connections(last))
     }
 
     /// The same with every channel replaced by `wrap` of it.
-    pub(crate) fn map(self, mut wrap: impl FnMut(Box<dyn Channel>) -> Box<dyn Channel>) -> Self {
+    pub fn map(self, mut wrap: impl FnMut(Box<dyn Channel>) -> Box<dyn Channel>) -> Self {
         let purpose = |channels: Vec<Box<dyn Channel>>| channels.into_iter().map(&mut wrap).collect();
         Connections(self.0.into_iter().map(purpose).collect())
     }
 
+    /// The channels of each purpose, in the order of the peers.
+    pub fn by_purpose(self) -> Vec<Vec<Box<dyn Channel>>> {
+        self.0
+    }
+
     /// All of them one after the other: one for each purpose, between two parties.
-    pub(crate) fn channels(self) -> Vec<Box<dyn Channel>> {
+    pub fn channels(self) -> Vec<Box<dyn Channel>> {
         self.0.into_iter().flatten().collect()
     }
 
     /// The only channel.
     ///
     /// # Errors
-    /// [`Error::Local`] if there is none.
-    pub(crate) fn one(self) -> Result<Box<dyn Channel>> {
-        let missing = || {
-            Error::local(
-                "joining the parties",
-                std::io::Error::other("a channel is missing"),
-            )
-        };
+    /// [`Error::BadInput`] if there is none.
+    pub fn one(self) -> Result<Box<dyn Channel>> {
+        let missing = || Error::BadInput("a channel to the peer is missing".into());
         self.channels().into_iter().next().ok_or_else(missing)
-    }
-
-    /// The rings of three parties: two for each worker.
-    pub(crate) fn links(self, me: PartyId) -> Vec<Links> {
-        let next = PartyId((me.0 + 1) % 3);
-        let ring = |channels: Vec<Box<dyn Channel>>| -> Option<Ring> {
-            let [a, b] = <[_; 2]>::try_from(channels).ok()?;
-            let (next, previous) = if a.peer() == next { (a, b) } else { (b, a) };
-            Some(Ring { previous, next })
-        };
-        let mut rings = self.0.into_iter().map_while(ring);
-        std::iter::from_fn(|| {
-            Some(Links {
-                generator: rings.next()?,
-                evaluator: rings.next()?,
-            })
-        })
-        .collect()
     }
 }
 
-impl From<Vec<Links>> for Connections {
-    /// The rings of a party of three.
-    fn from(links: Vec<Links>) -> Self {
-        let channels = |ring: Ring| {
-            let mut channels = vec![ring.previous, ring.next];
-            channels.sort_by_key(|channel| channel.peer());
-            channels
-        };
-        let rings = links
-            .into_iter()
-            .flat_map(|links| [links.generator, links.evaluator]);
-        Connections(rings.map(channels).collect())
+impl From<Vec<Vec<Box<dyn Channel>>>> for Connections {
+    /// The channels of each purpose, in the order of the peers.
+    fn from(channels: Vec<Vec<Box<dyn Channel>>>) -> Self {
+        Connections(channels)
     }
 }
 
 /// How one party reaches the others.
-pub(crate) struct Link {
-    pub(crate) me: PartyId,
-    pub(crate) parties: Vec<PeerAddress>,
-    pub(crate) listen: Listen,
+pub struct Link {
+    /// Which party it is.
+    pub me: PartyId,
+    /// Where all parties are, in order, this one included.
+    pub parties: Vec<PeerAddress>,
+    /// Where it is dialled.
+    pub listen: Listen,
     /// For TLS; plain TCP without.
-    pub(crate) identity: Option<Arc<Identity>>,
-    pub(crate) connect_timeout: Duration,
-    pub(crate) timeout: Duration,
+    pub identity: Option<Arc<Identity>>,
+    /// How long to wait for the peers to appear.
+    pub connect_timeout: Duration,
+    /// How long to wait for a silent peer.
+    pub timeout: Duration,
 }
 
 /// Says what the connections differ in as jobs do: the protocol instead of the session's name, workers instead of channels.
@@ -242,20 +222,8 @@ mod tests {
                     let others: Vec<u8> = (0..parties).filter(|&peer| usize::from(peer) != me).collect();
                     assert_eq!(peers, others);
                 }
-                let (connections, shared) = connections.split_last();
+                let (_, shared) = connections.split_last();
                 assert_eq!(shared.channels().len(), usize::from(parties) - 1);
-                if parties == 3 {
-                    let me = PartyId(me as u8);
-                    let links = connections.links(me);
-                    assert_eq!(links.len(), 2);
-                    for ring in links
-                        .iter()
-                        .flat_map(|links| [&links.generator, &links.evaluator])
-                    {
-                        assert_eq!(ring.next.peer().0, (me.0 + 1) % 3);
-                        assert_eq!(ring.previous.peer().0, (me.0 + 2) % 3);
-                    }
-                }
             }
         }
     }
