@@ -1,29 +1,23 @@
-//! The engine: one party of a two-party session, garbler or evaluator, behind one type.
-use crate::checks;
+//! The engine: one party of a two-party session, whichever side it is on.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cenote_circuit::Plan;
-use cenote_net::{Channel, Meter, PartyId};
+use cenote_net::{Channel, PartyId};
 use cenote_params::LogProb;
 use cenote_primitives::BitMatrix;
-use cenote_session::{
-    Costs, Engine, Error, MESSAGE_FORM, Parties, Result, WireVector, check_input, check_run,
-};
-
-mod stored;
+use cenote_session::{Costs, Engine, Error, MESSAGE_FORM, Result, WireVector, check_input};
 
 use crate::failure::told_all;
-use crate::session::{
-    Evaluator, GARBLER, Garbler, Roles, order_to_input, order_to_reveal, order_to_run, slot_bytes,
-};
+use crate::session::{Evaluator, GARBLER, Garbler, Roles, Side, slot_bytes};
 use crate::wires::Bundle;
-use stored::Drawn;
+use crate::{Config, Demand, EvaluatorKeys, GarblerKeys, LegoWires, Order, checks, estimate, steps};
+
+mod contract;
+mod stored;
 
 pub use stored::{MadeLot, make_lot};
-
-use crate::{Config, EvaluatorKeys, GarblerKeys, LegoWires, Order, estimate, steps};
 
 /// One party of a session of two, one of which garbles, the other evaluates (Nielsen, Schneider, Trifiletti 2017, Figures 1 and 2).
 ///
@@ -48,7 +42,8 @@ pub struct LegoEngine {
     channels: Vec<Box<dyn Channel>>,
     config: Config,
     roles: Roles,
-    role: Option<Role>,
+    /// `None` once the session is over.
+    side: Option<Box<dyn Side>>,
     /// Announced, and not used yet.
     announced: Order,
     costs: Costs,
@@ -58,18 +53,7 @@ pub struct LegoEngine {
     cheated: bool,
     /// The sum of Theorem 2's bounds for all that was generated.
     error: Option<LogProb>,
-    /// Where material comes from, if not from [`LegoEngine::make`].
-    drawn: Option<Drawn>,
 }
-
-/// What a party does.
-pub(crate) enum Role {
-    Garbler(Box<Garbler>),
-    Evaluator(Box<Evaluator>),
-}
-
-/// Why nothing can be revealed or put in.
-const NOT_GIVEN: &str = "inputs were reserved whose bits have not been given";
 
 /// Most inputs, outputs or ports that are made beyond what is asked for, so that few calls need to make any: the next
 /// multiple of this is made.
@@ -86,64 +70,55 @@ impl LegoEngine {
     /// [`Error::BadInput`] if there is no channel, or one does not lead to the other of parties 0 and 1; otherwise what
     /// failed, of which the peer is told.
     pub fn start(me: PartyId, channels: Vec<Box<dyn Channel>>, config: Config) -> Result<Self> {
+        Self::begin(me, channels, config, "fresh".into(), |role, channel, config| {
+            Ok(if role == GARBLER {
+                Box::new(Garbler::new(GarblerKeys::setup(channel, config)?, None))
+            } else {
+                let keys = EvaluatorKeys::setup(channel, config)?;
+                Box::new(Evaluator::new(keys, None, threads()))
+            })
+        })
+    }
+
+    /// Agrees with the peer on the session, with what the material is, and makes this party's side of it by `side`.
+    fn begin(
+        me: PartyId,
+        mut channels: Vec<Box<dyn Channel>>,
+        mut config: Config,
+        material: String,
+        side: impl FnOnce(PartyId, &mut dyn Channel, &mut Config) -> Result<Box<dyn Side>>,
+    ) -> Result<Self> {
         let start = Instant::now();
-        let (mut channels, mut config) = (channels, config);
         config.check()?;
         check_channels(me, &channels)?;
-        let roles = Roles {
-            garbler: config.garbler,
-        };
-        let role = agree(&mut channels, &config, "fresh".into()).and_then(|()| {
-            Ok(match roles.role(me) {
-                GARBLER => {
-                    let keys = GarblerKeys::setup(channels[0].as_mut(), &mut config)?;
-                    let stock = keys.stock();
-                    Role::Garbler(Box::new(Garbler::new(keys, stock)))
-                }
-                _ => {
-                    let keys = EvaluatorKeys::setup(channels[0].as_mut(), &mut config)?;
-                    let stock = keys.stock();
-                    Role::Evaluator(Box::new(Evaluator::new(keys, stock, threads())))
-                }
-            })
-        });
-        let role = told_all(&mut channels, role)?;
-        let mut engine = Self::with_role(me, channels, config, role);
+        let role = Roles::of(&config).role(me);
+        let side = agree(&mut channels, &config, material)
+            .and_then(|()| side(role, channels[0].as_mut(), &mut config));
+        let side = told_all(&mut channels, side)?;
+        let mut engine = Self::with_side(me, channels, config, side);
         engine.costs.add_phase("setup", start.elapsed());
         Ok(engine)
     }
 
-    pub(crate) fn with_role(
-        me: PartyId,
-        channels: Vec<Box<dyn Channel>>,
-        config: Config,
-        role: Role,
-    ) -> Self {
+    fn with_side(me: PartyId, channels: Vec<Box<dyn Channel>>, config: Config, side: Box<dyn Side>) -> Self {
         Self {
             me,
             channels,
-            roles: Roles {
-                garbler: config.garbler,
-            },
+            roles: Roles::of(&config),
             config,
-            role: Some(role),
+            side: Some(side),
             announced: Order::NOTHING,
             costs: Costs::default(),
             generating: Duration::ZERO,
             poisoned: None,
             cheated: false,
             error: None,
-            drawn: None,
         }
     }
 
     /// What material is left.
     pub fn stock(&self) -> Order {
-        match &self.role {
-            Some(Role::Garbler(garbler)) => garbler.stock.left(),
-            Some(Role::Evaluator(evaluator)) => evaluator.stock.left(),
-            None => Order::NOTHING,
-        }
+        self.side.as_ref().map_or(Order::NOTHING, |side| side.left())
     }
 
     /// Makes material (Generate), or takes it from the lot of a session on stored material, whatever is there already. Both parties order the same.
@@ -151,10 +126,7 @@ impl LegoEngine {
     /// # Errors
     /// What failed; the session ends with it.
     pub fn generate(&mut self, order: Order) -> Result<()> {
-        self.call("independent", |this| match this.drawn {
-            Some(_) => this.draw(&order, &order),
-            None => this.make(order),
-        })
+        self.call("independent", |this| this.obtain(&order, order))
     }
 
     /// Input wires of `owner` whose bits are not known yet: circuits can be run on them, and so be soldered to their inputs
@@ -195,36 +167,23 @@ impl LegoEngine {
 
     /// The input that is to be given next, and whose it is, by role.
     fn next_reserved(&self) -> Option<(&Arc<Bundle>, PartyId)> {
-        match self.role.as_ref()? {
-            Role::Garbler(garbler) => garbler.reserved(),
-            Role::Evaluator(evaluator) => evaluator.reserved(),
-        }
+        self.side.as_ref()?.reserved()
     }
 
     fn reserve_now(&mut self, owner: PartyId, wires: usize, lanes: usize) -> Result<LegoWires> {
+        self.secure(self.to_input(owner, wires, lanes))?;
         let owner = self.roles.role(owner);
-        self.secure(order_to_input(owner, wires * lanes))?;
-        match self.parts().0 {
-            Role::Garbler(garbler) => garbler.reserve(owner, wires, lanes),
-            Role::Evaluator(evaluator) => evaluator.reserve(owner, wires, lanes),
-        }
+        self.parts().0.reserve(owner, wires, lanes)
     }
 
     fn give_now(&mut self, bits: Option<&BitMatrix>) -> Result<()> {
-        match self.parts() {
-            (Role::Garbler(garbler), _) => {
-                garbler.give(bits);
-                Ok(())
-            }
-            (Role::Evaluator(evaluator), channel) => evaluator.give(bits, channel),
-        }
+        let (side, channel) = self.parts();
+        side.give(bits, channel)
     }
 
     /// Most threads that evaluate one circuit, as many as there are processors if this is not called; at least one.
     pub fn set_threads(&mut self, threads: usize) {
-        if let Some(Role::Evaluator(evaluator)) = &mut self.role {
-            evaluator.threads = threads.max(1);
-        }
+        self.side.iter_mut().for_each(|side| side.set_threads(threads));
     }
 
     /// A bound on the probability that a cheating garbler has got any bad bucket into what was generated so far: the sum of
@@ -236,10 +195,7 @@ impl LegoEngine {
     /// Whether this party, the evaluator, has seen that the garbler has cheated, and got the right outputs nevertheless. It
     /// is told to nobody else: when the garbler learns of it, it learns something of this party's inputs.
     pub fn peer_cheated(&self) -> bool {
-        match &self.role {
-            Some(Role::Evaluator(evaluator)) => evaluator.suspicion.cheated(),
-            _ => self.cheated,
-        }
+        self.side.as_ref().map_or(self.cheated, |side| side.cheated())
     }
 
     /// Runs one call of the contract: refused if the session has failed, timed, and fatal to the session if it fails
@@ -266,10 +222,8 @@ impl LegoEngine {
     /// Ends the session after a failure: the peer is told, secrets are wiped.
     fn poison(&mut self, error: Error) -> Error {
         let error = error.with_checks(checks::ALL);
-        if error.check().is_some()
-            && let Some(drawn) = self.drawn.take()
-        {
-            drawn.burn();
+        if error.check().is_some() {
+            self.side.iter_mut().for_each(|side| side.burn());
         }
         let code = error.reason().code();
         self.channels.iter_mut().for_each(|channel| channel.abort(code));
@@ -285,8 +239,7 @@ impl LegoEngine {
         if self.cheated {
             tracing::error!(me = %self.me, "the garbler has cheated; outputs so far are right nevertheless");
         }
-        self.role = None;
-        self.drawn = None;
+        self.side = None;
         self.channels.clear();
         self.poisoned = Some(reason);
     }
@@ -295,74 +248,70 @@ impl LegoEngine {
     fn secure(&mut self, order: Order) -> Result<()> {
         let left = self.stock();
         if left.covers(&order).is_err() {
-            let lacking = self.announced.max(&order).beyond(&left);
-            if self.drawn.is_some() {
-                self.draw(&order.beyond(&left), &lacking)?;
-            } else {
-                self.make(rounded(lacking))?;
-            }
+            let wanted = self.announced.max(&order).beyond(&left);
+            let stored = self.parts().0.lot().is_some();
+            let wanted = if stored { wanted } else { rounded(wanted) };
+            self.obtain(&order.beyond(&left), wanted)?;
         }
         self.announced = self.announced.beyond(&order);
         Ok(())
     }
 
-    fn make(&mut self, order: Order) -> Result<()> {
+    /// Makes `wanted`; or takes it from the stored lot as far as that has it, and `needed`, which is a part of it, in any case.
+    fn obtain(&mut self, needed: &Order, wanted: Order) -> Result<()> {
         let start = Instant::now();
-        for epoch in estimate(&order, &self.config)? {
-            let buffer = match self.role {
-                Some(Role::Garbler(_)) => epoch.garbler_buffer,
-                _ => epoch.evaluator_buffer,
-            };
+        let (side, channel) = self.parts();
+        side.clear_line(channel)?;
+        match side.lot() {
+            Some(left) => {
+                let missing = wanted.beyond(&left);
+                side.draw(&wanted.beyond(&missing).max(needed), channel)?;
+            }
+            None => self.make(&wanted)?,
+        }
+        self.generating += start.elapsed();
+        Ok(())
+    }
+
+    fn make(&mut self, order: &Order) -> Result<()> {
+        let side = live(&mut self.side);
+        for epoch in estimate(order, &self.config)? {
+            let [buffer, _] = side.memory(&epoch);
             self.costs.memory_bytes = self.costs.memory_bytes.max(buffer);
             if let Some(parameters) = &epoch.parameters {
                 let errors = parameters.errors().sum();
                 self.error = Some(self.error.map_or(errors, |error| error + errors));
             }
         }
-        let channels = &mut self.channels[..];
-        match self.role.as_mut().expect("a session that goes on has a role") {
-            Role::Garbler(garbler) => {
-                garbler.clear_line(channels[0].as_mut())?;
-                let Garbler { keys, stock, .. } = &mut **garbler;
-                keys.generate(channels, &mut self.config, &order, &mut |epoch| {
-                    stock.push(epoch);
-                    Ok(())
-                })?;
-            }
-            Role::Evaluator(evaluator) => {
-                evaluator.clear_line(channels[0].as_mut())?;
-                let Evaluator { keys, stock, .. } = &mut **evaluator;
-                keys.generate(channels, &mut self.config, &order, &mut |epoch| {
-                    stock.push(epoch);
-                    Ok(())
-                })?;
-            }
-        }
-        self.generating += start.elapsed();
-        Ok(())
+        side.make(&mut self.channels, &mut self.config, order)
     }
 
-    fn parts(&mut self) -> (&mut Role, &mut dyn Channel) {
-        let role = self.role.as_mut().expect("a session that goes on has a role");
-        (role, self.channels[0].as_mut())
+    fn parts(&mut self) -> (&mut dyn Side, &mut dyn Channel) {
+        (live(&mut self.side), self.channels[0].as_mut())
+    }
+
+    /// What `count` wires and lanes of inputs take.
+    fn to_input(&self, owner: PartyId, wires: usize, lanes: usize) -> Order {
+        self.order(Demand {
+            inputs: vec![(owner, count(wires, lanes))],
+            ..Demand::default()
+        })
+    }
+
+    fn order(&self, demand: Demand) -> Order {
+        demand.order(self.config.garbler)
     }
 
     /// Notes what a circuit takes while it is built or evaluated.
     fn note_memory(&mut self, plan: &Plan) {
-        let threads = match self.role.as_ref() {
-            Some(Role::Evaluator(evaluator)) => evaluator.threads as u64,
-            _ => 1,
-        };
+        let threads = self.side.as_ref().map_or(1, |side| side.threads() as u64);
         self.costs.memory_bytes = self.costs.memory_bytes.max(threads * slot_bytes(plan));
     }
 
     /// Says to the peer that the session has come to its good end, and waits until it says the same.
     fn farewell(&mut self) -> Result<()> {
-        let (role, channel) = self.parts();
-        match role {
-            Role::Garbler(garbler) => garbler.clear_line(channel)?,
-            Role::Evaluator(evaluator) => evaluator.clear_line(channel)?,
-        }
+        let (side, channel) = self.parts();
+        side.clear_line(channel)?;
         let farewell = *b"finished";
         let mut heard = farewell;
         channel.send(steps::FINISH, &farewell)?;
@@ -377,6 +326,16 @@ impl LegoEngine {
             detail: "the peer's farewell is garbled".into(),
         })
     }
+}
+
+/// The side of a session that goes on.
+fn live(side: &mut Option<Box<dyn Side>>) -> &mut dyn Side {
+    side.as_deref_mut().expect("a session that goes on has a side")
+}
+
+/// Bits of `wires` in `lanes`.
+fn count(wires: usize, lanes: usize) -> u64 {
+    (wires as u64).saturating_mul(lanes as u64)
 }
 
 /// A little more than `order` of each kind that it has.
@@ -419,138 +378,6 @@ fn agree(channels: &mut [Box<dyn Channel>], config: &Config, material: String) -
         ("material", material),
     ];
     Ok(cenote_net::agree(channels[0].as_mut(), &settings)?)
-}
-
-impl Engine for LegoEngine {
-    type Wires = LegoWires;
-
-    fn me(&self) -> PartyId {
-        self.me
-    }
-
-    fn parties(&self) -> usize {
-        2
-    }
-
-    fn prepare_values(&mut self, inputs: &[(PartyId, usize)], outputs: &[(Parties, usize)]) -> Result<()> {
-        self.call("dependent", |this| {
-            for &(owner, count) in inputs {
-                if owner.0 > 1 {
-                    return Err(Error::BadInput(format!(
-                        "input of {owner}, but there are 2 parties"
-                    )));
-                }
-                this.announced += order_to_input(this.roles.role(owner), count);
-            }
-            for &(to, count) in outputs {
-                this.announced += order_to_reveal(this.roles.roles(to), count);
-            }
-            Ok(())
-        })
-    }
-
-    fn prepare(&mut self, plan: &Plan, lanes: usize) -> Result<()> {
-        self.call("dependent", |this| {
-            let order = order_to_run(plan, lanes, true);
-            if order.ands == 0 {
-                // Nothing to solder: its outputs are sums of its inputs.
-                return Ok(());
-            }
-            let announced = this.announced;
-            this.announced += order;
-            if let Err(error) = this.secure(order) {
-                this.announced = announced;
-                return Err(error);
-            }
-            let (role, channel) = this.parts();
-            match role {
-                Role::Garbler(garbler) => garbler.prepare(plan, lanes, channel)?,
-                Role::Evaluator(evaluator) => evaluator.prepare(plan, lanes, channel)?,
-            }
-            this.note_memory(plan);
-            Ok(())
-        })
-    }
-
-    fn input(
-        &mut self,
-        owner: PartyId,
-        wires: usize,
-        lanes: usize,
-        bits: Option<&BitMatrix>,
-    ) -> Result<LegoWires> {
-        self.call("online", |this| {
-            check_input(this.me, 2, owner, wires, lanes, bits)?;
-            if this.next_reserved().is_some() {
-                return Err(Error::BadInput(NOT_GIVEN.into()));
-            }
-            let wires = this.reserve_now(owner, wires, lanes)?;
-            this.give_now(bits)?;
-            Ok(wires)
-        })
-    }
-
-    fn constant(&mut self, bits: &BitMatrix) -> Result<LegoWires> {
-        self.call("online", |this| {
-            Ok(match this.parts().0 {
-                Role::Garbler(garbler) => garbler.constant(bits),
-                Role::Evaluator(evaluator) => evaluator.constant(bits),
-            })
-        })
-    }
-
-    fn run(&mut self, plan: &Plan, inputs: &LegoWires) -> Result<LegoWires> {
-        self.call("online", |this| {
-            check_run(plan, inputs)?;
-            let lanes = inputs.lanes();
-            let built = match this.parts().0 {
-                Role::Garbler(garbler) => garbler.is_built(plan, lanes),
-                Role::Evaluator(evaluator) => evaluator.is_built(plan, lanes),
-            };
-            if !built {
-                this.secure(order_to_run(plan, lanes, false))?;
-            }
-            let (role, channel) = this.parts();
-            let outputs = match role {
-                Role::Garbler(garbler) => garbler.run(plan, inputs, channel)?,
-                Role::Evaluator(evaluator) => evaluator.run(plan, inputs, channel)?,
-            };
-            this.costs.and_gates += (plan.and_count() * lanes) as u64;
-            this.note_memory(plan);
-            Ok(outputs)
-        })
-    }
-
-    fn reveal(&mut self, wires: &LegoWires, to: Parties) -> Result<Option<BitMatrix>> {
-        self.call("online", |this| {
-            if this.next_reserved().is_some() {
-                return Err(Error::BadInput(NOT_GIVEN.into()));
-            }
-            let to = this.roles.roles(to);
-            this.secure(order_to_reveal(to, wires.wires() * wires.lanes()))?;
-            let (role, channel) = this.parts();
-            let (outputs, rounds) = match role {
-                Role::Garbler(garbler) => garbler.reveal(wires, to, channel)?,
-                Role::Evaluator(evaluator) => evaluator.reveal(wires, to, channel)?,
-            };
-            this.costs.rounds += rounds;
-            Ok(outputs)
-        })
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        self.call("online", Self::farewell)?;
-        self.end("the session is finished".into());
-        Ok(())
-    }
-
-    fn costs(&self) -> Costs {
-        let mut costs = self.costs.clone();
-        if self.role.is_some() {
-            costs.traffic = self.channels.iter().map(|channel| channel.meter()).sum::<Meter>();
-        }
-        costs
-    }
 }
 
 #[cfg(test)]

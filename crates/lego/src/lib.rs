@@ -31,6 +31,6 @@ pub use material::{
     AnchorWires, Anchors, AndBuckets, Authenticators, Commitments, EvaluatorEpoch, EvaluatorInputs,
     EvaluatorStock, GarblerAnds, GarblerEpoch, GarblerInputs, GarblerStock, GarblerStrings, Masks, Run,
 };
-pub use order::{KINDS, Order, Short};
+pub use order::{Demand, KINDS, Order, Short};
 pub use setup::{EvaluatorKeys, GarblerKeys};
 pub use wires::LegoWires;

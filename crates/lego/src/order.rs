@@ -3,7 +3,8 @@
 use std::fmt;
 use std::ops::{Add, AddAssign};
 
-use cenote_session::Error;
+use cenote_net::PartyId;
+use cenote_session::{Error, Parties};
 
 /// Numbers of items of each kind of material, all of them independent of any function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -20,6 +21,53 @@ pub struct Order {
     pub masks: u64,
     /// Ports: one for each wire that enters a circuit.
     pub ports: u64,
+}
+
+/// What a program asks of a session, all counted once for each lane.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Demand {
+    /// AND gates.
+    pub ands: u64,
+    /// Wires that enter circuits built ahead of their inputs.
+    pub entering: u64,
+    /// Bits that parties put in.
+    pub inputs: Vec<(PartyId, u64)>,
+    /// Bits that are opened, and to whom.
+    pub outputs: Vec<(Parties, u64)>,
+}
+
+impl Demand {
+    /// The material that this takes if `garbler` garbles: a bucket for each AND gate, ports if there is anything to build
+    /// ahead, a gadget for each input bit, and for each output bit a mask if the evaluator learns it, or else an anchor if
+    /// the garbler does.
+    pub fn order(&self, garbler: PartyId) -> Order {
+        let evaluator = PartyId(1 - garbler.0.min(1));
+        let inputs = |owner| {
+            sum(self
+                .inputs
+                .iter()
+                .filter(|(of, _)| *of == owner)
+                .map(|(_, bits)| *bits))
+        };
+        let outputs = |masks: bool| {
+            let to = self.outputs.iter().filter(|(to, _)| {
+                to.contains(evaluator) == masks && (to.contains(garbler) || to.contains(evaluator))
+            });
+            sum(to.map(|(_, bits)| *bits))
+        };
+        Order {
+            ands: self.ands,
+            garbler_inputs: inputs(garbler),
+            evaluator_inputs: inputs(evaluator),
+            anchors: outputs(false),
+            masks: outputs(true),
+            ports: if self.ands > 0 { self.entering } else { 0 },
+        }
+    }
+}
+
+fn sum(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
 }
 
 /// The kinds of material, in the order of [`Order::counts`].

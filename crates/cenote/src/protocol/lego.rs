@@ -2,7 +2,7 @@
 
 use cenote_lego::LegoEngine;
 use cenote_lego::store::MaterialFolder;
-use cenote_lego::{Config, Estimate, MAX_SECURITY, Order, estimate};
+use cenote_lego::{Config, Demand, Estimate, MAX_SECURITY, Order, estimate};
 use cenote_net::PartyId;
 use cenote_params::LogProb;
 use cenote_session::Engine;
@@ -129,30 +129,16 @@ impl Lego {
 
     /// The material that running `program` once takes if its circuit is prepared.
     pub(crate) fn order(&self, program: &Program) -> Order {
-        let [garbler, evaluator] = self.roles();
-        let bits = |wires: u32| u64::from(wires) * program.lanes() as u64;
-        let inputs = |party: PartyId| -> u64 {
-            let values = program.circuit().inputs().iter().zip(program.owners());
-            values
-                .filter(|&(_, &owner)| owner == party)
-                .map(|(value, _)| bits(value.width))
-                .sum()
-        };
-        let outputs = |masked: bool| -> u64 {
-            let values = program.circuit().outputs().iter().zip(program.receivers());
-            values
-                .filter(|(_, to)| to.contains(evaluator) == masked)
-                .map(|(value, _)| bits(value.width))
-                .sum()
-        };
-        Order {
+        let bits = |wires: u32| u64::from(wires).saturating_mul(program.lanes() as u64);
+        let inputs = program.circuit().inputs().iter().zip(program.owners());
+        let outputs = program.circuit().outputs().iter().zip(program.receivers());
+        let demand = Demand {
             ands: program.and_gates(),
-            garbler_inputs: inputs(garbler),
-            evaluator_inputs: inputs(evaluator),
-            anchors: outputs(false),
-            masks: outputs(true),
-            ports: bits(program.circuit().input_wires()),
-        }
+            entering: bits(program.circuit().input_wires()),
+            inputs: inputs.map(|(value, &owner)| (owner, bits(value.width))).collect(),
+            outputs: outputs.map(|(value, &to)| (to, bits(value.width))).collect(),
+        };
+        demand.order(self.roles()[0])
     }
 
     /// What the parties compare, the most telling differences first.

@@ -4,42 +4,13 @@ use std::time::{Duration, Instant};
 
 use cenote_net::{Channel, Meter, PartyId};
 use cenote_params::LogProb;
-use cenote_session::{Error, Result};
+use cenote_session::Result;
 
-use super::{LegoEngine, Role, agree, check_channels, threads};
+use super::{LegoEngine, agree, check_channels, threads};
 use crate::failure::told_all;
 use crate::session::{Evaluator, GARBLER, Garbler, Roles};
-use crate::store::{Drawer, LotId, MaterialFolder};
-use crate::{Config, EvaluatorKeys, GarblerKeys, Order};
-
-/// A session's hold on a lot.
-pub(super) enum Drawn {
-    Garbler(Drawer<GarblerKeys>),
-    Evaluator(Drawer<EvaluatorKeys>),
-}
-
-impl Drawn {
-    fn left(&self) -> Order {
-        match self {
-            Drawn::Garbler(drawer) => drawer.left(),
-            Drawn::Evaluator(drawer) => drawer.left(),
-        }
-    }
-
-    /// Deletes the lot after a failed check.
-    pub(super) fn burn(self) {
-        let (lot, burnt) = match self {
-            Drawn::Garbler(drawer) => (drawer.lot(), drawer.burn()),
-            Drawn::Evaluator(drawer) => (drawer.lot(), drawer.burn()),
-        };
-        match burnt {
-            Ok(()) => tracing::warn!(%lot, "a check failed: the lot of material is deleted"),
-            Err(error) => {
-                tracing::error!(%error, "a lot of material that will not be used cannot be deleted")
-            }
-        }
-    }
-}
+use crate::store::{LotId, MaterialFolder};
+use crate::{Config, Order};
 
 /// What an offline run made.
 #[derive(Clone, Copy, Debug)]
@@ -71,59 +42,20 @@ impl LegoEngine {
         folder: &MaterialFolder,
         order: &Order,
     ) -> Result<Self> {
-        let start = Instant::now();
-        let (mut channels, mut config) = (channels, config);
-        config.check()?;
-        check_channels(me, &channels)?;
-        let roles = Roles {
-            garbler: config.garbler,
-        };
-        let drawn = agree(&mut channels, &config, format!("stored, for {order}")).and_then(|()| {
-            let channel = channels[0].as_mut();
-            Ok(if roles.role(me) == GARBLER {
-                let (keys, drawer) = folder.draw_garbler(channel, &mut config, order)?;
-                let stock = keys.stock();
-                let role = Role::Garbler(Box::new(Garbler::new(keys, stock)));
-                (role, Drawn::Garbler(drawer))
+        let material = format!("stored, for {order}");
+        let mut engine = Self::begin(me, channels, config, material, |role, channel, config| {
+            Ok(if role == GARBLER {
+                let (keys, drawer) = folder.draw_garbler(channel, config, order)?;
+                Box::new(Garbler::new(keys, Some(drawer)))
             } else {
-                let (keys, drawer) = folder.draw_evaluator(channel, &mut config, order)?;
-                let stock = keys.stock();
-                let role = Role::Evaluator(Box::new(Evaluator::new(keys, stock, threads())));
-                (role, Drawn::Evaluator(drawer))
+                let (keys, drawer) = folder.draw_evaluator(channel, config, order)?;
+                Box::new(Evaluator::new(keys, Some(drawer), threads()))
             })
-        });
-        let (role, drawn) = told_all(&mut channels, drawn)?;
+        })?;
         // Each of the three bounds is met for all of a lot.
-        let bound = LogProb::from_log2(-f64::from(config.security));
-        let mut engine = Self::with_role(me, channels, config, role);
+        let bound = LogProb::from_log2(-f64::from(engine.config.security));
         engine.error = Some(bound + bound + bound);
-        engine.drawn = Some(drawn);
-        engine.costs.add_phase("setup", start.elapsed());
         Ok(engine)
-    }
-
-    /// Takes `wanted` from the lot, as far as it has it, and `needed`, which is a part of it, in any case.
-    pub(super) fn draw(&mut self, needed: &Order, wanted: &Order) -> Result<()> {
-        let start = Instant::now();
-        let (channel, role) = (self.channels[0].as_mut(), self.role.as_mut());
-        let (Some(role), Some(drawn)) = (role, &mut self.drawn) else {
-            return Err(Error::Internal("nothing was drawn".into()));
-        };
-        let missing = wanted.beyond(&drawn.left());
-        let order = wanted.beyond(&missing).max(needed);
-        match (role, drawn) {
-            (Role::Garbler(garbler), Drawn::Garbler(drawer)) => {
-                garbler.clear_line(channel)?;
-                drawer.take(channel, &order, &mut garbler.stock)?;
-            }
-            (Role::Evaluator(evaluator), Drawn::Evaluator(drawer)) => {
-                evaluator.clear_line(channel)?;
-                drawer.take(channel, &order, &mut evaluator.stock)?;
-            }
-            _ => return Err(Error::Internal("the other role's material was drawn".into())),
-        }
-        self.generating += start.elapsed();
-        Ok(())
     }
 }
 
@@ -146,10 +78,7 @@ pub fn make_lot(
     let (mut channels, mut config) = (channels, config);
     config.check()?;
     check_channels(me, &channels)?;
-    let role = Roles {
-        garbler: config.garbler,
-    }
-    .role(me);
+    let role = Roles::of(&config).role(me);
     let made = agree(&mut channels, &config, format!("to be stored: {order}")).and_then(|()| {
         if role == GARBLER {
             folder.make_garbler(&mut channels, &mut config, order, progress)

@@ -1,29 +1,34 @@
 //! The evaluator's side.
 
-use crate::checks;
+mod answers;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use cenote_circuit::Plan;
-use cenote_net::{Channel, PartyId, Step};
+use cenote_net::{Channel, PartyId};
 use cenote_primitives::{BitMatrix, Block, as_bytes};
-use cenote_session::{Check, Error, Parties, Result, WireVector};
+use cenote_session::{Error, Parties, Result, WireVector};
 use zeroize::Zeroizing;
 
-use super::accept::accept;
 use super::reaper::Reaper;
-use super::shares::{last_bit, own_shares, sums};
-use super::{Circuits, EVALUATOR, GARBLER, bits, pack, packed, secret, unpack};
+use super::shares::last_bit;
+use super::side::{Side, burn};
+use super::{Circuits, EVALUATOR, GARBLER, bits, pack, secret, unpack};
 use crate::build::{Soldered, receive_solderings};
-use crate::eval::Ready;
-use crate::material::{AnchorWires, AndBuckets, EvaluatorInputs, EvaluatorStock, Run};
+use crate::config::Config;
+use crate::generate::Estimate;
+use crate::material::{AndBuckets, EvaluatorInputs, EvaluatorStock, Run};
 use crate::opening::{Watch, receive};
+use crate::order::Order;
 use crate::provenance::{Origin, replay};
 use crate::recover::{Suspicion, right_labels};
 use crate::setup::EvaluatorKeys;
 use crate::steps;
+use crate::store::Drawer;
 use crate::tiles::{Circuit, Lot};
 use crate::wires::{Bundle, LegoWires};
+use answers::{set_keys, strings};
 use cenote_commit::Share;
 
 /// The party that evaluates: keys, material, and what is under way.
@@ -48,6 +53,8 @@ pub(crate) struct Evaluator {
     reaper: Reaper,
     builds: u64,
     evaluations: u64,
+    /// Where material comes from, if it is not made in the session.
+    drawer: Option<Drawer<EvaluatorKeys>>,
 }
 
 /// A circuit, proved to be soldered as it should be.
@@ -97,7 +104,9 @@ enum Attachment {
 }
 
 impl Evaluator {
-    pub(crate) fn new(keys: EvaluatorKeys, stock: EvaluatorStock, threads: usize) -> Self {
+    /// A session without material.
+    pub(crate) fn new(keys: EvaluatorKeys, drawer: Option<Drawer<EvaluatorKeys>>, threads: usize) -> Self {
+        let stock = keys.stock();
         Self {
             keys,
             stock,
@@ -112,32 +121,8 @@ impl Evaluator {
             reaper: Reaper::default(),
             builds: 0,
             evaluations: 0,
+            drawer,
         }
-    }
-
-    /// Receives what the garbler has sent already: it comes before everything else from it.
-    pub(crate) fn clear_line(&mut self, channel: &mut dyn Channel) -> Result<()> {
-        for run in &mut self.runs {
-            if matches!(run.attachment, Attachment::Awaited) {
-                let mut solderings = bytemuck::zeroed_vec(run.built.ports.len());
-                receive(channel, steps::ATTACH, &mut solderings)?;
-                run.attachment = Attachment::Received(solderings);
-            }
-        }
-        Ok(())
-    }
-
-    pub(crate) fn prepare(&mut self, plan: &Plan, lanes: usize, channel: &mut dyn Channel) -> Result<()> {
-        self.clear_line(channel)?;
-        let circuit = self.circuits.get(plan);
-        let ports = self.stock.take_ports(plan.input_wires() * lanes)?;
-        let inputs: Vec<_> = (0..plan.input_wires())
-            .map(|row| &ports[row * lanes..(row + 1) * lanes])
-            .collect();
-        let mut built = self.build(&circuit, lanes, &inputs, channel)?;
-        built.ports = ports;
-        self.built.push_back(built);
-        Ok(())
     }
 
     fn build(
@@ -166,8 +151,75 @@ impl Evaluator {
         })
     }
 
-    /// As [`super::garbler::Garbler::reserve`].
-    pub(crate) fn reserve(&mut self, owner: PartyId, wires: usize, lanes: usize) -> Result<LegoWires> {
+    fn position(&self, plan: &Plan, lanes: usize) -> Option<usize> {
+        let same = |built: &Built| built.lanes == lanes && built.circuit.plan.digest() == plan.digest();
+        self.built.iter().position(same)
+    }
+
+    /// Notes that the garbler opens something now.
+    fn opening(&mut self) {
+        if self.transcript.is_none() {
+            self.transcript = Some(self.keys.counters.transcript("eval", self.evaluations));
+        }
+    }
+}
+
+impl Side for Evaluator {
+    fn clear_line(&mut self, channel: &mut dyn Channel) -> Result<()> {
+        for run in &mut self.runs {
+            if matches!(run.attachment, Attachment::Awaited) {
+                let mut solderings = bytemuck::zeroed_vec(run.built.ports.len());
+                receive(channel, steps::ATTACH, &mut solderings)?;
+                run.attachment = Attachment::Received(solderings);
+            }
+        }
+        Ok(())
+    }
+
+    fn left(&self) -> Order {
+        self.stock.left()
+    }
+
+    fn make(&mut self, channels: &mut [Box<dyn Channel>], config: &mut Config, order: &Order) -> Result<()> {
+        let Self { keys, stock, .. } = self;
+        keys.generate(channels, config, order, &mut |epoch| {
+            stock.push(epoch);
+            Ok(())
+        })
+    }
+
+    fn memory(&self, epoch: &Estimate) -> [u64; 2] {
+        [epoch.evaluator_buffer, epoch.evaluator_material]
+    }
+
+    fn lot(&self) -> Option<Order> {
+        self.drawer.as_ref().map(Drawer::left)
+    }
+
+    fn draw(&mut self, order: &Order, channel: &mut dyn Channel) -> Result<()> {
+        match &mut self.drawer {
+            Some(drawer) => drawer.take(channel, order, &mut self.stock),
+            None => Err(Error::Internal("there is no stored material to draw from".into())),
+        }
+    }
+
+    fn burn(&mut self) {
+        self.drawer.take().into_iter().for_each(burn);
+    }
+
+    fn threads(&self) -> usize {
+        self.threads
+    }
+
+    fn set_threads(&mut self, threads: usize) {
+        self.threads = threads.max(1);
+    }
+
+    fn cheated(&self) -> bool {
+        self.suspicion.cheated()
+    }
+
+    fn reserve(&mut self, owner: PartyId, wires: usize, lanes: usize) -> Result<LegoWires> {
         let count = wires * lanes;
         let mut shares = Zeroizing::new(Vec::with_capacity(count));
         let (origin, own) = if owner == GARBLER {
@@ -191,15 +243,13 @@ impl Evaluator {
         Ok(LegoWires::of(bundle))
     }
 
-    /// As [`super::garbler::Garbler::reserved`].
-    pub(crate) fn reserved(&self) -> Option<(&Arc<Bundle>, PartyId)> {
+    fn reserved(&self) -> Option<(&Arc<Bundle>, PartyId)> {
         let next = self.reserved.front()?;
         let owner = if next.own.is_some() { EVALUATOR } else { GARBLER };
         Some((&next.bundle, owner))
     }
 
-    /// As [`super::garbler::Garbler::give`].
-    pub(crate) fn give(&mut self, own: Option<&BitMatrix>, channel: &mut dyn Channel) -> Result<()> {
+    fn give(&mut self, own: Option<&BitMatrix>, channel: &mut dyn Channel) -> Result<()> {
         let Some(Reserved { bundle, own: gadgets }) = self.reserved.pop_front() else {
             return Ok(());
         };
@@ -222,8 +272,7 @@ impl Evaluator {
         Ok(())
     }
 
-    /// Constants have the label 0: see [`super::garbler::Garbler::constant`].
-    pub(crate) fn constant(&mut self, values: &BitMatrix) -> LegoWires {
+    fn constant(&mut self, values: &BitMatrix) -> LegoWires {
         let delta_share = *self.keys.delta_share;
         let shares = bits(values).map(|bit| if bit { delta_share } else { Share::default() });
         let count = values.rows() * values.lanes();
@@ -238,22 +287,24 @@ impl Evaluator {
         LegoWires::of(bundle)
     }
 
-    /// As [`super::garbler::Garbler::is_built`].
-    pub(crate) fn is_built(&self, plan: &Plan, lanes: usize) -> bool {
+    fn prepare(&mut self, plan: &Plan, lanes: usize, channel: &mut dyn Channel) -> Result<()> {
+        self.clear_line(channel)?;
+        let circuit = self.circuits.get(plan);
+        let ports = self.stock.take_ports(plan.input_wires() * lanes)?;
+        let inputs: Vec<_> = (0..plan.input_wires())
+            .map(|row| &ports[row * lanes..(row + 1) * lanes])
+            .collect();
+        let mut built = self.build(&circuit, lanes, &inputs, channel)?;
+        built.ports = ports;
+        self.built.push_back(built);
+        Ok(())
+    }
+
+    fn is_built(&self, plan: &Plan, lanes: usize) -> bool {
         self.position(plan, lanes).is_some()
     }
 
-    fn position(&self, plan: &Plan, lanes: usize) -> Option<usize> {
-        let same = |built: &Built| built.lanes == lanes && built.circuit.plan.digest() == plan.digest();
-        self.built.iter().position(same)
-    }
-
-    pub(crate) fn run(
-        &mut self,
-        plan: &Plan,
-        inputs: &LegoWires,
-        channel: &mut dyn Channel,
-    ) -> Result<LegoWires> {
+    fn run(&mut self, plan: &Plan, inputs: &LegoWires, channel: &mut dyn Channel) -> Result<LegoWires> {
         let lanes = inputs.lanes();
         let (mut built, attachment) = match self.position(plan, lanes).and_then(|at| self.built.remove(at)) {
             Some(built) => {
@@ -283,15 +334,7 @@ impl Evaluator {
         Ok(LegoWires::of(outputs))
     }
 
-    /// Notes that the garbler opens something now.
-    fn opening(&mut self) {
-        if self.transcript.is_none() {
-            self.transcript = Some(self.keys.counters.transcript("eval", self.evaluations));
-        }
-    }
-
-    /// As [`super::garbler::Garbler::reveal`].
-    pub(crate) fn reveal(
+    fn reveal(
         &mut self,
         wires: &LegoWires,
         to: Parties,
@@ -316,29 +359,11 @@ impl Evaluator {
         for row in wires.key_rows() {
             keys.extend_from_slice(row.expect("everything that was run has been evaluated"));
         }
-        let decode = |at: usize, key: Block| match &decoding {
-            Decoding::Masks(zeros) => last_bit(key) ^ packed(zeros, at),
-            Decoding::Anchors { .. } | Decoding::Nothing => false,
-        };
-        let mut outputs = unpack(wires.wires(), wires.lanes(), |at| decode(at, keys[at]));
+        let mut outputs = unpack(wires.wires(), wires.lanes(), |at| decoding.bit(at, keys[at]));
         if let Some(delta) = self.suspicion.delta() {
             outputs = replayed.unwrap_or_else(|| replay(wires, delta));
             let right = secret(keys.len(), bits(&outputs));
-            let anchors = match &decoding {
-                Decoding::Anchors { anchors, solderings } => Some((
-                    anchors.iter().flat_map(anchors_of).collect::<Vec<_>>(),
-                    solderings,
-                )),
-                _ => None,
-            };
-            let carried = |at: usize, key: Block| match &anchors {
-                Some((anchors, solderings)) => {
-                    let (items, anchor) = anchors[at];
-                    items.anchors.bit(anchor, key ^ solderings[at], delta)
-                }
-                None => decode(at, key),
-            };
-            right_labels(&mut keys, delta, carried, |at| right[at]);
+            right_labels(&mut keys, delta, decoding.carried(delta), |at| right[at]);
         }
         if to.contains(GARBLER) {
             let last = pack(keys.iter().copied().map(last_bit), keys.len());
@@ -348,184 +373,4 @@ impl Evaluator {
         }
         Ok((to.contains(EVALUATOR).then_some(outputs), rounds))
     }
-
-    /// Steps 2 to 4: receives and checks the labels of inputs and what decodes `wires`, each as soon as it comes, while the
-    /// garbler computes what follows.
-    fn receive_answers(
-        &mut self,
-        wires: &LegoWires,
-        to: Parties,
-        channel: &mut dyn Channel,
-    ) -> Result<Decoding> {
-        self.opening();
-        let transcript = self.transcript.take().unwrap_or_default();
-        let mut watch = Watch::new(&self.keys.receiver, &transcript);
-        let drawn = self.keys.counters.drawn;
-        let mut anything = false;
-        for run in &self.runs {
-            if let Attachment::Received(solderings) = &run.attachment {
-                watch.bind(run.drawn);
-                watch.absorb(solderings, &sums(&run.inputs, &run.built.ports));
-                anything = true;
-            }
-        }
-        let mut own = Vec::new();
-        for input in std::mem::take(&mut self.inputs) {
-            match input {
-                Input::Garblers(bundle) => {
-                    let mut labels = Zeroizing::new(vec![Block::ZERO; bundle.wires * bundle.lanes]);
-                    receive(channel, steps::GARBLER_LABELS, &mut labels)?;
-                    let Origin::Garbler(gadgets) = &bundle.held().origin else {
-                        unreachable!("the garbler's inputs come from gadgets")
-                    };
-                    let gadgets = gadgets
-                        .iter()
-                        .map(|run| (&run.items().authenticators, run.range()));
-                    if !accept(gadgets, &labels, self.threads, &mut self.suspicion) {
-                        return Err(refused(
-                            checks::INPUT_AUTHENTICATOR,
-                            steps::GARBLER_LABELS,
-                            channel,
-                        ));
-                    }
-                    set_keys(&bundle, labels);
-                }
-                Input::Own {
-                    bundle,
-                    gadgets,
-                    bits,
-                } => {
-                    let mut sums = Zeroizing::new(vec![Block::ZERO; bundle.wires * bundle.lanes]);
-                    receive(channel, steps::EVALUATOR_LABELS, &mut sums)?;
-                    watch.bind(drawn);
-                    watch.absorb(&sums, &own_shares(&gadgets, &bits, *self.keys.delta_share));
-                    anything = true;
-                    own.push((bundle, gadgets, sums));
-                }
-            }
-        }
-        let count = wires.wires() * wires.lanes();
-        let mut opened = vec![Block::ZERO; count];
-        let decoding = if to.contains(EVALUATOR) {
-            let masks = self.stock.take_masks(count)?;
-            receive(channel, steps::DECODE, &mut opened)?;
-            watch.bind(drawn);
-            watch.absorb(&opened, &sums(wires, &masks.shares));
-            let zeros = opened
-                .iter()
-                .zip(masks.bits.iter())
-                .map(|(&sum, &last)| last_bit(sum) ^ (last == 1));
-            Decoding::Masks(pack(zeros, count))
-        } else if to.contains(GARBLER) {
-            let anchors = self.stock.take_anchors(count)?;
-            receive(channel, steps::ANCHOR, &mut opened)?;
-            let shares = anchors.iter().flat_map(|run| &run.items().shares[run.range()]);
-            let shares = secret(count, shares.copied());
-            watch.bind(drawn);
-            watch.absorb(&opened, &sums(wires, &shares));
-            Decoding::Anchors {
-                anchors,
-                solderings: opened,
-            }
-        } else {
-            Decoding::Nothing
-        };
-        if anything || !matches!(decoding, Decoding::Nothing) {
-            watch.prove(channel, steps::PROVE_EVAL)?;
-            self.evaluations += 1;
-        }
-        // A label with the wrong bit cannot come of what was opened, for the last bits of the OT strings are known to be 0;
-        // and if the garbler was committed to another string than it sent, the label is wrong whatever the bit.
-        for (bundle, gadgets, mut labels) in own {
-            for (label, string) in labels.iter_mut().zip(strings(&gadgets)) {
-                *label ^= string;
-            }
-            let gadgets = gadgets
-                .iter()
-                .map(|run| (&run.items().authenticators, run.range()));
-            if !accept(gadgets, &labels, self.threads, &mut self.suspicion) {
-                return Err(refused(checks::OWN_INPUT_LABEL, steps::EVALUATOR_LABELS, channel));
-            }
-            set_keys(&bundle, labels);
-        }
-        Ok(decoding)
-    }
-
-    /// Step 5: evaluates what is under way, in order.
-    fn evaluate(&mut self) {
-        for run in std::mem::take(&mut self.runs) {
-            let built = &run.built;
-            let lanes = built.lanes;
-            let rows: Vec<&[Block]> = run
-                .inputs
-                .key_rows()
-                .map(|row| row.expect("circuits are evaluated in the order in which they were run"))
-                .collect();
-            let labels;
-            let inputs: Vec<&[Block]> = match &run.attachment {
-                Attachment::Received(solderings) => {
-                    labels = attached(&rows, lanes, solderings);
-                    (0..rows.len())
-                        .map(|row| &labels[row * lanes..(row + 1) * lanes])
-                        .collect()
-                }
-                _ => rows,
-            };
-            let ready = Ready {
-                circuit: &built.circuit,
-                lanes,
-                solderings: &built.soldered.solderings,
-                lot: &built.lot,
-            };
-            set_keys(
-                &run.outputs,
-                ready.evaluate(&inputs, self.threads, &self.suspicion),
-            );
-            self.reaper.drop_later(run);
-        }
-    }
-}
-
-/// What tells which label of an output means what.
-enum Decoding {
-    /// This party gets the outputs: the last bits of their 0-labels.
-    Masks(Vec<u8>),
-    /// The garbler alone gets them. For each an anchor, and its soldering.
-    Anchors {
-        anchors: Vec<Run<AnchorWires>>,
-        solderings: Vec<Block>,
-    },
-    Nothing,
-}
-
-fn refused(check: Check, step: Step, channel: &dyn Channel) -> Error {
-    let detail = "the authenticators of an input wire refuse its label";
-    Error::cheated(check, channel.peer(), step, detail)
-}
-
-fn set_keys(bundle: &Bundle, keys: Zeroizing<Vec<Block>>) {
-    assert!(bundle.held().keys.set(keys).is_ok(), "wires are evaluated once");
-}
-
-/// The OT strings, as this party has them.
-fn strings(gadgets: &[Run<EvaluatorInputs>]) -> impl Iterator<Item = Block> {
-    gadgets
-        .iter()
-        .flat_map(|run| &run.items().strings[run.range()])
-        .copied()
-}
-
-fn anchors_of(run: &Run<AnchorWires>) -> impl Iterator<Item = (&AnchorWires, usize)> {
-    run.range().map(move |anchor| (run.items(), anchor))
-}
-
-/// The labels of ports: those of the wires that they are attached to, soldered.
-fn attached(rows: &[&[Block]], lanes: usize, solderings: &[Block]) -> Zeroizing<Vec<Block>> {
-    let mut labels = Zeroizing::new(solderings.to_vec());
-    for (labels, row) in labels.chunks_exact_mut(lanes.max(1)).zip(rows) {
-        for (label, key) in labels.iter_mut().zip(*row) {
-            *label ^= *key;
-        }
-    }
-    labels
 }

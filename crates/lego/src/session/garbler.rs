@@ -12,12 +12,17 @@ use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::reaper::Reaper;
+use super::side::{Side, burn};
 use super::{Circuits, EVALUATOR, GARBLER, bits, packed, secret};
 use crate::build::solder;
+use crate::config::Config;
+use crate::generate::Estimate;
 use crate::material::{Commitments, GarblerStock};
 use crate::opening::{Openings, PIECE};
+use crate::order::Order;
 use crate::setup::GarblerKeys;
 use crate::steps;
+use crate::store::Drawer;
 use crate::tiles::{Circuit, Lot};
 use crate::wires::{Bundle, LegoWires};
 use cenote_commit::Share;
@@ -38,6 +43,8 @@ pub(crate) struct Garbler {
     reaper: Reaper,
     builds: u64,
     evaluations: u64,
+    /// Where material comes from, if it is not made in the session.
+    drawer: Option<Drawer<GarblerKeys>>,
 }
 
 /// A circuit built ahead.
@@ -69,7 +76,9 @@ enum Input {
 }
 
 impl Garbler {
-    pub(crate) fn new(keys: GarblerKeys, stock: GarblerStock) -> Self {
+    /// A session without material.
+    pub(crate) fn new(keys: GarblerKeys, drawer: Option<Drawer<GarblerKeys>>) -> Self {
+        let stock = keys.stock();
         Self {
             keys,
             stock,
@@ -81,39 +90,8 @@ impl Garbler {
             reaper: Reaper::default(),
             builds: 0,
             evaluations: 0,
+            drawer,
         }
-    }
-
-    /// Receives what the evaluator has sent: it comes before everything else from it.
-    pub(crate) fn clear_line(&mut self, channel: &mut dyn Channel) -> Result<()> {
-        for input in &mut self.inputs {
-            if let Input::Evaluators { bundle, choices, .. } = input
-                && choices.is_none()
-            {
-                let mut bytes = vec![0; (bundle.wires * bundle.lanes).div_ceil(8)];
-                channel.recv(steps::CHOICES, &mut bytes)?;
-                *choices = Some(bytes);
-            }
-        }
-        Ok(())
-    }
-
-    pub(crate) fn prepare(&mut self, plan: &Plan, lanes: usize, channel: &mut dyn Channel) -> Result<()> {
-        let circuit = self.circuits.get(plan);
-        let ports = self.stock.take_ports(plan.input_wires() * lanes)?;
-        let rows = |row: usize| row * lanes..(row + 1) * lanes;
-        let inputs: Vec<_> = (0..plan.input_wires())
-            .map(|row| (&ports.messages[rows(row)], &ports.shares[rows(row)]))
-            .collect();
-        let outputs = self.build(&circuit, lanes, &inputs, channel)?;
-        channel.flush()?;
-        self.built.push_back(Built {
-            circuit,
-            lanes,
-            ports,
-            outputs,
-        });
-        Ok(())
     }
 
     fn build(
@@ -136,102 +114,9 @@ impl Garbler {
         Ok(outputs)
     }
 
-    /// Wires for inputs of `owner` that come later.
-    pub(crate) fn reserve(&mut self, owner: PartyId, wires: usize, lanes: usize) -> Result<LegoWires> {
-        let count = wires * lanes;
-        let (labels, strings) = if owner == GARBLER {
-            (self.stock.take_garbler_inputs(count)?, None)
-        } else {
-            let gadgets = self.stock.take_evaluator_inputs(count)?;
-            (gadgets.labels, Some(gadgets.strings))
-        };
-        let bundle = Bundle::garbler(wires, lanes, labels);
-        self.reserved.push_back(Reserved {
-            bundle: bundle.clone(),
-            strings,
-        });
-        Ok(LegoWires::of(bundle))
-    }
-
-    /// The input that is to be given next, and whose it is.
-    pub(crate) fn reserved(&self) -> Option<(&Arc<Bundle>, PartyId)> {
-        let next = self.reserved.front()?;
-        let owner = if next.strings.is_some() {
-            EVALUATOR
-        } else {
-            GARBLER
-        };
-        Some((&next.bundle, owner))
-    }
-
-    /// Takes the bits of the input that was reserved first, or notes that the evaluator has them.
-    pub(crate) fn give(&mut self, own: Option<&BitMatrix>) {
-        let Some(Reserved { bundle, strings }) = self.reserved.pop_front() else {
-            return;
-        };
-        self.inputs.push(match strings {
-            Some(strings) => Input::Evaluators {
-                bundle,
-                strings,
-                choices: None,
-            },
-            None => {
-                let mut known = Zeroizing::new(Vec::with_capacity(bundle.wires * bundle.lanes));
-                known.extend(own.into_iter().flat_map(bits));
-                Input::Own { bundle, bits: known }
-            }
-        });
-    }
-
-    /// Label 0 for bit 0 and `Δ` for bit 1: then the evaluator's label is 0.
-    pub(crate) fn constant(&mut self, values: &BitMatrix) -> LegoWires {
-        let (delta, delta_share) = (*self.keys.delta, *self.keys.delta_share);
-        let count = values.rows() * values.lanes();
-        let shares = bits(values).map(|bit| if bit { delta_share } else { Share::default() });
-        let labels = Commitments {
-            messages: secret(
-                count,
-                bits(values).map(|bit| if bit { delta } else { Block::ZERO }),
-            ),
-            shares: secret(count, shares),
-        };
-        LegoWires::of(Bundle::garbler(values.rows(), values.lanes(), labels))
-    }
-
-    /// Whether [`Garbler::run`] has this circuit from [`Garbler::prepare`].
-    pub(crate) fn is_built(&self, plan: &Plan, lanes: usize) -> bool {
-        self.position(plan, lanes).is_some()
-    }
-
     fn position(&self, plan: &Plan, lanes: usize) -> Option<usize> {
         let same = |built: &Built| built.lanes == lanes && built.circuit.plan.digest() == plan.digest();
         self.built.iter().position(same)
-    }
-
-    pub(crate) fn run(
-        &mut self,
-        plan: &Plan,
-        inputs: &LegoWires,
-        channel: &mut dyn Channel,
-    ) -> Result<LegoWires> {
-        let lanes = inputs.lanes();
-        let outputs = match self.position(plan, lanes).and_then(|at| self.built.remove(at)) {
-            Some(built) => {
-                self.attach(inputs, &built.ports, channel)?;
-                built.outputs
-            }
-            None => {
-                let circuit = self.circuits.get(plan);
-                let rows: Vec<_> = inputs.committed_rows().collect();
-                self.build(&circuit, lanes, &rows, channel)?
-            }
-        };
-        channel.flush()?;
-        Ok(LegoWires::of(Bundle::garbler(
-            plan.output_wires(),
-            lanes,
-            outputs,
-        )))
     }
 
     /// Solders `wires` to `ports`.
@@ -271,43 +156,6 @@ impl Garbler {
             shares.extend(row_shares.iter().zip(&others.shares[row]).map(|(&a, &b)| a ^ b));
         }
         self.openings().open(channel, step, &messages, &shares)
-    }
-
-    /// Opens `wires` to the parties of `to`; says how many rounds it took, each a message or several one way.
-    pub(crate) fn reveal(
-        &mut self,
-        wires: &LegoWires,
-        to: Parties,
-        channel: &mut dyn Channel,
-    ) -> Result<(Option<BitMatrix>, u64)> {
-        let asked = self
-            .inputs
-            .iter()
-            .any(|input| matches!(input, Input::Evaluators { .. }));
-        self.clear_line(channel)?;
-        let mut answered = !self.inputs.is_empty();
-        for input in std::mem::take(&mut self.inputs) {
-            self.answer(&input, channel)?;
-        }
-        let count = wires.wires() * wires.lanes();
-        if to.contains(EVALUATOR) {
-            let masks = self.stock.take_masks(count)?;
-            self.open_sums(wires, &masks, steps::DECODE, channel)?;
-        } else if to.contains(GARBLER) {
-            let anchors = self.stock.take_anchors(count)?;
-            self.open_sums(wires, &anchors, steps::ANCHOR, channel)?;
-        }
-        if let Some(openings) = self.openings.take() {
-            self.evaluations += 1;
-            answered = true;
-            openings.prove(channel, steps::PROVE_EVAL)?;
-        }
-        channel.flush()?;
-        let rounds = u64::from(asked) + u64::from(answered) + u64::from(to.contains(GARBLER));
-        if !to.contains(GARBLER) {
-            return Ok((None, rounds));
-        }
-        Ok((Some(self.receive_outputs(wires, channel)?), rounds))
     }
 
     /// Gives the evaluator the labels of an input (steps 1 and 2).
@@ -378,6 +226,200 @@ impl Garbler {
             steps::OUTPUT_LABELS,
             detail,
         ))
+    }
+}
+
+impl Side for Garbler {
+    fn clear_line(&mut self, channel: &mut dyn Channel) -> Result<()> {
+        for input in &mut self.inputs {
+            if let Input::Evaluators { bundle, choices, .. } = input
+                && choices.is_none()
+            {
+                let mut bytes = vec![0; (bundle.wires * bundle.lanes).div_ceil(8)];
+                channel.recv(steps::CHOICES, &mut bytes)?;
+                *choices = Some(bytes);
+            }
+        }
+        Ok(())
+    }
+
+    fn left(&self) -> Order {
+        self.stock.left()
+    }
+
+    fn make(&mut self, channels: &mut [Box<dyn Channel>], config: &mut Config, order: &Order) -> Result<()> {
+        let Self { keys, stock, .. } = self;
+        keys.generate(channels, config, order, &mut |epoch| {
+            stock.push(epoch);
+            Ok(())
+        })
+    }
+
+    fn memory(&self, epoch: &Estimate) -> [u64; 2] {
+        [epoch.garbler_buffer, epoch.garbler_material]
+    }
+
+    fn lot(&self) -> Option<Order> {
+        self.drawer.as_ref().map(Drawer::left)
+    }
+
+    fn draw(&mut self, order: &Order, channel: &mut dyn Channel) -> Result<()> {
+        match &mut self.drawer {
+            Some(drawer) => drawer.take(channel, order, &mut self.stock),
+            None => Err(Error::Internal("there is no stored material to draw from".into())),
+        }
+    }
+
+    fn burn(&mut self) {
+        self.drawer.take().into_iter().for_each(burn);
+    }
+
+    fn threads(&self) -> usize {
+        1
+    }
+
+    fn set_threads(&mut self, _: usize) {}
+
+    fn cheated(&self) -> bool {
+        false
+    }
+
+    fn reserve(&mut self, owner: PartyId, wires: usize, lanes: usize) -> Result<LegoWires> {
+        let count = wires * lanes;
+        let (labels, strings) = if owner == GARBLER {
+            (self.stock.take_garbler_inputs(count)?, None)
+        } else {
+            let gadgets = self.stock.take_evaluator_inputs(count)?;
+            (gadgets.labels, Some(gadgets.strings))
+        };
+        let bundle = Bundle::garbler(wires, lanes, labels);
+        self.reserved.push_back(Reserved {
+            bundle: bundle.clone(),
+            strings,
+        });
+        Ok(LegoWires::of(bundle))
+    }
+
+    fn reserved(&self) -> Option<(&Arc<Bundle>, PartyId)> {
+        let next = self.reserved.front()?;
+        let owner = if next.strings.is_some() {
+            EVALUATOR
+        } else {
+            GARBLER
+        };
+        Some((&next.bundle, owner))
+    }
+
+    fn give(&mut self, own: Option<&BitMatrix>, _: &mut dyn Channel) -> Result<()> {
+        let Some(Reserved { bundle, strings }) = self.reserved.pop_front() else {
+            return Ok(());
+        };
+        self.inputs.push(match strings {
+            Some(strings) => Input::Evaluators {
+                bundle,
+                strings,
+                choices: None,
+            },
+            None => {
+                let mut known = Zeroizing::new(Vec::with_capacity(bundle.wires * bundle.lanes));
+                known.extend(own.into_iter().flat_map(bits));
+                Input::Own { bundle, bits: known }
+            }
+        });
+        Ok(())
+    }
+
+    fn constant(&mut self, values: &BitMatrix) -> LegoWires {
+        let (delta, delta_share) = (*self.keys.delta, *self.keys.delta_share);
+        let count = values.rows() * values.lanes();
+        let shares = bits(values).map(|bit| if bit { delta_share } else { Share::default() });
+        let labels = Commitments {
+            messages: secret(
+                count,
+                bits(values).map(|bit| if bit { delta } else { Block::ZERO }),
+            ),
+            shares: secret(count, shares),
+        };
+        LegoWires::of(Bundle::garbler(values.rows(), values.lanes(), labels))
+    }
+
+    fn prepare(&mut self, plan: &Plan, lanes: usize, channel: &mut dyn Channel) -> Result<()> {
+        let circuit = self.circuits.get(plan);
+        let ports = self.stock.take_ports(plan.input_wires() * lanes)?;
+        let rows = |row: usize| row * lanes..(row + 1) * lanes;
+        let inputs: Vec<_> = (0..plan.input_wires())
+            .map(|row| (&ports.messages[rows(row)], &ports.shares[rows(row)]))
+            .collect();
+        let outputs = self.build(&circuit, lanes, &inputs, channel)?;
+        channel.flush()?;
+        self.built.push_back(Built {
+            circuit,
+            lanes,
+            ports,
+            outputs,
+        });
+        Ok(())
+    }
+
+    fn is_built(&self, plan: &Plan, lanes: usize) -> bool {
+        self.position(plan, lanes).is_some()
+    }
+
+    fn run(&mut self, plan: &Plan, inputs: &LegoWires, channel: &mut dyn Channel) -> Result<LegoWires> {
+        let lanes = inputs.lanes();
+        let outputs = match self.position(plan, lanes).and_then(|at| self.built.remove(at)) {
+            Some(built) => {
+                self.attach(inputs, &built.ports, channel)?;
+                built.outputs
+            }
+            None => {
+                let circuit = self.circuits.get(plan);
+                let rows: Vec<_> = inputs.committed_rows().collect();
+                self.build(&circuit, lanes, &rows, channel)?
+            }
+        };
+        channel.flush()?;
+        Ok(LegoWires::of(Bundle::garbler(
+            plan.output_wires(),
+            lanes,
+            outputs,
+        )))
+    }
+
+    fn reveal(
+        &mut self,
+        wires: &LegoWires,
+        to: Parties,
+        channel: &mut dyn Channel,
+    ) -> Result<(Option<BitMatrix>, u64)> {
+        let asked = self
+            .inputs
+            .iter()
+            .any(|input| matches!(input, Input::Evaluators { .. }));
+        self.clear_line(channel)?;
+        let mut answered = !self.inputs.is_empty();
+        for input in std::mem::take(&mut self.inputs) {
+            self.answer(&input, channel)?;
+        }
+        let count = wires.wires() * wires.lanes();
+        if to.contains(EVALUATOR) {
+            let masks = self.stock.take_masks(count)?;
+            self.open_sums(wires, &masks, steps::DECODE, channel)?;
+        } else if to.contains(GARBLER) {
+            let anchors = self.stock.take_anchors(count)?;
+            self.open_sums(wires, &anchors, steps::ANCHOR, channel)?;
+        }
+        if let Some(openings) = self.openings.take() {
+            self.evaluations += 1;
+            answered = true;
+            openings.prove(channel, steps::PROVE_EVAL)?;
+        }
+        channel.flush()?;
+        let rounds = u64::from(asked) + u64::from(answered) + u64::from(to.contains(GARBLER));
+        if !to.contains(GARBLER) {
+            return Ok((None, rounds));
+        }
+        Ok((Some(self.receive_outputs(wires, channel)?), rounds))
     }
 }
 

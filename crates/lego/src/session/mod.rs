@@ -10,6 +10,7 @@ mod evaluator;
 mod garbler;
 mod reaper;
 mod shares;
+mod side;
 
 use std::sync::Arc;
 
@@ -19,11 +20,12 @@ use cenote_primitives::BitMatrix;
 use cenote_session::Parties;
 use zeroize::{Zeroize, Zeroizing};
 
-use super::order::Order;
+use super::config::Config;
 use super::tiles::Circuit;
 
 pub(crate) use evaluator::Evaluator;
 pub(crate) use garbler::Garbler;
+pub(crate) use side::Side;
 
 pub(crate) use super::tiles::slot_bytes;
 
@@ -69,6 +71,13 @@ pub(crate) struct Roles {
 }
 
 impl Roles {
+    /// Those of sessions with this configuration.
+    pub(crate) fn of(config: &Config) -> Self {
+        Self {
+            garbler: config.garbler,
+        }
+    }
+
     /// What role `party` has, or the other way round; [`GARBLER`] or [`EVALUATOR`] for the two parties.
     pub(crate) fn role(self, party: PartyId) -> PartyId {
         PartyId(party.0 ^ self.garbler.0)
@@ -80,41 +89,6 @@ impl Roles {
         both.filter(|&party| parties.contains(party))
             .map(|party| self.role(party))
             .collect()
-    }
-}
-
-/// What running `plan` takes; ports too if it is built ahead.
-pub(crate) fn order_to_run(plan: &Plan, lanes: usize, ahead: bool) -> Order {
-    Order {
-        ands: (plan.and_count() * lanes) as u64,
-        ports: if ahead {
-            (plan.input_wires() * lanes) as u64
-        } else {
-            0
-        },
-        ..Order::NOTHING
-    }
-}
-
-/// What inputs of `owner` with `count` bits take.
-pub(crate) fn order_to_input(owner: PartyId, count: usize) -> Order {
-    let count = count as u64;
-    Order {
-        garbler_inputs: if owner == GARBLER { count } else { 0 },
-        evaluator_inputs: if owner == EVALUATOR { count } else { 0 },
-        ..Order::NOTHING
-    }
-}
-
-/// What revealing `count` bits to the parties of `to` takes: masks for the evaluator, anchors if the garbler alone gets
-/// them.
-pub(crate) fn order_to_reveal(to: Parties, count: usize) -> Order {
-    let count = count as u64;
-    let masks = to.contains(EVALUATOR);
-    Order {
-        masks: if masks { count } else { 0 },
-        anchors: if to.contains(GARBLER) && !masks { count } else { 0 },
-        ..Order::NOTHING
     }
 }
 

@@ -199,7 +199,7 @@ fn the_garbler_commits_to_other_strings() {
         let world = World::new(2, 8).adversary(GARBLER, adversary.clone());
         let results = world.run(move |mut context| {
             let mut engine = start(&mut context, &shape, Cheat::None, 0)?;
-            if let Some(Role::Garbler(garbler)) = &mut engine.role {
+            if let Some(garbler) = side_mut::<Garbler>(&mut engine) {
                 // What it has committed to.
                 let mut strings = garbler.stock.take_evaluator_inputs(4 * LANES)?;
                 strings.strings.messages[0] ^= OFF;

@@ -3,6 +3,7 @@
 mod attacks;
 mod recovery;
 
+use std::any::Any;
 use std::slice::from_mut;
 
 use cenote_circuit::{BitOrder, Builder, Plan};
@@ -16,6 +17,7 @@ use crate::generate::shape::Shape;
 use crate::session::EVALUATOR;
 use cenote_garble::{self as garble, Authenticator, GateTable};
 use cenote_primitives::{Block, Entropy};
+use cenote_session::Parties;
 
 /// What a garbler does to its gates and authenticators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,23 +129,28 @@ fn start(context: &mut PartyContext, shape: &Shape, cheat: Cheat, bad: u32) -> R
         ..Config::new("test")
     };
     let mut channel = context.take(PartyId(1 - context.me.0), "main");
-    let role = if context.me == GARBLER {
+    let side: Box<dyn Side> = if context.me == GARBLER {
         let mut keys = GarblerKeys::setup(&mut *channel, &mut config)?;
-        let mut stock = keys.stock();
         let chosen = Sampler::new(Block([u64::from(bad), seed]));
-        stock.push(keys.epoch(
-            from_mut(&mut channel),
-            shape,
-            &mut [Cheater { cheat, bad, chosen }],
-        )?);
-        Role::Garbler(Box::new(Garbler::new(keys, stock)))
+        let cheater = &mut [Cheater { cheat, bad, chosen }];
+        let epoch = keys.epoch(from_mut(&mut channel), shape, cheater)?;
+        let mut garbler = Garbler::new(keys, None);
+        garbler.stock.push(epoch);
+        Box::new(garbler)
     } else {
         let mut keys = EvaluatorKeys::setup(&mut *channel, &mut config)?;
-        let mut stock = keys.stock();
-        stock.push(keys.epoch(from_mut(&mut channel), &mut config, shape)?);
-        Role::Evaluator(Box::new(Evaluator::new(keys, stock, 2)))
+        let epoch = keys.epoch(from_mut(&mut channel), &mut config, shape)?;
+        let mut evaluator = Evaluator::new(keys, None, 2);
+        evaluator.stock.push(epoch);
+        Box::new(evaluator)
     };
-    Ok(LegoEngine::with_role(context.me, vec![channel], config, role))
+    Ok(LegoEngine::with_side(context.me, vec![channel], config, side))
+}
+
+/// This party's side, if it is `S`.
+fn side_mut<S: Side>(engine: &mut LegoEngine) -> Option<&mut S> {
+    let side: &mut dyn Any = engine.side.as_deref_mut()?;
+    side.downcast_mut()
 }
 
 /// Two steps of arithmetic on 4 bits of each party: `x · y + x`, and which of them is larger.

@@ -191,10 +191,8 @@ fn differences_seen_before_any_input_are_remembered() {
                 let own = engine.input(owner, outputs, LANES, bits)?;
                 let sum = engine.run(&xor, &WireVector::concat(&[&first, &own]))?;
                 let revealed = engine.reveal(&sum, to)?;
-                let knew = match &engine.role {
-                    Some(Role::Evaluator(evaluator)) => evaluator.suspicion.delta().is_some(),
-                    _ => true,
-                };
+                let evaluator = side_mut::<Evaluator>(&mut engine);
+                let knew = evaluator.is_none_or(|side| side.suspicion.delta().is_some());
                 engine.finish()?;
                 Ok((revealed, knew, engine.peer_cheated()))
             });

@@ -1,0 +1,138 @@
+//! The calls of the engine contract.
+
+use cenote_circuit::Plan;
+use cenote_net::{Meter, PartyId};
+use cenote_primitives::BitMatrix;
+use cenote_session::{Costs, Engine, Error, Parties, Result, WireVector, check_input, check_run};
+
+use super::{LegoEngine, count};
+use crate::{Demand, LegoWires, Order};
+
+/// Why nothing can be revealed or put in.
+const NOT_GIVEN: &str = "inputs were reserved whose bits have not been given";
+
+impl Engine for LegoEngine {
+    type Wires = LegoWires;
+
+    fn me(&self) -> PartyId {
+        self.me
+    }
+
+    fn parties(&self) -> usize {
+        2
+    }
+
+    fn prepare_values(&mut self, inputs: &[(PartyId, usize)], outputs: &[(Parties, usize)]) -> Result<()> {
+        self.call("dependent", |this| {
+            for &(owner, _) in inputs {
+                if owner.0 > 1 {
+                    return Err(Error::BadInput(format!(
+                        "input of {owner}, but there are 2 parties"
+                    )));
+                }
+            }
+            this.announced += this.order(Demand {
+                inputs: inputs.iter().map(|&(owner, bits)| (owner, bits as u64)).collect(),
+                outputs: outputs.iter().map(|&(to, bits)| (to, bits as u64)).collect(),
+                ..Demand::default()
+            });
+            Ok(())
+        })
+    }
+
+    fn prepare(&mut self, plan: &Plan, lanes: usize) -> Result<()> {
+        self.call("dependent", |this| {
+            let order = this.order(Demand {
+                ands: count(plan.and_count(), lanes),
+                entering: count(plan.input_wires(), lanes),
+                ..Demand::default()
+            });
+            if order.ands == 0 {
+                // Nothing to solder: its outputs are sums of its inputs.
+                return Ok(());
+            }
+            let announced = this.announced;
+            this.announced += order;
+            if let Err(error) = this.secure(order) {
+                this.announced = announced;
+                return Err(error);
+            }
+            let (side, channel) = this.parts();
+            side.prepare(plan, lanes, channel)?;
+            this.note_memory(plan);
+            Ok(())
+        })
+    }
+
+    fn input(
+        &mut self,
+        owner: PartyId,
+        wires: usize,
+        lanes: usize,
+        bits: Option<&BitMatrix>,
+    ) -> Result<LegoWires> {
+        self.call("online", |this| {
+            check_input(this.me, 2, owner, wires, lanes, bits)?;
+            if this.next_reserved().is_some() {
+                return Err(Error::BadInput(NOT_GIVEN.into()));
+            }
+            let wires = this.reserve_now(owner, wires, lanes)?;
+            this.give_now(bits)?;
+            Ok(wires)
+        })
+    }
+
+    fn constant(&mut self, bits: &BitMatrix) -> Result<LegoWires> {
+        self.call("online", |this| Ok(this.parts().0.constant(bits)))
+    }
+
+    fn run(&mut self, plan: &Plan, inputs: &LegoWires) -> Result<LegoWires> {
+        self.call("online", |this| {
+            check_run(plan, inputs)?;
+            let lanes = inputs.lanes();
+            let ands = count(plan.and_count(), lanes);
+            if !this.parts().0.is_built(plan, lanes) {
+                this.secure(Order {
+                    ands,
+                    ..Order::NOTHING
+                })?;
+            }
+            let (side, channel) = this.parts();
+            let outputs = side.run(plan, inputs, channel)?;
+            this.costs.and_gates += ands;
+            this.note_memory(plan);
+            Ok(outputs)
+        })
+    }
+
+    fn reveal(&mut self, wires: &LegoWires, to: Parties) -> Result<Option<BitMatrix>> {
+        self.call("online", |this| {
+            if this.next_reserved().is_some() {
+                return Err(Error::BadInput(NOT_GIVEN.into()));
+            }
+            this.secure(this.order(Demand {
+                outputs: vec![(to, count(wires.wires(), wires.lanes()))],
+                ..Demand::default()
+            }))?;
+            let to = this.roles.roles(to);
+            let (side, channel) = this.parts();
+            let (outputs, rounds) = side.reveal(wires, to, channel)?;
+            this.costs.rounds += rounds;
+            Ok(outputs)
+        })
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.call("online", Self::farewell)?;
+        self.end("the session is finished".into());
+        Ok(())
+    }
+
+    fn costs(&self) -> Costs {
+        let mut costs = self.costs.clone();
+        if self.side.is_some() {
+            costs.traffic = self.channels.iter().map(|channel| channel.meter()).sum::<Meter>();
+        }
+        costs
+    }
+}

@@ -1,0 +1,224 @@
+//! What the evaluator does with the garbler's answers (Figure 2, Eval, steps 2 to 5): the labels of inputs and what decodes
+//! outputs are received and checked, then everything that is under way is evaluated.
+
+use cenote_net::{Channel, Step};
+use cenote_primitives::Block;
+use cenote_session::{Check, Error, Parties, Result, WireVector};
+use zeroize::Zeroizing;
+
+use super::{Attachment, Evaluator, Input};
+use crate::checks;
+use crate::eval::Ready;
+use crate::material::{AnchorWires, EvaluatorInputs, Run};
+use crate::opening::{Watch, receive};
+use crate::provenance::Origin;
+use crate::session::accept::accept;
+use crate::session::shares::{last_bit, own_shares, sums};
+use crate::session::{EVALUATOR, GARBLER, pack, packed, secret};
+use crate::steps;
+use crate::wires::{Bundle, LegoWires};
+
+impl Evaluator {
+    /// Steps 2 to 4: receives and checks the labels of inputs and what decodes `wires`, each as soon as it comes, while the
+    /// garbler computes what follows.
+    pub(super) fn receive_answers(
+        &mut self,
+        wires: &LegoWires,
+        to: Parties,
+        channel: &mut dyn Channel,
+    ) -> Result<Decoding> {
+        self.opening();
+        let transcript = self.transcript.take().unwrap_or_default();
+        let mut watch = Watch::new(&self.keys.receiver, &transcript);
+        let drawn = self.keys.counters.drawn;
+        let mut anything = false;
+        for run in &self.runs {
+            if let Attachment::Received(solderings) = &run.attachment {
+                watch.bind(run.drawn);
+                watch.absorb(solderings, &sums(&run.inputs, &run.built.ports));
+                anything = true;
+            }
+        }
+        let mut own = Vec::new();
+        for input in std::mem::take(&mut self.inputs) {
+            match input {
+                Input::Garblers(bundle) => {
+                    let mut labels = Zeroizing::new(vec![Block::ZERO; bundle.wires * bundle.lanes]);
+                    receive(channel, steps::GARBLER_LABELS, &mut labels)?;
+                    let Origin::Garbler(gadgets) = &bundle.held().origin else {
+                        unreachable!("the garbler's inputs come from gadgets")
+                    };
+                    let gadgets = gadgets
+                        .iter()
+                        .map(|run| (&run.items().authenticators, run.range()));
+                    if !accept(gadgets, &labels, self.threads, &mut self.suspicion) {
+                        return Err(refused(
+                            checks::INPUT_AUTHENTICATOR,
+                            steps::GARBLER_LABELS,
+                            channel,
+                        ));
+                    }
+                    set_keys(&bundle, labels);
+                }
+                Input::Own {
+                    bundle,
+                    gadgets,
+                    bits,
+                } => {
+                    let mut sums = Zeroizing::new(vec![Block::ZERO; bundle.wires * bundle.lanes]);
+                    receive(channel, steps::EVALUATOR_LABELS, &mut sums)?;
+                    watch.bind(drawn);
+                    watch.absorb(&sums, &own_shares(&gadgets, &bits, *self.keys.delta_share));
+                    anything = true;
+                    own.push((bundle, gadgets, sums));
+                }
+            }
+        }
+        let count = wires.wires() * wires.lanes();
+        let mut opened = vec![Block::ZERO; count];
+        let decoding = if to.contains(EVALUATOR) {
+            let masks = self.stock.take_masks(count)?;
+            receive(channel, steps::DECODE, &mut opened)?;
+            watch.bind(drawn);
+            watch.absorb(&opened, &sums(wires, &masks.shares));
+            let zeros = opened
+                .iter()
+                .zip(masks.bits.iter())
+                .map(|(&sum, &last)| last_bit(sum) ^ (last == 1));
+            Decoding::Masks(pack(zeros, count))
+        } else if to.contains(GARBLER) {
+            let anchors = self.stock.take_anchors(count)?;
+            receive(channel, steps::ANCHOR, &mut opened)?;
+            let shares = anchors.iter().flat_map(|run| &run.items().shares[run.range()]);
+            let shares = secret(count, shares.copied());
+            watch.bind(drawn);
+            watch.absorb(&opened, &sums(wires, &shares));
+            Decoding::Anchors {
+                anchors,
+                solderings: opened,
+            }
+        } else {
+            Decoding::Nothing
+        };
+        if anything || !matches!(decoding, Decoding::Nothing) {
+            watch.prove(channel, steps::PROVE_EVAL)?;
+            self.evaluations += 1;
+        }
+        // A label with the wrong bit cannot come of what was opened, for the last bits of the OT strings are known to be 0;
+        // and if the garbler was committed to another string than it sent, the label is wrong whatever the bit.
+        for (bundle, gadgets, mut labels) in own {
+            for (label, string) in labels.iter_mut().zip(strings(&gadgets)) {
+                *label ^= string;
+            }
+            let gadgets = gadgets
+                .iter()
+                .map(|run| (&run.items().authenticators, run.range()));
+            if !accept(gadgets, &labels, self.threads, &mut self.suspicion) {
+                return Err(refused(checks::OWN_INPUT_LABEL, steps::EVALUATOR_LABELS, channel));
+            }
+            set_keys(&bundle, labels);
+        }
+        Ok(decoding)
+    }
+
+    /// Step 5: evaluates what is under way, in order.
+    pub(super) fn evaluate(&mut self) {
+        for run in std::mem::take(&mut self.runs) {
+            let built = &run.built;
+            let lanes = built.lanes;
+            let rows: Vec<&[Block]> = run
+                .inputs
+                .key_rows()
+                .map(|row| row.expect("circuits are evaluated in the order in which they were run"))
+                .collect();
+            let labels;
+            let inputs: Vec<&[Block]> = match &run.attachment {
+                Attachment::Received(solderings) => {
+                    labels = attached(&rows, lanes, solderings);
+                    (0..rows.len())
+                        .map(|row| &labels[row * lanes..(row + 1) * lanes])
+                        .collect()
+                }
+                _ => rows,
+            };
+            let ready = Ready {
+                circuit: &built.circuit,
+                lanes,
+                solderings: &built.soldered.solderings,
+                lot: &built.lot,
+            };
+            set_keys(
+                &run.outputs,
+                ready.evaluate(&inputs, self.threads, &self.suspicion),
+            );
+            self.reaper.drop_later(run);
+        }
+    }
+}
+
+/// What tells which label of an output means what.
+pub(super) enum Decoding {
+    /// This party gets the outputs: the last bits of their 0-labels.
+    Masks(Vec<u8>),
+    /// The garbler alone gets them. For each an anchor, and its soldering.
+    Anchors {
+        anchors: Vec<Run<AnchorWires>>,
+        solderings: Vec<Block>,
+    },
+    Nothing,
+}
+
+impl Decoding {
+    /// The bit of output `at` whose label is `key`, if this party gets the outputs.
+    pub(super) fn bit(&self, at: usize, key: Block) -> bool {
+        match self {
+            Decoding::Masks(zeros) => last_bit(key) ^ packed(zeros, at),
+            Decoding::Anchors { .. } | Decoding::Nothing => false,
+        }
+    }
+
+    /// What tells which bit a label carries, whoever gets the outputs, once `delta` is known.
+    pub(super) fn carried(&self, delta: Block) -> impl Fn(usize, Block) -> bool {
+        let anchors: Vec<_> = match self {
+            Decoding::Anchors { anchors, solderings } => anchors
+                .iter()
+                .flat_map(|run| run.range().map(move |anchor| (run.items(), anchor)))
+                .zip(solderings)
+                .collect(),
+            Decoding::Masks(_) | Decoding::Nothing => Vec::new(),
+        };
+        move |at, key| match anchors.get(at) {
+            Some(&((items, anchor), &soldering)) => items.anchors.bit(anchor, key ^ soldering, delta),
+            None => self.bit(at, key),
+        }
+    }
+}
+
+fn refused(check: Check, step: Step, channel: &dyn Channel) -> Error {
+    let detail = "the authenticators of an input wire refuse its label";
+    Error::cheated(check, channel.peer(), step, detail)
+}
+
+/// Sets the labels of wires.
+pub(super) fn set_keys(bundle: &Bundle, keys: Zeroizing<Vec<Block>>) {
+    assert!(bundle.held().keys.set(keys).is_ok(), "wires are evaluated once");
+}
+
+/// The OT strings, as this party has them.
+pub(super) fn strings(gadgets: &[Run<EvaluatorInputs>]) -> impl Iterator<Item = Block> {
+    gadgets
+        .iter()
+        .flat_map(|run| &run.items().strings[run.range()])
+        .copied()
+}
+
+/// The labels of ports: those of the wires that they are attached to, soldered.
+fn attached(rows: &[&[Block]], lanes: usize, solderings: &[Block]) -> Zeroizing<Vec<Block>> {
+    let mut labels = Zeroizing::new(solderings.to_vec());
+    for (labels, row) in labels.chunks_exact_mut(lanes.max(1)).zip(rows) {
+        for (label, key) in labels.iter_mut().zip(*row) {
+            *label ^= *key;
+        }
+    }
+    labels
+}

@@ -1,0 +1,88 @@
+//! What the engine asks of its party's side of the session, the same of both.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use cenote_circuit::Plan;
+use cenote_net::{Channel, PartyId};
+use cenote_primitives::BitMatrix;
+use cenote_session::{Parties, Result};
+
+use crate::config::Config;
+use crate::generate::Estimate;
+use crate::order::Order;
+use crate::store::Drawer;
+use crate::wires::{Bundle, LegoWires};
+
+/// One side of a session: a [`Garbler`](super::Garbler) or an [`Evaluator`](super::Evaluator). Parties are named by their
+/// roles, and both sides get the same calls in the same order.
+pub(crate) trait Side: Any + Send {
+    /// Receives what the peer has sent already: it comes before everything else from it.
+    fn clear_line(&mut self, channel: &mut dyn Channel) -> Result<()>;
+
+    /// The material that is left.
+    fn left(&self) -> Order;
+
+    /// Makes what `order` asks for (Generate).
+    fn make(&mut self, channels: &mut [Box<dyn Channel>], config: &mut Config, order: &Order) -> Result<()>;
+
+    /// What an epoch's [`Estimate`] says of this side: bytes held until it is finished, and bytes of what comes out.
+    fn memory(&self, epoch: &Estimate) -> [u64; 2];
+
+    /// What is left of the stored lot that material is drawn from, if it is.
+    fn lot(&self) -> Option<Order>;
+
+    /// Takes `order` from the stored lot.
+    fn draw(&mut self, order: &Order, channel: &mut dyn Channel) -> Result<()>;
+
+    /// Deletes the stored lot, if there is one, after a failed check.
+    fn burn(&mut self);
+
+    /// Most threads that evaluate one circuit.
+    fn threads(&self) -> usize;
+
+    /// Sets [`Side::threads`], where it matters.
+    fn set_threads(&mut self, threads: usize);
+
+    /// Whether this side knows that the garbler has cheated.
+    fn cheated(&self) -> bool;
+
+    /// Wires for inputs of `owner` that come later.
+    fn reserve(&mut self, owner: PartyId, wires: usize, lanes: usize) -> Result<LegoWires>;
+
+    /// The input that is to be given next, and whose it is.
+    fn reserved(&self) -> Option<(&Arc<Bundle>, PartyId)>;
+
+    /// Takes the bits of the input that was reserved first, or notes that the peer has them.
+    fn give(&mut self, own: Option<&BitMatrix>, channel: &mut dyn Channel) -> Result<()>;
+
+    /// Wires with public bits.
+    fn constant(&mut self, values: &BitMatrix) -> LegoWires;
+
+    /// Builds a circuit ahead of its inputs (Build).
+    fn prepare(&mut self, plan: &Plan, lanes: usize, channel: &mut dyn Channel) -> Result<()>;
+
+    /// Whether [`Side::run`] has this circuit from [`Side::prepare`].
+    fn is_built(&self, plan: &Plan, lanes: usize) -> bool;
+
+    /// Attaches a circuit that was built ahead to `inputs`, or builds it on them.
+    fn run(&mut self, plan: &Plan, inputs: &LegoWires, channel: &mut dyn Channel) -> Result<LegoWires>;
+
+    /// Eval: computes everything that was run, and opens `wires` to the parties of `to`. Says how many rounds it took, each
+    /// a message or several one way.
+    fn reveal(
+        &mut self,
+        wires: &LegoWires,
+        to: Parties,
+        channel: &mut dyn Channel,
+    ) -> Result<(Option<BitMatrix>, u64)>;
+}
+
+/// Deletes a stored lot that must not be used again.
+pub(super) fn burn<K>(drawer: Drawer<K>) {
+    let lot = drawer.lot();
+    match drawer.burn() {
+        Ok(()) => tracing::warn!(%lot, "a check failed: the lot of material is deleted"),
+        Err(error) => tracing::error!(%error, "a lot of material that will not be used cannot be deleted"),
+    }
+}
