@@ -11,6 +11,7 @@ mod connections;
 mod contract;
 mod costs;
 mod error;
+pub mod memory;
 mod same_run;
 
 pub use check::{Check, MESSAGE_FORM};

@@ -1,6 +1,7 @@
 //! A circuit scheduled for execution: levels of parallel ANDs, local gates between them, and reused wire slots.
 
 mod interpret;
+mod pieces;
 mod schedule;
 
 use std::ops::Range;

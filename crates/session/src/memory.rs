@@ -1,0 +1,181 @@
+//! How much memory this process can have, and the refusal of work that needs more.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::{Error, Result};
+
+/// Bytes of memory that this process can still get: what the system says is available, or less if a control group that
+/// the process is in leaves less. `None` where the system does not tell (other than Linux).
+pub fn available() -> Option<u64> {
+    available_at(Path::new("/"))
+}
+
+/// Sees that `needed` bytes are within `limit`, or without one within what is [`available`].
+///
+/// # Errors
+/// [`Error::Exhausted`], with both numbers.
+pub fn admit(needed: u64, limit: Option<u64>) -> Result<()> {
+    let (most, whose) = match limit {
+        Some(limit) => (limit, "is the limit that was set"),
+        None => (
+            available().unwrap_or(u64::MAX),
+            "is what this machine has left for it",
+        ),
+    };
+    if needed <= most {
+        return Ok(());
+    }
+    Err(Error::Exhausted(format!(
+        "this party needs about {} of memory for it, and {} {whose}: use fewer lanes or a smaller circuit, or give it more \
+         memory",
+        in_words(needed),
+        in_words(most)
+    )))
+}
+
+/// `bytes` as people write them: three digits or so.
+fn in_words(bytes: u64) -> String {
+    let units = [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
+    let bytes = bytes as f64;
+    match units.into_iter().find(|&(_, unit)| bytes >= unit) {
+        Some((name, unit)) if bytes / unit < 10.0 => format!("{:.1} {name}", bytes / unit),
+        Some((name, unit)) => format!("{:.0} {name}", bytes / unit),
+        None => format!("{bytes} bytes"),
+    }
+}
+
+/// As [`available`], of the system whose files are below `root`.
+fn available_at(root: &Path) -> Option<u64> {
+    let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
+    let of_groups = groups.lines().filter_map(|line| {
+        // Number, controllers, path: the second version of control groups has no controllers here.
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (fields.next()?, fields.next()?);
+        let (mount, names) = match controllers {
+            "" => ("sys/fs/cgroup", ["memory.max", "memory.current"]),
+            _ if controllers.split(',').any(|name| name == "memory") => (
+                "sys/fs/cgroup/memory",
+                ["memory.limit_in_bytes", "memory.usage_in_bytes"],
+            ),
+            _ => return None,
+        };
+        left_in_group(&root.join(mount), path.trim_start_matches('/'), names)
+    });
+    of_groups.chain(of_system(root)).min()
+}
+
+/// What is left of the limits of the group `path` and of those it is in. A container may see its own group as the first.
+fn left_in_group(mount: &Path, path: &str, [limit, usage]: [&str; 2]) -> Option<u64> {
+    let of_one = |folder: PathBuf| {
+        let limit = number(&folder.join(limit))?;
+        let used = number(&folder.join(usage))?.saturating_sub(cached(&folder));
+        Some(limit.saturating_sub(used))
+    };
+    Path::new(path)
+        .ancestors()
+        .filter_map(|group| of_one(mount.join(group)))
+        .min()
+}
+
+/// The number that is all of a file; `None` for words such as "max".
+fn number(file: &Path) -> Option<u64> {
+    fs::read_to_string(file).ok()?.trim().parse().ok()
+}
+
+/// Bytes of a group that the system takes back when they are needed.
+fn cached(group: &Path) -> u64 {
+    let text = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
+    let value = |name| {
+        text.lines()
+            .find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok())
+    };
+    value("total_inactive_file ")
+        .or_else(|| value("inactive_file "))
+        .unwrap_or(0)
+}
+
+fn of_system(root: &Path) -> Option<u64> {
+    let text = fs::read_to_string(root.join("proc/meminfo")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim()
+        .strip_suffix("kB")?
+        .trim()
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A system with these files.
+    fn system(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        root
+    }
+
+    const MEMINFO: (&str, &str) = ("proc/meminfo", "MemTotal: 9 kB\nMemAvailable:     2000 kB\n");
+
+    #[test]
+    fn the_least_of_all_limits_counts() {
+        let of = |files: &[(&str, &str)]| available_at(system(files).path());
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[MEMINFO]), Some(2_048_000));
+        let second = [
+            MEMINFO,
+            ("proc/self/cgroup", "0::/outer/inner\n"),
+            ("sys/fs/cgroup/outer/memory.max", "1000000\n"),
+            ("sys/fs/cgroup/outer/memory.current", "300000\n"),
+            (
+                "sys/fs/cgroup/outer/memory.stat",
+                "anon 5\ninactive_file 100000\n",
+            ),
+            ("sys/fs/cgroup/outer/inner/memory.max", "max\n"),
+            ("sys/fs/cgroup/outer/inner/memory.current", "300000\n"),
+        ];
+        assert_eq!(of(&second), Some(800_000));
+        // A container sees its own limit at the top.
+        let contained = [
+            MEMINFO,
+            ("proc/self/cgroup", "0::/somewhere/else\n"),
+            ("sys/fs/cgroup/memory.max", "500000"),
+            ("sys/fs/cgroup/memory.current", "600000"),
+        ];
+        assert_eq!(of(&contained), Some(0));
+        let first = [
+            MEMINFO,
+            ("proc/self/cgroup", "3:cpu,cpuacct:/a\n2:memory:/a\n"),
+            ("sys/fs/cgroup/memory/a/memory.limit_in_bytes", "70000"),
+            ("sys/fs/cgroup/memory/a/memory.usage_in_bytes", "20000"),
+        ];
+        assert_eq!(of(&first), Some(50_000));
+    }
+
+    #[test]
+    fn work_that_does_not_fit_is_refused_with_what_it_needs() {
+        assert!(admit(1000, Some(1000)).is_ok());
+        match admit(61_000_000_000, Some(4 << 30)) {
+            Err(Error::Exhausted(text)) => {
+                assert!(
+                    text.contains("about 61 GB") && text.contains("4.3 GB is the limit"),
+                    "{text}"
+                );
+            }
+            other => panic!("{other:?}"),
+        }
+        match admit(u64::MAX, None) {
+            // Where the system does not tell there is no limit but the numbers'.
+            Ok(()) => assert_eq!(available(), None),
+            Err(Error::Exhausted(text)) => assert!(text.contains("this machine"), "{text}"),
+            Err(other) => panic!("{other}"),
+        }
+        assert_eq!(in_words(999), "999 bytes");
+    }
+}
