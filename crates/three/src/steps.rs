@@ -59,4 +59,6 @@ steps! {
     STOCK_CLAIM = 0x314, "claim stock";
     /// The names of the epochs that a party has in stock, to both others.
     STOCK_EPOCHS = 0x315, "compare epochs of stock";
+    /// The word that all batches so far are settled, to both others.
+    CHECKPOINT = 0x317, "confirm triples for stock";
 }

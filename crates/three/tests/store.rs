@@ -655,8 +655,8 @@ fn every_message_about_stock_is_checked() {
             {
                 for truncate in [false, true] {
                     let stocks = Stocks::new(tiny(Variant::Baseline));
-                    let offline = *step == steps::EPOCH;
-                    let single = [steps::STOCK_ECHO, steps::STOCK_CLAIM].contains(step);
+                    let offline = [steps::EPOCH, steps::CHECKPOINT].contains(step);
+                    let single = [steps::STOCK_ECHO, steps::STOCK_CLAIM, steps::CHECKPOINT].contains(step);
                     if single && occurrence == 1 {
                         continue;
                     }
@@ -731,36 +731,43 @@ fn a_failed_check_deletes_the_epoch() {
     }
 }
 
-/// A party that goes away in the middle: what all three have stored can be used.
+/// A party that goes away in the middle: what was made up to the last checkpoint can be used.
 #[test]
 fn a_run_that_is_cut_off_leaves_usable_stock() {
-    let mut stocks = Stocks::new(tiny(Variant::OnDemand));
-    stocks.timeout = Duration::from_secs(5);
-    let (kill, killed) = std::sync::mpsc::channel();
-    let spy = Spy::corrupting(move |message| {
-        if message.step == steps::TRIPLE_VIEW && message.occurrence == 4 {
-            kill.send(()).unwrap();
-            // Until it is killed.
-            std::thread::sleep(Duration::from_millis(300));
-        }
-        None
-    });
-    let results = std::thread::scope(|scope| {
-        let killer = Arc::clone(&spy);
-        scope.spawn(move || {
-            if killed.recv().is_ok() {
-                killer.kill();
+    // A checkpoint after every 16 batches of each worker.
+    for (workers, killed_at, left) in [(1, 20, 16), (1, 10, 0), (2, 20, 32)] {
+        let mut stocks = Stocks::new(tiny(Variant::OnDemand));
+        stocks.timeout = Duration::from_secs(5);
+        stocks.workers = workers;
+        let (kill, killed) = std::sync::mpsc::channel();
+        let spy = Spy::corrupting(move |message| {
+            if message.step == steps::TRIPLE_VIEW && message.occurrence == killed_at {
+                kill.send(()).unwrap();
+                // Until it is killed.
+                std::thread::sleep(Duration::from_millis(300));
             }
+            None
         });
-        stocks.fill_with(8, &[None, Some(spy), None])
-    });
-    for party in [0, 2] {
-        let error = results[party].as_ref().unwrap_err();
-        assert!(error.check().is_none(), "{error}");
+        let results = std::thread::scope(|scope| {
+            let killer = Arc::clone(&spy);
+            scope.spawn(move || {
+                if killed.recv().is_ok() {
+                    killer.kill();
+                }
+            });
+            stocks.fill_with(40 * workers as u64, &[None, Some(spy), None])
+        });
+        for party in [0, 2] {
+            let error = results[party].as_ref().unwrap_err();
+            assert!(error.check().is_none(), "{error}");
+        }
+        let counts = [0, 1, 2].map(|party| stocks.names(party).len());
+        assert_eq!(counts, [left; 3], "{workers} workers, killed at {killed_at}");
+        if left > 0 {
+            stocks.workers = 1;
+            stocks.small_session();
+        }
     }
-    let counts = [0, 1, 2].map(|party| stocks.names(party).len());
-    assert!(counts.iter().all(|count| (2..8).contains(count)), "{counts:?}");
-    stocks.small_session();
 }
 
 /// A check that fails online: the claimed batches are gone, the others stay, and the session is over.

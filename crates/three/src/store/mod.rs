@@ -18,6 +18,13 @@
 //! All this rests on renames and removals that outlast a crash. Where the system cannot flush a folder to the disk, no stock
 //! folder is opened.
 //!
+//! # Triples are good at all parties, or deleted
+//!
+//! A party that cheats in making triples learns from the coin of a batch whether it will be caught, before it is caught, and
+//! can then fall silent. So a batch is *provisional* until all parties have said that every batch of every worker since the
+//! last checkpoint is settled. If an offline run ends otherwise, in whatever way, provisional batches are deleted, those
+//! of a crash when the folder is opened next. Of the batches between two checkpoints, all are used or none.
+//!
 //! # How long secrets stay
 //!
 //! A batch's file is deleted when the batch is read. The two seeds that all factors of an epoch's triples are derived from
@@ -61,6 +68,8 @@ const KEY_CHECK: &str = "key-check";
 const LOCK: &str = "lock";
 /// The end of the name of a batch that a session has claimed.
 const CLAIMED: &str = ".claimed";
+/// The end of the name of a batch that not all parties have confirmed.
+const PROVISIONAL: &str = ".provisional";
 /// The start of the name of an empty file that says which party lacked the epoch.
 const LACKED_BY: &str = "lacked-by-";
 
@@ -91,7 +100,7 @@ struct Listing {
     /// Whether the file is there that describes the epoch. Without it, the rest is of no use.
     described: bool,
     batches: Vec<BatchNumber>,
-    /// Claimed batches and unfinished files: for nobody's use.
+    /// Claimed and provisional batches and unfinished files: for nobody's use.
     remains: Vec<PathBuf>,
     /// The parties that did not have it when a session last compared.
     lacked_by: Vec<PartyId>,
@@ -272,7 +281,10 @@ impl StockFolder {
                 let entry = entry?;
                 let name = entry.file_name();
                 let Some(name) = name.to_str() else { continue };
-                if name.ends_with(CLAIMED) || name.ends_with(DRAFT) {
+                if [CLAIMED, PROVISIONAL, DRAFT]
+                    .iter()
+                    .any(|end| name.ends_with(end))
+                {
                     listing.remains.push(entry.path());
                 } else if name == EPOCH_FILE {
                     listing.described = true;
@@ -306,13 +318,26 @@ impl StockFolder {
         Ok(making)
     }
 
-    /// Puts a batch that is settled in stock.
+    /// Puts a batch on the disk that is settled here. It is provisional, for nobody's use, until it is confirmed.
     fn store(&self, id: EpochId, number: BatchNumber, products: &Pair) -> Result<()> {
         let label = Label::Batch(id, number.worker, number.serial);
         let parts = [&products[0], &products[1]].map(|component| as_bytes(component));
-        self.0
-            .seal
-            .write(&self.epoch_folder(&id), &number.file_name(), label, &parts)
+        let name = number.file_name() + PROVISIONAL;
+        self.0.seal.write(&self.epoch_folder(&id), &name, label, &parts)
+    }
+
+    /// Puts provisional batches in stock, once all parties have said that they are good.
+    fn confirm(&self, id: &EpochId, numbers: &[BatchNumber]) -> Result<()> {
+        let folder = self.epoch_folder(id);
+        for number in numbers {
+            let path = folder.join(number.file_name());
+            let fault = |error| fault(&path, format_args!("cannot be put in stock: {error}"));
+            if path.exists() {
+                return Err(fault(io::ErrorKind::AlreadyExists.into()));
+            }
+            fs::rename(folder.join(number.file_name() + PROVISIONAL), &path).map_err(fault)?;
+        }
+        sync_folder(&folder).map_err(|error| fault(&folder, format_args!("cannot be flushed: {error}")))
     }
 
     /// Notes which parties lack an epoch, for people to see. Nothing depends on it.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use cenote_net::{Closer, Meter, PartyId};
 use cenote_primitives::{BLOCK_BITS, Entropy};
-use cenote_session::{Error, Result};
+use cenote_session::{Error, MESSAGE_FORM, Result};
 use sha2::{Digest, Sha256};
 
 use super::{BatchNumber, Epoch, EpochId, StockFolder, settings};
@@ -39,12 +39,17 @@ pub struct OfflineReport {
 /// Most batches that one offline run makes.
 const MAX_BATCHES: u64 = 1 << 16;
 
+/// Batches that each worker makes between two checkpoints: what a run that is cut off can lose.
+const CHECKPOINT: u64 = 16;
+
 /// Makes `batches` batches of triples with both peers, spread over as many workers as there are `links`, and puts them in
 /// stock as one epoch. `progress` is told the batches done, of how many. [`Config::ahead`] bounds how many batches wait for
 /// the disk.
 ///
-/// If the run is cut off, by a crash or a lost peer, the batches that all three parties have put in stock can be used. If a
-/// check fails or a peer says so, the whole epoch is deleted.
+/// After every 16 batches of each worker there is a *checkpoint*: the parties tell each other that all of them are settled,
+/// and no worker goes on before. If the run is cut off, by a crash or a lost peer, what was made up to the last checkpoint
+/// can be used and the rest is deleted: a party that cheats in several workers gains nothing unless it wins in all of
+/// them. If a check fails or a peer says so, the whole epoch is deleted.
 ///
 /// # Errors
 /// [`Error::BadInput`] as [`crate::ThreeEngine::start`], or if no or more than 2^16 batches are wanted;
@@ -124,7 +129,7 @@ fn set_up(me: PartyId, ring: &mut Ring, config: Config, workers: usize, batches:
     } = config;
     let shape = Shape::of(&parameters);
     let mut agreed = vec![
-        ("protocol", "three, offline, version 1".to_string()),
+        ("protocol", "three, offline, version 2".to_string()),
         ("session", session.clone()),
         ("variant", parameters.variant().to_string()),
         ("parameters", shape.to_string()),
@@ -201,15 +206,7 @@ impl Run {
         batches: u64,
         progress: &mut (dyn FnMut(u64, u64) + Send),
     ) -> Result<Meter> {
-        let workers = generators.len() as u64;
         let interrupters: Vec<[Closer; 2]> = generators.iter().map(Ring::interrupters).collect();
-        let progress = Mutex::new((0, progress));
-        let stored = || {
-            let mut guard = progress.lock().unwrap_or_else(PoisonError::into_inner);
-            let (done, progress) = &mut *guard;
-            *done += 1;
-            progress(*done, batches);
-        };
         let mut producers = Vec::new();
         for ((number, ring), control) in (0u8..).zip(generators).zip(controls.iter()) {
             let views = Views::new(self.view_check, &format!("generator {number}"), |label| {
@@ -219,33 +216,16 @@ impl Run {
             let generator = Generator::new(me, number, self.shape, ring, keys, views, self.lag);
             producers.push(Producer::start(generator, control.interrupters(), self.ahead)?);
         }
-        let keep = |index: u64, producer: &mut Producer| {
-            let share = batches / workers + u64::from(index < batches % workers);
-            producer.want(share);
-            self.store(producer, share, folder, &stored).map_err(|error| {
-                let error = producer.explain(error);
-                // Nobody waits for a run that is lost.
-                interrupters.iter().flatten().for_each(Closer::close);
-                error
-            })
-        };
-        let mut outcome = std::thread::scope(|scope| {
-            let keep = &keep;
-            let threads: Vec<_> = (0..)
-                .zip(&mut producers)
-                .map(|(index, producer)| scope.spawn(move || keep(index, producer)))
-                .collect();
-            let lost = |_| Err(Error::Internal("a stock keeper's thread panicked".into()));
-            let results = threads
-                .into_iter()
-                .map(|thread| thread.join().unwrap_or_else(lost));
-            most_telling(results)
-        });
-        if outcome.is_ok() {
-            // Peers may yet be making batches that this party has.
-            producers.iter().for_each(Producer::end);
-            outcome = farewell(&mut controls[0]).map_err(|error| producers[0].explain(error));
-        }
+        let outcome = self
+            .fill(
+                &mut producers,
+                &interrupters,
+                &mut controls[0],
+                folder,
+                batches,
+                progress,
+            )
+            .map_err(|error| producers[0].explain(error));
         let code = outcome.as_ref().err().map(|error| error.reason().code());
         let mut traffic = controls.iter().map(Ring::meter).sum::<Meter>();
         for producer in &mut producers {
@@ -255,14 +235,70 @@ impl Run {
         outcome.map(|()| traffic)
     }
 
-    /// Puts the next `count` batches in stock.
+    /// Puts `batches` batches in stock, from one checkpoint to the next, and says farewell.
+    fn fill(
+        &self,
+        producers: &mut [Producer],
+        interrupters: &[[Closer; 2]],
+        control: &mut Ring,
+        folder: &StockFolder,
+        batches: u64,
+        progress: &mut (dyn FnMut(u64, u64) + Send),
+    ) -> Result<()> {
+        let workers = producers.len() as u64;
+        let share = |total: u64, index: u64| total / workers + u64::from(index < total % workers);
+        let progress = Mutex::new((0, progress));
+        let stored = || {
+            let mut guard = progress.lock().unwrap_or_else(PoisonError::into_inner);
+            let (done, progress) = &mut *guard;
+            *done += 1;
+            progress(*done, batches);
+        };
+        let mut done = 0;
+        while done < batches {
+            let goal = batches.min(done + workers * CHECKPOINT);
+            let keep = |index: u64, producer: &mut Producer| {
+                // A generator that nothing more is wanted of tosses no coin.
+                let total = share(goal, index);
+                producer.want(total);
+                self.store(producer, total - share(done, index), folder, &stored)
+                    .map_err(|error| {
+                        let error = producer.explain(error);
+                        // Nobody waits for a run that is lost.
+                        interrupters.iter().flatten().for_each(Closer::close);
+                        error
+                    })
+            };
+            let made: Vec<Vec<BatchNumber>> = std::thread::scope(|scope| {
+                let keep = &keep;
+                let threads: Vec<_> = (0..)
+                    .zip(producers.iter_mut())
+                    .map(|(index, producer)| scope.spawn(move || keep(index, producer)))
+                    .collect();
+                let lost = |_| Err(Error::Internal("a stock keeper's thread panicked".into()));
+                let results = threads
+                    .into_iter()
+                    .map(|thread| thread.join().unwrap_or_else(lost));
+                most_telling(results)
+            })?;
+            all_are_settled(goal, control)?;
+            folder.confirm(&self.epoch.id, &made.concat())?;
+            done = goal;
+        }
+        // Peers may yet be at their last word.
+        producers.iter().for_each(Producer::end);
+        farewell(control)
+    }
+
+    /// Puts the next `count` batches on the disk, and gives their numbers.
     fn store(
         &self,
         producer: &Producer,
         count: u64,
         folder: &StockFolder,
         stored: &(dyn Fn() + Sync),
-    ) -> Result<()> {
+    ) -> Result<Vec<BatchNumber>> {
+        let mut numbers = Vec::new();
         for _ in 0..count {
             let mut batch = producer.take()?;
             let number = BatchNumber {
@@ -277,8 +313,26 @@ impl Run {
             }
             result?;
             producer.recycle(batch.products);
+            numbers.push(number);
             stored();
         }
-        Ok(())
+        Ok(numbers)
     }
+}
+
+/// Tells both peers that the first `total` batches of the run are settled here, in all workers, and waits until both say the
+/// same.
+fn all_are_settled(total: u64, ring: &mut Ring) -> Result<()> {
+    let word = total.to_le_bytes();
+    let (from_previous, from_next) = ring.exchange(steps::CHECKPOINT, &word, &word)?;
+    for (theirs, peer) in [
+        (from_previous, ring.previous.peer()),
+        (from_next, ring.next.peer()),
+    ] {
+        if theirs != word {
+            let what = "it is at another checkpoint";
+            return Err(Error::cheated(MESSAGE_FORM, Some(peer), steps::CHECKPOINT, what));
+        }
+    }
+    Ok(())
 }

@@ -62,15 +62,22 @@ fn same(a: &Pair, b: &Pair) -> bool {
     a.iter().zip(b).all(|(a, b)| a[..] == b[..])
 }
 
+/// Puts a batch in stock.
+fn put(folder: &StockFolder, epoch: u8, serial: u32) {
+    let id = EpochId([epoch; 32]);
+    folder
+        .store(id, number(serial), &products(epoch, serial))
+        .unwrap();
+    folder.confirm(&id, &[number(serial)]).unwrap();
+}
+
 /// A folder with batches 0 to 4 of epochs 1 and 2.
 fn stocked(path: &Path) -> StockFolder {
     let folder = StockFolder::open(path, &key()).unwrap();
     for id in [1, 2] {
         let making = folder.begin(&epoch(id)).unwrap();
         for serial in 0..5 {
-            folder
-                .store(EpochId([id; 32]), number(serial), &products(id, serial))
-                .unwrap();
+            put(&folder, id, serial);
         }
         drop(making);
     }
@@ -142,7 +149,9 @@ fn what_is_stored_is_found_and_read_once() {
     storage_error(folder.fetch(id, number(3), &mut found));
     storage_error(folder.fetch(id, number(2), &mut found));
     // A name that is taken is not written over.
+    folder.store(id, number(2), &products(9, 9)).unwrap();
     storage_error(folder.store(id, number(2), &products(9, 9)));
+    storage_error(folder.confirm(&id, &[number(2)]));
     drop(folder);
     let folder = StockFolder::open(path.path(), &key()).unwrap();
     assert_eq!(serials(&folder, 1), [0, 2, 4]);
@@ -200,6 +209,33 @@ fn an_unfinished_batch_is_no_batch() {
     assert!(!begun.exists());
 }
 
+/// What not all parties have confirmed is in stock for nobody, and goes with the run or after the crash that ended it.
+#[test]
+fn what_is_provisional_is_never_used() {
+    for crash in [false, true] {
+        let path = tempfile::tempdir().unwrap();
+        let folder = StockFolder::open(path.path(), &key()).unwrap();
+        let making = folder.begin(&epoch(1)).unwrap();
+        put(&folder, 1, 0);
+        for serial in [1, 2] {
+            let id = EpochId([1; 32]);
+            folder.store(id, number(serial), &products(1, serial)).unwrap();
+        }
+        let (path, folder) = if crash {
+            let left = snapshot(path.path());
+            let folder = StockFolder::open(left.path(), &key()).unwrap();
+            (left, folder)
+        } else {
+            drop(making);
+            (path, folder)
+        };
+        assert_eq!(serials(&folder, 1), [0]);
+        let inside = path.path().join(EpochId([1; 32]).to_string());
+        // Its description and the batch.
+        assert_eq!(fs::read_dir(inside).unwrap().count(), 2, "crash: {crash}");
+    }
+}
+
 #[test]
 fn a_spent_epoch_goes_with_its_keys() {
     let path = tempfile::tempdir().unwrap();
@@ -229,7 +265,7 @@ fn damaged_and_foreign_files_are_refused() {
     let other_key = {
         let folder = StockFolder::open(other_key.path(), &StockKey::from_bytes([8; 32])).unwrap();
         let _making = folder.begin(&epoch(1)).unwrap();
-        folder.store(one, number(3), &products(1, 3)).unwrap();
+        put(&folder, 1, 3);
         fs::read(folder.epoch_folder(&one).join(number(3).file_name())).unwrap()
     };
     let mut cases: Vec<(String, Vec<u8>)> = vec![
@@ -454,8 +490,7 @@ fn kill_at_any_moment() {
     for id in 3..10 {
         let _making = folder.begin(&epoch(id)).unwrap();
         for serial in 0..10 {
-            let batch = products(id, serial);
-            folder.store(EpochId([id; 32]), number(serial), &batch).unwrap();
+            put(&folder, id, serial);
         }
     }
     drop(folder);

@@ -192,9 +192,10 @@ fn lost_epochs_do_not_fill_an_offer() {
         };
         let _making = folder.begin(&epoch).unwrap();
         folder.store(id, number(0), &batch).unwrap();
+        folder.confirm(&id, &[number(0)]).unwrap();
         id
     };
-    let options = ChannelOptions::with_timeout(Duration::from_secs(20));
+    let options = ChannelOptions::with_timeout(Duration::from_secs(120));
     let mut ends: [Vec<Box<dyn Channel>>; 3] = Default::default();
     for (a, b) in [(0, 1), (1, 2), (2, 0)] {
         let (for_a, for_b) = memory_pair(PartyId(a), PartyId(b), options.clone());

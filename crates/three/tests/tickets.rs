@@ -1,0 +1,166 @@
+//! A party that cheats with several workers at once learns from each worker's coin whether it will be caught there. It goes
+//! on where it has won and falls silent where it has lost. All of that is one attempt, not one for each worker: nothing
+//! may come of a worker where it has won unless it goes on in all.
+//!
+//! Party 1 cheats. In the first batch of each worker it makes the first triple of the first array wrong, and the first
+//! of the second array, so that it wins where the coin puts both into the same bucket.
+
+mod common;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use cenote_net::{ChannelOptions, PartyId};
+use cenote_params::three::{Parameters, Variant, check};
+use cenote_primitives::{Block, Entropy, Sampler};
+use cenote_session::Result;
+use cenote_three::store::{StockFolder, StockKey, fill};
+use cenote_three::{Config, Links, steps};
+use common::intercept::{Message, Spy, Thread};
+use common::memory_links;
+use common::session::in_parallel;
+
+const WORKERS: usize = 4;
+
+/// The honest parties' patience with one that has fallen silent.
+const TIMEOUT: Duration = Duration::from_millis(1500);
+
+/// Two buckets of two triples, and one triple opened: the cheater wins with probability 1/3 in each worker.
+fn parameters() -> Parameters {
+    check(Variant::Baseline, 2, 2, 1, 1).unwrap()
+}
+
+/// Where the cheater stands in one worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Unknown,
+    Won,
+    Lost,
+}
+
+/// Whether `coin` puts the first triple of the second array into the first bucket.
+fn wins(coin: Block) -> bool {
+    let mut sampler = Sampler::new(coin);
+    let mut order = [0u32; 1];
+    sampler.permutation(&mut order);
+    let mut within = [0u32; 3];
+    sampler.permutation(&mut within);
+    // The first is opened.
+    within[1] == 0
+}
+
+/// The share of the first generator coin that went over a wire.
+fn share(sent: &[Message], to: u8) -> Option<Block> {
+    let coin = |message: &&Message| {
+        let wire = message.wire;
+        message.step == steps::COIN && wire.thread == Thread::Generator && wire.to == to
+    };
+    let message = sent.iter().find(coin)?;
+    Some(Block::from_bytes(message.body.as_slice().try_into().ok()?))
+}
+
+/// The coin of a worker's first batch, once party 0 has sent its shares: component 0, which the cheater lacks, and component 1.
+/// The cheater sends component 2 itself.
+fn coin(zero: &Spy, own: &Message) -> Block {
+    let own = Block::from_bytes(own.body.as_slice().try_into().unwrap());
+    loop {
+        let sent = zero.sent();
+        if let (Some(first), Some(second)) = (share(&sent, 1), share(&sent, 2)) {
+            return first ^ second ^ own;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// The cheater behind party 1's channels of one worker, and party 0's channels, on which it listens for what comes to it.
+fn cheater(fates: Arc<Mutex<[Fate; WORKERS]>>, worker: usize) -> [Arc<Spy>; 2] {
+    let zero = Spy::listening();
+    let heard = Arc::clone(&zero);
+    let mut fate = Fate::Unknown;
+    let one = Spy::corrupting(move |message| {
+        if message.wire.thread == Thread::Evaluator {
+            return None;
+        }
+        if message.step == steps::MULTIPLY_TRIPLE && message.occurrence < 2 {
+            return Some(vec![(message.step, flipped(message))]);
+        }
+        // It knows the coin before it sends its own share.
+        if message.step == steps::COIN && fate == Fate::Unknown {
+            fate = if wins(coin(&heard, message)) {
+                Fate::Won
+            } else {
+                Fate::Lost
+            };
+            fates.lock().unwrap()[worker] = fate;
+        }
+        (fate == Fate::Lost).then(Vec::new)
+    });
+    [zero, one]
+}
+
+fn flipped(message: &Message) -> Vec<u8> {
+    let mut body = message.body.clone();
+    body[0] ^= 1;
+    body
+}
+
+/// One offline run with the cheater. Gives its fate in each worker, and how many batches the honest parties keep.
+fn attacked_run(seed: u64) -> ([Fate; WORKERS], [usize; 2]) {
+    let fates = Arc::new(Mutex::new([Fate::Unknown; WORKERS]));
+    let mut links: [Vec<Links>; 3] = Default::default();
+    for worker in 0..WORKERS {
+        let [zero, one] = cheater(Arc::clone(&fates), worker);
+        let ends = memory_links(&ChannelOptions::with_timeout(TIMEOUT));
+        for (party, ends) in ends.into_iter().enumerate() {
+            links[party].push(match party {
+                0 => zero.tap(0, ends),
+                1 => one.tap(1, ends),
+                _ => ends,
+            });
+        }
+    }
+    let home = tempfile::tempdir().unwrap();
+    let folders = [0, 1, 2].map(|party: u8| {
+        let path = home.path().join(party.to_string());
+        StockFolder::open(&path, &StockKey::from_bytes([party; 32])).unwrap()
+    });
+    let results: Vec<Result<_>> = std::thread::scope(|scope| {
+        let start = |(me, links): (u8, Vec<Links>)| {
+            let folder = &folders[usize::from(me)];
+            scope.spawn(move || {
+                let mut config = Config::new(parameters(), "tickets");
+                config.entropy = Entropy::for_tests(seed << 8 | u64::from(me));
+                fill(PartyId(me), links, config, folder, WORKERS as u64, &mut |_, _| ())
+            })
+        };
+        let threads: Vec<_> = (0..).zip(links).map(start).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join().expect("no party panics");
+        threads.into_iter().map(join).collect()
+    });
+    let fates = *fates.lock().unwrap();
+    if fates.contains(&Fate::Lost) {
+        for party in [0, 2] {
+            // Silence is no proof of cheating.
+            let error = results[party].as_ref().unwrap_err();
+            assert!(error.check().is_none(), "seed {seed}: {error}");
+        }
+    }
+    let kept = [0, 2].map(|party: usize| {
+        let epochs = folders[party].epochs().unwrap();
+        epochs.iter().map(|epoch| epoch.batches.len()).sum()
+    });
+    (fates, kept)
+}
+
+#[test]
+fn a_cheater_must_win_in_all_workers_to_leave_anything_in_stock() {
+    const RUNS: usize = 24;
+    let runs = in_parallel(RUNS, 8, |index| attacked_run(index as u64));
+    let mut tempting = 0;
+    for (fates, kept) in runs {
+        let lost = fates.contains(&Fate::Lost);
+        assert_eq!(kept, if lost { [0; 2] } else { [WORKERS; 2] }, "{fates:?}");
+        tempting += usize::from(lost && fates.contains(&Fate::Won));
+    }
+    assert!(tempting >= RUNS / 2, "{tempting} runs have a worker where it won");
+}
