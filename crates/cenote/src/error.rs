@@ -118,7 +118,7 @@ fn advice(error: &EngineError) -> &'static str {
             "\n  what to do: ask that party, over a channel you trust, for the fingerprint that its \
              `cenote identity show` prints; nothing was sent to it"
         }
-        EngineError::Net(NetError::Timeout { .. }) => {
+        EngineError::Net(NetError::Timeout { .. } | NetError::PhaseOver { .. }) => {
             "\n  what to do: see that the party runs and its address is right; raise the timeout if its network is slow"
         }
         EngineError::Exhausted(_) => "\n  what to do: run `cenote stock make` at all parties",
@@ -190,7 +190,9 @@ impl Error {
                 EngineError::Net(NetError::Identity { .. } | NetError::Mismatch { .. }) => 3,
                 EngineError::PeerStopped { .. } => 4,
                 EngineError::Net(NetError::PeerLost { .. }) => 5,
-                EngineError::Net(NetError::Timeout { .. } | NetError::Closed { .. }) => 6,
+                EngineError::Net(
+                    NetError::Timeout { .. } | NetError::PhaseOver { .. } | NetError::Closed { .. },
+                ) => 6,
                 _ => 1,
             },
             Error::Differs { .. } => 3,
@@ -281,6 +283,7 @@ impl Failure {
 fn net_peer(error: &NetError) -> Option<PartyId> {
     match error {
         NetError::Timeout { peer, .. }
+        | NetError::PhaseOver { peer, .. }
         | NetError::PeerLost { peer, .. }
         | NetError::PeerAborted { peer, .. }
         | NetError::Violation { peer, .. }

@@ -62,7 +62,7 @@ mod settings_file;
 pub mod stock;
 mod tables;
 
-pub use cenote_net::{Fingerprint, Identity, PartyId, wait_for_farewells};
+pub use cenote_net::{Fingerprint, Identity, OnWait, PartyId, wait_for_farewells};
 pub use cenote_params::three::Variant;
 pub use cenote_primitives::BitMatrix;
 pub use cenote_session::Parties;

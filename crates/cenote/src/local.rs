@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cenote_net::{Identity, Listen, PartyId, PeerAddress};
+use cenote_net::{Identity, Listen, OnWait, PartyId, PeerAddress};
 use cenote_primitives::BitMatrix;
 use serde::{Deserialize, Serialize};
 
@@ -352,6 +352,7 @@ impl Place<'_> {
             identity: (self.setting.transport == Transport::Tls).then(|| Arc::new(identity)),
             connect_timeout: self.setting.timeout,
             timeout: self.setting.timeout,
+            on_wait: OnWait::default(),
         };
         Ok(Connections::connect(topology, link)?)
     }

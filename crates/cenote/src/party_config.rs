@@ -4,7 +4,7 @@ use std::net::ToSocketAddrs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cenote_net::{Fingerprint, PartyId};
+use cenote_net::{Fingerprint, OnWait, PartyId};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -60,6 +60,8 @@ pub struct PartyConfig {
     pub connect_timeout: Duration,
     /// The folder of its stock of triples, and the file of that folder's key, if it has one.
     pub stock: Option<(PathBuf, PathBuf)>,
+    /// Who hears that a peer is waited for for long: the log, where nobody else is named.
+    pub on_wait: OnWait,
 }
 
 /// Another party, as [`PartyConfig`] knows it.
@@ -152,6 +154,7 @@ impl PartyConfig {
             timeout: seconds(&source, file.timeout.as_ref(), DEFAULT_TIMEOUT)?,
             connect_timeout: seconds(&source, file.connect_timeout.as_ref(), DEFAULT_CONNECT_TIMEOUT)?,
             stock,
+            on_wait: OnWait::default(),
         })
     }
 

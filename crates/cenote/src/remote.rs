@@ -169,6 +169,7 @@ pub(crate) fn meet(
         identity: Some(identity),
         connect_timeout: config.connect_timeout,
         timeout: config.timeout,
+        on_wait: config.on_wait.clone(),
     };
     Ok(Connections::connect(topology, link)?)
 }

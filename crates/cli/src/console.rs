@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::Command;
 use std::time::Duration;
 
-use cenote::Error;
+use cenote::{Error, OnWait};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use tracing_subscriber::EnvFilter;
@@ -58,6 +58,14 @@ impl Progress {
     /// Says what is going on now.
     pub(crate) fn name(&self, what: &str) {
         self.0.set_message(what.to_owned());
+    }
+
+    /// Tells the operator of peers that are waited for for long.
+    pub(crate) fn on_wait(&self) -> OnWait {
+        let bar = self.0.clone();
+        OnWait::new(OnWait::AFTER, move |waiting| {
+            bar.suspend(|| eprintln!("{waiting}"));
+        })
     }
 
     pub(crate) fn set(&self, done: u64, total: u64) {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::absent::Absent;
 use crate::dial::handshake_options;
 use crate::hello::{HELLO_BYTES, Hello, Status};
 use crate::options::Deadline;
@@ -35,6 +36,7 @@ pub(crate) struct Reception<'a> {
     config: &'a MeshConfig,
     labels: &'a [Label],
     deadline: Deadline,
+    absent: &'a Absent,
     stopped: AtomicBool,
     state: Mutex<State>,
 }
@@ -56,11 +58,17 @@ struct State {
 }
 
 impl<'a> Reception<'a> {
-    pub(crate) fn new(config: &'a MeshConfig, labels: &'a [Label], deadline: Deadline) -> Self {
+    pub(crate) fn new(
+        config: &'a MeshConfig,
+        labels: &'a [Label],
+        deadline: Deadline,
+        absent: &'a Absent,
+    ) -> Self {
         Self {
             config,
             labels,
             deadline,
+            absent,
             stopped: AtomicBool::new(false),
             state: Mutex::default(),
         }
@@ -331,6 +339,7 @@ impl<'a> Reception<'a> {
             Ok(()) => {
                 channel.ready(from, config.options.clone());
                 state.arrived.insert(key, Some(Box::new(channel)));
+                self.absent.arrived(from);
                 Ok(())
             }
             Err(error) => {

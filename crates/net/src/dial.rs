@@ -93,6 +93,11 @@ fn attempt(
                 HandshakeFault::Timeout => Attempt::Again("no answer to the TLS handshake".into()),
                 HandshakeFault::Fault(Fault::Lost(reason)) => Attempt::Again(reason),
                 HandshakeFault::Fault(Fault::Closed) => Attempt::Fatal(Error::Closed { peer }),
+                HandshakeFault::Fault(Fault::Violation(what)) => Attempt::Fatal(Error::Violation {
+                    peer,
+                    step: CONNECT,
+                    what,
+                }),
                 HandshakeFault::Identity(got) => Attempt::Fatal(Error::Identity {
                     peer,
                     expected: fingerprint.to_string(),

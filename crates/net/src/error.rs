@@ -21,6 +21,18 @@ pub enum Error {
         /// How long.
         waited: Duration,
     },
+    /// A phase of the session took longer than it may ([`crate::PhaseClock`]): what this party waited for then.
+    #[error("the time for {phase} is over ({:.0} s): still waiting for {peer} in step \"{step}\"", limit.as_secs_f64())]
+    PhaseOver {
+        /// The peer that was waited for.
+        peer: PartyId,
+        /// What was waited for.
+        step: Step,
+        /// The phase's name.
+        phase: String,
+        /// How long it may take.
+        limit: Duration,
+    },
     /// The connection broke or was closed.
     #[error("lost {peer} in step \"{step}\": {reason}")]
     PeerLost {

@@ -3,6 +3,7 @@
 use crate::AbortReason;
 use crate::frame::{Frame, HEADER};
 use crate::link::{Fault, Link};
+use crate::options::Deadline;
 
 /// What the buffer holds without growing.
 const BASE: usize = 128 << 10;
@@ -96,11 +97,12 @@ impl Inbox {
         Ok(Some(into_direct))
     }
 
-    /// Reads ahead as far as `limit` bytes allow, and returns the peer's abort or goodbye if it is among them.
+    /// Reads ahead as far as `limit` bytes and the deadline allow, and returns the peer's abort or goodbye if it is among them.
     pub(crate) fn look_ahead(
         &mut self,
         link: &mut impl Link,
         limit: usize,
+        deadline: Deadline,
     ) -> Result<Option<LastWord>, Fault> {
         loop {
             while let Some(header) = self.store[self.start..self.end]
@@ -128,7 +130,7 @@ impl Inbox {
                 self.store
                     .resize((2 * self.store.len()).clamp(BASE, limit.max(BASE)), 0);
             }
-            if self.fill(link, &mut [], usize::MAX)?.is_none() {
+            if deadline.remaining().is_none() || self.fill(link, &mut [], usize::MAX)?.is_none() {
                 return Ok(None);
             }
         }

@@ -33,6 +33,7 @@
 //! it: then one per channel sends in the background.
 #![forbid(unsafe_code)]
 
+mod absent;
 mod accept;
 mod agree;
 mod channel;
@@ -48,11 +49,13 @@ mod memory;
 mod mesh;
 mod options;
 mod outbox;
+mod phase;
 mod pin;
 mod shaped;
 pub mod step;
 mod tcp;
 mod tls;
+mod waiting;
 
 pub use agree::agree;
 pub use channel::{Channel, Closer, Meter, PartyId, Step};
@@ -66,6 +69,8 @@ pub use memory::{MemoryChannel, MemoryLink, memory_pair};
 pub use mesh::{Label, Listen, Mesh, MeshConfig, PeerAddress, Transport, connect};
 pub use options::ChannelOptions;
 pub use outbox::wait_for_farewells;
+pub use phase::PhaseClock;
 pub use shaped::{Shape, Shaped};
 pub use tcp::{TcpChannel, TcpLink};
 pub use tls::{TlsChannel, TlsLink};
+pub use waiting::{Awaited, OnWait, Waiting};

@@ -10,8 +10,10 @@ use crate::Closer;
 pub enum Fault {
     /// This side closed it, through its [`Closer`].
     Closed,
-    /// It broke, or the peer closed it, with the transport's words.
+    /// It broke, or the peer closed it: how.
     Lost(String),
+    /// The peer sent what the transport does not allow: what.
+    Violation(String),
 }
 
 /// An ordered stream of bytes to and from one peer, with a bounded send queue, none of whose calls waits unless its

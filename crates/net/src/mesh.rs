@@ -9,6 +9,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::absent::Absent;
 use crate::accept::Reception;
 use crate::dial::dial;
 use crate::hello::{MAX_LABEL, UNWANTED};
@@ -146,7 +147,7 @@ impl Mesh {
 
 /// Connects to all peers: one channel per peer and label.
 ///
-/// Every wait ends by `connect_timeout`. The name lookup of a peer's host is the operating system's and has its own
+/// Every wait ends by `connect_timeout`; [`ChannelOptions::on_wait`] hears of peers that are missing for long. The name lookup of a peer's host is the operating system's and has its own
 /// limit.
 ///
 /// # Errors
@@ -160,14 +161,20 @@ pub fn connect(config: MeshConfig, labels: &[Label]) -> Result<Mesh> {
     check(&config, labels)?;
     let wanted = labels.len() as u16;
     let deadline = Deadline::new(config.connect_timeout);
-    let reception = Reception::new(&config, labels, deadline);
+    let absent = Absent::new(&config, labels.len());
+    let reception = Reception::new(&config, labels, deadline, &absent);
     let mut channels: BTreeMap<(PartyId, Label), Box<dyn Channel>> = BTreeMap::new();
 
     let failures = std::thread::scope(|scope| {
+        let watch = || absent.watch(&config, deadline);
+        // Without the thread nobody is told.
+        let _ = std::thread::Builder::new()
+            .name("cenote-wait".into())
+            .spawn_scoped(scope, watch);
         let mut dialers = Vec::new();
         for peer in (0..config.me.0).map(PartyId) {
             for label in labels {
-                let (config, reception) = (&config, &reception);
+                let (config, reception, absent) = (&config, &reception, &absent);
                 let dialer = std::thread::Builder::new()
                     .name(format!("cenote-dial-{}", peer.0))
                     .spawn_scoped(scope, move || {
@@ -180,7 +187,7 @@ pub fn connect(config: MeshConfig, labels: &[Label]) -> Result<Mesh> {
                                 reception.stop_for(peer)
                             }
                             Err(_) => reception.stop(),
-                            Ok(_) => {}
+                            Ok(_) => absent.arrived(peer),
                         }
                         outcome.map(|channel| ((peer, label.clone()), channel))
                     });
@@ -203,6 +210,7 @@ pub fn connect(config: MeshConfig, labels: &[Label]) -> Result<Mesh> {
                 }),
             }
         }
+        absent.end();
         failures
     });
     // Where several waits ended because of one failure, that one is told.

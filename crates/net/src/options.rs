@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::{OnWait, PhaseClock};
+
 /// Limits of one channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelOptions {
@@ -18,10 +20,14 @@ pub struct ChannelOptions {
     /// How long dropping a channel waits for the peer to take what was sent. After an abort or a failure nothing is
     /// waited for.
     pub linger: Duration,
+    /// How long all waits of a phase may take together. Clones of these options share it.
+    pub phase: PhaseClock,
+    /// Who hears of long waits.
+    pub on_wait: OnWait,
 }
 
 impl Default for ChannelOptions {
-    /// 30 s, 1 MB/s, 64 MiB, no spinning, 5 s.
+    /// 30 s, 1 MB/s, 64 MiB, no spinning, 5 s, no phase, the log.
     fn default() -> Self {
         Self {
             timeout: Duration::from_secs(30),
@@ -29,6 +35,8 @@ impl Default for ChannelOptions {
             queue_bytes: 64 << 20,
             spin: Duration::ZERO,
             linger: Duration::from_secs(5),
+            phase: PhaseClock::default(),
+            on_wait: OnWait::default(),
         }
     }
 }
@@ -67,6 +75,11 @@ impl Deadline {
 
     pub(crate) fn waited(&self) -> Duration {
         self.start.elapsed()
+    }
+
+    /// Moves the end.
+    pub(crate) fn extend(&mut self, by: Duration) {
+        self.limit = self.limit.saturating_add(by);
     }
 
     /// What is left, or `None` when it is over.

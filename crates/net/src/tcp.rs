@@ -48,6 +48,12 @@ impl TcpLink {
         })
     }
 
+    /// The socket, for tests.
+    #[cfg(test)]
+    pub(crate) fn socket(&self) -> &TcpStream {
+        &self.outbox.socket
+    }
+
     /// Bytes that can be pushed without waiting.
     pub(crate) fn room(&self, urgent: bool) -> usize {
         self.outbox.room(kind(urgent))

@@ -3,24 +3,23 @@
 //! Both directions run on the channel's own thread: it encrypts what it sends, and only ciphertext waits in the queue
 //! of the socket.
 
+mod handshake;
+mod records;
+#[cfg(test)]
+mod tests;
+
 use std::io::IoSlice;
 use std::net::TcpStream;
-use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::client::{ClientConnectionData, Resumption, UnbufferedClientConnection};
-use rustls::pki_types::ServerName;
+use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
-use rustls::sign::SingleCertAndKey;
-use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
-use rustls::version::TLS13;
-use rustls::{ClientConfig, ServerConfig};
 
-use crate::identity::provider;
-use crate::options::Deadline;
-use crate::pin::Pins;
+pub(crate) use handshake::{HandshakeFault, REFUSED};
+use records::{Seal, Sink, Turn, handle};
+
 use crate::tcp::TcpLink;
-use crate::{Closer, Fault, Fingerprint, Framed, Identity, Link, PartyId};
+use crate::{Closer, Fault, Framed, Link};
 
 /// A channel over TLS 1.3, both ends known by their pinned keys.
 pub type TlsChannel = Framed<TlsLink>;
@@ -29,27 +28,13 @@ pub type TlsChannel = Framed<TlsLink>;
 const CHUNK: usize = 64 << 10;
 /// Ciphertext that is read at a time; holds several of the longest records.
 const INCOMING: usize = 128 << 10;
-/// The application protocol, so that another protocol's TLS is told apart in the handshake.
-const ALPN: &[u8] = b"cenote/1";
-
-/// Why no TLS connection came about.
-#[derive(Debug)]
-pub(crate) enum HandshakeFault {
-    Timeout,
-    Fault(Fault),
-    /// The peer showed a key that is not pinned.
-    Identity(Fingerprint),
-    /// The peer would not have this party's key.
-    Refused,
-    /// The peer speaks no TLS, or none that fits.
-    Protocol(String),
-}
-
-impl From<Fault> for HandshakeFault {
-    fn from(fault: Fault) -> Self {
-        Self::Fault(fault)
-    }
-}
+/// How many bytes of records that carry nothing for the channel may follow each other. What a party sends of that kind are
+/// key updates, one in millions of records.
+const IDLE: usize = 4 << 10;
+/// As [`IDLE`], for the handshake: the certificates of both parties take a few kilobytes.
+const HANDSHAKE_IDLE: usize = 64 << 10;
+/// The most that a record adds to its content, padding aside.
+const RECORD_OVERHEAD: usize = 5 + 1 + 16;
 
 enum Side {
     Client(UnbufferedClientConnection),
@@ -70,130 +55,15 @@ pub struct TlsLink {
     /// Ciphertext that the socket's queue has not been given yet.
     sealed: Vec<u8>,
     peer_ended: bool,
+    /// Bytes received since the last record that carried something, and how many are too many.
+    idle: usize,
+    most_idle: usize,
     /// TLS has failed; rustls must not be asked again after that (it would panic).
     failed: Option<Fault>,
 }
 
-/// What one step of the connection came to.
-enum Turn {
-    /// There may be more to do at once.
-    More,
-    /// Nothing to do until bytes arrive; `false` while the handshake lasts.
-    Idle { open: bool },
-    /// What was asked for has been sealed.
-    Sealed,
-}
-
-/// What to seal once the connection is open.
-#[derive(Clone, Copy)]
-enum Seal<'a> {
-    Nothing,
-    Bytes(&'a [u8]),
-    End,
-}
-
-/// Where plaintext goes: the caller's buffers first.
-struct Sink<'a> {
-    first: &'a mut [u8],
-    second: &'a mut [u8],
-    filled: usize,
-    rest: &'a mut Vec<u8>,
-}
-
-impl Sink<'_> {
-    fn put(&mut self, bytes: &[u8]) {
-        let mut bytes = bytes;
-        for out in [&mut self.first, &mut self.second] {
-            let (now, later) = bytes.split_at(bytes.len().min(out.len()));
-            let (front, back) = std::mem::take(out).split_at_mut(now.len());
-            front.copy_from_slice(now);
-            *out = back;
-            self.filled += now.len();
-            bytes = later;
-        }
-        self.rest.extend_from_slice(bytes);
-    }
-}
-
-/// Handles one state of a connection; returns how many bytes of ciphertext were used up.
-fn handle<D>(
-    status: UnbufferedStatus<'_, '_, D>,
-    sink: &mut Sink<'_>,
-    sealed: &mut Vec<u8>,
-    peer_ended: &mut bool,
-    seal: Seal<'_>,
-) -> (usize, std::result::Result<Turn, rustls::Error>) {
-    let UnbufferedStatus { discard, state } = status;
-    let turn = match state {
-        Err(error) => Err(error),
-        Ok(ConnectionState::ReadTraffic(mut traffic)) => loop {
-            match traffic.next_record() {
-                Some(Ok(record)) => sink.put(record.payload),
-                Some(Err(error)) => break Err(error),
-                None => break Ok(Turn::More),
-            }
-        },
-        Ok(ConnectionState::EncodeTlsData(mut data)) => grow(sealed, |out| {
-            data.encode(out).map_err(|error| match error {
-                EncodeError::InsufficientSize(error) => Some(error.required_size),
-                EncodeError::AlreadyEncoded => None,
-            })
-        })
-        .map(|()| Turn::More),
-        Ok(ConnectionState::TransmitTlsData(data)) => {
-            // `sealed` goes out in order before anything else does.
-            data.done();
-            Ok(Turn::More)
-        }
-        Ok(ConnectionState::WriteTraffic(mut traffic)) => {
-            let size = |error| match error {
-                EncryptError::InsufficientSize(error) => Some(error.required_size),
-                EncryptError::EncryptExhausted => None,
-            };
-            match seal {
-                Seal::Nothing => Ok(Turn::Idle { open: true }),
-                Seal::Bytes(bytes) => {
-                    grow(sealed, |out| traffic.encrypt(bytes, out).map_err(size)).map(|()| Turn::Sealed)
-                }
-                Seal::End => {
-                    grow(sealed, |out| traffic.queue_close_notify(out).map_err(size)).map(|()| Turn::Sealed)
-                }
-            }
-        }
-        Ok(ConnectionState::PeerClosed) => {
-            *peer_ended = true;
-            Ok(Turn::More)
-        }
-        Ok(ConnectionState::Closed) => {
-            *peer_ended = true;
-            Ok(Turn::Idle { open: true })
-        }
-        Ok(ConnectionState::BlockedHandshake) => Ok(Turn::Idle { open: false }),
-        Ok(_) => Err(rustls::Error::General("unexpected state".into())),
-    };
-    (discard, turn)
-}
-
-/// Appends what `write` writes to `sealed`, making as much room as it asks for (an error of `Some(size)`).
-fn grow(
-    sealed: &mut Vec<u8>,
-    mut write: impl FnMut(&mut [u8]) -> std::result::Result<usize, Option<usize>>,
-) -> std::result::Result<(), rustls::Error> {
-    let from = sealed.len();
-    loop {
-        match write(&mut sealed[from..]) {
-            Ok(count) => {
-                sealed.truncate(from + count);
-                return Ok(());
-            }
-            Err(Some(size)) => sealed.resize(from + size, 0),
-            Err(None) => return Err(rustls::Error::EncryptError),
-        }
-    }
-}
-
 impl TlsLink {
-    fn new(stream: TcpStream, queue_bytes: usize, side: Side) -> std::result::Result<Self, Fault> {
+    fn new(stream: TcpStream, queue_bytes: usize, side: Side) -> Result<Self, Fault> {
         Ok(Self {
             tcp: TcpLink::new(stream, queue_bytes).map_err(|error| Fault::Lost(error.to_string()))?,
             side,
@@ -204,89 +74,10 @@ impl TlsLink {
             taken: 0,
             sealed: Vec::new(),
             peer_ended: false,
+            idle: 0,
+            most_idle: HANDSHAKE_IDLE,
             failed: None,
         })
-    }
-
-    /// Connects over `stream` to a `peer` that must show the pinned key.
-    pub(crate) fn dial(
-        stream: TcpStream,
-        queue_bytes: usize,
-        me: &Identity,
-        peer: (PartyId, Fingerprint),
-        deadline: Deadline,
-    ) -> std::result::Result<Self, HandshakeFault> {
-        let provider = Arc::new(provider());
-        let pins = Pins::new(vec![peer], provider.clone());
-        let failed = |error: rustls::Error| HandshakeFault::Protocol(error.to_string());
-        let mut config = ClientConfig::builder_with_provider(provider)
-            .with_protocol_versions(&[&TLS13])
-            .map_err(failed)?
-            .dangerous()
-            .with_custom_certificate_verifier(pins.clone())
-            .with_client_cert_resolver(Arc::new(SingleCertAndKey::from(me.certified())));
-        config.resumption = Resumption::disabled();
-        config.enable_sni = false;
-        config.alpn_protocols = vec![ALPN.to_vec()];
-        let name =
-            ServerName::try_from("cenote").map_err(|error| HandshakeFault::Protocol(error.to_string()))?;
-        let side = UnbufferedClientConnection::new(Arc::new(config), name).map_err(failed)?;
-        let mut link = Self::new(stream, queue_bytes, Side::Client(side))?;
-        link.handshake(&pins, deadline)?;
-        Ok(link)
-    }
-
-    /// Accepts a connection of one of the pinned `peers`; says which.
-    pub(crate) fn accept(
-        stream: TcpStream,
-        queue_bytes: usize,
-        me: &Identity,
-        peers: Vec<(PartyId, Fingerprint)>,
-        deadline: Deadline,
-    ) -> std::result::Result<(Self, PartyId), HandshakeFault> {
-        let provider = Arc::new(provider());
-        let pins = Pins::new(peers, provider.clone());
-        let failed = |error: rustls::Error| HandshakeFault::Protocol(error.to_string());
-        let mut config = ServerConfig::builder_with_provider(provider)
-            .with_protocol_versions(&[&TLS13])
-            .map_err(failed)?
-            .with_client_cert_verifier(pins.clone())
-            .with_cert_resolver(Arc::new(SingleCertAndKey::from(me.certified())));
-        config.send_tls13_tickets = 0;
-        config.alpn_protocols = vec![ALPN.to_vec()];
-        let side = UnbufferedServerConnection::new(Arc::new(config)).map_err(failed)?;
-        let mut link = Self::new(stream, queue_bytes, Side::Server(side))?;
-        link.handshake(&pins, deadline)?;
-        match pins.party() {
-            Some(party) => Ok((link, party)),
-            None => Err(HandshakeFault::Protocol("it showed no key".into())),
-        }
-    }
-
-    fn handshake(&mut self, pins: &Pins, deadline: Deadline) -> std::result::Result<(), HandshakeFault> {
-        loop {
-            match self.turn(&mut [], &mut [], Seal::Nothing) {
-                Ok((Turn::Idle { open: true } | Turn::Sealed, _)) => return Ok(()),
-                Ok((Turn::More, _)) => {}
-                Ok((Turn::Idle { open: false }, _)) => {
-                    if !self.refill()? {
-                        let Some(left) = deadline.remaining() else {
-                            return Err(HandshakeFault::Timeout);
-                        };
-                        self.tcp.wait_data(left);
-                    }
-                }
-                Err(TurnFault::Link(fault)) => return Err(fault.into()),
-                Err(TurnFault::Tls(error)) => {
-                    let shown = pins.shown().filter(|_| pins.party().is_none());
-                    return Err(match (shown, error) {
-                        (Some(shown), _) => HandshakeFault::Identity(shown),
-                        (None, rustls::Error::AlertReceived(alert)) => refusal(alert),
-                        (None, error) => HandshakeFault::Protocol(error.to_string()),
-                    });
-                }
-            }
-        }
     }
 
     /// One step of the connection: also says how many bytes of plaintext went into `first` and `second`.
@@ -295,7 +86,7 @@ impl TlsLink {
         first: &mut [u8],
         second: &mut [u8],
         seal: Seal<'_>,
-    ) -> std::result::Result<(Turn, usize), TurnFault> {
+    ) -> Result<(Turn, usize), TurnFault> {
         if let Some(fault) = &self.failed {
             return Err(TurnFault::Link(fault.clone()));
         }
@@ -303,6 +94,11 @@ impl TlsLink {
         match turn {
             Ok(turn) => {
                 self.send_sealed().map_err(TurnFault::Link)?;
+                if self.idle > self.most_idle {
+                    let fault = Fault::Violation(NOTHING.into());
+                    self.failed = Some(fault.clone());
+                    return Err(TurnFault::Link(fault));
+                }
                 Ok((turn, filled))
             }
             Err(error) => {
@@ -321,8 +117,9 @@ impl TlsLink {
         first: &mut [u8],
         second: &mut [u8],
         seal: Seal<'_>,
-    ) -> (std::result::Result<Turn, rustls::Error>, usize) {
+    ) -> (Result<Turn, rustls::Error>, usize) {
         let incoming = &mut self.incoming[self.start..self.end];
+        let before = self.plain.len();
         let mut sink = Sink {
             first,
             second,
@@ -348,11 +145,21 @@ impl TlsLink {
         };
         let filled = sink.filled;
         self.start += discard;
+        self.idle += discard;
+        let content = filled + self.plain.len() - before;
+        if content > 0 {
+            let carrying = self.idle.min(content + RECORD_OVERHEAD);
+            // What came before the content counts for the last time.
+            self.idle -= carrying;
+            if self.idle <= self.most_idle {
+                self.idle = 0;
+            }
+        }
         (turn, filled)
     }
 
     /// Gives the socket's queue, whose reserve has room for it, all that is sealed.
-    fn send_sealed(&mut self) -> std::result::Result<(), Fault> {
+    fn send_sealed(&mut self) -> Result<(), Fault> {
         if self.sealed.is_empty() {
             return Ok(());
         }
@@ -367,12 +174,12 @@ impl TlsLink {
     }
 
     /// Reads ciphertext; false when there is none.
-    fn refill(&mut self) -> std::result::Result<bool, Fault> {
+    fn refill(&mut self) -> Result<bool, Fault> {
         self.incoming.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
         if self.end == self.incoming.len() {
-            return Err(Fault::Lost("TLS: a record that does not end".into()));
+            return Err(Fault::Violation("a TLS message that does not end".into()));
         }
         match self.tcp.pull(&mut self.incoming[self.end..], &mut [])? {
             None => Ok(false),
@@ -386,7 +193,7 @@ impl TlsLink {
         }
     }
 
-    fn seal(&mut self, seal: Seal<'_>) -> std::result::Result<(), Fault> {
+    fn seal(&mut self, seal: Seal<'_>) -> Result<(), Fault> {
         loop {
             // What has come is decrypted on the way: rustls wants its buffer as it left it.
             match self.turn(&mut [], &mut [], seal)? {
@@ -408,33 +215,16 @@ impl From<TurnFault> for Fault {
     fn from(fault: TurnFault) -> Self {
         match fault {
             TurnFault::Link(fault) => fault,
-            TurnFault::Tls(error @ rustls::Error::AlertReceived(alert)) => match refusal(alert) {
-                HandshakeFault::Refused => Self::Lost(REFUSED.into()),
-                _ => Self::Lost(format!("TLS: {error}")),
-            },
-            TurnFault::Tls(error) => Self::Lost(format!("TLS: {error}")),
+            TurnFault::Tls(error) => handshake::fault(error),
         }
     }
 }
 
-/// What to say of [`HandshakeFault::Refused`].
-pub(crate) const REFUSED: &str =
-    "it refused this party's key: the fingerprint pinned for this party there is another";
-
-fn refusal(alert: rustls::AlertDescription) -> HandshakeFault {
-    use rustls::AlertDescription as Alert;
-    match alert {
-        Alert::AccessDenied
-        | Alert::BadCertificate
-        | Alert::CertificateUnknown
-        | Alert::UnknownCA
-        | Alert::UnsupportedCertificate => HandshakeFault::Refused,
-        other => HandshakeFault::Protocol(format!("it ended the TLS handshake ({other:?})")),
-    }
-}
+/// What is wrong with records that nobody needs.
+const NOTHING: &str = "too many TLS records that carry nothing";
 
 impl Link for TlsLink {
-    fn push(&mut self, slices: &[IoSlice<'_>], urgent: bool) -> std::result::Result<usize, Fault> {
+    fn push(&mut self, slices: &[IoSlice<'_>], urgent: bool) -> Result<usize, Fault> {
         if !urgent {
             self.tcp.check_interrupted()?;
         }
@@ -455,7 +245,7 @@ impl Link for TlsLink {
         self.tcp.wait_room(limit);
     }
 
-    fn pull(&mut self, first: &mut [u8], second: &mut [u8]) -> std::result::Result<Option<usize>, Fault> {
+    fn pull(&mut self, first: &mut [u8], second: &mut [u8]) -> Result<Option<usize>, Fault> {
         if self.taken < self.plain.len() {
             let mut taken = 0;
             for out in [first, second] {
@@ -471,15 +261,18 @@ impl Link for TlsLink {
             }
             return Ok(Some(taken));
         }
+        // Reads once: the caller looks at its deadline between two reads, whatever they brought.
+        let mut read = false;
         loop {
             match self.turn(first, second, Seal::Nothing)? {
                 (_, filled) if filled > 0 => return Ok(Some(filled)),
                 (Turn::More | Turn::Sealed, _) => {}
                 (Turn::Idle { .. }, _) if self.peer_ended => return Ok(Some(0)),
                 (Turn::Idle { .. }, _) => {
-                    if !self.refill()? {
+                    if read || !self.refill()? {
                         return Ok(None);
                     }
+                    read = true;
                 }
             }
         }

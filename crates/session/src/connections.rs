@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::{Error, Result, same_run};
 use cenote_net::{
-    CHANNELS, Channel, ChannelOptions, Error as NetError, Identity, Label, Listen, MeshConfig, PartyId,
-    PeerAddress, Transport as Carrier, connect, memory_pair,
+    CHANNELS, Channel, ChannelOptions, Error as NetError, Identity, Label, Listen, MeshConfig, OnWait,
+    PartyId, PeerAddress, Transport as Carrier, connect, memory_pair,
 };
 
 /// The field in which connections of different sessions differ.
@@ -76,7 +76,10 @@ impl Connections {
             transport: link.identity.map_or(Carrier::Plain, Carrier::Tls),
             session: format!("cenote {}", topology.name),
             connect_timeout: link.connect_timeout,
-            options: ChannelOptions::with_timeout(link.timeout),
+            options: ChannelOptions {
+                on_wait: link.on_wait,
+                ..ChannelOptions::with_timeout(link.timeout)
+            },
         };
         let labels = topology.labels();
         let mut mesh = connect(config, &labels).map_err(|error| in_words_of_jobs(error, topology))?;
@@ -165,6 +168,8 @@ pub struct Link {
     pub connect_timeout: Duration,
     /// How long to wait for a silent peer.
     pub timeout: Duration,
+    /// Who hears that a peer is waited for for long.
+    pub on_wait: OnWait,
 }
 
 /// Says what the connections differ in as jobs do: the protocol instead of the session's name, workers instead of channels.

@@ -208,7 +208,9 @@ impl Error {
             Error::Aborted { check, .. } => Reason::Check(*check),
             Error::PeerStopped { peer, reason, .. } => reason.heard_from(*peer),
             Error::Net(
-                cenote_net::Error::Timeout { peer, .. } | cenote_net::Error::PeerLost { peer, .. },
+                cenote_net::Error::Timeout { peer, .. }
+                | cenote_net::Error::PhaseOver { peer, .. }
+                | cenote_net::Error::PeerLost { peer, .. },
             ) => Reason::Lost(*peer),
             _ => Reason::Stopped,
         }

@@ -18,12 +18,13 @@ struct Checked {
 }
 
 pub(crate) fn run(options: &Party) -> Result<()> {
-    let config = PartyConfig::load(&options.config)?;
+    let mut config = PartyConfig::load(&options.config)?;
     let job = Job::load(&options.job)?;
     if options.check {
         return check(options, &config, &job);
     }
     let progress = Progress::start("running");
+    config.on_wait = progress.on_wait();
     let run = if options.online {
         run_party_online
     } else {

@@ -80,11 +80,12 @@ pub(crate) fn run(command: &args::Stock) -> Result<()> {
             amount,
             json,
         } => {
-            let (config, job) = (PartyConfig::load(config)?, Job::load(job)?);
+            let (mut config, job) = (PartyConfig::load(config)?, Job::load(job)?);
             if let Protocol::Lego(_) = job.protocol() {
-                return make_lot(&config, &job, amount.into(), *json);
+                return make_lot(config, &job, amount.into(), *json);
             }
             let progress = Progress::start("making triples");
+            config.on_wait = progress.on_wait();
             let report = make(&config, &job, amount.into(), &mut |done, total| {
                 progress.set(done, total)
             })?;
@@ -132,9 +133,10 @@ pub(crate) fn run(command: &args::Stock) -> Result<()> {
 }
 
 /// Makes material of two parties.
-fn make_lot(config: &PartyConfig, job: &Job, amount: Amount, json: bool) -> Result<()> {
+fn make_lot(mut config: PartyConfig, job: &Job, amount: Amount, json: bool) -> Result<()> {
     let progress = Progress::start("making material");
-    let made = make_material(config, job, amount, &mut |done, total| progress.set(done, total))?;
+    config.on_wait = progress.on_wait();
+    let made = make_material(&config, job, amount, &mut |done, total| progress.set(done, total))?;
     drop(progress);
     let told = MadeLot {
         lot: made.lot.id.to_string(),

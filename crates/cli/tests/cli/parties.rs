@@ -44,6 +44,23 @@ fn check_meets_nobody() {
     finish(world.start(1, &unstated, &["--check"])).failed(2, &["`lanes` is missing"]);
 }
 
+/// A party that waits for others says for whom, where, and until when.
+#[test]
+fn missing_peers_are_told_of() {
+    let world = World::three();
+    let jobs = world.jobs([HEADER; 3]);
+    world.configure(1, &world.fingerprints, 4.5);
+    let ended = finish(world.start(1, &jobs[1], &[]));
+    let address = &world.addresses[0];
+    for line in [
+        &format!("waiting for party 0 at {address} (connecting), at most 2 s more\n"),
+        "waiting for party 2 to connect to this party, at most 2 s more\n",
+    ] {
+        assert!(ended.stderr.contains(line), "{}", ended.stderr);
+    }
+    ended.failed(3, &["timed out"]);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_job_with_secrets_that_others_may_read_is_warned_of() {

@@ -1,0 +1,75 @@
+//! The peers that have not connected yet, and who hears of them.
+
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::options::Deadline;
+use crate::{Awaited, MeshConfig, PartyId, Waiting};
+
+/// How many channels to each peer are missing.
+pub(crate) struct Absent {
+    missing: Mutex<BTreeMap<PartyId, usize>>,
+    none: Condvar,
+}
+
+impl Absent {
+    pub(crate) fn new(config: &MeshConfig, channels: usize) -> Self {
+        let peers = (0..config.parties.len() as u8).map(PartyId);
+        let missing = peers
+            .filter(|&peer| peer != config.me && channels > 0)
+            .map(|peer| (peer, channels));
+        Self {
+            missing: Mutex::new(missing.collect()),
+            none: Condvar::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<PartyId, usize>> {
+        self.missing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A channel to `peer` is there.
+    pub(crate) fn arrived(&self, peer: PartyId) {
+        let mut missing = self.lock();
+        if let Some(count) = missing.get_mut(&peer) {
+            *count -= 1;
+            if *count == 0 {
+                missing.remove(&peer);
+            }
+        }
+        if missing.is_empty() {
+            self.none.notify_all();
+        }
+    }
+
+    /// Nobody is waited for any more.
+    pub(crate) fn end(&self) {
+        self.lock().clear();
+        self.none.notify_all();
+    }
+
+    /// Sleeps until the wait is long enough to be told of, or over; then tells of every peer that is missing.
+    pub(crate) fn watch(&self, config: &MeshConfig, deadline: Deadline) {
+        let on_wait = &config.options.on_wait;
+        let missing: Vec<PartyId> = {
+            let waited = self
+                .none
+                .wait_timeout_while(self.lock(), on_wait.after(), |missing| !missing.is_empty());
+            let (missing, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            missing.keys().copied().collect()
+        };
+        for peer in missing {
+            let address = config.parties[peer.index()].address.clone();
+            on_wait.tell(&Waiting {
+                peer,
+                awaited: if peer < config.me {
+                    Awaited::Answer { address }
+                } else {
+                    Awaited::Call
+                },
+                waited: deadline.waited(),
+                left: deadline.remaining().unwrap_or_default(),
+            });
+        }
+    }
+}

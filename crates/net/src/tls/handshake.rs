@@ -1,0 +1,213 @@
+//! Making a TLS connection: who may be at the other end, and why it did not come about.
+
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use rustls::client::{Resumption, UnbufferedClientConnection};
+use rustls::pki_types::ServerName;
+use rustls::server::UnbufferedServerConnection;
+use rustls::sign::SingleCertAndKey;
+use rustls::version::TLS13;
+use rustls::{AlertDescription, ClientConfig, Error, PeerMisbehaved, ServerConfig};
+
+use super::{IDLE, NOTHING, Seal, Side, TlsLink, Turn, TurnFault};
+use crate::identity::provider;
+use crate::options::Deadline;
+use crate::pin::Pins;
+use crate::{Fault, Fingerprint, Identity, Link, PartyId};
+
+/// The application protocol, so that another protocol's TLS is told apart in the handshake.
+const ALPN: &[u8] = b"cenote/1";
+
+/// What to say of [`HandshakeFault::Refused`].
+pub(crate) const REFUSED: &str =
+    "it refused this party's key: the fingerprint pinned for this party there is another";
+
+/// Why no TLS connection came about.
+#[derive(Debug)]
+pub(crate) enum HandshakeFault {
+    Timeout,
+    Fault(Fault),
+    /// The peer showed a key that is not pinned.
+    Identity(Fingerprint),
+    /// The peer would not have this party's key.
+    Refused,
+    /// The peer speaks no TLS, or none that fits: what it did, in words.
+    Protocol(String),
+}
+
+impl From<Fault> for HandshakeFault {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<Error> for HandshakeFault {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::AlertReceived(alert) if is_refusal(alert) => Self::Refused,
+            error => Self::Protocol(words(&error)),
+        }
+    }
+}
+
+/// What an error of an open connection means.
+pub(super) fn fault(error: Error) -> Fault {
+    match error {
+        Error::PeerMisbehaved(
+            PeerMisbehaved::TooManyEmptyFragments
+            | PeerMisbehaved::TooManyKeyUpdateRequests
+            | PeerMisbehaved::TooManyWarningAlertsReceived,
+        ) => Fault::Violation(NOTHING.into()),
+        Error::AlertReceived(alert) if is_refusal(alert) => Fault::Lost(REFUSED.into()),
+        error => Fault::Lost(format!("TLS: {}", words(&error))),
+    }
+}
+
+fn is_refusal(alert: AlertDescription) -> bool {
+    matches!(
+        alert,
+        AlertDescription::AccessDenied
+            | AlertDescription::BadCertificate
+            | AlertDescription::CertificateUnknown
+            | AlertDescription::UnknownCA
+            | AlertDescription::UnsupportedCertificate
+    )
+}
+
+/// What the peer did, as the end of a sentence.
+fn words(error: &Error) -> String {
+    match error {
+        Error::InvalidMessage(_) => "what it sent is not TLS".into(),
+        Error::PeerIncompatible(_) => "it does not speak TLS 1.3 as parties do".into(),
+        Error::NoApplicationProtocol => "it speaks TLS for another purpose".into(),
+        Error::NoCertificatesPresented => "it showed no key".into(),
+        Error::InvalidCertificate(_) => "it did not prove that the key it showed is its own".into(),
+        Error::DecryptError => "what came does not decrypt: something changed it on the way".into(),
+        Error::AlertReceived(alert) => format!("it ended TLS with the alert \"{}\"", spaced(*alert)),
+        Error::PeerMisbehaved(_)
+        | Error::InappropriateMessage { .. }
+        | Error::InappropriateHandshakeMessage { .. } => "it sent what TLS does not allow there".into(),
+        other => other.to_string(),
+    }
+}
+
+/// An alert's name in lower-case words.
+fn spaced(alert: AlertDescription) -> String {
+    let mut name = String::new();
+    for letter in format!("{alert:?}").chars() {
+        if letter.is_uppercase() && !name.is_empty() {
+            name.push(' ');
+        }
+        name.extend(letter.to_lowercase());
+    }
+    name
+}
+
+/// The configuration of a dialer that knows who must answer.
+pub(super) fn client_config(me: &Identity, pins: &Arc<Pins>) -> Result<ClientConfig, Error> {
+    let mut config = ClientConfig::builder_with_provider(Arc::new(provider()))
+        .with_protocol_versions(&[&TLS13])?
+        .dangerous()
+        .with_custom_certificate_verifier(pins.clone())
+        .with_client_cert_resolver(Arc::new(SingleCertAndKey::from(me.certified())));
+    config.resumption = Resumption::disabled();
+    config.enable_sni = false;
+    config.alpn_protocols = vec![ALPN.to_vec()];
+    Ok(config)
+}
+
+/// The configuration of an acceptor that knows who may connect.
+pub(super) fn server_config(me: &Identity, pins: &Arc<Pins>) -> Result<ServerConfig, Error> {
+    let mut config = ServerConfig::builder_with_provider(Arc::new(provider()))
+        .with_protocol_versions(&[&TLS13])?
+        .with_client_cert_verifier(pins.clone())
+        .with_cert_resolver(Arc::new(SingleCertAndKey::from(me.certified())));
+    config.send_tls13_tickets = 0;
+    config.alpn_protocols = vec![ALPN.to_vec()];
+    Ok(config)
+}
+
+impl TlsLink {
+    /// Connects over `stream` to a `peer` that must show the pinned key.
+    pub(crate) fn dial(
+        stream: TcpStream,
+        queue_bytes: usize,
+        me: &Identity,
+        peer: (PartyId, Fingerprint),
+        deadline: Deadline,
+    ) -> Result<Self, HandshakeFault> {
+        let pins = Pins::new(vec![peer], Arc::new(provider()));
+        let config = client_config(me, &pins)?;
+        Self::dial_with(stream, queue_bytes, config, &pins, deadline)
+    }
+
+    pub(super) fn dial_with(
+        stream: TcpStream,
+        queue_bytes: usize,
+        config: ClientConfig,
+        pins: &Pins,
+        deadline: Deadline,
+    ) -> Result<Self, HandshakeFault> {
+        let name =
+            ServerName::try_from("cenote").map_err(|error| HandshakeFault::Protocol(error.to_string()))?;
+        let side = UnbufferedClientConnection::new(Arc::new(config), name)?;
+        let mut link = Self::new(stream, queue_bytes, Side::Client(side))?;
+        link.handshake(pins, deadline)?;
+        Ok(link)
+    }
+
+    /// Accepts a connection of one of the pinned `peers`; says which.
+    pub(crate) fn accept(
+        stream: TcpStream,
+        queue_bytes: usize,
+        me: &Identity,
+        peers: Vec<(PartyId, Fingerprint)>,
+        deadline: Deadline,
+    ) -> Result<(Self, PartyId), HandshakeFault> {
+        let pins = Pins::new(peers, Arc::new(provider()));
+        let config = server_config(me, &pins)?;
+        Self::accept_with(stream, queue_bytes, config, &pins, deadline)
+    }
+
+    pub(super) fn accept_with(
+        stream: TcpStream,
+        queue_bytes: usize,
+        config: ServerConfig,
+        pins: &Pins,
+        deadline: Deadline,
+    ) -> Result<(Self, PartyId), HandshakeFault> {
+        let side = UnbufferedServerConnection::new(Arc::new(config))?;
+        let mut link = Self::new(stream, queue_bytes, Side::Server(side))?;
+        link.handshake(pins, deadline)?;
+        match pins.party() {
+            Some(party) => Ok((link, party)),
+            None => Err(Error::NoCertificatesPresented.into()),
+        }
+    }
+
+    fn handshake(&mut self, pins: &Pins, deadline: Deadline) -> Result<(), HandshakeFault> {
+        loop {
+            match self.turn(&mut [], &mut [], Seal::Nothing) {
+                Ok((Turn::Idle { open: true } | Turn::Sealed, _)) => {
+                    (self.idle, self.most_idle) = (0, IDLE);
+                    return Ok(());
+                }
+                Ok((Turn::More, _)) => {}
+                Ok((Turn::Idle { open: false }, _)) => {
+                    let Some(left) = deadline.remaining() else {
+                        return Err(HandshakeFault::Timeout);
+                    };
+                    if !self.refill()? {
+                        self.tcp.wait_data(left);
+                    }
+                }
+                Err(TurnFault::Link(fault)) => return Err(fault.into()),
+                Err(TurnFault::Tls(error)) => {
+                    let shown = pins.shown().filter(|_| pins.party().is_none());
+                    return Err(shown.map_or_else(|| error.into(), HandshakeFault::Identity));
+                }
+            }
+        }
+    }
+}

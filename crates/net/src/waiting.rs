@@ -1,0 +1,230 @@
+//! Waits for a peer: until when they last, and who hears of long ones.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::options::Deadline;
+use crate::{ChannelOptions, Error, PartyId, Result, Step};
+
+/// How many reads that bring something are still made when the time is over: what had come before it was must count, if
+/// this process was not given time to read it.
+const LATE_READS: u32 = 64;
+/// How much longer than asked for a wait takes if this process was stopped meanwhile. The peer is not blamed for that
+/// time.
+const STOPPED: Duration = Duration::from_secs(1);
+
+/// What a party waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Awaited {
+    /// That the peer, which is dialled, answers at this address.
+    Answer {
+        /// `host:port`.
+        address: String,
+    },
+    /// That the peer dials this party.
+    Call,
+    /// A message.
+    Message(Step),
+    /// That the peer takes what was sent.
+    Room(Step),
+}
+
+/// A wait that has taken some time already. It displays as a line for the operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// For whom.
+    pub peer: PartyId,
+    /// For what.
+    pub awaited: Awaited,
+    /// How long already.
+    pub waited: Duration,
+    /// How much longer at most.
+    pub left: Duration,
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (peer, left) = (self.peer, self.left.as_secs_f64().ceil());
+        match &self.awaited {
+            Awaited::Answer { address } => write!(f, "waiting for {peer} at {address} (connecting)")?,
+            Awaited::Call => write!(f, "waiting for {peer} to connect to this party")?,
+            Awaited::Message(step) => write!(f, "waiting for {peer} (step \"{step}\")")?,
+            Awaited::Room(step) => write!(f, "waiting for {peer} to take what was sent (step \"{step}\")")?,
+        }
+        write!(f, ", at most {left} s more")
+    }
+}
+
+/// Who hears of long waits. Clones share their memory of what was told.
+#[derive(Clone)]
+pub struct OnWait {
+    after: Duration,
+    tell: Arc<dyn Fn(&Waiting) + Send + Sync>,
+    told: Arc<Mutex<BTreeMap<PartyId, Instant>>>,
+}
+
+impl OnWait {
+    /// The default of `after`.
+    pub const AFTER: Duration = Duration::from_secs(3);
+    /// A peer that is waited for in many places or many times is told of once in this time.
+    pub const AGAIN: Duration = Duration::from_secs(30);
+
+    /// Calls `tell`, from the thread that waits, for a wait that takes longer than `after`: once for each wait, and not
+    /// for a peer that it was called for less than [`OnWait::AGAIN`] ago.
+    pub fn new(after: Duration, tell: impl Fn(&Waiting) + Send + Sync + 'static) -> Self {
+        Self {
+            after,
+            tell: Arc::new(tell),
+            told: Arc::default(),
+        }
+    }
+
+    pub(crate) fn after(&self) -> Duration {
+        self.after
+    }
+
+    pub(crate) fn tell(&self, waiting: &Waiting) {
+        {
+            let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+            let now = Instant::now();
+            let last = told.get(&waiting.peer);
+            if last.is_some_and(|&last| now.duration_since(last) < Self::AGAIN) {
+                return;
+            }
+            told.insert(waiting.peer, now);
+        }
+        (self.tell)(waiting);
+    }
+}
+
+impl Default for OnWait {
+    /// After 3 s an event of level "info".
+    fn default() -> Self {
+        Self::new(Self::AFTER, |waiting| tracing::info!("{waiting}"))
+    }
+}
+
+impl fmt::Debug for OnWait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "OnWait(after {:?})", self.after)
+    }
+}
+
+impl PartialEq for OnWait {
+    /// Whether both tell the same listener.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.told, &other.told)
+    }
+}
+
+impl Eq for OnWait {}
+
+/// One wait of a channel.
+pub(crate) struct Wait {
+    peer: PartyId,
+    awaited: Awaited,
+    step: Step,
+    deadline: Deadline,
+    late: u32,
+    told: bool,
+}
+
+impl Wait {
+    /// The wait for a message of `bytes` bytes from `peer`, from now on.
+    pub(crate) fn receive(options: &ChannelOptions, peer: PartyId, step: Step, bytes: usize) -> Self {
+        Self::new(options, (peer, Awaited::Message(step)), step, bytes)
+    }
+
+    /// The wait until `peer` has taken `bytes` bytes.
+    pub(crate) fn send(options: &ChannelOptions, peer: PartyId, step: Step, bytes: usize) -> Self {
+        Self::new(options, (peer, Awaited::Room(step)), step, bytes)
+    }
+
+    fn new(options: &ChannelOptions, (peer, awaited): (PartyId, Awaited), step: Step, bytes: usize) -> Self {
+        Self {
+            peer,
+            awaited,
+            step,
+            deadline: options.deadline(bytes),
+            late: 0,
+            told: false,
+        }
+    }
+
+    pub(crate) fn waited(&self) -> Duration {
+        self.deadline.waited()
+    }
+
+    fn timeout(&self) -> Error {
+        Error::Timeout {
+            peer: self.peer,
+            step: self.step,
+            waited: self.deadline.waited(),
+        }
+    }
+
+    /// What is left of the phase, if there is one.
+    fn phase_left(&self, options: &ChannelOptions) -> Result<Option<Duration>> {
+        let left = options.phase.remaining();
+        if left == Some(Duration::ZERO) {
+            let phase = options.phase.phase();
+            return Err(Error::PhaseOver {
+                peer: self.peer,
+                step: self.step,
+                phase: phase.name,
+                limit: phase.limit,
+            });
+        }
+        Ok(left)
+    }
+
+    /// Notes that something has come, if not all.
+    pub(crate) fn progress(&mut self, options: &ChannelOptions) -> Result<()> {
+        self.phase_left(options)?;
+        if self.deadline.remaining().is_none() {
+            self.late += 1;
+            if self.late > LATE_READS {
+                return Err(self.timeout());
+            }
+        }
+        Ok(())
+    }
+
+    /// How long to sleep at most, before this is called again. Tells the listener when it is time.
+    pub(crate) fn left(&mut self, options: &ChannelOptions) -> Result<Duration> {
+        let phase_left = self.phase_left(options)?;
+        let Some(left) = self.deadline.remaining() else {
+            return Err(self.timeout());
+        };
+        let left = left.min(phase_left.unwrap_or(Duration::MAX));
+        if self.told {
+            return Ok(left);
+        }
+        let waited = self.waited();
+        match options.on_wait.after().checked_sub(waited) {
+            Some(quiet) if !quiet.is_zero() => Ok(left.min(quiet)),
+            _ => {
+                self.told = true;
+                options.on_wait.tell(&Waiting {
+                    peer: self.peer,
+                    awaited: self.awaited.clone(),
+                    waited,
+                    left,
+                });
+                Ok(left)
+            }
+        }
+    }
+
+    /// Sleeps by `sleep`, which was asked to take at most `limit`.
+    pub(crate) fn sleep(&mut self, limit: Duration, sleep: impl FnOnce(Duration)) {
+        let start = Instant::now();
+        sleep(limit);
+        let stopped = start.elapsed().saturating_sub(limit);
+        if stopped > STOPPED {
+            self.deadline.extend(stopped);
+        }
+    }
+}
