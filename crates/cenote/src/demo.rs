@@ -20,7 +20,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::Lines;
 use crate::runner::{AlsoAgree, Fields, Outcome};
-use crate::sample::scramble;
 use crate::{Error, PARTIES, PartyReport, Program, Result};
 
 /// Customers in the sample files.
@@ -62,6 +61,14 @@ pub fn write_samples(folder: &Path) -> Result<Vec<PathBuf>> {
         written.push(path);
     }
     Ok(written)
+}
+
+/// A fixed mixing of 64 bits (the finaliser of SplitMix64, Steele et al. 2014).
+fn scramble(x: u64) -> u64 {
+    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ x >> 31
 }
 
 /// Made-up exposures, the same at every call. No bank alone sees one above [`DEFAULT_LIMIT`]; some joint ones are.

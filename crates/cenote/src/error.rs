@@ -151,7 +151,8 @@ impl Error {
         }
     }
 
-    pub(crate) fn local(what: impl Into<String>, source: io::Error) -> Self {
+    /// Something on this machine that failed while doing `what`.
+    pub fn local(what: impl Into<String>, source: io::Error) -> Self {
         Error::Local {
             what: what.into(),
             source,

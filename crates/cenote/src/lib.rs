@@ -43,7 +43,6 @@
 //! ```
 #![forbid(unsafe_code)]
 
-pub mod bench;
 pub mod circuits;
 pub mod data;
 pub mod demo;
@@ -57,10 +56,9 @@ mod protocol;
 pub mod remote;
 mod report;
 pub mod runner;
-mod sample;
 mod settings_file;
 pub mod stock;
-mod tables;
+pub mod tables;
 
 pub use cenote_net::{Fingerprint, Identity, OnWait, PartyId, wait_for_farewells};
 pub use cenote_params::three::Variant;
@@ -70,9 +68,11 @@ pub use cenote_three::ViewCheck;
 pub use error::{Error, Failure, Failures, Kind, Result};
 pub use job::Job;
 pub use party_config::{PartyConfig, Peer};
-pub use program::{Executed, MAX_ANDS, Program};
-pub use protocol::{Lego, Protocol, Three};
-pub use report::{CircuitDescription, Description, Output, PartyCosts, PartyReport, Report, Seconds};
+pub use program::{Executed, MAX_ANDS, Program, check_size, columns};
+pub use protocol::{Lego, LegoParameters, Protocol, Three, and_blocks};
+pub use report::{
+    CircuitDescription, Description, Output, PartyCosts, PartyReport, Report, Seconds, peak_memory_bytes,
+};
 pub use runner::{Party, Transport};
 
 /// Parties of the three-party protocol.

@@ -1,4 +1,4 @@
-//! All parties on this machine: jobs, the demonstration, benchmarks.
+//! All parties on this machine: jobs, the demonstration, and whatever else a crate above runs so.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use cenote_net::{Identity, Listen, OnWait, PartyId, PeerAddress};
 use cenote_primitives::BitMatrix;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::bench::{Bench, Measure, Measured};
 use crate::processes::{Contact, Parent, child, run_all};
-use crate::runner::{AlsoAgree, Outcome, as_threads, run_in_memory};
+use crate::runner::{AlsoAgree, Outcome};
 use crate::{Error, Job, Kind, Party, PartyReport, Program, Protocol, Report, Result, Transport, data, demo};
 use cenote_session::{Connections, Link, Topology};
 
@@ -29,35 +29,20 @@ pub struct Setting {
 enum Task {
     Job { path: PathBuf, lanes: usize },
     Demo(demo::Task),
-    Bench(Bench),
-    Measure(Measure),
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Assignment {
+struct Assignment<T> {
     setting: Setting,
-    task: Task,
+    task: T,
 }
 
-/// What a party's process answers. In JSON the one or the other, without its name.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(untagged)]
-enum Answer {
-    /// A report, and in the demonstration the ids that were found.
-    Computed {
-        report: Box<PartyReport>,
-        over_limit: Vec<String>,
-    },
-    Measured(Box<Measured>),
-}
-
-impl Answer {
-    fn computed(report: PartyReport) -> Self {
-        Self::Computed {
-            report: Box::new(report),
-            over_limit: Vec::new(),
-        }
-    }
+/// What the process of a party answers.
+#[derive(Debug, Serialize, Deserialize)]
+struct Answer {
+    report: PartyReport,
+    /// The ids that the demonstration found.
+    over_limit: Vec<String>,
 }
 
 /// Runs `job` with a process for each party. `command` starts a child, which must call [`child_main`]; `progress` is told the
@@ -124,16 +109,9 @@ pub fn run_demo(
     task.check()?;
     let limit = task.limit;
     let parties = Protocol::default().parties();
-    let answers = run(parties, setting, &Task::Demo(task), command, progress)?;
-    let found = |answer: &Answer| match answer {
-        Answer::Computed { over_limit, .. } => Some(over_limit.clone()),
-        Answer::Measured(_) => None,
-    };
-    let over_limit = found(&answers[0]).unwrap_or_default();
-    if answers[1..]
-        .iter()
-        .any(|answer| found(answer).as_ref() != Some(&over_limit))
-    {
+    let answers: Vec<Answer> = run(parties, setting, &Task::Demo(task), command, progress)?;
+    let over_limit = answers[0].over_limit.clone();
+    if answers.iter().any(|answer| answer.over_limit != over_limit) {
         return Err(disagreement("the banks found different customers"));
     }
     let report = report(answers)?;
@@ -145,76 +123,25 @@ pub fn run_demo(
     })
 }
 
-/// Runs a benchmark: with a process for each party, or as threads of this process if joined by memory.
+/// Runs `task` with a process for each of `parties` parties, joined as `setting` says, and gives their answers in order.
+/// `command` starts a child, which must call [`as_child`] with the same types; `progress` is told the work done, of how much.
 ///
 /// # Errors
-/// Those of [`Bench::program`] and [`Bench::check`]; [`Error::Parties`] if a party fails.
-pub fn run_bench(
-    bench: &Bench,
-    setting: Setting,
-    command: impl Fn() -> Command,
-    progress: &mut (dyn FnMut(u64, u64) + Send),
-) -> Result<Report> {
-    let measured = bench.program()?;
-    let protocol = Protocol::Three(bench.protocol);
-    protocol.check(&measured)?;
-    if setting.transport == Transport::Memory {
-        let inputs = Bench::inputs(&measured);
-        let outcomes = run_in_memory(&protocol, &measured, &inputs, setting.timeout, progress)?;
-        for outcome in &outcomes {
-            Bench::check(&measured, outcome)?;
-        }
-        let reports = outcomes
-            .into_iter()
-            .map(|outcome| silent(outcome.report))
-            .collect();
-        return Report::new(reports).map_err(disagreement);
-    }
-    drop(measured);
-    let task = Task::Bench(bench.clone());
-    report(run(protocol.parties(), setting, &task, command, progress)?)
-}
-
-/// Runs a measurement: with a process for each party, or as threads of this process if joined by memory. Gives what each party
-/// has measured, in order.
-pub(crate) fn run_measure(
-    setting: Setting,
-    measure: &Measure,
-    command: &dyn Fn() -> Command,
-    progress: &mut (dyn FnMut(u64, u64) + Send),
-) -> Result<Vec<Measured>> {
-    let topology = measure.topology();
-    if setting.transport == Transport::Memory {
-        let connections = Connections::in_memory(&topology, setting.timeout);
-        return as_threads(connections, progress, |me, connections, progress| {
-            measure.run(me, connections, progress)
-        });
-    }
-    let task = Task::Measure(measure.clone());
-    let answers = run(topology.parties, setting, &task, command, progress)?;
-    let measured = |answer| match answer {
-        Answer::Measured(measured) => Ok(*measured),
-        Answer::Computed { .. } => Err(disagreement("a party answered another question")),
-    };
-    answers.into_iter().map(measured).collect()
-}
-
-fn run(
+/// [`Error::Usage`] if the parties are to be joined by memory; [`Error::Parties`] if one fails.
+pub fn run<T: Serialize + Clone, R: DeserializeOwned + Send + 'static>(
     parties: u8,
     setting: Setting,
-    task: &Task,
+    task: &T,
     command: impl Fn() -> Command,
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<Vec<Answer>> {
+) -> Result<Vec<R>> {
     if setting.transport == Transport::Memory {
         return Err(Error::Usage(
             "parties that are processes are joined by tls or tcp, not by memory".into(),
         ));
     }
-    let assignment = Assignment {
-        setting,
-        task: task.clone(),
-    };
+    let task = task.clone();
+    let assignment = Assignment { setting, task };
     run_all(
         parties,
         |_| command(),
@@ -224,12 +151,29 @@ fn run(
     )
 }
 
+/// Runs as the child of [`run`]: one party, whose task comes on standard input.
+///
+/// # Errors
+/// The kind of the failure, for the exit code; the parent has been told the rest.
+pub fn as_child<T: DeserializeOwned, R: Serialize>(
+    run: impl FnOnce(Seat<'_>, T) -> Result<R>,
+) -> std::result::Result<(), Kind> {
+    child(|me, assignment: Assignment<T>, parent| {
+        let setting = assignment.setting;
+        run(Seat { me, setting, parent }, assignment.task)
+    })
+}
+
 fn report(answers: Vec<Answer>) -> Result<Report> {
-    let reports = answers.into_iter().map(|answer| match answer {
-        Answer::Computed { report, .. } => Ok(*report),
-        Answer::Measured(_) => Err(disagreement("a party answered another question")),
-    });
-    Report::new(reports.collect::<Result<_>>()?).map_err(disagreement)
+    combine(answers.into_iter().map(|answer| answer.report).collect())
+}
+
+/// What the parties' reports say together.
+///
+/// # Errors
+/// [`Error::Local`] if they contradict each other.
+pub fn combine(reports: Vec<PartyReport>) -> Result<Report> {
+    Report::new(reports).map_err(disagreement)
 }
 
 fn disagreement(what: impl Into<String>) -> Error {
@@ -239,76 +183,53 @@ fn disagreement(what: impl Into<String>) -> Error {
     )
 }
 
-/// A report without values.
-fn silent(mut report: PartyReport) -> PartyReport {
-    for output in &mut report.outputs {
-        output.values = None;
-    }
-    report
-}
-
-/// The whole of a child process that [`run_job`], [`run_demo`] or [`run_bench`] started: one party, told what to do on standard
-/// input.
+/// The whole of a child process that [`run_job`] or [`run_demo`] started.
 ///
 /// # Errors
-/// The kind of the failure, for the exit code; the parent has been told the rest.
+/// As [`as_child`].
 pub fn child_main() -> std::result::Result<(), Kind> {
-    child(|me, assignment: Assignment, parent| {
-        let place = Place {
-            me,
-            setting: assignment.setting,
-            parent,
-        };
-        match assignment.task {
-            Task::Job { path, lanes } => {
-                let job = Job::load(&path)?;
-                let inputs = job.read_inputs(me, lanes)?;
-                let outcome = place.compute(job.protocol(), &job.program(lanes)?, &inputs, &())?;
-                Ok(Answer::computed(outcome.report))
-            }
-            Task::Demo(task) => {
-                let protocol = Protocol::default();
-                let findings = task.run(me, |program, inputs, fields| {
-                    place.compute(&protocol, program, inputs, fields)
-                })?;
-                Ok(Answer::Computed {
-                    report: Box::new(findings.report),
-                    over_limit: findings.over_limit,
-                })
-            }
-            Task::Bench(bench) => {
-                let program = bench.program()?;
-                let own = |(owner, bits): (&PartyId, BitMatrix)| (*owner == me).then_some(bits);
-                let inputs: Vec<_> = program
-                    .owners()
-                    .iter()
-                    .zip(Bench::inputs(&program))
-                    .map(own)
-                    .collect();
-                let protocol = Protocol::Three(bench.protocol);
-                let outcome = place.compute(&protocol, &program, &inputs, &())?;
-                Bench::check(&program, &outcome)?;
-                Ok(Answer::computed(silent(outcome.report)))
-            }
-            Task::Measure(measure) => {
-                let connections = place.connect(&measure.topology())?;
-                let progress = &mut |done, total| place.parent.progress(done, total);
-                let measured = measure.run(me, connections, progress)?;
-                Ok(Answer::Measured(Box::new(measured)))
-            }
+    as_child(|seat, task| match task {
+        Task::Job { path, lanes } => {
+            let job = Job::load(&path)?;
+            let inputs = job.read_inputs(seat.me, lanes)?;
+            let outcome = seat.compute(job.protocol(), &job.program(lanes)?, &inputs, &())?;
+            Ok(Answer {
+                report: outcome.report,
+                over_limit: Vec::new(),
+            })
+        }
+        Task::Demo(task) => {
+            let protocol = Protocol::default();
+            let findings = task.run(seat.me, |program, inputs, fields| {
+                seat.compute(&protocol, program, inputs, fields)
+            })?;
+            Ok(Answer {
+                report: findings.report,
+                over_limit: findings.over_limit,
+            })
         }
     })
 }
 
-/// Where a child stands: which party it is, and how it meets the others.
-struct Place<'a> {
-    me: PartyId,
+/// Where a party's process stands: which party it is, and how it meets the others.
+pub struct Seat<'a> {
+    /// The party.
+    pub me: PartyId,
     setting: Setting,
     parent: &'a Parent,
 }
 
-impl Place<'_> {
-    fn compute(
+impl Seat<'_> {
+    /// Tells the parent how much is done, of how much.
+    pub fn progress(&self, done: u64, total: u64) {
+        self.parent.progress(done, total);
+    }
+
+    /// Runs `program`, as [`Party::run`] does.
+    ///
+    /// # Errors
+    /// Those of [`Party::run`] and [`Seat::connect`].
+    pub fn compute(
         &self,
         protocol: &Protocol,
         program: &Program,
@@ -324,12 +245,15 @@ impl Place<'_> {
             transport: self.setting.transport,
         };
         party.run(|| self.connect(&protocol.topology()), &mut |done, total| {
-            self.parent.progress(done, total)
+            self.progress(done, total)
         })
     }
 
     /// Makes a key, listens, tells the parent, and connects to those that the parent tells of.
-    fn connect(&self, topology: &Topology) -> Result<Connections> {
+    ///
+    /// # Errors
+    /// [`Error::Local`] if this machine cannot listen; [`Error::Protocol`] if a peer is missing or different.
+    pub fn connect(&self, topology: &Topology) -> Result<Connections> {
         let identity = Identity::generate()?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .map_err(|error| Error::local("listening on the loopback interface", error))?;

@@ -234,7 +234,7 @@ impl Program {
 ///
 /// # Errors
 /// As [`Program::new`].
-pub(crate) fn check_size(circuit: &Circuit, lanes: usize) -> Result<()> {
+pub fn check_size(circuit: &Circuit, lanes: usize) -> Result<()> {
     if lanes == 0 {
         return Err(Error::Usage("there are no lanes; a job has at least one".into()));
     }
@@ -260,7 +260,7 @@ pub(crate) fn check_size(circuit: &Circuit, lanes: usize) -> Result<()> {
 }
 
 /// The lanes `range` of `bits`. The range starts at a multiple of 64.
-pub(crate) fn columns(bits: &BitMatrix, range: Range<usize>) -> BitMatrix {
+pub fn columns(bits: &BitMatrix, range: Range<usize>) -> BitMatrix {
     if range == (0..bits.lanes()) {
         return bits.clone();
     }

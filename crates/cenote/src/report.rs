@@ -114,7 +114,8 @@ pub struct CircuitDescription {
 }
 
 impl CircuitDescription {
-    pub(crate) fn new(program: &Program) -> Self {
+    /// The circuit of `program`.
+    pub fn new(program: &Program) -> Self {
         let plan = program.plan();
         CircuitDescription {
             name: program.name().to_owned(),
@@ -323,7 +324,7 @@ impl Report {
 }
 
 /// The most physical memory that this process has had, where the system tells (Linux).
-pub(crate) fn peak_memory_bytes() -> Option<u64> {
+pub fn peak_memory_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim()

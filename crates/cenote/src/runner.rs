@@ -306,7 +306,7 @@ pub fn run_in_memory(
 ///
 /// # Errors
 /// The first failure, in the order of the parties.
-pub(crate) fn as_threads<T: Send>(
+pub fn as_threads<T: Send>(
     connections: Vec<Connections>,
     progress: &mut (dyn FnMut(u64, u64) + Send),
     party: impl Fn(PartyId, Connections, &mut dyn FnMut(u64, u64)) -> Result<T> + Sync,

@@ -1,4 +1,4 @@
-//! Reports as short tables for people.
+//! Reports as short tables for people, and what such tables are made of.
 
 use std::fmt::Write as _;
 
@@ -116,7 +116,7 @@ fn shown(value: &str, width: u32) -> String {
 }
 
 /// The row on the most memory of each process, beside the bound of one party, where the system tells.
-pub(crate) fn memory_row(peaks: &[Option<u64>], bound: u64) -> Option<(&'static str, String)> {
+pub fn memory_row(peaks: &[Option<u64>], bound: u64) -> Option<(&'static str, String)> {
     let peaks: Vec<String> = peaks.iter().flatten().map(|&bytes| megabytes(bytes)).collect();
     let text = || {
         format!(
@@ -129,7 +129,7 @@ pub(crate) fn memory_row(peaks: &[Option<u64>], bound: u64) -> Option<(&'static 
 }
 
 /// Names and texts, one pair a line.
-pub(crate) fn in_rows(rows: &[(&str, String)]) -> String {
+pub fn in_rows(rows: &[(&str, String)]) -> String {
     let mut table = String::new();
     for (name, text) in rows {
         writeln!(table, "{name:<12} {text}").expect("writing to a string succeeds");
@@ -138,7 +138,7 @@ pub(crate) fn in_rows(rows: &[(&str, String)]) -> String {
 }
 
 /// A number with its thousands apart.
-pub(crate) fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -150,7 +150,8 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
-pub(crate) fn megabytes(bytes: u64) -> String {
+/// Bytes as megabytes.
+pub fn megabytes(bytes: u64) -> String {
     format!("{:.1}", bytes as f64 / 1e6)
 }
 

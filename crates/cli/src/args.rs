@@ -47,8 +47,11 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Params(crate::commands::params::Params),
     /// A party's process, told what to do by its parent
-    #[command(name = "child", hide = true)]
+    #[command(hide = true)]
     Child,
+    /// The same for a benchmark
+    #[command(hide = true)]
+    BenchChild,
 }
 
 impl Command {
@@ -64,7 +67,7 @@ impl Command {
             Command::Bench(command) => command.wants_json(),
             Command::Circuit(Circuit::Stats { json, .. }) => *json,
             Command::Params(command) => command.wants_json(),
-            Command::Identity(_) | Command::Circuit(_) | Command::Child => false,
+            Command::Identity(_) | Command::Circuit(_) | Command::Child | Command::BenchChild => false,
         }
     }
 }

@@ -26,16 +26,16 @@ pub(crate) fn start_log(verbose: u8, real_party: bool) {
         .init();
 }
 
-/// Starts another process of this program, as a party.
-pub(crate) fn child(verbose: u8) -> cenote::Result<impl Fn() -> Command> {
+/// Starts another process of this program as a party, by the hidden `command`.
+pub(crate) fn child(command: &'static str, verbose: u8) -> cenote::Result<impl Fn() -> Command> {
     let program = std::env::current_exe().map_err(|source| Error::Local {
         what: "finding this program to start the parties".into(),
         source,
     })?;
     Ok(move || {
-        let mut command = Command::new(&program);
-        command.arg("child").args((0..verbose).map(|_| "-v"));
-        command
+        let mut child = Command::new(&program);
+        child.arg(command).args((0..verbose).map(|_| "-v"));
+        child
     })
 }
 

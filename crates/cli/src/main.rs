@@ -31,12 +31,8 @@ fn main() -> ExitCode {
         Command::Circuit(command) => commands::circuit::run(&command),
         Command::Bench(command) => commands::bench::run(&command, args.verbose),
         Command::Params(command) => commands::params::run(&command),
-        Command::Child => {
-            return match cenote::local::child_main() {
-                Ok(()) => ExitCode::SUCCESS,
-                Err(kind) => ExitCode::from(kind.exit_code()),
-            };
-        }
+        Command::Child => return ended(cenote::local::child_main()),
+        Command::BenchChild => return ended(cenote_bench::child_main()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -47,4 +43,9 @@ fn main() -> ExitCode {
             ExitCode::from(error.kind().exit_code())
         }
     }
+}
+
+/// The exit code of a child, whose parent has been told the rest.
+fn ended(result: Result<(), cenote::Kind>) -> ExitCode {
+    result.map_or_else(|kind| ExitCode::from(kind.exit_code()), |()| ExitCode::SUCCESS)
 }

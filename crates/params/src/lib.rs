@@ -2,8 +2,8 @@
 //!
 //! One question, asked by every protocol: how many gadgets do we generate, how many do we open, how large are the buckets,
 //! and with what probability does a cheat go unnoticed? The answers live here and nowhere else, so that a protocol
-//! crate holds no security formula and a researcher finds each of them with its source, its exact value, a simulation
-//! and a search beside it.
+//! crate holds no security formula and a researcher finds each of them with its source, its exact value and
+//! a search beside it.
 //!
 //! Probabilities are [`LogProb`]: base-2 logarithms. Requests that no parameters meet are a [`Refusal`], which names each
 //! condition that fails and the nearest parameters that satisfy them.
@@ -22,14 +22,11 @@
 #![forbid(unsafe_code)]
 
 pub mod combinatorics;
-pub mod curves;
 pub mod ihash;
 pub mod lego;
 mod log_prob;
-pub mod plot;
 pub mod pool;
 mod refusal;
-pub mod simulate;
 pub mod three;
 
 pub use log_prob::LogProb;

@@ -34,13 +34,17 @@ pub struct Setting {
 }
 
 impl Setting {
-    pub(crate) fn new(name: &'static str, value: f64) -> Self {
+    /// A parameter of this name and value.
+    #[must_use]
+    pub fn new(name: &'static str, value: f64) -> Self {
         Self { name, value }
     }
 }
 
 impl Refusal {
-    pub(crate) fn new(subject: impl Into<String>) -> Self {
+    /// A refusal without reasons yet, of what is called `subject`.
+    #[must_use]
+    pub fn new(subject: impl Into<String>) -> Self {
         Self {
             subject: subject.into(),
             violated: Vec::new(),
@@ -48,7 +52,9 @@ impl Refusal {
         }
     }
 
-    pub(crate) fn because(mut self, condition: impl Into<String>, found: impl Into<String>) -> Self {
+    /// Adds a condition that fails.
+    #[must_use]
+    pub fn because(mut self, condition: impl Into<String>, found: impl Into<String>) -> Self {
         self.violated.push(Violation {
             condition: condition.into(),
             found: found.into(),
@@ -56,7 +62,9 @@ impl Refusal {
         self
     }
 
-    pub(crate) fn nearest(mut self, settings: Vec<Setting>) -> Self {
+    /// Sets the nearest parameters.
+    #[must_use]
+    pub fn nearest(mut self, settings: Vec<Setting>) -> Self {
         self.nearest = settings;
         self
     }

@@ -40,18 +40,18 @@ impl Default for Lego {
 const NO_ERROR_LOG2: f64 = -1024.0;
 
 /// What is made for a program ahead of its inputs, epoch by epoch: the cut-and-choose and what it takes.
-pub(crate) struct Parameters(Vec<Estimate>);
+pub struct Parameters(Vec<Estimate>);
 
 impl Parameters {
     /// The base-2 logarithm of the probability that any bad bucket passes, at most: the sum of all bounds.
-    pub(crate) fn error_log2(&self) -> f64 {
+    pub fn error_log2(&self) -> f64 {
         let bounds = self.0.iter().filter_map(|epoch| epoch.parameters.as_ref());
         let sum = bounds.fold(LogProb::ZERO, |sum, parameters| sum + parameters.errors().sum());
         sum.log2()
     }
 
     /// Those of the first epoch, which all others equal or nearly so, and the number of epochs.
-    pub(crate) fn to_json(&self) -> serde_json::Value {
+    pub fn to_json(&self) -> serde_json::Value {
         let first = self.0.iter().find_map(|epoch| epoch.parameters.as_ref());
         let mut value = serde_json::to_value(first).expect("parameters are numbers");
         if let Some(fields) = value.as_object_mut() {
@@ -61,7 +61,7 @@ impl Parameters {
     }
 
     /// Bytes that both parties together hold at the end, and while the last epoch is made.
-    pub(crate) fn memory_bytes(&self) -> u64 {
+    pub fn memory_bytes(&self) -> u64 {
         let most = |of: fn(&Estimate) -> u64| self.0.iter().map(of).max().unwrap_or(0);
         let buffers = most(|epoch| epoch.garbler_buffer) + most(|epoch| epoch.evaluator_buffer);
         let material = self
@@ -78,14 +78,16 @@ impl Lego {
 
     /// Its name in jobs and reports.
     pub(crate) const NAME: &str = "lego";
-    pub(crate) const PARTIES: u8 = 2;
-    pub(crate) const PURPOSES: &[&str] = &["protocol"];
+    /// Number of parties.
+    pub const PARTIES: u8 = 2;
+    /// What each channel of a worker is for.
+    pub const PURPOSES: &[&str] = &["protocol"];
 
     /// The parameters for running `program` as one job.
     ///
     /// # Errors
     /// [`Error::Usage`] if no parameters reach the security level, or it is more than [`Lego::MAX_SECURITY`].
-    pub(crate) fn parameters(&self, program: &Program) -> Result<Parameters> {
+    pub fn parameters(&self, program: &Program) -> Result<Parameters> {
         let estimates = estimate(&self.order(program), &self.config(""));
         Ok(Parameters(
             estimates.map_err(|error| Error::Usage(error.to_string()))?,
@@ -101,12 +103,15 @@ impl Lego {
     }
 
     /// The garbler and the evaluator.
-    pub(crate) fn roles(&self) -> [PartyId; 2] {
+    pub fn roles(&self) -> [PartyId; 2] {
         [PartyId(self.garbler), PartyId(1 - self.garbler.min(1))]
     }
 
     /// Sets up a session called `session`.
-    pub(crate) fn start(&self, me: PartyId, connections: Connections, session: &str) -> Result<LegoEngine> {
+    ///
+    /// # Errors
+    /// [`Error::Protocol`] if the peer is lost, silent or caught cheating.
+    pub fn start(&self, me: PartyId, connections: Connections, session: &str) -> Result<LegoEngine> {
         let mut engine = LegoEngine::start(me, connections.channels(), self.config(session))?;
         engine.set_threads(self.workers.into());
         Ok(engine)
@@ -128,7 +133,7 @@ impl Lego {
     }
 
     /// The material that running `program` once takes if its circuit is prepared.
-    pub(crate) fn order(&self, program: &Program) -> Order {
+    pub fn order(&self, program: &Program) -> Order {
         let bits = |wires: u32| u64::from(wires).saturating_mul(program.lanes() as u64);
         let inputs = program.circuit().inputs().iter().zip(program.owners());
         let outputs = program.circuit().outputs().iter().zip(program.receivers());

@@ -6,9 +6,8 @@ mod three;
 use cenote_session::{Costs, Engine};
 use serde::{Deserialize, Serialize};
 
-pub use self::lego::Lego;
-pub use self::three::Three;
-pub(crate) use self::three::and_blocks;
+pub use self::lego::{Lego, Parameters as LegoParameters};
+pub use self::three::{Three, and_blocks};
 use crate::program::Executed;
 use crate::runner::{Fields, Party};
 use crate::stock::Stock;

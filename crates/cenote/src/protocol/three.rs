@@ -121,7 +121,7 @@ impl Three {
 }
 
 /// Blocks of AND gates of a job: a level fills whole words, words are packed into blocks. The engine may pad a little more.
-pub(crate) fn and_blocks(plan: &Plan, lanes: usize) -> u64 {
+pub fn and_blocks(plan: &Plan, lanes: usize) -> u64 {
     let level = |ands: usize| (ands as u64).saturating_mul(lanes as u64).div_ceil(64);
     let words = plan
         .levels()

@@ -22,7 +22,7 @@ pub(crate) fn run(options: &Demo, verbose: u8) -> Result<()> {
     let report = run_demo(
         task,
         options.local.setting(),
-        child(verbose)?,
+        child("child", verbose)?,
         &mut |done, total| {
             progress.set(done, total);
         },

@@ -23,7 +23,7 @@ pub(crate) fn run(options: &Run, verbose: u8) -> Result<()> {
     let report = run_job(
         &options.job,
         options.local.setting(),
-        child(verbose)?,
+        child("child", verbose)?,
         &mut |done, total| {
             progress.set(done, total);
         },

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use cenote::bench::Settings;
-use cenote::bench::latency::CIRCUITS;
-use cenote::bench::steady::{Length, Mode};
 use cenote::local::Setting;
 use cenote::{Three, Transport, Variant, ViewCheck};
+use cenote_bench::three::Settings;
+use cenote_bench::three::latency::CIRCUITS;
+use cenote_bench::three::steady::{Length, Mode};
 use clap::Subcommand;
 
 use super::two_args::{BenchCommit, BenchLego, BenchOt, WhichLego};

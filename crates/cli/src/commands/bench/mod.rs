@@ -6,13 +6,14 @@ pub(crate) mod two_args;
 
 use std::path::Path;
 
-use cenote::bench::latency::{Latency, LatencyReport, run_latency};
-use cenote::bench::ring::{RingBench, run_ring};
-use cenote::bench::steady::{Length, Mode, Steady, run_steady};
-use cenote::bench::table2::{Table2, run_table2};
-use cenote::bench::{Bench, Place};
-use cenote::local::{Setting, run_bench};
+use cenote::local::Setting;
 use cenote::{Error, Result, Variant, ViewCheck};
+use cenote_bench::Place;
+use cenote_bench::three::job::{Bench, run_bench};
+use cenote_bench::three::latency::{Latency, LatencyReport, run_latency};
+use cenote_bench::three::ring::{RingBench, run_ring};
+use cenote_bench::three::steady::{Length, Mode, Steady, run_steady};
+use cenote_bench::three::table2::{Table2, run_table2};
 use serde::Serialize;
 
 use self::args::{BenchLatency, BenchRing, BenchTable2, BenchThree, Checks, Which};
@@ -51,12 +52,9 @@ fn one_job(options: &BenchThree, verbose: u8) -> Result<()> {
         lanes,
         protocol: settings.protocol,
     };
-    let progress = Progress::start("measuring");
-    let setting = options.place.setting();
-    let report = run_bench(&bench, setting, child(verbose)?, &mut |done, total| {
-        progress.set(done, total)
+    let report = measured("measuring", verbose, options.place.setting(), |place, _| {
+        run_bench(&bench, place)
     })?;
-    drop(progress);
     tell(options.place.how.json, &report, || report.cost_table())
 }
 
@@ -121,7 +119,7 @@ fn latency(options: &BenchLatency, verbose: u8) -> Result<()> {
         link_rtt_ms: options.link_rtt,
     };
     let progress = Progress::start("measuring");
-    let child = child(verbose)?;
+    let child = child("bench-child", verbose)?;
     let run = |&transport| {
         progress.name(&format!("measuring over {transport}"));
         run_latency(
@@ -148,7 +146,7 @@ fn ring(options: &BenchRing, verbose: u8) -> Result<()> {
         message_bytes: options.message,
         seconds: options.seconds.as_secs_f64(),
     };
-    let child = child(verbose)?;
+    let child = child("bench-child", verbose)?;
     let report = run_ring(
         &bench,
         &mut Place {
@@ -170,7 +168,7 @@ fn measured<T>(
     run: impl FnOnce(&mut Place<'_>, &Progress) -> Result<T>,
 ) -> Result<T> {
     let progress = Progress::start(what);
-    let child = child(verbose)?;
+    let child = child("bench-child", verbose)?;
     let mut place = Place {
         setting,
         command: &child,

@@ -1,10 +1,10 @@
 //! The benchmarks of two parties.
 
 use cenote::Result;
-use cenote::bench::lego::circuit::{LegoBench, run_lego};
-use cenote::bench::lego::commit::{CommitBench, run_commit};
-use cenote::bench::lego::ot::{OtBench, run_ot};
-use cenote::bench::lego::tables::{Tables, available_memory, run_tables};
+use cenote_bench::lego::circuit::{LegoBench, run_lego};
+use cenote_bench::lego::commit::{CommitBench, run_commit};
+use cenote_bench::lego::ot::{OtBench, run_ot};
+use cenote_bench::lego::tables::{Tables, available_memory, run_tables};
 
 use super::two_args::{BenchCommit, BenchLego, BenchOt, BenchTables};
 use super::{draw, measured, tell};

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use cenote::Lego;
-use cenote::bench::lego::Link;
-use cenote::bench::lego::circuit::To;
+use cenote_bench::lego::Link;
+use cenote_bench::lego::circuit::To;
 use clap::Subcommand;
 
 use super::args::{Where, bytes};
@@ -89,7 +89,7 @@ pub(crate) struct BenchTables {
     #[arg(long, num_args = 1.., default_values = ["none", "wan"])]
     pub(crate) link: Vec<Link>,
     /// Numbers of strings for Table III
-    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = cenote::bench::lego::commit::STRINGS)]
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = cenote_bench::lego::commit::STRINGS)]
     pub(crate) strings: Vec<u64>,
     #[command(flatten)]
     pub(crate) two: Two,
@@ -112,7 +112,7 @@ pub(crate) struct BenchTables {
 #[derive(Debug, clap::Args)]
 pub(crate) struct BenchCommit {
     /// Numbers of strings of 128 bits, one after the other
-    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = cenote::bench::lego::commit::STRINGS)]
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = cenote_bench::lego::commit::STRINGS)]
     pub(crate) strings: Vec<u64>,
     /// Threads of each party
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), default_value_t = 1)]

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use cenote::{Error, Result};
+use cenote_bench::simulate::{self, Estimate, Experiment};
 use cenote_params::LogProb;
 use cenote_params::lego::Buckets;
-use cenote_params::simulate::{self, Estimate, Experiment};
 use cenote_params::three::games;
 use cenote_params::three::unequal::Unequal;
 use clap::Subcommand;

@@ -1,9 +1,9 @@
 //! `cenote params lego`
 
 use cenote::Result;
-use cenote_params::curves;
+use cenote_bench::curves;
+use cenote_bench::plot::{Plot, Series, Style};
 use cenote_params::lego::{Objective, Parameters, Request, check, search};
-use cenote_params::plot::{Plot, Series, Style};
 use clap::ValueEnum;
 use serde::Serialize;
 

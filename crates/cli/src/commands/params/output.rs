@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use cenote::{Error, Result};
-use cenote_params::curves;
-use cenote_params::plot::Plot;
+use cenote_bench::curves;
+use cenote_bench::plot::Plot;
 use serde::Serialize;
 
 use crate::console::{print, print_json};

@@ -1,6 +1,6 @@
 //! Marks of a plot as a PNG image, two pixels to the unit, with a font of its own: machines without any draw the same.
 
-use cenote_params::plot::{Anchor, Colour, HEIGHT, Mark, WIDTH};
+use cenote_bench::plot::{Anchor, Colour, HEIGHT, Mark, WIDTH};
 use noto_sans_mono_bitmap::{FontWeight, RasterHeight, RasterizedChar, get_raster, get_raster_width};
 use tiny_skia::{Color, FillRule, LineCap, Paint, Path, PathBuilder, Pixmap, Stroke, StrokeDash, Transform};
 

@@ -1,11 +1,12 @@
 //! `cenote params three`
 
 use cenote::Result;
-use cenote_params::plot::{Plot, Series, Style};
+use cenote_bench::curves;
+use cenote_bench::plot::{Plot, Series, Style};
+use cenote_params::LogProb;
 use cenote_params::three::{
     BLOCK_BITS, ErrorKind, Parameters, Variant, Workload, check_level, preferred, search,
 };
-use cenote_params::{LogProb, curves};
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;

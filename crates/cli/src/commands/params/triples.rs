@@ -1,8 +1,8 @@
 //! `cenote params triples`
 
 use cenote::Result;
-use cenote_params::curves;
-use cenote_params::plot::{Plot, Series, Style};
+use cenote_bench::curves;
+use cenote_bench::plot::{Plot, Series, Style};
 use cenote_params::pool::{TripleParameters, check_triples, smallest_pool, triples};
 use serde::Serialize;
 

@@ -1,0 +1,38 @@
+//! Benchmarks of the two-party protocol, with both parties on this machine, beside the figures of its paper.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`circuit`] | the phases of a number of instances of one circuit (Tables II, IV, V) |
+//! | [`commit`] | commitments alone (Table III) |
+//! | [`ot`] | oblivious transfers alone |
+//! | [`tables`] | all tables at once |
+
+pub mod circuit;
+mod circuit_text;
+pub mod commit;
+mod link;
+pub mod ot;
+mod paper;
+pub mod tables;
+
+pub use link::Link;
+pub use paper::{Commitment, Data, Timing};
+
+use cenote::{Error, Lego};
+use cenote_session::Topology;
+
+/// Two parties with one channel for each worker, and one to meet on.
+fn topology(name: &str, workers: u8) -> Topology {
+    Topology {
+        name: name.into(),
+        parties: Lego::PARTIES,
+        workers,
+        purposes: Lego::PURPOSES,
+        shared: &["meeting"],
+    }
+}
+
+/// A part of the protocol that failed where nobody cheats.
+fn failed(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::local("measuring", std::io::Error::other(error))
+}

@@ -1,0 +1,25 @@
+//! What is measured, drawn and simulated for those who compare protocols: nothing here takes part in a computation.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`three`] | the three-party protocol: one job, a service that never ends, latencies, the bare channels, its paper's Table II |
+//! | [`lego`] | the two-party protocol and its parts, beside the figures of its paper |
+//! | [`curves`], [`plot`] | the papers' figures on parameters, as data and as drawings |
+//! | [`simulate`] | Monte-Carlo simulations of the games that the parameters rest on |
+//!
+//! A benchmark runs all parties on this machine, and compares all outputs with plain evaluation. Inputs are made up; nothing
+//! secret hangs on them.
+#![forbid(unsafe_code)]
+
+mod chart;
+pub mod curves;
+pub mod lego;
+mod measure;
+pub mod plot;
+mod sample;
+pub mod simulate;
+pub mod three;
+mod usage;
+
+pub use measure::{Place, child_main};
+pub use usage::{Cpu, Machine};

@@ -1,0 +1,259 @@
+//! How long one instance takes: from its inputs to its opened outputs, with triples in stock.
+
+use std::time::Duration;
+
+use cenote_net::{PartyId, Shape};
+use cenote_params::three::Variant;
+
+use cenote_three::Links;
+use serde::{Deserialize, Serialize};
+
+use super::Settings;
+use super::driver::{Driver, Load};
+use crate::measure::{Measurement, Place, no_report, shaped};
+use crate::usage::{Machine, median};
+use cenote::{CircuitDescription, Error, Protocol, Result, Three, Transport, and_blocks};
+use cenote_session::{Connections, Topology};
+
+/// The circuits that are measured unless others are named.
+pub const CIRCUITS: [&str; 3] = ["lib:aes128", "lib:sha256", "lib:sort1024x32"];
+
+/// What to measure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Circuit files, or `lib:NAME`.
+    pub circuits: Vec<String>,
+    /// The protocol. Its first worker does all the work.
+    pub settings: Settings,
+    /// How often each circuit is run; the median counts.
+    pub repeat: u32,
+    /// Milliseconds that a message and its answer take on the way, besides what the machine itself takes; 0 adds nothing.
+    pub link_rtt_ms: f64,
+}
+
+/// What one party has measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LatencyParty {
+    /// By circuit.
+    circuits: Vec<PartyTimes>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct PartyTimes {
+    rounds: u64,
+    seconds: Vec<f64>,
+}
+
+impl Measurement for Latency {
+    type Party = LatencyParty;
+
+    fn topology(&self) -> Topology {
+        Protocol::from(self.settings.protocol).topology()
+    }
+
+    fn run(
+        &self,
+        me: PartyId,
+        connections: Connections,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<LatencyParty> {
+        let connections = shaped(connections, Shape::new(self.one_way(), None));
+        let links = Links::of(me, connections);
+        let loads: Vec<Load> = self
+            .circuits
+            .iter()
+            .map(|name| Load::open(name))
+            .collect::<Result<_>>()?;
+        let n = self.settings.parameters()?.n();
+        let runs = u64::from(self.repeat) + 1;
+        // The log pads every verification by less than a block.
+        let blocks: u64 = loads.iter().map(|load| and_blocks(&load.plan, 1) + 8).sum();
+        let batches = (runs * blocks).div_ceil(n);
+        // On demand the first batch is a stock of its own.
+        let mut driver = Driver::start(me, links, &self.settings, batches + 1)?;
+        driver.want_stock(batches)?;
+        driver.fill_stock()?;
+        let all = runs * loads.iter().map(|load| load.plan.and_count() as u64).sum::<u64>();
+        let mut done = 0;
+        let mut circuits = Vec::new();
+        for load in &loads {
+            let instance = load.instance(1)?;
+            let mut times = PartyTimes {
+                rounds: 0,
+                seconds: Vec::new(),
+            };
+            for turn in 0..runs {
+                // Nobody starts before all are ready.
+                driver.agree(0)?;
+                let before = driver.costs().rounds;
+                let seconds = driver.run(load, &instance)?;
+                // The first brings code and memory into the caches, and on demand the first stock.
+                if turn > 0 {
+                    times.seconds.push(seconds);
+                }
+                times.rounds = driver.costs().rounds - before;
+                done += load.plan.and_count() as u64;
+                progress(done, all);
+            }
+            circuits.push(times);
+        }
+        driver.finish()?;
+        Ok(LatencyParty { circuits })
+    }
+}
+
+impl Latency {
+    /// The delay of a message.
+    pub(crate) fn one_way(&self) -> Duration {
+        Duration::from_secs_f64(self.link_rtt_ms.max(0.0) / 2000.0)
+    }
+}
+
+/// The latency of one circuit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CircuitLatency {
+    /// The circuit.
+    pub circuit: CircuitDescription,
+    /// Rounds on the critical path, inputs, verification and outputs included.
+    pub rounds: u64,
+    /// Seconds from inputs to opened outputs: the median of the runs, of the slowest party.
+    pub seconds: f64,
+    /// The fastest run.
+    pub least_seconds: f64,
+    /// The slowest run.
+    pub most_seconds: f64,
+    /// What the link's delay alone takes: rounds times the one-way delay. `null` without one.
+    pub delay_seconds: Option<f64>,
+    /// How many times that the median is.
+    pub ratio: Option<f64>,
+}
+
+/// Latencies over one kind of link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LatencyReport {
+    /// The protocol's name.
+    pub protocol: String,
+    /// Its settings.
+    #[serde(flatten)]
+    pub settings: Three,
+    /// How the parties were joined.
+    pub transport: Transport,
+    /// Milliseconds of the round trip that were added.
+    pub link_rtt_ms: f64,
+    /// Runs of each circuit.
+    pub repeat: u32,
+    /// By circuit.
+    pub circuits: Vec<CircuitLatency>,
+    /// The machine.
+    pub machine: Machine,
+}
+
+/// Measures, in `place`.
+///
+/// # Errors
+/// [`Error::Usage`] for the variant that spends a whole batch on every opening, and for circuits without AND gates; those of
+/// [`Settings::parameters`]; [`Error::Parties`] or [`Error::Protocol`] if a party fails.
+pub fn run_latency(latency: &Latency, place: &mut Place<'_>) -> Result<LatencyReport> {
+    if latency.settings.protocol.variant == Variant::Reshuffle {
+        return Err(Error::Usage(
+            "the variant reshuffle spends a whole batch of triples on every opening; measure the latency of another".into(),
+        ));
+    }
+    if latency.repeat == 0 || latency.circuits.is_empty() {
+        return Err(Error::Usage(
+            "a latency is measured at least once, of at least one circuit".into(),
+        ));
+    }
+    latency.settings.parameters()?;
+    let loads: Vec<Load> = latency
+        .circuits
+        .iter()
+        .map(|name| Load::open(name))
+        .collect::<Result<_>>()?;
+    let machine = Machine::now();
+    let parties = place.measure(latency)?;
+    if parties.is_empty() || parties.iter().any(|party| party.circuits.len() != loads.len()) {
+        return Err(no_report());
+    }
+    let one_way = latency.one_way().as_secs_f64();
+    let circuit = |(index, load): (usize, &Load)| {
+        let times: Vec<&PartyTimes> = parties.iter().map(|party| &party.circuits[index]).collect();
+        let rounds = times.iter().map(|times| times.rounds).max().unwrap_or(0);
+        let slowest =
+            |of: &dyn Fn(&[f64]) -> f64| times.iter().map(|times| of(&times.seconds)).fold(0.0, f64::max);
+        let seconds = slowest(&median);
+        let delay = (one_way > 0.0).then_some(rounds as f64 * one_way);
+        CircuitLatency {
+            circuit: CircuitDescription {
+                name: latency.circuits[index].clone(),
+                digest: hex::encode(load.plan.digest()),
+                and_gates: load.plan.and_count() as u64,
+                and_depth: load.plan.and_depth() as u64,
+            },
+            rounds,
+            seconds,
+            least_seconds: slowest(&|seconds| seconds.iter().copied().fold(f64::INFINITY, f64::min)),
+            most_seconds: slowest(&|seconds| seconds.iter().copied().fold(0.0, f64::max)),
+            delay_seconds: delay,
+            ratio: delay.map(|delay| seconds / delay),
+        }
+    };
+    Ok(LatencyReport {
+        protocol: "three".into(),
+        settings: latency.settings.protocol,
+        transport: place.transport(),
+        link_rtt_ms: latency.link_rtt_ms,
+        repeat: latency.repeat,
+        circuits: loads.iter().enumerate().map(circuit).collect(),
+        machine,
+    })
+}
+
+impl LatencyReport {
+    /// As a short table.
+    pub fn table(&self) -> String {
+        use std::fmt::Write as _;
+        let mut table = format!(
+            "one instance, {}, views by {}, over {}{}, median of {}\n{:<18} {:>9} {:>7} {:>11} {:>11} {:>11}  {}\n",
+            self.settings.variant,
+            self.settings.view_check,
+            self.transport,
+            if self.link_rtt_ms > 0.0 {
+                format!(" with {} ms round trips", self.link_rtt_ms)
+            } else {
+                String::new()
+            },
+            self.repeat,
+            "circuit",
+            "ANDs",
+            "rounds",
+            "ms",
+            "least",
+            "most",
+            if self.link_rtt_ms > 0.0 {
+                "rounds × delay"
+            } else {
+                ""
+            },
+        )
+        .replace("  \n", "\n");
+        for line in &self.circuits {
+            let delay = match (line.delay_seconds, line.ratio) {
+                (Some(delay), Some(ratio)) => format!("{:.1} ms, × {ratio:.3}", 1e3 * delay),
+                _ => String::new(),
+            };
+            let row = format!(
+                "{:<18} {:>9} {:>7} {:>11.3} {:>11.3} {:>11.3}  {}",
+                line.circuit.name,
+                line.circuit.and_gates,
+                line.rounds,
+                1e3 * line.seconds,
+                1e3 * line.least_seconds,
+                1e3 * line.most_seconds,
+                delay
+            );
+            writeln!(table, "{}", row.trim_end()).expect("writing to a string succeeds");
+        }
+        table
+    }
+}
