@@ -4,13 +4,13 @@
 //! multiplication messages go one way round the ring, a party may have received all that it expects while a corrupted
 //! party still owes its messages to the other honest one. The barrier closes that gap: a coin can be tossed only with
 //! the token that [`barrier`] returns once both peers have said that they received everything.
-use crate::checks;
 
 use cenote_primitives::{Block, Block512, as_bytes};
 use cenote_session::{Error, MESSAGE_FORM, Result};
 
-use crate::keys::{Counter, Keys};
+use crate::checks;
 use crate::ring::Ring;
+use crate::setup::keys::{Counter, Keys};
 use crate::steps;
 
 /// Proof that this party has received everything that a coin will test.

@@ -1,31 +1,29 @@
 //! The engine: the protocol's parts, in the order in which a session uses them.
-use crate::checks;
 
 use std::time::{Duration, Instant};
 
 use cenote_circuit::Plan;
 use cenote_net::{Meter, PartyId};
 use cenote_params::three::Parameters;
-use cenote_primitives::{BLOCK_BITS, BitMatrix, Block512, Entropy};
-use cenote_session::{
-    Costs, Engine, Error, MESSAGE_FORM, Parties, Result, WireVector, check_input, check_run,
-};
+use cenote_primitives::{BLOCK_BITS, BitMatrix, Block512};
+use cenote_session::{Costs, Engine, Error, Parties, Result, WireVector, check_input, check_run};
 
-use crate::config::{Config, Lag, Links};
-use crate::evaluator::{Evaluator, assemble, groups, most_lanes};
-use crate::gate_log::GateLog;
-use crate::generator::Generator;
-use crate::keys::{Counter, PairSecrets, Purpose};
-use crate::ring::Ring;
-use crate::shape::Shape;
-use crate::stock::{Producer, Stock};
+use crate::checks;
+use crate::material::shape::Shape;
+use crate::material::stock::{Producer, Stock};
+use crate::offline::generator::Generator;
+use crate::online::evaluator::{Evaluator, assemble, groups, most_lanes};
+use crate::online::gate_log::GateLog;
+use crate::online::verify::Verifier;
+use crate::online::worker::{Worker, groups_of, run_groups, verify};
+use crate::online::{input, output};
+use crate::settings::{Config, Lag, Links};
+use crate::setup::keys::{Counter, Purpose};
+use crate::setup::{agree, check_links, farewell};
 use crate::store::{Online, StockFolder, settings};
 use crate::triple_check::{constant_holder, window_bytes};
-use crate::verify::Verifier;
 use crate::view::Views;
 use crate::wires::ThreeWires;
-use crate::worker::{Worker, groups_of, run_groups, verify};
-use crate::{input, output, steps};
 
 /// One party of a three-party session.
 ///
@@ -249,50 +247,6 @@ fn worker_bytes(parameters: &Parameters, waiting: usize, lag: usize) -> u64 {
         .saturating_mul(batch)
         .saturating_add(windows as u64)
         .saturating_add(parameters.memory_bytes(BLOCK_BITS as u32))
-}
-
-/// Checks that there are workers, and that their channels lead where party `me` needs them to.
-pub(crate) fn check_links(me: PartyId, links: &[Links]) -> Result<()> {
-    if !(1..=255).contains(&links.len()) {
-        return Err(Error::BadInput(format!(
-            "a party has 1 to 255 workers, not {}",
-            links.len()
-        )));
-    }
-    links.iter().try_for_each(|link| {
-        link.generator.check_peers(me)?;
-        link.evaluator.check_peers(me)
-    })
-}
-
-/// Says to both peers that the session has come to its good end, and waits until both say the same.
-pub(crate) fn farewell(ring: &mut Ring) -> Result<()> {
-    let farewell = *b"finished";
-    if ring.exchange(steps::FINISH, &farewell, &farewell)? == (farewell, farewell) {
-        return Ok(());
-    }
-    let detail = "a peer's farewell is garbled";
-    Err(Error::cheated(MESSAGE_FORM, None, steps::FINISH, detail))
-}
-
-/// Makes sure that both peers were started with the same settings, and agrees with them on secrets.
-pub(crate) fn agree(
-    me: PartyId,
-    session: &str,
-    settings: &[(&str, String)],
-    ring: &mut Ring,
-    entropy: &mut Entropy,
-) -> Result<PairSecrets> {
-    // With both at once, so that both ends of each pair see what differs, and whom they miss.
-    let Ring { previous, next } = &mut *ring;
-    let (with_previous, with_next) = std::thread::scope(|scope| {
-        let with_previous = scope.spawn(|| cenote_net::agree(previous.as_mut(), settings));
-        let with_next = cenote_net::agree(next.as_mut(), settings);
-        (with_previous.join(), with_next)
-    });
-    with_previous.map_err(|_| Error::Internal("the agreement with a peer panicked".into()))??;
-    with_next?;
-    PairSecrets::agree(me, session, ring, entropy)
 }
 
 impl Engine for ThreeEngine {

@@ -6,52 +6,44 @@
 //!
 //! | module | what | source |
 //! |---|---|---|
-//! | `keys` | correlated randomness without interaction | Araki et al. 2016, Section 3 |
+//! | `settings` | what a session is started with | |
+//! | `setup` | agreement with the peers | |
+//! | `setup::keys` | correlated randomness without interaction | Araki et al. 2016, Section 3 |
+//! | `setup::lag` | how many messages are in flight | |
 //! | `ring` | who sends what to whom | |
 //! | `coin` | barrier and coin | Furukawa et al., Section 2 |
-//! | `lag` | how many messages are in flight | |
 //! | `view` | view comparison, by MAC or hash | S&P 2017, Section III-D |
 //! | `triple_check` | one triple checked with another | Furukawa et al., Protocol 2.24 |
-//! | `generator`, `cut_and_choose` | triples by cut and choose | S&P 2017, Protocols A.1 and 3.1 |
-//! | `stock` | hand-over of checked triples from the generator's thread | S&P 2017, Figure 5 |
+//! | `offline` | triples by cut and choose | S&P 2017, Protocols A.1 and 3.1 |
+//! | `material::stock` | hand-over of checked triples from the generator's thread | S&P 2017, Figure 5 |
+//! | `material::tally` | how many batches a circuit will need | |
+//! | `material::supply` | which triple checks which gate: the variants | S&P 2017, Sections III-A to III-C |
 //! | [`store`] | checked triples on disk, made in an offline phase | S&P 2017, Section IV |
-//! | `tally` | how many batches a circuit will need | |
-//! | `supply` | which triple checks which gate: the variants | S&P 2017, Sections III-A to III-C |
-//! | `gate_log`, `verify` | checking every gate before anything is opened | S&P 2017, Protocols A.2 and 3.9 |
-//! | `evaluator` | AND layer by AND layer | S&P 2017, Protocol A.2 |
-//! | `worker` | a generator and an evaluator; several side by side | S&P 2017, Figure 5 |
-//! | `input`, `output` | sharing and robust opening | |
+//! | `online::evaluator` | AND layer by AND layer | S&P 2017, Protocol A.2 |
+//! | `online::verify`, `online::gate_log` | checking every gate before anything is opened | S&P 2017, Protocols A.2 and 3.9 |
+//! | `online::worker` | a generator and an evaluator; several side by side | S&P 2017, Figure 5 |
+//! | `online::input`, `online::output` | sharing and robust opening | |
 //!
 //! A session aborts on any failed check; it never returns an output that is not verified.
 #![forbid(unsafe_code)]
 
 pub mod checks;
 mod coin;
-mod config;
-mod cut_and_choose;
 mod engine;
-mod evaluator;
-mod gate_log;
-mod generator;
-mod input;
-mod keys;
-mod lag;
-mod output;
+mod material;
+mod offline;
+mod online;
 mod ring;
-mod shape;
+mod settings;
+mod setup;
 pub mod steps;
-mod stock;
 pub mod store;
-mod supply;
-mod tally;
 mod triple_check;
-mod verify;
 mod view;
 mod wires;
-mod worker;
 
-pub use config::{Config, Lag, Links, ViewCheck};
 pub use engine::ThreeEngine;
+pub use material::tally::batches_needed;
 pub use ring::Ring;
-pub use tally::batches_needed;
+pub use settings::{Config, Lag, Links, ViewCheck};
 pub use wires::ThreeWires;

@@ -15,8 +15,8 @@ use cenote_net::{PartyId, Step};
 use cenote_primitives::{Block512, Position, SecretBlocks, kernels};
 use cenote_session::Result;
 
-use crate::keys::{Keys, factor_b};
 use crate::ring::Ring;
+use crate::setup::keys::{Keys, factor_b};
 use crate::view::Views;
 
 /// Most checks per message, in blocks.

@@ -7,7 +7,6 @@
 //! everything else under it, would give away `b`, and with `σ = y ⊕ b` the secret `y`, before the abort. So the words on
 //! `t` are compared only after all opened values have been found equal with both peers; then they are a function of
 //! what the corrupted party knows.
-use crate::checks;
 
 use cenote_net::Step;
 use cenote_primitives::{Block, Block512, PolyMac, Position, Prg, as_bytes};
@@ -15,8 +14,9 @@ use cenote_session::{Check, Error, Result};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use crate::config::ViewCheck;
+use crate::checks;
 use crate::ring::Ring;
+use crate::settings::ViewCheck;
 
 /// The steps of one comparison: first the opened values, then the words on products.
 pub(crate) struct ViewSteps {

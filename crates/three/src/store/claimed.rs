@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use cenote_session::{Error, Result};
 
 use super::{BatchNumber, EpochId, StockFolder};
-use crate::stock::Batch;
+use crate::material::stock::Batch;
 use crate::triple_check::{Pair, zero_pair};
 
 /// The queue of one worker. A batch is read when it is taken, so that only what is in use is in memory.

@@ -2,7 +2,6 @@
 //!
 //! Both honest parties must choose the same batches. The choice is a function of the three offers, so it is enough that
 //! both have the same three: each tells the others hashes of the lists that it has received.
-use crate::checks;
 
 use cenote_net::PartyId;
 use cenote_session::{Error, MESSAGE_FORM, Result};
@@ -10,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::offer::{Names, Offer, Told};
 use super::{BatchNumber, EpochId};
+use crate::checks;
 use crate::ring::Ring;
 use crate::steps;
 

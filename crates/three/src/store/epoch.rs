@@ -7,9 +7,9 @@ use cenote_params::three::Parameters;
 use cenote_primitives::BLOCK_BITS;
 use zeroize::Zeroizing;
 
-use crate::config::ViewCheck;
-use crate::keys::{FactorSeeds, Keys};
-use crate::shape::Shape;
+use crate::material::shape::Shape;
+use crate::settings::ViewCheck;
+use crate::setup::keys::{FactorSeeds, Keys};
 
 /// The version of an epoch's file.
 const VERSION: u8 = 1;

@@ -1,5 +1,4 @@
 //! The offline phase: three parties make triples together, and each puts its part in stock.
-use crate::checks;
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -10,16 +9,17 @@ use cenote_session::{Error, MESSAGE_FORM, Result};
 use sha2::{Digest, Sha256};
 
 use super::{BatchNumber, Epoch, EpochId, StockFolder, settings};
-use crate::config::{Config, Links, ViewCheck};
-use crate::engine::{agree, check_links, farewell};
-use crate::generator::Generator;
-use crate::keys::PairSecrets;
+use crate::checks;
+use crate::material::shape::Shape;
+use crate::material::stock::Producer;
+use crate::offline::generator::Generator;
+use crate::online::worker::most_telling;
 use crate::ring::Ring;
-use crate::shape::Shape;
+use crate::settings::{Config, Links, ViewCheck};
+use crate::setup::keys::PairSecrets;
+use crate::setup::{agree, check_links, farewell};
 use crate::steps;
-use crate::stock::Producer;
 use crate::view::Views;
-use crate::worker::most_telling;
 
 /// What an offline run has made.
 #[derive(Clone, Debug)]

@@ -10,10 +10,10 @@ use super::compare::{Common, Epochs};
 use super::epoch::Epoch;
 use super::offer::Offer;
 use super::{BatchNumber, Claimed, Contents, EpochId, Reservation, StockFolder, fault};
+use crate::material::stock::Stock;
+use crate::online::worker::Worker;
 use crate::ring::Ring;
 use crate::steps;
-use crate::stock::Stock;
-use crate::worker::Worker;
 
 /// What all three parties have in stock for a session, and what the session has claimed of it.
 pub(crate) struct Online {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use cenote_net::{AbortReason, Closer, Meter};
 use cenote_session::{Error, Result};
 
-use crate::generator::Generator;
+use crate::offline::generator::Generator;
 use crate::store::Claimed;
 use crate::triple_check::Pair;
 

@@ -8,12 +8,12 @@ use cenote_primitives::{Position, Sampler, as_words, as_words_mut, kernels};
 use cenote_session::Result;
 
 use crate::coin;
-use crate::cut_and_choose::Buckets;
-use crate::keys::{Counter, Keys, Purpose, factor_b, position};
+use crate::material::shape::Shape;
+use crate::material::stock::Batch;
+use crate::offline::cut_and_choose::Buckets;
 use crate::ring::Ring;
-use crate::shape::Shape;
+use crate::setup::keys::{Counter, Keys, Purpose, factor_b, position};
 use crate::steps;
-use crate::stock::Batch;
 use crate::triple_check::{Pair, part, part_mut, zero_pair};
 use crate::view::{ViewSteps, Views};
 

@@ -5,9 +5,9 @@ use cenote_net::Closer;
 use cenote_params::three::Parameters;
 use cenote_session::{Error, MESSAGE_FORM, Result};
 
-use crate::evaluator::{Evaluator, Group, planned_blocks, planned_layers};
-use crate::stock::Stock;
-use crate::tally::Tally;
+use crate::material::stock::Stock;
+use crate::material::tally::Tally;
+use crate::online::evaluator::{Evaluator, Group, planned_blocks, planned_layers};
 use crate::wires::ThreeWires;
 
 /// One worker.

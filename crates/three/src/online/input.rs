@@ -8,8 +8,8 @@ use cenote_primitives::{
 };
 use cenote_session::Result;
 
-use crate::keys::{Counter, Keys};
 use crate::ring::Ring;
+use crate::setup::keys::{Counter, Keys};
 use crate::steps;
 use crate::wires::ThreeWires;
 

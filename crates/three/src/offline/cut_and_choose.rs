@@ -1,15 +1,15 @@
 //! Cut and choose: shuffling an array, opening some of its triples, and spending the others to check the first array
 //! (S&P 2017, Protocol 3.1, steps 3 and 4; Lemma 5.7 for buckets of two sizes).
-use crate::checks;
 
 use cenote_net::PartyId;
 use cenote_primitives::{Block512, Position, Sampler, kernels};
 use cenote_session::{Error, Result};
 
-use crate::generator::Factors;
-use crate::keys::factor_b;
+use crate::checks;
+use crate::material::shape::{Array, Shape};
+use crate::offline::generator::Factors;
 use crate::ring::Ring;
-use crate::shape::{Array, Shape};
+use crate::setup::keys::factor_b;
 use crate::steps;
 use crate::triple_check::{CheckScratch, CheckWindow, Operands, Pair, WINDOW, part, part_mut, zero_pair};
 use crate::view::Views;

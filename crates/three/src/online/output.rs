@@ -1,13 +1,13 @@
 //! Robust opening of outputs (spec `three-party`, Section 4): both holders of the component that a receiver lacks send
 //! it, one in full, the other as a hash, and the receiver aborts unless they agree.
-use crate::checks;
 
 use cenote_net::PartyId;
 use cenote_primitives::{BitMatrix, as_bytes, as_bytes_mut};
 use cenote_session::{Error, Parties, Result};
 use sha2::{Digest, Sha256};
 
-use crate::input::{pack_rows, packed_words, unpack_rows};
+use crate::checks;
+use crate::online::input::{pack_rows, packed_words, unpack_rows};
 use crate::ring::Ring;
 use crate::steps;
 use crate::wires::ThreeWires;

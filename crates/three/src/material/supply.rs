@@ -7,8 +7,8 @@ use cenote_primitives::{Position, Sampler, SecretBlocks, kernels};
 use cenote_session::Result;
 
 use crate::coin::Fixed;
-use crate::keys::{Keys, Purpose, position};
-use crate::stock::{Batch, Stock};
+use crate::material::stock::{Batch, Stock};
+use crate::setup::keys::{Keys, Purpose, position};
 use crate::triple_check::{CheckWindow, part};
 
 /// Checked triples on their way to gates.

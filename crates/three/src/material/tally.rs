@@ -3,9 +3,9 @@
 use cenote_circuit::Plan;
 use cenote_params::three::{Parameters, Variant};
 
-use crate::evaluator::{groups, planned_layers};
-use crate::supply::batches;
-use crate::worker::groups_of;
+use crate::material::supply::batches;
+use crate::online::evaluator::{groups, planned_layers};
+use crate::online::worker::groups_of;
 
 /// A worker's gate log, as far as it matters to the number of triples.
 #[derive(Clone, Copy, Debug)]

@@ -9,13 +9,13 @@ use cenote_primitives::{
 use cenote_session::Result;
 use zeroize::Zeroize;
 
-use crate::gate_log::{GateLog, Segment};
-use crate::keys::{Counter, Keys, Purpose};
+use crate::material::stock::Stock;
+use crate::online::gate_log::{GateLog, Segment};
+use crate::online::verify::Verifier;
 use crate::ring::Ring;
+use crate::setup::keys::{Counter, Keys, Purpose};
 use crate::steps;
-use crate::stock::Stock;
 use crate::triple_check::constant_holder;
-use crate::verify::Verifier;
 use crate::wires::ThreeWires;
 
 /// Words of live wires that a group of lanes should not exceed, so that its slots stay in the second-level cache.

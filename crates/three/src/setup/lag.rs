@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use cenote_session::{Error, MESSAGE_FORM, Result};
 
-use crate::config::Lag;
 use crate::ring::Ring;
+use crate::settings::Lag;
 use crate::steps;
 
 /// The least time in which a worker computes what a message has: 1024 blocks of checks.

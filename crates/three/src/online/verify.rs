@@ -7,12 +7,12 @@ use cenote_primitives::Sampler;
 use cenote_session::Result;
 
 use crate::coin;
-use crate::gate_log::GateLog;
-use crate::keys::{Counter, Keys, Purpose};
+use crate::material::stock::Stock;
+use crate::material::supply::Supply;
+use crate::online::gate_log::GateLog;
 use crate::ring::Ring;
+use crate::setup::keys::{Counter, Keys, Purpose};
 use crate::steps;
-use crate::stock::Stock;
-use crate::supply::Supply;
 use crate::triple_check::{CheckScratch, CheckWindow, Operands, WINDOW, part};
 use crate::view::{ViewSteps, Views};
 

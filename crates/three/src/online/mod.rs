@@ -1,0 +1,8 @@
+//! Evaluating circuits on shared values, and opening what was verified.
+
+pub(crate) mod evaluator;
+pub(crate) mod gate_log;
+pub(crate) mod input;
+pub(crate) mod output;
+pub(crate) mod verify;
+pub(crate) mod worker;

@@ -1,0 +1,57 @@
+//! How three parties begin together, and how they end.
+
+pub(crate) mod keys;
+pub(crate) mod lag;
+
+use cenote_net::PartyId;
+use cenote_primitives::Entropy;
+use cenote_session::{Error, MESSAGE_FORM, Result};
+
+use self::keys::PairSecrets;
+use crate::ring::Ring;
+use crate::settings::Links;
+use crate::steps;
+
+/// Checks that there are workers, and that their channels lead where party `me` needs them to.
+pub(crate) fn check_links(me: PartyId, links: &[Links]) -> Result<()> {
+    if !(1..=255).contains(&links.len()) {
+        return Err(Error::BadInput(format!(
+            "a party has 1 to 255 workers, not {}",
+            links.len()
+        )));
+    }
+    links.iter().try_for_each(|link| {
+        link.generator.check_peers(me)?;
+        link.evaluator.check_peers(me)
+    })
+}
+
+/// Says to both peers that the session has come to its good end, and waits until both say the same.
+pub(crate) fn farewell(ring: &mut Ring) -> Result<()> {
+    let farewell = *b"finished";
+    if ring.exchange(steps::FINISH, &farewell, &farewell)? == (farewell, farewell) {
+        return Ok(());
+    }
+    let detail = "a peer's farewell is garbled";
+    Err(Error::cheated(MESSAGE_FORM, None, steps::FINISH, detail))
+}
+
+/// Makes sure that both peers were started with the same settings, and agrees with them on secrets.
+pub(crate) fn agree(
+    me: PartyId,
+    session: &str,
+    settings: &[(&str, String)],
+    ring: &mut Ring,
+    entropy: &mut Entropy,
+) -> Result<PairSecrets> {
+    // With both at once, so that both ends of each pair see what differs, and whom they miss.
+    let Ring { previous, next } = &mut *ring;
+    let (with_previous, with_next) = std::thread::scope(|scope| {
+        let with_previous = scope.spawn(|| cenote_net::agree(previous.as_mut(), settings));
+        let with_next = cenote_net::agree(next.as_mut(), settings);
+        (with_previous.join(), with_next)
+    });
+    with_previous.map_err(|_| Error::Internal("the agreement with a peer panicked".into()))??;
+    with_next?;
+    PairSecrets::agree(me, session, ring, entropy)
+}
