@@ -8,8 +8,8 @@ use crate::options::Deadline;
 use crate::step::{CONNECT, HELLO};
 use crate::tls::{HandshakeFault, REFUSED};
 use crate::{
-    Channel, ChannelOptions, Error, Fault, Framed, Label, Link, MeshConfig, PartyId, Result, TcpChannel,
-    TlsLink, Transport,
+    Budget, Channel, ChannelOptions, Error, Fault, Framed, Label, Link, MeshConfig, PartyId, Result,
+    TcpChannel, TlsLink, Transport,
 };
 
 /// The longest single attempt.
@@ -24,6 +24,8 @@ pub(crate) fn handshake_options(options: &ChannelOptions, timeout: Duration) -> 
         timeout,
         least_rate: u64::MAX,
         linger: timeout.min(options.linger),
+        // Who is at the other end is not known yet.
+        budget: Budget::new(0),
         ..options.clone()
     }
 }

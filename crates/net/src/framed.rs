@@ -14,6 +14,8 @@ use crate::{AbortReason, Channel, ChannelOptions, Closer, Error, Meter, PartyId,
 const LARGE: usize = 32 << 10;
 /// Smaller messages are collected up to this many bytes.
 const COALESCE: usize = 64 << 10;
+/// The most memory of the collected messages.
+pub(crate) const OWN: usize = 2 * (COALESCE + LARGE);
 /// A send that is not blocked looks at most this often for the peer's last word.
 const IDLE_LOOK: Duration = Duration::from_millis(10);
 
@@ -47,13 +49,15 @@ pub struct Framed<L: Link> {
 
 impl<L: Link> Framed<L> {
     /// A channel to `peer` over `link`.
-    pub fn new(peer: PartyId, link: L, options: ChannelOptions) -> Self {
+    pub fn new(peer: PartyId, mut link: L, options: ChannelOptions) -> Self {
+        let share = options.budget.share(peer);
+        link.draw_on(&share);
         Self {
             peer,
             link,
             options,
             outgoing: Vec::new(),
-            inbox: Inbox::default(),
+            inbox: Inbox::new(&share),
             meter: Meter::default(),
             sent_since_receive: false,
             last_sent: crate::step::CONNECT,
@@ -68,6 +72,9 @@ impl<L: Link> Framed<L> {
 
     /// Turns the channel of a finished handshake into that of the session: what went over it so far is not counted.
     pub(crate) fn ready(&mut self, peer: PartyId, options: ChannelOptions) {
+        let share = options.budget.share(peer);
+        self.link.draw_on(&share);
+        self.inbox.draw_on(&share);
         self.peer = peer;
         self.options = options;
         self.meter = Meter::default();

@@ -1,12 +1,13 @@
 //! The buffer of received bytes that no receive has asked for yet.
 
 use crate::AbortReason;
+use crate::budget::{Account, Share};
 use crate::frame::{Frame, HEADER};
 use crate::link::{Fault, Link};
 use crate::options::Deadline;
 
 /// What the buffer holds without growing.
-const BASE: usize = 128 << 10;
+pub(crate) const BASE: usize = 128 << 10;
 
 /// The last thing that a peer says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,9 +26,47 @@ pub(crate) struct Inbox {
     seen: usize,
     /// The peer has ended the stream.
     pub(crate) ended: bool,
+    /// Pays for what the buffer has beyond [`BASE`].
+    account: Account,
 }
 
 impl Inbox {
+    pub(crate) fn new(share: &Share) -> Self {
+        Self {
+            account: share.account(),
+            ..Self::default()
+        }
+    }
+
+    /// Draws on `share` from now on.
+    pub(crate) fn draw_on(&mut self, share: &Share) {
+        if self.account.drawn() == 0 {
+            self.account = share.account();
+        }
+    }
+
+    /// Doubles the buffer, up to `limit`; false if that is not to be had.
+    fn grow(&mut self, limit: usize) -> bool {
+        let (old, limit) = (self.store.len(), limit.max(BASE));
+        if old >= limit {
+            return false;
+        }
+        let new = (2 * old).clamp(BASE, limit);
+        if new > BASE {
+            // While the bytes are copied there are two buffers.
+            let before = self.account.drawn();
+            if !self.account.draw(new) {
+                return false;
+            }
+            let mut store = Vec::with_capacity(new);
+            store.extend_from_slice(&self.store);
+            self.store = store;
+            self.account.give_back(before);
+        }
+        self.store.resize(new, 0);
+        true
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.end - self.start
     }
@@ -43,6 +82,7 @@ impl Inbox {
             if self.store.len() > BASE {
                 // What a blocked send had to keep has been received.
                 self.store = Vec::new();
+                self.account.give_back(self.account.drawn());
             }
         }
         count
@@ -123,12 +163,8 @@ impl Inbox {
             if self.ended {
                 return Ok(Some(LastWord::Bye));
             }
-            if self.len() == self.store.len() {
-                if self.store.len() >= limit.max(BASE) {
-                    return Ok(None);
-                }
-                self.store
-                    .resize((2 * self.store.len()).clamp(BASE, limit.max(BASE)), 0);
+            if self.len() == self.store.len() && !self.grow(limit) {
+                return Ok(None);
             }
             if deadline.remaining().is_none() || self.fill(link, &mut [], usize::MAX)?.is_none() {
                 return Ok(None);

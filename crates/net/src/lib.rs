@@ -2,7 +2,7 @@
 //!
 //! A [`Channel`] carries the messages of one thread to one peer. It never hangs (every wait ends in an [`Error`] that
 //! names peer and [`Step`]), never allocates what a peer asks for (a message has the length that the receiver expects,
-//! or is refused), and never deadlocks because two sides send at once.
+//! or is refused; what it queues is paid for by a [`Budget`]), and never deadlocks because two sides send at once.
 //!
 //! [`connect`] joins the parties of a session, over plain TCP or over TLS 1.3 between keys that the parties know from
 //! each other ([`Identity`], [`Fingerprint`]); [`agree`] then compares what they are about to do. [`memory_pair`] joins
@@ -28,14 +28,16 @@
 //! # What waits, and how long
 //!
 //! A receive waits for its message, and a send only for room in the queue of what the peer has not taken yet (64 MiB
-//! unless [`ChannelOptions`] say otherwise). Each wait ends after [`ChannelOptions::timeout`] and the time that the
-//! message takes at the slowest acceptable rate. Threads are started only when a socket does not take what is sent to
+//! unless [`ChannelOptions`] say otherwise, and the [`Budget`] of all channels has as much). Each wait ends after
+//! [`ChannelOptions::timeout`] and the time that the message takes at the slowest acceptable rate, or with the phase of
+//! the session that a [`PhaseClock`] limits. [`OnWait`] hears of long waits. Threads are started only when a socket does not take what is sent to
 //! it: then one per channel sends in the background.
 #![forbid(unsafe_code)]
 
 mod absent;
 mod accept;
 mod agree;
+mod budget;
 mod channel;
 mod dial;
 mod error;
@@ -51,6 +53,7 @@ mod options;
 mod outbox;
 mod phase;
 mod pin;
+mod queue;
 mod shaped;
 pub mod step;
 mod tcp;
@@ -58,6 +61,7 @@ mod tls;
 mod waiting;
 
 pub use agree::agree;
+pub use budget::{Budget, Share};
 pub use channel::{Channel, Closer, Meter, PartyId, Step};
 pub use error::{Error, Result};
 pub use frame::AbortReason;

@@ -3,7 +3,7 @@
 use std::io::IoSlice;
 use std::time::Duration;
 
-use crate::Closer;
+use crate::{Closer, Share};
 
 /// Why a [`Link`] cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +22,10 @@ pub trait Link: Send {
     /// Takes bytes for the peer, the concatenation of `slices`, as far as there is room; returns how many. An `urgent`
     /// call may exceed the queue's limit by a small fixed reserve.
     fn push(&mut self, slices: &[IoSlice<'_>], urgent: bool) -> Result<usize, Fault>;
+
+    /// Names the memory that the link's queue draws on beyond a small fixed part. Called before the first push, and again when
+    /// the peer is known.
+    fn draw_on(&mut self, share: &Share);
 
     /// Waits up to `limit` until [`Link::push`] can make progress or the link fails. May return early.
     fn wait_room(&mut self, limit: Duration);

@@ -1,19 +1,13 @@
 //! Channels between two parties of one process.
 
-use std::collections::VecDeque;
 use std::io::IoSlice;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::budget::Share;
 use crate::link::Rest;
+use crate::queue::{Push, Queue};
 use crate::{ChannelOptions, Closer, Fault, Framed, Link, PartyId};
-
-/// Bytes are handed over in pieces of at most this size, so that the receiver starts before the sender is done.
-const PIECE: usize = 1 << 20;
-/// Used pieces that are kept for the next bytes.
-const SPARE: usize = 4;
-/// How far urgent bytes may exceed the queue.
-const RESERVE: usize = 128 << 10;
 
 /// A channel to another party of the same process.
 pub type MemoryChannel = Framed<MemoryLink>;
@@ -22,12 +16,11 @@ pub type MemoryChannel = Framed<MemoryLink>;
 ///
 /// They behave as a connection does: messages wait for a flush, queues are bounded, a dropped end is a lost peer.
 pub fn memory_pair(a: PartyId, b: PartyId, options: ChannelOptions) -> (MemoryChannel, MemoryChannel) {
-    let (there, back) = (Arc::new(Lane::default()), Arc::new(Lane::default()));
-    let limit = options.queue_bytes.max(1);
+    let lane = || Arc::new(Lane::new(options.queue_bytes));
+    let (there, back) = (lane(), lane());
     let link = |out: &Arc<Lane>, into: &Arc<Lane>| MemoryLink {
         out: out.clone(),
         into: into.clone(),
-        limit,
         head: Vec::new(),
         taken: 0,
     };
@@ -39,7 +32,6 @@ pub fn memory_pair(a: PartyId, b: PartyId, options: ChannelOptions) -> (MemoryCh
 }
 
 /// One direction.
-#[derive(Default)]
 struct Lane {
     state: Mutex<LaneState>,
     changed: Condvar,
@@ -47,9 +39,7 @@ struct Lane {
 
 #[derive(Default)]
 struct LaneState {
-    pieces: VecDeque<Vec<u8>>,
-    bytes: usize,
-    spare: Vec<Vec<u8>>,
+    queue: Queue,
     writer: End,
     reader: End,
 }
@@ -67,6 +57,16 @@ enum End {
 }
 
 impl Lane {
+    fn new(limit: usize) -> Self {
+        Self {
+            state: Mutex::new(LaneState {
+                queue: Queue::new(limit),
+                ..LaneState::default()
+            }),
+            changed: Condvar::new(),
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, LaneState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -85,7 +85,6 @@ impl Lane {
 pub struct MemoryLink {
     out: Arc<Lane>,
     into: Arc<Lane>,
-    limit: usize,
     /// The piece that is being read, and how much of it was.
     head: Vec<u8>,
     taken: usize,
@@ -102,13 +101,12 @@ impl MemoryLink {
 
 impl Link for MemoryLink {
     fn push(&mut self, slices: &[IoSlice<'_>], urgent: bool) -> Result<usize, Fault> {
-        let limit = self.limit + if urgent { RESERVE } else { 0 };
+        let push = if urgent { Push::Urgent } else { Push::Normal };
         let mut rest = Rest::new(slices);
         let mut pushed = 0;
         // A peer that leaves once it has all of this has not been lost while sending.
         while !rest.is_empty() {
-            // Only this side adds, so room seen here stays.
-            let (room, mut piece) = {
+            let (mut piece, length) = {
                 let mut state = self.out.lock();
                 match (state.writer, state.reader) {
                     (End::Closed, _) => return Err(Fault::Closed),
@@ -116,52 +114,50 @@ impl Link for MemoryLink {
                     (_, End::Open | End::Interrupted) => {}
                     _ => return Err(Fault::Lost("it closed its end".into())),
                 }
-                let room = limit.saturating_sub(state.bytes).min(PIECE);
-                if room == 0 {
-                    break;
+                match state.queue.begin(push) {
+                    Some(begun) => begun,
+                    None => break,
                 }
-                (room, state.spare.pop().unwrap_or_default())
             };
-            rest.fill(&mut piece, room);
-            pushed += piece.len();
-            self.out.change(|state| {
-                state.bytes += piece.len();
-                state.pieces.push_back(piece);
-            });
+            let before = piece.len();
+            rest.fill(&mut piece, length);
+            pushed += piece.len() - before;
+            self.out.change(|state| state.queue.push(piece));
         }
         Ok(pushed)
     }
 
+    fn draw_on(&mut self, share: &Share) {
+        self.out.lock().queue.draw_on(share);
+    }
+
     fn wait_room(&mut self, limit: Duration) {
-        let full = self.limit;
         self.out.wait_while(limit, |state| {
             let reading = matches!(state.reader, End::Open | End::Interrupted);
-            state.bytes >= full && reading && state.writer == End::Open
+            !state.queue.has_room() && reading && state.writer == End::Open
         });
     }
 
     fn pull(&mut self, first: &mut [u8], second: &mut [u8]) -> Result<Option<usize>, Fault> {
         if self.taken == self.head.len() {
-            let mut used = std::mem::take(&mut self.head);
+            let used = std::mem::take(&mut self.head);
             self.taken = 0;
-            used.clear();
             let mut state = self.into.lock();
+            if used.capacity() > 0 {
+                state.queue.recycle(used);
+            }
             if matches!(state.reader, End::Closed | End::Interrupted) {
                 return Err(Fault::Closed);
             }
-            if used.capacity() > 0 && state.spare.len() < SPARE {
-                state.spare.push(used);
-            }
-            match state.pieces.pop_front() {
-                Some(piece) => {
-                    state.bytes -= piece.len();
-                    self.head = piece;
-                }
-                None if matches!(state.writer, End::Open | End::Interrupted) => return Ok(None),
-                None => return Ok(Some(0)),
-            }
+            let next = state.queue.pop();
+            let writing = matches!(state.writer, End::Open | End::Interrupted);
             drop(state);
             self.into.changed.notify_all();
+            match next {
+                Some(piece) => self.head = piece,
+                None if writing => return Ok(None),
+                None => return Ok(Some(0)),
+            }
         }
         let count = self.read(first);
         Ok(Some(count + self.read(second)))
@@ -171,7 +167,7 @@ impl Link for MemoryLink {
         if self.taken == self.head.len() {
             self.into.wait_while(limit, |state| {
                 let writing = matches!(state.writer, End::Open | End::Interrupted);
-                state.pieces.is_empty() && state.reader == End::Open && writing
+                state.queue.is_empty() && state.reader == End::Open && writing
             });
         }
     }
@@ -218,9 +214,13 @@ impl Link for MemoryLink {
 impl Drop for MemoryLink {
     fn drop(&mut self) {
         self.finish(Duration::ZERO);
+        let head = std::mem::take(&mut self.head);
         self.into.change(|state| {
             state.reader = End::Gone;
-            state.pieces.clear();
+            if head.capacity() > 0 {
+                state.queue.recycle(head);
+            }
+            state.queue.clear();
         });
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::{OnWait, PhaseClock};
+use crate::{Budget, OnWait, PhaseClock};
 
 /// Limits of one channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,8 +12,10 @@ pub struct ChannelOptions {
     pub timeout: Duration,
     /// The slowest acceptable peer, in bytes per second (see `timeout`).
     pub least_rate: u64,
-    /// How many bytes that the peer has not taken yet are kept for it before a send waits.
+    /// How many bytes that the peer has not taken yet are kept for it before a send waits, if the budget has as many.
     pub queue_bytes: usize,
+    /// The memory that queues draw on beyond a small fixed part. Clones of these options share it.
+    pub budget: Budget,
     /// How long a receive polls without sleeping before it sleeps. Zero suits all but machines with a core to spare
     /// for each thread.
     pub spin: Duration,
@@ -27,12 +29,13 @@ pub struct ChannelOptions {
 }
 
 impl Default for ChannelOptions {
-    /// 30 s, 1 MB/s, 64 MiB, no spinning, 5 s, no phase, the log.
+    /// 30 s, 1 MB/s, 64 MiB, 128 MiB for each peer, no spinning, 5 s, no phase, the log.
     fn default() -> Self {
         Self {
             timeout: Duration::from_secs(30),
             least_rate: 1_000_000,
             queue_bytes: 64 << 20,
+            budget: Budget::default(),
             spin: Duration::ZERO,
             linger: Duration::from_secs(5),
             phase: PhaseClock::default(),

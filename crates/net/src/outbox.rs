@@ -1,7 +1,6 @@
 //! The sending half of a socket: straight into the socket while it takes bytes, through a bounded queue and a
 //! background thread while it does not.
 
-use std::collections::VecDeque;
 use std::io::{ErrorKind, IoSlice, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,42 +9,20 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::budget::Share;
 use crate::link::Rest;
+use crate::queue::{Push, Queue};
 use crate::{Closer, Fault};
 
-/// Bytes are queued in pieces of at most this size.
-const PIECE: usize = 256 << 10;
-/// Used pieces that are kept for the next bytes.
-const SPARE: usize = 8;
-/// How far urgent bytes, and the last chunk that TLS has sealed, may exceed the queue.
-const RESERVE: usize = 256 << 10;
 /// How long a send waits for a full socket before it resorts to the queue, which costs a copy and a thread switch. A
 /// receiver that keeps up takes less.
 const PATIENCE: Duration = Duration::from_millis(5);
 /// The patience with a peer that has been waited for in vain.
 const LEAST_PATIENCE: Duration = Duration::from_micros(100);
+/// How often one push waits for the socket: a peer can take a little each time.
+const WAITS: u32 = 8;
 /// The longest single wait of the background thread.
 const TICK: Duration = Duration::from_secs(1);
-
-/// How a push treats a socket that takes nothing now.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Push {
-    /// Waits a moment, then queues up to the limit.
-    Normal,
-    /// Waits a moment, then queues up to the limit and the reserve.
-    Reserved,
-    /// Queues at once, up to the limit and the reserve.
-    Urgent,
-}
-
-impl Push {
-    fn limit(self, limit: usize) -> usize {
-        match self {
-            Self::Normal => limit,
-            Self::Reserved | Self::Urgent => limit + RESERVE,
-        }
-    }
-}
 
 /// Waits up to `limit` for the socket; says what it is ready for. Returns early on errors and signals.
 pub(crate) fn wait_socket(socket: &TcpStream, events: PollFlags, limit: Duration) -> PollFlags {
@@ -103,17 +80,13 @@ pub(crate) struct Outbox {
     interrupted: AtomicBool,
     /// The queue is not empty. Set by the channel's thread only, cleared by the background thread only.
     busy: AtomicBool,
-    limit: usize,
     state: Mutex<State>,
     changed: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    pieces: VecDeque<Vec<u8>>,
-    /// Bytes of `pieces` and of the piece being written.
-    bytes: usize,
-    spare: Vec<Vec<u8>>,
+    queue: Queue,
     started: bool,
     ending: bool,
     fault: Option<Fault>,
@@ -126,10 +99,17 @@ impl Outbox {
             closed: AtomicBool::new(false),
             interrupted: AtomicBool::new(false),
             busy: AtomicBool::new(false),
-            limit: limit.max(1),
-            state: Mutex::default(),
+            state: Mutex::new(State {
+                queue: Queue::new(limit),
+                ..State::default()
+            }),
             changed: Condvar::new(),
         })
+    }
+
+    /// Draws the memory of the queue on `share`.
+    pub(crate) fn draw_on(&self, share: &Share) {
+        self.lock().queue.draw_on(share);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -154,13 +134,15 @@ impl Outbox {
         }
     }
 
-    /// Bytes that can be pushed without waiting.
-    pub(crate) fn room(&self, push: Push) -> usize {
-        let limit = push.limit(self.limit);
-        if self.busy.load(Ordering::Acquire) {
-            limit.saturating_sub(self.lock().bytes)
-        } else {
-            limit
+    /// Whether something can be pushed without waiting.
+    pub(crate) fn has_room(&self, push: Push) -> bool {
+        if !self.busy.load(Ordering::Acquire) {
+            return true;
+        }
+        let state = self.lock();
+        match push {
+            Push::Normal => state.queue.has_room(),
+            Push::Reserved | Push::Urgent => state.queue.has_reserve(),
         }
     }
 
@@ -175,6 +157,7 @@ impl Outbox {
         let mut slices = slices;
         let mut pushed = 0;
         let mut patient = push != Push::Urgent;
+        let mut waits = 0;
         while !self.busy.load(Ordering::Acquire) {
             IoSlice::advance_slices(&mut slices, 0);
             if slices.is_empty() {
@@ -188,10 +171,10 @@ impl Outbox {
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    if !patient {
+                    if !patient || waits == WAITS {
                         break;
                     }
-                    patient = false;
+                    (patient, waits) = (false, waits + 1);
                     patience.wait(&self.socket);
                 }
                 Err(error) => {
@@ -207,23 +190,22 @@ impl Outbox {
         let mut pushed = 0;
         let mut rest = Rest::new(slices);
         while !rest.is_empty() {
-            let (room, mut piece) = {
+            let (mut piece, length) = {
                 let mut state = self.lock();
                 if let Some(fault) = &state.fault {
                     self.check_closed()?;
                     return Err(fault.clone());
                 }
-                let room = push.limit(self.limit).saturating_sub(state.bytes).min(PIECE);
-                if room == 0 {
-                    break;
+                match state.queue.begin(push) {
+                    Some(begun) => begun,
+                    None => break,
                 }
-                (room, state.spare.pop().unwrap_or_default())
             };
-            rest.fill(&mut piece, room);
-            pushed += piece.len();
+            let before = piece.len();
+            rest.fill(&mut piece, length);
+            pushed += piece.len() - before;
             let mut state = self.lock();
-            state.bytes += piece.len();
-            state.pieces.push_back(piece);
+            state.queue.push(piece);
             self.busy.store(true, Ordering::Release);
             if !state.started {
                 state.started = true;
@@ -245,8 +227,8 @@ impl Outbox {
     fn drain(&self) {
         loop {
             let mut state = self.lock();
-            let mut piece = loop {
-                if let Some(piece) = state.pieces.pop_front() {
+            let piece = loop {
+                if let Some(piece) = state.queue.pop() {
                     break piece;
                 }
                 self.busy.store(false, Ordering::Release);
@@ -259,15 +241,10 @@ impl Outbox {
             drop(state);
             let outcome = self.write_piece(&piece);
             let mut state = self.lock();
-            state.bytes -= piece.len();
-            piece.clear();
-            if state.spare.len() < SPARE {
-                state.spare.push(piece);
-            }
+            state.queue.recycle(piece);
             if let Err(fault) = outcome {
                 state.fault = Some(fault);
-                state.pieces.clear();
-                state.bytes = 0;
+                state.queue.clear();
                 self.changed.notify_all();
                 // Stays busy, so that the next push meets the fault.
                 return;
@@ -295,7 +272,7 @@ impl Outbox {
     pub(crate) fn wait_room(&self, limit: Duration) {
         let state = self.lock();
         drop(self.changed.wait_timeout_while(state, limit, |state| {
-            state.bytes >= self.limit && state.fault.is_none() && self.check_interrupted().is_ok()
+            !state.queue.has_room() && state.fault.is_none() && self.check_interrupted().is_ok()
         }));
     }
 
@@ -310,7 +287,7 @@ impl Outbox {
     /// Waits up to `limit` until nothing is queued; says whether that is so, or the queue is lost anyway.
     fn drained(&self, limit: Duration) -> bool {
         let queued = |state: &mut State| {
-            state.bytes > 0 && state.fault.is_none() && !self.closed.load(Ordering::Acquire)
+            !state.queue.is_done() && state.fault.is_none() && !self.closed.load(Ordering::Acquire)
         };
         let waited = self.changed.wait_timeout_while(self.lock(), limit, queued);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -321,7 +298,7 @@ impl Outbox {
     fn end(&self) {
         let mut state = self.lock();
         state.ending = true;
-        state.pieces.clear();
+        state.queue.clear();
         drop(state);
         self.changed.notify_all();
     }

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use rustix::event::PollFlags;
 
-use crate::outbox::{Outbox, Patience, Push, dismiss, lost, wait_socket};
+use crate::budget::Share;
+use crate::outbox::{Outbox, Patience, dismiss, lost, wait_socket};
+use crate::queue::Push;
 use crate::{ChannelOptions, Closer, Error, Fault, Framed, Link, PartyId, Result};
 
 /// A channel over plain TCP: neither private nor authentic. For one machine, trusted networks, and measurements.
@@ -54,9 +56,9 @@ impl TcpLink {
         &self.outbox.socket
     }
 
-    /// Bytes that can be pushed without waiting.
-    pub(crate) fn room(&self, urgent: bool) -> usize {
-        self.outbox.room(kind(urgent))
+    /// Whether something can be pushed without waiting.
+    pub(crate) fn has_room(&self, urgent: bool) -> bool {
+        self.outbox.has_room(kind(urgent))
     }
 
     /// The fault of this link for all but urgent pushes.
@@ -94,6 +96,10 @@ impl Link for TcpLink {
                 .outbox
                 .push(&mut slices.to_vec(), kind(urgent), &mut self.patience),
         }
+    }
+
+    fn draw_on(&mut self, share: &Share) {
+        self.outbox.draw_on(share);
     }
 
     fn wait_room(&mut self, limit: Duration) {

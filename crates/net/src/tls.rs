@@ -18,6 +18,7 @@ use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
 pub(crate) use handshake::{HandshakeFault, REFUSED};
 use records::{Seal, Sink, Turn, handle};
 
+use crate::budget::Share;
 use crate::tcp::TcpLink;
 use crate::{Closer, Fault, Framed, Link};
 
@@ -28,6 +29,9 @@ pub type TlsChannel = Framed<TlsLink>;
 const CHUNK: usize = 64 << 10;
 /// Ciphertext that is read at a time; holds several of the longest records.
 const INCOMING: usize = 128 << 10;
+/// The most memory of a link, its socket's queue aside: what grows may have twice the bytes that are in it, and TLS itself
+/// takes less than 64 KiB.
+pub(crate) const OWN: usize = INCOMING + 2 * INCOMING + 2 * (CHUNK + (4 << 10)) + (64 << 10);
 /// How many bytes of records that carry nothing for the channel may follow each other. What a party sends of that kind are
 /// key updates, one in millions of records.
 const IDLE: usize = 4 << 10;
@@ -231,7 +235,7 @@ impl Link for TlsLink {
         let mut pushed = 0;
         for slice in slices {
             for chunk in slice.chunks(CHUNK) {
-                if self.tcp.room(urgent) == 0 {
+                if !self.tcp.has_room(urgent) {
                     return Ok(pushed);
                 }
                 self.seal(Seal::Bytes(chunk))?;
@@ -239,6 +243,10 @@ impl Link for TlsLink {
             }
         }
         Ok(pushed)
+    }
+
+    fn draw_on(&mut self, share: &Share) {
+        self.tcp.draw_on(share);
     }
 
     fn wait_room(&mut self, limit: Duration) {

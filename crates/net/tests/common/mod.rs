@@ -137,6 +137,18 @@ pub fn pair(kind: Kind, options: &ChannelOptions) -> (Boxed, Boxed) {
     (both[0].remove(0), second)
 }
 
+/// As [`pair`] over sockets, each party with its own options.
+pub fn pair_with(kind: Kind, options: [&ChannelOptions; 2]) -> (Boxed, Boxed) {
+    let label = Label::from("main");
+    let mut configs = configs(2, kind == Kind::Tls, options[0]);
+    configs[1].options = options[1].clone();
+    let mut meshes = connect_all(configs, std::slice::from_ref(&label))
+        .into_iter()
+        .map(Result::unwrap);
+    let mut channel = |peer| meshes.next().unwrap().take(PartyId(peer), &label).unwrap();
+    (channel(1), channel(0))
+}
+
 /// A channel to party 1, and the bare socket at its other end.
 pub fn raw_pair(options: &ChannelOptions) -> (TcpChannel, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

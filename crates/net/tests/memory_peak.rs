@@ -1,0 +1,80 @@
+//! Peers that flood on many channels: the memory that it costs, as the operating system counts it.
+
+mod common;
+
+use std::time::Duration;
+
+use cenote_net::{Budget, ChannelOptions, Error, PartyId};
+use common::{Kind, STEP, brief, pair_with};
+
+const PIPES: usize = 12;
+const MIB: usize = 1 << 20;
+
+fn options(timeout_ms: u64, budget: usize) -> ChannelOptions {
+    ChannelOptions {
+        budget: Budget::new(budget),
+        linger: Duration::ZERO,
+        least_rate: u64::MAX,
+        ..brief(timeout_ms)
+    }
+}
+
+/// The memory of this process that was resident at most, in bytes.
+fn peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes: Option<u64> = line.and_then(|rest| rest.trim().strip_suffix(" kB")?.trim().parse().ok());
+    kilobytes.unwrap_or(0) << 10
+}
+
+/// The only test of this binary: what it measures is the process's. Peers that send on many channels what nobody receives, and take nothing.
+#[test]
+fn a_flood_on_many_channels_stays_within_the_budget() {
+    for kind in [Kind::Tcp, Kind::Tls] {
+        let ours = options(600, 8 * MIB);
+        let theirs = options(2000, 0);
+        let before = peak();
+
+        let all = (0..PIPES)
+            .map(|_| pair_with(kind, [&ours, &theirs]))
+            .collect::<Vec<_>>();
+        let body = vec![7; 32 * MIB];
+        let body = &body;
+        std::thread::scope(|scope| {
+            let mut victims = Vec::new();
+            for (mut victim, mut flooder) in all {
+                scope.spawn(move || {
+                    while flooder.send(STEP, body).is_ok() {}
+                    // Dropped, it would take what comes.
+                    std::thread::sleep(Duration::from_secs(1));
+                });
+                victims.push(scope.spawn(move || {
+                    let error = victim.send(STEP, body).unwrap_err();
+                    (error, victim)
+                }));
+            }
+            let ended: Vec<_> = victims.into_iter().map(|thread| thread.join().unwrap()).collect();
+            assert!(ours.budget.drawn() <= 8 * MIB as u64);
+            for (error, _) in &ended {
+                assert!(
+                    matches!(
+                        error,
+                        Error::Timeout {
+                            peer: PartyId(1),
+                            step: STEP,
+                            ..
+                        }
+                    ),
+                    "{error:?}"
+                );
+            }
+        });
+        let most = ours.budget.bound(1, PIPES) + theirs.budget.bound(1, PIPES) + body.len() as u64;
+        // The threads' stacks and the test itself are not the channels'.
+        assert!(
+            peak() - before <= most + 16 * MIB as u64,
+            "{} bytes, {most} allowed",
+            peak() - before
+        );
+    }
+}
