@@ -1,5 +1,6 @@
 //! The engine: the protocol's parts, in the order in which a session uses them.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cenote_circuit::Plan;
@@ -127,6 +128,7 @@ impl ThreeEngine {
                 Ok((secrets, lag))
             })
             .inspect_err(|error| tell(&mut links, error))?;
+        let settlement = Arc::default();
         let worker = |(links, number): (Links, u8)| -> Result<Worker> {
             let Links {
                 generator,
@@ -144,7 +146,12 @@ impl ThreeEngine {
                 None => {
                     let views = views("generator");
                     let generator = Generator::new(me, number, shape, generator, keys(), views, lag);
-                    Stock::Made(Producer::start(generator, ring.interrupters(), ahead)?)
+                    Stock::Made(Producer::start(
+                        generator,
+                        ring.interrupters(),
+                        ahead,
+                        &settlement,
+                    )?)
                 }
             };
             let log = GateLog::new(&parameters);

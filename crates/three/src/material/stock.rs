@@ -1,7 +1,8 @@
 //! Hand-over of checked triples from the generator's thread to the evaluator's (S&P 2017, Figure 5).
 //!
 //! The generator runs ahead of demand by a bounded amount: one batch waiting, one being made. A batch is handed over
-//! only after the views it depends on have been compared, so whoever holds a [`Batch`] holds settled triples.
+//! only after the views it depends on have been compared, and those of batches that other workers had under way
+//! then (`settlement`). So whoever holds a [`Batch`] holds settled triples.
 
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,6 +12,8 @@ use std::time::{Duration, Instant};
 use cenote_net::{AbortReason, Closer, Meter};
 use cenote_session::{Error, Result};
 
+pub(crate) use super::settlement::Settlement;
+use super::settlement::{Place, Settled};
 use crate::offline::generator::Generator;
 use crate::store::Claimed;
 use crate::triple_check::Pair;
@@ -137,7 +140,8 @@ impl Stock {
 /// The consumer's end: a generator's thread and what it has made.
 pub(crate) struct Producer {
     shared: Arc<Shared>,
-    batches: Option<Receiver<Batch>>,
+    batches: Option<Receiver<(Batch, Settled)>>,
+    settlement: Arc<Settlement>,
     spares: Sender<Pair>,
     interrupters: [Closer; 2],
     thread: Option<JoinHandle<Generator>>,
@@ -146,11 +150,13 @@ pub(crate) struct Producer {
 
 impl Producer {
     /// Starts the generator's thread. If it fails, it stops the evaluator by `evaluator_interrupters`, so that nobody
-    /// waits for a session that is lost. At most `ahead` finished batches wait for the evaluator.
+    /// waits for a session that is lost. At most `ahead` finished batches wait for the evaluator. All generators of a party
+    /// whose batches serve the same values share a `settlement`.
     pub(crate) fn start(
         generator: Generator,
         evaluator_interrupters: [Closer; 2],
         ahead: usize,
+        settlement: &Arc<Settlement>,
     ) -> Result<Self> {
         let shared = Arc::new(Shared::default());
         let interrupters = generator.ring.interrupters();
@@ -161,6 +167,7 @@ impl Producer {
             shared: Arc::clone(&shared),
             batches: to_evaluator,
             spares: from_evaluator,
+            place: settlement.join(),
             evaluator_interrupters,
         };
         let thread = std::thread::Builder::new()
@@ -172,6 +179,7 @@ impl Producer {
         Ok(Self {
             shared,
             batches: Some(batches),
+            settlement: Arc::clone(settlement),
             spares,
             interrupters,
             thread: Some(thread),
@@ -188,17 +196,20 @@ impl Producer {
         }
     }
 
-    /// The next batch, which must have been asked for. Waits for it; the generator's own deadlines bound the wait.
+    /// The next batch, which must have been asked for. Waits for it, and for those of other workers that it depends on; the
+    /// generators' own deadlines bound the wait.
     pub(crate) fn take(&self) -> Result<Batch> {
         let batch = self.batches.as_ref().and_then(|batches| batches.recv().ok());
         self.shared.lock().taken += 1;
-        batch.ok_or_else(|| {
+        let (batch, settled) = batch.ok_or_else(|| {
             self.shared
                 .lock()
                 .failure
                 .take()
                 .unwrap_or_else(|| Error::Internal("the triple generator ended without a reason".into()))
-        })
+        })?;
+        self.settlement.released(settled)?;
+        Ok(batch)
     }
 
     /// Waits until every batch that was asked for is made.
@@ -315,8 +326,9 @@ fn is_loss(error: &Error) -> bool {
 struct Worker {
     generator: Generator,
     shared: Arc<Shared>,
-    batches: SyncSender<Batch>,
+    batches: SyncSender<(Batch, Settled)>,
     spares: Receiver<Pair>,
+    place: Place,
     evaluator_interrupters: [Closer; 2],
 }
 
@@ -325,8 +337,10 @@ impl Worker {
         let mut made = 0;
         while self.wait_for_demand(made) {
             let start = Instant::now();
-            match self.generator.batch(self.spares.try_recv().ok()) {
+            let fixed = || self.place.fix();
+            match self.generator.batch(self.spares.try_recv().ok(), fixed) {
                 Ok(batch) => {
+                    let settled = self.place.settle();
                     let mut state = self.shared.lock();
                     state.meter = self.generator.ring.meter();
                     state.busy += start.elapsed();
@@ -334,7 +348,7 @@ impl Worker {
                     state.made = made;
                     drop(state);
                     self.shared.changed.notify_all();
-                    if self.batches.send(batch).is_err() {
+                    if self.batches.send((batch, settled)).is_err() {
                         break;
                     }
                 }
@@ -382,6 +396,7 @@ impl Worker {
         if state.ending {
             return;
         }
+        self.place.fail(&error);
         state.failure = Some(error);
         drop(state);
         self.shared.changed.notify_all();

@@ -71,11 +71,11 @@ impl Generator {
         }
     }
 
-    /// Makes a batch of `N` checked triples, settled by view comparison. `spare` is a pair of arrays to use again. If it
-    /// fails, nothing of it is left.
-    pub(crate) fn batch(&mut self, spare: Option<Pair>) -> Result<Batch> {
+    /// Makes a batch of `N` checked triples, settled by view comparison. `spare` is a pair of arrays to use again. `fixed` is
+    /// called once all products are there, before any peer can learn the batch's coin. If it fails, nothing of it is left.
+    pub(crate) fn batch(&mut self, spare: Option<Pair>, fixed: impl FnOnce()) -> Result<Batch> {
         let mut products = spare.unwrap_or_else(|| zero_pair(self.shape.n));
-        match self.fill(&mut products) {
+        match self.fill(&mut products, fixed) {
             Ok(serial) => Ok(Batch {
                 worker: self.source.worker,
                 serial,
@@ -92,7 +92,7 @@ impl Generator {
     }
 
     /// Fills `products` with those of a new batch, whose number is returned.
-    fn fill(&mut self, products: &mut Pair) -> Result<u32> {
+    fn fill(&mut self, products: &mut Pair, fixed: impl FnOnce()) -> Result<u32> {
         let serial = self.next_batch;
         self.next_batch = serial
             .checked_add(1)
@@ -105,6 +105,7 @@ impl Generator {
 
         // Steps 1 and 2: random sharings and their products.
         let multiplied = self.multiply_all(products)?;
+        fixed();
 
         // Step 3: the coin is tossed only now that all of them are fixed at both honest parties.
         let received = coin::barrier(&mut self.ring, u64::from(serial), multiplied)?;

@@ -1,6 +1,6 @@
 //! The offline phase: three parties make triples together, and each puts its part in stock.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use cenote_net::{Closer, Meter, PartyId};
@@ -214,7 +214,10 @@ impl Run {
             });
             let keys = self.secrets.component_keys();
             let generator = Generator::new(me, number, self.shape, ring, keys, views, self.lag);
-            producers.push(Producer::start(generator, control.interrupters(), self.ahead)?);
+            // Nothing is used before a checkpoint, which settles all.
+            let alone = Arc::default();
+            let interrupters = control.interrupters();
+            producers.push(Producer::start(generator, interrupters, self.ahead, &alone)?);
         }
         let outcome = self
             .fill(
