@@ -19,7 +19,7 @@ use cenote_session::{Error as EngineError, Parties};
 use serde::{Deserialize, Serialize};
 
 use crate::data::Lines;
-use crate::runner::{AlsoAgree, Fields, Outcome};
+use crate::runner::{AlsoAgree, Outcome, Terms};
 use crate::{Error, PARTIES, PartyReport, Program, Result};
 
 /// Customers in the sample files.
@@ -216,11 +216,11 @@ impl Bank {
 ///
 /// A digest lets a peer test guesses of ids that it does not know, so ids must be no secret among the banks.
 impl AlsoAgree for Bank {
-    fn fields(&self) -> Fields {
+    fn terms(&self) -> Terms {
         ids::fields(&self.ids)
     }
 
-    fn finer(&self, differing: &str) -> Option<Fields> {
+    fn finer(&self, differing: &str) -> Option<Terms> {
         ids::finer(&self.ids, differing)
     }
 }

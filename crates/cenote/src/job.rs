@@ -12,18 +12,13 @@ use toml::Spanned;
 
 use crate::party_config::party;
 use crate::program::check_size;
-use crate::settings_file::Source;
-use crate::{Error, Lego, Program, Protocol, Result, Three, circuits, data};
+use crate::settings_file::{Kept, Source};
+use crate::{Error, Program, Protocol, Result, circuits, data};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct JobFile {
     protocol: Spanned<String>,
-    variant: Option<Spanned<String>>,
-    view_check: Option<Spanned<String>>,
-    security: Option<Spanned<u32>>,
-    workers: Option<Spanned<u8>>,
-    garbler: Option<Spanned<u8>>,
     circuit: Spanned<String>,
     lanes: Option<Spanned<u64>>,
     #[serde(default, rename = "input")]
@@ -137,8 +132,9 @@ impl Job {
     /// [`Error::Config`] with the line, if a key is missing, unknown or wrong, or the inputs and outputs are not those of
     /// the circuit; [`Error::Data`] if the circuit's file is missing or wrong.
     pub fn load(path: &Path) -> Result<Self> {
-        let (file, source) = Source::read::<JobFile>(path)?;
-        let protocol = protocol(&file, &source)?;
+        let is_setting = |key: &str| !Protocol::with_setting(key).is_empty();
+        let (file, settings, source) = Source::read_with::<JobFile>(path, is_setting)?;
+        let protocol = protocol(&file, &settings, &source)?;
         let parties = protocol.parties();
         let text = file.circuit.get_ref();
         let mut circuit = match text.strip_prefix(circuits::LIBRARY_PREFIX) {
@@ -343,85 +339,29 @@ fn others_may_read(_: &Path) -> bool {
     false
 }
 
-fn protocol(file: &JobFile, source: &Source) -> Result<Protocol> {
-    let mut protocol = match file.protocol.get_ref().as_str() {
-        Three::NAME => Protocol::Three(Three::default()),
-        Lego::NAME => Protocol::Lego(Lego::default()),
-        name => {
-            let names = Protocol::NAMES.map(|name| format!("protocol = \"{name}\""));
-            let what = format!("there is no protocol \"{name}\"; write {}", names.join(" or "));
-            return Err(source.fault(file.protocol.span(), what));
-        }
-    };
-    let security = range(
-        source,
-        &file.security,
-        1..=128,
-        "security is a number of bits from 1 to 128; 40 is usual",
-    )?;
-    let workers = range(source, &file.workers, 1..=64, "workers is a number from 1 to 64")?;
-    match &mut protocol {
-        Protocol::Three(settings) => {
-            refuse(source, "garbler", &file.garbler, Lego::NAME)?;
-            settings.security = security.unwrap_or(settings.security);
-            settings.workers = workers.unwrap_or(settings.workers);
-            if let Some(text) = &file.variant {
-                settings.variant =
-                    Three::variant(text.get_ref()).map_err(|what| source.fault(text.span(), what))?;
-            }
-            if let Some(text) = &file.view_check {
-                settings.view_check = text
-                    .get_ref()
-                    .parse()
-                    .map_err(|_| source.fault(text.span(), "the view check is one of mac, sha256"))?;
-            }
-        }
-        Protocol::Lego(settings) => {
-            refuse(source, "variant", &file.variant, Three::NAME)?;
-            refuse(source, "view_check", &file.view_check, Three::NAME)?;
-            range(
-                source,
-                &file.security,
-                1..=Lego::MAX_SECURITY,
-                "with protocol \"lego\", security is a number of bits from 1 to 40: its codes give no more",
-            )?;
-            settings.security = security.unwrap_or(settings.security);
-            settings.workers = workers.unwrap_or(settings.workers);
-            let garbler = range(
-                source,
-                &file.garbler,
-                0..=1,
-                "the garbler is party 0 or 1; the other one evaluates",
-            )?;
-            settings.garbler = garbler.unwrap_or(settings.garbler);
-        }
+fn protocol(file: &JobFile, settings: &[Kept], source: &Source) -> Result<Protocol> {
+    let name = file.protocol.get_ref();
+    let mut protocol = Protocol::named(name).ok_or_else(|| {
+        let names: Vec<String> = Protocol::names()
+            .map(|name| format!("protocol = \"{name}\""))
+            .collect();
+        let what = format!("there is no protocol \"{name}\"; write {}", names.join(" or "));
+        source.fault(file.protocol.span(), what)
+    })?;
+    for setting in settings {
+        let (key, having) = (&setting.key, Protocol::with_setting(&setting.key));
+        let set = if having.contains(&protocol.name()) {
+            protocol.set(key, setting.setting())
+        } else {
+            let names: Vec<String> = having.iter().map(|name| format!("\"{name}\"")).collect();
+            Err(format!(
+                "`{key}` is a setting of protocol {} only; leave it out",
+                names.join(" and ")
+            ))
+        };
+        set.map_err(|what| source.fault(setting.span.clone(), what))?;
     }
     Ok(protocol)
-}
-
-/// The number that a key is given, if it is, in `range`.
-fn range<T: Copy + PartialOrd>(
-    source: &Source,
-    value: &Option<Spanned<T>>,
-    range: std::ops::RangeInclusive<T>,
-    what: &str,
-) -> Result<Option<T>> {
-    match value {
-        Some(value) if !range.contains(value.get_ref()) => Err(source.fault(value.span(), what)),
-        Some(value) => Ok(Some(*value.get_ref())),
-        None => Ok(None),
-    }
-}
-
-/// Refuses a key that only the protocol called `only` has.
-fn refuse<T>(source: &Source, key: &str, value: &Option<Spanned<T>>, only: &str) -> Result<()> {
-    match value {
-        None => Ok(()),
-        Some(value) => Err(source.fault(
-            value.span(),
-            format!("`{key}` is a setting of protocol \"{only}\" only; leave it out"),
-        )),
-    }
 }
 
 fn check_count(source: &Source, what: &str, found: usize, values: &[Value]) -> Result<()> {

@@ -52,7 +52,7 @@ pub mod local;
 mod party_config;
 pub mod processes;
 mod program;
-mod protocol;
+mod registry;
 pub mod remote;
 mod report;
 pub mod runner;
@@ -60,16 +60,17 @@ mod settings_file;
 pub mod stock;
 pub mod tables;
 
+pub use cenote_lego::Lego;
 pub use cenote_net::{Fingerprint, Identity, OnWait, PartyId, wait_for_farewells};
 pub use cenote_params::three::Variant;
 pub use cenote_primitives::BitMatrix;
 pub use cenote_session::Parties;
-pub use cenote_three::ViewCheck;
+pub use cenote_three::{Three, ViewCheck};
 pub use error::{Error, Failure, Failures, Kind, Result};
 pub use job::Job;
 pub use party_config::{PartyConfig, Peer};
 pub use program::{Executed, MAX_ANDS, Program, check_size, columns};
-pub use protocol::{Lego, LegoParameters, Protocol, Three, and_blocks};
+pub use registry::{Prepared, Protocol};
 pub use report::{
     CircuitDescription, Description, Output, PartyCosts, PartyReport, Report, Seconds, peak_memory_bytes,
 };

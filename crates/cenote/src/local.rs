@@ -64,7 +64,7 @@ pub fn run_job(
     for party in (0..protocol.parties()).map(PartyId) {
         job.read_inputs(party, lanes)?;
     }
-    protocol.check(&job.program(lanes)?)?;
+    protocol.prepare(&job.program(lanes)?.demand())?;
     job.warn_if_exposed();
     for file in job.output_files().iter().flatten() {
         data::check_writable(file)?;

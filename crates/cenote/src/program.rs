@@ -4,9 +4,8 @@ use std::ops::Range;
 
 use cenote_circuit::{Circuit, Gate, Plan};
 use cenote_net::PartyId;
-use cenote_params::three::Parameters;
 use cenote_primitives::{BLOCK_BITS, BitMatrix};
-use cenote_session::{Engine, Error as EngineError, Parties, WireVector};
+use cenote_session::{Demand, Engine, Error as EngineError, Parties, WireVector};
 
 use crate::data::MAX_BITS;
 use crate::{Error, Result};
@@ -123,21 +122,34 @@ impl Program {
         hex::encode(self.plan.digest())
     }
 
+    /// Lanes of every segment but the last.
+    fn segment_lanes(&self) -> usize {
+        let wanted = self.segment_ands / self.plan.and_count().max(1);
+        wanted.next_multiple_of(BLOCK_BITS).max(BLOCK_BITS)
+    }
+
     /// The groups of lanes that are evaluated one after the other. Each starts at a whole block.
     fn segments(&self) -> impl Iterator<Item = Range<usize>> + use<> {
-        let wanted = self.segment_ands / self.plan.and_count().max(1);
-        let size = wanted.next_multiple_of(BLOCK_BITS).max(BLOCK_BITS);
-        let lanes = self.lanes;
+        let (size, lanes) = (self.segment_lanes(), self.lanes);
         (0..lanes)
             .step_by(size)
             .map(move |start| start..lanes.min(start.saturating_add(size)))
     }
 
-    /// Batches of triples with these parameters that [`Program::execute`] needs of the three-party protocol with `workers`
-    /// workers, all segments together.
-    pub fn batches_needed(&self, parameters: &Parameters, workers: usize) -> u64 {
-        let runs = self.segments().map(|lanes| lanes.len());
-        cenote_three::batches_needed(parameters, &self.plan, runs, workers)
+    /// What the program asks of a protocol.
+    pub fn demand(&self) -> Demand<'_> {
+        let bits = |width: u32| u64::from(width).saturating_mul(self.lanes as u64);
+        let size = self.segment_lanes();
+        let mut demand = Demand::new()
+            .and_run(&self.plan, size, self.lanes / size)
+            .and_run(&self.plan, self.lanes % size, 1);
+        for (value, &owner) in self.circuit.inputs().iter().zip(&self.owners) {
+            demand = demand.and_input(owner, bits(value.width));
+        }
+        for (value, &to) in self.circuit.outputs().iter().zip(&self.receivers) {
+            demand = demand.and_output(to, bits(value.width));
+        }
+        demand
     }
 
     /// Runs the program at one party. `inputs` has one entry for each input value: its bits (wires × lanes) where this party
@@ -153,10 +165,7 @@ impl Program {
         inputs: &[Option<BitMatrix>],
         mut progress: impl FnMut(u64),
     ) -> Result<Executed> {
-        self.announce_values(engine)?;
-        for lanes in self.segments() {
-            engine.prepare(&self.plan, lanes.len())?;
-        }
+        self.demand().announce(engine)?;
         let mut results = Vec::new();
         for lanes in self.segments() {
             let mut wires = Vec::with_capacity(inputs.len());
@@ -205,16 +214,6 @@ impl Program {
             }
         };
         Ok(Executed { outputs, unfinished })
-    }
-
-    /// Announces the inputs and outputs of all lanes.
-    fn announce_values<E: Engine>(&self, engine: &mut E) -> Result<()> {
-        let bits = |width: u32| width as usize * self.lanes;
-        let values = self.circuit.inputs().iter().zip(&self.owners);
-        let inputs: Vec<_> = values.map(|(value, &owner)| (owner, bits(value.width))).collect();
-        let values = self.circuit.outputs().iter().zip(&self.receivers);
-        let outputs: Vec<_> = values.map(|(value, &to)| (to, bits(value.width))).collect();
-        Ok(engine.prepare_values(&inputs, &outputs)?)
     }
 
     /// The output values that go to the same receivers, which are revealed together.

@@ -1,5 +1,6 @@
 //! One party whose peers are elsewhere.
 
+use std::any::Any;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
@@ -7,8 +8,8 @@ use cenote_net::{Identity, Listen, PartyId, PeerAddress};
 
 use crate::party_config::resolve;
 use crate::runner::Outcome;
-use crate::stock::{self, Stock};
-use crate::{Error, Job, Party, PartyConfig, Protocol, Result, Transport};
+use crate::stock;
+use crate::{Error, Job, Party, PartyConfig, Result, Transport};
 use cenote_session::{Connections, Link, Topology};
 
 /// Everything that can be known to be right before the peers are met: the identity, the circuit, this party's inputs, and that
@@ -16,6 +17,7 @@ use cenote_session::{Connections, Link, Topology};
 pub struct Ready {
     identity: Arc<Identity>,
     program: crate::Program,
+    prepared: crate::Prepared,
     inputs: Vec<Option<cenote_primitives::BitMatrix>>,
 }
 
@@ -30,7 +32,7 @@ impl Ready {
         let lanes = job.stated_lanes()?;
         let program = job.program(lanes)?;
         config.check_parties(job.protocol())?;
-        job.protocol().check(&program)?;
+        let prepared = job.protocol().prepare(&program.demand())?;
         let inputs = job.read_inputs(config.me, lanes)?;
         job.warn_if_exposed();
         for (file, to) in job.output_files().iter().zip(program.receivers()) {
@@ -43,6 +45,7 @@ impl Ready {
         Ok(Ready {
             identity: Arc::new(identity),
             program,
+            prepared,
             inputs,
         })
     }
@@ -94,26 +97,20 @@ pub fn run_party_online(
     job: &Job,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Outcome> {
-    match job.protocol() {
-        Protocol::Three(_) => run(config, job, Some((&stock::open(config)?).into()), progress),
-        Protocol::Lego(_) => run(
-            config,
-            job,
-            Some((&stock::open_material(config)?).into()),
-            progress,
-        ),
-    }
+    let stock = stock::open(config, job.protocol())?;
+    run(config, job, Some(&*stock), progress)
 }
 
 fn run(
     config: &PartyConfig,
     job: &Job,
-    stock: Option<Stock<'_>>,
+    stock: Option<&dyn Any>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Outcome> {
     let Ready {
         identity,
         program,
+        prepared,
         inputs,
     } = Ready::check(config, job)?;
     let party = Party {
@@ -125,10 +122,7 @@ fn run(
         transport: Transport::Tls,
     };
     let connect = || meet(config, identity, &job.protocol().topology());
-    let outcome = match stock {
-        Some(stock) => party.run_online(stock, connect, progress)?,
-        None => party.run(connect, progress)?,
-    };
+    let outcome = party.run_prepared(prepared, stock, connect, progress)?;
     for (output, file) in outcome.report.outputs.iter().zip(job.output_files()) {
         if let (Some(values), Some(file)) = (&output.values, file) {
             crate::data::write(file, values)?;

@@ -1,26 +1,21 @@
 //! One party's run of a program, from the handshake to the report.
 
+use std::any::Any;
 use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use cenote_circuit::BitOrder;
-use cenote_net::{Channel, PartyId, agree};
+use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
+use cenote_session::handshake;
 use serde::{Deserialize, Serialize};
 
 use crate::program::Executed;
-use crate::protocol::Finished;
+use crate::registry::{Finished, Prepared, Task};
 use crate::report::{CircuitDescription, Description, Output, PartyCosts, PartyReport, Seconds};
-use crate::stock::Stock;
 use crate::{Error, Program, Protocol, Result};
-pub use cenote_session::Connections;
-
-/// What the parties compare before they compute, by name, in order. Never a secret.
-pub type Fields = Vec<(String, String)>;
-
-/// How often two parties look closer at what differs. A peer that names differences without end is not followed.
-const MAX_LOOKS: usize = 8;
+pub use cenote_session::{AlsoAgree, Connections, Terms};
 
 /// How the parties are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,26 +57,6 @@ impl FromStr for Transport {
     }
 }
 
-/// What the parties of a program compare besides the program, before they compute. `()` is nothing.
-pub trait AlsoAgree {
-    /// The fields. Names do not clash with those of the program.
-    fn fields(&self) -> Fields;
-
-    /// Fields that show more closely where two parties differ that differ in the field `differing`: compared next,
-    /// and so on, at most eight times, until there are none.
-    fn finer(&self, differing: &str) -> Option<Fields>;
-}
-
-impl AlsoAgree for () {
-    fn fields(&self) -> Fields {
-        Fields::new()
-    }
-
-    fn finer(&self, _: &str) -> Option<Fields> {
-        None
-    }
-}
-
 /// What one party has at the end.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -120,45 +95,53 @@ impl Party<'_> {
         connect: impl FnOnce() -> Result<Connections>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Outcome> {
-        self.run_with(None, connect, progress)
+        let prepared = self.protocol.prepare(&self.program.demand())?;
+        self.run_prepared(prepared, None, connect, progress)
     }
 
-    /// Like [`Party::run`], with what is in `stock` instead of what is made in the session. All parties must do the
+    /// Like [`Party::run`], with what is in `stock`, the protocol's store, instead of what is made in the session. All parties must do the
     /// same.
     ///
     /// # Errors
     /// As [`Party::run`]; [`Error::Protocol`] also if the stock does not suffice; [`Error::Usage`] if it is of another protocol.
-    pub fn run_online<'s>(
+    pub fn run_online(
         self,
-        stock: impl Into<Stock<'s>>,
+        stock: &dyn Any,
         connect: impl FnOnce() -> Result<Connections>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Outcome> {
-        self.run_with(Some(stock.into()), connect, progress)
+        let prepared = self.protocol.prepare(&self.program.demand())?;
+        self.run_prepared(prepared, Some(stock), connect, progress)
     }
 
-    fn run_with(
+    /// Either of these, with the parameters for the program.
+    pub(crate) fn run_prepared(
         self,
-        stock: Option<Stock<'_>>,
+        prepared: Prepared,
+        stock: Option<&dyn Any>,
         connect: impl FnOnce() -> Result<Connections>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Outcome> {
         let start = Instant::now();
         let mut seconds = Seconds::default();
-        let session = self.protocol.session(self.program)?;
         let mut connections = connect()?;
         seconds.add("connect", start.elapsed());
         tracing::info!(me = %self.me, "connected to all peers");
 
         let run = Instant::now();
-        self.agree(&mut connections)?;
+        handshake(&mut connections, &self.terms(&prepared), self.also_agree)?;
+        let task = Task {
+            me: self.me,
+            program: self.program,
+            inputs: self.inputs,
+        };
         let Finished {
             executed: Executed { outputs, unfinished },
             costs,
             parameters,
             error_log2,
             mut warnings,
-        } = session.run(&self, connections, stock, progress)?;
+        } = prepared.run(task, connections, stock, progress)?;
         warnings.extend(unfinished.map(|error| {
             format!(
                 "the outputs of {} are verified and right, but the session did not end in agreement, so its peers may lack \
@@ -174,7 +157,7 @@ impl Party<'_> {
 
         let report = PartyReport {
             description: Description {
-                protocol: *self.protocol,
+                protocol: self.protocol.clone(),
                 transport: self.transport,
                 parameters,
                 error_log2,
@@ -188,40 +171,8 @@ impl Party<'_> {
         Ok(Outcome { outputs, report })
     }
 
-    /// Compares what the parties were told, with all peers even if the first differs: so each party learns whether it or
-    /// another is the odd one out.
-    fn agree(&self, connections: &mut Connections) -> Result<()> {
-        let mut outcome = Ok(());
-        // In the order of the pairs' numbers, the same at all parties: nobody waits in a circle.
-        for channel in connections.first() {
-            match self.agree_with(channel) {
-                Err(error @ cenote_net::Error::Mismatch { .. }) => outcome = outcome.and(Err(error)),
-                other => other?,
-            }
-        }
-        Ok(outcome?)
-    }
-
-    fn agree_with(&self, channel: &mut dyn Channel) -> cenote_net::Result<()> {
-        let mut outcome = compare(channel, &self.fields());
-        // Both ends see the same field differ first, and look closer at it.
-        for _ in 0..MAX_LOOKS {
-            let Err(cenote_net::Error::Mismatch { field, .. }) = &outcome else {
-                break;
-            };
-            let Some(finer) = self.also_agree.finer(field) else {
-                break;
-            };
-            match compare(channel, &finer) {
-                Ok(()) => break,
-                closer => outcome = closer,
-            }
-        }
-        outcome
-    }
-
     /// Everything public that must be the same at all parties, the most telling differences first.
-    fn fields(&self) -> Fields {
+    fn terms(&self, prepared: &Prepared) -> Terms {
         let program = self.program;
         let list = |items: Vec<String>| {
             if items.is_empty() {
@@ -239,8 +190,8 @@ impl Party<'_> {
         };
         let circuit = program.circuit();
         let named = |(name, value): (&str, String)| (name.to_owned(), value);
-        let mut fields: Fields = vec![named(("version", env!("CARGO_PKG_VERSION").to_owned()))];
-        fields.extend(self.protocol.fields());
+        let mut terms: Terms = vec![named(("version", env!("CARGO_PKG_VERSION").to_owned()))];
+        terms.extend(prepared.terms());
         let of_program = [
             (
                 "input owners",
@@ -254,19 +205,11 @@ impl Party<'_> {
             ("output orders", orders(circuit.outputs())),
             ("circuit", program.digest()),
         ];
-        fields.extend(of_program.map(named));
-        fields.extend(self.also_agree.fields());
-        fields.push(("lanes".into(), program.lanes().to_string()));
-        fields
+        terms.extend(of_program.map(named));
+        terms.extend(self.also_agree.terms());
+        terms.push(("lanes".into(), program.lanes().to_string()));
+        terms
     }
-}
-
-fn compare(channel: &mut dyn Channel, fields: &Fields) -> cenote_net::Result<()> {
-    let fields: Vec<(&str, String)> = fields
-        .iter()
-        .map(|(name, value)| (name.as_str(), value.clone()))
-        .collect();
-    agree(channel, &fields)
 }
 
 /// Runs all parties as threads of this process, joined by memory, for benchmarks and tests. `inputs` has the bits of
@@ -335,59 +278,4 @@ pub fn as_threads<T: Send>(
             .collect();
         results.into_iter().collect()
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use cenote_net::{ChannelOptions, memory_pair};
-
-    use super::*;
-    use crate::Parties;
-    use crate::circuits::by_name;
-
-    /// Would look closer for ever.
-    struct Curious;
-
-    impl AlsoAgree for Curious {
-        fn fields(&self) -> Fields {
-            Fields::new()
-        }
-
-        fn finer(&self, _: &str) -> Option<Fields> {
-            Some(Fields::new())
-        }
-    }
-
-    #[test]
-    fn a_peer_that_names_differences_without_end_is_not_followed() {
-        let circuit = by_name("add2").unwrap();
-        let program = Program::new("t", circuit, vec![PartyId(0); 2], vec![Parties::all(3)], 1).unwrap();
-        let party = Party {
-            me: PartyId(0),
-            protocol: &Protocol::default(),
-            program: &program,
-            inputs: &[None, None],
-            also_agree: &Curious,
-            transport: Transport::Memory,
-        };
-        let options = ChannelOptions::with_timeout(Duration::from_secs(20));
-        let (mut here, mut there) = memory_pair(PartyId(0), PartyId(1), options);
-        let followed = std::thread::spawn(move || {
-            let differs = |turn| vec![("difference".to_owned(), format!("{turn}"))];
-            let mismatch = |turn: &usize| {
-                matches!(
-                    compare(&mut there, &differs(*turn)),
-                    Err(cenote_net::Error::Mismatch { .. })
-                )
-            };
-            (0..100).take_while(mismatch).count()
-        });
-        let outcome = party.agree_with(&mut here);
-        drop(here);
-        assert!(
-            matches!(outcome, Err(cenote_net::Error::Mismatch { .. })),
-            "{outcome:?}"
-        );
-        assert_eq!(followed.join().unwrap(), MAX_LOOKS + 1);
-    }
 }

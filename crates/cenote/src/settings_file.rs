@@ -5,12 +5,55 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use cenote_session::Setting;
 use serde::de::DeserializeOwned;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 use crate::{Error, Result};
 
 /// Larger files are not job or party files.
 const MAX_BYTES: u64 = 64 << 20;
+
+/// A key of a file that is a setting of something else than the file's own type.
+pub(crate) struct Kept {
+    /// The key.
+    pub(crate) key: String,
+    /// Where its value stands.
+    pub(crate) span: Range<usize>,
+    value: Value,
+}
+
+enum Value {
+    Number(i64),
+    Text(String),
+    Other,
+}
+
+impl Kept {
+    fn new(key: String, value: &Spanned<DeValue<'_>>) -> Self {
+        Kept {
+            key,
+            span: value.span(),
+            value: match value.get_ref() {
+                DeValue::String(text) => Value::Text(text.to_string()),
+                DeValue::Integer(number) => {
+                    i64::from_str_radix(number.as_str(), number.radix()).map_or(Value::Other, Value::Number)
+                }
+                _ => Value::Other,
+            },
+        }
+    }
+
+    /// The value.
+    pub(crate) fn setting(&self) -> Setting<'_> {
+        match &self.value {
+            Value::Number(number) => Setting::Number(*number),
+            Value::Text(text) => Setting::Text(text),
+            Value::Other => Setting::Other,
+        }
+    }
+}
 
 /// Where the parts of a read file stand.
 pub(crate) struct Source {
@@ -21,6 +64,15 @@ pub(crate) struct Source {
 impl Source {
     /// Reads the TOML file at `path`; keys that `T` does not know are refused.
     pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<(T, Source)> {
+        let (value, _, source) = Self::read_with(path, |_| false)?;
+        Ok((value, source))
+    }
+
+    /// Reads the TOML file at `path`, and keeps apart the keys that are `settings`; other keys that `T` does not know are refused.
+    pub(crate) fn read_with<T: DeserializeOwned>(
+        path: &Path,
+        settings: impl Fn(&str) -> bool,
+    ) -> Result<(T, Vec<Kept>, Source)> {
         let fault = |what: String| Error::config(path, None, what);
         let mut text = String::new();
         File::open(path)
@@ -36,11 +88,24 @@ impl Source {
             text,
         };
         // The parser's own display quotes the line, which may hold an input; its message does not.
-        let value = toml::from_str(&source.text).map_err(|error| match error.span() {
+        let wrong = |error: toml::de::Error| match error.span() {
             Some(span) => source.fault(span, error.message()),
             None => fault(error.message().to_owned()),
-        })?;
-        Ok((value, source))
+        };
+        let mut table = DeTable::parse(&source.text).map_err(wrong)?;
+        let keys: Vec<String> = table
+            .get_ref()
+            .keys()
+            .map(|key| key.get_ref().to_string())
+            .collect();
+        let mut kept = Vec::new();
+        for key in keys.into_iter().filter(|key| settings(key)) {
+            if let Some(value) = table.get_mut().remove(key.as_str()) {
+                kept.push(Kept::new(key, &value));
+            }
+        }
+        let value = T::deserialize(toml::Deserializer::from(table)).map_err(wrong)?;
+        Ok((value, kept, source))
     }
 
     /// A complaint about the text at `span`.

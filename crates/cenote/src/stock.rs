@@ -8,6 +8,7 @@
 
 mod lots;
 
+use std::any::Any;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
@@ -15,17 +16,17 @@ use std::sync::Arc;
 
 use cenote_params::three::Variant;
 use cenote_primitives::BLOCK_BITS;
+use cenote_session::Protocol as _;
+use cenote_three::Three;
 pub use cenote_three::store::{EpochId, Inventory, StockFolder, StockKey, StoredEpoch, Unusable};
 use cenote_three::store::{OfflineReport, fill};
-use cenote_three::{Config, Lag};
 pub use lots::{
-    LotId, MadeMaterial, MaterialFolder, MaterialKey, StoredLot, choose_lots, find_material, make_material,
-    open_material,
+    LotId, MadeMaterial, MaterialFolder, StoredLot, choose_lots, find_material, make_material, open_material,
 };
 use zeroize::Zeroizing;
 
 use crate::remote::{load_identity, meet};
-use crate::{Error, Job, PartyConfig, Result};
+use crate::{Error, Job, PartyConfig, Protocol, Result};
 
 /// The name under which offline runs derive their keys.
 const SESSION: &str = "cenote stock";
@@ -58,35 +59,23 @@ pub enum Which {
 /// Fewest digits that name an epoch.
 const MIN_PREFIX: usize = 8;
 
-/// Opens the stock folder of a party.
+/// Opens the stock of a party for sessions with `protocol`: what [`Party::run_online`](crate::Party::run_online) takes.
 ///
 /// # Errors
 /// [`Error::Config`] if the party file names none, or the key's file is missing, no key, or readable by others;
 /// [`Error::Protocol`] if the folder is in use or cannot be read.
-pub fn open(config: &PartyConfig) -> Result<StockFolder> {
+pub fn open(config: &PartyConfig, protocol: &Protocol) -> Result<Box<dyn Any>> {
     let (folder, key) = paths(config)?;
-    Ok(StockFolder::open(folder, &load_key(key)?)?)
+    protocol.open(folder, *key_bytes(key)?)
 }
 
-/// What a session draws from, by protocol.
-#[derive(Clone, Copy, Debug)]
-pub enum Stock<'a> {
-    /// Triples of three parties.
-    Triples(&'a StockFolder),
-    /// Material of two parties.
-    Material(&'a MaterialFolder),
-}
-
-impl<'a> From<&'a StockFolder> for Stock<'a> {
-    fn from(folder: &'a StockFolder) -> Self {
-        Stock::Triples(folder)
-    }
-}
-
-impl<'a> From<&'a MaterialFolder> for Stock<'a> {
-    fn from(folder: &'a MaterialFolder) -> Self {
-        Stock::Material(folder)
-    }
+/// Opens the triples in the stock of a party.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_triples(config: &PartyConfig) -> Result<StockFolder> {
+    let (folder, key) = paths(config)?;
+    Ok(Three::open(folder, *key_bytes(key)?)?)
 }
 
 /// Makes stock of triples for `job` with the peers of `config`, and the stock folder and its key where there is none yet. `progress` is
@@ -104,16 +93,18 @@ pub fn make(
     let identity = Arc::new(load_identity(&config.identity)?);
     let lanes = job.stated_lanes()?;
     let program = job.program(lanes)?;
-    let protocol = job.protocol().three("stock of triples")?;
+    let protocol = job.protocol().settings::<Three>().ok_or_else(|| {
+        let name = job.protocol().name();
+        Error::Usage(format!("there is no stock of triples with protocol \"{name}\""))
+    })?;
     config.check_parties(job.protocol())?;
-    let parameters = protocol.parameters(program.plan(), lanes)?;
+    let demand = program.demand();
+    let parameters = protocol.prepare(&demand).map_err(Error::Usage)?;
     let workers = u64::from(protocol.workers);
     let gates = parameters.n().saturating_mul(BLOCK_BITS as u64);
     let batches = match amount {
         Amount::Batches(batches) => batches,
-        Amount::Runs(runs) => program
-            .batches_needed(&parameters, workers as usize)
-            .saturating_mul(runs),
+        Amount::Runs(runs) => protocol.batches_needed(&parameters, &demand).saturating_mul(runs),
         Amount::AndGates(wanted) => {
             // Every worker's last batch may be partly used, and on demand each draws from one more.
             let extra = workers - 1
@@ -132,12 +123,10 @@ pub fn make(
     if !key.exists() {
         make_key(key, path)?;
     }
-    let folder = open(config)?;
+    let folder = open_triples(config)?;
     let connections = meet(config, identity, &job.protocol().topology())?;
     let links = cenote_three::Links::of(config.me, connections);
-    let mut settings = Config::new(parameters, SESSION);
-    settings.view_check = protocol.view_check;
-    settings.lag = Lag::Measured;
+    let settings = protocol.config(parameters, SESSION);
     let mut progress =
         |done: u64, total: u64| progress(done.saturating_mul(gates), total.saturating_mul(gates));
     Ok(fill(config.me, links, settings, &folder, batches, &mut progress)?)
@@ -235,10 +224,6 @@ fn make_key(path: &Path, folder: &Path) -> Result<()> {
         .map_err(|error| Error::config(path, None, format!("the key cannot be written: {error}")))
 }
 
-fn load_key(path: &Path) -> Result<StockKey> {
-    Ok(StockKey::from_bytes(*key_bytes(path)?))
-}
-
 fn key_bytes(path: &Path) -> Result<Zeroizing<[u8; 32]>> {
     let fault = |what: String| Error::config(path, None, what);
     let metadata = fs::metadata(path).map_err(|error| {
@@ -275,10 +260,10 @@ mod tests {
     use cenote_params::three::{Parameters, Variant, check};
     use cenote_primitives::{BLOCK_BITS, BitMatrix};
     use cenote_session::{Error as EngineError, Parties};
-    use cenote_three::ThreeEngine;
+    use cenote_three::{Config, ThreeEngine};
 
     use super::*;
-    use crate::{Program, Protocol, Three};
+    use crate::Program;
     use cenote_session::Connections;
 
     /// Two layers of ANDs on 1,900 lanes, in segments of 512 lanes.
@@ -294,6 +279,13 @@ mod tests {
             .in_segments(5 * BLOCK_BITS)
     }
 
+    fn protocol(workers: u8) -> Three {
+        Three {
+            workers,
+            ..Three::default()
+        }
+    }
+
     /// Runs `party` at all three parties, each with its folder.
     fn all<T: Send>(
         workers: u8,
@@ -302,10 +294,7 @@ mod tests {
         party: impl Fn(PartyId, Vec<cenote_three::Links>, Config, &StockFolder) -> cenote_session::Result<T>
         + Sync,
     ) -> Vec<cenote_session::Result<T>> {
-        let protocol = Protocol::Three(Three {
-            workers,
-            ..Three::default()
-        });
+        let protocol = Protocol::from(protocol(workers));
         let all = Connections::in_memory(&protocol.topology(), Duration::from_secs(20));
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0u8..)
@@ -335,7 +324,7 @@ mod tests {
         ] {
             let parameters = check(variant, n, b, c, l).unwrap();
             for workers in [1, 2, 3] {
-                let needed = program.batches_needed(&parameters, workers.into());
+                let needed = protocol(workers).batches_needed(&parameters, &program.demand());
                 for made in [needed - 1, needed] {
                     let home = tempfile::tempdir().unwrap();
                     let folders = [0u8, 1, 2].map(|party| {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::{Protocol, Report};
+use crate::Report;
 
 impl Report {
     /// The costs as a short table.
@@ -13,7 +13,7 @@ impl Report {
             "protocol",
             format!(
                 "{}, error 2^{:.1}, over {}",
-                settings(&d.protocol),
+                d.protocol.describe(),
                 d.error_log2,
                 d.transport
             ),
@@ -91,19 +91,6 @@ impl Report {
             }
         }
         table
-    }
-}
-
-/// A protocol with what sets it apart from others of its name.
-fn settings(protocol: &Protocol) -> String {
-    match protocol {
-        Protocol::Three(three) => format!(
-            "{}, {}, views by {}",
-            protocol.name(),
-            three.variant,
-            three.view_check
-        ),
-        Protocol::Lego(lego) => format!("{}, party {} garbles", protocol.name(), lego.garbler),
     }
 }
 

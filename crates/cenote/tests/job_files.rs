@@ -50,7 +50,7 @@ fn a_job_says_everything_that_the_parties_agree_on() {
         security: 50,
         workers: 1,
     };
-    assert_eq!(job.protocol(), &Protocol::Three(settings));
+    assert_eq!(job.protocol(), &Protocol::from(settings));
     assert_eq!(job.circuit().inputs()[0].order, BitOrder::Msb);
     assert_eq!(job.circuit().inputs()[1].order, BitOrder::Lsb);
     assert_eq!(job.circuit().outputs()[0].order, BitOrder::Msb);
@@ -132,11 +132,11 @@ fn a_job_of_two_parties_has_settings_of_its_own() {
         workers: 2,
         garbler: 1,
     };
-    assert_eq!(job.protocol(), &Protocol::Lego(settings));
+    assert_eq!(job.protocol(), &Protocol::from(settings));
     assert_eq!(job.program(1).unwrap().receivers()[0].to_string(), "0,1");
     let plain = TWO.replace("security = 39\nworkers = 2\ngarbler = 1\n", "");
     let job = load(&plain).1.unwrap();
-    assert_eq!(job.protocol(), &Protocol::Lego(Lego::default()));
+    assert_eq!(job.protocol(), &Protocol::from(Lego::default()));
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn every_complaint_names_the_line_and_what_to_write() {
         ("sha256", "md5", 3, "one of mac, sha256"),
         ("security = 50", "security = 0", 4, "1 to 128"),
         ("security = 50", "security = 129", 4, "1 to 128"),
-        ("security = 50", "security = \"50\"", 4, "invalid type"),
+        ("security = 50", "security = \"50\"", 4, "1 to 128"),
         ("security = 50", "securty = 50", 4, "unknown field `securty`"),
         ("lib:add8", "lib:add", 5, "no circuit \"add\""),
         ("lanes = 3", "lanes = 0", 6, "at least one"),
@@ -190,7 +190,7 @@ fn every_complaint_names_the_line_and_what_to_write() {
     }
     complains(TWO, "security = 39", "security = 41", 2, "from 1 to 40");
     for (from, to, line, part) in [
-        ("security = 39", "security = 129", 2, "1 to 128"),
+        ("security = 39", "security = 129", 2, "1 to 40"),
         ("workers = 2", "workers = 0", 3, "1 to 64"),
         ("workers = 2", "workers = 65", 3, "1 to 64"),
         ("garbler = 1", "garbler = 2", 4, "party 0 or 1"),

@@ -269,7 +269,7 @@ impl From<FormatName> for Format {
 }
 
 pub(crate) fn variants() -> impl TypedValueParser<Value = Variant> {
-    PossibleValuesParser::new(Three::VARIANTS.map(Variant::name)).try_map(|name| Three::variant(&name))
+    PossibleValuesParser::new(Variant::ALL.map(Variant::name)).try_map(|name| Three::variant(&name))
 }
 
 fn processes(text: &str) -> Result<Transport, String> {

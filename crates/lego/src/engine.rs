@@ -7,12 +7,12 @@ use cenote_circuit::Plan;
 use cenote_net::{Channel, PartyId};
 use cenote_params::LogProb;
 use cenote_primitives::BitMatrix;
-use cenote_session::{Costs, Engine, Error, MESSAGE_FORM, Result, WireVector, check_input};
+use cenote_session::{Costs, Demand, Engine, Error, MESSAGE_FORM, Result, WireVector, check_input};
 
 use crate::failure::told_all;
 use crate::session::{Evaluator, GARBLER, Garbler, Roles, Side, slot_bytes};
 use crate::wires::Bundle;
-use crate::{Config, Demand, EvaluatorKeys, GarblerKeys, LegoWires, Order, checks, estimate, steps};
+use crate::{Config, EvaluatorKeys, GarblerKeys, LegoWires, Order, checks, estimate, steps};
 
 mod contract;
 mod stored;
@@ -292,14 +292,11 @@ impl LegoEngine {
 
     /// What `count` wires and lanes of inputs take.
     fn to_input(&self, owner: PartyId, wires: usize, lanes: usize) -> Order {
-        self.order(Demand {
-            inputs: vec![(owner, count(wires, lanes))],
-            ..Demand::default()
-        })
+        self.order(&Demand::new().and_input(owner, count(wires, lanes)))
     }
 
-    fn order(&self, demand: Demand) -> Order {
-        demand.order(self.config.garbler)
+    fn order(&self, demand: &Demand<'_>) -> Order {
+        Order::of(demand, self.config.garbler)
     }
 
     /// Notes what a circuit takes while it is built or evaluated.

@@ -14,6 +14,7 @@ mod leak;
 mod material;
 mod opening;
 mod order;
+mod protocol;
 mod provenance;
 mod recover;
 mod session;
@@ -31,6 +32,7 @@ pub use material::{
     AnchorWires, Anchors, AndBuckets, Authenticators, Commitments, EvaluatorEpoch, EvaluatorInputs,
     EvaluatorStock, GarblerAnds, GarblerEpoch, GarblerInputs, GarblerStock, GarblerStrings, Masks, Run,
 };
-pub use order::{Demand, KINDS, Order, Short};
+pub use order::{KINDS, Order, Short};
+pub use protocol::{Lego, Prepared};
 pub use setup::{EvaluatorKeys, GarblerKeys};
 pub use wires::LegoWires;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::{Add, AddAssign};
 
 use cenote_net::PartyId;
-use cenote_session::{Error, Parties};
+use cenote_session::{Demand, Error};
 
 /// Numbers of items of each kind of material, all of them independent of any function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -23,49 +23,6 @@ pub struct Order {
     pub ports: u64,
 }
 
-/// What a program asks of a session, all counted once for each lane.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Demand {
-    /// AND gates.
-    pub ands: u64,
-    /// Wires that enter circuits built ahead of their inputs.
-    pub entering: u64,
-    /// Bits that parties put in.
-    pub inputs: Vec<(PartyId, u64)>,
-    /// Bits that are opened, and to whom.
-    pub outputs: Vec<(Parties, u64)>,
-}
-
-impl Demand {
-    /// The material that this takes if `garbler` garbles: a bucket for each AND gate, ports if there is anything to build
-    /// ahead, a gadget for each input bit, and for each output bit a mask if the evaluator learns it, or else an anchor if
-    /// the garbler does.
-    pub fn order(&self, garbler: PartyId) -> Order {
-        let evaluator = PartyId(1 - garbler.0.min(1));
-        let inputs = |owner| {
-            sum(self
-                .inputs
-                .iter()
-                .filter(|(of, _)| *of == owner)
-                .map(|(_, bits)| *bits))
-        };
-        let outputs = |masks: bool| {
-            let to = self.outputs.iter().filter(|(to, _)| {
-                to.contains(evaluator) == masks && (to.contains(garbler) || to.contains(evaluator))
-            });
-            sum(to.map(|(_, bits)| *bits))
-        };
-        Order {
-            ands: self.ands,
-            garbler_inputs: inputs(garbler),
-            evaluator_inputs: inputs(evaluator),
-            anchors: outputs(false),
-            masks: outputs(true),
-            ports: if self.ands > 0 { self.entering } else { 0 },
-        }
-    }
-}
-
 fn sum(counts: impl Iterator<Item = u64>) -> u64 {
     counts.fold(0, u64::saturating_add)
 }
@@ -81,6 +38,36 @@ pub const KINDS: [&str; 6] = [
 ];
 
 impl Order {
+    /// The material that `demand` takes if `garbler` garbles and every circuit is built ahead of its inputs: a bucket for each
+    /// AND gate, a port for each wire that enters a circuit with AND gates, a gadget for each input bit, and for each output
+    /// bit a mask if the evaluator learns it, or else an anchor if the garbler does.
+    pub fn of(demand: &Demand<'_>, garbler: PartyId) -> Order {
+        let evaluator = PartyId(1 - garbler.0.min(1));
+        let inputs = |owner| {
+            let inputs = demand.inputs().iter().filter(|(of, _)| *of == owner);
+            sum(inputs.map(|(_, bits)| *bits))
+        };
+        let outputs = |masks: bool| {
+            let to = demand.outputs().iter().filter(|(to, _)| {
+                to.contains(evaluator) == masks && (to.contains(garbler) || to.contains(evaluator))
+            });
+            sum(to.map(|(_, bits)| *bits))
+        };
+        // A circuit without AND gates needs no solderings: its outputs are sums of its inputs.
+        let built = demand.runs().iter().filter(|run| run.plan.and_count() > 0);
+        Order {
+            ands: demand.ands(),
+            garbler_inputs: inputs(garbler),
+            evaluator_inputs: inputs(evaluator),
+            anchors: outputs(false),
+            masks: outputs(true),
+            ports: sum(built.map(|run| {
+                let entering = (run.plan.input_wires() as u64).saturating_mul(run.lanes as u64);
+                entering.saturating_mul(run.times as u64)
+            })),
+        }
+    }
+
     /// Nothing.
     pub const NOTHING: Order = Order {
         ands: 0,

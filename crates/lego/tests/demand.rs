@@ -5,10 +5,10 @@ mod common;
 
 use cenote_circuit::{BitOrder, Builder, Circuit, Plan};
 use cenote_lego::store::{MaterialFolder, StockKey};
-use cenote_lego::{Config, Demand, LegoEngine, Order, make_lot};
+use cenote_lego::{Config, LegoEngine, Order, make_lot};
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
-use cenote_session::{Engine, Parties, Result};
+use cenote_session::{Demand, Engine, Parties, Result};
 use cenote_testkit::{PartyContext, World};
 use common::{A, B, config, prepare, put_in, random_bits};
 
@@ -28,14 +28,11 @@ fn circuit(with_ands: bool) -> Circuit {
     b.finish()
 }
 
-fn demand(plan: &Plan, to: Parties) -> Demand {
-    let bits = |wires: usize| (wires * LANES) as u64;
-    Demand {
-        ands: bits(plan.and_count()),
-        entering: bits(plan.input_wires()),
-        inputs: vec![(A, bits(3)), (B, bits(3))],
-        outputs: vec![(to, bits(3))],
-    }
+fn order(circuit: &Circuit, to: Parties, garbler: PartyId) -> Order {
+    let (plan, bits) = (Plan::new(circuit), 3 * LANES as u64);
+    let run = Demand::new().and_run(&plan, LANES, 1);
+    let demand = run.and_input(A, bits).and_input(B, bits).and_output(to, bits);
+    Order::of(&demand, garbler)
 }
 
 fn session(context: &PartyContext, garbler: PartyId) -> Config {
@@ -75,7 +72,7 @@ fn check(results: Vec<Result<Option<BitMatrix>>>, circuit: &Circuit, to: Parties
 #[test]
 fn a_session_takes_what_was_ordered_and_nothing_else() {
     for (circuit, to, garbler) in cases() {
-        let order = demand(&Plan::new(&circuit), to).order(garbler);
+        let order = order(&circuit, to, garbler);
         let program = circuit.clone();
         let results = World::random(2).run(move |mut context| {
             let config = session(&context, garbler);
@@ -99,7 +96,7 @@ fn a_session_takes_what_was_ordered_and_nothing_else() {
 #[test]
 fn a_session_draws_what_was_ordered_and_nothing_else() {
     for (circuit, to, garbler) in cases() {
-        let order = demand(&Plan::new(&circuit), to).order(garbler);
+        let order = order(&circuit, to, garbler);
         let folders = tempfile::tempdir().unwrap();
         let path = folders.path().to_owned();
         let program = circuit.clone();

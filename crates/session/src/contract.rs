@@ -141,4 +141,15 @@ pub trait Engine {
 
     /// What the session has cost this party so far.
     fn costs(&self) -> Costs;
+
+    /// The base-2 logarithm of the probability that a wrong output of the session so far passes, at most; minus infinity
+    /// for an engine that cannot be cheated.
+    fn error_bound(&self) -> f64 {
+        f64::NEG_INFINITY
+    }
+
+    /// What this party should know of the session besides its outputs, in words.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
 }

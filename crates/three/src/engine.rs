@@ -356,6 +356,10 @@ impl Engine for ThreeEngine {
         Ok(())
     }
 
+    fn error_bound(&self) -> f64 {
+        self.parameters.error().log2()
+    }
+
     fn costs(&self) -> Costs {
         let mut costs = self.costs.clone();
         if self.workers.is_empty() {

@@ -33,6 +33,7 @@ mod engine;
 mod material;
 mod offline;
 mod online;
+mod protocol;
 mod ring;
 mod settings;
 mod setup;
@@ -44,6 +45,7 @@ mod wires;
 
 pub use engine::ThreeEngine;
 pub use material::tally::batches_needed;
+pub use protocol::Three;
 pub use ring::Ring;
 pub use settings::{Config, Lag, Links, ViewCheck};
 pub use wires::ThreeWires;

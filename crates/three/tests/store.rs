@@ -253,7 +253,7 @@ fn sessions_use_different_batches_until_none_are_left() {
     ] {
         let stocks = Stocks::new(tiny(variant));
         assert_eq!(
-            batches_needed(&stocks.parameters, &small_plan(), [LANES], 1),
+            batches_needed(&stocks.parameters, [(&small_plan(), LANES)], 1),
             each as u64
         );
         let first = stocks.fill(each as u64 * 2);
@@ -462,7 +462,7 @@ fn the_number_of_workers_may_differ() {
     let spent = &before - &stocks.names(0);
     assert_eq!(
         spent.len() as u64,
-        batches_needed(&stocks.parameters, &small_plan(), [lanes], 2)
+        batches_needed(&stocks.parameters, [(&small_plan(), lanes)], 2)
     );
     assert_eq!(spent.len(), 4);
 }

@@ -6,11 +6,10 @@
 
 use std::time::Instant;
 
-use cenote_lego::LegoEngine;
-use cenote_lego::LegoWires;
+use cenote_lego::{LegoEngine, LegoWires, Prepared};
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
-use cenote_session::{Costs, Engine, Parties, WireVector};
+use cenote_session::{Connections, Costs, Engine, Parties, Protocol, Source, Topology, WireVector};
 use serde::{Deserialize, Serialize};
 
 use super::link::{Link, Meeting};
@@ -21,7 +20,6 @@ use crate::sample;
 use crate::usage::{Machine, median};
 use cenote::peak_memory_bytes;
 use cenote::{CircuitDescription, Error, Lego, Program, Result, Transport, circuits};
-use cenote_session::{Connections, Topology};
 
 /// Who learns the outputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,12 +114,18 @@ impl Measurement for LegoBench {
             costs: Costs::default(),
         };
         let setup = clock.time(&mut session, |session| {
-            *session = Some(self.settings.start(me, connections, "cenote bench lego")?);
+            *session = Some(self.settings.start(
+                prepared(&self.settings, &one.program)?,
+                me,
+                connections,
+                "cenote bench lego",
+                Source::Live,
+            )?);
             Ok(())
         })?;
         let mut session = session.ok_or_else(no_report)?;
         let independent = clock.time(&mut session, |session| {
-            Ok(session.generate(self.settings.order(&all.program))?)
+            Ok(session.generate(self.settings.order(&all.program.demand()))?)
         })?;
         let mut running = None;
         let dependent = clock.time(&mut session, |session| {
@@ -134,7 +138,10 @@ impl Measurement for LegoBench {
         let peak_memory_bytes = peak_memory_bytes();
         let memory_bound_bytes = session.costs().memory_bytes;
 
-        let singles = self.settings.order(&one.program).times(self.latencies.into());
+        let singles = self
+            .settings
+            .order(&one.program.demand())
+            .times(self.latencies.into());
         session.generate(singles)?;
         let mut single = Vec::new();
         for _ in 0..self.latencies {
@@ -167,7 +174,7 @@ impl LegoBench {
     /// # Errors
     /// As [`run_lego`].
     pub(super) fn memory_bytes(&self) -> Result<u64> {
-        Ok(self.settings.parameters(&self.all()?)?.memory_bytes())
+        Ok(prepared(&self.settings, &self.all()?)?.memory_bytes())
     }
 
     /// `lanes` instances of the circuit, as a program.
@@ -391,7 +398,7 @@ pub(super) fn measure(bench: &LegoBench, place: &mut Place<'_>) -> Result<LegoRo
             bench.circuit
         )));
     }
-    let parameters = bench.settings.parameters(&program)?;
+    let parameters = prepared(&bench.settings, &program)?;
     let mut sessions = Vec::new();
     for _ in 0..bench.repeat {
         let parties = place.measure(bench)?;
@@ -449,4 +456,9 @@ pub(super) fn measure(bench: &LegoBench, place: &mut Place<'_>) -> Result<LegoRo
         paper_timing: names.and_then(|name| paper().timing(setting, name, bench.instances)),
         paper_data: names.and_then(|name| paper().data(name, bench.instances)),
     })
+}
+
+/// The parameters for `program`.
+fn prepared(settings: &Lego, program: &Program) -> Result<Prepared> {
+    settings.prepare(&program.demand()).map_err(Error::Usage)
 }

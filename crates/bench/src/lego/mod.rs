@@ -18,16 +18,16 @@ pub mod tables;
 pub use link::Link;
 pub use paper::{Commitment, Data, Timing};
 
-use cenote::{Error, Lego};
+use cenote::Error;
 use cenote_session::Topology;
 
 /// Two parties with one channel for each worker, and one to meet on.
 fn topology(name: &str, workers: u8) -> Topology {
     Topology {
         name: name.into(),
-        parties: Lego::PARTIES,
+        parties: 2,
         workers,
-        purposes: Lego::PURPOSES,
+        purposes: &["protocol"],
         shared: &["meeting"],
     }
 }

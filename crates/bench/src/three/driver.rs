@@ -8,12 +8,12 @@ use cenote_circuit::{BitOrder, Builder, Circuit, Plan};
 use cenote_net::PartyId;
 use cenote_params::three::{Parameters, Variant};
 use cenote_primitives::{BLOCK_BITS, BitMatrix};
-use cenote_session::{Costs, Engine, Parties, WireVector};
-use cenote_three::{Config, Lag, Links, ThreeEngine};
+use cenote_session::{Costs, Demand, Engine, Parties, WireVector};
+use cenote_three::{Config, Lag, Links, Three, ThreeEngine};
 
 use super::Settings;
 use crate::sample;
-use cenote::{Error, PARTIES, Result, and_blocks, check_size, circuits, columns};
+use cenote::{Error, PARTIES, Result, check_size, circuits, columns};
 
 /// A circuit whose input value `i` belongs to party `i mod 3`, and whose outputs all parties learn.
 pub(crate) struct Load {
@@ -268,7 +268,7 @@ impl Driver {
 
     /// Blocks of gates of `lanes` lanes for each worker: exact if every worker has whole blocks of lanes.
     fn blocks(&self, load: &Load, lanes: usize) -> u64 {
-        and_blocks(&load.plan, lanes).div_ceil(self.workers)
+        Three::and_blocks(&Demand::new().and_run(&load.plan, lanes, 1)).div_ceil(self.workers)
     }
 
     /// Counts the gates of `lanes` lanes as verified together.

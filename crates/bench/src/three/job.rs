@@ -112,7 +112,7 @@ impl Bench {
 pub fn run_bench(bench: &Bench, place: &mut Place<'_>) -> Result<Report> {
     let program = bench.program()?;
     let protocol = Protocol::from(bench.protocol);
-    protocol.check(&program)?;
+    protocol.prepare(&program.demand())?;
     let setting = place.setting;
     if setting.transport == Transport::Memory {
         let inputs = Bench::inputs(&program);

@@ -12,8 +12,8 @@ use super::Settings;
 use super::driver::{Driver, Load};
 use crate::measure::{Measurement, Place, no_report, shaped};
 use crate::usage::{Machine, median};
-use cenote::{CircuitDescription, Error, Protocol, Result, Three, Transport, and_blocks};
-use cenote_session::{Connections, Topology};
+use cenote::{CircuitDescription, Error, Protocol, Result, Three, Transport};
+use cenote_session::{Connections, Demand, Topology};
 
 /// The circuits that are measured unless others are named.
 pub const CIRCUITS: [&str; 3] = ["lib:aes128", "lib:sha256", "lib:sort1024x32"];
@@ -67,7 +67,10 @@ impl Measurement for Latency {
         let n = self.settings.parameters()?.n();
         let runs = u64::from(self.repeat) + 1;
         // The log pads every verification by less than a block.
-        let blocks: u64 = loads.iter().map(|load| and_blocks(&load.plan, 1) + 8).sum();
+        let blocks: u64 = loads
+            .iter()
+            .map(|load| Three::and_blocks(&Demand::new().and_run(&load.plan, 1, 1)) + 8)
+            .sum();
         let batches = (runs * blocks).div_ceil(n);
         // On demand the first batch is a stock of its own.
         let mut driver = Driver::start(me, links, &self.settings, batches + 1)?;

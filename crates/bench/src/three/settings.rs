@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_number_of_blocks_may_be_given() {
-        for variant in Three::VARIANTS {
+        for variant in Variant::ALL {
             let mut settings = settings(variant);
             settings.n = Some(256);
             assert_eq!(settings.parameters().unwrap().n(), 256, "{variant}");

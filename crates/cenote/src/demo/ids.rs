@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use sha2::{Digest, Sha256};
 
-use crate::runner::Fields;
+use crate::runner::Terms;
 
 /// Ids in a range, level by level; a range of one level has at most 32 parts on the next.
 const LEVELS: [usize; 5] = [1 << 17, 1 << 12, 1 << 7, 1 << 2, 1];
@@ -19,13 +19,13 @@ pub(super) const MAX_IDS: usize = FIRST_PARTS * LEVELS[0];
 const NAME: &str = "customer ids";
 
 /// The fields that compare all of `ids`.
-pub(super) fn fields(ids: &[String]) -> Fields {
+pub(super) fn fields(ids: &[String]) -> Terms {
     parts(ids, 0..MAX_IDS, LEVELS[0])
 }
 
 /// The fields that compare the parts of the range that the field `differing` stands for; `None` if it is a single id, or no
 /// such field.
-pub(super) fn finer(ids: &[String], differing: &str) -> Option<Fields> {
+pub(super) fn finer(ids: &[String], differing: &str) -> Option<Terms> {
     let range = range(differing)?;
     let level = LEVELS.iter().position(|&level| level == range.len())?;
     Some(parts(ids, range, *LEVELS.get(level + 1)?))
@@ -39,7 +39,7 @@ pub(super) fn range(field: &str) -> Option<Range<usize>> {
 }
 
 /// One field for each part of `range` that holds any of `ids`.
-fn parts(ids: &[String], range: Range<usize>, length: usize) -> Fields {
+fn parts(ids: &[String], range: Range<usize>, length: usize) -> Terms {
     let starts = range.step_by(length).take_while(|&start| start < ids.len());
     starts
         .map(|start| {
@@ -66,7 +66,7 @@ mod tests {
 
     /// The first position at which two banks find that they differ, and how often they compare.
     fn difference(ours: &[String], theirs: &[String]) -> Option<(usize, usize)> {
-        let first = |ours: &Fields, theirs: &Fields| {
+        let first = |ours: &Terms, theirs: &Terms| {
             let missing = |field: &&(String, String)| ours.iter().all(|other| other.0 != field.0);
             let differing = ours.iter().find(|field| !theirs.contains(field));
             differing

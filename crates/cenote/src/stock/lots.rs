@@ -5,18 +5,17 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cenote_lego::{MadeLot, make_lot};
-use cenote_lego::{Order, estimate};
-use sha2::{Digest, Sha256};
+use cenote_lego::{Lego, MadeLot, Order, estimate, make_lot};
+use cenote_session::Protocol as _;
 
 use super::{Amount, SESSION, Which, by_name, key_bytes, make_key, paths};
 use crate::remote::{load_identity, meet};
-use crate::{Error, Job, PartyConfig, Program, Protocol, Result};
+use crate::{Error, Job, PartyConfig, Program, Result};
 
-pub use cenote_lego::store::{LotId, MaterialFolder, StockKey as MaterialKey, StoredLot};
+pub use cenote_lego::store::{LotId, MaterialFolder, StoredLot};
 
 /// The folder within the party's stock.
-const FOLDER: &str = "lego";
+const FOLDER: &str = Lego::NAME;
 
 /// What [`make_material`] made.
 #[derive(Clone, Copy, Debug)]
@@ -33,10 +32,7 @@ pub struct MadeMaterial {
 /// Those of [`super::open`].
 pub fn open_material(config: &PartyConfig) -> Result<MaterialFolder> {
     let (folder, key) = paths(config)?;
-    let mut hasher = Sha256::new_with_prefix("cenote stock: lego");
-    hasher.update(*key_bytes(key)?);
-    let key = MaterialKey::from_bytes(hasher.finalize().into());
-    Ok(MaterialFolder::open(&folder.join(FOLDER), &key)?)
+    Ok(Lego::open(folder, *key_bytes(key)?)?)
 }
 
 /// Like [`open_material`], but makes nothing if no material was ever made.
@@ -61,12 +57,12 @@ pub fn make_material(
 ) -> Result<MadeMaterial> {
     let identity = Arc::new(load_identity(&config.identity)?);
     let program = job.program(job.stated_lanes()?)?;
-    let Protocol::Lego(protocol) = job.protocol() else {
+    let protocol = job.protocol().settings::<Lego>().ok_or_else(|| {
         let what = "this stock is of jobs with protocol \"lego\"";
-        return Err(Error::Usage(what.into()));
-    };
+        Error::Usage(what.into())
+    })?;
     config.check_parties(job.protocol())?;
-    let order = order(&protocol.order(&program), &program, amount)?;
+    let order = order(&protocol.order(&program.demand()), &program, amount)?;
     let settings = protocol.config(SESSION);
     estimate(&order, &settings).map_err(|error| Error::Usage(error.to_string()))?;
     let (path, key) = paths(config)?;

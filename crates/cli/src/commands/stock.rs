@@ -4,9 +4,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use cenote::stock::{
     Amount, Inventory, StockFolder, StoredEpoch, StoredLot, Unusable, Which, choose_lots, find_material,
-    make, make_material, open, remove,
+    make, make_material, open_triples, remove,
 };
-use cenote::{Job, PartyConfig, Protocol, Result};
+use cenote::{Job, Lego, PartyConfig, Result};
 use serde::Serialize;
 
 use crate::args;
@@ -81,7 +81,7 @@ pub(crate) fn run(command: &args::Stock) -> Result<()> {
             json,
         } => {
             let (mut config, job) = (PartyConfig::load(config)?, Job::load(job)?);
-            if let Protocol::Lego(_) = job.protocol() {
+            if job.protocol().settings::<Lego>().is_some() {
                 return make_lot(config, &job, amount.into(), *json);
             }
             let progress = Progress::start("making triples");
@@ -107,7 +107,7 @@ pub(crate) fn run(command: &args::Stock) -> Result<()> {
         }
         args::Stock::Show { config, json } => {
             let config = PartyConfig::load(config)?;
-            let folder = open(&config)?;
+            let folder = open_triples(&config)?;
             let lots = match find_material(&config)? {
                 Some(material) => material.lots()?,
                 None => Vec::new(),
@@ -116,7 +116,7 @@ pub(crate) fn run(command: &args::Stock) -> Result<()> {
         }
         args::Stock::Drop { config, which, json } => {
             let config = PartyConfig::load(config)?;
-            let folder = open(&config)?;
+            let folder = open_triples(&config)?;
             let mut which = which.into();
             let (mut lots, material) = (Vec::new(), find_material(&config)?);
             if let Some(material) = &material {

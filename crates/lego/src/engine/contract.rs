@@ -2,11 +2,12 @@
 
 use cenote_circuit::Plan;
 use cenote_net::{Meter, PartyId};
+use cenote_params::LogProb;
 use cenote_primitives::BitMatrix;
-use cenote_session::{Costs, Engine, Error, Parties, Result, WireVector, check_input, check_run};
+use cenote_session::{Costs, Demand, Engine, Error, Parties, Result, WireVector, check_input, check_run};
 
 use super::{LegoEngine, count};
-use crate::{Demand, LegoWires, Order};
+use crate::{LegoWires, Order};
 
 /// Why nothing can be revealed or put in.
 const NOT_GIVEN: &str = "inputs were reserved whose bits have not been given";
@@ -31,22 +32,20 @@ impl Engine for LegoEngine {
                     )));
                 }
             }
-            this.announced += this.order(Demand {
-                inputs: inputs.iter().map(|&(owner, bits)| (owner, bits as u64)).collect(),
-                outputs: outputs.iter().map(|&(to, bits)| (to, bits as u64)).collect(),
-                ..Demand::default()
+            let inputs = inputs.iter().fold(Demand::new(), |demand, &(owner, bits)| {
+                demand.and_input(owner, bits as u64)
             });
+            let demand = outputs
+                .iter()
+                .fold(inputs, |demand, &(to, bits)| demand.and_output(to, bits as u64));
+            this.announced += this.order(&demand);
             Ok(())
         })
     }
 
     fn prepare(&mut self, plan: &Plan, lanes: usize) -> Result<()> {
         self.call("dependent", |this| {
-            let order = this.order(Demand {
-                ands: count(plan.and_count(), lanes),
-                entering: count(plan.input_wires(), lanes),
-                ..Demand::default()
-            });
+            let order = this.order(&Demand::new().and_run(plan, lanes, 1));
             if order.ands == 0 {
                 // Nothing to solder: its outputs are sums of its inputs.
                 return Ok(());
@@ -110,10 +109,8 @@ impl Engine for LegoEngine {
             if this.next_reserved().is_some() {
                 return Err(Error::BadInput(NOT_GIVEN.into()));
             }
-            this.secure(this.order(Demand {
-                outputs: vec![(to, count(wires.wires(), wires.lanes()))],
-                ..Demand::default()
-            }))?;
+            let bits = count(wires.wires(), wires.lanes());
+            this.secure(this.order(&Demand::new().and_output(to, bits)))?;
             let to = this.roles.roles(to);
             let (side, channel) = this.parts();
             let (outputs, rounds) = side.reveal(wires, to, channel)?;
@@ -126,6 +123,21 @@ impl Engine for LegoEngine {
         self.call("online", Self::farewell)?;
         self.end("the session is finished".into());
         Ok(())
+    }
+
+    fn error_bound(&self) -> f64 {
+        self.error.map_or(f64::NEG_INFINITY, LogProb::log2)
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let warning = || {
+            format!(
+                "{} cheated, and {} noticed: the outputs are right all the same. Find out why before running again",
+                PartyId(1 - self.me.0),
+                self.me
+            )
+        };
+        self.peer_cheated().then(warning).into_iter().collect()
     }
 
     fn costs(&self) -> Costs {

@@ -62,17 +62,16 @@ impl Tally {
     }
 }
 
-/// Batches of triples that a session with `workers` workers needs with these parameters to evaluate `plan` in `runs`, each of
+/// Batches of triples that a session with `workers` workers needs with these parameters to evaluate `runs`, each a circuit on
 /// so many lanes, and to reveal what they give after the last. [`Engine::prepare`](cenote_session::Engine::prepare), called once for each run, asks for
 /// exactly as many.
-pub fn batches_needed(
+pub fn batches_needed<'a>(
     parameters: &Parameters,
-    plan: &Plan,
-    runs: impl IntoIterator<Item = usize>,
+    runs: impl IntoIterator<Item = (&'a Plan, usize)>,
     workers: usize,
 ) -> u64 {
     let mut tallies = vec![Tally::new(parameters, 0, 0); workers];
-    for lanes in runs {
+    for (plan, lanes) in runs {
         let groups = groups(plan, lanes, workers);
         for (index, tally) in tallies.iter_mut().enumerate() {
             tally.add(planned_layers(plan, groups_of(&groups, index, workers)));

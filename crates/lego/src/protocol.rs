@@ -1,0 +1,184 @@
+//! The protocol to those who choose it by name: its settings, and how a session with them starts.
+
+use std::path::Path;
+
+use cenote_net::PartyId;
+use cenote_params::LogProb;
+use cenote_session::{Check, Connections, Demand, Protocol, Result, Setting, Source, Terms, Topology};
+use serde::{Deserialize, Serialize};
+
+use crate::store::{MaterialFolder, StockKey};
+use crate::{Config, Estimate, LegoEngine, MAX_SECURITY, Order, checks, estimate};
+
+/// Settings of the two-party protocol with LEGO buckets, the same at both parties.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lego {
+    /// Each bound on a wrong output is at most 2 to the minus this; from 1 to [`MAX_SECURITY`].
+    pub security: u32,
+    /// Workers of each party, side by side: each generates over a connection of its own, and is a thread of the
+    /// evaluator online.
+    pub workers: u8,
+    /// The party that garbles, 0 or 1; the other one evaluates.
+    pub garbler: u8,
+}
+
+impl Default for Lego {
+    /// 40, one worker, party 0 garbles.
+    fn default() -> Self {
+        Lego {
+            security: 40,
+            workers: 1,
+            garbler: 0,
+        }
+    }
+}
+
+/// What a demand takes: the material, and how it is made, epoch by epoch.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// The material.
+    pub order: Order,
+    /// What it takes to make it.
+    pub epochs: Vec<Estimate>,
+}
+
+impl Prepared {
+    /// The base-2 logarithm of the probability that any bad bucket passes, at most: the sum of all bounds.
+    pub fn error_log2(&self) -> f64 {
+        let bounds = self.epochs.iter().filter_map(|epoch| epoch.parameters.as_ref());
+        let sum = bounds.fold(LogProb::ZERO, |sum, parameters| sum + parameters.errors().sum());
+        sum.log2()
+    }
+
+    /// The parameters of the first epoch, which all others equal or nearly so, and the number of epochs.
+    pub fn to_json(&self) -> serde_json::Value {
+        let first = self.epochs.iter().find_map(|epoch| epoch.parameters.as_ref());
+        let mut value = serde_json::to_value(first).expect("parameters are numbers");
+        if let Some(fields) = value.as_object_mut() {
+            fields.insert("epochs".into(), self.epochs.len().into());
+        }
+        value
+    }
+
+    /// Bytes that both parties together hold at the end, and while the last epoch is made.
+    pub fn memory_bytes(&self) -> u64 {
+        let most = |of: fn(&Estimate) -> u64| self.epochs.iter().map(of).max().unwrap_or(0);
+        let buffers = most(|epoch| epoch.garbler_buffer) + most(|epoch| epoch.evaluator_buffer);
+        let material = self
+            .epochs
+            .iter()
+            .map(|epoch| epoch.garbler_material.saturating_add(epoch.evaluator_material));
+        material.fold(buffers, u64::saturating_add)
+    }
+}
+
+impl Lego {
+    /// What an engine is started with.
+    pub fn config(&self, session: &str) -> Config {
+        let mut config = Config::new(session);
+        config.security = self.security;
+        config.garbler = self.roles()[0];
+        config
+    }
+
+    /// The garbler and the evaluator.
+    pub fn roles(&self) -> [PartyId; 2] {
+        [PartyId(self.garbler), PartyId(1 - self.garbler.min(1))]
+    }
+
+    /// The material that `demand` takes if its circuits are prepared.
+    pub fn order(&self, demand: &Demand<'_>) -> Order {
+        Order::of(demand, self.roles()[0])
+    }
+}
+
+impl Protocol for Lego {
+    const NAME: &'static str = "lego";
+    const SETTINGS: &'static [&'static str] = &["security", "workers", "garbler"];
+    const CHECKS: &'static [Check] = checks::ALL;
+    type Prepared = Prepared;
+    type Engine = LegoEngine;
+    type Store = MaterialFolder;
+
+    fn set(&mut self, name: &str, value: Setting<'_>) -> std::result::Result<(), String> {
+        match name {
+            "security" => {
+                let what = format!(
+                    "with protocol \"lego\", security is a number of bits from 1 to {MAX_SECURITY}: its codes give no more"
+                );
+                self.security = value.number(1..=MAX_SECURITY, &what)?;
+            }
+            "workers" => self.workers = value.number(1..=64, "workers is a number from 1 to 64")?,
+            "garbler" => {
+                let what = "the garbler is party 0 or 1; the other one evaluates";
+                self.garbler = value.number(0..=1, what)?;
+            }
+            _ => return Err(format!("there is no setting {name}")),
+        }
+        Ok(())
+    }
+
+    fn topology(&self) -> Topology {
+        Topology {
+            name: Self::NAME.into(),
+            parties: 2,
+            workers: self.workers,
+            purposes: &["protocol"],
+            shared: &[],
+        }
+    }
+
+    fn security(&self) -> u32 {
+        self.security
+    }
+
+    fn variety(&self) -> String {
+        format!("party {} garbles", self.garbler)
+    }
+
+    fn prepare(&self, demand: &Demand<'_>) -> std::result::Result<Prepared, String> {
+        let order = self.order(demand);
+        let epochs = estimate(&order, &self.config("")).map_err(|error| error.to_string())?;
+        Ok(Prepared { order, epochs })
+    }
+
+    fn terms(&self, _: &Prepared) -> Terms {
+        vec![
+            ("garbler".into(), self.garbler.to_string()),
+            ("security".into(), self.security.to_string()),
+            ("workers".into(), self.workers.to_string()),
+        ]
+    }
+
+    fn parameters(&self, prepared: &Prepared, source: &Source<'_, MaterialFolder>) -> serde_json::Value {
+        match source {
+            Source::Live => prepared.to_json(),
+            Source::Stored(_) => serde_json::Value::Null,
+        }
+    }
+
+    fn start(
+        &self,
+        prepared: Prepared,
+        me: PartyId,
+        connections: Connections,
+        session: &str,
+        source: Source<'_, MaterialFolder>,
+    ) -> Result<LegoEngine> {
+        let (config, channels) = (self.config(session), connections.channels());
+        let mut engine = match source {
+            Source::Live => LegoEngine::start(me, channels, config)?,
+            Source::Stored(folder) => {
+                LegoEngine::start_stored(me, channels, config, folder, &prepared.order)?
+            }
+        };
+        engine.set_threads(self.workers.into());
+        Ok(engine)
+    }
+
+    /// In a folder of its own within the party's stock, under a key derived from the stock's.
+    fn open(path: &Path, key: [u8; 32]) -> Result<MaterialFolder> {
+        let key = blake3::derive_key("cenote stock: lego", &key);
+        MaterialFolder::open(&path.join(Self::NAME), &StockKey::from_bytes(key))
+    }
+}

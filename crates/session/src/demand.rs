@@ -1,0 +1,138 @@
+//! What a program asks of a protocol.
+
+use cenote_circuit::Plan;
+use cenote_net::PartyId;
+
+use crate::{Engine, Parties, Result};
+
+/// Circuits that are run alike, so many times.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// The circuit.
+    pub plan: &'a Plan,
+    /// Lanes each time.
+    pub lanes: usize,
+    /// How many times.
+    pub times: usize,
+}
+
+/// The circuits that a program runs, and the bits that go in and come out, all known before anything is made: what
+/// parameters, estimates and material are computed from.
+#[derive(Clone, Debug, Default)]
+pub struct Demand<'a> {
+    runs: Vec<Run<'a>>,
+    inputs: Vec<(PartyId, u64)>,
+    outputs: Vec<(Parties, u64)>,
+}
+
+impl<'a> Demand<'a> {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// And `plan` on `lanes` lanes, `times` times one after the other.
+    #[must_use]
+    pub fn and_run(mut self, plan: &'a Plan, lanes: usize, times: usize) -> Self {
+        if lanes > 0 && times > 0 {
+            self.runs.push(Run { plan, lanes, times });
+        }
+        self
+    }
+
+    /// And `bits` secret bits of `owner`, all lanes together.
+    #[must_use]
+    pub fn and_input(mut self, owner: PartyId, bits: u64) -> Self {
+        self.inputs.push((owner, bits));
+        self
+    }
+
+    /// And `bits` bits revealed to `to`, all lanes together.
+    #[must_use]
+    pub fn and_output(mut self, to: Parties, bits: u64) -> Self {
+        self.outputs.push((to, bits));
+        self
+    }
+
+    /// What is run, in order.
+    pub fn runs(&self) -> &[Run<'a>] {
+        &self.runs
+    }
+
+    /// Who gives how many bits.
+    pub fn inputs(&self) -> &[(PartyId, u64)] {
+        &self.inputs
+    }
+
+    /// Who learns how many bits.
+    pub fn outputs(&self) -> &[(Parties, u64)] {
+        &self.outputs
+    }
+
+    /// AND gates, counted once for each lane.
+    pub fn ands(&self) -> u64 {
+        self.each_run(|run| (run.plan.and_count() as u64).saturating_mul(run.lanes as u64))
+    }
+
+    /// Words of 64 AND gates where each level of a run fills whole words.
+    pub fn and_words(&self) -> u64 {
+        self.each_run(|run| {
+            let level = |ands: usize| (ands as u64).saturating_mul(run.lanes as u64).div_ceil(64);
+            let levels = run.plan.levels().iter();
+            levels.map(|l| level(l.ands.len())).fold(0, u64::saturating_add)
+        })
+    }
+
+    fn each_run(&self, count: impl Fn(&Run<'a>) -> u64) -> u64 {
+        let counts = self
+            .runs
+            .iter()
+            .map(|run| count(run).saturating_mul(run.times as u64));
+        counts.fold(0, u64::saturating_add)
+    }
+
+    /// Announces all of it to an engine, so that it can work ahead.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn announce<E: Engine>(&self, engine: &mut E) -> Result<()> {
+        let of = |bits: u64| usize::try_from(bits).unwrap_or(usize::MAX);
+        let inputs: Vec<_> = self
+            .inputs
+            .iter()
+            .map(|&(owner, bits)| (owner, of(bits)))
+            .collect();
+        let outputs: Vec<_> = self.outputs.iter().map(|&(to, bits)| (to, of(bits))).collect();
+        engine.prepare_values(&inputs, &outputs)?;
+        for run in &self.runs {
+            for _ in 0..run.times {
+                engine.prepare(run.plan, run.lanes)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cenote_circuit::library;
+
+    use super::*;
+
+    #[test]
+    fn gates_are_counted_lane_by_lane_and_in_whole_words() {
+        let plan = Plan::new(&library::by_name("add8").unwrap());
+        let demand = Demand::new()
+            .and_run(&plan, 65, 3)
+            .and_run(&plan, 1, 1)
+            .and_run(&plan, 0, 9);
+        let each = plan.and_count() as u64;
+        assert_eq!(demand.ands(), each * (65 * 3 + 1));
+        // One AND gate in each level of a ripple-carry adder.
+        assert_eq!(plan.levels().iter().map(|level| level.ands.len()).max(), Some(1));
+        assert_eq!(demand.and_words(), each * (2 * 3 + 1));
+        assert_eq!(demand.runs().len(), 2);
+        let huge = Demand::new().and_run(&plan, usize::MAX, usize::MAX);
+        assert_eq!((huge.ands(), huge.and_words()), (u64::MAX, u64::MAX));
+    }
+}

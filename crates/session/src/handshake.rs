@@ -1,0 +1,117 @@
+//! What the parties compare before they compute.
+
+use cenote_net::{Channel, Error as NetError, agree};
+
+use crate::{Connections, Result, Terms};
+
+/// How often two parties look closer at what differs. A peer that names differences without end is not followed.
+const MAX_LOOKS: usize = 8;
+
+/// What the parties of a program compare besides the program, before they compute. `()` is nothing.
+pub trait AlsoAgree {
+    /// The terms. Names do not clash with those of the program.
+    fn terms(&self) -> Terms;
+
+    /// Terms that show more closely where two parties differ that differ in the term `differing`: compared next,
+    /// and so on, at most eight times, until there are none.
+    fn finer(&self, differing: &str) -> Option<Terms>;
+}
+
+impl AlsoAgree for () {
+    fn terms(&self) -> Terms {
+        Terms::new()
+    }
+
+    fn finer(&self, _: &str) -> Option<Terms> {
+        None
+    }
+}
+
+/// Compares `terms` with all peers, even if the first differs: so each party learns whether it or another is the odd one out.
+/// Where a term differs, `closer` says where to look.
+///
+/// # Errors
+/// [`NetError::Mismatch`] for the first term that differs; otherwise what happened on the network.
+pub fn handshake(connections: &mut Connections, terms: &Terms, closer: &dyn AlsoAgree) -> Result<()> {
+    let mut outcome = Ok(());
+    // In the order of the pairs' numbers, the same at all parties: nobody waits in a circle.
+    for channel in connections.first() {
+        match compare_closely(channel, terms, closer) {
+            Err(error @ NetError::Mismatch { .. }) => outcome = outcome.and(Err(error)),
+            other => other?,
+        }
+    }
+    Ok(outcome?)
+}
+
+fn compare_closely(
+    channel: &mut dyn Channel,
+    terms: &Terms,
+    closer: &dyn AlsoAgree,
+) -> cenote_net::Result<()> {
+    let mut outcome = compare(channel, terms);
+    // Both ends see the same term differ first, and look closer at it.
+    for _ in 0..MAX_LOOKS {
+        let Err(NetError::Mismatch { field, .. }) = &outcome else {
+            break;
+        };
+        let Some(finer) = closer.finer(field) else {
+            break;
+        };
+        match compare(channel, &finer) {
+            Ok(()) => break,
+            found => outcome = found,
+        }
+    }
+    outcome
+}
+
+fn compare(channel: &mut dyn Channel, terms: &Terms) -> cenote_net::Result<()> {
+    let terms: Vec<(&str, String)> = terms
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.clone()))
+        .collect();
+    agree(channel, &terms)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use cenote_net::{ChannelOptions, PartyId, memory_pair};
+
+    use super::*;
+
+    /// Would look closer for ever.
+    struct Curious;
+
+    impl AlsoAgree for Curious {
+        fn terms(&self) -> Terms {
+            Terms::new()
+        }
+
+        fn finer(&self, _: &str) -> Option<Terms> {
+            Some(Terms::new())
+        }
+    }
+
+    #[test]
+    fn a_peer_that_names_differences_without_end_is_not_followed() {
+        let options = ChannelOptions::with_timeout(Duration::from_secs(20));
+        let (mut here, mut there) = memory_pair(PartyId(0), PartyId(1), options);
+        let followed = std::thread::spawn(move || {
+            let differs = |turn| vec![("difference".to_owned(), format!("{turn}"))];
+            let mismatch = |turn: &usize| {
+                matches!(
+                    compare(&mut there, &differs(*turn)),
+                    Err(NetError::Mismatch { .. })
+                )
+            };
+            (0..100).take_while(mismatch).count()
+        });
+        let outcome = compare_closely(&mut here, &Terms::new(), &Curious);
+        drop(here);
+        assert!(matches!(outcome, Err(NetError::Mismatch { .. })), "{outcome:?}");
+        assert_eq!(followed.join().unwrap(), MAX_LOOKS + 1);
+    }
+}

@@ -1,0 +1,188 @@
+//! The protocol to those who choose it by name: its settings, and how a session with them starts.
+
+use std::fmt;
+use std::path::Path;
+
+use cenote_circuit::Plan;
+use cenote_net::PartyId;
+use cenote_params::three::{Parameters, Variant, Workload, search};
+use cenote_primitives::BLOCK_BITS;
+use cenote_session::{Check, Connections, Demand, Protocol, Result, Run, Setting, Source, Terms, Topology};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::store::{StockFolder, StockKey};
+use crate::{Config, Lag, Links, ThreeEngine, ViewCheck, batches_needed, checks};
+
+/// Settings of the three-party protocol, the same at all parties.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Three {
+    /// How AND gates are verified with triples.
+    #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
+    pub variant: Variant,
+    /// How views are compared.
+    #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
+    pub view_check: ViewCheck,
+    /// A wrong output passes with probability at most 2 to the minus this.
+    pub security: u32,
+    /// Workers of each party: pairs of threads, side by side, each with connections of its own.
+    pub workers: u8,
+}
+
+impl Default for Three {
+    /// `on-demand`, `mac`, 40, one worker.
+    fn default() -> Self {
+        Three {
+            variant: Variant::OnDemand,
+            view_check: ViewCheck::Mac,
+            security: 40,
+            workers: 1,
+        }
+    }
+}
+
+impl Three {
+    /// The variant called `name`.
+    ///
+    /// # Errors
+    /// The names there are.
+    pub fn variant(name: &str) -> std::result::Result<Variant, String> {
+        Setting::Text(name).named(variant, &variants())
+    }
+
+    /// Blocks of AND gates: a level of a circuit fills whole words, words are packed into blocks. The engine may take a few
+    /// more.
+    pub fn and_blocks(demand: &Demand<'_>) -> u64 {
+        demand.and_words().div_ceil(BLOCK_BITS as u64 / 64).max(1)
+    }
+
+    /// Batches of triples with these parameters that a session takes to do what `demand` says.
+    pub fn batches_needed(&self, parameters: &Parameters, demand: &Demand<'_>) -> u64 {
+        fn each<'a>(run: &Run<'a>) -> impl Iterator<Item = (&'a Plan, usize)> {
+            std::iter::repeat_n((run.plan, run.lanes), run.times)
+        }
+        let runs = demand.runs().iter().flat_map(each);
+        batches_needed(parameters, runs, self.workers.into())
+    }
+
+    /// What an engine is started with.
+    pub fn config(&self, parameters: Parameters, session: &str) -> Config {
+        let mut config = Config::new(parameters, session);
+        config.view_check = self.view_check;
+        config.lag = Lag::Measured;
+        config
+    }
+}
+
+fn variant(name: &str) -> Option<Variant> {
+    Variant::ALL.into_iter().find(|variant| variant.name() == name)
+}
+
+fn variants() -> String {
+    format!(
+        "the variant is one of {}",
+        Variant::ALL.map(Variant::name).join(", ")
+    )
+}
+
+impl Protocol for Three {
+    const NAME: &'static str = "three";
+    const SETTINGS: &'static [&'static str] = &["variant", "view_check", "security", "workers"];
+    const CHECKS: &'static [Check] = checks::ALL;
+    type Prepared = Parameters;
+    type Engine = ThreeEngine;
+    type Store = StockFolder;
+
+    fn set(&mut self, name: &str, value: Setting<'_>) -> std::result::Result<(), String> {
+        match name {
+            "variant" => self.variant = value.named(variant, &variants())?,
+            "view_check" => {
+                let what = "the view check is one of mac, sha256";
+                self.view_check = value.named(|name| name.parse().ok(), what)?;
+            }
+            "security" => {
+                let what = "security is a number of bits from 1 to 128; 40 is usual";
+                self.security = value.number(1..=128, what)?;
+            }
+            "workers" => self.workers = value.number(1..=64, "workers is a number from 1 to 64")?,
+            _ => return Err(format!("there is no setting {name}")),
+        }
+        Ok(())
+    }
+
+    /// A worker makes triples on one thread and evaluates on another; each has its own channels.
+    fn topology(&self) -> Topology {
+        Topology {
+            name: Self::NAME.into(),
+            parties: 3,
+            workers: self.workers,
+            purposes: &["generator", "evaluator"],
+            shared: &[],
+        }
+    }
+
+    fn security(&self) -> u32 {
+        self.security
+    }
+
+    fn variety(&self) -> String {
+        format!("{}, views by {}", self.variant, self.view_check)
+    }
+
+    /// With buckets of two sizes where they are cheaper.
+    fn prepare(&self, demand: &Demand<'_>) -> std::result::Result<Parameters, String> {
+        let workload = Workload {
+            security: self.security,
+            blocks: Some(Self::and_blocks(demand)),
+            block_bits: BLOCK_BITS as u32,
+            mixed: true,
+            ..Workload::default()
+        };
+        search(self.variant, &workload).map_err(|refusal| refusal.to_string())
+    }
+
+    fn terms(&self, _: &Parameters) -> Terms {
+        vec![
+            ("variant".into(), self.variant.to_string()),
+            ("view check".into(), self.view_check.to_string()),
+            ("security".into(), self.security.to_string()),
+            ("workers".into(), self.workers.to_string()),
+        ]
+    }
+
+    fn parameters(&self, parameters: &Parameters, _: &Source<'_, StockFolder>) -> serde_json::Value {
+        serde_json::to_value(parameters).expect("parameters are numbers and names")
+    }
+
+    fn start(
+        &self,
+        parameters: Parameters,
+        me: PartyId,
+        connections: Connections,
+        session: &str,
+        source: Source<'_, StockFolder>,
+    ) -> Result<ThreeEngine> {
+        let (config, links) = (self.config(parameters, session), Links::of(me, connections));
+        match source {
+            Source::Live => ThreeEngine::start(me, links, config),
+            Source::Stored(folder) => ThreeEngine::start_online(me, links, config, folder),
+        }
+    }
+
+    fn open(path: &Path, key: [u8; 32]) -> Result<StockFolder> {
+        StockFolder::open(path, &StockKey::from_bytes(key))
+    }
+}
+
+fn as_text<T: fmt::Display, S: Serializer>(value: &T, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
+}
+
+fn from_text<'de, T, D>(deserializer: D) -> std::result::Result<T, D::Error>
+where
+    T: std::str::FromStr<Err: fmt::Display>,
+    D: Deserializer<'de>,
+{
+    String::deserialize(deserializer)?
+        .parse()
+        .map_err(serde::de::Error::custom)
+}
