@@ -8,6 +8,7 @@
 
 mod adversary;
 mod between;
+pub mod example;
 mod transcript;
 mod world;
 

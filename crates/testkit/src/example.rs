@@ -1,0 +1,170 @@
+//! A protocol in the clear, as small as one can be: what a protocol's crate has besides its mathematics.
+//!
+//! With one line in the registry of `cenote` it can be named in jobs, run, and reported like the others.
+
+use std::path::Path;
+
+use cenote_circuit::Plan;
+use cenote_net::PartyId;
+use cenote_primitives::BitMatrix;
+use cenote_session::{
+    Check, ClearEngine, ClearWires, Connections, Costs, Demand, Engine, Error, Parties, Protocol, Result,
+    Setting, Source, Terms, Topology,
+};
+use serde::{Deserialize, Serialize};
+
+/// The steps of the protocol.
+pub mod steps {
+    cenote_net::steps! {
+        /// Every step.
+        ALL;
+        /// The password of the sender.
+        PASSWORD = 0x501, "password";
+    }
+}
+
+/// The checks of the protocol.
+pub mod checks {
+    cenote_session::checks! {
+        /// Every check but the form of messages.
+        ALL;
+        /// A peer has another password.
+        PASSWORD = 1, "password";
+    }
+}
+
+/// Settings of the example, which computes in the clear.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Example {
+    /// What all parties say to one another before they begin.
+    pub password: u8,
+}
+
+/// One party of a session.
+pub struct ExampleEngine(ClearEngine);
+
+impl Protocol for Example {
+    const NAME: &'static str = "example";
+    const SETTINGS: &'static [&'static str] = &["password"];
+    const CHECKS: &'static [Check] = checks::ALL;
+    /// AND gates.
+    type Prepared = u64;
+    type Engine = ExampleEngine;
+    type Store = ();
+
+    fn set(&mut self, name: &str, value: Setting<'_>) -> std::result::Result<(), String> {
+        match name {
+            "password" => self.password = value.number(0..=255, "the password is a number from 0 to 255")?,
+            _ => return Err(format!("there is no setting {name}")),
+        }
+        Ok(())
+    }
+
+    fn topology(&self) -> Topology {
+        Topology {
+            name: Self::NAME.into(),
+            parties: 2,
+            workers: 1,
+            purposes: &["talk"],
+            shared: &[],
+        }
+    }
+
+    fn security(&self) -> u32 {
+        0
+    }
+
+    fn variety(&self) -> String {
+        "in the clear".into()
+    }
+
+    fn prepare(&self, demand: &Demand<'_>) -> std::result::Result<u64, String> {
+        Ok(demand.ands())
+    }
+
+    fn terms(&self, ands: &u64) -> Terms {
+        vec![("AND gates".into(), ands.to_string())]
+    }
+
+    fn parameters(&self, ands: &u64, _: &Source<'_, ()>) -> serde_json::Value {
+        (*ands).into()
+    }
+
+    fn start(
+        &self,
+        _: u64,
+        me: PartyId,
+        connections: Connections,
+        _: &str,
+        _: Source<'_, ()>,
+    ) -> Result<ExampleEngine> {
+        let mut channels = connections.channels();
+        for channel in &mut channels {
+            channel.send(steps::PASSWORD, &[self.password])?;
+            channel.flush()?;
+            let mut theirs = [0];
+            channel.recv(steps::PASSWORD, &mut theirs)?;
+            if theirs != [self.password] {
+                let error = Error::cheated(
+                    checks::PASSWORD,
+                    channel.peer(),
+                    steps::PASSWORD,
+                    "it says another one",
+                );
+                channel.abort(error.reason().code());
+                return Err(error);
+            }
+        }
+        Ok(ExampleEngine(ClearEngine::new(me, channels)))
+    }
+
+    fn open(_: &Path, _: [u8; 32]) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Engine for ExampleEngine {
+    type Wires = ClearWires;
+
+    fn me(&self) -> PartyId {
+        self.0.me()
+    }
+
+    fn parties(&self) -> usize {
+        self.0.parties()
+    }
+
+    fn prepare(&mut self, plan: &Plan, lanes: usize) -> Result<()> {
+        self.0.prepare(plan, lanes)
+    }
+
+    fn input(
+        &mut self,
+        owner: PartyId,
+        wires: usize,
+        lanes: usize,
+        bits: Option<&BitMatrix>,
+    ) -> Result<ClearWires> {
+        self.0.input(owner, wires, lanes, bits)
+    }
+
+    fn constant(&mut self, bits: &BitMatrix) -> Result<ClearWires> {
+        self.0.constant(bits)
+    }
+
+    fn run(&mut self, plan: &Plan, inputs: &ClearWires) -> Result<ClearWires> {
+        self.0.run(plan, inputs)
+    }
+
+    fn reveal(&mut self, wires: &ClearWires, to: Parties) -> Result<Option<BitMatrix>> {
+        self.0.reveal(wires, to)
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.0.finish()
+    }
+
+    fn costs(&self) -> Costs {
+        self.0.costs()
+    }
+}
