@@ -366,7 +366,7 @@ fn check_channels(me: PartyId, channels: &[Box<dyn Channel>]) -> Result<()> {
 /// Makes sure that the peer was started with the same settings.
 fn agree(channels: &mut [Box<dyn Channel>], config: &Config, material: String) -> Result<()> {
     let settings = [
-        ("protocol", "lego, version 1".to_string()),
+        ("protocol", "lego, version 2".to_string()),
         ("session", config.session.clone()),
         ("security", config.security.to_string()),
         ("epoch", config.epoch.to_string()),

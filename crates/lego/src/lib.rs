@@ -6,6 +6,7 @@ mod build;
 mod challenge;
 pub mod checks;
 mod config;
+mod counters;
 mod engine;
 mod eval;
 mod failure;

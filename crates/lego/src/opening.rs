@@ -5,6 +5,7 @@ use cenote_net::{Channel, Step};
 use cenote_primitives::{Block, as_bytes, as_bytes_mut};
 use cenote_session::Result;
 
+use super::counters::{Bound, Transcript};
 use super::failure::mismatch;
 use cenote_commit::{Opener, PROOF_BYTES, Receiver, Share, Verifier};
 
@@ -17,16 +18,16 @@ pub(crate) struct Openings {
 }
 
 impl Openings {
-    pub(crate) fn new(transcript: &[u8]) -> Self {
+    pub(crate) fn new(transcript: &Transcript) -> Self {
         Self {
-            opener: Opener::new(transcript),
+            opener: Opener::new(transcript.bytes()),
         }
     }
 
     /// Binds what is opened from now on to what the evaluator last drew. What is opened in one proof may have been committed to
     /// at different times: a challenge from before a commitment would let the garbler choose it to vanish from the proof.
-    pub(crate) fn bind(&mut self, drawn: Block) {
-        self.opener.bind(&drawn.to_bytes());
+    pub(crate) fn bind(&mut self, bound: Bound) {
+        self.opener.bind(&bound.to_bytes());
     }
 
     /// Opens sums of commitments.
@@ -65,15 +66,15 @@ pub(crate) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    pub(crate) fn new(receiver: &'a Receiver, transcript: &[u8]) -> Self {
+    pub(crate) fn new(receiver: &'a Receiver, transcript: &Transcript) -> Self {
         Self {
-            verifier: receiver.verify(transcript),
+            verifier: receiver.verify(transcript.bytes()),
         }
     }
 
     /// As [`Openings::bind`], at the same places.
-    pub(crate) fn bind(&mut self, drawn: Block) {
-        self.verifier.bind(&drawn.to_bytes());
+    pub(crate) fn bind(&mut self, bound: Bound) {
+        self.verifier.bind(&bound.to_bytes());
     }
 
     /// Takes what was received by one call of [`receive`], with this side's shares of the same sums.

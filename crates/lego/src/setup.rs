@@ -16,6 +16,7 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use super::config::Config;
+use super::counters::{Counters, Reserved};
 use super::failure::{mismatch, told};
 use super::leak::{last_bit, pack_last_bits, set_bits};
 use super::steps::{COMMIT_DELTA, DELTA_ANSWER, DELTA_CHALLENGE, PROVE_STRINGS, SHOW_STRINGS};
@@ -47,88 +48,12 @@ pub struct EvaluatorKeys {
     pub(crate) counters: Counters,
 }
 
-/// What is numbered once per session, in step at both parties.
-#[derive(Clone, Debug)]
-pub(crate) struct Counters {
-    pub(crate) session: String,
-    /// The name of the set-up.
-    pub(crate) id: [u8; 32],
-    /// The next unit of the commitments' streams.
-    pub(crate) unit: u64,
-    /// The next number of a gate or authenticator.
-    pub(crate) number: u64,
-    /// Epochs generated so far.
-    pub(crate) epoch: u64,
-    /// What the evaluator last drew when it had all commitments. Challenges of proofs are hashed from it, so that none is
-    /// known while commitments can still be chosen.
-    pub(crate) drawn: Block,
-    /// Why nothing more is generated.
-    pub(crate) failed: Option<String>,
-}
-
-impl Counters {
-    pub(crate) fn new(session: &str) -> Self {
-        Self {
-            session: session.into(),
-            id: [0; 32],
-            unit: 0,
-            number: 0,
-            epoch: 0,
-            drawn: Block::ZERO,
-            failed: None,
-        }
-    }
-
-    /// The next `columns` commitments.
-    pub(crate) fn batch(&mut self, columns: usize) -> Batch {
-        let first = self.unit;
-        self.unit += (columns / BATCH_UNIT) as u64;
-        Batch { first, columns }
-    }
-
-    /// What a proof of openings is bound to: session, phase, where in the phase, and what the evaluator last drew.
-    pub(crate) fn transcript(&self, phase: &str, number: u64) -> Vec<u8> {
-        let mut transcript = Vec::new();
-        for part in ["cenote lego", &self.session, phase] {
-            transcript.extend_from_slice(&(part.len() as u64).to_le_bytes());
-            transcript.extend_from_slice(part.as_bytes());
-        }
-        transcript.extend_from_slice(&number.to_le_bytes());
-        transcript.extend_from_slice(&self.drawn.to_bytes());
-        transcript
-    }
-
-    /// What the proof of one worker's openings in the current epoch is bound to.
-    pub(crate) fn transcript_of_worker(&self, worker: usize) -> Vec<u8> {
-        let mut transcript = self.transcript("generate", self.epoch);
-        transcript.extend_from_slice(&(worker as u64).to_le_bytes());
-        transcript
-    }
-
-    /// Names what was set up: the same at both parties, and never the same again if one of them is honest.
-    pub(crate) fn identify(&mut self, committed: &[&[u8]], drawn: Block) {
-        let mut hasher = blake3::Hasher::new_derive_key("cenote lego: name of a set-up");
-        hasher.update(&(self.session.len() as u64).to_le_bytes());
-        hasher.update(self.session.as_bytes());
-        committed.iter().for_each(|part| {
-            hasher.update(part);
-        });
-        hasher.update(&drawn.to_bytes());
-        self.id = *hasher.finalize().as_bytes();
-        self.drawn = drawn;
-    }
-
-    /// Refuses to go on after a failure.
-    pub(crate) fn alive(&self) -> Result<()> {
-        self.failed
-            .clone()
-            .map_or(Ok(()), |reason| Err(Error::Poisoned(reason)))
-    }
-}
-
 /// The batches of the commitments to `Δ` and the spare strings: those to use, and those that blind the check.
-fn delta_batches(counters: &mut Counters) -> [Batch; 2] {
-    [counters.batch(BATCH_UNIT), counters.batch(BATCH_UNIT)]
+fn delta_batches(reserved: &Reserved) -> [Batch; 2] {
+    [0, 1].map(|unit| Batch {
+        first: reserved.unit + unit,
+        columns: BATCH_UNIT,
+    })
 }
 
 /// The error of a session whose material all comes from a store.
@@ -168,7 +93,8 @@ impl GarblerKeys {
 
         // Steps 4 and 5: Δ and the spare strings, with the last bits of everything.
         let mut counters = Counters::new(&session);
-        let batches = delta_batches(&mut counters);
+        let reserved = counters.reserve(2, 0);
+        let batches = delta_batches(&reserved);
         let mut messages = Zeroizing::new(vec![Block::ZERO; 2 * BATCH_UNIT]);
         let mut shares = Zeroizing::new(vec![Share::default(); 2 * BATCH_UNIT]);
         let mut corrections = vec![0; batches.iter().map(|batch| batch.correction_bytes()).sum()];
@@ -190,7 +116,8 @@ impl GarblerKeys {
         // Step 6.
         let mut alpha = Block::ZERO;
         channel.recv(DELTA_CHALLENGE, as_bytes_mut(std::slice::from_mut(&mut alpha)))?;
-        counters.identify(&[&corrections, as_bytes(&differences), &bits], alpha);
+        let shares = reserved.committed(shares).bind(&mut counters, alpha);
+        counters.identify(&[&corrections, as_bytes(&differences), &bits]);
         channel.send(DELTA_ANSWER, &committer.answer(&batches, alpha))?;
 
         // Step 10. The evaluator shows that it has the strings before they are opened to it.
@@ -211,7 +138,7 @@ impl GarblerKeys {
             let detail = "it shows strings that were never sent to it";
             return Err(Error::cheated(checks::CHALLENGE, peer, SHOW_STRINGS, detail));
         }
-        let mut opener = Opener::new(&counters.transcript("setup", 0));
+        let mut opener = Opener::new(counters.transcript("setup", 0).bytes());
         opener.open(&shown, &opened);
         channel.send(PROVE_STRINGS, &opener.finish())?;
         channel.flush()?;
@@ -247,7 +174,8 @@ impl EvaluatorKeys {
 
         // Steps 4 and 5.
         let mut counters = Counters::new(&session);
-        let batches = delta_batches(&mut counters);
+        let reserved = counters.reserve(2, 0);
+        let batches = delta_batches(&reserved);
         let mut corrections = vec![0; batches.iter().map(|batch| batch.correction_bytes()).sum()];
         let mut differences = vec![Block::ZERO; 1 + spare];
         let mut bits = [0; TOLD];
@@ -258,7 +186,8 @@ impl EvaluatorKeys {
 
         // Steps 6 and 7. The last bits of Δ and the strings are not told but known: 1 and 0.
         let alpha = config.entropy.block();
-        counters.identify(&[&corrections, as_bytes(&differences), &bits], alpha);
+        let corrections = reserved.committed(corrections).bind(&mut counters, alpha);
+        counters.identify(&[&corrections, as_bytes(&differences), &bits]);
         channel.send(DELTA_CHALLENGE, as_bytes(&[alpha]))?;
         let mut shares = Zeroizing::new(vec![Share::default(); 2 * BATCH_UNIT]);
         let mut check = receiver.check(alpha);
@@ -302,10 +231,10 @@ impl EvaluatorKeys {
                 })
                 .collect(),
         );
+        let mut verifier = receiver.verify(counters.transcript("setup", 0).bytes());
+        verifier.absorb(&strings, &sums);
         let mut proof = vec![0; PROOF_BYTES];
         channel.recv(PROVE_STRINGS, &mut proof)?;
-        let mut verifier = receiver.verify(&counters.transcript("setup", 0));
-        verifier.absorb(&strings, &sums);
         verifier
             .finish(&proof)
             .map_err(mismatch(checks::DIFFERENCE, peer, PROVE_STRINGS))?;

@@ -15,6 +15,7 @@ use super::shape::{Shape, epochs};
 use super::workers::{at_all, parts, split};
 use crate::challenge::{Drawn, cut};
 use crate::config::Config;
+use crate::counters::Committed;
 use crate::failure::told_all;
 use crate::material::{Anchors, Authenticators, EvaluatorEpoch, EvaluatorStock};
 use crate::order::Order;
@@ -108,11 +109,7 @@ impl EvaluatorKeys {
             epoch.evaluator_inputs.strings = Zeroizing::new(chosen.strings);
         }
         // Steps 3 to 7.
-        let received = self.receive(channels, config, shape, &mut epoch)?;
-        self.counters.epoch += 1;
-        if shape.gates.generated == 0 {
-            return Ok(epoch);
-        }
+        let committed = self.receive(channels, config, shape, epoch)?;
         // Steps 8, 11 and 12.
         let mut seeds = (0..DRAWS).map(|_| config.entropy.block());
         let draw = |seed| Some((seed, cut(seed, &shape.gates, &shape.authenticators)?));
@@ -122,8 +119,10 @@ impl EvaluatorKeys {
         };
         channels[0].send(CHALLENGE, as_bytes(&[seed]))?;
         channels[0].flush()?;
-        self.counters.drawn = seed;
-        self.open(channels, shape, &received, drawn, &mut epoch)?;
+        let (received, mut epoch) = committed.bind(&mut self.counters, seed);
+        if shape.gates.generated > 0 {
+            self.open(channels, shape, &received, drawn, &mut epoch)?;
+        }
         Ok(epoch)
     }
 
@@ -133,8 +132,8 @@ impl EvaluatorKeys {
         channels: &mut [Box<dyn Channel>],
         config: &mut Config,
         shape: &Shape,
-        epoch: &mut EvaluatorEpoch,
-    ) -> Result<Received> {
+        mut epoch: EvaluatorEpoch,
+    ) -> Result<Committed<(Received, EvaluatorEpoch)>> {
         let workers = channels.len();
         let counts = [
             shape.gates.generated,
@@ -143,8 +142,10 @@ impl EvaluatorKeys {
             shape.order.ports as usize,
         ];
         let ranges = counts.map(|count| split(count, BATCH_UNIT, workers));
+        let all_units = (0..workers).map(|worker| units(&ranges, worker)).sum();
+        let reserved = self.counters.reserve(all_units, counts[0] + counts[1]);
         let mut received = Received {
-            base: self.counters.number,
+            base: reserved.number,
             tables: zeroed(counts[0]),
             gate_shares: Zeroizing::new(zeroed(counts[0])),
             authenticators: zeroed(counts[1]),
@@ -161,7 +162,7 @@ impl EvaluatorKeys {
         let mut leaks = parts(&mut leaked, &ranges[2], 1).into_iter();
         let mut bits = parts(&mut last_bits, &ranges[2], 1).into_iter();
         let mut ports = parts(&mut epoch.ports, &ranges[3], 1).into_iter();
-        let mut unit = self.counters.unit;
+        let mut unit = reserved.unit;
         let mut jobs = Vec::with_capacity(workers);
         for worker in 0..workers {
             let of_strings = |at: usize| at.min(strings);
@@ -182,12 +183,10 @@ impl EvaluatorKeys {
         }
         let receiver = &self.receiver;
         at_all(channels, jobs, |channel, part| part.receive(receiver, channel))?;
-        self.counters.unit = unit;
-        self.counters.number += (counts[0] + counts[1]) as u64;
         epoch.evaluator_inputs.string_shares = Zeroizing::new(leaked[..strings].to_vec());
         epoch.masks.shares = Zeroizing::new(leaked[strings..].to_vec());
         epoch.masks.bits = Zeroizing::new(last_bits[strings..].to_vec());
-        Ok(received)
+        Ok(reserved.committed((received, epoch)))
     }
 
     /// Steps 8, 9, 11 and 12: checks what is opened, and puts the rest together. Nothing of `epoch` is to be used if this
@@ -214,7 +213,9 @@ impl EvaluatorKeys {
         let mut gadgets = GadgetsMut::of(epoch).split(&ranges).into_iter();
         let jobs = (0..workers)
             .map(|worker| Opening {
-                verifier: self.receiver.verify(&self.counters.transcript_of_worker(worker)),
+                verifier: self
+                    .receiver
+                    .verify(&self.counters.transcript_of_epoch().of_worker(worker).bytes()),
                 shares: &shares,
                 received,
                 checked: [0, 1].map(|kind| &cuts[kind].checked[checked[kind][worker].clone()]),

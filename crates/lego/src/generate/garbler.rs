@@ -15,6 +15,7 @@ use super::workers::{at_all, parts, split};
 use super::{AGREED, agreed, compare};
 use crate::challenge::{Drawn, cut};
 use crate::config::Config;
+use crate::counters::Committed;
 use crate::failure::told_all;
 use crate::material::{Commitments, GarblerEpoch, GarblerStock};
 use crate::order::Order;
@@ -108,20 +109,18 @@ impl GarblerKeys {
             epoch.evaluator_inputs.strings.messages = Zeroizing::new(strings);
         }
         // Steps 3 to 7.
-        let labels = self.send(channels, shape, makers, &mut epoch)?;
-        self.counters.epoch += 1;
-        if shape.gates.generated == 0 {
-            return Ok(epoch);
-        }
+        let committed = self.send(channels, shape, makers, epoch)?;
         // Steps 8, 11 and 12.
         let mut seed = [Block::ZERO];
         channels[0].recv(CHALLENGE, as_bytes_mut(&mut seed))?;
+        let (labels, mut epoch) = committed.bind(&mut self.counters, seed[0]);
         let Some(drawn) = cut(seed[0], &shape.gates, &shape.authenticators) else {
             let detail = "it leaves too few gates or authenticators";
             return Err(Error::cheated(checks::CHALLENGE, peer, CHALLENGE, detail));
         };
-        self.counters.drawn = seed[0];
-        self.open(channels, shape, &labels, drawn, &mut epoch)?;
+        if shape.gates.generated > 0 {
+            self.open(channels, shape, &labels, drawn, &mut epoch)?;
+        }
         Ok(epoch)
     }
 
@@ -131,8 +130,8 @@ impl GarblerKeys {
         channels: &mut [Box<dyn Channel>],
         shape: &Shape,
         makers: &mut [impl Maker + Send],
-        epoch: &mut GarblerEpoch,
-    ) -> Result<Labels> {
+        mut epoch: GarblerEpoch,
+    ) -> Result<Committed<(Labels, GarblerEpoch)>> {
         let workers = channels.len();
         let counts = [
             shape.gates.generated,
@@ -164,11 +163,13 @@ impl GarblerKeys {
                 .collect::<Vec<_>>()
                 .into_iter()
         });
-        let mut unit = self.counters.unit;
+        let all_units = (0..workers).map(|worker| units(&ranges, worker)).sum();
+        let reserved = self.counters.reserve(all_units, counts[0] + counts[1]);
+        let mut unit = reserved.unit;
         let mut jobs = Vec::with_capacity(workers);
         for worker in 0..workers {
-            let gates_from = self.counters.number + ranges[0][worker].start as u64;
-            let authenticators_from = self.counters.number + (counts[0] + ranges[1][worker].start) as u64;
+            let gates_from = reserved.number + ranges[0][worker].start as u64;
+            let authenticators_from = reserved.number + (counts[0] + ranges[1][worker].start) as u64;
             let of_strings = |at: usize| at.min(strings.len());
             let leak = &ranges[2][worker];
             jobs.push(Part {
@@ -190,15 +191,13 @@ impl GarblerKeys {
         at_all(channels, jobs, |channel, (part, maker): (Part<'_>, _)| {
             part.send(&source.committer, channel, delta, maker)
         })?;
-        self.counters.unit = unit;
-        self.counters.number += (counts[0] + counts[1]) as u64;
         let count = strings.len();
         epoch.evaluator_inputs.strings.shares = Zeroizing::new(leaked.shares[..count].to_vec());
         epoch.masks = Commitments {
             messages: Zeroizing::new(leaked.messages[count..].to_vec()),
             shares: Zeroizing::new(leaked.shares[count..].to_vec()),
         };
-        Ok(labels)
+        Ok(reserved.committed((labels, epoch)))
     }
 
     /// Steps 8, 11 and 12: opens what is checked, solders the rest, and keeps the labels of the gadgets.
@@ -251,7 +250,7 @@ impl GarblerKeys {
         };
         let jobs = (0..workers)
             .map(|worker| Opening {
-                transcript: self.counters.transcript_of_worker(worker),
+                transcript: self.counters.transcript_of_epoch().of_worker(worker),
                 blocks: &blocks,
                 shares: &shares,
                 checked: [0, 1].map(|kind| &cuts[kind].checked[checked[kind][worker].clone()]),

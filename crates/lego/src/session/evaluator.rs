@@ -17,6 +17,7 @@ use super::side::{Side, burn};
 use super::{Circuits, EVALUATOR, GARBLER, bits, pack, secret, unpack};
 use crate::build::{Soldered, receive_solderings};
 use crate::config::Config;
+use crate::counters::{Bound, Transcript};
 use crate::generate::Estimate;
 use crate::material::{AndBuckets, EvaluatorInputs, EvaluatorStock, Run};
 use crate::opening::{Watch, receive};
@@ -49,7 +50,7 @@ pub(crate) struct Evaluator {
     runs: Vec<Pending>,
     /// What the next proof begins with, if something was opened since the last one: from before any material that was made since.
     /// Everything opened is bound to what was drawn last by then, too.
-    transcript: Option<Vec<u8>>,
+    transcript: Option<Transcript>,
     reaper: Reaper,
     builds: u64,
     evaluations: u64,
@@ -89,7 +90,7 @@ struct Pending {
     inputs: LegoWires,
     attachment: Attachment,
     /// What was drawn last when it was attached: its solderings are proved under this.
-    drawn: Block,
+    bound: Bound,
     outputs: Arc<Bundle>,
 }
 
@@ -328,7 +329,7 @@ impl Side for Evaluator {
             built,
             inputs: inputs.clone(),
             attachment,
-            drawn: self.keys.counters.drawn,
+            bound: self.keys.counters.bound(),
             outputs: outputs.clone(),
         });
         Ok(LegoWires::of(outputs))

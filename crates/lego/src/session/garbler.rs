@@ -131,7 +131,7 @@ impl Garbler {
         let openings = self
             .openings
             .get_or_insert_with(|| Openings::new(&counters.transcript("eval", self.evaluations)));
-        openings.bind(counters.drawn);
+        openings.bind(counters.bound());
         openings
     }
 

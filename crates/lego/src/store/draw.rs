@@ -10,10 +10,11 @@ use super::lot::{Label, LotId, SideOfLot};
 use super::pack::Kinds;
 use super::{Counts, Found, MaterialFolder, Reservation, fault, malformed};
 use crate::config::Config;
+use crate::counters::Counters;
 use crate::failure::told;
 use crate::material::{EvaluatorStock, GarblerStock};
 use crate::order::{Order, Short};
-use crate::setup::{Counters, EvaluatorKeys, GarblerKeys};
+use crate::setup::{EvaluatorKeys, GarblerKeys};
 use crate::steps::{CLAIM, OFFER};
 
 /// Most lots in an offer.
@@ -129,14 +130,12 @@ impl MaterialFolder {
             .iter()
             .find(|found| found.id == id)
             .ok_or_else(|| Error::Internal("a lot that is not in the folder was chosen".into()))?;
-        let mut counters = Counters::new(&config.session);
-        counters.id = id.0;
         // No proof of this session's is one of another's.
         let mut hasher = blake3::Hasher::new_derive_key("cenote lego: session on stored material");
         hasher.update(&id.0).update(&nonces);
-        hasher
-            .finalize_xof()
-            .fill(bytemuck::bytes_of_mut(&mut counters.drawn));
+        let mut agreed = [0; 16];
+        hasher.finalize_xof().fill(&mut agreed);
+        let counters = Counters::of_stored(&config.session, id.0, Block::from_bytes(agreed));
         let keys = K::read(&found.header.keys, counters)
             .ok_or_else(|| fault(&self.lot_folder(&id), "has a description that is too short"))?;
         self.mark(&id)?;
@@ -357,6 +356,3 @@ fn load<K: SideOfLot>(
     }
     Ok(())
 }
-
-/// The block that counters hold of what was drawn is filled as bytes.
-const _: () = assert!(size_of::<Block>() == 16);

@@ -5,9 +5,10 @@ use std::fmt;
 use cenote_primitives::Block;
 use zeroize::Zeroizing;
 
+use crate::counters::Counters;
 use crate::material::{EvaluatorEpoch, EvaluatorStock, GarblerEpoch, GarblerStock};
 use crate::order::Order;
-use crate::setup::{Counters, EvaluatorKeys, GarblerKeys};
+use crate::setup::{EvaluatorKeys, GarblerKeys};
 use cenote_commit::{CODE_BITS, Receiver, Share};
 
 /// The version of a lot's files.

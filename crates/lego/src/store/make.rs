@@ -29,7 +29,7 @@ struct Making {
 
 impl Making {
     fn begin<K: SideOfLot>(folder: &MaterialFolder, keys: &mut K, config: &Config) -> Result<Self> {
-        let id = LotId(keys.counters().id);
+        let id = LotId(keys.counters().id());
         // A clock before 1970 is no reason to fail.
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let header = Header {

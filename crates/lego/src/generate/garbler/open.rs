@@ -8,6 +8,7 @@ use cenote_session::Result;
 use zeroize::Zeroizing;
 
 use crate::challenge::Checked;
+use crate::counters::Transcript;
 use crate::generate::OPENED_AT_ONCE;
 use crate::solder::{Deal, Gadget, Wires};
 use crate::steps::{OPEN_AUTHENTICATORS, OPEN_GATES, PROVE_GENERATE, SOLDER};
@@ -15,7 +16,7 @@ use cenote_commit::{Opener, Share};
 
 /// A worker's part.
 pub(super) struct Opening<'a> {
-    pub(super) transcript: Vec<u8>,
+    pub(super) transcript: Transcript,
     pub(super) blocks: &'a Wires<'a, Block>,
     pub(super) shares: &'a Wires<'a, Share>,
     /// Checked gates and authenticators.
@@ -27,7 +28,7 @@ pub(super) struct Opening<'a> {
 
 impl Opening<'_> {
     pub(super) fn run(self, channel: &mut dyn Channel) -> Result<()> {
-        let mut opener = Opener::new(&self.transcript);
+        let mut opener = Opener::new(self.transcript.bytes());
         // Step 8: the labels of what is checked.
         let mut labels = vec![Block::ZERO; 3 * OPENED_AT_ONCE];
         let mut shares = Zeroizing::new(vec![Share::default(); 3 * OPENED_AT_ONCE]);

@@ -469,3 +469,47 @@ fn failure_is_final() {
         "{errors:?}"
     );
 }
+
+/// Whatever an epoch makes, the evaluator draws when it has it, so no challenge of a proof is older than what it proves.
+#[test]
+fn every_epoch_binds_the_proofs_that_follow() {
+    const MASKS: Order = Order {
+        masks: 3,
+        ..Order::NOTHING
+    };
+    const PORTS: Order = Order {
+        ports: 3,
+        ..Order::NOTHING
+    };
+    const ORDERS: [Order; 5] = [MASKS, PORTS, SMALL, MASKS, PORTS];
+    let world = World::random(2);
+    let bounds = world.run(|mut context| {
+        let mut config = config(&context);
+        let mut channels = [context.take(PartyId(1 - context.me.0), "main")];
+        let mut bounds = Vec::new();
+        if context.me == GARBLER {
+            let mut keys = GarblerKeys::setup(&mut *channels[0], &mut config)?;
+            bounds.push(keys.counters.bound());
+            for order in &ORDERS {
+                keys.generate(&mut channels, &mut config, order, &mut |_| Ok(()))?;
+                bounds.push(keys.counters.bound());
+            }
+        } else {
+            let mut keys = EvaluatorKeys::setup(&mut *channels[0], &mut config)?;
+            bounds.push(keys.counters.bound());
+            for order in &ORDERS {
+                keys.generate(&mut channels, &mut config, order, &mut |_| Ok(()))?;
+                bounds.push(keys.counters.bound());
+            }
+        }
+        channels[0].close()?;
+        Ok::<_, Error>(bounds)
+    });
+    let [Ok(garbler), Ok(evaluator)] = &bounds[..] else {
+        panic!("{bounds:?}")
+    };
+    assert_eq!(garbler, evaluator);
+    for (i, bound) in garbler.iter().enumerate() {
+        assert!(!garbler[..i].contains(bound), "epoch {i} is bound to nothing new");
+    }
+}

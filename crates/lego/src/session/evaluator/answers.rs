@@ -27,14 +27,15 @@ impl Evaluator {
         to: Parties,
         channel: &mut dyn Channel,
     ) -> Result<Decoding> {
-        self.opening();
-        let transcript = self.transcript.take().unwrap_or_default();
+        let transcript = self.transcript.take();
+        let transcript =
+            transcript.unwrap_or_else(|| self.keys.counters.transcript("eval", self.evaluations));
         let mut watch = Watch::new(&self.keys.receiver, &transcript);
-        let drawn = self.keys.counters.drawn;
+        let bound = self.keys.counters.bound();
         let mut anything = false;
         for run in &self.runs {
             if let Attachment::Received(solderings) = &run.attachment {
-                watch.bind(run.drawn);
+                watch.bind(run.bound);
                 watch.absorb(solderings, &sums(&run.inputs, &run.built.ports));
                 anything = true;
             }
@@ -67,7 +68,7 @@ impl Evaluator {
                 } => {
                     let mut sums = Zeroizing::new(vec![Block::ZERO; bundle.wires * bundle.lanes]);
                     receive(channel, steps::EVALUATOR_LABELS, &mut sums)?;
-                    watch.bind(drawn);
+                    watch.bind(bound);
                     watch.absorb(&sums, &own_shares(&gadgets, &bits, *self.keys.delta_share));
                     anything = true;
                     own.push((bundle, gadgets, sums));
@@ -79,7 +80,7 @@ impl Evaluator {
         let decoding = if to.contains(EVALUATOR) {
             let masks = self.stock.take_masks(count)?;
             receive(channel, steps::DECODE, &mut opened)?;
-            watch.bind(drawn);
+            watch.bind(bound);
             watch.absorb(&opened, &sums(wires, &masks.shares));
             let zeros = opened
                 .iter()
@@ -91,7 +92,7 @@ impl Evaluator {
             receive(channel, steps::ANCHOR, &mut opened)?;
             let shares = anchors.iter().flat_map(|run| &run.items().shares[run.range()]);
             let shares = secret(count, shares.copied());
-            watch.bind(drawn);
+            watch.bind(bound);
             watch.absorb(&opened, &sums(wires, &shares));
             Decoding::Anchors {
                 anchors,
