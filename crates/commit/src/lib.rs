@@ -36,7 +36,7 @@ use zeroize::DefaultIsZeroes;
 
 pub use committer::Committer;
 pub use consistency::ConsistencyCheck;
-pub use opening::{Opener, Verifier, open_each};
+pub use opening::{Opener, Verifier, proof_bytes};
 pub use receiver::Receiver;
 
 /// Bits of a message.
@@ -45,12 +45,14 @@ pub const MESSAGE_BITS: usize = 128;
 pub const PARITY_BITS: usize = bch::PARITY_BITS;
 /// Bits of a codeword: the message and its parity.
 pub const CODE_BITS: usize = MESSAGE_BITS + PARITY_BITS;
-/// Bytes of a proof of openings: the folded rows of the shares.
+/// Bytes of a proof of many openings: the folded rows of the shares.
 pub const PROOF_BYTES: usize = CODE_BITS * 16;
 /// Bytes of the answer to the consistency check: the folded rows of the shares, then those of the messages.
 pub const ANSWER_BYTES: usize = (CODE_BITS + MESSAGE_BITS) * 16;
-/// Bytes of a share in an opening without proof.
+/// Bytes of a share in a proof of few openings.
 pub const OPENING_BYTES: usize = CODE_BITS.div_ceil(8);
+/// Most openings in a piece: the challenge of a fold is a root of a wrong one with probability `MAX_PIECE / 128 / 2^128`.
+pub const MAX_PIECE: usize = 8192;
 /// Commitments are made in multiples of this.
 pub const BATCH_UNIT: usize = 512;
 

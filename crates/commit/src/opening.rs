@@ -1,34 +1,81 @@
 //! Openings of many sums of commitments with one proof.
 //!
-//! The messages are sent in the clear, and the fold of the committer's shares proves all of them at once. The challenge of
-//! a piece, which is what one call opens, is a hash of the transcript and all messages up to the piece's end (Fiat and
-//! Shamir 1986), so that openings are one message. A fold combines 128 times, and a wrong message escapes it for few of the 2^128
-//! challenges, so trying many messages offline gains nothing; what remains is guessing choice bits, which only the
-//! receiver's verdict confirms.
+//! The messages are sent in the clear, and the proof is of all of them. There are two forms, and the number of openings says
+//! which one it is ([`proof_bytes`]), so both sides know it without a word:
+//!
+//! - **Few openings: their shares**, one by one. The receiver compares each with what it watches, as the definition of an
+//!   opening says, so nothing else has to be proved, and there is no challenge. It learns nothing from them either: with
+//!   the message it can compute the share itself.
+//! - **Many openings: the fold of their shares.** The challenge of a piece, which is what one call opens, is a hash of the
+//!   transcript and all messages up to the piece's end (Fiat and Shamir 1986), so that openings are one message. A fold
+//!   combines 128 times, and a wrong message escapes it for few of the 2^128 challenges, so trying many messages offline gains
+//!   little; what remains is guessing choice bits, which only the receiver's verdict confirms.
 //!
 //! A committer that could still choose *commitments* when it knows the challenge could choose wrong ones that vanish from
 //! the fold. Hence the rule on the transcript at [`Opener::new`].
 //!
-//! In numbers: a piece of `K` blocks of 128 openings is a polynomial of degree `K` in the challenge, so a wrong piece
-//! vanishes from the fold with probability at most `K / 2^128` for each hash that the committer tries: `q K / 2^128` for `q` hashes. No piece of
-//! this crate has more than 48 blocks, so that even `2^80` hashes gain less than `2^-42`.
+//! In numbers: a piece of `K` blocks of 128 openings is a polynomial of degree `K` in the challenge, so a wrong piece vanishes
+//! from the fold with probability at most `K / 2^128` for each hash that the committer tries. `K` is at most [`MAX_PIECE`] / 128.
 
 use std::fmt;
 
 use cenote_primitives::{Block, as_bytes, as_bytes_mut};
+use zeroize::Zeroizing;
 
 use super::fold::{FOLD_COLUMNS, Fold, Powers};
 use super::{
-    BATCH_UNIT, CODE_BITS, MESSAGE_BITS, Mismatch, OPENING_BYTES, PROOF_BYTES, Receiver, SHARE_WORDS, Share,
+    BATCH_UNIT, CODE_BITS, MAX_PIECE, MESSAGE_BITS, Mismatch, OPENING_BYTES, PROOF_BYTES, Receiver,
+    SHARE_WORDS, Share,
 };
 
-/// The bytes that open single commitments without a proof, [`OPENING_BYTES`] for each share: fewer than a proof has
-/// for up to 125. The receiver verifies them by [`Receiver::verify_each`].
-pub fn open_each(shares: &[Share]) -> Vec<u8> {
+/// Most openings whose shares are sent: those of more have more bytes than a fold.
+const FEW: usize = (PROOF_BYTES - 1) / OPENING_BYTES;
+
+/// Bytes of the proof of `count` openings.
+pub const fn proof_bytes(count: usize) -> usize {
+    if count <= FEW {
+        count * OPENING_BYTES
+    } else {
+        PROOF_BYTES
+    }
+}
+
+/// The bytes of shares: [`OPENING_BYTES`] each. The receiver verifies them by [`Receiver::verify_each`].
+pub(super) fn open_each(shares: &[Share]) -> Vec<u8> {
     let parts = shares
         .iter()
         .map(|share| &bytemuck::bytes_of(share)[..OPENING_BYTES]);
     parts.collect::<Vec<_>>().concat()
+}
+
+/// The openings so far, as long as they are few.
+struct Opened {
+    count: usize,
+    messages: Vec<Block>,
+    shares: Zeroizing<Vec<Share>>,
+}
+
+impl Opened {
+    fn new() -> Self {
+        Self {
+            count: 0,
+            messages: Vec::with_capacity(FEW),
+            // With room for all from the start: a vector that grows leaves its old place unwiped.
+            shares: Zeroizing::new(Vec::with_capacity(FEW)),
+        }
+    }
+
+    fn add(&mut self, messages: &[Block], shares: &[Share]) {
+        self.count += messages.len();
+        if self.are_few() {
+            self.messages.extend_from_slice(messages);
+            self.shares.extend_from_slice(shares);
+        }
+    }
+
+    fn are_few(&self) -> bool {
+        self.count <= FEW
+    }
 }
 
 /// A chain of hashes: of the transcript and all pieces so far.
@@ -71,6 +118,7 @@ fn runs(alpha: Block, columns: usize, mut absorb: impl FnMut(&[Block], std::ops:
 /// The committer's side of opening a sequence of sums of commitments with one proof.
 pub struct Opener {
     challenger: Challenger,
+    opened: Opened,
     fold: Fold<SHARE_WORDS>,
 }
 
@@ -85,6 +133,7 @@ impl Opener {
     pub fn new(transcript: &[u8]) -> Self {
         Self {
             challenger: Challenger::new(transcript),
+            opened: Opened::new(),
             fold: Fold::new(CODE_BITS),
         }
     }
@@ -98,9 +147,11 @@ impl Opener {
     /// Opens sums of commitments; the messages are sent by the caller.
     ///
     /// # Panics
-    /// If the lengths differ.
+    /// If the lengths differ, or there are more than [`MAX_PIECE`].
     pub fn open(&mut self, messages: &[Block], shares: &[Share]) {
         assert_eq!(messages.len(), shares.len(), "a share for each message");
+        assert!(messages.len() <= MAX_PIECE, "pieces of at most {MAX_PIECE}");
+        self.opened.add(messages, shares);
         runs(
             self.challenger.challenge(messages),
             messages.len(),
@@ -110,8 +161,11 @@ impl Opener {
         );
     }
 
-    /// The proof of everything opened, of [`PROOF_BYTES`].
+    /// The proof of everything opened, of [`proof_bytes`].
     pub fn finish(self) -> Vec<u8> {
+        if self.opened.are_few() {
+            return open_each(&self.opened.shares);
+        }
         as_bytes(self.fold.rows()).to_vec()
     }
 }
@@ -120,6 +174,7 @@ impl Opener {
 pub struct Verifier<'a> {
     receiver: &'a Receiver,
     challenger: Challenger,
+    opened: Opened,
     shares: Fold<SHARE_WORDS>,
     messages: Fold<2>,
 }
@@ -130,6 +185,7 @@ impl Receiver {
         Verifier {
             receiver: self,
             challenger: Challenger::new(transcript),
+            opened: Opened::new(),
             shares: Fold::new(CODE_BITS),
             messages: Fold::new(MESSAGE_BITS),
         }
@@ -145,9 +201,11 @@ impl Verifier<'_> {
     /// The messages as received, in the same pieces as opened, with this side's shares of the sums.
     ///
     /// # Panics
-    /// If the lengths differ.
+    /// If the lengths differ, or there are more than [`MAX_PIECE`].
     pub fn absorb(&mut self, messages: &[Block], shares: &[Share]) {
         assert_eq!(messages.len(), shares.len(), "a share for each message");
+        assert!(messages.len() <= MAX_PIECE, "pieces of at most {MAX_PIECE}");
+        self.opened.add(messages, shares);
         runs(
             self.challenger.challenge(messages),
             messages.len(),
@@ -159,11 +217,21 @@ impl Verifier<'_> {
         );
     }
 
+    /// Bytes of the proof of everything absorbed so far.
+    pub fn proof_bytes(&self) -> usize {
+        proof_bytes(self.opened.count)
+    }
+
     /// Whether all messages were those committed to.
     ///
     /// # Errors
-    /// If one was not, or the proof is wrong or not of [`PROOF_BYTES`].
+    /// If one was not, or the proof is wrong or not of [`proof_bytes`].
     pub fn finish(self, proof: &[u8]) -> Result<(), Mismatch> {
+        if self.opened.are_few() {
+            return self
+                .receiver
+                .verify_each(&self.opened.messages, proof, &self.opened.shares);
+        }
         if proof.len() != PROOF_BYTES {
             return Err(Mismatch);
         }

@@ -104,14 +104,19 @@ impl Receiver {
         });
     }
 
-    /// Whether `openings`, the bytes of [`super::open_each`], open commitments with these shares to `messages`.
+    /// Whether `openings`, the bytes of [`super::opening::open_each`], open commitments with these shares to `messages`.
     ///
     /// # Errors
     /// If one does not, or `openings` is of another length.
     ///
     /// # Panics
     /// If `messages` and `shares` have different lengths.
-    pub fn verify_each(&self, messages: &[Block], openings: &[u8], shares: &[Share]) -> Result<(), Mismatch> {
+    pub(super) fn verify_each(
+        &self,
+        messages: &[Block],
+        openings: &[u8],
+        shares: &[Share],
+    ) -> Result<(), Mismatch> {
         assert_eq!(messages.len(), shares.len(), "a share for each message");
         let (theirs, rest) = openings.as_chunks::<OPENING_BYTES>();
         if !rest.is_empty() || theirs.len() != messages.len() {

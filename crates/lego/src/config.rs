@@ -1,22 +1,18 @@
 //! What a session is started with.
 
 use cenote_net::PartyId;
+pub use cenote_params::lego::MAX_SECURITY;
 use cenote_primitives::Entropy;
 use cenote_session::{Error, Result};
 
 /// The most AND gates that an epoch may have: gates of an epoch are numbered in 32 bits.
 const MAX_EPOCH: u64 = 1 << 24;
 
-/// The most bits of statistical security: the codes that commit and that extract `Δ` have distance 41, and a cheater that
-/// guesses its way through one of them succeeds with probability about 2^-40 or 2^-41, whatever the buckets.
-pub const MAX_SECURITY: u32 = 40;
-
 /// What both parties agree on, and this party's source of randomness.
 pub struct Config {
     /// Statistical security in bits: `s` of the paper, at most [`MAX_SECURITY`]. Each of Theorem 2's bounds is at most
-    /// `2^-security` for all that one call of `generate` makes. The errors add up: three such bounds, slack of the
-    /// cut-and-choose, `2^-security` of comparing `Δ` (step 10), and `2^-41` each of commitments and OTs, together about
-    /// `2^-37.7` at 40.
+    /// `2^-security` for all that one call of `generate` makes. What else may go wrong, and the sum, is in
+    /// [`cenote_params::lego::soundness`].
     pub security: u32,
     /// The session's name, bound into every hash.
     pub session: String,
@@ -66,6 +62,17 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The numbers of the parameters are those of the code that commits and extracts.
+    #[test]
+    fn the_codes_are_those_that_the_parameters_count_on() {
+        assert_eq!(
+            cenote_params::lego::CODE_DISTANCE as usize,
+            cenote_primitives::bch::DISTANCE
+        );
+        let blocks = cenote_commit::MAX_PIECE / cenote_commit::MESSAGE_BITS;
+        assert_eq!(blocks as f64, cenote_params::computational::PIECE_BLOCKS);
+    }
 
     #[test]
     fn more_security_than_the_codes_give_is_refused() {

@@ -7,7 +7,7 @@ use cenote_session::Result;
 
 use super::counters::{Bound, Transcript};
 use super::failure::mismatch;
-use cenote_commit::{Opener, PROOF_BYTES, Receiver, Share, Verifier};
+use cenote_commit::{Opener, Receiver, Share, Verifier};
 
 /// Most openings in one message. Both sides cut what is opened by one call into pieces of this many.
 pub(crate) const PIECE: usize = 2048;
@@ -87,7 +87,7 @@ impl<'a> Watch<'a> {
 
     /// Receives the proof and compares.
     pub(crate) fn prove(self, channel: &mut dyn Channel, step: Step) -> Result<()> {
-        let mut proof = vec![0; PROOF_BYTES];
+        let mut proof = vec![0; self.verifier.proof_bytes()];
         channel.recv(step, &mut proof)?;
         self.verifier
             .finish(&proof)

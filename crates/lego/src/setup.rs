@@ -20,7 +20,7 @@ use super::counters::{Counters, Reserved};
 use super::failure::{mismatch, told};
 use super::leak::{last_bit, pack_last_bits, set_bits};
 use super::steps::{COMMIT_DELTA, DELTA_ANSWER, DELTA_CHALLENGE, PROVE_STRINGS, SHOW_STRINGS};
-use cenote_commit::{BATCH_UNIT, Batch, CODE_BITS, Committer, Opener, PROOF_BYTES, Receiver, Share};
+use cenote_commit::{BATCH_UNIT, Batch, CODE_BITS, Committer, Opener, Receiver, Share};
 
 /// What the garbler keeps of a session besides material: keys, counters, `Δ`.
 pub struct GarblerKeys {
@@ -233,7 +233,7 @@ impl EvaluatorKeys {
         );
         let mut verifier = receiver.verify(counters.transcript("setup", 0).bytes());
         verifier.absorb(&strings, &sums);
-        let mut proof = vec![0; PROOF_BYTES];
+        let mut proof = vec![0; verifier.proof_bytes()];
         channel.recv(PROVE_STRINGS, &mut proof)?;
         verifier
             .finish(&proof)

@@ -86,8 +86,8 @@ impl Gadget {
 
 /// How many gadgets ahead memory is asked for.
 const AHEAD: usize = 3;
-/// Solderings in one message, at most, unless one gadget has more.
-const PIECE: usize = 8192;
+/// Solderings in one message, at most: four gadgets never have more.
+const PIECE: usize = cenote_commit::MAX_PIECE;
 
 /// Which gates and authenticators make up which gadget.
 pub(crate) struct Deal<'a> {

@@ -112,11 +112,16 @@ fn many_jobs_share_the_rounds() {
 /// An online AES takes few bytes: two labels' worth for each wire that enters, one for each that leaves, and a proof.
 #[test]
 fn online_bytes_are_those_of_the_formula() {
-    for (circuit, inputs, outputs) in [("aes128", [128, 128], 128), ("add32", [32, 32], 32)] {
+    for (circuit, inputs, outputs) in [
+        ("aes128", [128, 128], 128),
+        ("add32", [32, 32], 32),
+        ("add8", [8, 8], 8),
+    ] {
         let costs = online(circuit, 1, Parties::one(B), 1);
-        let proof = cenote_commit::PROOF_BYTES;
-        // Attaching, labels of own inputs, openings of the evaluator's, output masks.
-        let blocks = inputs[0] + inputs[1] + inputs[0] + inputs[1] + outputs;
+        // Attaching, openings of the evaluator's labels, output masks; and labels of own inputs.
+        let opened = inputs[0] + inputs[1] + inputs[1] + outputs;
+        let blocks = opened + inputs[0];
+        let proof = cenote_commit::proof_bytes(opened);
         assert_eq!(
             costs[A.index()].traffic.payload_sent,
             (16 * blocks + proof) as u64

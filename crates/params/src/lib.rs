@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 pub mod combinatorics;
+pub mod computational;
 pub mod ihash;
 pub mod lego;
 mod log_prob;

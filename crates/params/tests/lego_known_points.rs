@@ -1,5 +1,6 @@
 //! The LEGO paper's Table V, and refusals.
 
+use cenote_params::LogProb;
 use cenote_params::lego::{Buckets, Objective, Request, attack, check, search};
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -31,7 +32,8 @@ fn table() -> impl Iterator<Item = (Request, Buckets, f64)> {
 #[test]
 fn the_bounds_of_table_five() {
     for (_, buckets, bound) in table() {
-        let errors = buckets.errors();
+        // The paper counts on finding one of four input pairs.
+        let errors = buckets.errors_if_found(0.25);
         assert_eq!((errors.and_bucket.log2() * 100.0).round() / 100.0, bound);
         assert_eq!(errors.largest(), errors.and_bucket);
     }
@@ -46,7 +48,8 @@ fn ours_are_never_dearer() {
         assert!(ours.buckets().beta <= table.buckets().beta && ours.errors().largest().meets(40));
         let online = search(&Request::online(40, request.gates, request.inputs)).unwrap();
         assert!(online.buckets().beta <= ours.buckets().beta && online.errors().largest().meets(40));
-        assert!(online.bytes() >= ours.bytes());
+        // Both are found by expected bytes.
+        assert!(online.bytes() >= ours.bytes() * (1.0 - 1e-4));
     }
 }
 
@@ -64,7 +67,7 @@ fn theorem_2_agrees_with_rationals_to_1e_9_bits() {
         };
         let gates = |from: u32, to: u32| {
             (from..=to).fold(BigRational::one(), |acc, i| {
-                acc * factor(&pg, b.gates_needed(), 4 * u64::from(i))
+                acc * factor(&pg, b.gates_needed(), 2 * u64::from(i))
             })
         };
         let auths = |from: u32, to: u32| {
@@ -123,8 +126,8 @@ fn attacks_at_real_sizes_stay_below_the_bound() {
         let exact = attack(&buckets, g, a).unwrap();
         assert!(exact < buckets.errors().sum(), "{g} {a}: {exact}");
     }
-    let strong = attack(&buckets, 300, 0).unwrap();
-    assert!(strong.log2() > -53.0, "an attack worth bounding: {strong}");
+    let strong = attack(&buckets, 220, 0).unwrap();
+    assert!(strong.log2() > -55.0, "an attack worth bounding: {strong}");
 }
 
 #[test]
@@ -190,4 +193,36 @@ fn json_has_the_promised_fields() {
         f64::from(found.gate_threshold()) / 65536.0,
         found.buckets().p_gate
     );
+}
+
+/// Theorem 2's own bounds are too small for a handful of gates: what is computed must bound the best attack there too.
+#[test]
+fn no_number_of_bad_gates_beats_the_bounds_however_few_gates_there_are() {
+    let mut beaten = 0;
+    for (security, q, n) in [
+        (1, 1, 1),
+        (20, 1, 1),
+        (40, 1, 1),
+        (40, 16, 8),
+        (40, 256, 16),
+        (80, 40, 1),
+    ] {
+        let found = search(&Request::new(security, q, n)).unwrap();
+        let buckets = found.buckets();
+        let numbers = (1..24).chain((24..400).step_by(7));
+        let best = numbers
+            .map(|bad| attack(buckets, bad, 0).unwrap())
+            .fold(LogProb::ZERO, LogProb::max);
+        let bound = found.errors().sum();
+        assert!(best <= bound, "{security} {q} {n}: {best} {bound}");
+        // The sum of the theorem for a majority of an input bucket.
+        let a = (1.0 - buckets.p_gate) / (buckets.p_gate * 0.5);
+        let product = |from: u32| -> f64 {
+            let factor = |i: u32| 1.0 / (1.0 + buckets.gates_needed() as f64 / (f64::from(i) * a));
+            (from..=buckets.beta_input).map(factor).product()
+        };
+        let theorem: f64 = (1..=buckets.beta_input.div_ceil(2)).map(product).sum();
+        beaten += u32::from(theorem * (n as f64) < best.probability());
+    }
+    assert!(beaten > 0, "the sizes are small enough to tell");
 }

@@ -2,9 +2,7 @@
 
 use std::time::Instant;
 
-use cenote_commit::{
-    ANSWER_BYTES, BATCH_UNIT, Batch, CODE_BITS, Committer, Opener, PROOF_BYTES, Receiver, Share,
-};
+use cenote_commit::{ANSWER_BYTES, BATCH_UNIT, Batch, CODE_BITS, Committer, Opener, Receiver, Share};
 use cenote_net::{Channel, PartyId, Step};
 use cenote_ot::{DeltaReceiver, DeltaSender};
 use cenote_primitives::{Block, Entropy, as_bytes, as_bytes_mut};
@@ -194,7 +192,7 @@ impl Strings {
                     channel.recv(OPEN, as_bytes_mut(messages))?;
                     verifier.absorb(messages, shares);
                 }
-                let mut proof = vec![0; PROOF_BYTES];
+                let mut proof = vec![0; verifier.proof_bytes()];
                 channel.recv(PROVE, &mut proof)?;
                 verifier.finish(&proof).map_err(failed)?;
             }

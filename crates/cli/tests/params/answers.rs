@@ -108,6 +108,10 @@ fn lego_answers_as_the_library_does() {
         let answer = json(&format!("{line} --goal {goal}"));
         agrees(&answer, &value(&found));
         assert_eq!(answer["error_log2"].as_array().map(Vec::len), Some(3));
+        let errors = lego::soundness(40, &found);
+        let sum = answer["soundness"]["garbler_log2"].as_f64().unwrap();
+        assert!((sum - errors.garbler.log2()).abs() < 1e-9);
+        assert!(answer["computational"]["bits"].as_f64().unwrap() > 112.0);
         let per_copy = answer["bytes_per_copy"].as_f64().unwrap();
         assert!((per_copy - found.bytes() / copies as f64).abs() <= 0.5);
         let (beta, p_g, p_a) = (
@@ -138,7 +142,14 @@ fn lego_reproduces_table_five_and_is_never_dearer() {
             .iter()
             .map(|e| e.as_f64().unwrap());
         let worst = worst.fold(f64::NEG_INFINITY, f64::max);
-        assert!((worst - bound).abs() < 0.005, "{copies}: {worst}");
+        // The paper counts on finding one of four input pairs of a bad gate, half gates show two.
+        let buckets = lego::Buckets::new(6928 * copies, 256 * copies, beta as u32, p_g, p_a).unwrap();
+        let theirs = buckets.errors_if_found(0.25).largest().log2();
+        assert!((theirs - bound).abs() < 0.005, "{copies}: {theirs}");
+        assert!(
+            (worst - buckets.errors().largest().log2()).abs() < 1e-9 && worst < bound,
+            "{copies}: {worst}"
+        );
         let ours = json(&line);
         assert!(ours["bytes"].as_f64() <= published["bytes"].as_f64());
         assert!(ours["beta"].as_u64() <= Some(beta));

@@ -299,7 +299,7 @@ fn a_committer_that_foresees_the_transcript_lies_and_one_that_does_not_fails() {
 }
 
 #[test]
-fn wrong_openings_without_proof_are_caught() {
+fn wrong_shares_of_few_openings_are_caught() {
     let pair = pair(&mut Entropy::for_tests(47));
     let made = pair.commit(0, 512);
     let messages = &made.messages[..5];
@@ -320,6 +320,59 @@ fn wrong_openings_without_proof_are_caught() {
         Err(Mismatch)
     );
     assert_eq!(pair.receiver.verify_each(&[], &[], &[]), Ok(()));
+}
+
+/// The number of openings says what their proof is, whatever pieces they come in: the other form is refused, and so are the
+/// shares of fewer or other openings.
+#[test]
+fn few_openings_are_proved_by_their_shares_and_many_by_a_fold() {
+    let pair = pair(&mut Entropy::for_tests(51));
+    let made = pair.commit(0, 512);
+    let verify = |pieces: &[usize], lie: Block, proof: &[u8]| {
+        let mut verifier = pair.receiver.verify(b"test");
+        let mut first = 0;
+        for &piece in pieces {
+            let piece = first..first + piece;
+            first = piece.end;
+            let mut messages = made.messages[piece.clone()].to_vec();
+            messages[0] ^= lie;
+            verifier.absorb(&messages, &made.mine[piece]);
+        }
+        verifier.finish(proof)
+    };
+    let prove = |pieces: &[usize]| {
+        let mut opener = Opener::new(b"test");
+        let mut first = 0;
+        for &piece in pieces {
+            let piece = first..first + piece;
+            first = piece.end;
+            opener.open(&made.messages[piece.clone()], &made.theirs[piece]);
+        }
+        opener.finish()
+    };
+    let (few, many) = ([60, 60, 5], [60, 60, 6]);
+    for pieces in [few, many] {
+        assert_eq!(verify(&pieces, Block::ZERO, &prove(&pieces)), Ok(()));
+        assert_eq!(verify(&pieces, Block([0, 1]), &prove(&pieces)), Err(Mismatch));
+        for other in [&few[..], &many, &few[..2], &[200]] {
+            if other != pieces {
+                assert_eq!(
+                    verify(&pieces, Block::ZERO, &prove(other)),
+                    Err(Mismatch),
+                    "{pieces:?} {other:?}"
+                );
+            }
+        }
+    }
+    // The challenge is for folds only: shares of the same openings in other pieces are the same.
+    assert_eq!(verify(&few, Block::ZERO, &prove(&[125])), Ok(()));
+    assert_eq!(verify(&many, Block::ZERO, &prove(&[126])), Err(Mismatch));
+    assert_eq!(
+        verify(&many, Block::ZERO, &open_each(&made.theirs[..126])),
+        Err(Mismatch)
+    );
+    let shifted = open_each(&made.theirs[1..126]);
+    assert_eq!(verify(&few, Block::ZERO, &shifted), Err(Mismatch));
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn bytes_are_as_recorded() {
 fn every_instruction_set_computes_the_same_bytes() {
     for level in Simd::supported() {
         let output = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "commit::tests::golden::bytes_are_as_recorded"])
+            .args(["--exact", "tests::golden::bytes_are_as_recorded"])
             .env("CENOTE_SIMD", level.to_string())
             .output()
             .unwrap();

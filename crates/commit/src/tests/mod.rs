@@ -8,6 +8,7 @@ mod speed;
 
 use cenote_primitives::{Block, Entropy};
 
+use super::opening::open_each;
 use super::*;
 
 /// Both sides after the OTs.

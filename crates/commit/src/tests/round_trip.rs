@@ -40,7 +40,7 @@ fn honest_openings_of_any_number_in_any_pieces_are_accepted() {
     let pair = pair(&mut Entropy::for_tests(3));
     let made = pair.commit(0, 512 * 18);
     for count in [0, 1, 2, 127, 128, 129, 511, 512, 513, 4096, 4097, 9216] {
-        for piece in [1, 100, 4096, 9216] {
+        for piece in [1, 100, 4096, MAX_PIECE] {
             if count / piece < 200 {
                 assert_eq!(
                     pair.open(&made, &made.messages[..count], piece),
@@ -169,9 +169,14 @@ fn sizes_are_as_stated() {
         pair.committer.answer(&[made.batch], Block([1, 2])).len(),
         ANSWER_BYTES
     );
-    assert_eq!(Opener::new(b"").finish().len(), PROOF_BYTES);
-    assert_eq!(open_each(&made.theirs[..3]).len(), 3 * OPENING_BYTES);
-    assert_eq!(PROOF_BYTES / OPENING_BYTES, 125);
+    for (count, bytes) in [(0, 0), (3, 3 * 38), (125, 125 * 38), (126, 4784), (512, 4784)] {
+        let mut opener = Opener::new(b"");
+        opener.open(&made.messages[..count], &made.theirs[..count]);
+        let mut verifier = pair.receiver.verify(b"");
+        verifier.absorb(&made.messages[..count], &made.mine[..count]);
+        assert_eq!((opener.finish().len(), verifier.proof_bytes()), (bytes, bytes));
+        assert_eq!(proof_bytes(count), bytes);
+    }
     assert_eq!(as_bytes(&made.theirs).len(), 512 * 40);
 }
 

@@ -110,6 +110,32 @@ fn no_gate_has_a_tweak_of_an_authenticator() {
     assert!([tables[0].garbler, tables[0].evaluator] == expected.map(reference::block));
 }
 
+/// How the four outputs of a gate, whatever its table, differ from those of an AND gate with the output 0-label `output`.
+fn errors(delta: Block, [left, right, output]: [Block; 3], table: GateTable) -> [Block; 4] {
+    [(false, false), (false, true), (true, false), (true, true)].map(|(x, y)| {
+        let mut out = [Block::ZERO];
+        let inputs = [label(left, delta, x), label(right, delta, y)];
+        evaluate(&[5], &inputs[..1], &inputs[1..], &[table], &mut out);
+        out[0] ^ label(output, delta, x && y)
+    })
+}
+
+/// Why the last bit of Δ must be 1 for a check to find a bad gate half of the time: without it, an honest table is wrong on
+/// one pair of labels, or on three.
+#[test]
+fn without_a_last_bit_of_the_difference_one_pair_alone_can_be_wrong() {
+    let delta = bytes(DELTA) & Block([!1u64.to_le(), u64::MAX]);
+    let wires = [bytes(A), bytes(B)];
+    let (tables, _) = garbled(Simd::detect(), delta, 5, &wires[..1], &wires[1..]);
+    let mut out = [Block::ZERO];
+    evaluate(&[5], &wires[..1], &wires[1..], &tables, &mut out);
+    let wrong = errors(delta, [wires[0], wires[1], out[0]], tables[0]);
+    let sum = wrong.into_iter().fold(Block::ZERO, |sum, error| sum ^ error);
+    assert!(sum == delta);
+    let count = wrong.iter().filter(|error| **error != Block::ZERO).count();
+    assert!(count % 2 == 1, "{count} pairs");
+}
+
 #[test]
 #[should_panic(expected = "62-bit")]
 fn numbers_beyond_the_last_are_refused() {
@@ -125,6 +151,30 @@ fn numbers_beyond_the_last_are_refused() {
 }
 
 proptest! {
+    /// Cut-and-choose counts on it: `params::lego::GATE_FOUND`.
+    #[test]
+    fn no_table_is_wrong_on_one_pair_of_labels_alone(
+        delta in any_delta(),
+        [left, right, noise] in [any_block(), any_block(), any_block()],
+        changes in any::<[prop::sample::Index; 2]>(),
+        right_on in (any::<bool>(), any::<bool>()),
+    ) {
+        let (tables, _) = garbled(Simd::detect(), delta, 5, &[left], &[right]);
+        // Nothing changed, what could do harm, or anything at all.
+        let all = [Block::ZERO, delta, left, right, left ^ delta, right ^ delta, left ^ right, noise];
+        let table = GateTable {
+            garbler: tables[0].garbler ^ all[changes[0].index(all.len())],
+            evaluator: tables[0].evaluator ^ all[changes[1].index(all.len())],
+        };
+        // The committed output is such that the gate is right at least for one pair.
+        let mut out = [Block::ZERO];
+        let (x, y) = right_on;
+        evaluate(&[5], &[label(left, delta, x)], &[label(right, delta, y)], &[table], &mut out);
+        let wrong = errors(delta, [left, right, label(out[0], delta, x && y)], table);
+        prop_assert!(wrong.into_iter().fold(Block::ZERO, |sum, error| sum ^ error) == Block::ZERO);
+        prop_assert_ne!(wrong.iter().filter(|error| **error != Block::ZERO).count(), 1);
+    }
+
     #[test]
     fn gates_are_those_of_the_paper_for_all_labels(
         delta in any_delta(),

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use cenote_net::{Channel, Meter, PartyId};
-use cenote_params::LogProb;
+use cenote_params::lego::Errors;
 use cenote_session::Result;
 
 use super::{LegoEngine, agree, check_channels, threads};
@@ -52,9 +52,7 @@ impl LegoEngine {
                 Box::new(Evaluator::new(keys, Some(drawer), threads()))
             })
         })?;
-        // Each of the three bounds is met for all of a lot.
-        let bound = LogProb::from_log2(-f64::from(engine.config.security));
-        engine.error = Some(bound + bound + bound);
+        engine.error = Some(Errors::promised(engine.config.security).sum());
         Ok(engine)
     }
 }

@@ -9,7 +9,7 @@ use super::{GATES_IN_BATCH, WIRES_IN_BATCH, stream};
 use crate::config::Config;
 use crate::order::Order;
 use crate::solder::{Gadget, solderings};
-use cenote_commit::{ANSWER_BYTES, BATCH_UNIT, Batch, PROOF_BYTES, Share};
+use cenote_commit::{ANSWER_BYTES, BATCH_UNIT, Batch, Share, proof_bytes};
 use cenote_garble::{Authenticator, GateTable};
 
 /// One epoch of an order.
@@ -108,7 +108,7 @@ impl Estimate {
                 + told
                 + (batches * ANSWER_BYTES) as u64
                 + opened * BLOCK
-                + if gates > 0 { PROOF_BYTES as u64 } else { 0 },
+                + proof_bytes(opened as usize) as u64,
             garbler_buffer: gates * 3 * (BLOCK + SHARE)
                 + authenticators * (BLOCK + SHARE)
                 + numbers

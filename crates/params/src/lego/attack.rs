@@ -4,8 +4,15 @@ use super::bounds::Buckets;
 use crate::combinatorics::ln_binomial;
 use crate::{LogProb, Refusal, Setting};
 
-/// The probability that checking a bad garbled gate finds it, at least: one of four input pairs shows the fault.
-pub const GATE_FOUND: f64 = 0.25;
+/// The probability that checking a bad half gate finds it, at least: two of four input pairs show the fault.
+///
+/// Let `A`, `B`, `C` be the committed 0-labels of a gate's wires, `D` their difference with `lsb(D) = 1`, and `T_G`, `T_E`
+/// *any* table. On bits `a`, `b` the evaluator computes, with labels `A_a = A ^ aD` and `B_b = B ^ bD`,
+/// `H(A_a) ^ lsb(A_a) T_G ^ H'(B_b) ^ lsb(B_b) (T_E ^ A_a)`. Since `lsb(B_b) = lsb(B) ^ b`, the one product of both bits in this
+/// is `abD`; everything else depends on `a` alone or on `b` alone. So the sum of this and of the right label `C ^ abD` is
+/// `u(a) ^ v(b)`, whose four values add up to 0: one of them alone cannot be wrong. The evaluator checks a pair `(a, b)` that is
+/// uniform and independent of everything that the garbler has fixed.
+pub const GATE_FOUND: f64 = 0.5;
 
 /// The probability that checking a bad authenticator finds it, at least: one of two keys shows the fault.
 pub const AUTHENTICATOR_FOUND: f64 = 0.5;
@@ -262,7 +269,7 @@ mod tests {
         // The coefficients neither vanish nor overflow at the largest numbers.
         let many = attack(&b, 1500, 0).unwrap();
         assert!(many.log2().is_finite() && many < bound, "{many}");
-        let best = attack(&b, 500, 0).unwrap();
-        assert!(best > many && best > single && best.log2() > -50.0, "{best}");
+        let best = attack(&b, 250, 0).unwrap();
+        assert!(best > many && best > single && best.log2() > -52.0, "{best}");
     }
 }

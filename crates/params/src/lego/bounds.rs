@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::attack::{AUTHENTICATOR_FOUND, GATE_FOUND};
 use crate::{LogProb, Refusal, Setting};
 
 /// Sizes of all buckets and the probabilities of checking: everything Theorem 2 speaks of.
@@ -121,65 +122,119 @@ impl Buckets {
         self.gates * u64::from(self.alpha) + self.inputs * u64::from(self.alpha_input)
     }
 
-    /// The bounds of Theorem 2.
+    /// The bounds of Theorem 2 for half gates, of which a check finds a bad one with probability [`GATE_FOUND`] at least.
     #[must_use]
     pub fn errors(&self) -> Errors {
+        self.errors_if_found(GATE_FOUND)
+    }
+
+    /// The bounds of Theorem 2 if a check finds a bad gate with probability `found` at least. The paper has 1/4, which
+    /// holds for every way of garbling. For very few gates, where an attack beats the theorem, they are larger.
+    #[must_use]
+    pub fn errors_if_found(&self, found: f64) -> Errors {
         Errors {
-            and_bucket: self.any_bad_and_bucket(),
+            and_bucket: self.any_bad_and_bucket(found),
             input_authenticator: self.any_bad_input_authenticator(),
-            input_bucket: self.any_bad_input_bucket(),
+            input_bucket: self.any_bad_input_bucket(found),
         }
     }
 
     /// Products of the factors for the highest gates: entry `l - 1` is that for `i = beta .. l`.
     ///
-    /// The factor for the `i`-th bad gate is `(1-p_g) 4i / (p_g (q beta + n beta~) + (1-p_g) 4i)`: a check misses a bad gate
-    /// with probability at most 3/4, hence the 4.
-    fn gate_products(&self, highest: u32) -> Vec<f64> {
-        products(highest, self.p_gate, self.gates_needed() as f64, 4.0)
+    /// The factor for the `i`-th bad gate is `(1-p_g) i/d / (p_g (q beta + n beta~) + (1-p_g) i/d)` with `d` the probability
+    /// that a check finds a bad one.
+    fn gate_products(&self, highest: u32, found: f64) -> Vec<f64> {
+        products(highest, self.p_gate, self.gates_needed() as f64, found)
     }
 
-    /// The same for authenticators, of which a check misses a bad one with probability at most 1/2.
+    /// The same for authenticators.
     fn authenticator_products(&self, highest: u32) -> Vec<f64> {
-        products(highest, self.p_auth, self.authenticators_needed() as f64, 2.0)
+        let needed = self.authenticators_needed() as f64;
+        products(highest, self.p_auth, needed, AUTHENTICATOR_FOUND)
     }
 
-    pub(super) fn any_bad_and_bucket(&self) -> LogProb {
-        let gates = self.gate_products(self.beta);
+    pub(super) fn any_bad_and_bucket(&self, found: f64) -> LogProb {
+        let gates = self.gate_products(self.beta, found);
         let authenticators = self.authenticator_products(self.alpha);
         let mixed = (2..=self.beta).map(|l| {
             // The product over j = alpha .. alpha + 2 - l; for alpha < beta - 1 it cannot reach below 1.
             let lowest = (self.alpha + 2).saturating_sub(l).max(1);
             gates[l as usize - 1] * authenticators[lowest as usize - 1]
         });
-        times(self.gates, gates[0] + mixed.sum::<f64>())
+        let theorem = gates[0] + mixed.sum::<f64>();
+        let gates = self.gate_places(self.beta, found);
+        let authenticators = self.authenticator_places(self.alpha);
+        let half = (self.beta + self.alpha).div_ceil(2) as usize;
+        let places = (1..=half.min(self.beta as usize))
+            .filter_map(|k| Some(gates[k] * authenticators.get(half - k)?))
+            .sum();
+        times(self.gates, theorem.max(places))
     }
 
     pub(super) fn any_bad_input_authenticator(&self) -> LogProb {
-        let majority = self.alpha_input.div_ceil(2) as usize;
-        times(
-            self.inputs,
-            self.authenticator_products(self.alpha_input)
-                .iter()
-                .take(majority)
-                .sum(),
-        )
+        let products = self.authenticator_products(self.alpha_input);
+        let places = self.authenticator_places(self.alpha_input);
+        times(self.inputs, majority(&products, &places))
     }
 
-    pub(super) fn any_bad_input_bucket(&self) -> LogProb {
-        let majority = self.beta_input.div_ceil(2) as usize;
-        times(
-            self.input_buckets,
-            self.gate_products(self.beta_input).iter().take(majority).sum(),
-        )
+    pub(super) fn any_bad_input_bucket(&self, found: f64) -> LogProb {
+        let products = self.gate_products(self.beta_input, found);
+        let places = self.gate_places(self.beta_input, found);
+        times(self.input_buckets, majority(&products, &places))
+    }
+
+    fn gate_places(&self, size: u32, found: f64) -> Vec<f64> {
+        places(size, self.p_gate, self.gates_needed() as f64, found)
+    }
+
+    fn authenticator_places(&self, size: u32) -> Vec<f64> {
+        let needed = self.authenticators_needed() as f64;
+        places(size, self.p_auth, needed, AUTHENTICATOR_FOUND)
     }
 }
 
-fn products(highest: u32, p: f64, needed: f64, weight: f64) -> Vec<f64> {
+/// For a bucket that is bad when more than half of its places are: the theorem's sum, or what follows from [`places`] if that
+/// is more.
+fn majority(products: &[f64], places: &[f64]) -> f64 {
+    let size = products.len();
+    let theorem: f64 = products.iter().take(size.div_ceil(2)).sum();
+    theorem.max(places[size / 2 + 1])
+}
+
+/// A bound from first principles, beside which Theorem 2's products are too small when hardly more gadgets are made than one
+/// bucket holds: entry `k` is for any `k` of a bucket's `size` places being bad, whatever the number of bad gadgets.
+///
+/// Of `t` bad gadgets each is checked with probability `p`, and found then with probability `d` at least. So the expected number
+/// of sets of `k` of them that are not checked, where no check finds any of the others, is at most
+/// `C(t,k) (1-p)^k (1-pd)^(t-k)`; and `k` given places hold one of at least `C(N,k)` sets, all equally likely. This is
+/// `((1-p)/(pd))^k / C(N,k)` times the probability that of `t` trials with probability `pd` exactly `k` succeed. It
+/// is largest where `t` is `k/(pd)` rounded up, less 1, and there at most 1/2 if `d <= 1/2`, and by Stirling's formula at most
+/// `sqrt(t / (2 pi k (t-k)))`.
+fn places(size: u32, p: f64, needed: f64, found: f64) -> Vec<f64> {
+    let a = (1.0 - p) / (p * found);
+    let mut ways = 1.0f64;
+    std::iter::once(1.0)
+        .chain((0..size).map(|j| {
+            let (j, k) = (f64::from(j), f64::from(j + 1));
+            // size (size-1) .. is the number of ways to choose places, times k!, which is one of C(N,k)'s.
+            let left = (needed - j).max(f64::MIN_POSITIVE);
+            ways = (ways * (f64::from(size) - j) * a / left).clamp(f64::MIN_POSITIVE, f64::MAX);
+            let t = (k / (p * found)).ceil() - 1.0;
+            let most = if t > k {
+                (t / (std::f64::consts::TAU * k * (t - k))).sqrt()
+            } else {
+                1.0
+            };
+            ways * most.min(if found <= 0.5 { 0.5 } else { 1.0 })
+        }))
+        .collect()
+}
+
+fn products(highest: u32, p: f64, needed: f64, found: f64) -> Vec<f64> {
     let mut all = vec![1.0; highest as usize];
     let mut product = 1.0f64;
     for i in (1..=highest).rev() {
-        let bad = (1.0 - p) * weight * f64::from(i);
+        let bad = (1.0 - p) * f64::from(i) / found;
         // Far below any level, but never zero: a bound stays a bound.
         product = (product * (bad / (p * needed + bad))).max(f64::MIN_POSITIVE);
         all[i as usize - 1] = product;

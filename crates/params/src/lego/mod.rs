@@ -9,9 +9,11 @@ mod bounds;
 mod cost;
 mod search;
 mod slack;
+mod soundness;
 
 pub use attack::{AUTHENTICATOR_FOUND, GATE_FOUND, attack};
 pub use bounds::{Buckets, Errors};
 pub use cost::CostModel;
 pub use search::{Objective, Parameters, Request, check, search};
 pub use slack::generated;
+pub use soundness::{CODE_DISTANCE, Cheater, MAX_SECURITY, Soundness, Term, soundness};

@@ -3,6 +3,7 @@
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
+use super::attack::GATE_FOUND;
 use super::bounds::{Buckets, Errors};
 use super::cost::CostModel;
 use super::slack::generated;
@@ -320,7 +321,9 @@ fn cheapest(request: &Request, beta: u32) -> Option<Buckets> {
         ((request.most_checked * f64::from(GRID)) as u32).min(GRID - 1),
     );
     let least_gate = smallest(1, most, |p| {
-        with_rates(request, beta, p, 1).any_bad_input_bucket().meets(s)
+        with_rates(request, beta, p, 1)
+            .any_bad_input_bucket(GATE_FOUND)
+            .meets(s)
     })?;
     let least_auth = smallest(1, most, |p| {
         with_rates(request, beta, 1, p)

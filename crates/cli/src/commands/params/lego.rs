@@ -3,7 +3,8 @@
 use cenote::Result;
 use cenote_bench::curves;
 use cenote_bench::plot::{Plot, Series, Style};
-use cenote_params::lego::{Objective, Parameters, Request, check, search};
+use cenote_params::computational::{self, Computational, LegoUse};
+use cenote_params::lego::{Cheater, Objective, Parameters, Request, Soundness, check, search, soundness};
 use clap::ValueEnum;
 use serde::Serialize;
 
@@ -62,6 +63,8 @@ struct Answer<'a> {
     #[serde(flatten)]
     parameters: &'a Parameters,
     bytes_per_copy: f64,
+    soundness: Soundness,
+    computational: Computational,
 }
 
 pub(super) fn run(options: &Lego) -> Result<()> {
@@ -87,6 +90,8 @@ pub(super) fn run(options: &Lego) -> Result<()> {
         copies: options.copies,
         parameters: &parameters,
         bytes_per_copy: (parameters.bytes() / options.copies as f64).round(),
+        soundness: soundness(options.security, &parameters),
+        computational: computational::lego(&LegoUse::of(&parameters)),
     };
     options
         .output
@@ -94,11 +99,7 @@ pub(super) fn run(options: &Lego) -> Result<()> {
 }
 
 fn table(answer: &Answer<'_>) -> Table {
-    let (p, b, e) = (
-        answer.parameters,
-        answer.parameters.buckets(),
-        answer.parameters.errors(),
-    );
+    let (p, b) = (answer.parameters, answer.parameters.buckets());
     let copies = if answer.copies == 1 {
         String::new()
     } else {
@@ -134,21 +135,30 @@ fn table(answer: &Answer<'_>) -> Table {
     if answer.copies > 1 {
         table.row("bytes per copy", bytes(answer.bytes_per_copy), "");
     }
-    table.row(
-        "error",
-        format!("{:.3}", e.and_bucket),
-        "any bad AND bucket, at most",
-    );
-    table.row(
-        "",
-        format!("{:.3}", e.input_authenticator),
-        "any bad input authenticator, at most",
-    );
-    table.row(
-        "",
-        format!("{:.3}", e.input_bucket),
-        "any bad input bucket, at most",
-    );
+    for (i, term) in answer.soundness.terms.iter().enumerate() {
+        let name = if i == 0 { "error" } else { "" };
+        let cheater = match term.cheater {
+            Cheater::Garbler => "garbler",
+            Cheater::Evaluator => "evaluator",
+        };
+        let what = format!("{}, at most ({cheater}; {})", term.event, term.source);
+        table.row(name, format!("{:.3}", term.error), what);
+    }
+    let sums = [
+        (answer.soundness.garbler, "sum for a cheating garbler"),
+        (answer.soundness.evaluator, "sum for a cheating evaluator"),
+    ];
+    for (sum, what) in sums {
+        table.row("", format!("{sum:.3}"), what);
+    }
+    for (i, primitive) in answer.computational.primitives.iter().enumerate() {
+        let name = if i == 0 { "work" } else { "" };
+        let what = format!(
+            "{}: {}; {}",
+            primitive.protects, primitive.construction, primitive.formula
+        );
+        table.row(name, format!("2^{:.1}", primitive.bits), what);
+    }
     table
 }
 

@@ -16,7 +16,7 @@ use crate::generate::workers::parts;
 use crate::material::{Anchors, Authenticators, EvaluatorEpoch};
 use crate::solder::{Deal, Gadget, Piece, Wires};
 use crate::steps::{OPEN_AUTHENTICATORS, OPEN_GATES, PROVE_GENERATE, SOLDER};
-use cenote_commit::{PROOF_BYTES, Share, Verifier};
+use cenote_commit::{Share, Verifier};
 use cenote_garble::{Authenticator, BucketsMut, GateTable, accepts, evaluate};
 
 /// A worker's part.
@@ -212,7 +212,7 @@ impl Opening<'_> {
     pub(super) fn run(mut self, channel: &mut dyn Channel) -> Result<()> {
         self.check(channel)?;
         self.solder(channel)?;
-        let mut proof = vec![0; PROOF_BYTES];
+        let mut proof = vec![0; self.verifier.proof_bytes()];
         channel.recv(PROVE_GENERATE, &mut proof)?;
         self.verifier
             .finish(&proof)

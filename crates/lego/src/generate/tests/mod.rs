@@ -15,7 +15,7 @@ use crate::material::{
     Anchors, Authenticators, Commitments, EvaluatorEpoch, EvaluatorStock, GarblerEpoch, GarblerStock,
 };
 use crate::setup::{EvaluatorKeys, GarblerKeys};
-use cenote_commit::{Opener, Share};
+use cenote_commit::{MAX_PIECE, Opener, Share};
 use cenote_primitives::Block;
 
 /// The garbler and the evaluator.
@@ -108,10 +108,15 @@ pub(crate) fn succeed(
 /// Asserts that the evaluator's shares are of commitments to the garbler's messages.
 pub(crate) fn assert_committed(keys: &EvaluatorKeys, theirs: &Commitments, ours: &[Share]) {
     assert_eq!(theirs.len(), ours.len());
-    let mut opener = Opener::new(b"test");
-    opener.open(&theirs.messages, &theirs.shares);
-    let mut verifier = keys.receiver.verify(b"test");
-    verifier.absorb(&theirs.messages, ours);
+    let (mut opener, mut verifier) = (Opener::new(b"test"), keys.receiver.verify(b"test"));
+    let pieces = theirs
+        .messages
+        .chunks(MAX_PIECE)
+        .zip(theirs.shares.chunks(MAX_PIECE));
+    for ((messages, shares), ours) in pieces.zip(ours.chunks(MAX_PIECE)) {
+        opener.open(messages, shares);
+        verifier.absorb(messages, ours);
+    }
     assert_eq!(verifier.finish(&opener.finish()), Ok(()));
 }
 

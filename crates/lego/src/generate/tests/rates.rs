@@ -1,11 +1,10 @@
 //! How often a cheating garbler is caught or gets a bad bucket, against the numbers of the parameters.
 //!
-//! Theorem 2 counts on finding a bad gate with probability 1/4 when it is checked. With half gates it is at least 1/2: the
-//! output labels of a gate's four pairs of input labels always add up to `Δ`, as an AND gate's must, so not just one can be
-//! wrong.
+//! A bad half gate is found with probability 1/2 at least when it is checked: the output labels of its four pairs of input
+//! labels always add up to `Δ`, as an AND gate's must, so not just one can be wrong ([`GATE_FOUND`]).
 
 use crate::checks;
-use cenote_params::lego::{Buckets, attack};
+use cenote_params::lego::{AUTHENTICATOR_FOUND, Buckets, GATE_FOUND, attack};
 use cenote_primitives::{Block, Entropy};
 use cenote_session::{Check, Error};
 use cenote_testkit::World;
@@ -176,6 +175,12 @@ fn cheats_are_caught_as_often_as_they_should_be() {
         (Cheat::Garbage, 1, checks::GATE_OPENING),
         (Cheat::AcceptsZero, 2, checks::AUTHENTICATOR_OPENING),
     ] {
+        let least = if cheat == Cheat::AcceptsZero {
+            AUTHENTICATOR_FOUND
+        } else {
+            GATE_FOUND
+        };
+        assert!(cheat.found() >= least);
         let expected = (1.0 - 0.5 * cheat.found()).powi(count as i32);
         let (mut trials, mut survivals) = (0, 0);
         while trials < 120 {
@@ -256,5 +261,73 @@ fn bad_ones_meet_as_often_as_they_should() {
             (measured - expected).abs() < 5.0 * error,
             "{measured} {expected} {error}"
         );
+    }
+}
+
+/// Gates that are wrong on half of their inputs, the least that half gates can be, through cut and deal together: they win as
+/// often as the exact number says, and Theorem 2's bound, which counts on no more being found, holds.
+#[test]
+fn the_best_bad_gates_win_as_often_as_they_should() {
+    let buckets = Buckets {
+        input_buckets: 0,
+        ..Buckets::new(40, 1, 2, 0.25, 0.25).unwrap()
+    };
+    let population = |needed: u64| Population {
+        generated: (needed as f64 / 0.75) as usize + 24,
+        needed: needed as usize,
+        threshold: 1 << 14,
+    };
+    let shape = Shape {
+        order: Order {
+            ands: 40,
+            evaluator_inputs: 1,
+            ..Order::NOTHING
+        },
+        beta: buckets.beta as usize,
+        alpha: buckets.alpha as usize,
+        beta_input: buckets.beta_input as usize,
+        alpha_input: buckets.alpha_input as usize,
+        gates: population(buckets.gates_needed()),
+        authenticators: population(buckets.authenticators_needed()),
+        parameters: None,
+    };
+    let mut entropy = Entropy::for_tests(43);
+    const TRIALS: usize = 40_000;
+    for bad in [2, 4, 8, 16] {
+        let expected = attack(&buckets, bad, 0).unwrap().probability();
+        let is_bad = |index: u32| index < bad;
+        let mut wins = 0;
+        for _ in 0..TRIALS {
+            let Some(drawn) = cut(entropy.block(), &shape.gates, &shape.authenticators) else {
+                continue;
+            };
+            let cuts = drawn.map(Drawn::shuffled);
+            // Such a gate is wrong if its left bit is 1.
+            if cuts[0]
+                .checked
+                .iter()
+                .any(|checked| is_bad(checked.index) && checked.bits[0])
+            {
+                continue;
+            }
+            let deal = Deal::new(&shape, &cuts);
+            let won = deal.pieces(Gadget::And, 0..deal.count(Gadget::And)).any(|piece| {
+                piece.each().any(|(gates, authenticators)| {
+                    let count = gates.iter().filter(|&&index| is_bad(index)).count();
+                    2 * count >= gates.len() + authenticators.len()
+                })
+            });
+            wins += usize::from(won);
+        }
+        let measured = wins as f64 / TRIALS as f64;
+        let error = (expected * (1.0 - expected) / TRIALS as f64).sqrt();
+        println!("{bad} gates: {measured:.5}, {expected:.5} ± {error:.5}");
+        // Some that survive the check are left over here, which only helps against them.
+        assert!(measured < expected + 5.0 * error, "{bad}: {measured} {expected}");
+        assert!(
+            measured > 0.5 * expected - 5.0 * error,
+            "{bad}: {measured} {expected}"
+        );
+        assert!(measured < buckets.errors().and_bucket.probability(), "{bad}");
     }
 }
