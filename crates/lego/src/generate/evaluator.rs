@@ -215,7 +215,7 @@ impl EvaluatorKeys {
             .map(|worker| Opening {
                 verifier: self
                     .receiver
-                    .verify(&self.counters.transcript_of_epoch().of_worker(worker).bytes()),
+                    .verify(self.counters.transcript_of_epoch().of_worker(worker).bytes()),
                 shares: &shares,
                 received,
                 checked: [0, 1].map(|kind| &cuts[kind].checked[checked[kind][worker].clone()]),
