@@ -21,7 +21,8 @@ use cenote_three::Three;
 pub use cenote_three::store::{EpochId, Inventory, StockFolder, StockKey, StoredEpoch, Unusable};
 use cenote_three::store::{OfflineReport, fill};
 pub use lots::{
-    LotId, MadeMaterial, MaterialFolder, StoredLot, choose_lots, find_material, make_material, open_material,
+    LotId, MadeMaterial, MaterialFolder, StoredLot, choose_lots, find_material, lots, make_material,
+    open_material,
 };
 use zeroize::Zeroizing;
 

@@ -74,12 +74,8 @@ steps! {
 }
 
 steps! {
-    /// Every step that only sessions with stored material have: those that make it, and those that use it.
+    /// Every step that only making stored material has, but for those of [`cenote_store::steps`].
     STORE;
     /// The word that all material is on disk, both ways.
     STORED = 0x240, "store material";
-    /// The lots that a party has, both ways.
-    OFFER = 0x241, "compare lots";
-    /// The word that material is recorded as used, both ways.
-    CLAIM = 0x242, "claim material";
 }

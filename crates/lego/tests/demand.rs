@@ -116,9 +116,8 @@ fn a_session_draws_what_was_ordered_and_nothing_else() {
                 &mut |_| (),
             )?;
             let left = || {
-                folder
-                    .lots()
-                    .map(|lots| lots.iter().map(|lot| lot.left).sum::<Order>())
+                cenote_lego::store::lots(&folder)
+                    .map(|(lots, _)| lots.iter().map(|lot| lot.left).sum::<Order>())
             };
             let before = left()?;
             let online = channels(&mut context, "online");

@@ -6,12 +6,13 @@ use cenote_lego::checks;
 use std::path::{Path, PathBuf};
 
 use cenote_circuit::{BitOrder, Builder, Circuit, Plan};
-use cenote_lego::store::{MaterialFolder, StockKey, StoredLot};
+use cenote_lego::store::{MaterialFolder, StockKey, StoredLot, lots};
 use cenote_lego::{Config, Order, steps};
 use cenote_lego::{LegoEngine, make_lot};
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
 use cenote_session::{Engine, Error, MESSAGE_FORM, Parties, Result, WireVector};
+use cenote_store::steps::STOCK_CLAIM;
 use cenote_testkit::{Adversary, Message, PartyContext, World};
 use common::{A, B, config, prepare, put_in, random_bits};
 use tempfile::TempDir;
@@ -58,7 +59,7 @@ impl Disks {
 
     /// What each party has.
     fn lots(&self) -> [Vec<StoredLot>; 2] {
-        [0, 1].map(|party| open(&self.path(party)).lots().unwrap())
+        [0, 1].map(|party| lots(&open(&self.path(party))).unwrap().0)
     }
 
     /// Runs `program` in a session on stored material.
@@ -205,7 +206,7 @@ fn a_failed_check_burns_the_lot() {
         (A, steps::GARBLER_LABELS, checks::INPUT_AUTHENTICATOR),
         (A, steps::PROVE_BUILD, checks::DECOMMITMENT),
         (B, steps::OUTPUT_LABELS, checks::OUTPUT_LABEL),
-        (B, steps::CLAIM, MESSAGE_FORM),
+        (B, STOCK_CLAIM, MESSAGE_FORM),
         (B, steps::FINISH, MESSAGE_FORM),
     ] {
         let disks = Disks::new(3);
@@ -280,7 +281,7 @@ fn a_lost_peer_leaves_the_lot_and_a_crash_does_not() {
         assert_eq!(result.unwrap(), Some(right(1)));
     }
     assert_eq!(disks.lots().map(|lots| lots.len()), [1, 1]);
-    assert!(open(crashed.path()).lots().unwrap().is_empty());
+    assert!(lots(&open(crashed.path())).unwrap().0.is_empty());
     assert!(!crashed.path().join(ours[0].id.to_string()).exists());
 }
 
@@ -326,11 +327,121 @@ fn parties_compare_where_material_comes_from() {
 fn lots_are_removed_on_request() {
     let disks = Disks::new(1);
     let folder = open(&disks.path(0));
-    let [lot] = &folder.lots().unwrap()[..] else {
+    let [lot] = &lots(&folder).unwrap().0[..] else {
         panic!("one lot");
     };
     folder.remove(&lot.id).unwrap();
-    assert!(folder.lots().unwrap().is_empty());
+    assert!(lots(&folder).unwrap().0.is_empty());
     drop(folder);
     assert_eq!(disks.lots().map(|lots| lots.len()), [0, 1]);
+}
+
+/// A session that its operator stops leaves what it did not take, at both parties, and what it took is used at both.
+#[test]
+fn a_stopped_session_leaves_the_lot() {
+    for stopped in [A, B] {
+        let disks = Disks::new(3);
+        let before = disks.lots();
+        let paths = [disks.path(0), disks.path(1)];
+        let results = World::random(2).run(move |mut context| {
+            let folder = open(&paths[context.me.index()]);
+            let config = session(&context, A);
+            let channel = context.take(PartyId(1 - context.me.0), "main");
+            let interrupter = channel.interrupter();
+            let channels = vec![channel];
+            let mut engine = LegoEngine::start_stored(context.me, channels, config, &folder, &SESSION)?;
+            job(&mut engine, 1, Parties::all(2), true)?;
+            if context.me == stopped {
+                interrupter.close();
+            }
+            job(&mut engine, 2, Parties::all(2), true)
+        });
+        let error = results[stopped.index()].as_ref().unwrap_err();
+        assert!(
+            matches!(error, Error::Net(cenote_net::Error::Closed { .. })),
+            "{error}"
+        );
+        let error = results[1 - stopped.index()].as_ref().unwrap_err();
+        let Error::PeerStopped { peer, reason, .. } = error else {
+            panic!("{error}");
+        };
+        assert_eq!((*peer, reason.check()), (stopped, None));
+        let after = disks.lots();
+        for (before, after) in before.iter().zip(&after) {
+            let taken = before[0].left.beyond(&after[0].left);
+            let one = (Plan::new(&circuit()).and_count() * LANES) as u64;
+            assert!([one, 2 * one].contains(&taken.ands), "{taken}");
+        }
+        for result in disks.run(World::random(2), A, |engine| {
+            let outputs = job(engine, 3, Parties::all(2), true)?;
+            engine.finish()?;
+            Ok(outputs)
+        }) {
+            assert_eq!(result.unwrap(), Some(right(3)));
+        }
+    }
+}
+
+/// A session that ends in a panic loses its lot, also for sessions of the same process.
+#[test]
+fn a_panic_loses_the_lot() {
+    let disks = Disks::new(2);
+    let paths = [disks.path(0), disks.path(1)];
+    let results = World::random(2)
+        .labels(&["first", "second"])
+        .run(move |mut context| {
+            let me = context.me;
+            let folder = open(&paths[me.index()]);
+            let peer = PartyId(1 - me.0);
+            let (config, again) = (session(&context, A), session(&context, A));
+            let channels = vec![context.take(peer, "first")];
+            let handle = folder.clone();
+            let first = std::thread::spawn(move || {
+                let mut engine = LegoEngine::start_stored(me, channels, config, &handle, &SESSION).unwrap();
+                if me == A {
+                    panic!("as it should");
+                }
+                job(&mut engine, 1, Parties::all(2), true).map(|_| ())
+            });
+            assert_eq!(first.join().is_err(), me == A);
+            let channels = vec![context.take(peer, "second")];
+            LegoEngine::start_stored(me, channels, again, &folder, &SESSION).map(|_| ())
+        });
+    for result in results {
+        assert!(matches!(result, Err(Error::Exhausted(_))), "{result:?}");
+    }
+    assert!(disks.lots()[0].is_empty());
+}
+
+/// A lot that the peer has lost is noted, and told of, until it is found again.
+#[test]
+fn a_lot_that_the_peer_lacks_is_noted() {
+    let disks = Disks::new(1);
+    disks.make(A, 1);
+    let [lost, kept] = [0, 1].map(|index| disks.lots()[1][index].id);
+    open(&disks.path(1)).remove(&lost).unwrap();
+    let run = || {
+        disks.run(World::random(2), A, |engine| {
+            let outputs = job(engine, 1, Parties::all(2), true)?;
+            engine.finish()?;
+            Ok(outputs)
+        })
+    };
+    for result in run() {
+        assert_eq!(result.unwrap(), Some(right(1)));
+    }
+    let lots = disks.lots();
+    let noted: Vec<_> = lots[0]
+        .iter()
+        .map(|lot| (lot.id, lot.lacked_by.clone()))
+        .collect();
+    assert_eq!(noted, [(lost, vec![B]), (kept, vec![])]);
+    assert_eq!(lots[1].iter().map(|lot| lot.id).collect::<Vec<_>>(), [kept]);
+    let results = run();
+    let texts = results.iter().map(|result| match result {
+        Err(Error::Exhausted(text)) => text,
+        other => panic!("{other:?}"),
+    });
+    let told: Vec<bool> = texts.map(|text| text.contains("1 lots of this party")).collect();
+    assert_eq!(told, [true, false]);
 }

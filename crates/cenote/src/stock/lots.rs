@@ -12,7 +12,7 @@ use super::{Amount, SESSION, Which, by_name, key_bytes, make_key, paths};
 use crate::remote::{load_identity, meet};
 use crate::{Error, Job, PartyConfig, Program, Result};
 
-pub use cenote_lego::store::{LotId, MaterialFolder, StoredLot};
+pub use cenote_lego::store::{LotId, MaterialFolder, StoredLot, lots};
 
 /// The folder within the party's stock.
 const FOLDER: &str = Lego::NAME;
@@ -109,7 +109,7 @@ fn order(run: &Order, program: &Program, amount: Amount) -> Result<Order> {
 /// # Errors
 /// [`Error::Usage`] if a name is too short or begins several lots' names; [`Error::Protocol`] if the folder cannot be listed.
 pub fn choose_lots(folder: &MaterialFolder, which: &Which) -> Result<(Vec<StoredLot>, Which)> {
-    let lots = folder.lots()?;
+    let (lots, _) = lots(folder)?;
     match which {
         Which::Named(names) => {
             let ids: Vec<LotId> = lots.iter().map(|lot| lot.id).collect();
@@ -122,8 +122,10 @@ pub fn choose_lots(folder: &MaterialFolder, which: &Which) -> Result<(Vec<Stored
             let named = lots.into_iter().filter(|lot| named.contains(&lot.id)).collect();
             Ok((named, Which::Named(of_epochs)))
         }
-        // What a peer lacks shows in sessions only, and is not kept.
-        Which::Orphans => Ok((Vec::new(), Which::Orphans)),
+        Which::Orphans => {
+            let orphans = lots.into_iter().filter(|lot| !lot.lacked_by.is_empty());
+            Ok((orphans.collect(), Which::Orphans))
+        }
         Which::All => Ok((lots, Which::All)),
     }
 }

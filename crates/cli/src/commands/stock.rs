@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use cenote::stock::{
     Amount, Inventory, StockFolder, StoredEpoch, StoredLot, Unusable, Which, choose_lots, find_material,
-    make, make_material, open_triples, remove,
+    lots, make, make_material, open_triples, remove,
 };
 use cenote::{Job, Lego, PartyConfig, Result};
 use serde::Serialize;
@@ -52,6 +52,8 @@ struct Lot {
     garbler_outputs: u64,
     evaluator_outputs: u64,
     circuit_inputs: u64,
+    /// The parties that did not have it when a job last compared.
+    lacked_by: Vec<u8>,
 }
 
 #[derive(Serialize)]
@@ -108,11 +110,16 @@ pub(crate) fn run(command: &args::Stock) -> Result<()> {
         args::Stock::Show { config, json } => {
             let config = PartyConfig::load(config)?;
             let folder = open_triples(&config)?;
-            let lots = match find_material(&config)? {
-                Some(material) => material.lots()?,
-                None => Vec::new(),
+            let (lots, broken) = match find_material(&config)? {
+                Some(material) => lots(&material)?,
+                None => Default::default(),
             };
-            tell(&config, &folder, folder.inventory()?, &lots, "in stock", *json)
+            let mut shown = shown(&config, &folder, folder.inventory()?, &lots);
+            shown.unusable.extend(broken.iter().map(|lot| Broken {
+                epoch: lot.id.to_string(),
+                why: lot.why.clone(),
+            }));
+            tell(&shown, "in stock", *json)
         }
         args::Stock::Drop { config, which, json } => {
             let config = PartyConfig::load(config)?;
@@ -127,7 +134,7 @@ pub(crate) fn run(command: &args::Stock) -> Result<()> {
             if let Some(material) = &material {
                 lots.iter().try_for_each(|lot| material.remove(&lot.id))?;
             }
-            tell(&config, &folder, gone, &lots, "removed", *json)
+            tell(&shown(&config, &folder, gone, &lots), "removed", *json)
         }
     }
 }
@@ -153,26 +160,22 @@ fn make_lot(mut config: PartyConfig, job: &Job, amount: Amount, json: bool) -> R
     ))
 }
 
-/// Prints the epochs of an inventory, and lots; `how` they are what they are.
-fn tell(
-    config: &PartyConfig,
-    folder: &StockFolder,
-    inventory: Inventory,
-    lots: &[StoredLot],
-    how: &str,
-    json: bool,
-) -> Result<()> {
-    let shown = Shown {
+/// The epochs of an inventory, and lots.
+fn shown(config: &PartyConfig, folder: &StockFolder, inventory: Inventory, lots: &[StoredLot]) -> Shown {
+    Shown {
         party: config.me.0,
         folder: folder.path().display().to_string(),
         epochs: inventory.epochs.iter().map(Epoch::from).collect(),
         unusable: inventory.unusable.iter().map(Broken::from).collect(),
         lots: lots.iter().map(Lot::from).collect(),
-    };
+    }
+}
+
+fn tell(shown: &Shown, how: &str, json: bool) -> Result<()> {
     if json {
-        print_json(&shown)
+        print_json(shown)
     } else {
-        print(&table(&shown, how))
+        print(&table(shown, how))
     }
 }
 
@@ -231,6 +234,7 @@ impl From<&StoredLot> for Lot {
             garbler_outputs: lot.left.anchors,
             evaluator_outputs: lot.left.masks,
             circuit_inputs: lot.left.ports,
+            lacked_by: lot.lacked_by.iter().map(|party| party.0).collect(),
         }
     }
 }
@@ -249,7 +253,6 @@ fn table(shown: &Shown, how: &str) -> String {
     }
     for epoch in &shown.epochs {
         let age = (now.as_millis() as u64).saturating_sub(epoch.made) / 1000;
-        let lacked_by: Vec<String> = epoch.lacked_by.iter().map(u8::to_string).collect();
         text.push_str(&format!(
             "{:<14} {:>14} {:>8} {:>16}  {}{}\n",
             &epoch.epoch[..12],
@@ -257,13 +260,7 @@ fn table(shown: &Shown, how: &str) -> String {
             epoch.batches,
             epoch.and_gates,
             epoch.parameters,
-            match lacked_by.as_slice() {
-                [] => String::new(),
-                parties => format!(
-                    "; of no use: party {} did not have it",
-                    parties.join(" and party ")
-                ),
-            }
+            lacking(&epoch.lacked_by)
         ));
     }
     for broken in &shown.unusable {
@@ -282,7 +279,7 @@ fn table(shown: &Shown, how: &str) -> String {
     for lot in &shown.lots {
         let age = (now.as_millis() as u64).saturating_sub(lot.made) / 1000;
         text.push_str(&format!(
-            "{:<14} {:>14} {:>10} {:>9} {:>14}  garbler's {} in, {} out; evaluator's {} in, {} out; circuits' {} in\n",
+            "{:<14} {:>14} {:>10} {:>9} {:>14}  garbler's {} in, {} out; evaluator's {} in, {} out; circuits' {} in{}\n",
             &lot.lot[..12],
             ago(age),
             lot.role,
@@ -292,11 +289,24 @@ fn table(shown: &Shown, how: &str) -> String {
             lot.garbler_outputs,
             lot.evaluator_inputs,
             lot.evaluator_outputs,
-            lot.circuit_inputs
+            lot.circuit_inputs,
+            lacking(&lot.lacked_by)
         ));
     }
     text.push_str(&format!("{how} in {}\n", shown.folder));
     text
+}
+
+/// What to add where a job cannot use something.
+fn lacking(parties: &[u8]) -> String {
+    let parties: Vec<String> = parties.iter().map(u8::to_string).collect();
+    match parties.as_slice() {
+        [] => String::new(),
+        parties => format!(
+            "; of no use: party {} did not have it",
+            parties.join(" and party ")
+        ),
+    }
 }
 
 fn ago(seconds: u64) -> String {

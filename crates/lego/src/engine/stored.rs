@@ -9,8 +9,8 @@ use cenote_session::Result;
 use super::{LegoEngine, agree, check_channels, threads};
 use crate::failure::told_all;
 use crate::session::{Evaluator, GARBLER, Garbler, Roles};
-use crate::store::{LotId, MaterialFolder};
-use crate::{Config, Order};
+use crate::store::{LotId, MaterialFolder, draw, make};
+use crate::{Config, EvaluatorKeys, GarblerKeys, Order};
 
 /// What an offline run made.
 #[derive(Clone, Copy, Debug)]
@@ -45,10 +45,10 @@ impl LegoEngine {
         let material = format!("stored, for {order}");
         let mut engine = Self::begin(me, channels, config, material, |role, channel, config| {
             Ok(if role == GARBLER {
-                let (keys, drawer) = folder.draw_garbler(channel, config, order)?;
+                let (keys, drawer) = draw::<GarblerKeys>(folder, me, channel, config, order)?;
                 Box::new(Garbler::new(keys, Some(drawer)))
             } else {
-                let (keys, drawer) = folder.draw_evaluator(channel, config, order)?;
+                let (keys, drawer) = draw::<EvaluatorKeys>(folder, me, channel, config, order)?;
                 Box::new(Evaluator::new(keys, Some(drawer), threads()))
             })
         })?;
@@ -63,7 +63,7 @@ impl LegoEngine {
 ///
 /// # Errors
 /// [`Error::Storage`] if a file cannot be written; otherwise those of [`LegoEngine::start`] and [`LegoEngine::generate`]. If
-/// a check fails, the lot is deleted; if the peer is lost, what both have can be used.
+/// the run does not come to its good end at both parties, nothing of it is kept.
 pub fn make_lot(
     me: PartyId,
     channels: Vec<Box<dyn Channel>>,
@@ -78,11 +78,12 @@ pub fn make_lot(
     check_channels(me, &channels)?;
     let role = Roles::of(&config).role(me);
     let made = agree(&mut channels, &config, format!("to be stored: {order}")).and_then(|()| {
-        if role == GARBLER {
-            folder.make_garbler(&mut channels, &mut config, order, progress)
+        let make = if role == GARBLER {
+            make::<GarblerKeys>
         } else {
-            folder.make_evaluator(&mut channels, &mut config, order, progress)
-        }
+            make::<EvaluatorKeys>
+        };
+        make(folder, me, &mut channels, &mut config, order, progress)
     });
     let id = told_all(&mut channels, made)?;
     Ok(MadeLot {

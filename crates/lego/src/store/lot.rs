@@ -1,140 +1,93 @@
 //! Lots: what was made by one offline run, under one `Δ`.
 
-use std::fmt;
+use std::ops::Range;
 
+use cenote_net::{Channel, PartyId};
 use cenote_primitives::Block;
+use cenote_session::Result;
+use cenote_store::{Item, ItemId, Runs, Stored};
 use zeroize::Zeroizing;
 
+use super::PROTOCOL;
+use crate::config::Config;
 use crate::counters::Counters;
 use crate::material::{EvaluatorEpoch, EvaluatorStock, GarblerEpoch, GarblerStock};
 use crate::order::Order;
 use crate::setup::{EvaluatorKeys, GarblerKeys};
 use cenote_commit::{CODE_BITS, Receiver, Share};
 
-/// The version of a lot's files.
-const VERSION: u8 = 1;
-
-/// The name of a lot: a hash of what both parties contributed to its set-up, so that neither can make one twice.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LotId(pub(super) [u8; 32]);
-
-impl fmt::Display for LotId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for LotId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "LotId({self})")
-    }
-}
-
-impl LotId {
-    /// The lot of the folder called `name`, if it is one's.
-    pub(super) fn of_folder(name: &str) -> Option<Self> {
-        let mut id = [0; 32];
-        if name.len() != 64 || !name.is_ascii() {
-            return None;
-        }
-        for (byte, at) in id.iter_mut().zip((0..).step_by(2)) {
-            *byte = u8::from_str_radix(&name[at..at + 2], 16).ok()?;
-        }
-        // One name for each lot.
-        (Self(id).to_string() == name).then_some(Self(id))
-    }
-}
-
 /// A lot in a folder, for people and programs to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredLot {
     /// Its name.
-    pub id: LotId,
+    pub id: ItemId,
     /// Whether this party is the garbler of its material.
     pub garbler: bool,
     /// When it was made by this party's clock, in milliseconds since 1970.
     pub made: u64,
     /// Its statistical security in bits.
     pub security: u32,
-    /// The session that made it.
-    pub session: String,
     /// What is left.
     pub left: Order,
+    /// The peer, if it said that it had none of it when a session last compared. No job can use it then.
+    pub lacked_by: Vec<PartyId>,
 }
 
-/// Some items of one kind, in one file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct PieceName {
-    /// As in [`crate::KINDS`].
-    pub(super) kind: u8,
-    /// The items of the kind in the lot before these.
-    pub(super) first: u64,
-    /// Number of items.
-    pub(super) count: u64,
-}
-
-impl PieceName {
-    pub(super) fn end(self) -> u64 {
-        self.first.saturating_add(self.count)
-    }
-
-    pub(super) fn file_name(self) -> String {
-        format!("piece-{}-{:016}-{:08}", self.kind, self.first, self.count)
-    }
-
-    pub(super) fn of_file(name: &str) -> Option<Self> {
-        let mut parts = name.strip_prefix("piece-")?.split('-');
-        let name_of = Self {
-            kind: parts.next()?.parse().ok()?,
-            first: parts.next()?.parse().ok()?,
-            count: parts.next()?.parse().ok()?,
-        };
-        (name_of.kind < 6 && name_of.file_name() == name).then_some(name_of)
+impl StoredLot {
+    /// What `stored` is, if it is a lot.
+    pub(super) fn of(stored: Stored) -> Option<Self> {
+        let Item {
+            id,
+            role,
+            settings,
+            made,
+            ..
+        } = &stored.item;
+        (stored.item.protocol == PROTOCOL).then(|| Self {
+            id: *id,
+            garbler: role == GarblerKeys::ROLE,
+            made: *made,
+            security: settings.parse().unwrap_or(0),
+            left: order(&stored.left),
+            lacked_by: stored.lacked_by,
+        })
     }
 }
 
-/// What a sealed file is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Label {
-    /// Shows that a folder's key is the right one.
-    KeyCheck,
-    /// The description and the keys of a lot.
-    Lot(LotId),
-    /// How much of a lot is used.
-    Used(LotId),
-    /// That a session uses a lot.
-    InUse(LotId),
-    /// Material.
-    Piece(LotId, PieceName),
+/// Number of items of each kind.
+pub(super) fn order(left: &Runs) -> Order {
+    Order::from_counts([0, 1, 2, 3, 4, 5].map(|kind| left.count(kind)))
 }
 
-impl Label {
-    pub(super) fn bytes(self) -> Vec<u8> {
-        match self {
-            Label::KeyCheck => vec![0],
-            Label::Lot(id) => [&[1], &id.0[..]].concat(),
-            Label::Used(id) => [&[2], &id.0[..]].concat(),
-            Label::InUse(id) => [&[4], &id.0[..]].concat(),
-            Label::Piece(id, name) => [&[3], &id.0[..], name.file_name().as_bytes()].concat(),
-        }
-    }
+/// What sessions must have to use a lot: the security.
+pub(super) fn settings(config: &Config) -> String {
+    config.security.to_string()
 }
 
 /// One of the two sides of a lot.
 pub(crate) trait SideOfLot: Sized {
-    /// Whether this is the garbler's.
-    const GARBLER: bool;
+    /// What it is called.
+    const ROLE: &str;
     /// What one epoch makes.
     type Epoch: super::pack::Kinds;
     /// Where sessions take material from.
     type Stock;
 
+    fn setup(channel: &mut dyn Channel, config: &mut Config) -> Result<Self>;
+    fn generate(
+        &mut self,
+        channels: &mut [Box<dyn Channel>],
+        config: &mut Config,
+        order: &Order,
+        sink: &mut dyn FnMut(Self::Epoch) -> Result<()>,
+    ) -> Result<()>;
     fn counters(&mut self) -> &mut Counters;
     /// What is needed to use the material, and nothing that makes more.
     fn write(&self) -> Zeroizing<Vec<u8>>;
     /// The inverse of `write`.
     fn read(bytes: &[u8], counters: Counters) -> Option<Self>;
-    fn push(stock: &mut Self::Stock, epoch: Self::Epoch, ranges: [std::ops::Range<usize>; 6]);
+    /// Puts some items of a kind after what is in `stock`.
+    fn push(stock: &mut Self::Stock, epoch: Self::Epoch, ranges: [Range<usize>; 6]);
 }
 
 fn written(parts: &[&[u8]]) -> Zeroizing<Vec<u8>> {
@@ -144,9 +97,23 @@ fn written(parts: &[&[u8]]) -> Zeroizing<Vec<u8>> {
 }
 
 impl SideOfLot for GarblerKeys {
-    const GARBLER: bool = true;
+    const ROLE: &str = "garbler";
     type Epoch = GarblerEpoch;
     type Stock = GarblerStock;
+
+    fn setup(channel: &mut dyn Channel, config: &mut Config) -> Result<Self> {
+        Self::setup(channel, config)
+    }
+
+    fn generate(
+        &mut self,
+        channels: &mut [Box<dyn Channel>],
+        config: &mut Config,
+        order: &Order,
+        sink: &mut dyn FnMut(Self::Epoch) -> Result<()>,
+    ) -> Result<()> {
+        self.generate(channels, config, order, sink)
+    }
 
     fn counters(&mut self) -> &mut Counters {
         &mut self.counters
@@ -169,15 +136,29 @@ impl SideOfLot for GarblerKeys {
         })
     }
 
-    fn push(stock: &mut GarblerStock, epoch: GarblerEpoch, ranges: [std::ops::Range<usize>; 6]) {
+    fn push(stock: &mut GarblerStock, epoch: GarblerEpoch, ranges: [Range<usize>; 6]) {
         stock.push_some(epoch, ranges);
     }
 }
 
 impl SideOfLot for EvaluatorKeys {
-    const GARBLER: bool = false;
+    const ROLE: &str = "evaluator";
     type Epoch = EvaluatorEpoch;
     type Stock = EvaluatorStock;
+
+    fn setup(channel: &mut dyn Channel, config: &mut Config) -> Result<Self> {
+        Self::setup(channel, config)
+    }
+
+    fn generate(
+        &mut self,
+        channels: &mut [Box<dyn Channel>],
+        config: &mut Config,
+        order: &Order,
+        sink: &mut dyn FnMut(Self::Epoch) -> Result<()>,
+    ) -> Result<()> {
+        self.generate(channels, config, order, sink)
+    }
 
     fn counters(&mut self) -> &mut Counters {
         &mut self.counters
@@ -206,84 +187,7 @@ impl SideOfLot for EvaluatorKeys {
         })
     }
 
-    fn push(stock: &mut EvaluatorStock, epoch: EvaluatorEpoch, ranges: [std::ops::Range<usize>; 6]) {
+    fn push(stock: &mut EvaluatorStock, epoch: EvaluatorEpoch, ranges: [Range<usize>; 6]) {
         stock.push_some(epoch, ranges);
-    }
-}
-
-/// What a lot's file says.
-pub(super) struct Header {
-    pub(super) garbler: bool,
-    pub(super) security: u32,
-    pub(super) made: u64,
-    pub(super) session: String,
-    /// As [`SideOfLot::write`] wrote them.
-    pub(super) keys: Zeroizing<Vec<u8>>,
-}
-
-impl Header {
-    pub(super) fn encode(&self) -> Zeroizing<Vec<u8>> {
-        written(&[
-            &[VERSION, self.garbler.into()],
-            &self.security.to_le_bytes(),
-            &self.made.to_le_bytes(),
-            &(self.session.len() as u64).to_le_bytes(),
-            self.session.as_bytes(),
-            &self.keys,
-        ])
-    }
-
-    /// The inverse of [`Header::encode`].
-    pub(super) fn decode(bytes: &[u8]) -> Result<Self, &'static str> {
-        const SHORT: &str = "is too short";
-        fn take<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N], &'static str> {
-            let (first, rest) = bytes.split_first_chunk().ok_or(SHORT)?;
-            *bytes = rest;
-            Ok(*first)
-        }
-        let mut rest = bytes;
-        let [version, garbler] = take(&mut rest)?;
-        if version != VERSION {
-            return Err("is of another version");
-        }
-        let security = u32::from_le_bytes(take(&mut rest)?);
-        let made = u64::from_le_bytes(take(&mut rest)?);
-        let length = usize::try_from(u64::from_le_bytes(take(&mut rest)?)).map_err(|_| SHORT)?;
-        let (session, keys) = rest.split_at_checked(length).ok_or(SHORT)?;
-        Ok(Self {
-            garbler: garbler == 1,
-            security,
-            made,
-            session: std::str::from_utf8(session).map_err(|_| "is garbled")?.to_owned(),
-            keys: Zeroizing::new(keys.to_vec()),
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_read_as_written() {
-        let name = PieceName {
-            kind: 3,
-            first: 12,
-            count: 4096,
-        };
-        assert_eq!(PieceName::of_file(&name.file_name()), Some(name));
-        for wrong in [
-            "piece-6-0000000000000012-00004096",
-            "piece-3-12-4096",
-            "piece-3",
-            "lot",
-            "piece-3-0000000000000012-00004096.new",
-        ] {
-            assert_eq!(PieceName::of_file(wrong), None, "{wrong}");
-        }
-        let id = LotId([0xab; 32]);
-        assert_eq!(LotId::of_folder(&id.to_string()), Some(id));
-        assert_eq!(LotId::of_folder(&id.to_string().to_uppercase()), None);
-        assert_eq!(LotId::of_folder("é".repeat(32).as_str()), None);
     }
 }

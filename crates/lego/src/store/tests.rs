@@ -2,17 +2,23 @@
 
 use std::fs;
 
-use cenote_net::Channel;
+use cenote_net::{AbortReason, Channel};
 use cenote_session::MESSAGE_FORM;
-use cenote_testkit::{PartyContext, World};
+use cenote_testkit::{Adversary, Between, Message, PartyContext, Tapped, World};
 use tempfile::TempDir;
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use super::*;
 use crate::config::Config;
 use crate::generate::tests::{EVALUATOR, GARBLER, SMALL, assert_committed, config};
 use crate::material::{Commitments, EvaluatorStock, GarblerStock};
+use crate::order::Order;
 use crate::setup::{EvaluatorKeys, GarblerKeys};
+use crate::steps::{PROVE_GENERATE, STORED};
 use cenote_primitives::Block;
+use cenote_session::Error;
 
 fn key() -> StockKey {
     StockKey::from_bytes([7; 32])
@@ -41,21 +47,13 @@ impl Disks {
             for order in orders {
                 let mut told = Order::NOTHING;
                 let mut progress = |done| told = done;
-                if context.me == GARBLER {
-                    folder.make_garbler(
-                        std::slice::from_mut(&mut channel),
-                        &mut config,
-                        order,
-                        &mut progress,
-                    )?;
+                let make = if context.me == GARBLER {
+                    make::<GarblerKeys>
                 } else {
-                    folder.make_evaluator(
-                        std::slice::from_mut(&mut channel),
-                        &mut config,
-                        order,
-                        &mut progress,
-                    )?;
-                }
+                    make::<EvaluatorKeys>
+                };
+                let channels = std::slice::from_mut(&mut channel);
+                make(&folder, context.me, channels, &mut config, order, &mut progress)?;
                 assert!(told.covers(order).is_ok());
             }
             channel.close()?;
@@ -66,7 +64,7 @@ impl Disks {
 
     fn lots(&self) -> [Vec<StoredLot>; 2] {
         self.paths()
-            .map(|path| MaterialFolder::open(&path, &key()).unwrap().lots().unwrap())
+            .map(|path| lots(&MaterialFolder::open(&path, &key()).unwrap()).unwrap().0)
     }
 
     /// Copies of both folders.
@@ -120,7 +118,8 @@ fn take(
         let mut channel: Box<dyn Channel> = context.take(other(&context), "main");
         let all = orders.iter().copied().sum();
         let got = if context.me == GARBLER {
-            let (keys, mut drawer): GarblersTaking = folder.draw_garbler(&mut *channel, &mut config, &all)?;
+            let (keys, mut drawer): GarblersTaking =
+                draw::<GarblerKeys>(&folder, context.me, &mut *channel, &mut config, &all)?;
             let mut stocks = Vec::new();
             for order in orders {
                 let mut stock = keys.stock();
@@ -131,7 +130,7 @@ fn take(
             Got::Garbler(keys, stocks)
         } else {
             let (keys, mut drawer): EvaluatorsTaking =
-                folder.draw_evaluator(&mut *channel, &mut config, &all)?;
+                draw::<EvaluatorKeys>(&folder, context.me, &mut *channel, &mut config, &all)?;
             let mut stocks = Vec::new();
             for order in orders {
                 let mut stock = keys.stock();
@@ -242,6 +241,23 @@ fn assert_fits(
     }
     labels
 }
+
+/// Of several epochs.
+const LARGE: Order = Order {
+    ands: 900,
+    garbler_inputs: 9,
+    evaluator_inputs: 11,
+    anchors: 5,
+    masks: 600,
+    ports: 2100,
+};
+
+/// What is left of `SMALL` after two of `HALF`.
+const REST: Order = Order {
+    ands: 10,
+    ports: 7,
+    ..Order::NOTHING
+};
 
 const HALF: Order = Order {
     ands: 130,
@@ -362,13 +378,12 @@ fn a_crash_wastes_what_was_recorded() {
         let mut config = config(&context);
         let mut channel = context.take(other(&context), "main");
         if context.me == GARBLER {
-            let (keys, mut drawer) = folder.draw_garbler(&mut *channel, &mut config, &HALF)?;
+            let (keys, mut drawer) =
+                draw::<GarblerKeys>(&folder, context.me, &mut *channel, &mut config, &HALF)?;
             drawer.take(&mut *channel, &HALF, &mut keys.stock())
         } else {
             // It is gone before it takes anything.
-            folder
-                .draw_evaluator(&mut *channel, &mut config, &HALF)
-                .map(|_| ())
+            draw::<EvaluatorKeys>(&folder, context.me, &mut *channel, &mut config, &HALF).map(|_| ())
         }
     });
     assert!(matches!(results[0], Err(Error::Net(_))), "{:?}", results[0]);
@@ -380,8 +395,13 @@ fn a_crash_wastes_what_was_recorded() {
         .unwrap();
     assert_fits(&a, &mut of_a[0], &b, &mut of_b[0]);
     let [ours, theirs] = disks.lots();
+    // What only one party has recorded stays with the other, and is never used.
     assert_eq!(ours[0].left, before.beyond(&HALF.times(2)));
-    assert_eq!(theirs[0].left, ours[0].left);
+    assert_eq!(theirs[0].left, before.beyond(&HALF));
+    let ((a, mut of_a), (b, mut of_b)) = take(&disks, &[REST])
+        .map_err(|errors| format!("{errors:?}"))
+        .unwrap();
+    assert_fits(&a, &mut of_a[0], &b, &mut of_b[0]);
 }
 
 /// The parties' words on what they take must agree.
@@ -395,10 +415,12 @@ fn taking_different_things_is_refused() {
         let mut config = config(&context);
         let mut channel = context.take(other(&context), "main");
         if context.me == GARBLER {
-            let (keys, mut drawer) = folder.draw_garbler(&mut *channel, &mut config, &HALF)?;
+            let (keys, mut drawer) =
+                draw::<GarblerKeys>(&folder, context.me, &mut *channel, &mut config, &HALF)?;
             drawer.take(&mut *channel, &HALF, &mut keys.stock())
         } else {
-            let (keys, mut drawer) = folder.draw_evaluator(&mut *channel, &mut config, &HALF)?;
+            let (keys, mut drawer) =
+                draw::<EvaluatorKeys>(&folder, context.me, &mut *channel, &mut config, &HALF)?;
             let less = Order {
                 ports: 1,
                 ..Order::NOTHING
@@ -412,50 +434,122 @@ fn taking_different_things_is_refused() {
     }
 }
 
-/// Files of another lot, damaged ones, and another key's are noticed; a lot without its record is gone.
+/// A piece that one party cannot read is left out by both, and what others have takes its place.
 #[test]
-fn damage_is_noticed() {
+fn damage_is_passed_over() {
     let disks = Disks::new();
-    disks.make(&[SMALL]);
+    disks.make(&[LARGE]);
     let [path, _] = disks.paths();
-    assert!(MaterialFolder::open(&path, &StockKey::from_bytes([8; 32])).is_err());
-    let id = disks.lots()[0][0].id;
-    let lot = path.join(id.to_string());
-    let piece = |kind: &str| {
-        let mut names = names(&lot).unwrap();
-        names.sort();
-        lot.join(names.into_iter().find(|name| name.starts_with(kind)).unwrap())
-    };
-    // A session finds out when it reads.
-    let file = piece("piece-5");
-    let mut bytes = fs::read(&file).unwrap();
+    let large = disks.lots()[0][0].clone();
+    let lot = path.join(large.id.to_string());
+    let mut ports: Vec<_> = fs::read_dir(&lot)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| {
+            path.file_name()
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .starts_with("part-005")
+        })
+        .collect();
+    ports.sort();
+    // Each of the lot's epochs has a piece.
+    assert!(ports.len() >= 2, "{ports:?}");
+    let mut bytes = fs::read(&ports[0]).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
-    fs::write(&file, &bytes).unwrap();
-    let errors = take(&disks, &[HALF]).map(|_| ()).unwrap_err();
-    assert!(
-        errors.iter().any(|error| matches!(error, Error::Storage(_))),
-        "{errors:?}"
-    );
-    // A missing piece ends what is left of its kind.
-    fs::remove_file(&file).unwrap();
-    let left = disks.lots()[0][0].left;
-    assert!(left.ports < SMALL.ports && left.ands > 0);
-    // Without the record nobody knows what was used.
-    fs::remove_file(lot.join(USED)).unwrap();
-    assert!(disks.lots()[0].is_empty() && !lot.exists());
+    fs::write(&ports[0], &bytes).unwrap();
+    const FEW: Order = Order {
+        ports: 40,
+        ands: 20,
+        ..Order::NOTHING
+    };
+    let ((a, mut of_a), (b, mut of_b)) = take(&disks, &[FEW])
+        .map_err(|errors| format!("{errors:?}"))
+        .unwrap();
+    assert_fits(&a, &mut of_a[0], &b, &mut of_b[0]);
+    // It is not tried again.
+    let [ours, theirs] = disks.lots();
+    assert!(!ports[0].exists());
+    assert!(ours[0].left.ports < large.left.ports - 2 * FEW.ports);
+    assert_eq!(ours[0].left.ands, large.left.ands - FEW.ands);
+    assert_eq!(theirs[0].left.ports, large.left.ports - 2 * FEW.ports);
+    let ((a, mut of_a), (b, mut of_b)) = take(&disks, &[HALF])
+        .map_err(|errors| format!("{errors:?}"))
+        .unwrap();
+    assert_fits(&a, &mut of_a[0], &b, &mut of_b[0]);
+    assert_eq!(disks.lots()[0][0].left, ours[0].left.beyond(&HALF));
 }
 
+/// A copy of a party's disk from the moment in which it tells its peer that it stops.
+struct AtAbort(PathBuf, TempDir);
+
+impl Between for AtAbort {
+    fn abort(&mut self, channel: &mut dyn Channel, reason: AbortReason) {
+        let copy = self.1.path().join("material");
+        if !copy.exists() {
+            copy_all(&self.0, &copy);
+        }
+        channel.abort(reason);
+    }
+}
+
+/// Whatever ends the making of a lot, and whatever end a crash makes of that: nothing of it is kept.
 #[test]
-fn one_process_and_one_session_at_a_time() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("material");
-    let first = MaterialFolder::open(&path, &key()).unwrap();
-    assert!(MaterialFolder::open(&path, &key()).is_err());
-    let held = first.reserve().unwrap();
-    assert!(first.clone().reserve().is_err());
-    drop(held);
-    assert!(first.reserve().is_ok());
-    drop(first);
-    assert!(MaterialFolder::open(&path, &key()).is_ok());
+fn a_run_that_fails_leaves_nothing() {
+    // In the first epoch, in the last, and in the last word.
+    for (step, occurrence) in [(PROVE_GENERATE, 0), (PROVE_GENERATE, 2), (STORED, 0)] {
+        let disks = Disks::new();
+        let paths = disks.paths();
+        let copies = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let told = copies.each_ref().map(|copy| copy.path().join("material"));
+        let copies = Mutex::new(copies.map(Some));
+        let mut seen = 0;
+        let adversary = Adversary::with(move |_, _, mut message: Message| {
+            if message.step == step {
+                seen += 1;
+                if seen == occurrence + 1 {
+                    message.body.push(0);
+                }
+            }
+            vec![message]
+        });
+        let world = World::random(2).adversary(GARBLER, adversary.clone());
+        let results = world.run(move |mut context| {
+            let me = context.me;
+            let path = &paths[me.index()];
+            let folder = MaterialFolder::open(path, &key())?;
+            let mut config = config(&context);
+            config.epoch = 400;
+            let channel = context.take(other(&context), "main");
+            let copy = copies.lock().unwrap()[me.index()].take().unwrap();
+            let path = path.clone();
+            let mut channel: Box<dyn Channel> = Box::new(Tapped::new(AtAbort(path, copy), channel));
+            let channels = std::slice::from_mut(&mut channel);
+            let make = if me == GARBLER {
+                make::<GarblerKeys>
+            } else {
+                make::<EvaluatorKeys>
+            };
+            if let Err(error) = make(&folder, me, channels, &mut config, &LARGE, &mut |_| ()) {
+                assert!(lots(&folder)?.0.is_empty(), "{error}");
+                // The process ends without another word.
+                let copy = told[me.index()].clone();
+                assert!(copy.exists());
+                let folder = MaterialFolder::open(&copy, &key())?;
+                assert!(lots(&folder)?.0.is_empty(), "{error}");
+                return Err(error);
+            }
+            Ok(())
+        });
+        assert_eq!(adversary.deviations(), 1, "{step}");
+        let error = results[1].as_ref().unwrap_err();
+        assert_eq!(error.check(), Some(MESSAGE_FORM), "{step}: {error}");
+        // Whoever has heard the last word cannot know that the other has not.
+        let [ours, theirs] = disks.lots();
+        assert_eq!(ours.len(), usize::from(step == STORED), "{step}");
+        assert_eq!(results[0].is_ok(), step == STORED, "{step}");
+        assert!(theirs.is_empty(), "{step}");
+    }
 }
