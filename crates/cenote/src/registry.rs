@@ -185,9 +185,16 @@ impl<'de> Deserialize<'de> for Protocol {
 pub struct Prepared(Box<dyn Ready>);
 
 impl Prepared {
-    /// What the parties compare of the protocol, its name first.
-    pub(crate) fn terms(&self) -> Terms {
-        self.0.terms()
+    /// What the parties compare of the protocol, its name first, and whether its material is `stored`.
+    pub(crate) fn terms(&self, stored: bool) -> Terms {
+        let mut terms = self.0.terms();
+        let source = if stored {
+            "from stock"
+        } else {
+            "made in the session"
+        };
+        terms.push(("material".into(), source.into()));
+        terms
     }
 
     /// Runs `task` over `connections`, with what is in `stock`, of [`Protocol::open`], instead of what is made in the session if given.

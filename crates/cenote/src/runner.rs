@@ -129,7 +129,11 @@ impl Party<'_> {
         tracing::info!(me = %self.me, "connected to all peers");
 
         let run = Instant::now();
-        handshake(&mut connections, &self.terms(&prepared), self.also_agree)?;
+        handshake(
+            &mut connections,
+            &self.terms(&prepared, stock.is_some()),
+            self.also_agree,
+        )?;
         let task = Task {
             me: self.me,
             program: self.program,
@@ -172,7 +176,7 @@ impl Party<'_> {
     }
 
     /// Everything public that must be the same at all parties, the most telling differences first.
-    fn terms(&self, prepared: &Prepared) -> Terms {
+    fn terms(&self, prepared: &Prepared, stored: bool) -> Terms {
         let program = self.program;
         let list = |items: Vec<String>| {
             if items.is_empty() {
@@ -191,7 +195,7 @@ impl Party<'_> {
         let circuit = program.circuit();
         let named = |(name, value): (&str, String)| (name.to_owned(), value);
         let mut terms: Terms = vec![named(("version", env!("CARGO_PKG_VERSION").to_owned()))];
-        terms.extend(prepared.terms());
+        terms.extend(prepared.terms(stored));
         let of_program = [
             (
                 "input owners",

@@ -3,7 +3,7 @@
 use cenote_net::PartyId;
 pub use cenote_params::lego::MAX_SECURITY;
 use cenote_primitives::Entropy;
-use cenote_session::{Error, Result};
+use cenote_session::{Error, Result, Terms};
 
 /// The most AND gates that an epoch may have: gates of an epoch are numbered in 32 bits.
 const MAX_EPOCH: u64 = 1 << 24;
@@ -23,6 +23,8 @@ pub struct Config {
     pub garbler: PartyId,
     /// Where this party's randomness comes from: [`Entropy::os`] but in tests.
     pub entropy: Entropy,
+    /// Whether the parties have compared [`Config::terms`] and the session's name already, so that the engine need not.
+    pub compared: bool,
 }
 
 impl Config {
@@ -34,7 +36,19 @@ impl Config {
             epoch: 13 << 17,
             garbler: PartyId(0),
             entropy: Entropy::os(),
+            compared: false,
         }
+    }
+
+    /// What must be the same at both parties of a session over `channels` channels, besides its name.
+    pub fn terms(&self, channels: usize) -> Terms {
+        vec![
+            ("lego".into(), "version 2".into()),
+            ("security".into(), self.security.to_string()),
+            ("epoch".into(), self.epoch.to_string()),
+            ("garbler".into(), self.garbler.0.to_string()),
+            ("workers".into(), channels.to_string()),
+        ]
     }
 
     /// Whether the numbers make sense.

@@ -92,8 +92,11 @@ impl LegoEngine {
         config.check()?;
         check_channels(me, &channels)?;
         let role = Roles::of(&config).role(me);
-        let side = agree(&mut channels, &config, material)
-            .and_then(|()| side(role, channels[0].as_mut(), &mut config));
+        let agreed = match config.compared {
+            true => Ok(()),
+            false => agree(&mut channels, &config, material),
+        };
+        let side = agreed.and_then(|()| side(role, channels[0].as_mut(), &mut config));
         let side = told_all(&mut channels, side)?;
         let mut engine = Self::with_side(me, channels, config, side);
         engine.costs.add_phase("setup", start.elapsed());
@@ -365,16 +368,14 @@ fn check_channels(me: PartyId, channels: &[Box<dyn Channel>]) -> Result<()> {
 
 /// Makes sure that the peer was started with the same settings.
 fn agree(channels: &mut [Box<dyn Channel>], config: &Config, material: String) -> Result<()> {
-    let settings = [
-        ("protocol", "lego, version 2".to_string()),
-        ("session", config.session.clone()),
-        ("security", config.security.to_string()),
-        ("epoch", config.epoch.to_string()),
-        ("garbler", config.garbler.to_string()),
-        ("channels", channels.len().to_string()),
-        ("material", material),
-    ];
-    Ok(cenote_net::agree(channels[0].as_mut(), &settings)?)
+    let terms = config.terms(channels.len());
+    let mut terms: Vec<(&str, String)> = terms
+        .iter()
+        .map(|(name, value)| (&**name, value.clone()))
+        .collect();
+    terms.push(("session", config.session.clone()));
+    terms.push(("material", material));
+    Ok(cenote_net::agree(channels[0].as_mut(), &terms)?)
 }
 
 #[cfg(test)]

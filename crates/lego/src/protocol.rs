@@ -143,11 +143,7 @@ impl Protocol for Lego {
     }
 
     fn terms(&self, _: &Prepared) -> Terms {
-        vec![
-            ("garbler".into(), self.garbler.to_string()),
-            ("security".into(), self.security.to_string()),
-            ("workers".into(), self.workers.to_string()),
-        ]
+        self.config("").terms(self.workers.into())
     }
 
     fn parameters(&self, prepared: &Prepared, source: &Source<'_, MaterialFolder>) -> serde_json::Value {
@@ -165,7 +161,8 @@ impl Protocol for Lego {
         session: &str,
         source: Source<'_, MaterialFolder>,
     ) -> Result<LegoEngine> {
-        let (config, channels) = (self.config(session), connections.channels());
+        let (mut config, channels) = (self.config(session), connections.channels());
+        config.compared = true;
         let mut engine = match source {
             Source::Live => LegoEngine::start(me, channels, config)?,
             Source::Stored(folder) => {

@@ -19,8 +19,8 @@ use crate::online::verify::Verifier;
 use crate::online::worker::{Worker, groups_of, run_groups, verify};
 use crate::online::{input, output};
 use crate::settings::{Config, Lag, Links};
-use crate::setup::keys::{Counter, Purpose};
-use crate::setup::{agree, check_links, farewell};
+use crate::setup::keys::{Counter, PairSecrets, Purpose};
+use crate::setup::{check_links, compare, farewell};
 use crate::store::{Online, StockFolder, settings};
 use crate::triple_check::{constant_holder, window_bytes};
 use crate::view::Views;
@@ -74,6 +74,8 @@ impl ThreeEngine {
 
     fn begin(me: PartyId, links: Vec<Links>, config: Config, folder: Option<&StockFolder>) -> Result<Self> {
         let start = Instant::now();
+        let mut terms = config.terms(links.len());
+        terms.push(("session".into(), config.session.clone()));
         let Config {
             parameters,
             view_check,
@@ -81,6 +83,7 @@ impl ThreeEngine {
             mut entropy,
             ahead,
             lag,
+            compared,
         } = config;
         let shape = Shape::of(&parameters);
         check_links(me, &links)?;
@@ -106,21 +109,14 @@ impl ThreeEngine {
             ),
             None => None,
         };
-        let mut agreed = vec![
-            ("protocol", "three, version 1".to_string()),
-            ("session", session.clone()),
-            ("variant", parameters.variant().to_string()),
-            ("parameters", shape.to_string()),
-            ("view check", view_check.to_string()),
-            ("workers", links.len().to_string()),
-        ];
         if online.is_some() {
-            agreed.push(("triples", "from stock, version 2".to_string()));
+            terms.push(("triples".into(), "from stock, version 2".into()));
         }
-        agreed.extend(lag.agreed());
         let ring = &mut links[0].evaluator;
-        let (secrets, lag) = agree(me, &session, &agreed, ring, &mut entropy)
-            .and_then(|secrets| {
+        let agreed = if compared { Ok(()) } else { compare(&terms, ring) };
+        let (secrets, lag) = agreed
+            .and_then(|()| {
+                let secrets = PairSecrets::agree(me, &session, ring, &mut entropy)?;
                 let lag = lag.settle(ring)?;
                 if let Some(online) = &mut online {
                     online.compare(me, ring)?;

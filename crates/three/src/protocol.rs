@@ -140,13 +140,12 @@ impl Protocol for Three {
         search(self.variant, &workload).map_err(|refusal| refusal.to_string())
     }
 
-    fn terms(&self, _: &Parameters) -> Terms {
-        vec![
-            ("variant".into(), self.variant.to_string()),
-            ("view check".into(), self.view_check.to_string()),
-            ("security".into(), self.security.to_string()),
-            ("workers".into(), self.workers.to_string()),
-        ]
+    fn terms(&self, parameters: &Parameters) -> Terms {
+        // What people choose tells more than what follows from it.
+        let mut terms = vec![("security".into(), self.security.to_string())];
+        let of_engine = self.config(parameters.clone(), "").terms(self.workers.into());
+        terms.extend(of_engine);
+        terms
     }
 
     fn parameters(&self, parameters: &Parameters, _: &Source<'_, StockFolder>) -> serde_json::Value {
@@ -161,7 +160,8 @@ impl Protocol for Three {
         session: &str,
         source: Source<'_, StockFolder>,
     ) -> Result<ThreeEngine> {
-        let (config, links) = (self.config(parameters, session), Links::of(me, connections));
+        let (mut config, links) = (self.config(parameters, session), Links::of(me, connections));
+        config.compared = true;
         match source {
             Source::Live => ThreeEngine::start(me, links, config),
             Source::Stored(folder) => ThreeEngine::start_online(me, links, config, folder),

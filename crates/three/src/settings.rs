@@ -7,9 +7,10 @@ use cenote_net::{Channel, PartyId};
 use cenote_params::three::Parameters;
 use cenote_primitives::Entropy;
 
-use cenote_session::Connections;
+use cenote_session::{Connections, Terms};
 
 use crate::Ring;
+use crate::material::shape::Shape;
 
 /// How two parties compare their views (S&P 2017, Section III-D).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,6 +87,8 @@ pub struct Config {
     pub ahead: usize,
     /// How far sending runs ahead of receiving.
     pub lag: Lag,
+    /// Whether the parties have compared [`Config::terms`] and the session's name already, so that the engine need not.
+    pub compared: bool,
 }
 
 impl Config {
@@ -98,7 +101,21 @@ impl Config {
             entropy: Entropy::os(),
             ahead: 1,
             lag: Lag::default(),
+            compared: false,
         }
+    }
+
+    /// What must be the same at all parties of a session with `workers` workers, besides its name.
+    pub fn terms(&self, workers: usize) -> Terms {
+        let mut terms = vec![
+            ("three".into(), "version 2".into()),
+            ("variant".into(), self.parameters.variant().to_string()),
+            ("parameters".into(), Shape::of(&self.parameters).to_string()),
+            ("view check".into(), self.view_check.to_string()),
+            ("workers".into(), workers.to_string()),
+        ];
+        terms.extend(self.lag.agreed());
+        terms
     }
 }
 

@@ -16,10 +16,10 @@ const PINGS: u64 = 3;
 
 impl Lag {
     /// What the parties must have in common of it.
-    pub(crate) fn agreed(self) -> Option<(&'static str, String)> {
+    pub(crate) fn agreed(self) -> Option<(String, String)> {
         match self {
             Lag::Messages(_) => None,
-            Lag::Measured => Some(("messages in flight", "measured".into())),
+            Lag::Measured => Some(("messages in flight".into(), "measured".into())),
         }
     }
 

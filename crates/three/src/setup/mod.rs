@@ -4,10 +4,8 @@ pub(crate) mod keys;
 pub(crate) mod lag;
 
 use cenote_net::PartyId;
-use cenote_primitives::Entropy;
-use cenote_session::{Error, MESSAGE_FORM, Result};
+use cenote_session::{Error, MESSAGE_FORM, Result, Terms};
 
-use self::keys::PairSecrets;
 use crate::ring::Ring;
 use crate::settings::Links;
 use crate::steps;
@@ -36,14 +34,13 @@ pub(crate) fn farewell(ring: &mut Ring) -> Result<()> {
     Err(Error::cheated(MESSAGE_FORM, None, steps::FINISH, detail))
 }
 
-/// Makes sure that both peers were started with the same settings, and agrees with them on secrets.
-pub(crate) fn agree(
-    me: PartyId,
-    session: &str,
-    settings: &[(&str, String)],
-    ring: &mut Ring,
-    entropy: &mut Entropy,
-) -> Result<PairSecrets> {
+/// Makes sure that both peers were started on the same terms.
+pub(crate) fn compare(terms: &Terms, ring: &mut Ring) -> Result<()> {
+    let terms: Vec<(&str, String)> = terms
+        .iter()
+        .map(|(name, value)| (&**name, value.clone()))
+        .collect();
+    let settings = &terms[..];
     // With both at once, so that both ends of each pair see what differs, and whom they miss.
     let Ring { previous, next } = &mut *ring;
     let (with_previous, with_next) = std::thread::scope(|scope| {
@@ -52,6 +49,5 @@ pub(crate) fn agree(
         (with_previous.join(), with_next)
     });
     with_previous.map_err(|_| Error::Internal("the agreement with a peer panicked".into()))??;
-    with_next?;
-    PairSecrets::agree(me, session, ring, entropy)
+    Ok(with_next?)
 }

@@ -17,7 +17,7 @@ use crate::online::worker::most_telling;
 use crate::ring::Ring;
 use crate::settings::{Config, Links, ViewCheck};
 use crate::setup::keys::PairSecrets;
-use crate::setup::{agree, check_links, farewell};
+use crate::setup::{check_links, compare, farewell};
 use crate::steps;
 use crate::view::Views;
 
@@ -119,6 +119,10 @@ struct Run {
 
 /// Agrees with both peers on the settings, on keys, and on the epoch.
 fn set_up(me: PartyId, ring: &mut Ring, config: Config, workers: usize, batches: u64) -> Result<Run> {
+    let mut terms = config.terms(workers);
+    terms.push(("session".into(), config.session.clone()));
+    terms.push(("batches".into(), batches.to_string()));
+    compare(&terms, ring)?;
     let Config {
         parameters,
         view_check,
@@ -126,19 +130,10 @@ fn set_up(me: PartyId, ring: &mut Ring, config: Config, workers: usize, batches:
         mut entropy,
         ahead,
         lag,
+        compared: _,
     } = config;
     let shape = Shape::of(&parameters);
-    let mut agreed = vec![
-        ("protocol", "three, offline, version 2".to_string()),
-        ("session", session.clone()),
-        ("variant", parameters.variant().to_string()),
-        ("parameters", shape.to_string()),
-        ("view check", view_check.to_string()),
-        ("workers", workers.to_string()),
-        ("batches", batches.to_string()),
-    ];
-    agreed.extend(lag.agreed());
-    let secrets = agree(me, &session, &agreed, ring, &mut entropy)?;
+    let secrets = PairSecrets::agree(me, &session, ring, &mut entropy)?;
     let lag = lag.settle(ring)?;
     let settings = settings(&parameters, view_check);
     let (id, made) = name_epoch(me, &format!("{session}, {settings}"), ring, &mut entropy)?;
