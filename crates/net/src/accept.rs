@@ -12,11 +12,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::absent::Absent;
 use crate::dial::handshake_options;
 use crate::hello::{HELLO_BYTES, Hello, Status};
+use crate::notices::Notices;
 use crate::options::Deadline;
 use crate::step::{CONNECT, HELLO};
 use crate::tls::HandshakeFault;
 use crate::{
-    Channel, Error, Fingerprint, Framed, Label, Link, Listen, MeshConfig, PartyId, Result, TcpChannel,
+    Channel, Error, Fault, Fingerprint, Framed, Label, Link, Listen, MeshConfig, PartyId, Result, TcpChannel,
     TlsLink, Transport,
 };
 
@@ -37,6 +38,7 @@ pub(crate) struct Reception<'a> {
     labels: &'a [Label],
     deadline: Deadline,
     absent: &'a Absent,
+    pub(crate) notices: Notices,
     stopped: AtomicBool,
     state: Mutex<State>,
 }
@@ -69,6 +71,7 @@ impl<'a> Reception<'a> {
             labels,
             deadline,
             absent,
+            notices: Notices::new(),
             stopped: AtomicBool::new(false),
             state: Mutex::default(),
         }
@@ -184,7 +187,8 @@ impl<'a> Reception<'a> {
                 }
                 Err(error) => {
                     // A connection that broke before it was accepted, or no file handles for now.
-                    tracing::warn!(%error, "accepting a connection failed");
+                    let line = format!("a connection could not be accepted: {error}");
+                    self.notices.notice("accept", line);
                     std::thread::sleep(TICK);
                 }
             }
@@ -235,7 +239,10 @@ impl<'a> Reception<'a> {
             }
             match stream.try_clone() {
                 Ok(handle) => drop(state.pending.insert(number, handle)),
-                Err(error) => return tracing::warn!(from, %error, "dropped a connection"),
+                Err(error) => {
+                    let why = Refusal::new("handles", format!("no file handle for it ({error})"));
+                    return self.refused(from, why);
+                }
             }
         }
         let origin = from.to_owned();
@@ -244,24 +251,29 @@ impl<'a> Reception<'a> {
             .spawn_scoped(scope, move || {
                 let outcome = self.identify(stream, left.min(PATIENCE), number);
                 self.lock().pending.remove(&number);
-                if let Err(reason) = outcome {
-                    tracing::warn!(from = origin, reason, "dropped a connection");
+                if let Err(refusal) = outcome {
+                    self.refused(&origin, refusal);
                 }
             });
         if let Err(error) = spawned {
             self.lock().pending.remove(&number);
-            tracing::warn!(from, %error, "dropped a connection: no thread for it");
+            let why = Refusal::new("threads", format!("no thread for it ({error})"));
+            self.refused(from, why);
         }
     }
 
-    fn identify(&self, stream: TcpStream, limit: Duration, number: u64) -> std::result::Result<(), String> {
+    fn refused(&self, from: &str, refusal: Refusal) {
+        let line = format!("refused a connection from {from}: {}", refusal.why);
+        self.notices.notice(refusal.kind, line);
+    }
+
+    fn identify(&self, stream: TcpStream, limit: Duration, number: u64) -> std::result::Result<(), Refusal> {
         let config = self.config;
         let deadline = Deadline::new(limit);
         let options = handshake_options(&config.options, limit);
         match &config.transport {
             Transport::Plain => {
-                let channel =
-                    TcpChannel::over(STRANGER, stream, options).map_err(|error| error.to_string())?;
+                let channel = TcpChannel::over(STRANGER, stream, options)?;
                 self.greet(channel, None, number)
             }
             Transport::Tls(identity) => {
@@ -270,12 +282,11 @@ impl<'a> Reception<'a> {
                     others.filter_map(|(index, party)| Some((PartyId(index as u8), party.fingerprint?)));
                 let accepted =
                     TlsLink::accept(stream, options.queue_bytes, identity, pins.collect(), deadline);
-                let (link, party) = accepted.map_err(|fault| match fault {
-                    HandshakeFault::Identity(got) => {
+                let (link, party) = accepted.map_err(|fault| {
+                    if let HandshakeFault::Identity(got) = fault {
                         self.lock().unknown_key = Some(got);
-                        format!("unknown key {got}")
                     }
-                    fault => format!("{fault:?}"),
+                    Refusal::from(fault)
                 })?;
                 self.greet(Framed::new(party, link, options), Some(party), number)
             }
@@ -288,14 +299,12 @@ impl<'a> Reception<'a> {
         mut channel: Framed<L>,
         proved: Option<PartyId>,
         number: u64,
-    ) -> std::result::Result<(), String> {
+    ) -> std::result::Result<(), Refusal> {
         let mut bytes = [0; HELLO_BYTES];
-        channel
-            .recv(HELLO, &mut bytes)
-            .map_err(|error| error.to_string())?;
+        channel.recv(HELLO, &mut bytes)?;
         let hello = Hello::decode(&bytes)
             .filter(|hello| hello.status == Status::Ask)
-            .ok_or("no hello")?;
+            .ok_or_else(|| Refusal::new("protocol", "it does not speak this protocol"))?;
         let config = self.config;
         let from = proved.unwrap_or(hello.from);
         let key = (from, Label::new(hello.label.clone()));
@@ -313,21 +322,20 @@ impl<'a> Reception<'a> {
         };
         if let Err(error) = expected.compare(from, &hello) {
             let _ = answer(&expected.answer(Status::Differs));
-            let reason = error.to_string();
+            let refusal = Refusal::new("differs", error.to_string());
             let mut state = self.lock();
             state.refused.insert(from, error);
             state.differing.extend(proved);
-            return Err(reason);
+            return Err(refusal);
         }
         {
             let mut state = self.lock();
             if !self.expected().any(|expected| expected == key) || state.arrived.contains_key(&key) {
                 drop(state);
                 let _ = answer(&expected.answer(Status::Unwanted));
-                return Err(format!(
-                    "\"{}\" of {from} is not expected, or exists already",
-                    key.1
-                ));
+                let label = key.1.as_str().escape_debug();
+                let why = format!("channel \"{label}\" of {from} is not expected, or exists already");
+                return Err(Refusal::new("unwanted", why));
             }
             state.arrived.insert(key.clone(), None);
         }
@@ -344,8 +352,58 @@ impl<'a> Reception<'a> {
             }
             Err(error) => {
                 state.arrived.remove(&key);
-                Err(error.to_string())
+                Err(error.into())
             }
+        }
+    }
+}
+
+/// Why a connection was refused.
+struct Refusal {
+    /// One of a few, whose lines are told together.
+    kind: &'static str,
+    /// In words: the end of a sentence.
+    why: String,
+}
+
+impl Refusal {
+    fn new(kind: &'static str, why: impl Into<String>) -> Self {
+        Self {
+            kind,
+            why: why.into(),
+        }
+    }
+}
+
+impl From<HandshakeFault> for Refusal {
+    fn from(fault: HandshakeFault) -> Self {
+        match fault {
+            HandshakeFault::Timeout => Self::new("slow TLS", "it did not finish the TLS handshake in time"),
+            HandshakeFault::Fault(Fault::Closed) => Self::new("closed", "it is not waited for any more"),
+            HandshakeFault::Fault(Fault::Lost(_)) => {
+                Self::new("cut TLS", "it went away within the TLS handshake")
+            }
+            HandshakeFault::Fault(Fault::Violation(what)) => Self::new("TLS", format!("it sent {what}")),
+            HandshakeFault::Identity(got) => Self::new(
+                "key",
+                format!("it showed a key that is not pinned here, with fingerprint {got}"),
+            ),
+            HandshakeFault::Refused => Self::new("key there", "it did not accept this party's key"),
+            HandshakeFault::Protocol(what) => Self::new("TLS", what),
+        }
+    }
+}
+
+impl From<Error> for Refusal {
+    /// Why no hello came.
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Timeout { .. } => Self::new("slow", "it did not say in time who it is"),
+            Error::PeerLost { .. } | Error::Closed { .. } | Error::PeerAborted { .. } => {
+                Self::new("cut", "it went away before it had said who it is")
+            }
+            Error::Violation { .. } => Self::new("protocol", "it does not speak this protocol"),
+            other => Self::new("other", other.to_string()),
         }
     }
 }

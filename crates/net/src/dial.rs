@@ -4,6 +4,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 use crate::hello::{HELLO_BYTES, Hello, Status, UNWANTED};
+use crate::notices::Notices;
 use crate::options::Deadline;
 use crate::step::{CONNECT, HELLO};
 use crate::tls::{HandshakeFault, REFUSED};
@@ -43,13 +44,16 @@ pub(crate) fn dial(
     peer: PartyId,
     (label, channels): (&Label, u16),
     deadline: Deadline,
+    notices: &Notices,
     stopped: &dyn Fn() -> bool,
 ) -> Result<Box<dyn Channel>> {
     let mut pause = FIRST_PAUSE;
     let mut last_reason = String::new();
     loop {
         let Some(left) = deadline.remaining() else {
-            tracing::warn!(%peer, %label, reason = last_reason, "could not connect");
+            let address = &config.parties[peer.index()].address;
+            let line = format!("could not connect to {peer} at {address}: {last_reason}");
+            notices.once(format!("dial {peer}"), &line);
             return Err(Error::Timeout {
                 peer,
                 step: CONNECT,

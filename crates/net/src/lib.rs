@@ -49,6 +49,7 @@ mod inbox;
 mod link;
 mod memory;
 mod mesh;
+mod notices;
 mod options;
 mod outbox;
 mod phase;

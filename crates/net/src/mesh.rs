@@ -178,9 +178,15 @@ pub fn connect(config: MeshConfig, labels: &[Label]) -> Result<Mesh> {
                 let dialer = std::thread::Builder::new()
                     .name(format!("cenote-dial-{}", peer.0))
                     .spawn_scoped(scope, move || {
-                        let outcome = dial(config, peer, (label, wanted), deadline, &|| {
-                            reception.stopped_for(peer)
-                        });
+                        let stopped = || reception.stopped_for(peer);
+                        let outcome = dial(
+                            config,
+                            peer,
+                            (label, wanted),
+                            deadline,
+                            &reception.notices,
+                            &stopped,
+                        );
                         match &outcome {
                             // The others have yet to learn of it from this party.
                             Err(Error::Mismatch { field, .. }) if field != UNWANTED => {
