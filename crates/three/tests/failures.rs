@@ -3,7 +3,7 @@
 mod common;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cenote_net::{ChannelOptions, PartyId};
 use cenote_params::three::{Parameters, Variant, check, check_mixed};
@@ -59,19 +59,18 @@ fn a_party_that_dies_anywhere_is_named() {
             None
         });
         assert!(itself.set(Arc::clone(&spy)).is_ok());
-        let start = Instant::now();
         let results = session
             .clone()
             .with_spy(*victim, &spy)
             .run(small_program([0, 1, 2].map(small_input), &Outputs::default()));
         let what = format!("{} to {} by party {victim}", last.step, last.wire.to);
-        assert!(
-            start.elapsed() < session.timeout,
-            "{what}: it took a deadline to notice"
-        );
         for (party, result) in (0..3).zip(&results).filter(|(party, _)| party != victim) {
             match result {
-                Err(error) => assert!(names(error, PartyId(*victim)), "{what}: party {party}: {error:?}"),
+                Err(error) => {
+                    let late = matches!(error, Error::Net(cenote_net::Error::Timeout { .. }));
+                    assert!(!late, "{what}: it took a deadline to notice: {error}");
+                    assert!(names(error, PartyId(*victim)), "{what}: party {party}: {error:?}");
+                }
                 // Who has the last farewell is done.
                 Ok(()) => assert_eq!(last.step, steps::FINISH, "{what}: party {party} noticed nothing"),
             }
@@ -174,9 +173,7 @@ fn a_garbled_agreement_starts_nothing() {
                     })
                 });
                 let session = session(10).with_spy(corrupted, &spy);
-                let start = Instant::now();
                 let results = session.run(|_| Ok(()));
-                assert!(start.elapsed() < session.timeout);
                 for (party, result) in (0..3u8).zip(results).filter(|(party, _)| *party != corrupted) {
                     assert!(
                         matches!(
@@ -288,7 +285,6 @@ fn a_finished_session_computes_nothing_more() {
 fn dropping_an_engine_hangs_nobody() {
     for moment in 0..3 {
         for quitters in [&[0u8][..], &[1, 2], &[0, 1, 2]] {
-            let start = Instant::now();
             let results = session(9).run(move |engine| {
                 let quits = quitters.contains(&engine.me().0);
                 if quits && moment == 0 {
@@ -303,14 +299,14 @@ fn dropping_an_engine_hangs_nobody() {
                 engine.reveal(&outputs, Parties::all(3))?;
                 if quits { Ok(()) } else { engine.finish() }
             });
-            assert!(
-                start.elapsed() < Duration::from_secs(12),
-                "{quitters:?} at {moment}"
-            );
             for (party, result) in (0..3u8).zip(results) {
+                // Nobody waits until a deadline is over.
+                let noticed = matches!(
+                    result,
+                    Err(Error::Net(cenote_net::Error::PeerLost { .. }) | Error::PeerStopped { .. })
+                );
                 assert!(
-                    quitters.contains(&party)
-                        || matches!(result, Err(Error::Net(_) | Error::PeerStopped { .. })),
+                    quitters.contains(&party) || noticed,
                     "party {party} without {quitters:?} at {moment}: {result:?}"
                 );
             }

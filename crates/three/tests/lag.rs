@@ -2,13 +2,15 @@
 
 mod common;
 
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use cenote_circuit::{BitOrder, Builder, Plan};
 use cenote_net::{Channel, ChannelOptions, PartyId, Shape, Shaped, Step, memory_pair};
 use cenote_params::three::{Parameters, Variant, check};
 use cenote_primitives::{BLOCK_BITS, BitMatrix, Block512};
 use cenote_session::{Engine, Error, MESSAGE_FORM, Parties};
+use cenote_testkit::{Between, Tapped};
 use cenote_three::{Config, Lag, Links, Ring, ThreeEngine, ViewCheck, steps};
 use common::intercept::Spy;
 use common::session::{Session, random_bits, share, small_answer, small_input, small_plan};
@@ -42,9 +44,19 @@ fn all<T: Send>(
     way: Duration,
     party: impl Fn(&mut ThreeEngine) -> cenote_session::Result<T> + Sync,
 ) -> Vec<T> {
+    over(long_links(way), parameters, lag, party)
+}
+
+/// Runs `party` at all three, over these links.
+fn over<T: Send>(
+    links: [Links; 3],
+    parameters: &Parameters,
+    lag: Lag,
+    party: impl Fn(&mut ThreeEngine) -> cenote_session::Result<T> + Sync,
+) -> Vec<T> {
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0u8..)
-            .zip(long_links(way))
+            .zip(links)
             .map(|(me, links)| {
                 let party = &party;
                 scope.spawn(move || {
@@ -71,15 +83,60 @@ fn single() -> Plan {
     Plan::new(&b.finish())
 }
 
-/// Makes one batch whose arrays are checked in 40 messages each; how long that took, and how many were in flight.
-fn one_batch(lag: Lag, way: Duration) -> (Duration, usize) {
+/// Counts the checks that a generator has sent to the previous party and not yet received from the next.
+#[derive(Clone, Default)]
+struct Flight(Arc<Mutex<InFlight>>);
+
+#[derive(Default)]
+struct InFlight {
+    sent: usize,
+    received: usize,
+    most: usize,
+}
+
+impl Between for Flight {
+    fn send(&mut self, channel: &mut dyn Channel, step: Step, parts: &[&[u8]]) -> cenote_net::Result<()> {
+        if step == steps::CHECK_TRIPLE {
+            let mut flight = self.0.lock().unwrap();
+            flight.sent += 1;
+            flight.most = flight.most.max(flight.sent - flight.received);
+        }
+        channel.send_parts(step, parts)
+    }
+
+    fn receive(
+        &mut self,
+        channel: &mut dyn Channel,
+        step: Step,
+        parts: &mut [&mut [u8]],
+    ) -> cenote_net::Result<()> {
+        channel.recv_parts(step, parts)?;
+        if step == steps::CHECK_TRIPLE {
+            self.0.lock().unwrap().received += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Makes one batch whose arrays are checked in 40 messages each; how many were to be in flight at the most, and how many were.
+fn one_batch(lag: Lag, way: Duration) -> Vec<(usize, usize)> {
     let parameters = check(Variant::Baseline, 40 * 1024, 2, 1, 1).unwrap();
-    let times = all(&parameters, lag, way, |engine| {
-        let start = Instant::now();
+    let flights: [Flight; 3] = Default::default();
+    let mut number = 0;
+    let links = long_links(way).map(|Links { generator, evaluator }| {
+        let flight = &flights[number];
+        number += 1;
+        let tap = |end| -> Box<dyn Channel> { Box::new(Tapped::new(flight.clone(), end)) };
+        let generator = Ring {
+            previous: tap(generator.previous),
+            next: tap(generator.next),
+        };
+        Links { generator, evaluator }
+    });
+    let lags = over(links, &parameters, lag, |engine| {
         let plan = single();
         engine.prepare(&plan, BLOCK_BITS)?;
         engine.fill_stock()?;
-        let time = start.elapsed();
         let bits = BitMatrix::zeros(2, BLOCK_BITS);
         let own = (engine.me() == PartyId(0)).then_some(&bits);
         let wires = engine.input(PartyId(0), 2, BLOCK_BITS, own)?;
@@ -87,24 +144,23 @@ fn one_batch(lag: Lag, way: Duration) -> (Duration, usize) {
         let revealed = engine.reveal(&product, Parties::all(3))?.unwrap();
         assert!(revealed.words().iter().all(|word| *word == 0));
         engine.finish()?;
-        Ok((time, engine.lag()))
+        Ok(engine.lag())
     });
-    assert!(times.iter().all(|(_, lag)| (2..=Lag::MOST).contains(lag)));
-    *times.iter().max().unwrap()
+    let most = flights.map(|flight| flight.0.lock().unwrap().most);
+    lags.into_iter().zip(most).collect()
 }
 
-/// On a long link two messages in flight take the time of many ways; as many as the link holds take few.
+/// On a long link two messages in flight would take the time of many ways; when links are measured, as many are sent as
+/// they hold.
 #[test]
 fn long_links_are_filled_when_they_are_measured() {
     let way = Duration::from_millis(15);
-    let (slow, two) = one_batch(Lag::default(), way);
-    let (fast, many) = one_batch(Lag::Measured, way);
-    // A message leaves when the one that is two before it has arrived: 40 messages of checks alone take 20 ways.
-    assert!(two == 2 && slow > 20 * way, "{slow:?}");
-    assert!(
-        many > 40 && 2 * fast < slow,
-        "{many} in flight: {fast:?} instead of {slow:?}"
-    );
+    assert_eq!(one_batch(Lag::default(), way), [(2, 2); 3]);
+    for (lag, most) in one_batch(Lag::Measured, way) {
+        assert!((41..=Lag::MOST).contains(&lag), "{lag}");
+        // All that there are.
+        assert_eq!(most, 40);
+    }
 }
 
 /// All parties measure, or none.
