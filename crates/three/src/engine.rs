@@ -135,7 +135,7 @@ impl ThreeEngine {
                     secrets.pair_prgs(label)
                 })
             };
-            let keys = || secrets.component_keys();
+            let keys = || secrets.component_keys(parameters.n());
             let verifier = Verifier::new(me, number, &parameters, views("evaluator"), lag);
             let stock = match &online {
                 Some(online) => Stock::Stored(online.queue(shape.n)),

@@ -51,7 +51,7 @@ pub(crate) fn share(
     let at = counter.take(words.div_ceil(8));
     let mut mask = vec![Block512::ZERO; words.div_ceil(8)];
     if let Some(bits) = bits {
-        keys.components[0].fill(at, &mut mask);
+        keys.component(0, at, &mut mask);
         unpack_rows(as_words(&mask), lanes, &mut shares.components[0]);
         let mut masked = pack_rows(bits.words(), lanes);
         masked
@@ -67,7 +67,7 @@ pub(crate) fn share(
         unpack_rows(masked, lanes, &mut shares.components[0]);
     } else {
         debug_assert_ne!(me, owner, "the owner gives its bits");
-        keys.components[1].fill(at, &mut mask);
+        keys.component(1, at, &mut mask);
         unpack_rows(as_words(&mask), lanes, &mut shares.components[1]);
     }
     Ok(shares)

@@ -3,12 +3,17 @@
 //! Component `j` of every sharing is held by parties `j` and `j - 1`, who share a fresh key for it. Positions in its
 //! keystream are named by purpose, worker, serial and index, and made here only, so that none is used twice.
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::ops::Range;
+
 use cenote_net::PartyId;
 use cenote_primitives::{Block, Block512, Entropy, Position, Prg};
 use cenote_session::Result;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
+use super::eras::{Era, Limits};
 use crate::ring::Ring;
 use crate::steps;
 
@@ -59,39 +64,108 @@ impl Counter {
 }
 
 /// The generators of the two components that a party holds: of component `i`, shared with the previous party, and of
-/// component `i + 1`, shared with the next.
+/// component `i + 1`, shared with the next. They go from era to era by themselves ([`super::eras`]).
 pub(crate) struct Keys {
-    pub(crate) components: [Prg; 2],
+    /// Of the first era.
+    components: [Prg; 2],
+    seeds: FactorSeeds,
+    limits: Limits,
+    /// The later eras that were used last.
+    later: RefCell<VecDeque<(Era, [Prg; 2])>>,
 }
 
 /// What the generators of a party's two components are made from.
 pub(crate) type FactorSeeds = [Zeroizing<[u8; 16]>; 2];
 
+/// Later eras whose generators are kept ready.
+const READY: usize = 4;
+
 impl Keys {
-    pub(crate) fn from_seeds(seeds: &FactorSeeds) -> Self {
+    /// The generators for a session with batches of `n` triples.
+    pub(crate) fn from_seeds(seeds: &FactorSeeds, n: u64) -> Self {
+        Self::limited(seeds, Limits::new(n))
+    }
+
+    fn limited(seeds: &FactorSeeds, limits: Limits) -> Self {
         Self {
             components: seeds.each_ref().map(|seed| Prg::new(Block::from_bytes(**seed))),
+            seeds: seeds.clone(),
+            limits,
+            later: RefCell::default(),
         }
     }
 
     /// Writes a random sharing's two components.
-    pub(crate) fn random(&self, at: Position, out: [&mut [Block512]; 2]) {
-        for (prg, out) in self.components.iter().zip(out) {
-            prg.fill(at, out);
-        }
+    pub(crate) fn random(&self, at: Position, [first, second]: [&mut [Block512]; 2]) {
+        self.in_eras(at, first.len(), |prgs, at, range| {
+            prgs[0].fill(at, &mut first[range.clone()]);
+            prgs[1].fill(at, &mut second[range]);
+        });
     }
 
-    /// Writes the random sharings at scattered positions.
-    pub(crate) fn random_at(&self, at: &[Position], out: [&mut [Block512]; 2]) {
-        for (prg, out) in self.components.iter().zip(out) {
-            prg.gather(at, out);
+    /// Writes the random sharings at scattered positions, of factors.
+    pub(crate) fn random_at(&self, at: &[Position], [first, second]: [&mut [Block512]; 2]) {
+        let mut start = 0;
+        if self.limits.all_first(at) {
+            self.components[0].gather(at, first);
+            self.components[1].gather(at, second);
+            start = at.len();
+        }
+        while start < at.len() {
+            let era = self.limits.era(at[start]).0;
+            let others = at[start..].iter().position(|at| self.limits.era(*at).0 != era);
+            let range = start..others.map_or(at.len(), |others| start + others);
+            self.with(era, |prgs| {
+                prgs[0].gather(&at[range.clone()], &mut first[range.clone()]);
+                prgs[1].gather(&at[range.clone()], &mut second[range.clone()]);
+            });
+            start = range.end;
         }
     }
 
     /// Writes this party's summand of a sharing of zero: the three parties' summands XOR to 0.
     pub(crate) fn zero(&self, at: Position, out: &mut [Block512]) {
-        self.components[0].fill(at, out);
-        self.components[1].xor_into(at, out);
+        self.in_eras(at, out.len(), |prgs, at, range| {
+            prgs[0].fill(at, &mut out[range.clone()]);
+            prgs[1].xor_into(at, &mut out[range]);
+        });
+    }
+
+    /// Writes one component of a random sharing.
+    pub(crate) fn component(&self, which: usize, at: Position, out: &mut [Block512]) {
+        self.in_eras(at, out.len(), |prgs, at, range| {
+            prgs[which].fill(at, &mut out[range]);
+        });
+    }
+
+    /// Calls `with` for each stretch of `blocks` positions from `at` on that is of one era.
+    fn in_eras(&self, at: Position, blocks: usize, mut with: impl FnMut(&[Prg; 2], Position, Range<usize>)) {
+        let mut start = 0;
+        while start < blocks {
+            let at = at.advance(start);
+            let (era, served) = self.limits.era(at);
+            let count = usize::try_from(served.end - at.index).unwrap_or(usize::MAX);
+            let range = start..start + count.min(blocks - start);
+            start = range.end;
+            self.with(era, |prgs| with(prgs, at, range));
+        }
+    }
+
+    /// Calls `with` with the generators of `era`.
+    fn with(&self, era: Era, with: impl FnOnce(&[Prg; 2])) {
+        if era.is_first() {
+            return with(&self.components);
+        }
+        let mut later = self.later.borrow_mut();
+        let known = later.iter().position(|(known, _)| *known == era);
+        let index = known.unwrap_or_else(|| {
+            if later.len() == READY {
+                later.pop_front();
+            }
+            later.push_back((era, era.prgs(&self.seeds)));
+            later.len() - 1
+        });
+        with(&later[index].1);
     }
 }
 
@@ -115,9 +189,9 @@ impl PairSecrets {
         })
     }
 
-    /// The keys of correlated randomness.
-    pub(crate) fn component_keys(&self) -> Keys {
-        Keys::from_seeds(&self.component_seeds())
+    /// The keys of correlated randomness, for batches of `n` triples.
+    pub(crate) fn component_keys(&self, n: u64) -> Keys {
+        Keys::from_seeds(&self.component_seeds(), n)
     }
 
     /// What the keys of correlated randomness are made from.
@@ -168,7 +242,7 @@ mod tests {
                 previous: secrets[me].clone(),
                 next: secrets[(me + 1) % 3].clone(),
             };
-            pair.component_keys()
+            pair.component_keys(64)
         })
     }
 
@@ -230,5 +304,129 @@ mod tests {
         let mut counter = Counter::new(Purpose::Input, 0);
         let (first, second) = (counter.take(3), counter.take(1));
         assert_eq!(first.advance(3), second);
+    }
+
+    /// The keys of three parties, whose first era is of 10 blocks and later ones of 20, or of as many batches.
+    fn short_eras() -> [Keys; 3] {
+        three_parties().map(|keys| Keys::limited(&keys.seeds, Limits::with(10, 20, 1)))
+    }
+
+    /// Each holder's generators, over `blocks` positions from `at` on.
+    fn sharing(parties: &[Keys; 3], at: Position, blocks: usize) -> [[Vec<Block512>; 2]; 3] {
+        parties.each_ref().map(|keys| {
+            let mut components = [(); 2].map(|()| vec![Block512::ZERO; blocks]);
+            let [first, second] = &mut components;
+            keys.random(at, [first, second]);
+            components
+        })
+    }
+
+    #[test]
+    fn both_holders_go_to_the_next_era_together() {
+        let (parties, endless) = (short_eras(), three_parties());
+        let mut crossing = Counter::new(Purpose::GateZero, 3);
+        for part in [7, 1, 30, 13] {
+            let at = crossing.take(part);
+            let shares = sharing(&parties, at, part);
+            for me in 0..3 {
+                let next = (me + 1) % 3;
+                assert!(
+                    shares[me][1] == shares[next][0],
+                    "component {next} from {}",
+                    at.index
+                );
+                let mut one_by_one = vec![Block512::ZERO; part];
+                for (index, block) in one_by_one.iter_mut().enumerate() {
+                    parties[me].component(0, at.advance(index), std::slice::from_mut(block));
+                }
+                assert!(shares[me][0] == one_by_one, "however much is asked for at once");
+            }
+            let mut sum = vec![Block512::ZERO; part];
+            for keys in &parties {
+                let mut summand = vec![Block512::ZERO; part];
+                keys.zero(at, &mut summand);
+                sum.iter_mut()
+                    .zip(summand)
+                    .for_each(|(sum, summand)| *sum ^= summand);
+            }
+            assert!(sum.iter().all(|block| *block == Block512::ZERO));
+            // The first era is as it would be without a limit, all else is different.
+            let unlimited = sharing(&endless, at, part);
+            for index in 0..part {
+                let first_era = at.index + (index as u64) < 10;
+                assert_eq!(
+                    shares[0][0][index] == unlimited[0][0][index],
+                    first_era,
+                    "position {}",
+                    at.index + index as u64
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn eras_have_keys_of_their_own() {
+        let [keys, ..] = short_eras();
+        let mut streams = std::collections::HashSet::new();
+        let (seeds, limits) = (&keys.seeds, keys.limits);
+        for worker in [0, 1, 255] {
+            for purpose in [
+                Purpose::FactorA,
+                Purpose::GateZero,
+                Purpose::Input,
+                Purpose::EvaluatorCoin,
+            ] {
+                for used in [10, 30, 50, 70] {
+                    let at = match purpose {
+                        Purpose::FactorA => position(purpose, worker, used, 0),
+                        _ => position(purpose, worker, 0, used.into()),
+                    };
+                    let (era, _) = limits.era(at);
+                    assert!(!era.is_first());
+                    let mut block = [Block512::ZERO];
+                    era.prgs(seeds)[0].fill(Position { stream: 0, index: 0 }, &mut block);
+                    assert!(streams.insert(block[0].0), "{purpose:?} of {worker} after {used}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn factors_of_old_batches_are_found_again() {
+        let parties = short_eras();
+        let serials = [0, 9, 10, 200, 29, 30, 0, 31, 10, 50, 70, 90, 110, 9];
+        let names = serials.map(|serial| position(Purpose::FactorA, 1, serial, u64::from(serial)));
+        for keys in &parties {
+            for names in [names, names.map(factor_b)] {
+                let mut scattered = [[Block512::ZERO; 14]; 2];
+                let [first, second] = &mut scattered;
+                keys.random_at(&names, [first, second]);
+                for (index, name) in names.into_iter().enumerate() {
+                    let mut alone = [[Block512::ZERO]; 2];
+                    let [first, second] = &mut alone;
+                    keys.random(name, [first, second]);
+                    assert!(alone[0][0] == scattered[0][index] && alone[1][0] == scattered[1][index]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_key_serves_more_than_2_to_the_40_blocks() {
+        const AES_BLOCKS: u64 = 4;
+        let ends_in_time = |limits: Limits, at: &dyn Fn(u64) -> Position, unit: u64| {
+            // The first key serves 2^9 threads.
+            for (begin, most) in [(0, 1 << 31), (1 << 31, 1 << 40)] {
+                let [begin, most] = [begin, most].map(|blocks: u64| blocks / AES_BLOCKS / unit);
+                let [first, last, next] = [0, most - 1, most].map(|used| limits.era(at(begin + used)).0);
+                assert!(first == last && last != next, "{begin} + {most}");
+            }
+        };
+        for n in [1 << 12, 1 << 20] {
+            let limits = Limits::new(n);
+            ends_in_time(limits, &|index| position(Purpose::Input, 0, 0, index), 1);
+            let of_batch = |serial: u64| position(Purpose::TripleZero, 0, serial as u32, 0);
+            ends_in_time(limits, &of_batch, 32 * n);
+        }
     }
 }

@@ -96,7 +96,7 @@ pub(crate) struct Epoch {
 impl Epoch {
     /// The generators of its triples' factors.
     pub(crate) fn factors(&self) -> Keys {
-        Keys::from_seeds(&self.seeds)
+        Keys::from_seeds(&self.seeds, self.n)
     }
 
     pub(super) fn encode(&self) -> Zeroizing<Vec<u8>> {

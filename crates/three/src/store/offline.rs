@@ -207,7 +207,7 @@ impl Run {
             let views = Views::new(self.view_check, &format!("generator {number}"), |label| {
                 self.secrets.pair_prgs(label)
             });
-            let keys = self.secrets.component_keys();
+            let keys = self.secrets.component_keys(self.epoch.n);
             let generator = Generator::new(me, number, self.shape, ring, keys, views, self.lag);
             // Nothing is used before a checkpoint, which settles all.
             let alone = Arc::default();
