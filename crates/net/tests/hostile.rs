@@ -98,7 +98,11 @@ fn a_dripping_header_is_not_waited_for() {
     raw.write_all(&header(1, STEP.code, 4)[..5]).unwrap();
     assert!(matches!(
         channel.recv(STEP, &mut [0; 4]),
-        Err(Error::Timeout { .. })
+        Err(Error::Timeout {
+            peer: PartyId(1),
+            step: STEP,
+            ..
+        })
     ));
     // The rest may still come.
     raw.write_all(&header(1, STEP.code, 4)[5..]).unwrap();
@@ -166,21 +170,33 @@ fn random_bytes_end_in_an_error() {
     for seed in 0..200 {
         let (mut channel, mut raw) = raw_pair(&brief(500));
         let mut wire = common::bytes(seed, 400);
-        // Half of them begin well.
+        // Half of them begin well: with a message of the right length, or with a last word.
+        let (kind, length) = (1 + (seed / 2 % 3) as u8, seed % 64);
         if seed % 2 == 0 {
-            wire.splice(
-                0..8,
-                header(1 + (seed / 2 % 3) as u8, STEP.code, (seed % 64) as u32),
-            );
+            let word = if kind == 1 { STEP.code } else { 0 };
+            wire.splice(0..8, header(kind, word, length as u32));
         }
         raw.write_all(&wire).unwrap();
         drop(raw);
         let mut delivered = 0;
-        while channel.recv(STEP, &mut vec![0; (seed % 64) as usize]).is_ok() {
-            delivered += 1;
+        let error = loop {
+            match channel.recv(STEP, &mut vec![0; length as usize]) {
+                Ok(()) => delivered += 1,
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(delivered, u8::from(seed % 2 == 0 && kind == 1), "seed {seed}");
+        let goodbye = "it has closed the channel";
+        match (seed % 2, kind, length, &error) {
+            (0, 2, ..=15, Error::PeerAborted { reason, .. }) => {
+                assert_eq!(reason.as_bytes(), &wire[8..8 + length as usize]);
+            }
+            (0, 3, 0, Error::PeerLost { reason, .. }) => assert_eq!(reason, goodbye),
+            (0, 2, ..=15, other) | (0, 3, 0, other) => panic!("seed {seed}: {other:?}"),
+            (_, _, _, Error::Violation { what, .. }) => assert!(what.contains("no message"), "{what}"),
+            (_, _, _, other) => panic!("seed {seed}: {other:?}"),
         }
-        assert!(delivered <= 1, "seed {seed}");
-        assert!(channel.send(STEP, &[0; 100_000]).is_err());
+        assert_eq!(channel.send(STEP, &[0; 100_000]), Err(error), "it is final");
     }
 }
 

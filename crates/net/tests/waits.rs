@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use cenote_net::{
     Awaited, Channel, ChannelOptions, Error, Label, Listen, OnWait, PartyId, PhaseClock, Waiting, connect,
+    step,
 };
 use common::{Kind, STEP, brief, configs, pair, raw_pair};
 
@@ -148,7 +149,18 @@ fn a_long_wait_is_told_of_once() {
         let (told, options) = listening(400);
         let (mut a, _b) = pair(kind, &options);
         for _ in 0..2 {
-            assert!(matches!(a.recv(STEP, &mut [0]), Err(Error::Timeout { .. })));
+            let late = a.recv(STEP, &mut [0]);
+            assert!(
+                matches!(
+                    late,
+                    Err(Error::Timeout {
+                        peer: PartyId(1),
+                        step: STEP,
+                        ..
+                    })
+                ),
+                "{late:?}"
+            );
         }
         let told = told.lock().unwrap();
         let [waiting] = &told[..] else {
@@ -188,7 +200,18 @@ fn a_full_queue_is_told_of() {
     };
     let (mut a, _b) = pair(Kind::Tcp, &options);
     let body = vec![0; 64 << 20];
-    assert!(matches!(a.send(STEP, &body), Err(Error::Timeout { .. })));
+    let late = a.send(STEP, &body);
+    assert!(
+        matches!(
+            late,
+            Err(Error::Timeout {
+                peer: PartyId(1),
+                step: STEP,
+                ..
+            })
+        ),
+        "{late:?}"
+    );
     let told = told.lock().unwrap();
     assert_eq!(told[0].awaited, Awaited::Room(STEP));
     assert_eq!(
@@ -225,7 +248,17 @@ fn missing_peers_are_told_of() {
     let address = middle.parties[0].address.clone();
     let labels = [Label::from("main"), Label::from("other")];
     assert!(matches!(&middle.listen, Listen::Bound(_)));
-    assert!(matches!(connect(middle, &labels), Err(Error::Timeout { .. })));
+    let missed = connect(middle, &labels);
+    assert!(
+        matches!(
+            missed,
+            Err(Error::Timeout {
+                step: step::CONNECT,
+                ..
+            })
+        ),
+        "{missed:?}"
+    );
     let mut told = told.lock().unwrap().clone();
     told.sort_by_key(|waiting| waiting.peer);
     let lines: Vec<String> = told.iter().map(Waiting::to_string).collect();

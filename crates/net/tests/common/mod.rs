@@ -32,6 +32,10 @@ pub enum Kind {
     Tls,
 }
 
+pub fn labels(names: &[&str]) -> Vec<Label> {
+    names.iter().copied().map(Label::from).collect()
+}
+
 /// Options with short waits.
 pub fn brief(timeout_ms: u64) -> ChannelOptions {
     ChannelOptions {

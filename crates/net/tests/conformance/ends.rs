@@ -1,0 +1,302 @@
+//! How channels end: closed, dropped, aborted, interrupted.
+
+use std::time::{Duration, Instant};
+
+use cenote_net::{Error, PartyId, step};
+
+use crate::common::{Kind, REASON, STEP, brief, bytes, pair};
+
+const GOODBYE: &str = "it has closed the channel";
+
+pub(super) fn a_dropped_peer_is_lost(kind: Kind) {
+    let (a, mut b) = pair(kind, &brief(5000));
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            std::thread::sleep(Duration::from_millis(50));
+            drop(a);
+        });
+        let error = b.recv(STEP, &mut [0; 4]).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                Error::PeerLost {
+                    peer: PartyId(0),
+                    step: STEP,
+                    ..
+                }
+            ),
+            "{error:?}"
+        );
+    });
+    assert!(start.elapsed() < Duration::from_secs(1));
+    let body = vec![0; 1 << 20];
+    let error = (0..200).find_map(|_| b.send(STEP, &body).err());
+    assert!(
+        matches!(
+            error,
+            Some(Error::PeerLost {
+                peer: PartyId(0),
+                step: STEP,
+                ..
+            })
+        ),
+        "{error:?}"
+    );
+}
+
+/// What was flushed before the channel was dropped arrives, even if it is much and the receiver is slow.
+pub(super) fn dropping_loses_nothing(kind: Kind) {
+    const SIZE: usize = 12 << 20;
+    let (mut a, mut b) = pair(kind, &brief(5000));
+    // The peer has sent something that is never received, which would reset a connection closed carelessly.
+    b.send(STEP, &[0; 100]).unwrap();
+    b.flush().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            a.send(STEP, &bytes(1, SIZE)).unwrap();
+            a.send(STEP, b"last").unwrap();
+            a.flush().unwrap();
+        });
+        std::thread::sleep(Duration::from_millis(100));
+        let (mut body, mut last) = (vec![0; SIZE], [0; 4]);
+        b.recv(STEP, &mut body).unwrap();
+        b.recv(STEP, &mut last).unwrap();
+        assert!(body == bytes(1, SIZE) && &last == b"last");
+    });
+}
+
+pub(super) fn closing_waits_for_the_peer(kind: Kind) {
+    let (mut a, mut b) = pair(kind, &brief(5000));
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            a.send(STEP, &[1; 1000]).unwrap();
+            a.close().unwrap();
+            // The peer's goodbye is what every later call meets.
+            let closed = Error::PeerLost {
+                peer: PartyId(1),
+                step: step::CLOSE,
+                reason: GOODBYE.into(),
+            };
+            assert_eq!(a.send(STEP, &[]), Err(closed.clone()));
+            assert_eq!(a.recv(STEP, &mut []), Err(closed));
+        });
+        b.recv(STEP, &mut [0; 1000]).unwrap();
+        b.close().unwrap();
+    });
+    // A message that nobody received is noticed.
+    let (mut a, mut b) = pair(kind, &brief(5000));
+    a.send(STEP, &[1; 10]).unwrap();
+    a.flush().unwrap();
+    match b.close() {
+        Err(Error::Violation {
+            peer: PartyId(0),
+            step: step::CLOSE,
+            what,
+        }) => assert!(what.contains("of step code 7"), "{what}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+pub(super) fn an_abort_ends_a_receive(kind: Kind) {
+    let (mut a, mut b) = pair(kind, &brief(5000));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // What was sent before is still received.
+            a.send(STEP, &[5]).unwrap();
+            a.abort(REASON.into());
+            assert_eq!(a.send(STEP, &[5]), Err(Error::Closed { peer: PartyId(1) }));
+        });
+        let mut body = [0];
+        b.recv(STEP, &mut body).unwrap();
+        assert_eq!(body, [5]);
+        assert_eq!(
+            b.recv(STEP, &mut body),
+            Err(Error::PeerAborted {
+                peer: PartyId(0),
+                step: STEP,
+                reason: REASON.into()
+            })
+        );
+    });
+}
+
+/// A sender learns of an abort although it never receives: before it sends, or while its send waits.
+pub(super) fn an_abort_ends_a_send(kind: Kind) {
+    let expected = Error::PeerAborted {
+        peer: PartyId(0),
+        step: STEP,
+        reason: REASON.into(),
+    };
+    let (mut a, mut b) = pair(kind, &brief(5000));
+    a.send(STEP, &[5; 3000]).unwrap();
+    a.abort(REASON.into());
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(b.send(STEP, &[1]), Err(expected.clone()));
+
+    let options = cenote_net::ChannelOptions {
+        queue_bytes: 1 << 20,
+        ..brief(20_000)
+    };
+    let (mut a, mut b) = pair(kind, &options);
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(200));
+            a.send(STEP, &[5; 500_000]).unwrap();
+            a.abort(REASON.into());
+        });
+        let body = vec![0; 1 << 20];
+        let error = (0..100).find_map(|_| b.send(STEP, &body).err());
+        assert_eq!(error, Some(expected.clone()));
+    });
+    assert!(start.elapsed() < Duration::from_secs(5));
+
+    // The peer aborts and is gone before this side sends.
+    let (mut a, mut b) = pair(kind, &brief(5000));
+    a.abort(REASON.into());
+    drop(a);
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(b.send(STEP, &[1]).and_then(|()| b.flush()), Err(expected));
+}
+
+/// A party that stops is not held up by a peer that receives nothing; a peer that does receive still gets everything.
+pub(super) fn a_stopped_side_does_not_linger(kind: Kind) {
+    const SIZE: usize = 24 << 20;
+    let options = cenote_net::ChannelOptions {
+        linger: Duration::from_secs(5),
+        ..brief(20_000)
+    };
+    let (mut a, mut b) = pair(kind, &options);
+    a.send(STEP, &bytes(1, SIZE)).and_then(|()| a.flush()).unwrap();
+    a.abort(REASON.into());
+    let start = Instant::now();
+    drop(a);
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    let mut body = vec![0; SIZE];
+    b.recv(STEP, &mut body).unwrap();
+    assert!(body == bytes(1, SIZE));
+    assert_eq!(
+        b.recv(STEP, &mut body),
+        Err(Error::PeerAborted {
+            peer: PartyId(0),
+            step: STEP,
+            reason: REASON.into()
+        })
+    );
+
+    // After a failure.
+    let options = cenote_net::ChannelOptions {
+        timeout: Duration::from_millis(200),
+        queue_bytes: 1 << 20,
+        least_rate: u64::MAX,
+        ..options
+    };
+    let (mut a, _b) = pair(kind, &options);
+    let body = vec![0; 1 << 20];
+    let error = (0..100).find_map(|_| a.send(STEP, &body).err());
+    assert!(
+        matches!(
+            error,
+            Some(Error::Timeout {
+                peer: PartyId(1),
+                step: STEP,
+                ..
+            })
+        ),
+        "{error:?}"
+    );
+    let start = Instant::now();
+    drop(a);
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+}
+
+pub(super) fn a_closer_ends_waits(kind: Kind) {
+    let closed = Error::Closed { peer: PartyId(1) };
+    let (mut a, mut b) = pair(kind, &brief(20_000));
+    let closer = a.closer();
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            std::thread::sleep(Duration::from_millis(50));
+            closer.close();
+            closer.close();
+        });
+        assert_eq!(a.recv(STEP, &mut [0; 4]), Err(closed.clone()));
+    });
+    match b.recv(STEP, &mut [0; 4]) {
+        Err(Error::PeerLost {
+            peer: PartyId(0),
+            step: STEP,
+            ..
+        }) => {}
+        other => panic!("{other:?}"),
+    }
+
+    let options = cenote_net::ChannelOptions {
+        queue_bytes: 1 << 20,
+        ..brief(20_000)
+    };
+    let (mut a, _b) = pair(kind, &options);
+    let closer = a.closer();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            std::thread::sleep(Duration::from_millis(100));
+            closer.close();
+        });
+        let body = vec![0; 1 << 20];
+        assert_eq!((0..100).find_map(|_| a.send(STEP, &body).err()), Some(closed));
+    });
+    assert!(start.elapsed() < Duration::from_secs(5));
+    let late = a.closer();
+    drop(a);
+    late.close();
+}
+
+pub(super) fn an_interrupted_side_has_a_last_word(kind: Kind) {
+    let closed = Error::Closed { peer: PartyId(1) };
+    let (mut a, mut b) = pair(kind, &brief(20_000));
+    let interrupter = a.interrupter();
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            std::thread::sleep(Duration::from_millis(50));
+            interrupter.close();
+            interrupter.close();
+        });
+        assert_eq!(a.recv(STEP, &mut [0; 4]), Err(closed.clone()));
+    });
+    assert_eq!(a.send(STEP, &[1]).and_then(|()| a.flush()), Err(closed.clone()));
+    a.abort(REASON.into());
+    let told = Error::PeerAborted {
+        peer: PartyId(0),
+        step: STEP,
+        reason: REASON.into(),
+    };
+    assert_eq!(b.recv(STEP, &mut [0; 4]), Err(told));
+
+    // Behind what was sent before, and out of a blocked send.
+    let options = cenote_net::ChannelOptions {
+        queue_bytes: 1 << 20,
+        ..brief(20_000)
+    };
+    let (mut a, mut b) = pair(kind, &options);
+    b.send(STEP, &[2]).and_then(|()| b.flush()).unwrap();
+    let interrupter = a.interrupter();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            std::thread::sleep(Duration::from_millis(100));
+            interrupter.close();
+        });
+        let body = vec![0; 1 << 20];
+        assert_eq!(
+            (0..100).find_map(|_| a.send(STEP, &body).err()),
+            Some(closed.clone())
+        );
+    });
+    assert_eq!(a.recv(STEP, &mut [0]), Err(closed));
+    assert!(start.elapsed() < Duration::from_secs(5));
+    let late = a.interrupter();
+    drop(a);
+    late.close();
+}
