@@ -11,7 +11,6 @@
 //! secret hangs on them.
 #![forbid(unsafe_code)]
 
-mod chart;
 pub mod curves;
 pub mod lego;
 mod measure;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::circuit::{LegoReport, LegoRow, To};
 use super::paper::paper;
-use crate::chart::{Bars, Group, Scale};
+use crate::plot::{Bars, Group, Scale};
 use cenote::tables::{grouped, megabytes};
 
 /// Milliseconds here and in the paper, and bytes from the garbler here and in the paper, each per instance.
@@ -170,7 +170,7 @@ impl LegoReport {
             ),
             series,
             groups: groups.collect(),
-            scale: Scale::Logarithmic,
+            scale: Scale::Log10,
         }
         .to_svg()
     }

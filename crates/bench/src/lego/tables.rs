@@ -9,8 +9,8 @@ use super::circuit_text::or_blank;
 use super::commit::{CommitBench, CommitReport, run_commit};
 use super::link::Link;
 use super::paper::{circuit_of_paper, paper};
-use crate::chart::{Bars, Group, Scale};
 use crate::measure::Place;
+use crate::plot::{Bars, Group, Scale};
 use crate::usage::Machine;
 use cenote::tables::{grouped, megabytes};
 use cenote::{Error, Lego, Result};
@@ -312,7 +312,7 @@ impl TablesReport {
                 .map(String::from)
                 .to_vec(),
             groups: groups.collect(),
-            scale: Scale::Logarithmic,
+            scale: Scale::Log10,
         }
         .to_svg()
     }

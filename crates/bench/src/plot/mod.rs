@@ -1,13 +1,13 @@
-//! A small plotter: lines, steps and dots on linear or logarithmic axes.
+//! Lines, steps, dots and bars on linear or logarithmic axes.
 //!
-//! A [`Plot`] is laid out once, as a list of [`Mark`]s; [`Plot::to_svg`] writes them down, and any other renderer may draw
-//! them.
+//! A [`Plot`] is data; [`Plot::to_svg`] and [`Plot::to_png`] draw it.
 
-mod axis;
-mod layout;
-mod svg;
+mod bars;
+mod canvas;
+mod draw;
+mod scale;
 
-pub use layout::{Anchor, Colour, HEIGHT, Mark, WIDTH};
+pub(crate) use bars::{Bars, Group};
 
 /// How an axis places its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +96,14 @@ impl Plot {
     /// The plot as an SVG document.
     #[must_use]
     pub fn to_svg(&self) -> String {
-        svg::document(&self.marks())
+        canvas::svg(self)
+    }
+
+    /// The plot as a PNG image, two pixels to a unit of the SVG. The font is its own: machines without any draw the same.
+    ///
+    /// # Errors
+    /// If the image cannot be encoded.
+    pub fn to_png(&self) -> std::io::Result<Vec<u8>> {
+        canvas::png(self)
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::table2::{PAPER_CORES, ROWS, Table2Report};
-use crate::chart::{Bars, Group, Scale};
+use crate::plot::{Bars, Group, Scale};
 
 impl Table2Report {
     /// The table as text.

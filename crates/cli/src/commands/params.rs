@@ -3,7 +3,6 @@
 mod game;
 mod lego;
 mod output;
-mod png;
 mod pool;
 mod quantity;
 mod three;

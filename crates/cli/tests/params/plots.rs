@@ -36,14 +36,21 @@ fn plots_are_svg_or_png_by_their_names() {
                 .filter(|n| n.has_tag_name(("http://www.w3.org/2000/svg", name)))
                 .count()
         };
-        assert!(count("path") > 10 && count("text") > 10, "{line}");
+        assert!(count("polyline") > 10 && count("text") > 10, "{line}");
         assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
 
         let image = std::fs::read(&png).unwrap();
         assert!(image.starts_with(b"\x89PNG\r\n\x1a\n"));
-        let image = tiny_skia::Pixmap::decode_png(&image).unwrap();
-        assert_eq!((image.width(), image.height()), (1520, 960));
-        let dark = image.pixels().iter().filter(|pixel| pixel.red() < 100).count();
+        let mut image = png::Decoder::new(std::io::Cursor::new(image))
+            .read_info()
+            .unwrap();
+        let mut pixels = vec![0; image.output_buffer_size().unwrap()];
+        let info = image.next_frame(&mut pixels).unwrap();
+        assert_eq!(
+            (info.width, info.height, pixels.len()),
+            (1520, 960, 3 * 1520 * 960)
+        );
+        let dark = pixels.chunks_exact(3).filter(|pixel| pixel[0] < 100).count();
         assert!((5_000..200_000).contains(&dark), "{line}: {dark} dark pixels");
     }
 }
@@ -83,8 +90,8 @@ fn the_handbooks_plots_are_what_its_commands_draw() {
             text, kept_text,
             "{file}: draw it again with cenote {command} --plot {file}"
         );
-        // Logarithms may differ in the last digit between machines, and so the place that is rounded.
-        let close = drawn.iter().zip(&kept).all(|(a, b)| (a - b).abs() < 0.11);
+        // Logarithms may differ in the last digit between machines, and so the step of the grid: four of them are a pixel.
+        let close = drawn.iter().zip(&kept).all(|(a, b)| (a - b).abs() < 1.1);
         assert!(
             close && drawn.len() == kept.len(),
             "{file}: draw it again with cenote {command} --plot {file}"

@@ -55,7 +55,7 @@ impl Output {
 
 fn write_plot(plot: &Plot, path: &Path) -> Result<()> {
     let bytes = if extension(path).as_deref() == Some("png") {
-        super::png::encode(&plot.marks()).map_err(std::io::Error::other)
+        plot.to_png()
     } else {
         Ok(plot.to_svg().into_bytes())
     };
