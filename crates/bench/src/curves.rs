@@ -8,7 +8,7 @@ use cenote_params::pool;
 use cenote_params::three::{self, Variant, Workload};
 use cenote_params::{LogProb, Refusal};
 
-/// Whole numbers from `from` to `to`, `per_decade` to a factor of ten, evenly by logarithm, ends included, without repetition.
+/// Whole numbers from `from` to `to`, both included, `per_decade` for each factor of ten, evenly spaced by logarithm.
 #[must_use]
 pub fn sizes(from: u64, to: u64, per_decade: u32) -> Vec<u64> {
     let (from, to) = (from.max(1), to.max(1));

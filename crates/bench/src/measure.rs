@@ -101,7 +101,7 @@ pub struct Place<'a> {
     /// Makes the command that starts a party's process, which must call [`child_main`]. Not used if the parties are joined by
     /// memory.
     pub command: &'a dyn Fn() -> Command,
-    /// Told how much is done, of how much.
+    /// Called with the work done, and all of it.
     pub progress: &'a mut (dyn FnMut(u64, u64) + Send),
 }
 

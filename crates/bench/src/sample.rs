@@ -4,7 +4,7 @@ use cenote_primitives::BitMatrix;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng};
 
-/// Bits without a pattern, the same for the same seed.
+/// Pseudorandom bits, the same for the same seed.
 pub(crate) fn bits(seed: u64, rows: usize, lanes: usize) -> BitMatrix {
     let mut bits = BitMatrix::zeros(rows, lanes);
     StdRng::seed_from_u64(seed).fill(bits.words_mut());

@@ -1,4 +1,4 @@
-//! What a measurement takes of the machine: time, processors; and which machine it is.
+//! Time and processors that a measurement takes, and the machine it runs on.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ impl Stopwatch {
         }
     }
 
-    /// Seconds since the start: of the clock, and of processors by all threads of this process.
+    /// Seconds since the start: of the clock, and of processor time of all threads.
     pub(crate) fn read(&self) -> (f64, f64) {
         let cpu = cpu_time().saturating_sub(self.cpu);
         (self.wall.elapsed().as_secs_f64(), cpu.as_secs_f64())
@@ -35,7 +35,7 @@ fn cpu_time() -> Duration {
 /// Processor time of a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cpu {
-    /// Seconds of processors, by process: one per party, or a single one if the parties are threads.
+    /// Processor seconds by process: one per party, or a single one if the parties are threads.
     pub seconds: Vec<f64>,
     /// Share of all the machine's cores that was in use by the parties, in percent.
     pub percent: f64,
@@ -62,8 +62,8 @@ pub struct Machine {
     pub cores: usize,
     /// The processor's name, where the system tells.
     pub processor: Option<String>,
-    /// Tasks that were running or waiting before the measurement, averaged over a minute, where the system tells: what else
-    /// the machine was doing, and what the measurement itself did earlier.
+    /// Tasks that ran or waited in the minute before the measurement, on average, where the system tells: other work on the
+    /// machine, or earlier measurements.
     pub load: Option<f64>,
 }
 
@@ -91,12 +91,12 @@ impl Machine {
         let load = self
             .load
             .map_or_else(String::new, |load| format!(", load {load:.1} before"));
-        let plural = if self.cores == 1 { "" } else { "s" };
+        let plural = cenote::text::s(self.cores as u64);
         format!("{} core{plural} of {processor}{load}", self.cores)
     }
 }
 
-/// The middle one of `values`, the mean of the two in the middle if their number is even; 0 of none.
+/// The median of `values`; 0 of none.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

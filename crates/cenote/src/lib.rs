@@ -59,6 +59,7 @@ pub mod runner;
 mod settings_file;
 pub mod stock;
 pub mod tables;
+pub mod text;
 
 pub use cenote_lego::Lego;
 pub use cenote_net::{Fingerprint, Identity, OnWait, PartyId, wait_for_farewells};

@@ -1,59 +1,54 @@
-//! Reports as short tables for people, and what such tables are made of.
+//! Reports as short tables for people.
 
 use std::fmt::Write as _;
 
 use crate::Report;
+use crate::text::{Table, grouped, megabytes, s};
 
 impl Report {
     /// The costs as a short table.
     pub fn cost_table(&self) -> String {
-        let mut rows: Vec<(&str, String)> = Vec::new();
+        let mut table = Table::new("l");
         let d = &self.description;
-        rows.push((
-            "protocol",
-            format!(
+        table.row(&[
+            &"protocol",
+            &format_args!(
                 "{}, error 2^{:.1}, over {}",
                 d.protocol.describe(),
                 d.error_log2,
                 d.transport
             ),
-        ));
-        rows.push((
-            "circuit",
-            format!(
+        ]);
+        table.row(&[
+            &"circuit",
+            &format_args!(
                 "{}: {} ANDs, depth {}, × {} lane{}",
                 d.circuit.name,
                 grouped(d.circuit.and_gates),
                 grouped(d.circuit.and_depth),
                 grouped(d.lanes),
-                if d.lanes == 1 { "" } else { "s" }
+                s(d.lanes)
             ),
-        ));
-        rows.push((
-            "AND gates",
-            format!("{} in {} rounds", grouped(self.and_gates), grouped(self.rounds)),
-        ));
+        ]);
+        let gates = format!("{} in {} rounds", grouped(self.and_gates), grouped(self.rounds));
+        table.row(&[&"AND gates", &gates]);
         let phases: Vec<String> = self
             .seconds
             .iter()
             .filter(|&(phase, seconds)| phase != "total" && seconds >= 0.0005)
             .map(|(phase, seconds)| format!("{phase} {seconds:.3}"))
             .collect();
-        rows.push((
-            "seconds",
-            format!("{:.3} ({})", self.seconds.of("total"), phases.join(", ")),
-        ));
-        rows.push((
-            "rate",
-            format!("{} ANDs per second", grouped(self.and_gates_per_second as u64)),
-        ));
+        let seconds = format!("{:.3} ({})", self.seconds.of("total"), phases.join(", "));
+        table.row(&[&"seconds", &seconds]);
+        let rate = format!("{} ANDs per second", grouped(self.and_gates_per_second as u64));
+        table.row(&[&"rate", &rate]);
         let sent: Vec<String> = self.bytes_sent.iter().map(|&bytes| megabytes(bytes)).collect();
         let per_and = self
             .bits_per_and
             .map_or_else(String::new, |bits| format!(", {bits:.2} bits per AND"));
-        rows.push(("sent", format!("{} MB by party{per_and}", sent.join(", "))));
-        rows.extend(memory_row(&self.peak_memory_bytes, self.memory_bound_bytes));
-        in_rows(&rows)
+        table.row(&[&"sent", &format_args!("{} MB by party{per_and}", sent.join(", "))]);
+        memory_row(&mut table, &self.peak_memory_bytes, self.memory_bound_bytes);
+        table.to_string()
     }
 
     /// The outputs as a short table: at most `lanes` values of each.
@@ -102,55 +97,12 @@ fn shown(value: &str, width: u32) -> String {
     }
 }
 
-/// The row on the most memory of each process, beside the bound of one party, where the system tells.
-pub fn memory_row(peaks: &[Option<u64>], bound: u64) -> Option<(&'static str, String)> {
+/// Adds a row on the most memory of each process, beside the bound of one party, where the system tells.
+pub fn memory_row(table: &mut Table, peaks: &[Option<u64>], bound: u64) {
     let peaks: Vec<String> = peaks.iter().flatten().map(|&bytes| megabytes(bytes)).collect();
-    let text = || {
-        format!(
-            "{} MB (protocol at most {} per party)",
-            peaks.join(", "),
-            megabytes(bound)
-        )
-    };
-    (!peaks.is_empty()).then(|| ("peak memory", text()))
-}
-
-/// Names and texts, one pair a line.
-pub fn in_rows(rows: &[(&str, String)]) -> String {
-    let mut table = String::new();
-    for (name, text) in rows {
-        writeln!(table, "{name:<12} {text}").expect("writing to a string succeeds");
-    }
-    table
-}
-
-/// A number with its thousands apart.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// Bytes as megabytes.
-pub fn megabytes(bytes: u64) -> String {
-    format!("{:.1}", bytes as f64 / 1e6)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn thousands_are_set_apart() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1000), "1,000");
-        assert_eq!(grouped(1_234_567), "1,234,567");
+    if !peaks.is_empty() {
+        let (peaks, bound) = (peaks.join(", "), megabytes(bound));
+        let text = format_args!("{peaks} MB (protocol at most {bound} per party)");
+        table.row(&[&"peak memory", &text]);
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use cenote::circuits::Format;
+use cenote::text::count;
 use cenote::{Three, Transport, Variant};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum};
@@ -184,13 +185,13 @@ pub(crate) struct Which {
 #[group(multiple = false)]
 pub(crate) struct Amount {
     /// Enough for this many runs of the job [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) runs: Option<u64>,
     /// Enough for one session with this many AND gates
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) and_gates: Option<u64>,
     /// This many batches, for three parties
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) batches: Option<u64>,
 }
 

@@ -1,8 +1,8 @@
 //! The phases of the protocol for a number of instances of one circuit: what Tables II, IV and V of the paper tell.
 //!
 //! A run is one session: set-up; preprocessing that knows nothing of the circuit, for all instances; preprocessing of the circuit;
-//! then all instances are evaluated side by side. Before each phase both parties wait for each other; the evaluator's clock
-//! counts. After that, single instances are preprocessed and evaluated one by one: their median is the latency.
+//! then all instances are evaluated side by side. Before each phase the parties wait for each other, and times are those of the
+//! evaluator. After that, single instances are preprocessed and evaluated one by one: their median is the latency.
 
 use std::time::Instant;
 
@@ -60,7 +60,7 @@ pub struct LegoBench {
     pub to: To,
     /// How many single instances are timed for the latency.
     pub latencies: u32,
-    /// How many sessions; medians count.
+    /// Sessions; medians are reported.
     pub repeat: u32,
     /// What slows the link down.
     pub link: Link,
@@ -169,7 +169,7 @@ impl LegoBench {
         self.program(usize::try_from(self.instances).unwrap_or(usize::MAX))
     }
 
-    /// Bytes that both parties together need for the material, about.
+    /// About how many bytes both parties together need for the material.
     ///
     /// # Errors
     /// As [`run_lego`].
@@ -234,7 +234,7 @@ impl Clock<'_> {
     }
 }
 
-/// A program with made-up inputs, and what must come out.
+/// A program with made-up inputs, and the outputs that they must give.
 struct Load {
     program: Program,
     inputs: BitMatrix,
@@ -255,7 +255,7 @@ impl Load {
         }
     }
 
-    /// Solders the circuit to wires of inputs that nobody knows yet.
+    /// Solders the circuit to input wires whose values nobody knows yet.
     fn build(&self, engine: &mut LegoEngine) -> Result<Running> {
         let (program, lanes) = (&self.program, self.program.lanes());
         let values = program.circuit().inputs().iter().zip(program.owners());
@@ -336,7 +336,7 @@ pub struct LegoRow {
     pub link: Link,
     /// Sessions behind each median.
     pub repeat: u32,
-    /// The cut-and-choose parameters that the preprocessing of all instances is made with.
+    /// The cut-and-choose parameters of the preprocessing of all instances.
     pub parameters: serde_json::Value,
     /// The base-2 logarithm of the probability that these let a bad bucket pass.
     pub error_log2: f64,
@@ -348,7 +348,7 @@ pub struct LegoRow {
     pub dependent_ms: f64,
     /// Milliseconds from the inputs to the outputs of a single instance, at the evaluator.
     pub online_latency_ms: f64,
-    /// Milliseconds per instance, at the evaluator, where all are evaluated side by side.
+    /// Milliseconds per instance at the evaluator, with all evaluated side by side.
     pub online_throughput_ms: f64,
     /// Rounds from inputs to outputs.
     pub online_rounds: u64,

@@ -1,11 +1,9 @@
 //! A measurement of a circuit for people: as text, and as a drawing.
 
-use std::fmt::Write as _;
-
 use super::circuit::{LegoReport, LegoRow, To};
 use super::paper::paper;
 use crate::plot::{Bars, Group, Scale};
-use cenote::tables::{grouped, megabytes};
+use cenote::text::{Table, grouped, megabytes, s};
 
 /// Milliseconds here and in the paper, and bytes from the garbler here and in the paper, each per instance.
 pub(super) struct Line {
@@ -77,10 +75,32 @@ impl LegoReport {
             To::Garbler => "the garbler",
             To::Both => "both",
         };
-        let s = |count: u64| if count == 1 { "" } else { "s" };
+        let mut table = Table::new("lr");
+        table.row(&[
+            &"per instance",
+            &"ms",
+            &"paper, ms",
+            &"B to evaluator",
+            &"paper",
+            &"B to garbler",
+        ]);
+        for phase in row.lines() {
+            table.row(&[
+                &phase.phase,
+                &format_args!("{:.4}", phase.ms),
+                &or_blank(phase.paper_ms, 2),
+                &or_blank(phase.bytes.map(|bytes| bytes[0]), 0),
+                &or_blank(phase.paper_bytes, 0),
+                &or_blank(phase.bytes.map(|bytes| bytes[1]), 0),
+            ]);
+        }
+        let peaks = row.peak_memory_bytes.iter().flatten();
+        let peaks: Vec<String> = peaks.map(|&bytes| megabytes(bytes)).collect();
         let mut text = format!(
             "{}\n{} instance{} of {}: {} ANDs, depth {}\n\
-             beta {}, alpha {}, error 2^{:.1}; {} worker{}; over {}, {}; outputs to {to}; median of {} session{}\n\n",
+             beta {}, alpha {}, error 2^{:.1}; {} worker{}; over {}, {}; outputs to {to}; median of {} session{}\n\n\
+             {table}\n\
+             set-up {:.1} ms in all; online in {} round{}; peak memory {} MB\n",
             self.machine.line(),
             grouped(row.instances),
             s(row.instances),
@@ -91,61 +111,24 @@ impl LegoReport {
             number("alpha"),
             row.error_log2,
             row.settings.workers,
-            s(row.settings.workers.into()),
+            s(row.settings.workers),
             row.transport,
             row.link,
             row.repeat,
-            s(row.repeat.into()),
-        );
-        let mut line = |cells: [&str; 6]| {
-            let [phase, ms, paper_ms, to, paper_to, back] = cells;
-            let line = format!("{phase:<14} {ms:>12} {paper_ms:>12} {to:>16} {paper_to:>16} {back:>16}");
-            writeln!(text, "{}", line.trim_end()).expect("writing to a string succeeds");
-        };
-        line([
-            "per instance",
-            "ms",
-            "paper, ms",
-            "B to evaluator",
-            "paper",
-            "B to garbler",
-        ]);
-        for phase in row.lines() {
-            line([
-                phase.phase,
-                &format!("{:.4}", phase.ms),
-                &or_blank(phase.paper_ms, 2),
-                &or_blank(phase.bytes.map(|bytes| bytes[0]), 0),
-                &or_blank(phase.paper_bytes, 0),
-                &or_blank(phase.bytes.map(|bytes| bytes[1]), 0),
-            ]);
-        }
-        let peaks: Vec<String> = row
-            .peak_memory_bytes
-            .iter()
-            .flatten()
-            .map(|&bytes| megabytes(bytes))
-            .collect();
-        writeln!(
-            text,
-            "\nset-up {:.1} ms in all; online in {} round{}; peak memory {} MB",
+            s(row.repeat),
             row.setup_ms,
             row.online_rounds,
             s(row.online_rounds),
             peaks.join(", ")
-        )
-        .expect("writing to a string succeeds");
+        );
         if row.paper_timing.is_some() {
             let setting = paper().setting(&row.link);
-            writeln!(
-                text,
-                "the paper: {}, {}; {} ms, {} Gbit/s",
+            text.push_str(&format!(
+                "the paper: {}, {}; {} ms, {} Gbit/s\n\
+                 its set-up bytes are those of the base OTs; ours are also of the commitments' OTs and of Δ, which it counts as \
+                 independent\n",
                 setting.title, setting.machines, setting.rtt_ms, setting.gbit_per_second
-            )
-            .expect("writing to a string succeeds");
-            text.push_str(
-                "its set-up bytes are those of the base OTs; ours are also of the commitments' OTs and of Δ, which it counts as independent\n",
-            );
+            ));
         }
         text
     }

@@ -8,11 +8,13 @@ use cenote_ot::{DeltaReceiver, DeltaSender};
 use cenote_primitives::{Block, Entropy, as_bytes, as_bytes_mut};
 use serde::{Deserialize, Serialize};
 
+use super::circuit_text::or_blank;
 use super::link::{Link, Meeting};
 use super::paper::{Commitment, paper};
 use super::{failed, topology};
 use crate::measure::{Measurement, Place, no_report};
 use crate::usage::{Machine, median};
+use cenote::text::{Table, s};
 use cenote::{Error, Result, Transport};
 use cenote_session::{Connections, Topology};
 
@@ -37,7 +39,7 @@ const PROVE: Step = Step {
     name: "prove openings",
 };
 
-/// What binds the keys and proofs of a measurement.
+/// The session name that keys and proofs of a measurement are bound to.
 const SESSION: &[u8] = b"cenote bench commit";
 
 /// Commitments in a message.
@@ -56,7 +58,7 @@ pub struct CommitBench {
     pub strings: Vec<u64>,
     /// Threads of each party.
     pub workers: u8,
-    /// How often each number; medians count.
+    /// Runs of each number; medians are reported.
     pub repeat: u32,
     /// What slows the link down.
     pub link: Link,
@@ -67,7 +69,7 @@ pub struct CommitBench {
 struct CommitTimes {
     commit: Vec<f64>,
     decommit: Vec<f64>,
-    /// Sent by this party, and by the protocol needed.
+    /// Sent by this party.
     commit_bytes: u64,
     decommit_bytes: u64,
 }
@@ -103,7 +105,7 @@ impl Side {
     }
 }
 
-/// The commitments of one thread, last of all those that blind the check.
+/// The commitments of one thread. The last ones blind the check.
 struct Strings {
     batch: Batch,
     messages: Vec<Block>,
@@ -275,7 +277,7 @@ impl CommitBench {
     }
 }
 
-/// Runs `work` on every part, each with a channel and a thread of its own, once both parties are ready; the seconds taken.
+/// Runs `work` on every part, each with a channel and a thread of its own, once both parties are ready. Gives the seconds taken.
 fn together(
     meeting: &mut Meeting,
     channels: &mut [Box<dyn Channel>],
@@ -398,56 +400,57 @@ pub fn run_commit(bench: &CommitBench, place: &mut Place<'_>) -> Result<CommitRe
 impl CommitReport {
     /// As a short table.
     pub fn table(&self) -> String {
-        use std::fmt::Write as _;
-        let mut text = format!(
-            "{}\nover {}, {}; {} thread{} a party, set-up {:.1} ms; median of {} run{}\n\n{:>12} {:>9} {:>12} {:>9} {:>7} {:>7}   {:>7} {:>9} {:>12} {:>9}\n{:>12} {:>9} {:>12} {:>9} {:>7} {:>7}   {:>7} {:>9} {:>12} {:>9}\n",
+        let mut table = Table::new("r");
+        table.row(&[
+            &"",
+            &"commit",
+            &"with set-up",
+            &"decommit",
+            &"commit",
+            &"open",
+            &" paper:",
+            &"commit",
+            &"with set-up",
+            &"decommit",
+        ]);
+        table.row(&[
+            &"strings",
+            &"µs",
+            &"µs",
+            &"µs",
+            &"bytes",
+            &"bytes",
+            &" threads",
+            &"µs",
+            &"µs",
+            &"µs",
+        ]);
+        for row in &self.rows {
+            let paper = |of: fn(&Commitment) -> f64| or_blank(row.paper.as_ref().map(of), 2);
+            table.row(&[
+                &row.strings,
+                &format_args!("{:.3}", row.commit_us),
+                &format_args!("{:.3}", row.commit_with_setup_us),
+                &format_args!("{:.3}", row.decommit_us),
+                &format_args!("{:.1}", row.commit_bytes[0]),
+                &format_args!("{:.1}", row.decommit_bytes[0]),
+                &row.paper
+                    .map_or_else(String::new, |paper| paper.threads.to_string()),
+                &paper(|paper| paper.commit_us),
+                &paper(|paper| paper.commit_with_setup_us),
+                &paper(|paper| paper.decommit_us),
+            ]);
+        }
+        format!(
+            "{}\nover {}, {}; {} thread{} a party, set-up {:.1} ms; median of {} run{}\n\n{table}",
             self.machine.line(),
             self.transport,
             self.link,
             self.workers,
-            if self.workers == 1 { "" } else { "s" },
+            s(self.workers),
             self.setup_ms,
             self.repeat,
-            if self.repeat == 1 { "" } else { "s" },
-            "",
-            "commit",
-            "with set-up",
-            "decommit",
-            "commit",
-            "open",
-            "paper:",
-            "commit",
-            "with set-up",
-            "decommit",
-            "strings",
-            "µs",
-            "µs",
-            "µs",
-            "bytes",
-            "bytes",
-            "threads",
-            "µs",
-            "µs",
-            "µs",
-        );
-        for row in &self.rows {
-            let paper = row.paper.map_or_else(String::new, |paper| {
-                format!(
-                    "{:>7} {:>9.2} {:>12.2} {:>9.2}",
-                    paper.threads, paper.commit_us, paper.commit_with_setup_us, paper.decommit_us
-                )
-            });
-            let line = format!(
-                "{:>12} {:>9.3} {:>12.3} {:>9.3} {:>7.1} {:>7.1}   {paper}",
-                row.strings,
-                row.commit_us,
-                row.commit_with_setup_us,
-                row.decommit_us,
-                row.commit_bytes[0],
-                row.decommit_bytes[0],
-            );
-            writeln!(text, "{}", line.trim_end()).expect("writing to a string succeeds");
-        }
-        text
+            s(self.repeat),
+        )
     }
 }

@@ -1,4 +1,4 @@
-//! What the parties of a measurement are joined by, besides what the machine itself takes.
+//! The link that joins the parties of a measurement: what it adds to the machine's own delays.
 
 use std::fmt;
 use std::str::FromStr;
@@ -32,7 +32,7 @@ impl Link {
         gbit_per_second: Some(3.0),
     };
 
-    /// The same connections, of which all share the rate of this link.
+    /// The same connections, slowed down: they share the rate of this link.
     pub(super) fn shape(&self, connections: Connections, channels: u8) -> Connections {
         let latency = Duration::from_secs_f64(self.rtt_ms / 2000.0);
         let bytes = |gbit: f64| (gbit * 1e9 / 8.0 / f64::from(channels.max(1))) as u64;
@@ -92,7 +92,7 @@ const MEET: Step = Step {
 pub(super) struct Meeting(Box<dyn Channel>);
 
 impl Meeting {
-    /// Takes the last purpose's channel for it.
+    /// Takes the channel of the last purpose for it.
     pub(super) fn take(connections: Connections) -> Result<(Connections, Meeting)> {
         let (connections, last) = connections.split_last();
         Ok((connections, Meeting(last.one()?)))

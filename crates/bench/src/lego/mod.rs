@@ -32,7 +32,7 @@ fn topology(name: &str, workers: u8) -> Topology {
     }
 }
 
-/// A part of the protocol that failed where nobody cheats.
+/// A part of the protocol failed although nobody cheats.
 fn failed(error: impl std::error::Error + Send + Sync + 'static) -> Error {
     Error::local("measuring", std::io::Error::other(error))
 }

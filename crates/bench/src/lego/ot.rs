@@ -11,10 +11,11 @@ use super::link::{Link, Meeting};
 use super::{failed, topology};
 use crate::measure::{Measurement, Place, no_report};
 use crate::usage::{Machine, median};
+use cenote::text::{Table, s};
 use cenote::{Error, Result, Transport};
 use cenote_session::{Connections, Topology};
 
-/// What binds the keys of a measurement.
+/// The session name that the keys of a measurement are bound to.
 const SESSION: &[u8] = b"cenote bench ot";
 
 /// Most strings at once: both sides keep them all.
@@ -25,7 +26,7 @@ pub const MOST_STRINGS: u64 = 1 << 28;
 pub struct OtBench {
     /// Strings of each kind.
     pub strings: u64,
-    /// How often; medians count.
+    /// Runs; medians are reported.
     pub repeat: u32,
     /// What slows the link down.
     pub link: Link,
@@ -152,7 +153,7 @@ impl OtTimes {
 pub struct OtRow {
     /// `base OTs`, `correlated` or `random`.
     pub kind: String,
-    /// How many were made at once; the base OTs of a set-up count as one.
+    /// How many are made at once; the base OTs of a set-up count as one.
     pub strings: u64,
     /// Seconds: the median, of the sender and of the receiver.
     pub seconds: [f64; 2],
@@ -224,37 +225,35 @@ pub fn run_ot(bench: &OtBench, place: &mut Place<'_>) -> Result<OtReport> {
 impl OtReport {
     /// As a short table.
     pub fn table(&self) -> String {
-        use std::fmt::Write as _;
-        let mut text = format!(
-            "{}\nover {}, {}; median of {} run{}\n\n{:<12} {:>10} {:>12} {:>12} {:>12} {:>14} {:>14}\n",
+        let mut table = Table::new("lr");
+        table.row(&[
+            &"",
+            &"strings",
+            &"ms, sender",
+            &"ms, receiver",
+            &"ns each",
+            &"B from sender",
+            &"B to sender",
+        ]);
+        for row in &self.rows {
+            table.row(&[
+                &row.kind,
+                &row.strings,
+                &format_args!("{:.3}", 1e3 * row.seconds[0]),
+                &format_args!("{:.3}", 1e3 * row.seconds[1]),
+                &format_args!("{:.1}", row.ns_each),
+                &format_args!("{:.2}", row.bytes_each[0]),
+                &format_args!("{:.2}", row.bytes_each[1]),
+            ]);
+        }
+        format!(
+            "{}\nover {}, {}; median of {} run{}\n\n{table}\n\
+             B: bytes with frames for each string, and for the whole set-up of base OTs\n",
             self.machine.line(),
             self.transport,
             self.link,
             self.repeat,
-            if self.repeat == 1 { "" } else { "s" },
-            "",
-            "strings",
-            "ms, sender",
-            "ms, receiver",
-            "ns each",
-            "B from sender",
-            "B to sender",
-        );
-        for row in &self.rows {
-            writeln!(
-                text,
-                "{:<12} {:>10} {:>12.3} {:>12.3} {:>12.1} {:>14.2} {:>14.2}",
-                row.kind,
-                row.strings,
-                1e3 * row.seconds[0],
-                1e3 * row.seconds[1],
-                row.ns_each,
-                row.bytes_each[0],
-                row.bytes_each[1],
-            )
-            .expect("writing to a string succeeds");
-        }
-        text.push_str("\nB: bytes with frames for each string, and for the whole set-up of base OTs\n");
-        text
+            s(self.repeat),
+        )
     }
 }

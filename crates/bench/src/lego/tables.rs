@@ -1,6 +1,4 @@
-//! All tables of the paper at once, here and there.
-
-use std::fmt::Write as _;
+//! All tables of the paper, beside what is measured here.
 
 use serde::Serialize;
 
@@ -12,7 +10,7 @@ use super::paper::{circuit_of_paper, paper};
 use crate::measure::Place;
 use crate::plot::{Bars, Group, Scale};
 use crate::usage::Machine;
-use cenote::tables::{grouped, megabytes};
+use cenote::text::{Table, grouped, megabytes};
 use cenote::{Error, Lego, Result};
 
 /// What to measure.
@@ -30,7 +28,7 @@ pub struct Tables {
     pub settings: Lego,
     /// How many single instances are timed for each latency.
     pub latencies: u32,
-    /// How many sessions of each row; medians count.
+    /// Sessions of each row; medians are reported.
     pub repeat: u32,
     /// Rows that may need more memory are left out.
     pub memory: u64,
@@ -61,7 +59,7 @@ pub fn available_memory() -> Option<u64> {
         .checked_mul(1024)
 }
 
-/// Measures all rows that fit, in `place`. `begins` is told of each.
+/// Measures all rows that fit, in `place`. Calls `begins` before each.
 ///
 /// # Errors
 /// Those of [`run_commit`] and [`super::circuit::run_lego`].
@@ -138,25 +136,24 @@ impl Tables {
 impl TablesReport {
     /// The tables as text.
     pub fn table(&self) -> String {
-        let mut text = format!("{}\n", self.machine.line());
-        self.summary(&mut text);
+        let mut text = format!("{}\n{}", self.machine.line(), self.summary());
         if let Some(commitments) = &self.commitments {
-            write!(text, "\nTable III: commitments\n{}", commitments.table())
-                .expect("writing to a string succeeds");
+            text.push_str("\nTable III: commitments\n");
+            text.push_str(&commitments.table());
         }
-        self.timings(&mut text);
-        self.data(&mut text);
+        text.push_str(&self.timings());
+        text.push_str(&self.data());
         if !self.left_out.is_empty() {
             text.push_str("\nleft out\n");
         }
         for what in &self.left_out {
-            writeln!(text, "  {what}").expect("writing to a string succeeds");
+            text.push_str(&format!("  {what}\n"));
         }
         text
     }
 
     /// Table II: one instance and 128 of each circuit, over the first link.
-    fn summary(&self, text: &mut String) {
+    fn summary(&self) -> String {
         let first = self.rows.first().map(|row| row.link);
         let rows: Vec<&LegoRow> = self
             .rows
@@ -164,108 +161,51 @@ impl TablesReport {
             .filter(|row| Some(row.link) == first && [1, 128].contains(&row.instances))
             .collect();
         let Some(link) = first.filter(|_| !rows.is_empty()) else {
-            return;
+            return String::new();
         };
-        writeln!(
-            text,
-            "\nTable II: ms per circuit, here and (in the paper); {link}"
-        )
-        .expect("writing to a string succeeds");
-        line(
-            text,
-            [
-                "",
-                "",
-                "independent",
-                "dependent",
-                "online latency",
-                "online throughput",
-                "",
-            ],
-        );
+        let mut table = Table::new("lr");
+        table.row(&[&"", &"", &PHASES[0], &PHASES[1], &PHASES[2], &PHASES[3]]);
         for row in rows {
-            let paper = row.paper_timing.as_ref();
-            line(
-                text,
-                [
-                    &row.circuit.name,
-                    &grouped(row.instances),
-                    &both(row.independent_ms, paper.map(|paper| paper.independent_ms)),
-                    &both(row.dependent_ms, paper.map(|paper| paper.dependent_ms)),
-                    &both(row.online_latency_ms, paper.map(|paper| paper.online_latency_ms)),
-                    &both(
-                        row.online_throughput_ms,
-                        paper.map(|paper| paper.online_throughput_ms),
-                    ),
-                    "",
-                ],
-            );
+            let [a, b, c, d] = row.phases();
+            table.row(&[&row.circuit.name, &grouped(row.instances), &a, &b, &c, &d]);
         }
+        format!("\nTable II: ms per circuit, here and (in the paper); {link}\n{table}")
     }
 
     /// Table IV.
-    fn timings(&self, text: &mut String) {
-        text.push_str("\nTable IV: ms per circuit at the evaluator, here and (in the paper)\n");
-        let mut link = None;
-        for row in &self.rows {
-            if link != Some(row.link) {
-                link = Some(row.link);
-                let setting = paper().setting(&row.link);
-                writeln!(
-                    text,
-                    "over {}, {}; the paper: {}",
-                    row.transport, row.link, setting.title
-                )
-                .expect("writing to a string succeeds");
-                line(
-                    text,
-                    [
-                        "",
-                        "",
-                        "set-up",
-                        "independent",
-                        "dependent",
-                        "online latency",
-                        "online throughput",
-                    ],
-                );
+    fn timings(&self) -> String {
+        let mut text = String::from("\nTable IV: ms per circuit at the evaluator, here and (in the paper)\n");
+        for rows in self.rows.chunk_by(|a, b| a.link == b.link) {
+            let mut table = Table::new("lr");
+            table.row(&[
+                &"", &"", &"set-up", &PHASES[0], &PHASES[1], &PHASES[2], &PHASES[3],
+            ]);
+            for row in rows {
+                let paper = row.paper_timing.as_ref().map(|paper| paper.base_ots_ms);
+                let setup = both(row.setup_ms / row.instances as f64, paper);
+                let [a, b, c, d] = row.phases();
+                table.row(&[&row.circuit.name, &grouped(row.instances), &setup, &a, &b, &c, &d]);
             }
-            let n = row.instances as f64;
-            let paper = row.paper_timing.as_ref();
-            line(
-                text,
-                [
-                    &row.circuit.name,
-                    &grouped(row.instances),
-                    &both(row.setup_ms / n, paper.map(|paper| paper.base_ots_ms)),
-                    &both(row.independent_ms, paper.map(|paper| paper.independent_ms)),
-                    &both(row.dependent_ms, paper.map(|paper| paper.dependent_ms)),
-                    &both(row.online_latency_ms, paper.map(|paper| paper.online_latency_ms)),
-                    &both(
-                        row.online_throughput_ms,
-                        paper.map(|paper| paper.online_throughput_ms),
-                    ),
-                ],
-            );
+            let (transport, link) = (rows[0].transport, rows[0].link);
+            let title = &paper().setting(&link).title;
+            text.push_str(&format!("over {transport}, {link}; the paper: {title}\n{table}"));
         }
+        text
     }
 
     /// Table V, which does not depend on the link.
-    fn data(&self, text: &mut String) {
+    fn data(&self) -> String {
         let first = self.rows.first().map(|row| row.link);
-        text.push_str("\nTable V: kB per circuit to the evaluator, here and (in the paper)\n");
-        line(
-            text,
-            [
-                "",
-                "",
-                "beta, alpha",
-                "base OTs",
-                "independent",
-                "dependent",
-                "online",
-            ],
-        );
+        let mut table = Table::new("lr");
+        table.row(&[
+            &"",
+            &"",
+            &"beta, alpha",
+            &"base OTs",
+            &"independent",
+            &"dependent",
+            &"online",
+        ]);
         for row in self.rows.iter().filter(|row| Some(row.link) == first) {
             let n = row.instances as f64;
             let kilo = |bytes: [u64; 2], paper: Option<f64>| {
@@ -275,22 +215,20 @@ impl TablesReport {
             let paper = row.paper_data;
             let buckets =
                 paper.map_or_else(String::new, |paper| format!(" ({}, {})", paper.beta, paper.alpha));
-            line(
-                text,
-                [
-                    &row.circuit.name,
-                    &grouped(row.instances),
-                    &format!("{}, {}{buckets}", number("beta"), number("alpha")),
-                    &kilo(row.bytes.setup, paper.map(|paper| paper.base_ots)),
-                    &kilo(row.bytes.independent, paper.map(|paper| paper.independent)),
-                    &kilo(row.bytes.dependent, paper.map(|paper| paper.dependent)),
-                    &kilo(row.bytes.online, paper.map(|paper| paper.online)),
-                ],
-            );
+            table.row(&[
+                &row.circuit.name,
+                &grouped(row.instances),
+                &format_args!("{}, {}{buckets}", number("beta"), number("alpha")),
+                &kilo(row.bytes.setup, paper.map(|paper| paper.base_ots)),
+                &kilo(row.bytes.independent, paper.map(|paper| paper.independent)),
+                &kilo(row.bytes.dependent, paper.map(|paper| paper.dependent)),
+                &kilo(row.bytes.online, paper.map(|paper| paper.online)),
+            ]);
         }
+        format!("\nTable V: kB per circuit to the evaluator, here and (in the paper)\n{table}")
     }
 
-    /// How many times faster than in the paper every phase of every row is, as a bar chart in SVG.
+    /// The speed of every phase of every row over the paper's, as a bar chart in SVG.
     pub fn to_svg(&self) -> String {
         let groups = self.rows.iter().filter_map(|row| {
             let lines = row.lines();
@@ -318,6 +256,25 @@ impl TablesReport {
     }
 }
 
+/// The columns of [`LegoRow::phases`].
+const PHASES: [&str; 4] = ["independent", "dependent", "online latency", "online throughput"];
+
+impl LegoRow {
+    /// Milliseconds per instance, here and in the paper.
+    fn phases(&self) -> [String; 4] {
+        let paper = self.paper_timing.as_ref();
+        [
+            both(self.independent_ms, paper.map(|paper| paper.independent_ms)),
+            both(self.dependent_ms, paper.map(|paper| paper.dependent_ms)),
+            both(self.online_latency_ms, paper.map(|paper| paper.online_latency_ms)),
+            both(
+                self.online_throughput_ms,
+                paper.map(|paper| paper.online_throughput_ms),
+            ),
+        ]
+    }
+}
+
 fn both(here: f64, paper: Option<f64>) -> String {
     let digits = if here < 10.0 { 3 } else { 1 };
     let paper = or_blank(
@@ -333,10 +290,4 @@ fn both(here: f64, paper: Option<f64>) -> String {
     } else {
         format!("{here:.digits$} ({paper})")
     }
-}
-
-fn line(text: &mut String, cells: [&str; 7]) {
-    let [name, count, a, b, c, d, e] = cells;
-    let line = format!("{name:<14} {count:>6} {a:>18} {b:>18} {c:>18} {d:>18} {e:>18}");
-    writeln!(text, "{}", line.trim_end()).expect("writing to a string succeeds");
 }

@@ -29,7 +29,7 @@ pub struct Experiment {
     trial: Trial,
 }
 
-/// What a simulation measured, beside what it should have.
+/// What a simulation measured, beside the values expected.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Estimate {
     /// The game.
@@ -106,8 +106,8 @@ impl Experiment {
 }
 
 impl Estimate {
-    /// Whether measurement and exact value agree within `sigmas` standard errors; where no value is known, whether the measured
-    /// one is within as many of the bound.
+    /// Whether measured and exact value agree within `sigmas` standard errors. Where no exact value is known, the bound may be
+    /// exceeded by as many.
     #[must_use]
     pub fn agrees(&self, sigmas: f64) -> bool {
         let doubt = sigmas * self.standard_error + 1e-12;

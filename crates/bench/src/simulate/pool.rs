@@ -17,7 +17,7 @@ enum Guard {
 }
 
 impl Guard {
-    /// One bad gadget brought into the pool, however many tries it takes; false if one was found.
+    /// Brings one bad gadget into the pool, however many tries it takes. False if a try was detected.
     fn insert(self, rng: &mut StdRng) -> bool {
         match self {
             Self::CheckAll { detection } => !rng.random_bool(detection),

@@ -188,8 +188,8 @@ fn on_demand_trial(game: &Game, profile: &[u64], second: bool, first_bad: u64, r
     false
 }
 
-/// Game 1, no good gate meeting a bad bucket, and the bad one meeting one: the number of bad buckets in `d_1` at every gate is
-/// known, given that all went well so far.
+/// The chance that Game 1 is won, no good gate meets a bad bucket, and the bad gate meets one. Given that all went well so far,
+/// the number of bad buckets in `d_1` is known at every gate.
 fn on_demand_exact(game: &Game, profile: &[u64], second: bool, first_bad: u64) -> LogProb {
     let (n, m) = (game.n(), game.x() - game.c());
     let bad_at = |bucket: u64| bucket % m < profile[(bucket / m) as usize];

@@ -1,4 +1,4 @@
-//! One party of a session that is measured: an engine, a circuit on made-up inputs, and the stock of triples, whose level is
+//! One party of a measured session: an engine, a circuit on made-up inputs, and a stock of triples whose level is
 //! known exactly.
 
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl Load {
     }
 }
 
-/// Inputs, and what must come out.
+/// Inputs, and the outputs that they must give.
 pub(crate) struct Instance {
     inputs: BitMatrix,
     expected: Arc<BitMatrix>,
@@ -80,9 +80,9 @@ pub(crate) struct Driver {
     unit: Plan,
     /// Blocks of gates that each worker has verified.
     used: u64,
-    /// Blocks of gates that each worker was told of and has not evaluated, as the engine counts them.
+    /// Blocks of gates that were announced to each worker and are not evaluated yet, as the engine counts them.
     prepared: u64,
-    /// Batches that each worker has been asked for, but the one that is on-demand's first stock.
+    /// Batches asked of each worker, not counting the first stock of the variant on-demand.
     wanted: u64,
 }
 
@@ -121,9 +121,9 @@ impl Driver {
         self.parameters.variant() == Variant::Reshuffle
     }
 
-    /// Announces gates that will need `batches` whole batches besides the one in use, if not so many are in stock or asked for
-    /// already: the stock that a section starts and ends with. From there on, one more batch is made for every `N` blocks
-    /// that are announced, begun ones included.
+    /// Sees to it that `batches` whole batches are in stock or asked for, besides the one in use: the stock that a section
+    /// starts and ends with. It announces gates that need as many. After that, each `N` announced blocks, begun ones
+    /// included, cause one more batch to be made.
     pub(crate) fn want_stock(&mut self, batches: u64) -> Result<()> {
         let n = self.n();
         let level = self
@@ -150,15 +150,15 @@ impl Driver {
         self.wanted = self.wanted.max(level);
     }
 
-    /// Batches that each worker has been asked for, which are made once the stock is full.
+    /// Batches asked of each worker. All of them are made once the stock is full.
     pub(crate) fn batches_wanted(&self) -> u64 {
         self.wanted
     }
 
-    /// Blocks of gates that a batch of triples is sure to suffice for, if a layer has at most `layer` blocks.
+    /// How many blocks of gates a batch of triples suffices for at least, if no layer has more than `layer` blocks.
     ///
     /// # Errors
-    /// [`Error::Usage`] if that is less than half of it.
+    /// [`Error::Usage`] if that is less than half a batch.
     pub(crate) fn usable_blocks(&self, layer: u64) -> Result<u64> {
         let n = self.n();
         if !self.spends_batches() {
@@ -174,8 +174,8 @@ impl Driver {
         Ok(n - layer)
     }
 
-    /// The value that party 0 gives, at all parties; nobody goes on before it has. The way in which parties whose clocks
-    /// differ agree on how much to measure.
+    /// Gives all parties the value of party 0, and lets none go on before it has it. So parties whose clocks differ agree on
+    /// how much to measure.
     pub(crate) fn agree(&mut self, value: u16) -> Result<u16> {
         let bits = BitMatrix::from_fn(16, 1, |row, _| value >> row & 1 == 1);
         let own = (self.engine.me() == PartyId(0)).then_some(&bits);
@@ -256,7 +256,7 @@ impl Driver {
         Err(Error::local("checking the outputs", bug))
     }
 
-    /// Evaluates `instance` and opens its outputs; the seconds that this took.
+    /// Evaluates `instance`, opens its outputs, and gives the seconds that this took.
     pub(crate) fn run(&mut self, load: &Load, instance: &Instance) -> Result<f64> {
         let start = Instant::now();
         let pending = self.evaluate(load, instance)?;

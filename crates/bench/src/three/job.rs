@@ -11,7 +11,7 @@ use cenote::local::{Seat, combine, run};
 use cenote::runner::{Outcome, run_in_memory};
 use cenote::{Error, PARTIES, PartyReport, Program, Protocol, Report, Result, Three, Transport, circuits};
 
-/// What to measure. It travels to the parties' processes.
+/// What to measure. The parties' processes are sent it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Bench {
     /// A circuit file, or `lib:NAME`.
@@ -89,7 +89,7 @@ impl Bench {
 }
 
 impl Bench {
-    /// The part of a process's party: the report, without values.
+    /// The part of a party that is a process of its own. The report has no values.
     pub(crate) fn take_part(&self, seat: &Seat<'_>) -> Result<PartyReport> {
         let program = self.program()?;
         let own = |(owner, bits): (&PartyId, BitMatrix)| (*owner == seat.me).then_some(bits);

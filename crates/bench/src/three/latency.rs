@@ -12,6 +12,7 @@ use super::Settings;
 use super::driver::{Driver, Load};
 use crate::measure::{Measurement, Place, no_report, shaped};
 use crate::usage::{Machine, median};
+use cenote::text::Table;
 use cenote::{CircuitDescription, Error, Protocol, Result, Three, Transport};
 use cenote_session::{Connections, Demand, Topology};
 
@@ -25,9 +26,9 @@ pub struct Latency {
     pub circuits: Vec<String>,
     /// The protocol. Its first worker does all the work.
     pub settings: Settings,
-    /// How often each circuit is run; the median counts.
+    /// Runs of each circuit; the median is reported.
     pub repeat: u32,
-    /// Milliseconds that a message and its answer take on the way, besides what the machine itself takes; 0 adds nothing.
+    /// Milliseconds added to the round trip of a message and its answer.
     pub link_rtt_ms: f64,
 }
 
@@ -127,7 +128,7 @@ pub struct CircuitLatency {
     pub most_seconds: f64,
     /// What the link's delay alone takes: rounds times the one-way delay. `null` without one.
     pub delay_seconds: Option<f64>,
-    /// How many times that the median is.
+    /// The median over that delay.
     pub ratio: Option<f64>,
 }
 
@@ -215,48 +216,33 @@ pub fn run_latency(latency: &Latency, place: &mut Place<'_>) -> Result<LatencyRe
 impl LatencyReport {
     /// As a short table.
     pub fn table(&self) -> String {
-        use std::fmt::Write as _;
-        let mut table = format!(
-            "one instance, {}, views by {}, over {}{}, median of {}\n{:<18} {:>9} {:>7} {:>11} {:>11} {:>11}  {}\n",
-            self.settings.variant,
-            self.settings.view_check,
-            self.transport,
-            if self.link_rtt_ms > 0.0 {
-                format!(" with {} ms round trips", self.link_rtt_ms)
-            } else {
-                String::new()
-            },
-            self.repeat,
-            "circuit",
-            "ANDs",
-            "rounds",
-            "ms",
-            "least",
-            "most",
-            if self.link_rtt_ms > 0.0 {
-                "rounds × delay"
-            } else {
-                ""
-            },
-        )
-        .replace("  \n", "\n");
+        let with_delay = self.link_rtt_ms > 0.0;
+        let mut table = Table::new("lrrrrrl");
+        let delay = if with_delay { "rounds × delay" } else { "" };
+        table.row(&[&"circuit", &"ANDs", &"rounds", &"ms", &"least", &"most", &delay]);
         for line in &self.circuits {
             let delay = match (line.delay_seconds, line.ratio) {
                 (Some(delay), Some(ratio)) => format!("{:.1} ms, × {ratio:.3}", 1e3 * delay),
                 _ => String::new(),
             };
-            let row = format!(
-                "{:<18} {:>9} {:>7} {:>11.3} {:>11.3} {:>11.3}  {}",
-                line.circuit.name,
-                line.circuit.and_gates,
-                line.rounds,
-                1e3 * line.seconds,
-                1e3 * line.least_seconds,
-                1e3 * line.most_seconds,
-                delay
-            );
-            writeln!(table, "{}", row.trim_end()).expect("writing to a string succeeds");
+            table.row(&[
+                &line.circuit.name,
+                &line.circuit.and_gates,
+                &line.rounds,
+                &format_args!("{:.3}", 1e3 * line.seconds),
+                &format_args!("{:.3}", 1e3 * line.least_seconds),
+                &format_args!("{:.3}", 1e3 * line.most_seconds),
+                &delay,
+            ]);
         }
-        table
+        let trips = if with_delay {
+            format!(" with {} ms round trips", self.link_rtt_ms)
+        } else {
+            String::new()
+        };
+        format!(
+            "one instance, {}, views by {}, over {}{trips}, median of {}\n{table}",
+            self.settings.variant, self.settings.view_check, self.transport, self.repeat
+        )
     }
 }

@@ -1,7 +1,7 @@
 //! What the channels carry when nothing is computed: the limit that the wire sets.
 //!
-//! The parties open the channels of a session, as many and as buffered, and pass bytes round the ring on all of them at once: each
-//! sends messages of the protocol's size to the previous party, as many ahead of what it receives from the next.
+//! The parties open the channels of a session and pass bytes round the ring on all of them at once. Number, buffers and messages of
+//! the channels are the protocol's, and so is how far a party sends ahead of what it receives.
 
 use std::sync::Barrier;
 use std::time::Instant;
@@ -62,7 +62,7 @@ pub struct RingParty {
     pub bytes: u64,
     /// Seconds that it took.
     pub seconds: f64,
-    /// Seconds of processors, of this party's process.
+    /// Processor seconds of this party's process.
     pub cpu_seconds: f64,
 }
 

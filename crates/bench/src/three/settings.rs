@@ -1,4 +1,4 @@
-//! What a measurement of a service runs with.
+//! The settings of a measured service.
 
 use cenote_params::three::{Parameters, Variant, Workload, preferred, search};
 use cenote_primitives::{BLOCK_BITS, Block512};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use cenote::{Error, Result, Three};
 
-/// Most batches that are kept in stock for a measurement of one phase alone, where memory is not limited otherwise.
+/// Most batches that are kept in stock when one phase alone is measured and memory is not limited.
 pub(crate) const MOST_IN_STOCK: u64 = 4;
 
 /// The protocol of a service that never ends.

@@ -1,12 +1,11 @@
-//! The rate of a service that runs for ever.
+//! The rate of a service that never ends.
 //!
-//! A session first makes its first stock of triples and evaluates a little (the *warm-up*, reported apart). Then comes the timed
-//! *section*: it evaluates, verifies and opens gates that use up whole batches of triples, and ends when as many batches have
-//! been made as were used, so that the stock is as full as at its start. What the section costs is therefore what every such
-//! section costs, for ever.
+//! A session first makes its first stock of triples and evaluates a little: the *warm-up*, which is reported apart. Then comes the timed
+//! *section*. It evaluates, verifies and opens gates that use up whole batches of triples, and ends when as many batches have
+//! been made as were used. The stock is then as full as at the start, so every later section costs the same.
 //!
-//! Of the offline phase alone only the making of batches is timed, of the online phase alone only their use: a few batches are
-//! made, then used up, again and again, and one of both is timed.
+//! To time one phase alone, a few batches are made and then used up, again and again. Only the making (offline) or only the use
+//! (online) is timed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,14 +26,15 @@ use cenote_session::{Connections, Topology};
 
 pub use super::steady_report::{SteadyReport, run_steady};
 
-/// Gates per worker that are evaluated before outputs are opened, about: enough that messages are large, few enough that
-/// their wires stay in caches.
+/// About how many gates a worker evaluates before outputs are opened: enough for large messages, few enough for their
+/// wires to stay in caches.
 const SEGMENT_GATES: usize = 1 << 26;
 
 /// Most batches per worker in a section.
 const MOST_BATCHES: u64 = 1000;
 
-/// Most batches of gates whose number of verifications is told from their number alone.
+/// Most batches of gates at once where every verification spends a batch: how many verifications there are then follows from
+/// the number of gates.
 const MOST_COUNTED: u64 = 8;
 
 /// What is timed.
@@ -88,7 +88,7 @@ pub enum Length {
     Batches(u64),
     /// At least this many AND gates (triples, of the offline phase).
     Gates(u64),
-    /// As many batches as take about this long, as far as the warm-up tells.
+    /// As many batches as take about this long, judged by the warm-up.
     Seconds(f64),
 }
 
@@ -116,11 +116,11 @@ pub struct SteadyParty {
     pub and_gates: u64,
     /// Triples made in the section.
     pub triples: u64,
-    /// Seconds from the connected channels to the section, without its circuit's plan.
+    /// Seconds from connected channels to the start of the section, without planning the circuit.
     pub warm_up_seconds: f64,
     /// Seconds of the section.
     pub seconds: f64,
-    /// Seconds of processors in the section, of this party's process.
+    /// Processor seconds of this party's process in the section.
     pub cpu_seconds: f64,
     /// Seconds of every full segment of the section.
     pub segment_seconds: Vec<f64>,
@@ -234,7 +234,7 @@ impl Measurement for Steady {
 }
 
 impl Steady {
-    /// The batches that party 0 wants, if one takes `seconds_each`.
+    /// How many batches party 0 wants to measure, if one takes `seconds_each`.
     fn wish(&self, n: u64, workers: u64, seconds_each: f64) -> u64 {
         match self.length {
             Length::Batches(batches) => batches,
@@ -269,7 +269,7 @@ struct Cycles<'a> {
 }
 
 impl Cycles<'_> {
-    /// Evaluates a first segment, whose triples it waits for.
+    /// Waits for the first triples, and evaluates a first segment with them.
     fn begin(&mut self) -> Result<()> {
         let lanes = self.pieces.lanes(self.pieces.group)?;
         self.driver.announce(self.load, lanes)?;
@@ -277,8 +277,8 @@ impl Cycles<'_> {
         Ok(())
     }
 
-    /// Makes about `batches` batches and uses them up: both at once in the full protocol, one after the other if only one
-    /// of both is timed. Adds what was timed to `timed`; `progress` is told the gates evaluated.
+    /// Makes about `batches` batches and uses them up: both at once in the full protocol, one after the other if one phase
+    /// alone is timed. Adds the times to `timed`, and reports evaluated gates to `progress`.
     fn cycle(&mut self, batches: u64, timed: &mut Timed, progress: &mut dyn FnMut(u64)) -> Result<()> {
         // Whole units, no more than the batches suffice for, but at least one.
         let each = self.load.plan.and_count() as u64;
@@ -374,7 +374,7 @@ impl Cycles<'_> {
     }
 }
 
-/// How lanes are cut into segments in which all workers have the same to do. The unit is 512 lanes per worker, in which a
+/// How lanes are cut into segments that give all workers the same amount of work. The unit is 512 lanes per worker, in which a
 /// circuit of `A` gates has `A` blocks for each worker.
 struct Pieces {
     workers: u64,

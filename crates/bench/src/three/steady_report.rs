@@ -62,9 +62,9 @@ pub struct SteadyReport {
     pub latency_ms: Option<f64>,
     /// Rounds of the section.
     pub rounds: u64,
-    /// The most memory that was had, by process.
+    /// The most memory that each process had.
     pub peak_memory_bytes: Vec<Option<u64>>,
-    /// The stated bound on the protocol's own buffers, of one party.
+    /// The stated bound on one party's protocol buffers.
     pub memory_bound_bytes: u64,
     /// The machine.
     pub machine: Machine,
@@ -78,7 +78,7 @@ pub struct SteadyReport {
     pub parties: Vec<SteadyParty>,
 }
 
-/// Measures, in `place`; with `ring`, what its channels carry as well, right afterwards.
+/// Measures, in `place`; with `ring`, measures right afterwards what the channels carry.
 ///
 /// # Errors
 /// Those of [`super::Settings::parameters`] and of opening the circuit, before anything is started; [`Error::Parties`] or

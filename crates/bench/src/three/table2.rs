@@ -130,13 +130,13 @@ pub const ROWS: [Row; 6] = {
 pub struct Table2 {
     /// A circuit file, or `lib:NAME`.
     pub circuit: String,
-    /// Security, workers, memory and batch size; variant and view check are the rows'.
+    /// Security, workers, memory and batch size. Variant and view check come from the rows.
     pub settings: Settings,
     /// How long each section is.
     pub length: Length,
-    /// How often every row is run, in turn.
+    /// Runs of each row; the rows take turns.
     pub repeat: u32,
-    /// About how many seconds the ring is measured for, every time; 0 leaves it out.
+    /// About how many seconds each measurement of the ring takes; 0 leaves it out.
     pub ring_seconds: f64,
 }
 
@@ -158,7 +158,7 @@ pub struct RowResult {
     pub bits_per_and: f64,
     /// Nanoseconds of a core per AND gate and party.
     pub ns_per_and: f64,
-    /// AND gates per second and core of this machine, over the paper's per core of its three.
+    /// AND gates per second and core here, over the paper's rate per core.
     pub per_core_over_paper: f64,
     /// The share of what the ring carried, if that was measured.
     pub ring_share: Option<f64>,
@@ -202,7 +202,7 @@ pub struct Table2Report {
     pub paper_cores: f64,
 }
 
-/// Measures every row in turn, `repeat` times over, in `place`. `begins` is told of each run.
+/// Measures every row in turn, `repeat` times over, in `place`. Calls `begins` before each run.
 ///
 /// # Errors
 /// Those of [`run_steady`]; [`Error::Usage`] if nothing is to be run.

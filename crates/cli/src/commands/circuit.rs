@@ -2,6 +2,7 @@
 
 use cenote::Result;
 use cenote::circuits::{by_name, names, open, write_file};
+use cenote::text::Table;
 use serde::Serialize;
 
 use crate::args;
@@ -50,10 +51,9 @@ pub(crate) fn run(command: &args::Circuit) -> Result<()> {
             format,
         } => write_file(&by_name(name)?, (*format).into(), output),
         args::Circuit::Gen { .. } => {
-            let list: String = names()
-                .map(|(name, what)| format!("{name:<20} {what}\n"))
-                .collect();
-            print(&list)
+            let mut list = Table::new("l");
+            names().for_each(|(name, what)| list.row(&[&name, &what]));
+            print(&list.to_string())
         }
     }
 }
@@ -94,21 +94,18 @@ fn table(stats: &Stats) -> String {
             .collect::<Vec<_>>()
             .join(", ")
     };
-    let rows = [
-        ("circuit", stats.circuit.clone()),
-        ("inputs", values(&stats.inputs)),
-        ("outputs", values(&stats.outputs)),
-        ("AND", stats.and_gates.to_string()),
-        ("XOR", stats.xor_gates.to_string()),
-        ("NOT", stats.not_gates.to_string()),
-        ("copies", stats.copies.to_string()),
-        ("constants", stats.constants.to_string()),
-        ("AND depth", stats.and_depth.to_string()),
-        ("wires", stats.wires.to_string()),
-        ("live wires", stats.live_wires.to_string()),
-        ("digest", stats.digest.clone()),
-    ];
-    rows.iter()
-        .map(|(name, text)| format!("{name:<12} {text}\n"))
-        .collect()
+    let mut table = Table::new("l");
+    table.row(&[&"circuit", &stats.circuit]);
+    table.row(&[&"inputs", &values(&stats.inputs)]);
+    table.row(&[&"outputs", &values(&stats.outputs)]);
+    table.row(&[&"AND", &stats.and_gates]);
+    table.row(&[&"XOR", &stats.xor_gates]);
+    table.row(&[&"NOT", &stats.not_gates]);
+    table.row(&[&"copies", &stats.copies]);
+    table.row(&[&"constants", &stats.constants]);
+    table.row(&[&"AND depth", &stats.and_depth]);
+    table.row(&[&"wires", &stats.wires]);
+    table.row(&[&"live wires", &stats.live_wires]);
+    table.row(&[&"digest", &stats.digest]);
+    table.to_string()
 }

@@ -3,6 +3,7 @@
 use cenote::Result;
 use cenote::demo::{Task, write_samples};
 use cenote::local::{DemoReport, run_demo};
+use cenote::text::s;
 
 use crate::args::Demo;
 use crate::console::{Progress, child, print, print_json, warn};
@@ -44,7 +45,7 @@ fn text(report: &DemoReport, options: &Demo) -> String {
         report.customers,
         report.limit / 100,
         report.limit % 100,
-        if found == 1 { "" } else { "s" },
+        s(found as u64),
     );
     for id in report.over_limit.iter().take(SHOWN) {
         text.push_str(&format!("  {id}\n"));

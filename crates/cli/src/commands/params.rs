@@ -4,14 +4,11 @@ mod game;
 mod lego;
 mod output;
 mod pool;
-mod quantity;
 mod three;
 mod triples;
 
 use cenote::Result;
 use clap::Subcommand;
-
-pub(crate) use self::quantity::quantity;
 
 /// One command per protocol, and the games behind them.
 #[derive(Debug, Subcommand)]

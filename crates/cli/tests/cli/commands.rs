@@ -11,7 +11,7 @@ fn circuits_of_the_library_are_listed_counted_and_written() {
     assert_eq!(stats["inputs"][1]["width"].as_u64(), Some(32));
     let table = run(cenote().args(["circuit", "stats", "lib:add32"])).stdout;
     assert!(
-        table.contains("AND          31\n") && table.contains(stats["digest"].as_str().unwrap()),
+        table.contains("AND         31\n") && table.contains(stats["digest"].as_str().unwrap()),
         "{table}"
     );
     run(cenote().args(["circuit", "stats", "lib:nothing"])).failed(2, &["no circuit \"nothing\"", "aes128"]);

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use cenote::local::Setting;
+use cenote::text::{count, quantity};
 use cenote::{Three, Transport, Variant, ViewCheck};
 use cenote_bench::three::Settings;
 use cenote_bench::three::latency::CIRCUITS;
@@ -95,19 +96,19 @@ pub(crate) struct Checks {
     pub(crate) view_check: ViewCheck,
 }
 
-/// The protocol but for its checks.
+/// The protocol except for its checks.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Service {
-    /// A wrong output ever passes with probability at most 2 to the minus this
+    /// The probability that a wrong output ever passes is at most 2 to the minus this
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=128), default_value_t = 40)]
     pub(crate) security: u32,
     /// Workers of each party, side by side
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), default_value_t = 1)]
     pub(crate) workers: u8,
-    /// Bytes that a party's buffers may take, such as 512Mi: decides the parameters, and how much is kept in stock
-    #[arg(long, value_name = "BYTES", value_parser = bytes, conflicts_with = "n")]
+    /// Bytes that a party's buffers may take, such as 512Mi; parameters and stock are chosen to fit
+    #[arg(long, value_name = "BYTES", value_parser = quantity, conflicts_with = "n")]
     pub(crate) memory: Option<u64>,
-    /// Blocks in a batch, whatever the error this gives: for tests of the benchmark itself
+    /// Blocks in a batch, whatever error this gives: for tests of the benchmark itself
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1 << 30), hide = true)]
     pub(crate) n: Option<u64>,
 }
@@ -133,7 +134,7 @@ pub(crate) struct Section {
     /// About how long the timed section is; it has at least one whole batch of triples
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "10")]
     seconds: Duration,
-    /// Instead: this many batches of triples per worker
+    /// Instead of --seconds: this many batches of triples per worker
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), conflicts_with = "seconds")]
     batches: Option<u16>,
 }
@@ -159,20 +160,20 @@ pub(crate) struct BenchThree {
     pub(crate) mode: Mode,
     #[command(flatten)]
     pub(crate) section: Section,
-    /// Instead: at least this many AND gates; rounded up to whole batches, but not with --one-job
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["seconds", "batches"])]
+    /// Instead of --seconds: at least this many AND gates, rounded up to whole batches (with --one-job, not rounded)
+    #[arg(long, value_name = "N", value_parser = count, conflicts_with_all = ["seconds", "batches"])]
     pub(crate) and_gates: Option<u64>,
     /// Measure one job from start to end, with parameters for exactly its gates, instead of a service that runs for ever
     #[arg(long, conflicts_with_all = ["mode", "seconds", "batches", "memory", "n", "with_ring"])]
     pub(crate) one_job: bool,
-    /// One job (--one-job) of this many instances of the circuit, side by side
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["and_gates", "mode", "seconds", "batches", "memory", "n", "with_ring"])]
+    /// Measure one job (as --one-job does) of this many instances of the circuit, side by side
+    #[arg(long, value_parser = count, conflicts_with_all = ["and_gates", "mode", "seconds", "batches", "memory", "n", "with_ring"])]
     pub(crate) lanes: Option<u64>,
     #[command(flatten)]
     pub(crate) checks: Checks,
     #[command(flatten)]
     pub(crate) service: Service,
-    /// Then measure what the channels carry when nothing is computed, and tell the share of it that was used
+    /// Afterwards measure what the channels carry when nothing is computed, and report the share that was used
     #[arg(long)]
     pub(crate) with_ring: bool,
     #[command(flatten)]
@@ -194,10 +195,10 @@ pub(crate) struct BenchTable2 {
     pub(crate) circuit: String,
     #[command(flatten)]
     pub(crate) section: Section,
-    /// How often every row is run, in turn with the others; medians are told
+    /// How often to run each row, in turn with the others; medians are reported
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 3)]
     pub(crate) repeat: u32,
-    /// About how long the wire is measured, every time
+    /// About how many seconds each measurement of the wire takes
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "2")]
     pub(crate) ring_seconds: Duration,
     /// Draw the rates per core as a bar chart, into this SVG file
@@ -217,7 +218,7 @@ pub(crate) struct BenchLatency {
     /// Milliseconds of a round trip, added to the links between the parties
     #[arg(long, value_name = "MS", value_parser = milliseconds, default_value = "0")]
     pub(crate) link_rtt: f64,
-    /// How often each circuit is run; the median is told
+    /// How often to run each circuit; the median is reported
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), default_value_t = 9)]
     pub(crate) repeat: u32,
     /// How the parties are joined: memory, tcp, tls, or several of them
@@ -233,7 +234,7 @@ pub(crate) struct BenchLatency {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct BenchRing {
-    /// As many channels as this many workers of each party have
+    /// Use as many channels as this many workers of each party have
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), default_value_t = 1)]
     pub(crate) workers: u8,
     /// Bytes in a message; the protocol's have 32 to 64 KiB
@@ -246,12 +247,8 @@ pub(crate) struct BenchRing {
     pub(crate) place: Where,
 }
 
-pub(super) fn bytes(text: &str) -> Result<u64, String> {
-    crate::commands::params::quantity(text)
-}
-
 fn message(text: &str) -> Result<usize, String> {
-    match bytes(text)? {
+    match quantity(text)? {
         size @ 1..=0x100_0000 => Ok(size as usize),
         _ => Err("a message has 1 byte to 16 MiB".into()),
     }

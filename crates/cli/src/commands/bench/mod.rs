@@ -20,7 +20,7 @@ use self::args::{BenchLatency, BenchRing, BenchTable2, BenchThree, Checks, Which
 use self::two_args::WhichLego;
 use crate::console::{Progress, child, print, print_json};
 
-/// AND gates of a job that is measured, unless told otherwise.
+/// AND gates of a measured job, by default.
 const JOB_GATES: u64 = 10_000_000;
 
 pub(crate) fn run(command: &args::Bench, verbose: u8) -> Result<()> {
@@ -177,7 +177,7 @@ fn measured<T>(
     run(&mut place, &progress)
 }
 
-/// Writes a drawing, if one is wanted.
+/// Writes a drawing to `file`, if there is one.
 fn draw(file: Option<&Path>, svg: impl FnOnce() -> String) -> Result<()> {
     let Some(file) = file else { return Ok(()) };
     std::fs::write(file, svg()).map_err(|source| Error::Local {

@@ -9,7 +9,7 @@ use cenote_bench::lego::tables::{Tables, available_memory, run_tables};
 use super::two_args::{BenchCommit, BenchLego, BenchOt, BenchTables};
 use super::{draw, measured, tell};
 
-/// Memory that is taken to be free where the system does not tell.
+/// Memory assumed to be free where the system does not tell.
 const SOME_MEMORY: u64 = 4 << 30;
 
 pub(super) fn lego(options: &BenchLego, verbose: u8) -> Result<()> {

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use cenote::Lego;
+use cenote::text::{count, quantity};
 use cenote_bench::lego::Link;
 use cenote_bench::lego::circuit::To;
 use clap::Subcommand;
 
-use super::args::{Where, bytes};
+use super::args::Where;
 
 /// How slow the link is.
 #[derive(Debug, clap::Args)]
@@ -20,7 +21,7 @@ pub(crate) struct Slowed {
 /// The protocol.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Two {
-    /// Each kind of bad bucket passes with probability at most 2 to the minus this
+    /// The probability that bad buckets of one kind pass is at most 2 to the minus this
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=128), default_value_t = 40)]
     security: u32,
     /// Workers of each party, side by side
@@ -49,7 +50,7 @@ pub(crate) struct BenchLego {
     #[arg(long, default_value = "lib:aes128")]
     pub(crate) circuit: String,
     /// Instances of the circuit
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), default_value_t = 1)]
+    #[arg(long, value_name = "N", value_parser = count, default_value_t = 1)]
     pub(crate) instances: u64,
     /// Who learns the outputs: evaluator, garbler or both
     #[arg(long, default_value = "evaluator")]
@@ -58,10 +59,10 @@ pub(crate) struct BenchLego {
     pub(crate) slowed: Slowed,
     #[command(flatten)]
     pub(crate) two: Two,
-    /// Single instances that are timed for the latency; the median is told
+    /// How many single instances to time for the latency; the median is reported
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), default_value_t = 10)]
     pub(crate) latencies: u32,
-    /// How many sessions; medians are told
+    /// How many sessions to run; medians are reported
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 1)]
     pub(crate) repeat: u32,
     /// Draw the times as a bar chart, into this SVG file
@@ -83,26 +84,26 @@ pub(crate) struct BenchTables {
     #[arg(long, value_delimiter = ',', default_values = ["lib:aes128", "lib:sha256"])]
     pub(crate) circuit: Vec<String>,
     /// Numbers of instances [default: those of the paper]
-    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = count)]
     pub(crate) instances: Vec<u64>,
     /// Links, one after the other, separated by spaces: none, lan, wan, or RTT,RATE in ms and Gbit/s
     #[arg(long, num_args = 1.., default_values = ["none", "wan"])]
     pub(crate) link: Vec<Link>,
     /// Numbers of strings for Table III
-    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = cenote_bench::lego::commit::STRINGS)]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = quantity, default_values_t = cenote_bench::lego::commit::STRINGS)]
     pub(crate) strings: Vec<u64>,
     #[command(flatten)]
     pub(crate) two: Two,
-    /// Single instances that are timed for each latency; the median is told
+    /// How many single instances to time for each latency; the median is reported
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), default_value_t = 10)]
     pub(crate) latencies: u32,
-    /// How many sessions of each row; medians are told
+    /// How many sessions to run of each row; medians are reported
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 1)]
     pub(crate) repeat: u32,
-    /// Leave out rows that may need more bytes than this, such as 4Gi [default: three quarters of what is free]
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    /// Leave out rows that may need more bytes than this, such as 4Gi [default: three quarters of the free memory]
+    #[arg(long, value_name = "BYTES", value_parser = quantity)]
     pub(crate) memory: Option<u64>,
-    /// Draw how many times as fast as in the paper it is as a bar chart, into this SVG file
+    /// Draw the speed over the paper's as a bar chart, into this SVG file
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
     #[command(flatten)]
@@ -112,14 +113,14 @@ pub(crate) struct BenchTables {
 #[derive(Debug, clap::Args)]
 pub(crate) struct BenchCommit {
     /// Numbers of strings of 128 bits, one after the other
-    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = cenote_bench::lego::commit::STRINGS)]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = quantity, default_values_t = cenote_bench::lego::commit::STRINGS)]
     pub(crate) strings: Vec<u64>,
     /// Threads of each party
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), default_value_t = 1)]
     pub(crate) workers: u8,
     #[command(flatten)]
     pub(crate) slowed: Slowed,
-    /// How often; medians are told
+    /// How often to run; medians are reported
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 3)]
     pub(crate) repeat: u32,
     #[command(flatten)]
@@ -129,11 +130,11 @@ pub(crate) struct BenchCommit {
 #[derive(Debug, clap::Args)]
 pub(crate) struct BenchOt {
     /// Strings of each kind
-    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    #[arg(long, value_name = "N", value_parser = quantity, default_value = "1M")]
     pub(crate) strings: u64,
     #[command(flatten)]
     pub(crate) slowed: Slowed,
-    /// How often; medians are told
+    /// How often to run; medians are reported
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 3)]
     pub(crate) repeat: u32,
     #[command(flatten)]

@@ -1,7 +1,6 @@
 //! `cenote params game`
 
-use std::fmt::Write as _;
-
+use cenote::text::{Table, grouped, quantity};
 use cenote::{Error, Result};
 use cenote_bench::simulate::{self, Estimate, Experiment};
 use cenote_params::LogProb;
@@ -11,10 +10,9 @@ use cenote_params::three::unequal::Unequal;
 use clap::Subcommand;
 use serde::Serialize;
 
-use super::quantity::{grouped, quantity};
 use crate::console::{print, print_json};
 
-/// What is simulated must fit a machine, and its trials a day.
+/// Limits within which a simulation fits a machine's memory and its trials fit a day.
 const MOST_BALLS: u64 = 1 << 24;
 const MOST_GADGETS: u64 = 4096;
 const LARGEST_DRAW: u64 = 16;
@@ -107,7 +105,7 @@ pub(crate) struct PoolGame {
     /// The probability that a fresh gadget is checked
     #[arg(long, default_value_t = 0.1)]
     check_rate: f64,
-    /// The probability that checking a bad gadget shows it
+    /// The probability that a check of a bad gadget detects it
     #[arg(long, default_value_t = 0.5)]
     reveal_rate: f64,
     #[command(flatten)]
@@ -328,50 +326,42 @@ pub(super) fn run(game: &Game) -> Result<()> {
 
 fn table(report: &Report) -> String {
     let lines = &report.adversaries;
-    let width = lines
-        .iter()
-        .map(|line| line.adversary.len())
-        .max()
-        .unwrap_or(0)
-        .max(9);
-    let mut text = format!(
-        "{}: {}; {} trials each, seed {}\n\n",
+    let mut table = Table::new("lrrrrrl");
+    table.row(&[
+        &"  adversary",
+        &"wins",
+        &"measured",
+        &"exact",
+        &"std error",
+        &"deviation",
+    ]);
+    for line in lines {
+        let exact = line.exact.map_or("unknown".into(), probability);
+        let deviation = line
+            .deviation
+            .map_or("-".into(), |deviation| format!("{deviation:+.1}"));
+        table.row(&[
+            &format_args!("  {}", line.adversary),
+            &grouped(line.wins),
+            &probability(line.measured),
+            &exact,
+            &probability(line.standard_error),
+            &deviation,
+            &if line.agrees { "" } else { "!" },
+        ]);
+    }
+    let apart = lines.iter().filter(|line| !line.agrees).count();
+    format!(
+        "{}: {}; {} trials each, seed {}\n\n{table}\n  bound for every adversary: {} ({:.3})\n  {} of {} differ by more than 3 standard errors (by chance, 1 in 370 does)\n",
         report.game,
         report.parameters,
         grouped(report.trials),
-        report.seed
-    );
-    let _ = writeln!(
-        text,
-        "  {:<width$}  {:>10}  {:>11}  {:>11}  {:>11}  deviation",
-        "adversary", "wins", "measured", "exact", "std error"
-    );
-    for line in lines {
-        let exact = line.exact.map_or("unknown".into(), probability);
-        let deviation = match line.deviation {
-            Some(deviation) => format!("{deviation:+.1}"),
-            None => "-".into(),
-        };
-        let _ = writeln!(
-            text,
-            "  {:<width$}  {:>10}  {:>11}  {exact:>11}  {:>11}  {deviation:>9}{}",
-            line.adversary,
-            grouped(line.wins),
-            probability(line.measured),
-            probability(line.standard_error),
-            if line.agrees { "" } else { "  !" }
-        );
-    }
-    let apart = lines.iter().filter(|line| !line.agrees).count();
-    let _ = writeln!(
-        text,
-        "\n  bound for every adversary: {} ({:.3})\n  {} of {} differ by more than 3 standard errors (by chance, 1 in 370 does)",
+        report.seed,
         probability(report.bound_log2.probability()),
         report.bound_log2,
         apart,
         lines.len()
-    );
-    text
+    )
 }
 
 /// Digits enough to compare, without an exponent where few zeros come first.

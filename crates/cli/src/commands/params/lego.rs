@@ -1,6 +1,7 @@
 //! `cenote params lego`
 
 use cenote::Result;
+use cenote::text::{bytes, grouped, quantity};
 use cenote_bench::curves;
 use cenote_bench::plot::{Plot, Series, Style};
 use cenote_params::computational::{self, Computational, LegoUse};
@@ -8,12 +9,11 @@ use cenote_params::lego::{Cheater, Objective, Parameters, Request, Soundness, ch
 use clap::ValueEnum;
 use serde::Serialize;
 
-use super::output::{Output, Table, sizes_through};
-use super::quantity::{bytes, grouped, percent, quantity};
+use super::output::{Lines, Output, percent, sizes_through};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Lego {
-    /// Each kind of bad bucket occurs with probability at most 2 to the minus this
+    /// The probability of a bad bucket, of each kind, is at most 2 to the minus this
     #[arg(long, value_name = "BITS", default_value_t = 40)]
     security: u32,
     /// AND gates of one copy of the circuit; the default is AES-128 as in the paper's Table V
@@ -98,14 +98,14 @@ pub(super) fn run(options: &Lego) -> Result<()> {
         .answer(&answer, &table(&answer), || plot(&request, &parameters))
 }
 
-fn table(answer: &Answer<'_>) -> Table {
+fn table(answer: &Answer<'_>) -> Lines {
     let (p, b) = (answer.parameters, answer.parameters.buckets());
     let copies = if answer.copies == 1 {
         String::new()
     } else {
         format!(" in {} copies", grouped(answer.copies))
     };
-    let mut table = Table::new(format!(
+    let mut table = Lines::new(format!(
         "LEGO, {} AND gates and {} inputs{copies}, each bound at most 2^-{}",
         grouped(b.gates),
         grouped(b.inputs),

@@ -1,8 +1,9 @@
-//! What every command of this group prints and writes.
+//! What the commands of this group print and write.
 
-use std::fmt::Write as _;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
+use cenote::text::Table;
 use cenote::{Error, Result};
 use cenote_bench::curves;
 use cenote_bench::plot::Plot;
@@ -38,7 +39,7 @@ impl Output {
     pub(super) fn answer(
         &self,
         json: &impl Serialize,
-        table: &Table,
+        lines: &Lines,
         plot: impl FnOnce() -> Result<Plot>,
     ) -> Result<()> {
         if let Some(path) = &self.plot {
@@ -48,7 +49,7 @@ impl Output {
         if self.json {
             print_json(json)
         } else {
-            print(&table.text())
+            print(&format!("{}\n\n{}", lines.title, lines.table))
         }
     }
 }
@@ -77,36 +78,25 @@ pub(super) fn sizes_through(chosen: u64, from: u64, to: u64) -> Vec<u64> {
 }
 
 /// Name, value and meaning, line by line.
-pub(super) struct Table {
+pub(super) struct Lines {
     title: String,
-    rows: Vec<[String; 3]>,
+    table: Table,
 }
 
-impl Table {
+impl Lines {
     pub(super) fn new(title: impl Into<String>) -> Self {
-        Table {
+        Lines {
             title: title.into(),
-            rows: Vec::new(),
+            table: Table::new("lrl"),
         }
     }
 
-    pub(super) fn row(&mut self, name: &str, value: impl Into<String>, meaning: impl Into<String>) {
-        self.rows.push([name.into(), value.into(), meaning.into()]);
+    pub(super) fn row(&mut self, name: &str, value: impl Display, meaning: impl Display) {
+        self.table.row(&[&format_args!("  {name}"), &value, &meaning]);
     }
+}
 
-    fn text(&self) -> String {
-        let width = |column: usize| {
-            self.rows
-                .iter()
-                .map(|row| row[column].chars().count())
-                .max()
-                .unwrap_or(0)
-        };
-        let (names, values) = (width(0), width(1));
-        let mut text = format!("{}\n\n", self.title);
-        for [name, value, meaning] in &self.rows {
-            let _ = writeln!(text, "  {name:<names$}  {value:>values$}  {meaning}");
-        }
-        text
-    }
+/// A probability as a percentage.
+pub(super) fn percent(probability: f64) -> String {
+    format!("{:.3}%", 100.0 * probability)
 }

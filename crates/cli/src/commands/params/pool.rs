@@ -1,27 +1,27 @@
 //! `cenote params pool`
 
 use cenote::Result;
+use cenote::text::{grouped, quantity};
 use cenote_bench::curves;
 use cenote_bench::plot::{Plot, Series, Style};
 use cenote_params::pool::{Guard, Parameters, Request, check, search};
 use clap::ValueEnum;
 use serde::Serialize;
 
-use super::output::{Output, Table, sizes_through};
-use super::quantity::{grouped, percent, quantity};
+use super::output::{Lines, Output, percent, sizes_through};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Pool {
-    /// A bucket is ever bad with probability at most 2 to the minus this, over the pool's life
+    /// The probability that any bucket is bad, over the pool's life, is at most 2 to the minus this
     #[arg(long, value_name = "BITS", default_value_t = 40)]
     security: u32,
     /// Gadgets in the pool
     #[arg(long, value_name = "GADGETS", value_parser = quantity, default_value = "1M")]
     pool_size: u64,
-    /// The probability that checking a bad gadget shows it (the paper's r_d)
+    /// The probability that a check of a bad gadget detects it (the paper's r_d)
     #[arg(long, value_name = "PROBABILITY", default_value_t = 0.5)]
     reveal_rate: f64,
-    /// The analysis that is held to the level
+    /// The analysis whose error must meet the level
     #[arg(long, value_enum, default_value_t = GuardName::Paper)]
     guard: GuardName,
     /// Check this set instead of searching: gadgets in a bucket
@@ -30,7 +30,7 @@ pub(crate) struct Pool {
     /// Checked set: the probability that a fresh gadget is checked (the paper's r_c)
     #[arg(long, value_name = "PROBABILITY", requires = "bucket")]
     check_rate: Option<f64>,
-    /// What --plot draws
+    /// The curve that --plot draws
     #[arg(long, value_enum, default_value_t = Curve::Parameters, requires = "plot")]
     curve: Curve,
     #[command(flatten)]
@@ -93,13 +93,13 @@ pub(super) fn run(options: &Pool) -> Result<()> {
     })
 }
 
-fn table(answer: &Answer<'_>) -> Table {
+fn table(answer: &Answer<'_>) -> Lines {
     let p = answer.parameters;
     let (title, held) = match answer.guard {
         Guard::Paper => ("by the paper's analysis", ["  (held to the level)", ""]),
         Guard::Adaptive => ("against every strategy", ["", "  (held to the level)"]),
     };
-    let mut table = Table::new(format!(
+    let mut table = Lines::new(format!(
         "Pool of {} gadgets, at most 2^-{} {title}",
         grouped(p.pool_size()),
         answer.security

@@ -1,6 +1,7 @@
 //! `cenote params three`
 
 use cenote::Result;
+use cenote::text::{bytes, grouped, quantity};
 use cenote_bench::curves;
 use cenote_bench::plot::{Plot, Series, Style};
 use cenote_params::LogProb;
@@ -11,12 +12,11 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 
-use super::output::{Output, Table};
-use super::quantity::{bytes, grouped, quantity};
+use super::output::{Lines, Output};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Three {
-    /// A wrong output passes with probability at most 2 to the minus this, over the session's life
+    /// The probability that a wrong output passes, over the session's life, is at most 2 to the minus this
     #[arg(long, value_name = "BITS", default_value_t = 40)]
     security: u32,
     /// How AND gates are verified
@@ -55,7 +55,7 @@ pub(crate) struct Three {
     /// Checked set: buckets of size B, the others being one larger [default: all]
     #[arg(long, value_name = "BUCKETS", value_parser = quantity, requires = "n")]
     k: Option<u64>,
-    /// What --plot draws
+    /// The curve that --plot draws
     #[arg(long, value_enum, default_value_t = Curve::Error, requires = "plot")]
     curve: Curve,
     #[command(flatten)]
@@ -109,7 +109,7 @@ struct Answer {
     job: Option<Job>,
 }
 
-/// What one job costs each party.
+/// The cost of one job for each party.
 #[derive(Serialize)]
 struct Job {
     and_gates: u64,
@@ -183,8 +183,8 @@ fn answer(options: &Three, workload: &Workload, p: &Parameters) -> Answer {
     }
 }
 
-fn table(a: &Answer) -> Table {
-    let mut table = Table::new(format!(
+fn table(a: &Answer) -> Lines {
+    let mut table = Lines::new(format!(
         "Three parties, {}, at most 2^-{}; a block is {} AND gates",
         a.variant, a.security, a.block_bits
     ));

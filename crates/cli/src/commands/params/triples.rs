@@ -1,18 +1,18 @@
 //! `cenote params triples`
 
 use cenote::Result;
+use cenote::text::{grouped, quantity};
 use cenote_bench::curves;
 use cenote_bench::plot::{Plot, Series, Style};
 use cenote_params::pool::{TripleParameters, check_triples, smallest_pool, triples};
 use serde::Serialize;
 
-use super::output::{Output, Table, sizes_through};
-use super::quantity::{grouped, quantity};
+use super::output::{Lines, Output, sizes_through};
 
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("size").args(["pool_size", "bucket"]).required(true).multiple(true)))]
 pub(crate) struct Triples {
-    /// A triple is ever bad with probability at most 2 to the minus this, over the pool's life
+    /// The probability that any triple is bad, over the pool's life, is at most 2 to the minus this
     #[arg(long, value_name = "BITS", default_value_t = 40)]
     security: u32,
     /// Leaky triples in the pool; finds the smallest bucket
@@ -47,9 +47,9 @@ pub(super) fn run(options: &Triples) -> Result<()> {
         .answer(&answer, &table(&answer), || plot(options.security, &parameters))
 }
 
-fn table(answer: &Answer<'_>) -> Table {
+fn table(answer: &Answer<'_>) -> Lines {
     let p = answer.parameters;
-    let mut table = Table::new(format!(
+    let mut table = Lines::new(format!(
         "Authenticated triples from a pool, at most 2^-{}",
         answer.security
     ));
