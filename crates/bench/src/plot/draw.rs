@@ -70,6 +70,7 @@ impl Drawing for Plot {
             chart
                 .configure_secondary_axes()
                 .y_desc(&axis.label)
+                .y_labels(8)
                 .axis_style(FRAME.stroke_width(STEPS))
                 .set_all_tick_mark_size(steps(4))
                 .label_style(text(12))
