@@ -38,7 +38,7 @@ pub struct ThreeEngine {
     costs: Costs,
     /// Rounds of inputs and outputs.
     rounds: u64,
-    /// The stock that triples come from, if none are made. After the workers, so that it is left when they have gone.
+    /// The stock that triples come from, if none are made. Declared after the workers, so that they are dropped first.
     online: Option<Online>,
     lag: usize,
     poisoned: Option<String>,
@@ -56,9 +56,9 @@ impl ThreeEngine {
     }
 
     /// Like [`ThreeEngine::start`], but no triples are made: the session uses batches of one epoch of stock, the oldest
-    /// that at all three parties has enough for what is prepared first. The channels of generators are not used.
+    /// of which all three parties have enough for what is prepared first. The channels of generators are not used.
     ///
-    /// [`Engine::prepare`] and [`Engine::run`] fail with [`Error::Exhausted`] where batches are lacking. Batches are
+    /// [`Engine::prepare`] and [`Engine::run`] fail with [`Error::Exhausted`] if there are too few batches. Batches are
     /// claimed by `run`; without stock only circuits without AND gates can be run.
     ///
     /// # Errors
@@ -202,8 +202,8 @@ impl ThreeEngine {
         })
     }
 
-    /// Runs one call of the contract: refused if the session has failed, timed, and fatal to the session if it fails
-    /// with anything but bad input.
+    /// Runs one call of the contract, and adds its time to the costs. A session that has failed refuses it; any error but
+    /// bad input ends the session.
     fn call<T>(&mut self, phase: &'static str, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if let Some(reason) = &self.poisoned {
             return Err(Error::Poisoned(reason.clone()));
@@ -241,7 +241,7 @@ impl ThreeEngine {
 }
 
 /// The most bytes of a worker's buffers if `waiting` batches may wait for its evaluator and `lag` messages are in flight. The
-/// parameters' bound allows for one batch that waits; the buffers of a few messages are too small to matter to it.
+/// bound of the parameters allows for one batch that waits, and leaves out the buffers of the first few messages.
 fn worker_bytes(parameters: &Parameters, waiting: usize, lag: usize) -> u64 {
     let n = usize::try_from(parameters.n()).expect("parameters fit this machine's memory");
     let batch = (2 * n * size_of::<Block512>()) as u64;

@@ -9,12 +9,14 @@
 //! | `settings` | what a session is started with | |
 //! | `setup` | agreement with the peers | |
 //! | `setup::keys` | correlated randomness without interaction | Araki et al. 2016, Section 3 |
+//! | `setup::eras` | when keys change | |
 //! | `setup::lag` | how many messages are in flight | |
 //! | `ring` | who sends what to whom | |
 //! | `coin` | barrier and coin | Furukawa et al., Section 2 |
 //! | `view` | view comparison, by MAC or hash | S&P 2017, Section III-D |
 //! | `triple_check` | one triple checked with another | Furukawa et al., Protocol 2.24 |
 //! | `offline` | triples by cut and choose | S&P 2017, Protocols A.1 and 3.1 |
+//! | `material::settlement` | which batches may be used | |
 //! | `material::stock` | hand-over of checked triples from the generator's thread | S&P 2017, Figure 5 |
 //! | `material::tally` | how many batches a circuit will need | |
 //! | `material::supply` | which triple checks which gate: the variants | S&P 2017, Sections III-A to III-C |
@@ -24,7 +26,7 @@
 //! | `online::worker` | a generator and an evaluator; several side by side | S&P 2017, Figure 5 |
 //! | `online::input`, `online::output` | sharing and robust opening | |
 //!
-//! A session aborts on any failed check; it never returns an output that is not verified.
+//! A session aborts when a check fails, and returns verified outputs only.
 #![forbid(unsafe_code)]
 
 pub mod checks;

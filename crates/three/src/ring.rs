@@ -13,7 +13,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Checks that the channels lead where party `me` needs them to.
+    /// Checks that the channels lead to the previous and the next party of `me`.
     pub(crate) fn check_peers(&self, me: PartyId) -> Result<()> {
         let expected = (PartyId((me.0 + 2) % 3), PartyId((me.0 + 1) % 3));
         let found = (self.previous.peer(), self.next.peer());

@@ -45,15 +45,16 @@ impl FromStr for ViewCheck {
     }
 }
 
-/// How many messages sending runs ahead of receiving where no answer is waited for: when triples are made, and when they are
-/// spent. A message is of up to 1024 checks, or 4096 products, of 512 bits. Each worker gets no further than that in the time
-/// that a message takes on its way, so long links need more. What is sent does not depend on it.
+/// How many messages a worker sends before it must have received the first: when triples are made, and when they are spent,
+/// nobody waits for answers. A message has up to 1024 checks, or 4096 products, of 512 bits. Long links need more messages
+/// in flight, since a worker sends no more than these in the time that one takes on its way. The messages themselves are
+/// the same for every choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lag {
     /// As many as this, 1 to [`Lag::MOST`].
     Messages(usize),
-    /// As many as the links need, by how long a few small messages take when the session starts. All parties must choose
-    /// it.
+    /// As many as the links need, measured by a few small messages when the session starts. If one party chooses this, all
+    /// must.
     Measured,
 }
 
@@ -61,7 +62,7 @@ impl Lag {
     /// Most messages in flight.
     pub const MOST: usize = 64;
 
-    /// What suits links that take less time than a message takes to be made.
+    /// Enough for links on which a message takes less time than it takes to be computed.
     pub(crate) const LEAST: usize = 2;
 }
 
@@ -80,7 +81,7 @@ pub struct Config {
     pub view_check: ViewCheck,
     /// The session's name, bound into every key.
     pub session: String,
-    /// Where this party's contributions to keys come from: [`Entropy::os`] but in tests.
+    /// Where this party's contributions to keys come from: [`Entropy::os`], except in tests.
     pub entropy: Entropy,
     /// How many finished batches of triples may wait for each evaluator, besides the one being made: how far the
     /// generator runs ahead of need.

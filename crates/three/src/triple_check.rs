@@ -3,8 +3,8 @@
 //! which the comparison of views establishes. The triple `(a, b, c)` is spent. If exactly one of the two is bad, the check
 //! always fails.
 //!
-//! Openings are deferred: each party sends one component the wrong way round the ring, and the opened values go into
-//! the views.
+//! Openings are deferred: each party sends one component to the previous party, which lacks it, and the opened values go
+//! into the views.
 //!
 //! A message carries a *window* of checks; computation goes through it in *tiles* that stay in the first-level cache. The
 //! spent triples' factors are derived twice, before and after the message, since that is cheaper than keeping them.
@@ -44,7 +44,7 @@ pub(crate) fn part_mut(pair: &mut Pair, range: Range<usize>) -> [&mut [Block512]
     [&mut first[range.clone()], &mut second[range]]
 }
 
-/// Which of a party's components is component 0, to which public constants are added.
+/// Which of the two components that a party holds is component 0, to which public constants are added.
 pub(crate) fn constant_holder(me: PartyId) -> [bool; 2] {
     [me.0 == 0, me.0 == 2]
 }

@@ -108,7 +108,7 @@ impl Views {
         }
     }
 
-    /// Adds words on products: what goes to the previous party must equal its word to its next, and the other way round.
+    /// Adds words on products: this party's word towards each peer must equal that peer's word towards this party.
     pub(crate) fn add_products(&mut self, to_previous: &[Block512], to_next: &[Block512]) {
         for (index, words) in [to_previous, to_next].into_iter().enumerate() {
             match self {

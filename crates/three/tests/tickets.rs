@@ -14,7 +14,7 @@ use cenote_net::{ChannelOptions, PartyId};
 use cenote_params::three::{Parameters, Variant, check};
 use cenote_primitives::{Block, Entropy, Sampler};
 use cenote_session::{Engine, Error, Parties, Result};
-use cenote_three::store::{StockFolder, StockKey, fill};
+use cenote_three::store::{OfflineReport, StockFolder, StockKey, fill};
 use cenote_three::{Config, Links, ThreeEngine, steps};
 use common::intercept::{Message, Spy, Thread};
 use common::session::{in_parallel, share as share_inputs, small_input, small_plan};
@@ -104,6 +104,49 @@ fn flipped(message: &Message) -> Vec<u8> {
     body
 }
 
+/// What an offline run leaves.
+struct Stocks {
+    results: Vec<Result<OfflineReport>>,
+    folders: [StockFolder; 3],
+    _home: tempfile::TempDir,
+}
+
+impl Stocks {
+    /// How many batches a party has.
+    fn kept(&self, party: usize) -> usize {
+        let epochs = self.folders[party].epochs().unwrap();
+        epochs.iter().map(|epoch| epoch.batches.len()).sum()
+    }
+}
+
+/// An offline run of one batch for each worker.
+fn fill_stocks(links: [Vec<Links>; 3], seed: u64) -> Stocks {
+    let batches = links[0].len() as u64;
+    let home = tempfile::tempdir().unwrap();
+    let folders = [0, 1, 2].map(|party: u8| {
+        let path = home.path().join(party.to_string());
+        StockFolder::open(&path, &StockKey::from_bytes([party; 32])).unwrap()
+    });
+    let results: Vec<Result<_>> = std::thread::scope(|scope| {
+        let start = |(me, links): (u8, Vec<Links>)| {
+            let folder = &folders[usize::from(me)];
+            scope.spawn(move || {
+                let mut config = Config::new(parameters(), "tickets");
+                config.entropy = Entropy::for_tests(seed << 8 | u64::from(me));
+                fill(PartyId(me), links, config, folder, batches, &mut |_, _| ())
+            })
+        };
+        let threads: Vec<_> = (0..).zip(links).map(start).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join().expect("no party panics");
+        threads.into_iter().map(join).collect()
+    });
+    Stocks {
+        results,
+        folders,
+        _home: home,
+    }
+}
+
 /// One offline run with the cheater. Gives its fate in each worker, and how many batches the honest parties keep.
 fn attacked_run(seed: u64) -> ([Fate; WORKERS], [usize; 2]) {
     let fates = Arc::new(Mutex::new([Fate::Unknown; WORKERS]));
@@ -119,36 +162,16 @@ fn attacked_run(seed: u64) -> ([Fate; WORKERS], [usize; 2]) {
             });
         }
     }
-    let home = tempfile::tempdir().unwrap();
-    let folders = [0, 1, 2].map(|party: u8| {
-        let path = home.path().join(party.to_string());
-        StockFolder::open(&path, &StockKey::from_bytes([party; 32])).unwrap()
-    });
-    let results: Vec<Result<_>> = std::thread::scope(|scope| {
-        let start = |(me, links): (u8, Vec<Links>)| {
-            let folder = &folders[usize::from(me)];
-            scope.spawn(move || {
-                let mut config = Config::new(parameters(), "tickets");
-                config.entropy = Entropy::for_tests(seed << 8 | u64::from(me));
-                fill(PartyId(me), links, config, folder, WORKERS as u64, &mut |_, _| ())
-            })
-        };
-        let threads: Vec<_> = (0..).zip(links).map(start).collect();
-        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join().expect("no party panics");
-        threads.into_iter().map(join).collect()
-    });
+    let stocks = fill_stocks(links, seed);
     let fates = *fates.lock().unwrap();
     if fates.contains(&Fate::Lost) {
         for party in [0, 2] {
             // Silence is no proof of cheating, and the cheater may be the first to complain.
-            let error = results[party].as_ref().unwrap_err();
+            let error = stocks.results[party].as_ref().unwrap_err();
             assert!(error.reason().lost().is_some(), "seed {seed}: {error}");
         }
     }
-    let kept = [0, 2].map(|party: usize| {
-        let epochs = folders[party].epochs().unwrap();
-        epochs.iter().map(|epoch| epoch.batches.len()).sum()
-    });
+    let kept = [0, 2].map(|party| stocks.kept(party));
     (fates, kept)
 }
 
@@ -163,6 +186,36 @@ fn a_cheater_must_win_in_all_workers_to_leave_anything_in_stock() {
         tempting += usize::from(lost && fates.contains(&Fate::Won));
     }
     assert!(tempting >= RUNS / 2, "{tempting} runs have a worker where it won");
+}
+
+/// A party that tells only one of the two others that its batches are settled: the other keeps nothing, and so the first has
+/// nothing that any session would use.
+#[test]
+fn what_one_honest_party_could_not_confirm_is_used_by_none() {
+    let spy = Spy::corrupting(|message| {
+        let withheld = [steps::CHECKPOINT, steps::FINISH].contains(&message.step) && message.wire.to == 2;
+        withheld.then(Vec::new)
+    });
+    let [zero, one, two] = memory_links(&ChannelOptions::with_timeout(TIMEOUT));
+    let stocks = fill_stocks([vec![zero], vec![spy.tap(1, one)], vec![two]], 1);
+    for party in [0, 2] {
+        let error = stocks.results[party].as_ref().unwrap_err();
+        assert!(error.reason().lost().is_some(), "party {party}: {error}");
+    }
+    assert_eq!([0, 2].map(|party| stocks.kept(party)), [1, 0]);
+
+    let links = memory_links(&ChannelOptions::with_timeout(TIMEOUT));
+    std::thread::scope(|scope| {
+        for (me, links) in (0u8..).zip(links) {
+            let folder = &stocks.folders[usize::from(me)];
+            scope.spawn(move || {
+                let config = Config::new(parameters(), "used by none");
+                let mut engine = ThreeEngine::start_online(PartyId(me), vec![links], config, folder).unwrap();
+                let error = engine.prepare(&small_plan(), 1).unwrap_err();
+                assert!(matches!(error, Error::Exhausted(_)), "{error}");
+            });
+        }
+    });
 }
 
 /// A session of two workers, prepared for more than is run at first, so that the first circuit is evaluated in worker 0 only. The

@@ -1,10 +1,10 @@
-//! Which batches may be used: none while another is open to a cheater's choice.
+//! Which batches may be used: none while a cheater may still fall silent in another.
 //!
 //! A party that cheats in making triples learns from the coin of a batch whether it will be caught, before it is caught. It
 //! can fall silent in a worker where it has lost, and were batches of other workers used all the same, it would have as
 //! many chances in a session as there are workers. So a batch is *released* only when every batch, of any worker, whose coin
-//! a peer could know at the moment in which that batch was settled, is settled too. Then the first batch of the session in which it cheats
-//! decides: if it loses there, nothing in which it cheated is ever used.
+//! a peer could know at the moment when that batch was settled, is settled too. Then the first batch of the session in
+//! which it cheats decides: if it loses there, nothing in which it cheated is ever used.
 //!
 //! Nobody waits in a circle: what is waited for was begun before something else was settled, so each wait leads to an
 //! earlier one, at the peers, too.
@@ -15,9 +15,9 @@ use cenote_session::{Error, Result};
 
 #[derive(Default)]
 struct State {
-    /// Batches, of all workers, whose products were ever fixed.
+    /// How many batches, of all workers, have been fixed: all their products have been received.
     fixed: u64,
-    /// For each worker the number of its batch, among those that were fixed, that is not settled.
+    /// For each worker the number of its batch that is fixed and not settled.
     open: Vec<Option<u64>>,
     failure: Option<Error>,
 }
@@ -29,7 +29,7 @@ pub(crate) struct Settlement {
     changed: Condvar,
 }
 
-/// The moment in which a batch was settled: how many had been fixed.
+/// The moment when a batch was settled, as the number of batches that had been fixed.
 #[derive(Clone, Copy)]
 pub(crate) struct Settled(u64);
 
@@ -71,7 +71,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// All products of a batch are there: from now on, a peer may learn its coin.
+    /// All products of a batch have been received: from here on, a peer may learn its coin.
     pub(crate) fn fix(&self) {
         let mut state = self.settlement.lock();
         state.open[self.index] = Some(state.fixed);
@@ -157,7 +157,7 @@ mod tests {
             let error = outcome.recv().unwrap().unwrap_err();
             assert!(matches!(error, Error::Exhausted(_)), "{error}");
         });
-        // What waited for nothing is released whatever happened.
+        // A batch that waits for nothing is released whatever happened.
         drop(two);
         settlement.released(Settled(0)).unwrap();
     }

@@ -2,8 +2,8 @@
 
 use cenote_params::three::{Parameters, Variant};
 
-/// `B` arrays, the first of `N` triples, the others of `L` subarrays of `X` triples, of which `C` are opened. With
-/// buckets of two sizes (Lemma 5.7) there is one array more, whose triples go to the `N - k` larger buckets only.
+/// `B` arrays: the first has `N` triples, each other one has `L` subarrays of `X` triples, of which `C` are opened. With
+/// buckets of two sizes (Lemma 5.7) there is one more array, whose triples go to the `N - k` larger buckets only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) n: usize,
@@ -25,9 +25,9 @@ impl std::fmt::Display for Shape {
 /// One array of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Array {
-    /// The number in the batch of its first triple.
+    /// The number, in the batch, of the array's first triple.
     pub(crate) first: u64,
-    /// Subarrays, which are shuffled each and then among themselves.
+    /// Subarrays. Each is shuffled, and then they are shuffled among themselves.
     pub(crate) subarrays: usize,
     /// Triples in a subarray.
     pub(crate) each: usize,

@@ -244,8 +244,8 @@ impl Producer {
         let _ = self.spares.send(spare);
     }
 
-    /// The better explanation of `error`, met by the evaluator: if it merely lost a peer or was closed, the generator's
-    /// failure is the cause or will tell the peer's reason in a moment.
+    /// The better explanation of `error`, which the evaluator met: if it merely lost a peer or was closed, the generator's
+    /// failure is the cause, or will tell the peer's reason in a moment.
     pub(crate) fn explain(&self, error: Error) -> Error {
         let mut state = self.shared.lock();
         if !is_loss(&error) {
@@ -257,7 +257,7 @@ impl Producer {
                 _ => error,
             };
         }
-        // Who closes a channel has said before why.
+        // A party says why before it closes a channel.
         let grace = if is_closed(&error) { Duration::ZERO } else { GRACE };
         let deadline = Instant::now() + grace;
         while state.failure.is_none() && !self.thread.as_ref().is_none_or(JoinHandle::is_finished) {

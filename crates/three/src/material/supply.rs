@@ -17,9 +17,9 @@ pub(crate) struct Supply {
     choice: Choice,
     /// The batches whose triples are next: `d2` of the on-demand variant.
     batches: VecDeque<Batch>,
-    /// How many triples of the first of them are gone.
+    /// How many triples of the first batch are spent.
     gone: usize,
-    /// How many are in hand for gates that have not met them.
+    /// How many triples are in hand for gates that have not met them.
     promised: usize,
     /// What the factors of stored triples are derived from; those of fresh ones are derived from the session's keys.
     pub(crate) factors: Option<Keys>,

@@ -1,4 +1,4 @@
-//! How many batches of triples a worker will need: the gate log's fillings and paddings, gone through in advance.
+//! How many batches of triples a worker will need: how the gate log will fill and be padded, computed in advance.
 
 use cenote_circuit::Plan;
 use cenote_params::three::{Parameters, Variant};
@@ -7,23 +7,23 @@ use crate::material::supply::batches;
 use crate::online::evaluator::{groups, planned_layers};
 use crate::online::worker::groups_of;
 
-/// A worker's gate log, as far as it matters to the number of triples.
+/// What the number of triples depends on in a worker's gate log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tally {
     n: usize,
     on_demand: bool,
     /// Blocks that are verified together.
     unit: usize,
-    /// Words before verification is due.
+    /// Words that the log may hold before it is verified.
     limit: usize,
     /// Blocks verified.
     blocks: u64,
-    /// Words that wait.
+    /// Words that wait for verification.
     words: usize,
 }
 
 impl Tally {
-    /// Of a worker that has verified `blocks` blocks of gates, while `words` words wait in its log.
+    /// The tally of a worker that has verified `blocks` blocks of gates, while `words` words wait in its log.
     pub(crate) fn new(parameters: &Parameters, blocks: u64, words: usize) -> Self {
         let n = usize::try_from(parameters.n()).expect("parameters fit this machine's memory");
         Self {
@@ -51,7 +51,7 @@ impl Tally {
         }
     }
 
-    /// Blocks verified once the log is.
+    /// Blocks that are verified once the log is.
     fn after_verification(&self) -> u64 {
         self.blocks + self.words.next_multiple_of(8 * self.unit) as u64 / 8
     }

@@ -35,7 +35,7 @@ pub(crate) struct Buckets {
 struct Task {
     /// The subarray's place after the shuffle.
     subarray: usize,
-    /// The first and the number of its bucketed triples.
+    /// The first of its bucketed triples, and how many there are.
     start: usize,
     blocks: usize,
 }
@@ -53,8 +53,8 @@ impl Buckets {
     }
 
     /// Chooses the buckets that an array's triples go to: all of them, in order; or, for the array that fills the larger
-    /// buckets, random ones. The first array is not shuffled, so that choice must be a coin of the batch: were it
-    /// known, a corrupted party would cheat in the smaller buckets.
+    /// buckets, random ones. The batch's coin must choose them: the first array is not shuffled, so a corrupted party
+    /// that knew the larger buckets would cheat in the smaller ones.
     pub(crate) fn places(&self, array: Array, sampler: &mut Sampler) -> Places {
         let Shape { n, l, .. } = self.shape;
         let all = |count: usize| (0..count as u32).collect::<Vec<_>>();
@@ -98,7 +98,7 @@ impl Buckets {
                 blocks: WINDOW.min(bucketed - start),
             }
         };
-        // The openings in flight: one with the first window of each subarray.
+        // The openings in flight. Each is sent with the first window of its subarray.
         let lag = self.windows.len();
         let mut opened: Vec<Option<Opened>> = (0..lag).map(|_| None).collect();
         for number in 0..tasks + lag {
@@ -200,7 +200,7 @@ struct Opened {
 }
 
 impl Opened {
-    /// The triples at `chosen` places of the subarray that starts at `from`.
+    /// The triples at the places `chosen` of the subarray that starts at `from`.
     fn new(source: &Factors, (array, partner): (Array, &Pair), from: usize, chosen: &[u32]) -> Self {
         let mut values: [Pair; 3] = std::array::from_fn(|_| zero_pair(chosen.len()));
         let name = |&index: &u32| source.name(array.first + from as u64 + u64::from(index));
@@ -224,7 +224,7 @@ impl Opened {
         )
     }
 
-    /// Receives the missing components; the values opened must be triples, at this party and in both peers' views.
+    /// Receives the missing components, checks that what is opened are triples, and adds it to the views.
     fn check(self, ring: &mut Ring, views: &mut Views) -> Result<()> {
         let blocks = self.values[0][0].len();
         let mut open: [Vec<Block512>; 3] = std::array::from_fn(|_| vec![Block512::ZERO; blocks]);

@@ -25,7 +25,7 @@ const VIEW_STEPS: ViewSteps = ViewSteps {
 /// Blocks per message of products.
 const CHUNK: usize = 4096;
 
-/// Blocks whose randomness is expanded at once, in the first-level cache.
+/// Blocks whose randomness is expanded at once: they fit the first-level cache.
 const TILE: usize = 64;
 
 /// Makes one batch of triples after another.
@@ -72,7 +72,8 @@ impl Generator {
     }
 
     /// Makes a batch of `N` checked triples, settled by view comparison. `spare` is a pair of arrays to use again. `fixed` is
-    /// called once all products are there, before any peer can learn the batch's coin. If it fails, nothing of it is left.
+    /// called when all products have been received, before any peer can learn the batch's coin. After a failure, the
+    /// triples are wiped.
     pub(crate) fn batch(&mut self, spare: Option<Pair>, fixed: impl FnOnce()) -> Result<Batch> {
         let mut products = spare.unwrap_or_else(|| zero_pair(self.shape.n));
         match self.fill(&mut products, fixed) {
@@ -107,7 +108,7 @@ impl Generator {
         let multiplied = self.multiply_all(products)?;
         fixed();
 
-        // Step 3: the coin is tossed only now that all of them are fixed at both honest parties.
+        // Step 3: the coin is tossed when both honest parties have received all products.
         let received = coin::barrier(&mut self.ring, u64::from(serial), multiplied)?;
         let coin = coin::toss(&mut self.ring, &self.source.keys, &mut self.coins, received)?;
 
@@ -143,8 +144,8 @@ struct Multiplied(());
 
 impl coin::Fixed for Multiplied {}
 
-/// Multiplies the random sharings of one array, of which the first is number `first` of the batch, passing one bit per
-/// product (Araki et al. 2016, Section 3).
+/// Multiplies the random sharings of one array, whose first triple is number `first` of the batch. Each party sends one bit
+/// for each product (Araki et al. 2016, Section 3).
 fn multiply(source: &Factors, first: u64, products: &mut Pair, ring: &mut Ring, lag: usize) -> Result<()> {
     let [ours, theirs] = products;
     let mut incoming = theirs.chunks_mut(CHUNK);

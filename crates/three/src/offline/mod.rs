@@ -1,4 +1,4 @@
-//! Making triples, which knows nothing of what they are for.
+//! Making triples, without knowing what they will be used for.
 
 mod cut_and_choose;
 pub(crate) mod generator;

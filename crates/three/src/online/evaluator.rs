@@ -21,10 +21,10 @@ use crate::wires::ThreeWires;
 /// Words of live wires that a group of lanes should not exceed, so that its slots stay in the second-level cache.
 const GROUP_WORDS: usize = 1 << 17;
 
-/// Fewest and most words in a row of a group.
+/// The least and the greatest number of words in a row of a group.
 const GROUP_STRIDES: (usize, usize) = (8, 256);
 
-/// Below this many lanes, rows that do not fill their words are packed bit by bit: padding would cost more than packing.
+/// Below this many lanes, rows that do not fill their words are packed densely: padding would cost more than packing.
 const PACK_BELOW: usize = 1024;
 
 /// Lanes that are evaluated together.
@@ -34,7 +34,7 @@ pub(crate) struct Group {
     lanes: usize,
 }
 
-/// Words of a row that has room for `words`.
+/// Words of a group's row that is to have room for `words`.
 fn stride(words: usize) -> usize {
     words.next_multiple_of(8).clamp(GROUP_STRIDES.0, GROUP_STRIDES.1)
 }
@@ -44,8 +44,7 @@ pub(crate) fn most_lanes(plan: &Plan) -> usize {
     64 * stride(GROUP_WORDS / (2 * plan.slots().max(1)))
 }
 
-/// How a circuit's lanes are cut into groups. The same at every party, since it depends on the plan, the number of lanes
-/// and the number of workers only.
+/// Cuts a circuit's lanes into groups. Only the plan and the numbers of lanes and workers count, so all parties cut alike.
 pub(crate) fn groups(plan: &Plan, lanes: usize, workers: usize) -> Vec<Group> {
     let fair = lanes.div_ceil(64 * workers);
     let each = (64 * stride(fair)).min(most_lanes(plan));
@@ -58,7 +57,7 @@ pub(crate) fn groups(plan: &Plan, lanes: usize, workers: usize) -> Vec<Group> {
         .collect()
 }
 
-/// 64-bit words that one layer of `ands` gates takes in a message, with this many lanes.
+/// 64-bit words of the message of a layer with `ands` gates in this many lanes.
 fn layer_words(ands: usize, lanes: usize) -> usize {
     if packs(lanes) {
         (ands * lanes).div_ceil(64)

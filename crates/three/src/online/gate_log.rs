@@ -14,7 +14,7 @@ pub(crate) struct GateLog {
     pub(crate) z: Pair,
     /// 64-bit words in use.
     words: usize,
-    /// Most blocks before verification is due, unless a single AND layer has more.
+    /// The log is verified before it has more blocks than these, unless a single AND layer has more.
     limit: usize,
 }
 
@@ -64,8 +64,8 @@ impl GateLog {
         }
     }
 
-    /// Completes the last `unit` blocks with gates whose operands and results are all zero, which are good; gives the
-    /// number of blocks.
+    /// Completes the last `unit` blocks with good gates, whose operands and results are all zero; gives the number of
+    /// blocks.
     pub(crate) fn pad(&mut self, unit: usize) -> usize {
         let missing = self.words.next_multiple_of(8 * unit) - self.words;
         let padding = self.extend(missing);

@@ -13,7 +13,7 @@ use crate::setup::keys::{Counter, Keys};
 use crate::steps;
 use crate::wires::ThreeWires;
 
-/// Bits of a rows × lanes matrix on the wire, dense, in whole words.
+/// 64-bit words that a matrix of `rows` × `lanes` bits takes on the wire, packed densely.
 pub(crate) fn packed_words(rows: usize, lanes: usize) -> usize {
     (rows * lanes).div_ceil(64)
 }
@@ -36,7 +36,7 @@ pub(crate) fn unpack_rows(packed: &[u64], lanes: usize, rows: &mut [u64]) {
     }
 }
 
-/// Shares `bits` of `owner`, who alone gives them.
+/// Shares the bits of `owner`. Only the owner gives `bits`.
 pub(crate) fn share(
     me: PartyId,
     owner: PartyId,

@@ -26,7 +26,7 @@ pub(crate) struct Verifier {
     me: PartyId,
     pub(crate) supply: Supply,
     coins: Counter,
-    /// Coins so far, which number the barriers.
+    /// The number of coins so far, which tells barriers apart.
     serial: u64,
     views: Views,
     windows: Vec<CheckWindow>,

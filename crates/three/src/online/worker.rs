@@ -16,7 +16,7 @@ pub(crate) struct Worker {
     pub(crate) stock: Stock,
     /// Blocks of gates announced and not yet run.
     prepared: u64,
-    /// The gate log as it will be when they have been run.
+    /// The gate log as it will be when these have been run.
     ahead: Option<Tally>,
 }
 
@@ -90,7 +90,7 @@ impl Worker {
     /// Tells this worker's peers why it stops, and finds the best explanation of `error`.
     fn give_up(&mut self, error: Error) -> Error {
         let error = self.stock.explain(error);
-        // A worker that another one stopped leaves it to the engine to tell its peers that one's reason.
+        // If another worker has stopped this one, the engine tells the peers that worker's reason.
         if !matches!(error, Error::Net(cenote_net::Error::Closed { .. })) {
             self.evaluator.ring.abort(error.reason().code());
         }
@@ -148,7 +148,7 @@ fn at_all<T: Send>(
     most_telling(results.into_iter())
 }
 
-/// What all gave, or else the error that says most about the cause.
+/// What all of them gave, or else the error that says most about the cause.
 pub(crate) fn most_telling<T, All: FromIterator<T>>(results: impl Iterator<Item = Result<T>>) -> Result<All> {
     let mut worst: Option<Error> = None;
     let done = results

@@ -1,8 +1,8 @@
 //! Eras: how long one key of a component serves.
 //!
-//! Blocks of AES in counter mode never repeat, as random ones would: after `q` of them the keystream can be told from a random
-//! string with advantage `q^2 / 2^129`. So no key gives more than 2^40, an advantage of 2^-49. Which key a position
-//! has is a function of the position alone, so that the two holders of a component change keys together, and without a message.
+//! The blocks of AES in counter mode never repeat, and random ones would: `q` blocks of keystream can be told from a random
+//! string with advantage `q^2 / 2^129`. So no key gives more than 2^40 blocks, an advantage of 2^-49. The position alone
+//! decides which key it has, so that the two holders of a component change keys together, without a message.
 //!
 //! A key of a later era is a hash of the first one and of the era. It is not derived from the era before: on demand, a
 //! triple may wait for long before it is drawn, and its factors are derived again then.
@@ -15,16 +15,16 @@ use zeroize::Zeroizing;
 
 use super::keys::{FactorSeeds, Purpose};
 
-/// An upper bound on the 512-bit blocks of a component that a batch of `n` triples takes, by `n`: two factors and a
-/// summand of zero for each triple of each array.
+/// The 512-bit blocks of a component that a batch takes for each of its triples, at the most: two factors and a summand of
+/// zero, in each of up to ten arrays.
 const BLOCKS_PER_TRIPLE: u64 = 32;
 
 /// How many 512-bit blocks a key serves, of four AES blocks each.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Of each thread's first era. The first key serves all threads, up to 2^9 of them.
+    /// In each thread's first era. The first key serves all threads, up to 2^9 of them.
     first: u64,
-    /// Of each later era, whose key serves one purpose of one worker.
+    /// In each later era, whose key serves one purpose of one worker.
     later: u64,
     /// The same in batches.
     first_batches: u64,
@@ -47,7 +47,7 @@ impl Limits {
         }
     }
 
-    /// The era that serves `at`, and those blocks of its stream that the era serves.
+    /// The era of `at`, and the blocks of its stream that are of the same era.
     pub(super) fn era(&self, at: Position) -> (Era, Range<u64>) {
         let name = at.stream >> 48;
         let purpose = name >> 8;

@@ -1,4 +1,4 @@
-//! How many messages are in flight on a link, by how long it takes.
+//! How many messages are in flight on a link, chosen by how long a message takes on it.
 
 use std::time::{Duration, Instant};
 
@@ -8,14 +8,14 @@ use crate::ring::Ring;
 use crate::settings::Lag;
 use crate::steps;
 
-/// The least time in which a worker computes what a message has: 1024 blocks of checks.
+/// The least time in which a worker computes the contents of a message: 1024 blocks of checks.
 const MESSAGE_TIME: Duration = Duration::from_micros(250);
 
 /// Messages that are timed, after one that brings the parties together.
 const PINGS: u64 = 3;
 
 impl Lag {
-    /// What the parties must have in common of it.
+    /// The term on which the parties must agree, if there is one.
     pub(crate) fn agreed(self) -> Option<(String, String)> {
         match self {
             Lag::Messages(_) => None,
@@ -44,7 +44,7 @@ impl Lag {
     }
 }
 
-/// How many messages fill links on which one takes this long.
+/// How many messages fill a link on which each takes this long.
 fn messages(way: Duration) -> usize {
     let on_the_way = way.as_nanos() / MESSAGE_TIME.as_nanos();
     usize::try_from(on_the_way)

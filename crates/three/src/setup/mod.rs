@@ -42,7 +42,7 @@ pub(crate) fn compare(terms: &Terms, ring: &mut Ring) -> Result<()> {
         .map(|(name, value)| (&**name, value.clone()))
         .collect();
     let settings = &terms[..];
-    // With both at once, so that both ends of each pair see what differs, and whom they miss.
+    // With both at once: at both ends of each pair the error says what differs, or which party is missing.
     let Ring { previous, next } = &mut *ring;
     let (with_previous, with_next) = std::thread::scope(|scope| {
         let with_previous = scope.spawn(|| cenote_net::agree(previous.as_mut(), settings));
