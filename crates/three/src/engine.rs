@@ -181,7 +181,7 @@ impl ThreeEngine {
         most_lanes(plan)
     }
 
-    /// How many messages sending runs ahead of receiving (see [`Lag`](crate::Lag)).
+    /// How many messages sending runs ahead of receiving (see [`Lag`]).
     pub fn lag(&self) -> usize {
         self.lag
     }
