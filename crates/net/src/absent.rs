@@ -1,4 +1,4 @@
-//! The peers that have not connected yet, and who hears of them.
+//! The peers that have not connected yet, and when the operator hears of them.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use crate::options::Deadline;
 use crate::{Awaited, MeshConfig, PartyId, Waiting};
 
-/// How many channels to each peer are missing.
+/// Counts the channels to each peer that are still missing.
 pub(crate) struct Absent {
     missing: Mutex<BTreeMap<PartyId, usize>>,
     none: Condvar,
@@ -28,7 +28,7 @@ impl Absent {
         self.missing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A channel to `peer` is there.
+    /// Notes that a channel to `peer` has been made.
     pub(crate) fn arrived(&self, peer: PartyId) {
         let mut missing = self.lock();
         if let Some(count) = missing.get_mut(&peer) {
@@ -42,13 +42,13 @@ impl Absent {
         }
     }
 
-    /// Nobody is waited for any more.
+    /// Ends the wait for everybody.
     pub(crate) fn end(&self) {
         self.lock().clear();
         self.none.notify_all();
     }
 
-    /// Sleeps until the wait is long enough to be told of, or over; then tells of every peer that is missing.
+    /// Sleeps until the wait is over or has become long; a long one is told of, for every peer that is missing.
     pub(crate) fn watch(&self, config: &MeshConfig, deadline: Deadline) {
         let on_wait = &config.options.on_wait;
         let missing: Vec<PartyId> = {

@@ -21,18 +21,18 @@ use crate::{
     TlsLink, Transport,
 };
 
-/// How long a connection may take to say whose it is.
+/// How long a new connection may take to prove which party it belongs to.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How many connections may be about to say whose they are. A further one takes the place of the oldest; a party to
-/// whom that happens tries again.
+/// How many connections may be in that state at once. One more pushes out the oldest; a party whose connection is
+/// pushed out tries again.
 const MAX_PENDING: usize = 64;
-/// How often to look whether connecting was given up.
+/// How often the acceptor checks whether connecting has been given up.
 const TICK: Duration = Duration::from_millis(20);
 
-/// The peer of a connection that has not said whose it is.
+/// Stands for the peer of a connection until that peer is known.
 const STRANGER: PartyId = PartyId(u8::MAX);
 
-/// The connections that peers must make, and those they have made.
+/// The connections that peers have yet to make, and those that they have made.
 pub(crate) struct Reception<'a> {
     config: &'a MeshConfig,
     labels: &'a [Label],
@@ -47,15 +47,15 @@ pub(crate) struct Reception<'a> {
 struct State {
     /// `None` while the welcome is being sent.
     arrived: BTreeMap<(PartyId, Label), Option<Box<dyn Channel>>>,
-    /// Connections that have not said whose they are.
+    /// Connections whose party is not known yet.
     pending: BTreeMap<u64, TcpStream>,
-    /// Why hellos in a peer's name were refused, last reason only.
+    /// Why the last hello in a peer's name was refused.
     refused: BTreeMap<PartyId, Error>,
-    /// Of those, the peers that have proved their key.
+    /// The peers among these that have proved their key.
     differing: BTreeSet<PartyId>,
-    /// Peers that are not dialled any more, because they have refused this party.
+    /// Peers that have refused this party; dialling them has ended.
     refusing: BTreeSet<PartyId>,
-    /// The last key shown that is not pinned.
+    /// The last key that a stranger showed.
     unknown_key: Option<Fingerprint>,
 }
 
@@ -99,7 +99,7 @@ impl<'a> Reception<'a> {
         self.stopped() || self.lock().refusing.contains(&peer)
     }
 
-    /// Whether some peers surely differ and the others have connected: there is nobody left to wait for.
+    /// Whether there is nobody left to wait for: some peer surely differs, and all others have connected.
     fn all_heard(&self) -> bool {
         let state = self.lock();
         let heard = |key: &(PartyId, Label)| {
@@ -195,7 +195,7 @@ impl<'a> Reception<'a> {
         }
     }
 
-    /// Why the first missing peer is missing.
+    /// Why the first peer that has not connected is missing.
     fn missing(&self) -> Error {
         let state = self.lock();
         let Some((peer, _)) = self
@@ -220,7 +220,7 @@ impl<'a> Reception<'a> {
         }
     }
 
-    /// Hands a connection to a thread of its own, which finds out whose it is.
+    /// Starts a thread that finds out which party a connection belongs to.
     fn receive<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
@@ -293,7 +293,8 @@ impl<'a> Reception<'a> {
         }
     }
 
-    /// Reads the hello, and welcomes the connection if it is an expected one. `proved` is the party by its key.
+    /// Reads the hello, and welcomes the connection if it is expected. `proved` is the party that the key proved, under
+    /// TLS.
     fn greet<L: Link + 'static>(
         &self,
         mut channel: Framed<L>,
@@ -360,9 +361,9 @@ impl<'a> Reception<'a> {
 
 /// Why a connection was refused.
 struct Refusal {
-    /// One of a few, whose lines are told together.
+    /// One of a few names; lines with the same one are counted together.
     kind: &'static str,
-    /// In words: the end of a sentence.
+    /// The reason in words, as the end of a sentence.
     why: String,
 }
 
@@ -395,7 +396,7 @@ impl From<HandshakeFault> for Refusal {
 }
 
 impl From<Error> for Refusal {
-    /// Why no hello came.
+    /// From the failure to receive a hello.
     fn from(error: Error) -> Self {
         match error {
             Error::Timeout { .. } => Self::new("slow", "it did not say in time who it is"),

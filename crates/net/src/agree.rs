@@ -1,4 +1,4 @@
-//! The handshake above a connection: peers compare what they think they are about to do, before they do it.
+//! The handshake above a connection: before they start, peers compare what they are about to do.
 
 use crate::step::AGREE;
 use crate::{Channel, Error, PartyId, Result};
@@ -73,7 +73,7 @@ fn encode(fields: &[(&str, String)]) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The inverse of [`encode`], or `None` for anything that it does not write.
+/// The inverse of [`encode`]: `None` for bytes that `encode` cannot have written.
 fn decode(bytes: &[u8]) -> Option<Vec<(&str, &str)>> {
     fn text<'a>(bytes: &mut &'a [u8], limit: usize) -> Option<&'a str> {
         let (length, rest) = bytes.split_first_chunk()?;
@@ -125,7 +125,8 @@ fn compare(peer: PartyId, ours: &[(&str, String)], theirs: &[(&str, &str)]) -> R
     }
 }
 
-/// A printable part of `text`, which may be a peer's: around the first difference from `other` if it is long.
+/// A printable excerpt of `text`, which a peer may have written: of a long text the part around its first difference
+/// from `other`.
 fn excerpt(text: &str, other: &str) -> String {
     let length = text.chars().count();
     let same = text

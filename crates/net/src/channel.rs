@@ -21,8 +21,8 @@ impl fmt::Display for PartyId {
     }
 }
 
-/// A step of a protocol: the name that keys messages, meters and errors. Both ends name the step of each message, and
-/// a message of another step than the one expected is refused.
+/// A step of a protocol: the name under which messages, meters and errors are kept. Both ends name the step of each
+/// message, and a receiver refuses a message of a step that it does not expect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Step {
     /// The number on the wire, unique within a protocol.
@@ -75,7 +75,7 @@ impl Closer {
 
 /// Ordered messages to one peer.
 ///
-/// Messages arrive in the order sent, each whole. The two ends agree by protocol on the step and length of each
+/// Messages arrive whole and in the order in which they were sent. The protocol fixes the step and the length of each
 /// message, so the receiver states both.
 pub trait Channel: Send {
     /// The peer at the other end.
@@ -102,9 +102,9 @@ pub trait Channel: Send {
         self.recv_parts(step, &mut [body])
     }
 
-    /// Ends the channel in good order: delivers what was sent, says goodbye, and waits, up to the deadline, for the
-    /// peer's goodbye, which follows its last message. Every operation after it fails. A channel that is dropped
-    /// instead delivers what was flushed too, but does not wait for the peer's last message.
+    /// Ends the channel in good order: delivers what was sent, says goodbye, and waits up to the deadline for the
+    /// goodbye that follows the peer's last message. Every later operation fails. Dropping the channel instead also
+    /// delivers what was flushed, but does not wait for the peer.
     ///
     /// # Errors
     ///
@@ -113,17 +113,17 @@ pub trait Channel: Send {
         self.flush()
     }
 
-    /// Tells the peer, best effort and without waiting, that this party stops, and why. Nothing more can be sent afterwards. The peer's pending or next operation ends with
-    /// [`crate::Error::PeerAborted`]. Dropping the channel afterwards does not wait either: what the peer has not taken
-    /// yet is sent in the background ([`crate::wait_for_farewells`]).
+    /// Tries, without waiting, to tell the peer that this party stops, and why. Nothing can be sent afterwards. The
+    /// peer's pending or next operation ends with [`crate::Error::PeerAborted`]. Dropping the channel afterwards does not
+    /// wait either: what the peer has not taken yet is sent in the background ([`crate::wait_for_farewells`]).
     fn abort(&mut self, reason: AbortReason);
 
     /// A handle that closes this channel from any thread.
     fn closer(&self) -> Closer;
 
     /// A handle that stops this party's use of the channel from any thread: pending and later sends and receives end
-    /// at once with [`crate::Error::Closed`]. Unlike [`Channel::closer`] it leaves the connection, so that the peer
-    /// can still be told why by [`Channel::abort`].
+    /// at once with [`crate::Error::Closed`]. Unlike [`Channel::closer`] it keeps the connection open, so that
+    /// [`Channel::abort`] can still tell the peer why.
     fn interrupter(&self) -> Closer {
         self.closer()
     }

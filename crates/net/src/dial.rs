@@ -38,7 +38,7 @@ enum Attempt {
     Fatal(Error),
 }
 
-/// Connects to `peer` for `label`, one of `channels`, trying again until the deadline, or until `stopped`.
+/// Connects to `peer` for `label`, one of `channels`. Tries again until the deadline, or until `stopped` says so.
 pub(crate) fn dial(
     config: &MeshConfig,
     peer: PartyId,
@@ -147,7 +147,7 @@ fn reach(address: &str, deadline: Deadline) -> std::result::Result<TcpStream, St
     Err(reason)
 }
 
-/// Says who connects and for what, and waits for the welcome.
+/// Sends the hello and waits for the welcome.
 fn introduce<L: Link + 'static>(
     mut channel: Framed<L>,
     config: &MeshConfig,

@@ -21,7 +21,8 @@ pub enum Error {
         /// How long.
         waited: Duration,
     },
-    /// A phase of the session took longer than it may ([`crate::PhaseClock`]): what this party waited for then.
+    /// A phase of the session took longer than it may ([`crate::PhaseClock`]). Peer and step are those that this party
+    /// was waiting for when the time was over.
     #[error("the time for {phase} is over ({:.0} s): still waiting for {peer} in step \"{step}\"", limit.as_secs_f64())]
     PhaseOver {
         /// The peer that was waited for.
@@ -40,10 +41,10 @@ pub enum Error {
         peer: PartyId,
         /// What was being done.
         step: Step,
-        /// The operating system's or TLS's words.
+        /// How, in words.
         reason: String,
     },
-    /// The peer says that it stopped, and why.
+    /// The peer said that it stops, and why.
     #[error("{peer} aborted during step \"{step}\" (reason {reason})")]
     PeerAborted {
         /// The peer that stopped.
@@ -63,7 +64,7 @@ pub enum Error {
         /// What came instead.
         what: String,
     },
-    /// The peers disagree on something that the handshake compares.
+    /// The peer's value of something that the handshake compares differs from this party's.
     #[error("{peer} disagrees on {field}: here {ours}, there {theirs}")]
     Mismatch {
         /// The peer that differs.
@@ -85,7 +86,7 @@ pub enum Error {
         /// The fingerprint of the key it showed.
         got: String,
     },
-    /// This machine refused: an address in use, an unreadable key.
+    /// Something failed on this machine: an address is in use, a key cannot be read.
     #[error("{what}: {reason}")]
     Local {
         /// What was tried.

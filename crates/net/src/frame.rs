@@ -1,5 +1,5 @@
-//! The header before each message: `tag, kind, step (u16), body length (u32)`, little endian. The body of an abort is its
-//! reason.
+//! The header before each message: `tag, kind, step (u16), body length (u32)`, little endian. The body of an abort is
+//! its reason.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub(crate) const HEADER: usize = 8;
 /// The longest message body.
 pub(crate) const MAX_BODY: usize = u32::MAX as usize;
 
-/// First byte of every header, so that a peer that speaks something else is noticed at once.
+/// The first byte of every header: a peer that speaks another protocol is noticed at once.
 const TAG: u8 = 0xCE;
 
 /// Why a party stops: at most [`AbortReason::MAX`] bytes, to which the protocol above the channel gives meaning.
@@ -43,7 +43,7 @@ impl AbortReason {
 }
 
 impl<const N: usize> From<[u8; N]> for AbortReason {
-    /// A reason of `N` bytes; does not compile if that is more than [`AbortReason::MAX`].
+    /// A reason of `N` bytes. It does not compile if `N` exceeds [`AbortReason::MAX`].
     fn from(bytes: [u8; N]) -> Self {
         const { assert!(N <= Self::MAX, "the reason of an abort is too long") };
         let mut reason = Self {
@@ -114,7 +114,7 @@ impl Frame {
         [TAG, kind, w0, w1, l0, l1, l2, l3]
     }
 
-    /// The frame of a header, or `None` if no header looks like that.
+    /// Reads a header; `None` if no frame has such a header.
     pub(crate) fn decode(header: [u8; HEADER]) -> Option<Self> {
         let [tag, kind, w0, w1, l0, l1, l2, l3] = header;
         let word = u16::from_le_bytes([w0, w1]);

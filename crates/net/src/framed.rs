@@ -10,21 +10,21 @@ use crate::inbox::Inbox;
 use crate::link::{Fault, Link};
 use crate::{AbortReason, Channel, ChannelOptions, Closer, Error, Meter, PartyId, Result, Step};
 
-/// Bodies from here on are sent without being copied, and received into the caller's buffer only.
+/// Bodies of at least this size are sent without a copy, and received straight into the caller's buffer.
 const LARGE: usize = 32 << 10;
-/// Smaller messages are collected up to this many bytes.
+/// Smaller messages are collected until there are this many bytes of them.
 const COALESCE: usize = 64 << 10;
-/// The most memory of the collected messages.
+/// The most memory that collected messages take.
 pub(crate) const OWN: usize = 2 * (COALESCE + LARGE);
-/// A send that is not blocked looks at most this often for the peer's last word.
+/// A send that is not blocked checks at most this often whether the peer has said its last word.
 const IDLE_LOOK: Duration = Duration::from_millis(10);
 
 const GOODBYE: &str = "it has closed the channel";
 
 /// A [`Channel`] over a [`Link`].
 ///
-/// An error is final: later calls return it again. The one exception is a [`Error::Timeout`] of a receive of which
-/// nothing had arrived; that receive may be tried again.
+/// An error is final: later calls return it again. The one exception is an [`Error::Timeout`] of a receive before any
+/// of the message's body had arrived: that receive may be tried again.
 pub struct Framed<L: Link> {
     peer: PartyId,
     link: L,
@@ -37,13 +37,13 @@ pub struct Framed<L: Link> {
     last_sent: Step,
     looked: Option<Instant>,
     failed: Option<Error>,
-    /// The peer has part of a frame, so that nothing that follows would be understood.
+    /// The peer has been sent part of a frame, so it would not understand anything that follows.
     torn: bool,
     /// This side has sent its last frame.
     ended: bool,
     /// That frame was an abort.
     aborted: bool,
-    /// The link was told so.
+    /// The link was told that this side has ended.
     finished: bool,
 }
 
@@ -70,7 +70,7 @@ impl<L: Link> Framed<L> {
         }
     }
 
-    /// Turns the channel of a finished handshake into that of the session: what went over it so far is not counted.
+    /// Turns the channel of a finished handshake into one of the session. Its meter starts anew.
     pub(crate) fn ready(&mut self, peer: PartyId, options: ChannelOptions) {
         let share = options.budget.share(peer);
         self.link.draw_on(&share);
@@ -233,9 +233,9 @@ impl<L: Link> Channel for Framed<L> {
 }
 
 impl<L: Link> Drop for Framed<L> {
-    /// Delivers what was sent and says goodbye, within [`ChannelOptions::linger`]. After an abort or a failure it waits
-    /// for nothing: a peer that takes nothing shall not delay the news of its own fault. What is queued is then left to
-    /// the background, as is its last frame.
+    /// Delivers what was sent and says goodbye, within [`ChannelOptions::linger`]. After an abort or a failure it does
+    /// not wait, so that a peer that takes nothing cannot delay the news of its own fault; a background thread then
+    /// delivers what is queued, the last frame included.
     fn drop(&mut self) {
         if !self.ended && self.failed.is_none() {
             self.last_frame(Frame::Bye, &[]);

@@ -10,10 +10,10 @@ pub(crate) const HELLO_BYTES: usize = 114;
 /// The longest label.
 pub(crate) const MAX_LABEL: usize = 64;
 
-/// What a [`Error::Mismatch`] calls the number of channels between two parties.
+/// The field of an [`Error::Mismatch`] over the number of channels between two parties.
 pub const CHANNELS: &str = "the number of channels";
 
-/// What a [`Error::Mismatch`] calls a connection that exists already, or that nobody wants.
+/// The field of an [`Error::Mismatch`] over a connection that exists already, or that nobody wants.
 pub(crate) const UNWANTED: &str = "channels";
 
 const MAGIC: [u8; 8] = *b"\xCEcenote\n";
@@ -126,7 +126,7 @@ impl Hello {
         })
     }
 
-    /// Compares this side's hello with what `peer` sent, but for the labels.
+    /// Compares this side's hello with what `peer` sent. Labels are not compared.
     pub(crate) fn compare(&self, peer: PartyId, theirs: &Self) -> Result<(), Error> {
         let session =
             |hello: &Self| format!("the session with name hash {}", hex::encode(&hello.session[..8]));

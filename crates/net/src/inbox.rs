@@ -22,7 +22,7 @@ pub(crate) struct Inbox {
     store: Vec<u8>,
     start: usize,
     end: usize,
-    /// Where the next frame not yet looked at begins, counted from the start of the frame that is received next.
+    /// Where the first frame that was not searched yet begins, counted from the start of the buffered bytes.
     seen: usize,
     /// The peer has ended the stream.
     pub(crate) ended: bool,
@@ -45,7 +45,7 @@ impl Inbox {
         }
     }
 
-    /// Doubles the buffer, up to `limit`; false if that is not to be had.
+    /// Doubles the buffer, up to `limit`; false if it is that large already or the budget has no more.
     fn grow(&mut self, limit: usize) -> bool {
         let (old, limit) = (self.store.len(), limit.max(BASE));
         if old >= limit {
@@ -137,7 +137,8 @@ impl Inbox {
         Ok(Some(into_direct))
     }
 
-    /// Reads ahead as far as `limit` bytes and the deadline allow, and returns the peer's abort or goodbye if it is among them.
+    /// Reads ahead as far as `limit` bytes and the deadline allow. Returns the peer's last word if it is among what was
+    /// read.
     pub(crate) fn look_ahead(
         &mut self,
         link: &mut impl Link,

@@ -30,8 +30,8 @@
 //! A receive waits for its message, and a send only for room in the queue of what the peer has not taken yet (64 MiB
 //! unless [`ChannelOptions`] say otherwise, and the [`Budget`] of all channels has as much). Each wait ends after
 //! [`ChannelOptions::timeout`] and the time that the message takes at the slowest acceptable rate, or with the phase of
-//! the session that a [`PhaseClock`] limits. [`OnWait`] hears of long waits. Threads are started only when a socket does not take what is sent to
-//! it: then one per channel sends in the background.
+//! the session that a [`PhaseClock`] limits. [`OnWait`] hears of long waits. A channel starts a thread, which sends in
+//! the background, only when its socket does not take what is sent to it.
 #![forbid(unsafe_code)]
 
 mod absent;

@@ -10,21 +10,21 @@ use crate::{Closer, Share};
 pub enum Fault {
     /// This side closed it, through its [`Closer`].
     Closed,
-    /// It broke, or the peer closed it: how.
+    /// It broke, or the peer closed it. Says how.
     Lost(String),
-    /// The peer sent what the transport does not allow: what.
+    /// The peer sent something that the transport does not allow. Says what.
     Violation(String),
 }
 
-/// An ordered stream of bytes to and from one peer, with a bounded send queue, none of whose calls waits unless its
-/// name says so. [`Framed`](crate::Framed) makes a [`Channel`](crate::Channel) of it.
+/// An ordered stream of bytes to and from one peer, with a bounded send queue. Only the calls whose names say so wait, and
+/// `finish`. [`Framed`](crate::Framed) makes a [`Channel`](crate::Channel) of it.
 pub trait Link: Send {
     /// Takes bytes for the peer, the concatenation of `slices`, as far as there is room; returns how many. An `urgent`
     /// call may exceed the queue's limit by a small fixed reserve.
     fn push(&mut self, slices: &[IoSlice<'_>], urgent: bool) -> Result<usize, Fault>;
 
-    /// Names the memory that the link's queue draws on beyond a small fixed part. Called before the first push, and again when
-    /// the peer is known.
+    /// Names the memory that the link's queue draws on beyond a small fixed part. Called before the first push, and
+    /// again once the peer is known.
     fn draw_on(&mut self, share: &Share);
 
     /// Waits up to `limit` until [`Link::push`] can make progress or the link fails. May return early.
@@ -37,9 +37,8 @@ pub trait Link: Send {
     /// Waits up to `limit` until [`Link::pull`] can make progress or the link fails. May return early.
     fn wait_data(&mut self, limit: Duration);
 
-    /// Ends the sending direction so that the peer still gets all that was pushed, waiting up to `limit` for it to be
-    /// taken; what is not by then may be delivered in the background or lost. Called at most once; the link is dropped
-    /// at some time after it.
+    /// Ends the sending direction. Waits up to `limit` for the peer to take all that was pushed; the rest is delivered
+    /// in the background, or lost. Called at most once; the link is dropped at some time after it.
     fn finish(&mut self, limit: Duration);
 
     /// A handle that makes all pending and later calls fail with [`Fault::Closed`].

@@ -48,7 +48,7 @@ struct LaneState {
 enum End {
     #[default]
     Open,
-    /// The party wants no more of it, but may have a last word.
+    /// The party's interrupter was used: it may say a last word only.
     Interrupted,
     /// The party dropped its end.
     Gone,
@@ -85,7 +85,7 @@ impl Lane {
 pub struct MemoryLink {
     out: Arc<Lane>,
     into: Arc<Lane>,
-    /// The piece that is being read, and how much of it was.
+    /// The piece that is being read, and how many of its bytes have been.
     head: Vec<u8>,
     taken: usize,
 }

@@ -1,7 +1,7 @@
 //! All parties connect to each other: one listening port each, one connection per peer and label.
 //!
-//! The higher-numbered party dials the lower-numbered one. Whoever connects without being a party of the session is
-//! dropped with a warning, and holds up nobody meanwhile.
+//! The higher-numbered party dials the lower-numbered one. A connection that is not of a party of the
+//! session is refused with a warning, and delays nobody.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +16,7 @@ use crate::hello::{MAX_LABEL, UNWANTED};
 use crate::options::Deadline;
 use crate::{Channel, ChannelOptions, Closer, Error, Fingerprint, Identity, PartyId, Result};
 
-/// The purpose of a channel: with the peer, its name in a [`Mesh`]. At most 64 bytes.
+/// The purpose of a channel, which is known in a [`Mesh`] by its peer and its label. At most 64 bytes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label(String);
 
@@ -47,7 +47,7 @@ impl fmt::Display for Label {
 /// A party as the others see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerAddress {
-    /// `host:port` where the others reach it. Not looked at for a party that nobody dials from here.
+    /// `host:port` where the others reach it. Ignored for a party that this one does not dial.
     pub address: String,
     /// Its key. Needed with [`Transport::Tls`].
     pub fingerprint: Option<Fingerprint>,
@@ -67,7 +67,7 @@ pub enum Listen {
 pub enum Transport {
     /// Plain TCP: neither private nor authentic.
     Plain,
-    /// TLS 1.3 between pinned keys; this is the own one.
+    /// TLS 1.3 between pinned keys. The identity is this party's.
     Tls(Arc<Identity>),
 }
 
@@ -147,16 +147,17 @@ impl Mesh {
 
 /// Connects to all peers: one channel per peer and label.
 ///
-/// Every wait ends by `connect_timeout`; [`ChannelOptions::on_wait`] hears of peers that are missing for long. The name lookup of a peer's host is the operating system's and has its own
+/// Every wait ends by `connect_timeout`; [`ChannelOptions::on_wait`] hears of peers that are missing for long. Only the name
+/// lookup of a peer's host is the operating system's and has its own
 /// limit.
 ///
 /// # Errors
 ///
 /// [`Error::Timeout`] in step "connect" for a peer that is missing, [`Error::Identity`] for a wrong key,
 /// [`Error::Mismatch`] for another session, numbering or number of channels ([`CHANNELS`](crate::CHANNELS)), [`Error::PeerLost`] if the peer refuses this party's key,
-/// [`Error::Local`] for a bad configuration. A wrong key or session at the accepting side may be a stranger's, so it
-/// is reported when the time is over. A difference from a peer that has proved its key is reported once all peers have
-/// been heard, so that each of them is told.
+/// [`Error::Local`] for a bad configuration. At the accepting side a wrong key or
+/// session may be a stranger's, so it is reported when the time is over. A difference from a peer that has proved its
+/// key is reported once all peers have been heard, so that each of them is told.
 pub fn connect(config: MeshConfig, labels: &[Label]) -> Result<Mesh> {
     check(&config, labels)?;
     let wanted = labels.len() as u16;

@@ -12,15 +12,14 @@ pub struct ChannelOptions {
     pub timeout: Duration,
     /// The slowest acceptable peer, in bytes per second (see `timeout`).
     pub least_rate: u64,
-    /// How many bytes that the peer has not taken yet are kept for it before a send waits, if the budget has as many.
+    /// How many bytes may wait for the peer to take them before a send waits too. The budget may allow fewer.
     pub queue_bytes: usize,
     /// The memory that queues draw on beyond a small fixed part. Clones of these options share it.
     pub budget: Budget,
-    /// How long a receive polls without sleeping before it sleeps. Zero suits all but machines with a core to spare
-    /// for each thread.
+    /// How long a receive polls before it sleeps. Use zero unless the machine has a core to spare for each thread.
     pub spin: Duration,
-    /// How long dropping a channel waits for the peer to take what was sent. After an abort or a failure nothing is
-    /// waited for.
+    /// How long dropping a channel waits for the peer to take what was sent. After an abort or a failure it does not
+    /// wait.
     pub linger: Duration,
     /// How long all waits of a phase may take together. Clones of these options share it.
     pub phase: PhaseClock,
@@ -29,7 +28,7 @@ pub struct ChannelOptions {
 }
 
 impl Default for ChannelOptions {
-    /// 30 s, 1 MB/s, 64 MiB, 128 MiB for each peer, no spinning, 5 s, no phase, the log.
+    /// In the order of the fields: 30 s, 1 MB/s, 64 MiB, 128 MiB for each peer, no polling, 5 s, no phase, the log.
     fn default() -> Self {
         Self {
             timeout: Duration::from_secs(30),

@@ -1,5 +1,5 @@
-//! The sending half of a socket: straight into the socket while it takes bytes, through a bounded queue and a
-//! background thread while it does not.
+//! The sending half of a socket. Bytes go straight into the socket while it takes them, and otherwise through a bounded
+//! queue that a background thread empties.
 
 use std::io::{ErrorKind, IoSlice, Write};
 use std::net::{Shutdown, TcpStream};
@@ -14,12 +14,12 @@ use crate::link::Rest;
 use crate::queue::{Push, Queue};
 use crate::{Closer, Fault};
 
-/// How long a send waits for a full socket before it resorts to the queue, which costs a copy and a thread switch. A
-/// receiver that keeps up takes less.
+/// How long a send waits for a full socket before it uses the queue, which costs a copy and a thread switch. Receivers
+/// that keep up make room sooner.
 const PATIENCE: Duration = Duration::from_millis(5);
-/// The patience with a peer that has been waited for in vain.
+/// How long it waits if such waits have been in vain.
 const LEAST_PATIENCE: Duration = Duration::from_micros(100);
-/// How often one push waits for the socket: a peer can take a little each time.
+/// How often one push waits for the socket, as a peer may take a little each time.
 const WAITS: u32 = 8;
 /// The longest single wait of the background thread.
 const TICK: Duration = Duration::from_secs(1);
@@ -39,7 +39,7 @@ pub(crate) fn wait_socket(socket: &TcpStream, events: PollFlags, limit: Duration
     }
 }
 
-/// How long to wait for the socket of a peer, from experience.
+/// How long to wait for the socket of a peer: longer if that helped before.
 pub(crate) struct Patience(Duration);
 
 impl Default for Patience {
@@ -116,7 +116,7 @@ impl Outbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The fault of this socket, if it is unusable whatever the operating system says of it.
+    /// Fails if this side has closed the socket.
     pub(crate) fn check_closed(&self) -> Result<(), Fault> {
         if self.closed.load(Ordering::Acquire) {
             Err(Fault::Closed)
@@ -125,7 +125,7 @@ impl Outbox {
         }
     }
 
-    /// The fault of this socket for all but last words.
+    /// Fails if this side has closed the socket, or uses it for last words only.
     pub(crate) fn check_interrupted(&self) -> Result<(), Fault> {
         if self.interrupted.load(Ordering::Acquire) {
             Err(Fault::Closed)
@@ -276,15 +276,15 @@ impl Outbox {
         }));
     }
 
-    /// Waits up to `limit` until the socket has taken all that is queued, then ends the stream. If that takes longer
-    /// [`dismiss`] does it.
+    /// Waits up to `limit` until the socket has taken all that is queued, then ends the stream. [`dismiss`] does what
+    /// takes longer.
     pub(crate) fn finish(&self, limit: Duration) {
         if self.drained(limit) {
             let _ = self.socket.shutdown(Shutdown::Write);
         }
     }
 
-    /// Waits up to `limit` until nothing is queued; says whether that is so, or the queue is lost anyway.
+    /// Waits up to `limit` until nothing is queued. Says whether nothing is, or nothing of it can be sent any more.
     fn drained(&self, limit: Duration) -> bool {
         let queued = |state: &mut State| {
             !state.queue.is_done() && state.fault.is_none() && !self.closed.load(Ordering::Acquire)
@@ -330,10 +330,10 @@ impl Outbox {
 
 /// The longest a dropped socket waits for the peer: to take what is queued, and to end its stream.
 const FAREWELL: Duration = Duration::from_secs(2);
-/// How often a farewell that has bytes to deliver looks for those that have come.
+/// How often a farewell that has bytes to deliver discards those that have come.
 const FAREWELL_LOOK: Duration = Duration::from_millis(20);
 
-/// How many sockets take leave in the background.
+/// How many sockets are being closed in the background.
 static FAREWELLS: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
 
 /// One of them, while it lasts.
@@ -353,8 +353,8 @@ impl Drop for Farewell {
     }
 }
 
-/// Waits up to `limit` until the channels of this process that were dropped have delivered their last words, which the end
-/// of the process would cut off. Each takes no more than two seconds, all of them at the same time.
+/// Waits up to `limit` until the dropped channels of this process have delivered their last words; the end of the process
+/// would cut these off. Channels deliver at the same time, each within two seconds.
 pub fn wait_for_farewells(limit: Duration) {
     let count = FAREWELLS.0.lock().unwrap_or_else(PoisonError::into_inner);
     drop(FAREWELLS.1.wait_timeout_while(count, limit, |count| *count > 0));

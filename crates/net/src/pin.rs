@@ -27,7 +27,7 @@ impl Pins {
         })
     }
 
-    /// The key that the peer showed, if it came to that.
+    /// The key that the peer showed, if it has shown one.
     pub(crate) fn shown(&self) -> Option<Fingerprint> {
         *self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -51,7 +51,7 @@ impl Pins {
     }
 }
 
-/// What both traits ask about signatures: those of TLS 1.3 are checked, TLS 1.2 is not spoken here.
+/// The methods on signatures that both traits have: those of TLS 1.3 are checked, TLS 1.2 is refused.
 macro_rules! signatures {
     () => {
         fn verify_tls12_signature(

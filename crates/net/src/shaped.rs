@@ -9,7 +9,7 @@ use crate::{AbortReason, Channel, Closer, Error, Meter, PartyId, Result, Step};
 const FRAME: u64 = crate::frame::HEADER as u64;
 /// The time stamp before each message.
 const STAMP: usize = 8;
-/// How much later than possible a message may claim to arrive, for clocks that are being adjusted.
+/// How much later than the shape allows a message may claim to arrive, because clocks are adjusted.
 const SLACK: Duration = Duration::from_secs(1);
 
 /// A network between two parties, the same in both directions.
@@ -59,8 +59,8 @@ pub struct Shaped<C> {
     closed: Arc<(Mutex<bool>, Condvar)>,
 }
 
-/// How late the operating system may wake a sleeper: the last stretch of a wait is spent awake, so that the times of a
-/// shaped link are those asked for.
+/// How late the operating system may wake a sleeper. A wait polls for this long at its end, so that shaped links are as
+/// fast as asked for.
 const IMPRECISION: Duration = Duration::from_micros(100);
 
 impl<C: Channel> Shaped<C> {

@@ -2,7 +2,7 @@
 
 use crate::Step;
 
-/// Constants for the steps of a protocol, `NAME = code, "name";`, after the name of a slice of all of them.
+/// Declares the steps of a protocol as constants, `NAME = code, "name";`. The first line names a slice of all of them.
 ///
 /// ```
 /// cenote_net::steps! {

@@ -25,17 +25,17 @@ use crate::{Closer, Fault, Framed, Link};
 /// A channel over TLS 1.3, both ends known by their pinned keys.
 pub type TlsChannel = Framed<TlsLink>;
 
-/// Bytes that are encrypted and written at a time. Sealed, they fit the reserve of the socket's queue.
+/// Bytes that are encrypted and written at a time. As ciphertext they fit into the reserve of the socket's queue.
 const CHUNK: usize = 64 << 10;
 /// Ciphertext that is read at a time; holds several of the longest records.
 const INCOMING: usize = 128 << 10;
-/// The most memory of a link, its socket's queue aside: what grows may have twice the bytes that are in it, and TLS itself
-/// takes less than 64 KiB.
+/// The most memory that a link takes besides its socket's queue: a vector that grows may have room for twice its bytes,
+/// and TLS itself takes less than 64 KiB.
 pub(crate) const OWN: usize = INCOMING + 2 * INCOMING + 2 * (CHUNK + (4 << 10)) + (64 << 10);
-/// How many bytes of records that carry nothing for the channel may follow each other. What a party sends of that kind are
-/// key updates, one in millions of records.
+/// How many bytes of records without data for the channel may follow each other. The only such records that a party sends
+/// are key updates, one in millions of records.
 const IDLE: usize = 4 << 10;
-/// As [`IDLE`], for the handshake: the certificates of both parties take a few kilobytes.
+/// The same for the handshake, in which both parties' certificates take a few kilobytes.
 const HANDSHAKE_IDLE: usize = 64 << 10;
 /// The most that a record adds to its content, padding aside.
 const RECORD_OVERHEAD: usize = 5 + 1 + 16;
@@ -84,7 +84,7 @@ impl TlsLink {
         })
     }
 
-    /// One step of the connection: also says how many bytes of plaintext went into `first` and `second`.
+    /// Makes one step of the connection, and says how many bytes of plaintext went into `first` and `second`.
     fn turn(
         &mut self,
         first: &mut [u8],
@@ -224,7 +224,7 @@ impl From<TurnFault> for Fault {
     }
 }
 
-/// What is wrong with records that nobody needs.
+/// Why a peer that sends too many such records is refused.
 const NOTHING: &str = "too many TLS records that carry nothing";
 
 impl Link for TlsLink {

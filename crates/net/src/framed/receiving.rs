@@ -10,7 +10,7 @@ use crate::{Error, Result, Step};
 const SPILL: usize = 4 << 10;
 
 impl<L: Link> Framed<L> {
-    /// Reads something: into `direct` first, of which it returns how much was filled.
+    /// Reads at least one byte, into `direct` first; returns how many bytes went there.
     fn read_some(
         &mut self,
         step: Step,

@@ -1,4 +1,4 @@
-//! The sending half of a channel, and its look at what the peer says last.
+//! The sending half of a channel. While it sends it also looks for the peer's last word.
 
 use std::io::IoSlice;
 use std::time::Duration;
@@ -11,11 +11,11 @@ use crate::options::Deadline;
 use crate::waiting::Wait;
 use crate::{Result, Step};
 
-/// A blocked send looks this often for the peer's last word.
+/// How often a blocked send checks whether the peer has said its last word.
 const BLOCKED_LOOK: Duration = Duration::from_millis(20);
-/// The longest a look may take: a peer can send as fast as this side reads.
+/// The longest such a check may take: a peer may send as fast as this side reads.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long to search a broken stream for the peer's reason.
+/// How long a sender searches what has come over a broken connection for the peer's reason.
 const POST_MORTEM: Duration = Duration::from_millis(200);
 
 impl<L: Link> Framed<L> {
@@ -62,7 +62,7 @@ impl<L: Link> Framed<L> {
         }
     }
 
-    /// Ends with the peer's last word if it has said one.
+    /// Fails if the peer has said its last word.
     pub(super) fn look_ahead(&mut self, step: Step, limit: usize) -> Result<()> {
         match self.inbox.look_ahead(&mut self.link, limit, Deadline::new(LOOK)) {
             Ok(None) => Ok(()),
@@ -72,7 +72,7 @@ impl<L: Link> Framed<L> {
         }
     }
 
-    /// The link broke while sending: perhaps the peer had said why.
+    /// After a link broke while sending: fails with the peer's reason if it gave one, else with `fault`.
     fn post_mortem<T>(&mut self, step: Step, fault: Fault) -> Result<T> {
         let deadline = Deadline::new(POST_MORTEM);
         while matches!(fault, Fault::Lost(_)) && !self.inbox.ended {
@@ -97,7 +97,7 @@ impl<L: Link> Framed<L> {
         }
     }
 
-    /// The last frame of this side: behind all that was sent, without waiting.
+    /// Queues this side's last frame behind all that was sent, without waiting.
     pub(super) fn last_frame(&mut self, frame: Frame, body: &[u8]) {
         self.ended = true;
         if self.torn {

@@ -1,4 +1,4 @@
-//! Making a TLS connection: who may be at the other end, and why it did not come about.
+//! The TLS handshake: who may be at the other end, and why no connection came about.
 
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::options::Deadline;
 use crate::pin::Pins;
 use crate::{Fault, Fingerprint, Identity, Link, PartyId};
 
-/// The application protocol, so that another protocol's TLS is told apart in the handshake.
+/// The application protocol: TLS for another purpose is refused in the handshake.
 const ALPN: &[u8] = b"cenote/1";
 
 /// What to say of [`HandshakeFault::Refused`].
@@ -30,7 +30,7 @@ pub(crate) enum HandshakeFault {
     Fault(Fault),
     /// The peer showed a key that is not pinned.
     Identity(Fingerprint),
-    /// The peer would not have this party's key.
+    /// The peer refused this party's key.
     Refused,
     /// The peer speaks no TLS, or none that fits: what it did, in words.
     Protocol(String),

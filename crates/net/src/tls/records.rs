@@ -1,8 +1,8 @@
-//! One step of a TLS connection over buffers: what rustls asks for, done.
+//! One step of a TLS connection over buffers: does what rustls asks for.
 
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
 
-/// What one step of the connection came to.
+/// What one step of the connection has led to.
 pub(super) enum Turn {
     /// There may be more to do at once.
     More,
@@ -43,7 +43,7 @@ impl Sink<'_> {
     }
 }
 
-/// Handles one state of a connection; returns how many bytes of ciphertext were used up.
+/// Does what one state of a connection asks for; returns how many bytes of ciphertext were used up.
 pub(super) fn handle<D>(
     status: UnbufferedStatus<'_, '_, D>,
     sink: &mut Sink<'_>,
