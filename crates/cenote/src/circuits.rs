@@ -1,16 +1,16 @@
 //! Circuits by file or by name.
 
 use std::fs::File;
-use std::io::{self, Read};
 use std::path::Path;
 
 use cenote_circuit::format;
+use cenote_circuit::library::NameError;
 pub use cenote_circuit::{Circuit, library};
 
 pub use cenote_circuit::format::Format;
 pub use cenote_circuit::{BitOrder, Builder, Plan, Statistics, Value};
 
-use crate::{Error, Result};
+use crate::{Error, Result, files};
 
 /// Circuit files above this size, 4 GiB, are refused: some 200 million gates of 20 bytes.
 pub const MAX_FILE_BYTES: u64 = 4 << 30;
@@ -24,7 +24,7 @@ pub const LIBRARY_PREFIX: &str = "lib:";
 /// [`Error::Data`] with the line, if the file cannot be read, is no regular file, has more than [`MAX_FILE_BYTES`] or is no
 /// circuit.
 pub fn read_file(path: &Path) -> Result<Circuit> {
-    let text = read_text(path).map_err(|error| {
+    let text = files::read(path, MAX_FILE_BYTES, "circuit file").map_err(|error| {
         let what = format!(
             "the circuit cannot be read: {error}; give a circuit file, or {LIBRARY_PREFIX}NAME for one of the library"
         );
@@ -33,42 +33,21 @@ pub fn read_file(path: &Path) -> Result<Circuit> {
     format::read(&text).map_err(|error| Error::data(path, Some(error.line), error.reason))
 }
 
-fn read_text(path: &Path) -> io::Result<String> {
-    // Before it is opened: opening a pipe would wait for its other end.
-    let metadata = std::fs::metadata(path)?;
-    if !metadata.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
-    let too_large = || {
-        let gib = MAX_FILE_BYTES >> 30;
-        io::Error::other(format!(
-            "it has more than the {gib} GiB that a circuit file may have"
-        ))
-    };
-    if metadata.len() > MAX_FILE_BYTES {
-        return Err(too_large());
-    }
-    let mut text = String::new();
-    // It may grow meanwhile.
-    let read = File::open(path)?
-        .take(MAX_FILE_BYTES + 1)
-        .read_to_string(&mut text)?;
-    if read as u64 > MAX_FILE_BYTES {
-        return Err(too_large());
-    }
-    Ok(text)
-}
-
 /// The library's circuit called `name` (without the prefix).
 ///
 /// # Errors
-/// [`Error::Usage`] with the names there are, if there is none of that name.
+/// [`Error::Usage`] with the names there are, if there is none of that name, or with the sizes that it may have.
 pub fn by_name(name: &str) -> Result<Circuit> {
-    library::by_name(name).ok_or_else(|| {
-        Error::Usage(format!(
+    library::by_name(name).map_err(|error| unknown(name, error))
+}
+
+fn unknown(name: &str, error: NameError) -> Error {
+    Error::Usage(match error {
+        NameError::Unknown => format!(
             "the library has no circuit \"{name}\"; it has {}",
             names().map(|(name, _)| name).collect::<Vec<_>>().join(", ")
-        ))
+        ),
+        NameError::Size(sizes) => format!("the library has no circuit \"{name}\" of that size: {sizes}"),
     })
 }
 
@@ -102,33 +81,44 @@ pub fn write_file(circuit: &Circuit, format: Format, path: &Path) -> Result<()> 
 pub fn open(text: &str) -> Result<Circuit> {
     match text.strip_prefix(LIBRARY_PREFIX) {
         Some(name) => by_name(name),
+        None if Path::new(text).exists() => read_file(Path::new(text)),
         None => match library::by_name(text) {
-            Some(circuit) if !Path::new(text).exists() => Ok(circuit),
-            _ => read_file(Path::new(text)),
+            Ok(circuit) => Ok(circuit),
+            Err(error @ NameError::Size(_)) => Err(unknown(text, error)),
+            Err(NameError::Unknown) => read_file(Path::new(text)),
         },
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::channel;
-    use std::time::Duration;
-
     use super::*;
+    use crate::files::tests::{irregular, refusal};
 
     #[test]
     fn a_bare_name_is_the_librarys_where_there_is_no_such_file() {
         assert_eq!(open("add8").unwrap(), open("lib:add8").unwrap());
-        assert!(open("no-such-circuit").is_err());
+        let text = open("no-such-circuit").unwrap_err().to_string();
+        assert!(text.contains("cannot be read"), "{text}");
     }
 
-    /// What reading `path` fails with, which must not take long.
-    fn refusal(path: &Path) -> String {
-        let (sender, receiver) = channel();
-        let path = path.to_owned();
-        std::thread::spawn(move || sender.send(read_file(&path).map(drop)));
-        let read = receiver.recv_timeout(Duration::from_secs(5));
-        read.expect("it reads on and on").unwrap_err().to_string()
+    #[test]
+    fn a_name_out_of_range_states_the_range() {
+        for (name, part) in [
+            ("add0", "N is 1 to 4096"),
+            ("add99999999999999999999", "N is 1 to 4096"),
+            ("multfull513", "N is 1 to 512"),
+            ("exposure3x65-7", "P is 1 to 1024 and N 1 to 64"),
+            ("sort4097x1", "M is 1 to 4096 and N 1 to 64, M · N at most 131072"),
+        ] {
+            for text in [format!("lib:{name}"), name.to_owned()] {
+                let text = open(&text).unwrap_err().to_string();
+                assert!(
+                    text.contains(&format!("\"{name}\" of that size")) && text.contains(part),
+                    "{text}"
+                );
+            }
+        }
     }
 
     #[test]
@@ -136,18 +126,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let large = folder.path().join("large");
         File::create(&large).unwrap().set_len(MAX_FILE_BYTES + 1).unwrap();
-        let text = refusal(&large);
-        assert!(text.contains("more than the 4 GiB"), "{text}");
-
-        let mut others = vec![folder.path().to_owned()];
-        if cfg!(unix) {
-            let pipe = folder.path().join("pipe");
-            let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
-            assert!(made.success());
-            others.extend([pipe, "/dev/zero".into()]);
-        }
-        for other in others {
-            let text = refusal(&other);
+        let text = refusal(&large, read_file);
+        assert!(text.contains("more than the 4 GiB that a circuit file"), "{text}");
+        for other in irregular(folder.path()) {
+            let text = refusal(&other, read_file);
             assert!(text.contains("not a regular file"), "{text}");
         }
     }

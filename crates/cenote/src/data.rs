@@ -1,14 +1,13 @@
 //! Files of values: one value a line, one lane each.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Read, Write};
-use std::ops::Range;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use cenote_circuit::{Value, ValueError};
 use cenote_primitives::BitMatrix;
 
-use crate::{Error, Result};
+use crate::{Error, Result, files};
 
 /// Most bits (wires times lanes) of all inputs or all outputs of a job: 32 GiB of them.
 pub const MAX_BITS: u64 = 1 << 38;
@@ -25,7 +24,7 @@ pub(crate) struct Lines<'a> {
 impl<'a> Lines<'a> {
     /// Opens `path`, of whose lines none is longer than `longest` bytes.
     pub(crate) fn open(path: &'a Path, longest: usize) -> Result<Self> {
-        let file = File::open(path).map_err(|error| {
+        let file = files::open(path).map_err(|error| {
             Error::data(
                 path,
                 None,
@@ -88,16 +87,26 @@ fn longest_line(value: &Value) -> usize {
 /// How many values the file at `path` holds: its lines, without empty ones at the end.
 ///
 /// # Errors
-/// [`Error::Data`] if it cannot be read or a line is too long for `value`.
-pub fn count(path: &Path, value: &Value) -> Result<usize> {
+/// [`Error::Data`] if it cannot be read, a line is too long for `value`, or the first line is none: a header, for one, which
+/// would be counted.
+pub(crate) fn count(path: &Path, value: &Value) -> Result<usize> {
     let mut lines = Lines::open(path, longest_line(value))?;
+    let mut number = vec![0; value.words()];
     let mut count = 0;
     while let Some(line) = lines.next()? {
-        if !line.is_empty() {
-            count = lines.number();
+        if line.is_empty() {
+            continue;
         }
+        if count == 0 {
+            let parsed = value.parse(line, &mut number);
+            parsed.map_err(|error| lines.fault(hint(&error, lines.number())))?;
+        }
+        count = lines.number();
     }
-    Ok(count)
+    match count {
+        0 => Err(Error::data(path, None, "has no values; write one value a line")),
+        count => Ok(count),
+    }
 }
 
 /// The values of the file at `path` as bits, one row for each wire of `value`, one lane for each line.
@@ -105,122 +114,92 @@ pub fn count(path: &Path, value: &Value) -> Result<usize> {
 /// A line holds one value, hexadecimal after `0x` or decimal.
 ///
 /// # Errors
-/// [`Error::Data`] with the line, if there are not `lanes` values, or a line is no value of that width. The text of the
+/// [`Error::Data`] with the line, if a line is no value of that width, or there are not `lanes` values. The text of the
 /// line is not quoted.
-pub fn read(path: &Path, value: &Value, lanes: usize) -> Result<BitMatrix> {
-    let found = count(path, value)?;
+pub(crate) fn read(path: &Path, value: &Value, lanes: usize) -> Result<BitMatrix> {
+    let mut lines = Lines::open(path, longest_line(value))?;
+    let (width, words) = (value.width as usize, value.words());
+    let mut bits = BitMatrix::zeros(width, lanes);
+    let mut numbers = vec![0; 64 * words];
+    let (mut found, mut empty) = (0, None);
+    while let Some(line) = lines.next()? {
+        if line.is_empty() {
+            empty.get_or_insert(lines.number());
+            continue;
+        }
+        if let Some(empty) = empty {
+            return Err(Error::data(path, Some(empty), "is empty; write one value a line"));
+        }
+        if found < lanes {
+            let number = &mut numbers[found % 64 * words..][..words];
+            let parsed = value.parse(line, number);
+            parsed.map_err(|error| lines.fault(hint(&error, lines.number())))?;
+            if found % 64 == 63 {
+                value.store(&numbers, &mut bits, 0..width, found / 64);
+            }
+        }
+        found += 1;
+    }
     if found != lanes {
         let what = format!(
             "has {found} values, but the job has {lanes} lanes: write one value a line, one line a lane"
         );
         return Err(Error::data(path, None, what));
     }
-    let mut lines = Lines::open(path, longest_line(value))?;
-    let width = value.width as usize;
-    let mut bits = BitMatrix::zeros(width, lanes);
-    for lane in 0..lanes {
-        let parsed = match lines.next()? {
-            Some("") => Err("is empty; write one value a line".to_owned()),
-            Some(line) => value.parse(line).map_err(|error| hint(&error)),
-            None => Err("is missing; the file changed while it was read".to_owned()),
-        };
-        let parsed = parsed.map_err(|what| lines.fault(what))?;
-        value.store(&parsed, &mut bits, 0..width, lane);
-    }
+    value.store(&numbers[..lanes % 64 * words], &mut bits, 0..width, lanes / 64);
     Ok(bits)
 }
 
-fn hint(error: &ValueError) -> String {
+/// What is wrong with the line of that number.
+fn hint(error: &ValueError, line: usize) -> String {
     match error {
+        ValueError::NotADigit { .. } if line == 1 => {
+            format!("{error}; a file of values has no header, and hexadecimal values start with 0x")
+        }
         ValueError::NotADigit { radix: 10, .. } => format!("{error}; write hexadecimal values as 0x…"),
         _ => error.to_string(),
     }
 }
 
-/// The bits of one value, given in wire order, in every one of `lanes` lanes.
-pub(crate) fn repeat(bits: &[bool], lanes: usize) -> BitMatrix {
-    let mut matrix = BitMatrix::zeros(bits.len(), lanes);
-    for row in (0..bits.len()).filter(|&row| bits[row]) {
+/// One number, of `value`, in every one of `lanes` lanes.
+pub(crate) fn repeat(number: &[u64], value: &Value, lanes: usize) -> BitMatrix {
+    let width = value.width as usize;
+    let mut once = BitMatrix::zeros(width, 1);
+    value.store(number, &mut once, 0..width, 0);
+    let mut matrix = BitMatrix::zeros(width, lanes);
+    for row in (0..width).filter(|&row| once.get(row, 0)) {
         matrix.row_mut(row).fill(u64::MAX);
     }
     matrix.mask_padding();
     matrix
 }
 
-/// `value` in each lane of the rows that hold it, as `0x` and hexadecimal digits.
+/// `value` in each lane, as `0x` and hexadecimal digits.
 ///
 /// # Panics
-/// If `rows` are not as many as the wires of `value`, or not all within `bits`.
-pub fn format(bits: &BitMatrix, rows: Range<usize>, value: &Value) -> Vec<String> {
-    (0..bits.lanes())
-        .map(|lane| format!("0x{}", value.hex_from_bits(&value.load(bits, rows.clone(), lane))))
-        .collect()
-}
-
-/// Writes `values`, one a line, to a new file at `path` or in the place of the one there, whole or not at all. Outputs are
-/// private to who learns them: on Unix only the owner may read the file (mode 0600), whatever was there before.
-///
-/// # Errors
-/// [`Error::Data`] if it cannot be written, or there is something else than a regular file, such as a symbolic link.
-pub fn write(path: &Path, values: &[String]) -> Result<()> {
-    let write = || -> std::io::Result<()> {
-        let file = beside(path)?;
-        let mut writer = BufWriter::new(file.as_file());
-        for value in values {
-            writeln!(writer, "{value}")?;
-        }
-        writer.flush()?;
-        drop(writer);
-        file.as_file().sync_all()?;
-        file.persist(path)?;
-        Ok(())
-    };
-    write().map_err(|error| unwritable(path, &error))
-}
-
-/// Makes sure that [`write()`] can write to `path`, as far as can be known before.
-///
-/// # Errors
-/// As [`write()`].
-pub fn check_writable(path: &Path) -> Result<()> {
-    beside(path).map(drop).map_err(|error| unwritable(path, &error))
-}
-
-fn unwritable(path: &Path, error: &std::io::Error) -> Error {
-    Error::data(path, None, format!("cannot be written: {error}"))
-}
-
-/// A new file for its owner only, to take the place of the one at `path`. It goes away when dropped.
-fn beside(path: &Path) -> std::io::Result<tempfile::NamedTempFile> {
-    match std::fs::symlink_metadata(path) {
-        Ok(there) if !there.is_file() => {
-            return Err(std::io::Error::other(
-                "what is there is not a regular file; remove it or name another",
-            ));
-        }
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-        _ => {}
+/// If the rows of `bits` are not as many as the wires of `value`.
+pub(crate) fn format(bits: &BitMatrix, value: &Value) -> Vec<String> {
+    let words = value.words();
+    if words == 0 {
+        return vec!["0x".into(); bits.lanes()];
     }
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    tempfile::Builder::new()
-        .prefix(".cenote-")
-        .tempfile_in(folder)
-        .map_err(|error| {
-            std::io::Error::new(
-                error.kind(),
-                format!("no file can be made in its folder ({})", error.kind()),
-            )
-        })
+    let mut texts = Vec::with_capacity(bits.lanes());
+    for group in 0..bits.stride() {
+        let numbers = value.load(bits, 0..bits.rows(), group);
+        let text = |number| format!("0x{}", value.hex(number));
+        texts.extend(numbers.chunks_exact(words).map(text));
+    }
+    texts
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use cenote_circuit::BitOrder;
 
     use super::*;
+    use crate::files::tests::{irregular, refusal};
 
     fn file(contents: &str) -> tempfile::NamedTempFile {
         let mut file = tempfile::NamedTempFile::new().unwrap();
@@ -249,21 +228,15 @@ mod tests {
         assert_eq!(column(&lsb, 2), [false; 4]);
         let msb = read(file.path(), &value(4, BitOrder::Msb), 3).unwrap();
         assert_eq!(column(&msb, 0), [false, true, false, true]);
-        assert_eq!(
-            format(&msb, 0..4, &value(4, BitOrder::Msb)),
-            ["0x5", "0x6", "0x0"]
-        );
-        assert_eq!(
-            format(&lsb, 0..4, &value(4, BitOrder::Lsb)),
-            ["0x5", "0x6", "0x0"]
-        );
+        assert_eq!(format(&msb, &value(4, BitOrder::Msb)), ["0x5", "0x6", "0x0"]);
+        assert_eq!(format(&lsb, &value(4, BitOrder::Lsb)), ["0x5", "0x6", "0x0"]);
     }
 
     #[test]
     fn a_repeated_value_fills_every_lane() {
         let value = value(5, BitOrder::Msb);
-        let bits = repeat(&value.parse("0x1d").unwrap(), 70);
-        assert_eq!(format(&bits, 0..5, &value), vec!["0x1d"; 70]);
+        let bits = repeat(&[0x1d], &value, 70);
+        assert_eq!(format(&bits, &value), vec!["0x1d"; 70]);
         let mut masked = bits.clone();
         masked.mask_padding();
         assert_eq!(bits, masked);
@@ -280,6 +253,12 @@ mod tests {
                 "not a decimal digit; write hexadecimal values as 0x",
             ),
             ("0xzz\n1\n2\n", 1, "not a hexadecimal digit"),
+            // The fault, before the number of lines that it has led to.
+            (
+                "v\n1\n2\n3\n",
+                1,
+                "character 1 is not a decimal digit; a file of values has no header",
+            ),
         ] {
             let file = file(contents);
             let text = read(file.path(), &value(8, BitOrder::Lsb), 3)
@@ -300,42 +279,14 @@ mod tests {
         let byte = value(8, BitOrder::Lsb);
         let text = read(file("1\n2\n").path(), &byte, 3).unwrap_err().to_string();
         assert!(text.contains("has 2 values, but the job has 3 lanes"), "{text}");
+        let text = read(file("1\n2\n3\n4\n").path(), &byte, 3)
+            .unwrap_err()
+            .to_string();
+        assert!(text.contains("has 4 values, but the job has 3 lanes"), "{text}");
         let text = read(Path::new("/nowhere/values"), &byte, 1)
             .unwrap_err()
             .to_string();
         assert!(text.starts_with("/nowhere/values: cannot be read"), "{text}");
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn outputs_are_for_their_owner_and_do_not_follow_links() {
-        use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-        let folder = tempfile::tempdir().unwrap();
-        let (path, link) = (folder.path().join("out"), folder.path().join("link"));
-        let lines = |values: &[&str]| values.iter().map(|&value| value.to_owned()).collect::<Vec<_>>();
-        std::fs::write(&path, "old and longer than what comes\n").unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
-        let open = std::fs::File::open(&path).unwrap();
-        write(&path, &lines(&["0x1", "0x2"])).unwrap();
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "0x1\n0x2\n");
-        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600);
-        let old = std::io::read_to_string(open).unwrap();
-        assert!(old.starts_with("old"), "who had the old file open learns nothing");
-
-        symlink(&path, &link).unwrap();
-        for elsewhere in [&link, folder.path()] {
-            let error = write(elsewhere, &lines(&["0x3"])).unwrap_err().to_string();
-            assert!(error.contains("not a regular file"), "{error}");
-            assert!(check_writable(elsewhere).is_err());
-        }
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "0x1\n0x2\n");
-
-        let missing = folder.path().join("nowhere/out");
-        let error = check_writable(&missing).unwrap_err().to_string();
-        assert!(error.contains("nowhere/out: cannot be written"), "{error}");
-        assert!(write(&missing, &[]).is_err());
-        let entries = std::fs::read_dir(folder.path()).unwrap().count();
-        assert_eq!(entries, 2, "no file is left behind");
     }
 
     #[test]
@@ -352,5 +303,52 @@ mod tests {
         binary.write_all(&[b'1', b'\n', 0xff, 0xfe]).unwrap();
         let text = count(binary.path(), &byte).unwrap_err().to_string();
         assert!(text.contains("line 2: is not plain text"), "{text}");
+    }
+    /// Any number of lanes, of values of more than a word and of none.
+    #[test]
+    fn what_is_read_is_what_was_written() {
+        for (width, lanes) in [(0, 3), (1, 64), (7, 65), (64, 128), (130, 200)] {
+            for order in [BitOrder::Lsb, BitOrder::Msb] {
+                let value = value(width, order);
+                let text = |lane: usize| match width {
+                    0 => "0x0".to_owned(),
+                    _ => {
+                        let digits = (1 + lane % 3).to_string().repeat(width.div_ceil(4) as usize - 1);
+                        format!("0x{digits}1")
+                    }
+                };
+                let texts: Vec<String> = (0..lanes).map(text).collect();
+                let file = file(&texts.join("\n"));
+                assert_eq!(count(file.path(), &value).unwrap(), lanes);
+                let bits = read(file.path(), &value, lanes).unwrap();
+                assert_eq!((bits.rows(), bits.lanes()), (width as usize, lanes));
+                if width > 0 {
+                    assert_eq!(format(&bits, &value), texts);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_header_is_noticed_before_lines_are_counted() {
+        let byte = value(8, BitOrder::Lsb);
+        let text = count(file("value\n1\n2\n").path(), &byte)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            text.contains("line 1:") && text.contains("has no header"),
+            "{text}"
+        );
+        let text = count(file("\n\n").path(), &byte).unwrap_err().to_string();
+        assert!(text.contains("has no values"), "{text}");
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        for other in irregular(folder.path()) {
+            let text = refusal(&other, |path| read(path, &value(8, BitOrder::Lsb), 1));
+            assert!(text.contains("not a regular file"), "{text}");
+        }
     }
 }

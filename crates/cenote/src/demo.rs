@@ -87,6 +87,15 @@ fn write_sample(file: File, bank: PartyId) -> std::io::Result<()> {
     file.flush()
 }
 
+/// What an exposure is in a circuit.
+fn exposure() -> Value {
+    Value {
+        name: String::new(),
+        width: EXPOSURE_BITS,
+        order: BitOrder::Lsb,
+    }
+}
+
 /// A bank's file, read and checked.
 pub struct Bank {
     path: PathBuf,
@@ -104,11 +113,7 @@ impl Bank {
     /// [`Error::Data`] with the line, if one is malformed or an id occurs twice.
     pub fn read(path: &Path) -> Result<Self> {
         let mut lines = Lines::open(path, LONGEST_LINE)?;
-        let exposure = Value {
-            name: String::new(),
-            width: EXPOSURE_BITS,
-            order: BitOrder::Lsb,
-        };
+        let exposure = exposure();
         let mut bank = Bank {
             path: path.to_owned(),
             first_line: 1,
@@ -134,9 +139,14 @@ impl Bank {
                 Some((id, cents)) if !id.trim().is_empty() => (id.trim(), cents.trim()),
                 _ => return Err(lines.fault("is not `id,exposure in cents`, such as customer-00001,1250000")),
             };
-            let bits = exposure.bits_from_decimal(cents).map_err(|error| {
+            let mut number = [0];
+            exposure.parse_decimal(cents, &mut number).map_err(|error| {
+                let header = match lines.number() {
+                    1 => format!(", or the header {HEADER}"),
+                    _ => String::new(),
+                };
                 lines.fault(format!(
-                    "the exposure is no whole number of cents from 0 to {} ({error}); write digits only",
+                    "the exposure is no whole number of cents from 0 to {} ({error}); write digits only{header}",
                     (1u64 << EXPOSURE_BITS) - 1
                 ))
             })?;
@@ -152,8 +162,7 @@ impl Bank {
                 )));
             }
             bank.ids.push(id.to_owned());
-            bank.exposures
-                .push(exposure.integer_from_bits(&bits).expect("40 bits fit in 128") as u64);
+            bank.exposures.push(number[0]);
         }
         if bank.ids.is_empty() {
             return Err(Error::data(
@@ -172,9 +181,12 @@ impl Bank {
 
     /// The exposures as bits: one wire for each bit, least significant first, one lane for each customer.
     fn bits(&self) -> BitMatrix {
-        BitMatrix::from_fn(EXPOSURE_BITS as usize, self.customers(), |bit, customer| {
-            self.exposures[customer] >> bit & 1 == 1
-        })
+        let (value, width) = (exposure(), EXPOSURE_BITS as usize);
+        let mut bits = BitMatrix::zeros(width, self.customers());
+        for (group, numbers) in self.exposures.chunks(64).enumerate() {
+            value.store(numbers, &mut bits, 0..width, group);
+        }
+        bits
     }
 
     /// A disagreement on ids, in terms of this bank's file.

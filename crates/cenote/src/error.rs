@@ -28,6 +28,8 @@ pub enum Kind {
     BadInput = 5,
     /// A peer stopped and says that a check failed, at its side or at the third party's. This party saw nothing wrong itself.
     Reported = 6,
+    /// The operator stopped it.
+    Stopped = 7,
 }
 
 impl Kind {
@@ -93,6 +95,14 @@ pub enum Error {
         /// Why it failed.
         source: io::Error,
     },
+    /// The operator stopped it, and it ended in order.
+    #[error("stopped by its operator ({word}): {what}")]
+    Stopped {
+        /// What the operator did, such as the name of a signal.
+        word: String,
+        /// What has become of what was going on.
+        what: String,
+    },
     /// Parties run as processes of this machine, and one or more failed.
     #[error("{0}")]
     Parties(Failures),
@@ -119,8 +129,10 @@ fn advice(error: &EngineError) -> &'static str {
              `cenote identity show` prints; nothing was sent to it"
         }
         EngineError::Net(NetError::Timeout { .. } | NetError::PhaseOver { .. }) => {
-            "\n  what to do: see that the party runs and its address is right; raise the timeout if its network is slow"
+            "\n  what to do: see that the party runs, that its address is right, and that it does not itself wait for another \
+             party; raise the timeout if its network is slow"
         }
+        EngineError::DiskFull(_) => "\n  what to do: make room on that disk; the peers were told",
         EngineError::Exhausted(_) => "\n  what to do: run `cenote stock make` at all parties",
         EngineError::Aborted { .. } => {
             "\n  what it means: some party deviated from the protocol. Nothing more was revealed; find out why before \
@@ -165,12 +177,14 @@ impl Error {
             Error::Config { .. } | Error::Usage(_) | Error::Refused(_) => Kind::Misuse,
             Error::Data { .. } | Error::Differs { .. } => Kind::BadInput,
             Error::Local { .. } => Kind::Internal,
+            Error::Stopped { .. } => Kind::Stopped,
             Error::Parties(failures) => failures.root().kind,
             Error::Protocol { error } => match error {
                 EngineError::Net(NetError::Mismatch { .. })
                 | EngineError::BadInput(_)
                 | EngineError::Exhausted(_) => Kind::Misuse,
                 EngineError::Storage(_) => Kind::BadInput,
+                EngineError::DiskFull(_) | EngineError::OutOfMemory(_) => Kind::Internal,
                 EngineError::Net(_) => Kind::Network,
                 EngineError::Aborted { .. } => Kind::Cheating,
                 EngineError::PeerStopped { reason, .. } => match reason.check() {
@@ -189,11 +203,12 @@ impl Error {
             Error::Protocol { error } => match error {
                 EngineError::Aborted { .. } => 2,
                 EngineError::Net(NetError::Identity { .. } | NetError::Mismatch { .. }) => 3,
-                EngineError::PeerStopped { .. } => 4,
-                EngineError::Net(NetError::PeerLost { .. }) => 5,
+                EngineError::PeerStopped { reason, .. } if reason.lost().is_none() => 4,
+                EngineError::Net(NetError::PeerLost { .. }) => SAW_NOTHING,
                 EngineError::Net(
                     NetError::Timeout { .. } | NetError::PhaseOver { .. } | NetError::Closed { .. },
                 ) => 6,
+                EngineError::PeerStopped { .. } => 7,
                 _ => 1,
             },
             Error::Differs { .. } => 3,
@@ -201,6 +216,11 @@ impl Error {
         }
     }
 }
+
+/// [`Failure::remoteness`] from here on is of parties that saw no more than that others are gone.
+const SAW_NOTHING: u8 = 5;
+/// That of a party that has not said anything.
+const UNHEARD: u8 = 9;
 
 impl From<EngineError> for Error {
     fn from(error: EngineError) -> Self {
@@ -240,8 +260,8 @@ impl Failure {
                 error: EngineError::Aborted { peer, .. },
             } => *peer,
             Error::Protocol {
-                error: EngineError::PeerStopped { peer, .. },
-            } => Some(*peer),
+                error: EngineError::PeerStopped { peer, reason, .. },
+            } => reason.lost().or(Some(*peer)),
             _ => None,
         };
         Failure {
@@ -264,14 +284,14 @@ impl Failure {
         }
     }
 
-    /// A process that had to be stopped after another failed.
-    pub(crate) fn stopped(party: PartyId, message: String) -> Self {
+    /// A process that had to be ended after another failed, without having said why.
+    pub(crate) fn unheard(party: PartyId) -> Self {
         Failure {
             party: party.0,
             kind: Kind::Network,
-            message,
+            message: "was still waiting for the others, and was ended".into(),
             peer: None,
-            remoteness: 9,
+            remoteness: UNHEARD,
         }
     }
 
@@ -301,12 +321,27 @@ pub struct Failures(Vec<Failure>);
 
 impl Failures {
     /// Orders `failures`, the likeliest cause first: a party's own trouble, then failed checks, then disagreements, then
-    /// what parties saw of each other's end. Among equals, the party that the others name comes first.
+    /// what parties saw of each other's end. Among equals, the party that the others name comes first. If all that have
+    /// spoken saw no more than that others are gone, a party that has not spoken is the cause.
     ///
     /// # Panics
     /// If there are none.
     pub fn new(mut failures: Vec<Failure>) -> Self {
         assert!(!failures.is_empty(), "no party failed");
+        let spoken = |failure: &&Failure| failure.remoteness < UNHEARD;
+        if failures
+            .iter()
+            .filter(spoken)
+            .all(|failure| failure.remoteness >= SAW_NOTHING)
+        {
+            for silent in failures
+                .iter_mut()
+                .filter(|failure| failure.remoteness == UNHEARD)
+            {
+                silent.message = "did not answer, and was ended".into();
+                silent.remoteness = SAW_NOTHING - 1;
+            }
+        }
         let blamed = |party: u8| {
             failures
                 .iter()
@@ -339,7 +374,7 @@ impl fmt::Display for Failures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let root = self.root();
         write!(f, "party {}: {}", root.party, root.message)?;
-        for failure in &self.0[1..] {
+        for failure in self.0[1..].iter().filter(|failure| failure.remoteness < UNHEARD) {
             if failure.message == root.message {
                 write!(f, "\n  party {} says the same", failure.party)?;
                 continue;
@@ -418,6 +453,7 @@ mod tests {
             (stopped.into(), Kind::Network),
             (EngineError::BadInput("x".into()).into(), Kind::Misuse),
             (EngineError::Storage("x".into()).into(), Kind::BadInput),
+            (EngineError::DiskFull("x".into()).into(), Kind::Internal),
             (Error::data("f", Some(3), "x"), Kind::BadInput),
             (Error::config("f", None, "x"), Kind::Misuse),
             (Error::Usage("x".into()), Kind::Misuse),
@@ -455,5 +491,55 @@ mod tests {
             Failure::new(PartyId(2), &lost(0)),
         ]);
         assert_eq!(failures.root().party, 2);
+    }
+    fn waited_for(peer: u8) -> Error {
+        NetError::Timeout {
+            peer: PartyId(peer),
+            step: STEP,
+            waited: Duration::from_secs(1),
+        }
+        .into()
+    }
+
+    /// Party 1 is stuck. Party 2 waits for it, and party 0 for party 2, whose last word comes too late.
+    #[test]
+    fn a_party_that_says_nothing_is_the_cause_of_waits_only() {
+        let silent = || Failure::unheard(PartyId(1));
+        let failures = Failures::new(vec![
+            Failure::new(PartyId(0), &waited_for(2)),
+            silent(),
+            Failure::new(PartyId(2), &waited_for(1)),
+        ]);
+        assert_eq!(failures.root().party, 1);
+        let text = failures.to_string();
+        assert!(text.starts_with("party 1: did not answer"), "{text}");
+
+        let own = Error::data("values.csv", Some(3), "300 does not fit");
+        let failures = Failures::new(vec![
+            Failure::new(PartyId(0), &waited_for(2)),
+            silent(),
+            Failure::new(PartyId(2), &own),
+        ]);
+        assert_eq!(failures.root().party, 2);
+        assert!(
+            !failures.to_string().contains("party 1"),
+            "it has nothing to say: {failures}"
+        );
+    }
+
+    /// Who hears of another's loss names the one that was lost.
+    #[test]
+    fn hearsay_names_the_lost_party() {
+        let heard = Error::from(EngineError::PeerStopped {
+            peer: PartyId(2),
+            step: STEP,
+            reason: Reason::Lost(PartyId(1)),
+        });
+        let failures = Failures::new(vec![
+            Failure::new(PartyId(0), &heard),
+            Failure::new(PartyId(2), &waited_for(1)),
+        ]);
+        assert_eq!(failures.root().party, 2);
+        assert_eq!(failures.all()[1].peer, Some(1));
     }
 }

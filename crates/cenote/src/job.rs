@@ -41,7 +41,7 @@ struct InputEntry {
 struct OutputEntry {
     to: Spanned<Vec<Spanned<u8>>>,
     order: Option<Spanned<String>>,
-    file: Option<PathBuf>,
+    file: Option<Spanned<PathBuf>>,
 }
 
 /// A private value as it stands in the job. Neither `Debug` nor any message quotes it.
@@ -181,7 +181,24 @@ impl Job {
                 circuit.set_output_order(index, bit_order(&source, order)?);
             }
             receivers.push(entitled(&source, &entry.to, parties)?);
-            output_files.push(entry.file.map(|file| source.resolve(file)));
+            output_files.push(match entry.file {
+                None => None,
+                Some(file) => {
+                    let path = source.resolve(file.get_ref());
+                    let of_inputs = inputs.iter().filter_map(|input| match &input.origin {
+                        Origin::File(path) => Some(path),
+                        _ => None,
+                    });
+                    let others = of_inputs.chain(output_files.iter().flatten());
+                    if others.into_iter().any(|other| same_file(other, &path)) {
+                        return Err(source.fault(
+                            file.span(),
+                            "an output needs a file of its own: this one is another output's or an input's",
+                        ));
+                    }
+                    Some(path)
+                }
+            });
         }
         let circuit_name = text.clone();
         Ok(Job {
@@ -211,6 +228,11 @@ impl Job {
         &self.output_files
     }
 
+    /// Who learns each output value.
+    pub(crate) fn receivers(&self) -> &[Parties] {
+        &self.receivers
+    }
+
     /// The number of lanes as the job states it.
     ///
     /// # Errors
@@ -226,15 +248,21 @@ impl Job {
         })
     }
 
-    /// The number of lanes where the inputs of all parties are at hand: as stated, or that of the files, or 1.
+    /// The number of lanes where the inputs of all parties are at hand: as stated, or that of the files, or 1. Files are read
+    /// only where it is not stated.
     ///
     /// # Errors
     /// [`Error::Config`] if an input has no value here; [`Error::Data`] if files cannot be read or differ in length.
     pub fn infer_lanes(&self) -> Result<usize> {
-        let mut lanes = self.lanes.map(|lanes| (lanes, "the job".to_owned()));
+        self.inputs
+            .iter()
+            .try_for_each(|input| self.check_origin(input))?;
+        if let Some(lanes) = self.lanes {
+            return Ok(lanes);
+        }
+        let mut lanes: Option<(usize, String)> = None;
         for (input, value) in self.inputs.iter().zip(self.circuit.inputs()) {
             let Origin::File(path) = &input.origin else {
-                self.check_origin(input)?;
                 continue;
             };
             let found = data::count(path, value)?;
@@ -283,14 +311,15 @@ impl Job {
             match &input.origin {
                 Origin::File(path) => data::read(path, value, lanes).map(Some),
                 Origin::Inline(Secret(hex)) => {
-                    let bits = value.bits_from_hex(hex).map_err(|error| {
+                    let mut number = vec![0; value.words()];
+                    value.parse_hex(hex, &mut number).map_err(|error| {
                         Error::data(
                             &self.path,
                             Some(input.line),
                             format!("`hex` of {}: {error}", value.name),
                         )
                     })?;
-                    Ok(Some(data::repeat(&bits, lanes)))
+                    Ok(Some(data::repeat(&number, value, lanes)))
                 }
                 Origin::Elsewhere => Ok(None),
             }
@@ -326,6 +355,12 @@ impl Job {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether two paths lead to the same place, as far as that is there.
+fn same_file(a: &Path, b: &Path) -> bool {
+    let there = |path: &Path| path.canonicalize().ok();
+    a == b || there(a).is_some_and(|place| there(b) == Some(place))
 }
 
 #[cfg(unix)]

@@ -47,8 +47,10 @@ pub mod circuits;
 pub mod data;
 pub mod demo;
 mod error;
+mod files;
 mod job;
 pub mod local;
+mod outputs;
 mod party_config;
 pub mod processes;
 mod program;
@@ -58,6 +60,7 @@ mod report;
 pub mod runner;
 mod settings_file;
 pub mod stock;
+pub mod stop;
 pub mod tables;
 pub mod text;
 

@@ -11,9 +11,11 @@ use cenote_primitives::BitMatrix;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::outputs::OutputFiles;
 use crate::processes::{Contact, Parent, child, run_all};
 use crate::runner::{AlsoAgree, Outcome};
-use crate::{Error, Job, Kind, Party, PartyReport, Program, Protocol, Report, Result, Transport, data, demo};
+use crate::stop::Session;
+use crate::{Error, Job, Kind, Party, PartyReport, Program, Protocol, Report, Result, Transport, demo};
 use cenote_session::{Connections, Link, Topology};
 
 /// How parties on this machine find each other.
@@ -49,7 +51,7 @@ struct Answer {
 /// AND gates done, of how many. Files that the job names for outputs are written.
 ///
 /// # Errors
-/// Those of [`Job::infer_lanes`] and [`Job::read_inputs`], before anything is started; [`Error::Parties`] if a party fails.
+/// Those of [`Job::infer_lanes`], before anything is started; [`Error::Parties`] if a party fails, such as for its inputs.
 pub fn run_job(
     job: &Path,
     setting: Setting,
@@ -59,26 +61,17 @@ pub fn run_job(
     let path = job;
     let job = Job::load(path)?;
     let lanes = job.infer_lanes()?;
-    // Every value is looked at before a process is started: complaints come at once, and one at a time.
     let protocol = job.protocol();
-    for party in (0..protocol.parties()).map(PartyId) {
-        job.read_inputs(party, lanes)?;
-    }
     protocol.prepare(&job.program(lanes)?.demand())?;
     job.warn_if_exposed();
-    for file in job.output_files().iter().flatten() {
-        data::check_writable(file)?;
-    }
+    let files = OutputFiles::check(&job, |_| true)?;
+    files.put_aside()?;
     let task = Task::Job {
         path: path.to_owned(),
         lanes,
     };
     let report = report(run(protocol.parties(), setting, &task, command, progress)?)?;
-    for (output, file) in report.outputs.iter().zip(job.output_files()) {
-        if let (Some(values), Some(file)) = (&output.values, file) {
-            data::write(file, values)?;
-        }
-    }
+    files.write(&report.outputs)?;
     Ok(report)
 }
 
@@ -244,9 +237,16 @@ impl Seat<'_> {
             also_agree,
             transport: self.setting.transport,
         };
-        party.run(|| self.connect(&protocol.topology()), &mut |done, total| {
-            self.progress(done, total)
+        Session::run("its peers were told", |session| {
+            let connect = || Ok(session.interrupts(self.connect(&protocol.topology())?));
+            party.run(connect, &mut |done, total| self.progress(done, total))
         })
+    }
+
+    /// Tells the operator, on the standard error that all processes share, of parties that are waited for for long.
+    fn on_wait(&self) -> OnWait {
+        let me = self.me;
+        OnWait::new(OnWait::AFTER, move |waiting| eprintln!("{me}: {waiting}"))
     }
 
     /// Makes a key, listens, tells the parent, and connects to those that the parent tells of.
@@ -276,7 +276,7 @@ impl Seat<'_> {
             identity: (self.setting.transport == Transport::Tls).then(|| Arc::new(identity)),
             connect_timeout: self.setting.timeout,
             timeout: self.setting.timeout,
-            on_wait: OnWait::default(),
+            on_wait: self.on_wait(),
         };
         Ok(Connections::connect(topology, link)?)
     }

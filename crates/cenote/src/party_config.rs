@@ -1,5 +1,6 @@
 //! The file of one real party: who it is, where it listens, and who its peers are.
 
+use std::io::Write;
 use std::net::ToSocketAddrs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -181,35 +182,60 @@ impl PartyConfig {
         }
     }
 
-    /// A party file to start from, for `me` among `parties` with the identity at `identity`: the peers' addresses and
-    /// fingerprints are left to fill in.
-    pub fn template(me: PartyId, parties: u8, identity: &Path) -> String {
-        let port = |party: u8| 7100 + u16::from(party);
-        let mut text = format!(
-            "party = {}\nidentity = {}\n",
-            me.0,
-            toml::Value::from(identity.display().to_string())
-        );
-        if me.0 + 1 < parties {
-            text.push_str(&format!("listen = \"0.0.0.0:{}\"\n", port(me.0)));
-        }
+    /// Writes a party file to start from to the new file `path`, for `me` among `parties` with the identity at `identity`:
+    /// the peers' addresses and fingerprints are left to fill in.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if there is a file already, or it cannot be written.
+    pub fn write_template(me: PartyId, parties: u8, identity: &Path, path: &Path) -> Result<()> {
+        // Paths in the file are relative to it.
+        let identity = match (identity.parent() == path.parent(), identity.file_name()) {
+            (true, Some(name)) => PathBuf::from(name),
+            _ => std::path::absolute(identity).unwrap_or_else(|_| identity.to_owned()),
+        };
+        let text = template(me, parties, &identity);
+        std::fs::File::create_new(path)
+            .and_then(|mut file| file.write_all(text.as_bytes()))
+            .map_err(|error| Error::config(path, None, format!("cannot be written: {error}")))
+    }
+}
+
+fn template(me: PartyId, parties: u8, identity: &Path) -> String {
+    let port = |party: u8| 7100 + u16::from(party);
+    let mut text = format!(
+        "# Who this party is, and who its peers are. Files are relative to this one.\n\
+         party = {}\n\
+         identity = {}\n",
+        me.0,
+        toml::Value::from(identity.display().to_string())
+    );
+    if me.0 + 1 < parties {
         text.push_str(&format!(
-            "timeout = {}            # seconds to wait for a silent peer\n\
-             connect_timeout = {}   # seconds to wait for the peers to start\n",
-            DEFAULT_TIMEOUT.as_secs(),
-            DEFAULT_CONNECT_TIMEOUT.as_secs(),
+            "listen = \"0.0.0.0:{}\"   # where the parties with higher numbers reach this one\n",
+            port(me.0)
         ));
-        for peer in (0..parties).filter(|&peer| peer != me.0) {
-            text.push_str(&format!("\n[[peer]]\nparty = {peer}\n"));
-            if peer < me.0 {
-                text.push_str(&format!("address = \"party-{peer}.example:{}\"\n", port(peer)));
-            }
+    }
+    text.push_str(&format!(
+        "timeout = {}              # seconds to wait for a silent peer\n\
+         connect_timeout = {}     # seconds to wait for the peers to start\n\
+         # stock = \"stock\"          # the folder of what is made ahead of time\n\
+         # stock_key = \"stock.key\"  # its key; made with the stock\n",
+        DEFAULT_TIMEOUT.as_secs(),
+        DEFAULT_CONNECT_TIMEOUT.as_secs(),
+    ));
+    for peer in (0..parties).filter(|&peer| peer != me.0) {
+        text.push_str(&format!("\n[[peer]]\nparty = {peer}\n"));
+        if peer < me.0 {
             text.push_str(&format!(
-                "fingerprint = \"FILL IN\"   # what party {peer}'s `cenote identity show` prints\n"
+                "address = \"party-{peer}.example:{}\"   # FILL IN: where this party reaches it\n",
+                port(peer)
             ));
         }
-        text
+        text.push_str(&format!(
+            "fingerprint = \"FILL IN\"   # what party {peer}'s `cenote identity show` prints\n"
+        ));
     }
+    text
 }
 
 fn missing_peer(missing: PartyId) -> String {

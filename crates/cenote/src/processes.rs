@@ -2,7 +2,8 @@
 //!
 //! The parent starts one child per party and speaks with it in lines of JSON over its standard input and output. A child
 //! makes its own keys and reads its own inputs; the parent passes addresses and fingerprints on. A child whose standard
-//! input ends, because the parent is gone, ends at once. The children are stopped when the parent stops waiting.
+//! input ends, because the parent is gone, ends at once. The children are stopped when the parent stops waiting. When the
+//! operator stops the parent, it passes that on, so that all parties end in order.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
@@ -15,6 +16,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Failure, Failures};
+use crate::stop::{self, Session};
 use crate::{Error, Result};
 
 /// The first line to a child.
@@ -35,6 +37,16 @@ pub struct Contact {
     pub fingerprint: String,
 }
 
+/// A later line to a child.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Word {
+    /// Where the parties are.
+    Meet(Vec<Contact>),
+    /// The operator has stopped the parent, by this.
+    Stop(String),
+}
+
 /// A line from a child.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -47,6 +59,9 @@ enum Message<R> {
 
 /// How long the other parties may take to stop by themselves once one has failed by its own doing.
 const GRACE: Duration = Duration::from_secs(3);
+
+/// How long the parties may take to end in order at the operator's word, before they are stopped.
+const ORDERLY: Duration = Duration::from_secs(20);
 
 /// How long the end of a failed party waits for peers to take its last words.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -70,6 +85,8 @@ enum Event<R> {
     Line(usize, Message<R>),
     /// The child's output ended, or was no message.
     End(usize),
+    /// The operator wants all to end.
+    Stop,
 }
 
 /// Runs `task(party)` in a child started by `command(party)` for each of `parties` parties, and gives their results in order.
@@ -78,7 +95,8 @@ enum Event<R> {
 /// is stopped. `progress` is told (done, total) of the slowest party.
 ///
 /// # Errors
-/// [`Error::Parties`] with the cause first if any party fails; [`Error::Local`] if a process cannot be started.
+/// [`Error::Parties`] with the cause first if any party fails; [`Error::Stopped`] if the operator has stopped them all;
+/// [`Error::Local`] if a process cannot be started.
 pub fn run_all<T: Serialize, R: DeserializeOwned + Send + 'static>(
     parties: u8,
     command: impl Fn(PartyId) -> Command,
@@ -113,8 +131,13 @@ pub fn run_all<T: Serialize, R: DeserializeOwned + Send + 'static>(
             },
         );
     }
-    drop(sender);
-    supervise(&mut children, &mut inputs, &events, patience, &mut progress)
+    Session::run(
+        "all parties were told to end, and no output was written",
+        |session| {
+            session.then(move || drop(sender.send(Event::Stop)));
+            supervise(&mut children, &mut inputs, &events, patience, &mut progress)
+        },
+    )
 }
 
 fn forward<R: DeserializeOwned>(party: usize, mut output: impl BufRead, sender: &Sender<Event<R>>) {
@@ -161,10 +184,7 @@ fn supervise<R>(
                 let party = usize::from(contact.party).min(parties - 1);
                 contacts[party] = Some(contact);
                 if contacts.iter().all(Option::is_some) {
-                    for input in inputs.iter_mut() {
-                        // A child that has ended already shows that in its events.
-                        let _ = write_line(input, &contacts);
-                    }
+                    tell(inputs, &Word::Meet(contacts.iter().flatten().cloned().collect()));
                 }
                 continue;
             }
@@ -183,11 +203,15 @@ fn supervise<R>(
                 Failure::vanished(PartyId(party as u8), ending(&mut children.children[party])),
             ),
             Ok(Event::End(_)) => continue,
+            Ok(Event::Stop) => {
+                tell(inputs, &Word::Stop(stop::word().unwrap_or_default()));
+                stop_at = Some(Instant::now() + ORDERLY);
+                continue;
+            }
             Err(_) => {
                 for party in 0..parties {
                     if results[party].is_none() && failures[party].is_none() {
-                        let message = "was still waiting for the others, and was stopped".to_owned();
-                        failures[party] = Some(Failure::stopped(PartyId(party as u8), message));
+                        failures[party] = Some(Failure::unheard(PartyId(party as u8)));
                     }
                 }
                 break;
@@ -203,8 +227,10 @@ fn supervise<R>(
         } else {
             patience + GRACE
         };
-        let at = Instant::now() + wait;
-        stop_at = Some(stop_at.map_or(at, |known| known.min(at)));
+        if stop::word().is_none() {
+            let at = Instant::now() + wait;
+            stop_at = Some(stop_at.map_or(at, |known| known.min(at)));
+        }
         failures[party] = Some(failure);
     }
     let failures: Vec<Failure> = failures.into_iter().flatten().collect();
@@ -212,6 +238,13 @@ fn supervise<R>(
         Ok(results.into_iter().flatten().collect())
     } else {
         Err(Error::Parties(Failures::new(failures)))
+    }
+}
+
+/// Says `word` to all children. One that has ended already shows that in its events.
+fn tell(inputs: &mut [ChildStdin], word: &Word) {
+    for input in inputs {
+        let _ = write_line(input, word);
     }
 }
 
@@ -285,9 +318,17 @@ pub fn child<T: DeserializeOwned, R: Serialize>(
     let watch = std::thread::Builder::new().name("parent".into()).spawn(move || {
         let mut line = String::new();
         while matches!(input.read_line(&mut line), Ok(read) if read > 0) {
-            if let Ok(contacts) = serde_json::from_str(&line) {
-                // The receiver is dropped once the contacts are known.
-                let _ = sender.send(contacts);
+            match serde_json::from_str(&line) {
+                Ok(Word::Meet(contacts)) => {
+                    // The receiver is dropped once the contacts are known.
+                    let _ = sender.send(contacts);
+                }
+                Ok(Word::Stop(word)) => {
+                    if !stop::request(&word) {
+                        std::process::exit(i32::from(crate::Kind::Stopped.exit_code()));
+                    }
+                }
+                Err(_) => {}
             }
             line.clear();
         }

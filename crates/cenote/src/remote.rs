@@ -6,28 +6,34 @@ use std::sync::Arc;
 
 use cenote_net::{Identity, Listen, PartyId, PeerAddress};
 
+use crate::outputs::OutputFiles;
 use crate::party_config::resolve;
 use crate::runner::Outcome;
 use crate::stock;
+use crate::stop::Session;
 use crate::{Error, Job, Party, PartyConfig, Result, Transport};
 use cenote_session::{Connections, Link, Topology};
 
+/// What has become of a job that the operator stopped.
+const JOB_STOPPED: &str = "the job has ended, its peers were told, and this party has written no output";
+
 /// Everything that can be known to be right before the peers are met: the identity, the circuit, this party's inputs, and that
 /// its outputs can be written.
-pub struct Ready {
+pub struct Ready<'a> {
     identity: Arc<Identity>,
     program: crate::Program,
     prepared: crate::Prepared,
     inputs: Vec<Option<cenote_primitives::BitMatrix>>,
+    files: OutputFiles<'a>,
 }
 
-impl Ready {
+impl<'a> Ready<'a> {
     /// Reads the identity and this party's inputs, and sees that the party file has the peers of the job's protocol, that the
     /// job states its lanes, and that the files for this party's outputs can be written.
     ///
     /// # Errors
     /// [`Error::Config`] or [`Error::Data`], naming the file and where one is to blame the line.
-    pub fn check(config: &PartyConfig, job: &Job) -> Result<Self> {
+    pub fn check(config: &PartyConfig, job: &'a Job) -> Result<Self> {
         let identity = load_identity(&config.identity)?;
         let lanes = job.stated_lanes()?;
         let program = job.program(lanes)?;
@@ -35,18 +41,13 @@ impl Ready {
         let prepared = job.protocol().prepare(&program.demand())?;
         let inputs = job.read_inputs(config.me, lanes)?;
         job.warn_if_exposed();
-        for (file, to) in job.output_files().iter().zip(program.receivers()) {
-            if let Some(file) = file
-                && to.contains(config.me)
-            {
-                crate::data::check_writable(file)?;
-            }
-        }
+        let files = OutputFiles::check(job, |to| to.contains(config.me))?;
         Ok(Ready {
             identity: Arc::new(identity),
             program,
             prepared,
             inputs,
+            files,
         })
     }
 
@@ -112,7 +113,9 @@ fn run(
         program,
         prepared,
         inputs,
+        files,
     } = Ready::check(config, job)?;
+    files.put_aside()?;
     let party = Party {
         me: config.me,
         protocol: job.protocol(),
@@ -121,13 +124,18 @@ fn run(
         also_agree: &(),
         transport: Transport::Tls,
     };
-    let connect = || meet(config, identity, &job.protocol().topology());
-    let outcome = party.run_prepared(prepared, stock, connect, progress)?;
-    for (output, file) in outcome.report.outputs.iter().zip(job.output_files()) {
-        if let (Some(values), Some(file)) = (&output.values, file) {
-            crate::data::write(file, values)?;
-        }
-    }
+    let what = match stock {
+        None => JOB_STOPPED.to_owned(),
+        Some(_) => format!("{JOB_STOPPED}; what it had taken of the stock is used up, the rest stays"),
+    };
+    let outcome = Session::run(&what, |session| {
+        let connect = || {
+            let connections = meet(config, identity, &job.protocol().topology())?;
+            Ok(session.interrupts(connections))
+        };
+        party.run_prepared(prepared, stock, connect, progress)
+    })?;
+    files.write(&outcome.report.outputs)?;
     Ok(outcome)
 }
 

@@ -154,9 +154,7 @@ impl Output {
                     BitOrder::Msb => "msb".into(),
                 },
                 to: to.iter().map(|party| party.0).collect(),
-                values: bits
-                    .as_ref()
-                    .map(|bits| data::format(bits, 0..value.width as usize, value)),
+                values: bits.as_ref().map(|bits| data::format(bits, value)),
             };
         values
             .iter()

@@ -1,7 +1,5 @@
 //! Reading TOML files so that every complaint has its line.
 
-use std::fs::File;
-use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -10,7 +8,7 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::{Error, Result};
+use crate::{Error, Result, files};
 
 /// Larger files are not job or party files.
 const MAX_BYTES: u64 = 64 << 20;
@@ -74,15 +72,11 @@ impl Source {
         settings: impl Fn(&str) -> bool,
     ) -> Result<(T, Vec<Kept>, Source)> {
         let fault = |what: String| Error::config(path, None, what);
-        let mut text = String::new();
-        File::open(path)
-            .and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text))
-            .map_err(|error| fault(format!("cannot be read: {error}")))?;
-        if text.len() as u64 > MAX_BYTES {
-            return Err(fault(
-                "is too large for a file of settings; put values into files of their own".into(),
-            ));
-        }
+        let text = files::read(path, MAX_BYTES, "file of settings").map_err(|error| {
+            fault(format!(
+                "cannot be read: {error}; give a readable TOML file, with values in files of their own"
+            ))
+        })?;
         let source = Source {
             path: path.to_owned(),
             text,

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use cenote_params::three::Variant;
 use cenote_primitives::BLOCK_BITS;
 use cenote_session::Protocol as _;
+use cenote_three::Links;
 use cenote_three::Three;
 pub use cenote_three::store::{EpochId, Inventory, StockFolder, StockKey, StoredEpoch, Unusable};
 use cenote_three::store::{OfflineReport, fill};
@@ -27,7 +28,8 @@ pub use lots::{
 use zeroize::Zeroizing;
 
 use crate::remote::{load_identity, meet};
-use crate::{Error, Job, PartyConfig, Protocol, Result};
+use crate::stop::Session;
+use crate::{Error, Job, PartyConfig, Protocol, Result, files};
 
 /// The name under which offline runs derive their keys.
 const SESSION: &str = "cenote stock";
@@ -125,12 +127,15 @@ pub fn make(
         make_key(key, path)?;
     }
     let folder = open_triples(config)?;
-    let connections = meet(config, identity, &job.protocol().topology())?;
-    let links = cenote_three::Links::of(config.me, connections);
     let settings = protocol.config(parameters, SESSION);
     let mut progress =
         |done: u64, total: u64| progress(done.saturating_mul(gates), total.saturating_mul(gates));
-    Ok(fill(config.me, links, settings, &folder, batches, &mut progress)?)
+    let what = "the peers were told; what all parties had finished stays in stock";
+    Session::run(what, |session| {
+        let connections = meet(config, identity, &job.protocol().topology())?;
+        let links = Links::of(config.me, session.interrupts(connections));
+        Ok(fill(config.me, links, settings, &folder, batches, &mut progress)?)
+    })
 }
 
 /// Removes epochs from a stock folder for good. Gives what was removed.
@@ -242,10 +247,8 @@ fn key_bytes(path: &Path) -> Result<Zeroizing<[u8; 32]>> {
         }
     }
     let not_a_key = || fault("is no key: 64 hexadecimal digits".into());
-    if metadata.len() > MAX_KEY_FILE {
-        return Err(not_a_key());
-    }
-    let text = fs::read_to_string(path).map_err(|error| fault(format!("cannot be read: {error}")))?;
+    let text =
+        files::read(path, MAX_KEY_FILE, "key").map_err(|error| fault(format!("cannot be read: {error}")))?;
     let text = Zeroizing::new(text);
     let mut bytes = Zeroizing::new([0; 32]);
     hex::decode_to_slice(text.trim(), bytes.as_mut_slice()).map_err(|_| not_a_key())?;

@@ -26,18 +26,19 @@ fn third_party(name: &str, order: BitOrder) -> Option<Circuit> {
 /// Evaluates the cases, each a lane, by gates and by plan; inputs and outputs in hexadecimal.
 fn check(circuit: &Circuit, cases: &[(&[&str], &str)]) {
     let mut inputs = BitMatrix::zeros(circuit.input_wires() as usize, cases.len());
-    for (lane, (case, _)) in cases.iter().enumerate() {
-        assert_eq!(case.len(), circuit.inputs().len());
-        for (index, (value, text)) in circuit.inputs().iter().zip(*case).enumerate() {
-            let bits = value.bits_from_hex(text).unwrap();
-            value.store(&bits, &mut inputs, circuit.input_range(index), lane);
+    for (index, value) in circuit.inputs().iter().enumerate() {
+        let mut numbers = vec![0; value.words() * cases.len()];
+        for (number, (case, _)) in numbers.chunks_exact_mut(value.words()).zip(cases) {
+            assert_eq!(case.len(), circuit.inputs().len());
+            value.parse_hex(case[index], number).unwrap();
         }
+        value.store(&numbers, &mut inputs, circuit.input_range(index), 0);
     }
     let outputs = circuit.evaluate(&inputs).unwrap();
     let value = &circuit.outputs()[0];
-    for (lane, (_, expected)) in cases.iter().enumerate() {
-        let bits = value.load(&outputs, circuit.output_range(0), lane);
-        assert_eq!(value.hex_from_bits(&bits), *expected, "case {lane}");
+    let numbers = value.load(&outputs, circuit.output_range(0), 0);
+    for (lane, (number, (_, expected))) in numbers.chunks_exact(value.words()).zip(cases).enumerate() {
+        assert_eq!(value.hex(number), *expected, "case {lane}");
     }
     assert_eq!(Plan::new(circuit).evaluate(&inputs).unwrap(), outputs);
 }

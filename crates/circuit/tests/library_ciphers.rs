@@ -14,25 +14,23 @@ const GOALS: [Goal; 2] = [Goal::FewestAnds, Goal::LeastDepth];
 
 /// The only output, as bytes, on each row of inputs given as bytes.
 fn run(circuit: &Circuit, rows: &[Vec<Vec<u8>>]) -> Vec<Vec<u8>> {
-    let bits: Vec<Vec<bool>> = rows
-        .iter()
-        .map(|row| {
-            let values = circuit.inputs().iter().zip(row);
-            values
-                .flat_map(|(value, bytes)| value.bits_from_bytes(bytes).unwrap())
-                .collect()
-        })
-        .collect();
-    let inputs = BitMatrix::from_fn(circuit.input_wires() as usize, rows.len(), |wire, lane| {
-        bits[lane][wire]
-    });
+    let mut inputs = BitMatrix::zeros(circuit.input_wires() as usize, rows.len());
+    let groups = || rows.chunks(64).enumerate();
+    for (index, value) in circuit.inputs().iter().enumerate() {
+        for (group, rows) in groups() {
+            let mut numbers = vec![0; value.words() * rows.len()];
+            for (number, row) in numbers.chunks_exact_mut(value.words()).zip(rows) {
+                value.parse_hex(&hex::encode(&row[index]), number).unwrap();
+            }
+            value.store(&numbers, &mut inputs, circuit.input_range(index), group);
+        }
+    }
     let outputs = circuit.evaluate(&inputs).unwrap();
-    (0..rows.len())
-        .map(|lane| {
-            let bits: Vec<bool> = (0..outputs.rows()).map(|row| outputs.get(row, lane)).collect();
-            circuit.outputs()[0].bytes_from_bits(&bits)
-        })
-        .collect()
+    let value = &circuit.outputs()[0];
+    let numbers = groups().flat_map(|(group, _)| value.load(&outputs, circuit.output_range(0), group));
+    let numbers: Vec<u64> = numbers.collect();
+    let bytes = |number: &[u64]| hex::decode(value.hex(number)).unwrap();
+    numbers.chunks_exact(value.words()).map(bytes).collect()
 }
 
 fn hex(text: &str) -> Vec<u8> {

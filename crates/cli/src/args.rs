@@ -9,15 +9,21 @@ use cenote::{Three, Transport, Variant};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum};
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 this machine or program failed, 2 misuse (command line, job or party \
-                          file, parties given different jobs), 3 network (a peer missing, silent, lost or not the one \
-                          expected), 4 cheating detected, 5 bad input (data or circuit file)";
+const EXIT_CODES: &str = "Exit codes:
+  0  done
+  1  this machine or program failed
+  2  misuse: the command line, a job or party file, or parties were given different jobs
+  3  network: a peer is missing, silent, lost or not the one expected
+  4  cheating: a check failed here
+  5  bad input: a data, circuit or stock file
+  6  reported: a peer says that a check failed there
+  7  stopped by its operator";
 
 /// Secure computation on demand: results from data that its owners do not show each other.
 #[derive(Debug, Parser)]
-#[command(version, after_help = EXIT_CODES)]
+#[command(name = "cenote", version, after_help = EXIT_CODES)]
 pub(crate) struct Args {
-    /// Say more on standard error: once for steps, twice for connections (RUST_LOG overrides).
+    /// Say more on standard error: once for steps, twice for connections (RUST_LOG overrides)
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
     #[command(subcommand)]
@@ -30,18 +36,18 @@ pub(crate) enum Command {
     Demo(Demo),
     /// Run all parties of a job on this machine
     Run(Run),
-    /// Run one party of a job, its peers being elsewhere
+    /// Run one party of a job; its peers run elsewhere
     Party(Party),
-    /// Make triples ahead of time, or show those that are there
+    /// Make, show or drop stock: material made before a job needs it
     #[command(subcommand)]
     Stock(Stock),
     /// Make or show the key that peers know this machine by
     #[command(subcommand)]
     Identity(Identity),
-    /// Look at, convert or generate circuits
+    /// Count, convert or write circuits
     #[command(subcommand)]
     Circuit(Circuit),
-    /// Measure
+    /// Measure protocols and their parts
     #[command(subcommand)]
     Bench(crate::commands::bench::args::Bench),
     /// Find, check and simulate security parameters
@@ -56,6 +62,23 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// Whether it runs parties, which end in order when it is stopped.
+    pub(crate) fn meets_peers(&self) -> bool {
+        match self {
+            Command::Demo(_)
+            | Command::Run(_)
+            | Command::Party(_)
+            | Command::Stock(Stock::Make { .. })
+            | Command::Child => true,
+            Command::Stock(_)
+            | Command::Identity(_)
+            | Command::Circuit(_)
+            | Command::Bench(_)
+            | Command::Params(_)
+            | Command::BenchChild => false,
+        }
+    }
+
     /// Whether one JSON object is expected on standard output, of a failure too.
     pub(crate) fn wants_json(&self) -> bool {
         match self {
@@ -75,7 +98,7 @@ impl Command {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Demo {
-    /// The folder of the banks' files bank-0.csv, bank-1.csv, bank-2.csv; missing ones are written as samples
+    /// The folder of the banks' files, bank-0.csv to bank-2.csv; missing ones are written as samples
     #[arg(long, default_value = "cenote-demo")]
     pub(crate) dir: PathBuf,
     /// The limit, in cents
@@ -102,7 +125,7 @@ pub(crate) struct Run {
 /// How parties on this machine are joined.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Local {
-    /// How the parties' processes are joined; tcp is neither private nor authentic, for measurements only
+    /// How the parties are joined: tls, or tcp, which is neither private nor authentic and for measurements only
     #[arg(long, value_parser = |text: &str| processes(text), default_value = "tls")]
     pub(crate) transport: Transport,
     /// Seconds to wait for a silent party
@@ -112,15 +135,15 @@ pub(crate) struct Local {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Party {
-    /// The party file: who this party is, and who its peers are
+    /// The party file: who this party and its peers are
     #[arg(long, value_name = "FILE")]
     pub(crate) config: PathBuf,
     /// The job file
     pub(crate) job: PathBuf,
-    /// Check files, identity and inputs, and stop before meeting the peers
+    /// Check files, identity and inputs, and do not meet the peers
     #[arg(long)]
     pub(crate) check: bool,
-    /// Use what is in stock (see `cenote stock make`); all parties must
+    /// Use what is in stock; all parties must do the same
     #[arg(long)]
     pub(crate) online: bool,
     /// Print one JSON object instead of text
@@ -130,8 +153,7 @@ pub(crate) struct Party {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Stock {
-    /// Make triples, or for two parties material, together with the peers, who must do the same, and put this party's part
-    /// in its stock
+    /// Make stock for a job together with the peers, who must do the same
     Make {
         /// The party file, which names the stock folder and its key
         #[arg(long, value_name = "FILE")]
@@ -144,7 +166,7 @@ pub(crate) enum Stock {
         #[arg(long)]
         json: bool,
     },
-    /// Tell what is in stock
+    /// Show what is in stock
     Show {
         /// The party file
         #[arg(long, value_name = "FILE")]
@@ -153,7 +175,7 @@ pub(crate) enum Stock {
         #[arg(long)]
         json: bool,
     },
-    /// Remove epochs and lots from stock for good, and tell which
+    /// Remove epochs and lots from stock for good
     Drop {
         /// The party file
         #[arg(long, value_name = "FILE")]
@@ -197,17 +219,20 @@ pub(crate) struct Amount {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Identity {
-    /// Make a new identity, and print what to send to the peers and a party file to start from
+    /// Make a new identity, and with --party a party file to fill in
     New {
         /// The file to write the private key to; it must not exist
         #[arg(long, default_value = "identity.pem")]
         file: PathBuf,
-        /// Which party this machine will be, for the party file
-        #[arg(long, value_parser = clap::value_parser!(u8).range(0..3), default_value_t = 0)]
-        party: u8,
-        /// How many parties there will be, for the party file: 3, or 2 for jobs of two parties only
-        #[arg(long, value_parser = clap::value_parser!(u8).range(2..=3), default_value_t = 3)]
+        /// Write a party file for this party
+        #[arg(long, value_parser = clap::value_parser!(u8).range(0..3))]
+        party: Option<u8>,
+        /// How many parties there will be: 3, or 2 for jobs of two parties only
+        #[arg(long, value_parser = clap::value_parser!(u8).range(2..=3), default_value_t = 3, requires = "party")]
         parties: u8,
+        /// The party file to write; it must not exist
+        #[arg(long, value_name = "FILE", default_value = "party.toml", requires = "party")]
+        config: PathBuf,
     },
     /// Print the fingerprint that peers know this machine by
     Show {

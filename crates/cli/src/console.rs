@@ -39,20 +39,27 @@ pub(crate) fn child(command: &'static str, verbose: u8) -> cenote::Result<impl F
     })
 }
 
+/// What a bar shows before anything is known of the work, and then.
+const WAITING: &str = "{spinner} {msg} {elapsed}";
+const WORKING: &str = "{spinner} {msg} {elapsed} {wide_bar} {human_pos}/{human_len} ANDs";
+
 /// A bar on standard error while AND gates are evaluated; nothing where that is no terminal.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
     pub(crate) fn start(what: &str) -> Self {
         let bar = ProgressBar::no_length();
-        if let Ok(style) =
-            ProgressStyle::with_template("{spinner} {msg} {elapsed} {wide_bar} {human_pos}/{human_len} ANDs")
-        {
-            bar.set_style(style);
-        }
         bar.set_message(what.to_owned());
-        bar.enable_steady_tick(Duration::from_millis(100));
-        Progress(bar)
+        let progress = Progress(bar);
+        progress.show(WAITING);
+        progress.0.enable_steady_tick(Duration::from_millis(100));
+        progress
+    }
+
+    fn show(&self, template: &str) {
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            self.0.set_style(style);
+        }
     }
 
     /// Says what is going on now.
@@ -69,6 +76,12 @@ impl Progress {
     }
 
     pub(crate) fn set(&self, done: u64, total: u64) {
+        if total == 0 {
+            return;
+        }
+        if self.0.length().is_none() {
+            self.show(WORKING);
+        }
         self.0.set_length(total);
         self.0.set_position(done);
     }

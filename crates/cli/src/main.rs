@@ -4,6 +4,7 @@
 mod args;
 mod commands;
 mod console;
+mod signals;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use clap::Parser;
 
 use crate::args::{Args, Command};
+use crate::signals::Told;
 
 /// How long the end of a failed command waits for peers to take its last words.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -22,6 +24,13 @@ fn main() -> ExitCode {
         matches!(args.command, Command::Party(_) | Command::Stock(_)),
     );
     let json = args.command.wants_json();
+    if args.command.meets_peers() {
+        signals::watch(match args.command {
+            Command::Child => Told::Nothing,
+            _ if json => Told::Json,
+            _ => Told::Words,
+        });
+    }
     let result = match args.command {
         Command::Demo(options) => commands::demo::run(&options, args.verbose),
         Command::Run(options) => commands::run::run(&options, args.verbose),

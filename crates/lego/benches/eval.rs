@@ -20,7 +20,7 @@ fn main() -> Result<()> {
     let name = arguments.next().unwrap_or_else(|| "aes128".into());
     let lanes = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(1);
     let times: usize = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(5);
-    let Some(circuit) = library::by_name(&name) else {
+    let Ok(circuit) = library::by_name(&name) else {
         println!("there is no circuit {name}");
         return Ok(());
     };

@@ -29,12 +29,12 @@ fn sum(counts: impl Iterator<Item = u64>) -> u64 {
 
 /// The kinds of material, in the order of [`Order::counts`].
 pub const KINDS: [&str; 6] = [
-    "AND buckets",
+    "AND gates",
     "garbler inputs",
     "evaluator inputs",
-    "anchors",
-    "masks",
-    "ports",
+    "garbler outputs",
+    "evaluator outputs",
+    "circuit inputs",
 ];
 
 impl Order {
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(
             a.covers(&more),
             Err(Short {
-                kind: "masks",
+                kind: "evaluator outputs",
                 wanted: 6,
                 left: 5
             })
@@ -230,7 +230,7 @@ mod tests {
                 ..Order::NOTHING
             }
             .to_string(),
-            "7 AND buckets, 1 ports"
+            "7 AND gates, 1 circuit inputs"
         );
         assert_eq!(Order::NOTHING.to_string(), "nothing");
     }

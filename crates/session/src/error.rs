@@ -1,7 +1,8 @@
 //! How a session fails. Three kinds are kept apart: misuse by the program, trouble with the network, and cheating; an
 //! error of the last kind is built only where a check of the protocol fails.
 
-use std::fmt;
+use std::path::Path;
+use std::{fmt, io};
 
 use cenote_net::{AbortReason, PartyId, Step};
 
@@ -9,6 +10,56 @@ use crate::{Check, MESSAGE_FORM};
 
 /// Result of an engine's call.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// What stopped a party that neither saw a check fail nor lost a peer: its operator, or its own machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Its operator stopped it.
+    Operator,
+    /// Its disk is full.
+    DiskFull,
+    /// It has too little memory.
+    OutOfMemory,
+    /// A file or folder of its stock is missing, damaged, in use or not what it should be.
+    Storage,
+    /// Its stock does not suffice, or a limit that its session states was reached.
+    Exhausted,
+    /// Its program or an input of it is wrong.
+    BadInput,
+}
+
+impl Cause {
+    /// In the order of their codes, which count from 1 and fit in three bits.
+    const ALL: [Cause; 6] = [
+        Cause::Operator,
+        Cause::DiskFull,
+        Cause::OutOfMemory,
+        Cause::Storage,
+        Cause::Exhausted,
+        Cause::BadInput,
+    ];
+
+    fn code(self) -> u8 {
+        1 + self as u8
+    }
+
+    fn from_code(code: u8) -> Option<Self> {
+        Cause::ALL.get(usize::from(code).checked_sub(1)?).copied()
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Cause::Operator => "its operator stopped it",
+            Cause::DiskFull => "its disk is full",
+            Cause::OutOfMemory => "it is out of memory",
+            Cause::Storage => "its stock cannot be read or written",
+            Cause::Exhausted => "its stock or a limit of its session is exhausted",
+            Cause::BadInput => "its program or an input of it is wrong",
+        })
+    }
+}
 
 /// Why a party stopped, as it tells its peers in one byte. What it merely heard is told as hearsay, so that nobody takes one
 /// party's word for another's.
@@ -18,10 +69,14 @@ pub enum Reason {
     Check(Check),
     /// It lost this party, or waited for it too long, or was left by it for a reason that is not passed on.
     Lost(PartyId),
-    /// It was stopped by its operator or failed on its own machine.
+    /// It stopped for this cause of its own.
+    Own(Cause),
+    /// It failed on its own machine in another way.
     Stopped,
     /// This party told it that this check failed there.
     HeardCheck(PartyId, Check),
+    /// This party told it that it stopped for a cause of its own.
+    HeardOwn(PartyId, Cause),
     /// The first party told it that the second was lost.
     HeardLost(PartyId, PartyId),
     /// One that this version does not know.
@@ -31,7 +86,9 @@ pub enum Reason {
 // A check's five bits have the party that told of it above them, or `OWN`. Parties that are told of in words on a check
 // are those of the protocols: at most three.
 const OWN: u8 = 3;
+// Above the party that was lost, or stopped, the cause; 0 if it was lost. In place of the party, `SELF` is who tells it.
 const LOST: u8 = 0x80;
+const SELF: u8 = 7;
 const HEARD_LOST: u8 = 0xc0;
 const STOPPED: u8 = 0xff;
 
@@ -41,8 +98,10 @@ impl Reason {
         let byte = match self {
             Reason::Check(check) => OWN << 5 | check.code,
             Reason::Lost(party) => LOST | party.0 & 7,
+            Reason::Own(cause) => LOST | cause.code() << 3 | SELF,
             Reason::Stopped => STOPPED,
             Reason::HeardCheck(from, check) => from.0.min(OWN) << 5 | check.code,
+            Reason::HeardOwn(from, cause) => LOST | cause.code() << 3 | from.0 & 7,
             Reason::HeardLost(from, party) => HEARD_LOST | (from.0 & 7) << 3 | party.0 & 7,
             Reason::Unknown(code) => return code,
         };
@@ -61,7 +120,12 @@ impl Reason {
                 (check, OWN) => Reason::Check(check),
                 (check, from) => Reason::HeardCheck(PartyId(from), check),
             },
-            LOST if first == PartyId(0) => Reason::Lost(second),
+            LOST => match Cause::from_code(first.0) {
+                Some(cause) if second == PartyId(SELF) => Reason::Own(cause),
+                Some(cause) => Reason::HeardOwn(second, cause),
+                None if first == PartyId(0) => Reason::Lost(second),
+                None => Reason::Unknown(reason),
+            },
             // Nobody loses itself: the code of party 7 doing so is that of a stop.
             HEARD_LOST if first != second => Reason::HeardLost(first, second),
             _ => Reason::Unknown(reason),
@@ -72,6 +136,7 @@ impl Reason {
     fn heard_from(self, peer: PartyId) -> Self {
         match self {
             Reason::Check(check) => Reason::HeardCheck(peer, check),
+            Reason::Own(cause) => Reason::HeardOwn(peer, cause),
             Reason::Lost(party) if party != peer => Reason::HeardLost(peer, party),
             _ => Reason::Lost(peer),
         }
@@ -94,10 +159,10 @@ impl Reason {
         }
     }
 
-    /// The party that was lost, as far as this tells.
+    /// The party that was lost, or stopped, before the one that tells it, as far as this tells.
     pub fn lost(self) -> Option<PartyId> {
         match self {
-            Reason::Lost(party) | Reason::HeardLost(_, party) => Some(party),
+            Reason::Lost(party) | Reason::HeardLost(_, party) | Reason::HeardOwn(party, _) => Some(party),
             _ => None,
         }
     }
@@ -108,10 +173,12 @@ impl fmt::Display for Reason {
         match self {
             Reason::Check(check) => write!(f, "its check \"{check}\" failed"),
             Reason::Lost(party) => write!(f, "it lost {party}"),
-            Reason::Stopped => f.write_str("it was stopped there"),
+            Reason::Own(cause) => cause.fmt(f),
+            Reason::Stopped => f.write_str("it failed there"),
             Reason::HeardCheck(from, check) => {
                 write!(f, "it heard from {from} that the check \"{check}\" failed there")
             }
+            Reason::HeardOwn(from, cause) => write!(f, "it heard from {from}: {cause}"),
             Reason::HeardLost(from, party) => write!(f, "it heard from {from} that {party} was lost"),
             Reason::Unknown(code) => write!(f, "a reason unknown to this version ({code})"),
         }
@@ -156,6 +223,12 @@ pub enum Error {
     /// A file or folder of this machine's is missing, damaged, in use, or not what it should be.
     #[error("{0}")]
     Storage(String),
+    /// The disk of this machine has no room for a file.
+    #[error("the disk is full: {0}")]
+    DiskFull(String),
+    /// This machine has too little memory.
+    #[error("out of memory: {0}")]
+    OutOfMemory(String),
     /// The session failed before and computes nothing more.
     #[error("the session has failed before ({0}); start a new one")]
     Poisoned(String),
@@ -202,7 +275,18 @@ impl Error {
         }
     }
 
-    /// What to tell the peers: what this party saw as its own word, what a peer told it as that peer's.
+    /// What the system's refusal means where the file or folder at `path` `failed`, such as "cannot be written".
+    pub fn file(path: &Path, failed: &str, source: &io::Error) -> Self {
+        let what = format!("{}: {failed}: {source}", path.display());
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::DiskFull(what),
+            io::ErrorKind::OutOfMemory => Error::OutOfMemory(what),
+            _ => Error::Storage(what),
+        }
+    }
+
+    /// What to tell the peers: what this party saw as its own word, what a peer told it as that peer's. A channel that this
+    /// party closed under its own session was interrupted by the operator.
     pub fn reason(&self) -> Reason {
         match self {
             Error::Aborted { check, .. } => Reason::Check(*check),
@@ -212,6 +296,12 @@ impl Error {
                 | cenote_net::Error::PhaseOver { peer, .. }
                 | cenote_net::Error::PeerLost { peer, .. },
             ) => Reason::Lost(*peer),
+            Error::Net(cenote_net::Error::Closed { .. }) => Reason::Own(Cause::Operator),
+            Error::Storage(_) => Reason::Own(Cause::Storage),
+            Error::DiskFull(_) => Reason::Own(Cause::DiskFull),
+            Error::OutOfMemory(_) => Reason::Own(Cause::OutOfMemory),
+            Error::Exhausted(_) => Reason::Own(Cause::Exhausted),
+            Error::BadInput(_) => Reason::Own(Cause::BadInput),
             _ => Reason::Stopped,
         }
     }

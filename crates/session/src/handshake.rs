@@ -2,7 +2,7 @@
 
 use cenote_net::{Channel, Error as NetError, agree};
 
-use crate::{Connections, Result, Terms};
+use crate::{Connections, Error, Result, Terms};
 
 /// How often two parties look closer at what differs. A peer that names differences without end is not followed.
 const MAX_LOOKS: usize = 8;
@@ -31,8 +31,25 @@ impl AlsoAgree for () {
 /// Where a term differs, `closer` says where to look.
 ///
 /// # Errors
-/// [`NetError::Mismatch`] for the first term that differs; otherwise what happened on the network.
+/// [`NetError::Mismatch`] for the first term that differs; otherwise what happened on the network, which peers are told.
 pub fn handshake(connections: &mut Connections, terms: &Terms, closer: &dyn AlsoAgree) -> Result<()> {
+    let outcome = compare_with_all(connections, terms, closer).map_err(Error::from);
+    match &outcome {
+        // Who differs is told so by the comparison itself.
+        Ok(()) | Err(Error::Net(NetError::Mismatch { .. })) => {}
+        Err(error) => {
+            let code = error.reason().code();
+            connections.iter_mut().for_each(|channel| channel.abort(code));
+        }
+    }
+    outcome
+}
+
+fn compare_with_all(
+    connections: &mut Connections,
+    terms: &Terms,
+    closer: &dyn AlsoAgree,
+) -> cenote_net::Result<()> {
     let mut outcome = Ok(());
     // In the order of the pairs' numbers, the same at all parties: nobody waits in a circle.
     for channel in connections.first() {
@@ -41,7 +58,7 @@ pub fn handshake(connections: &mut Connections, terms: &Terms, closer: &dyn Also
             other => other?,
         }
     }
-    Ok(outcome?)
+    outcome
 }
 
 fn compare_closely(
@@ -81,6 +98,38 @@ mod tests {
     use cenote_net::{ChannelOptions, PartyId, memory_pair};
 
     use super::*;
+    use crate::{Cause, Reason, Topology};
+
+    /// A party whose operator stops it in the handshake tells its peers so.
+    #[test]
+    fn a_party_that_is_stopped_tells_its_peers() {
+        let topology = Topology {
+            name: "test".into(),
+            parties: 2,
+            workers: 1,
+            purposes: &["test"],
+            shared: &[],
+        };
+        let all = Connections::in_memory(&topology, Duration::from_secs(20));
+        let [mut here, mut there] = <[Connections; 2]>::try_from(all).ok().unwrap();
+        here.iter_mut().for_each(|channel| channel.interrupter().close());
+        let stopped = handshake(&mut here, &Terms::new(), &());
+        assert!(
+            matches!(stopped, Err(Error::Net(NetError::Closed { .. }))),
+            "{stopped:?}"
+        );
+        let told = handshake(&mut there, &Terms::new(), &());
+        assert!(
+            matches!(
+                told,
+                Err(Error::PeerStopped {
+                    reason: Reason::Own(Cause::Operator),
+                    ..
+                })
+            ),
+            "{told:?}"
+        );
+    }
 
     /// Would look closer for ever.
     struct Curious;

@@ -23,6 +23,6 @@ pub use connections::{Connections, Link, Topology};
 pub use contract::{Engine, Parties, WireVector};
 pub use costs::Costs;
 pub use demand::{Demand, Run};
-pub use error::{Error, Reason, Result};
+pub use error::{Cause, Error, Reason, Result};
 pub use handshake::{AlsoAgree, handshake};
 pub use protocol::{Protocol, Setting, Source, Terms};

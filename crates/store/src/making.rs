@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
-use cenote_session::Result;
+use cenote_session::{Error, Result};
 
 use crate::folder::{ITEM, Label, Store, folder_builder};
 use crate::item::{Item, ItemId};
@@ -34,7 +34,7 @@ impl Store {
             folder_builder().create(&folder)?;
             sync_folder(self.path())
         };
-        make().map_err(|error| fault(&folder, format_args!("cannot be made: {error}")))?;
+        make().map_err(|error| Error::file(&folder, "cannot be made", &error))?;
         self.busy().making.push(id);
         let making = Making {
             store: self.clone(),

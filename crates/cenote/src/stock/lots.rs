@@ -10,6 +10,7 @@ use cenote_session::Protocol as _;
 
 use super::{Amount, SESSION, Which, by_name, key_bytes, make_key, paths};
 use crate::remote::{load_identity, meet};
+use crate::stop::Session;
 use crate::{Error, Job, PartyConfig, Program, Result};
 
 pub use cenote_lego::store::{LotId, MaterialFolder, StoredLot, lots};
@@ -70,11 +71,15 @@ pub fn make_material(
         make_key(key, path)?;
     }
     let folder = open_material(config)?;
-    let channels = meet(config, identity, &job.protocol().topology())?.channels();
-    let lot = make_lot(config.me, channels, settings, &folder, &order, &mut |done| {
-        progress(done.ands.min(order.ands), order.ands)
-    })?;
-    Ok(MadeMaterial { lot, order })
+    let what = "the peer was told; nothing was added to the stock, and what was there stays";
+    Session::run(what, |session| {
+        let connections = meet(config, identity, &job.protocol().topology())?;
+        let channels = session.interrupts(connections).channels();
+        let lot = make_lot(config.me, channels, settings, &folder, &order, &mut |done| {
+            progress(done.ands.min(order.ands), order.ands)
+        })?;
+        Ok(MadeMaterial { lot, order })
+    })
 }
 
 /// What to make.

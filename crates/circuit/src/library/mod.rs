@@ -80,7 +80,7 @@ pub use integer::{
     subtract, subtract_with_borrow, xor,
 };
 pub use multiply::{multiply, multiply_full};
-pub use registry::{NAMES, by_name};
+pub use registry::{NAMES, NameError, by_name};
 pub use sbox::{AesSbox, aes_sbox};
 pub use sha256::{sha256_block, sha256_compress, sha256_initial_state, sha256_single_block};
 pub use sort::{Key, compare_exchange, merge, min_max, sort, sort_integers};

@@ -1,5 +1,7 @@
 //! Circuits by name, for command lines.
 
+use std::ops::RangeInclusive;
+
 use super::{
     AesSbox, Goal, add, aes, equal, exposure_over_limit, is_zero, less_than, less_than_signed, multiply,
     multiply_full, negate, popcount, sha256_compress, sha256_single_block, sort_integers, subtract,
@@ -47,35 +49,52 @@ const MAX_WIDTH: u32 = 4096;
 const MAX_FACTOR: u32 = 512;
 /// Most elements to sort.
 const MAX_ELEMENTS: usize = 4096;
-/// Widest element to sort.
+/// Most parties of an exposure.
+const MAX_PARTIES: usize = 1024;
+/// Widest exposure, and element to sort.
 const MAX_ELEMENT: u32 = 64;
 /// Most bits to sort, in all elements together: 8.9 million ANDs, which take about 2 GB to plan.
 const MAX_SORTED: usize = 1 << 17;
 
-/// The circuit called `name` (see [`NAMES`]), or `None` if there is none, or if it would be huge: operands have at most
-/// 4096 bits (factors 512), an exposure at most 1024 parties of 64 bits, a list to sort at most 4096 elements of 64 bits and
-/// 2^17 bits in all.
+/// Why there is no circuit of a name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// No name in [`NAMES`] has this form.
+    #[error("there is no such circuit")]
+    Unknown,
+    /// One has, but the circuit would be empty or huge. Says which sizes there are.
+    #[error("there is no circuit of that size: {0}")]
+    Size(String),
+}
+
+/// The circuit called `name` (see [`NAMES`]).
+///
+/// # Errors
+/// [`NameError::Size`] if it would be huge: operands have at most 4096 bits (factors 512), an exposure at most 1024 parties
+/// of 64 bits, a list to sort at most 4096 elements of 64 bits and 2^17 bits in all.
 ///
 /// ```
-/// use cenote_circuit::library::by_name;
+/// use cenote_circuit::library::{NameError, by_name};
 /// assert_eq!(by_name("add32").unwrap().statistics().ands, 31);
 /// assert_eq!(by_name("add32-depth").unwrap().statistics().and_depth, 5);
-/// assert!(by_name("add").is_none());
+/// assert_eq!(by_name("add"), Err(NameError::Unknown));
+/// assert_eq!(by_name("add5000"), Err(NameError::Size("N is 1 to 4096".into())));
 /// ```
-pub fn by_name(name: &str) -> Option<Circuit> {
+pub fn by_name(name: &str) -> Result<Circuit, NameError> {
     if let Some(name) = name.strip_suffix("-balanced") {
-        return Some(aes(aes_key_bits(name)?, AesSbox::Balanced));
+        let key_bits = aes_key_bits(name).ok_or(NameError::Unknown)?;
+        return Ok(aes(key_bits, AesSbox::Balanced));
     }
     let (name, goal) = match name.strip_suffix("-depth") {
         Some(name) => (name, Goal::LeastDepth),
         None => (name, Goal::FewestAnds),
     };
     if let Some(key_bits) = aes_key_bits(name) {
-        return Some(aes(key_bits, goal));
+        return Ok(aes(key_bits, goal));
     }
     match name {
-        "sha256" => return Some(sha256_compress(goal)),
-        "sha256-single" => return Some(sha256_single_block(goal)),
+        "sha256" => return Ok(sha256_compress(goal)),
+        "sha256-single" => return Ok(sha256_single_block(goal)),
         _ => {}
     }
     if let Some(rest) = name.strip_prefix("exposure") {
@@ -87,29 +106,27 @@ pub fn by_name(name: &str) -> Option<Circuit> {
     if let Some(rest) = name.strip_prefix("ssort") {
         return sort(rest, true, goal);
     }
-    let (operation, width) = name.split_at(name.find(|c: char| c.is_ascii_digit())?);
-    let width: u32 = number(width)?;
-    let limit = if operation.starts_with("mult") {
-        MAX_FACTOR
-    } else {
-        MAX_WIDTH
+    let digits = name.find(|c: char| c.is_ascii_digit());
+    let (operation, width) = name.split_at(digits.ok_or(NameError::Unknown)?);
+    let make: fn(u32, Goal) -> Circuit = match operation {
+        "add" => |width, goal| binary(width, "sum", |b, x, y| add(b, x, y, goal)),
+        "sub" => |width, goal| binary(width, "difference", |b, x, y| subtract(b, x, y, goal)),
+        "mult" => |width, goal| binary(width, "product", |b, x, y| multiply(b, x, y, goal)),
+        "multfull" => |width, goal| binary(width, "product", |b, x, y| multiply_full(b, x, y, goal)),
+        "lt" => |width, goal| binary(width, "less", |b, x, y| vec![less_than(b, x, y, goal)]),
+        "slt" => |width, goal| binary(width, "less", |b, x, y| vec![less_than_signed(b, x, y, goal)]),
+        "eq" => |width, _| binary(width, "equal", |b, x, y| vec![equal(b, x, y)]),
+        "neg" => |width, goal| unary(width, "negative", |b, x| negate(b, x, goal)),
+        "zero" => |width, _| unary(width, "zero", |b, x| vec![is_zero(b, x)]),
+        "popcount" => |width, _| unary(width, "count", popcount),
+        _ => return Err(NameError::Unknown),
     };
-    if width == 0 || width > limit {
-        return None;
-    }
-    Some(match operation {
-        "add" => binary(width, "sum", |b, x, y| add(b, x, y, goal)),
-        "sub" => binary(width, "difference", |b, x, y| subtract(b, x, y, goal)),
-        "mult" => binary(width, "product", |b, x, y| multiply(b, x, y, goal)),
-        "multfull" => binary(width, "product", |b, x, y| multiply_full(b, x, y, goal)),
-        "lt" => binary(width, "less", |b, x, y| vec![less_than(b, x, y, goal)]),
-        "slt" => binary(width, "less", |b, x, y| vec![less_than_signed(b, x, y, goal)]),
-        "eq" => binary(width, "equal", |b, x, y| vec![equal(b, x, y)]),
-        "neg" => unary(width, "negative", |b, x| negate(b, x, goal)),
-        "zero" => unary(width, "zero", |b, x| vec![is_zero(b, x)]),
-        "popcount" => unary(width, "count", popcount),
-        _ => return None,
-    })
+    let most = match operation {
+        "mult" | "multfull" => MAX_FACTOR,
+        _ => MAX_WIDTH,
+    };
+    let width = number(width, 1..=most, &format!("N is 1 to {most}"))?;
+    Ok(make(width, goal))
 }
 
 fn aes_key_bits(name: &str) -> Option<u32> {
@@ -122,28 +139,41 @@ fn aes_key_bits(name: &str) -> Option<u32> {
 }
 
 /// `PxN-L`.
-fn exposure(rest: &str, goal: Goal) -> Option<Circuit> {
-    let (parties, rest) = rest.split_once('x')?;
-    let (width, limit) = rest.split_once('-')?;
-    let (parties, width, limit) = (number(parties)?, number(width)?, number(limit)?);
-    let sizes = (1..=1024).contains(&parties) && (1..=64).contains(&width);
-    sizes.then(|| exposure_over_limit(parties, width, limit, goal))
+fn exposure(rest: &str, goal: Goal) -> Result<Circuit, NameError> {
+    let (parties, rest) = rest.split_once('x').ok_or(NameError::Unknown)?;
+    let (width, limit) = rest.split_once('-').ok_or(NameError::Unknown)?;
+    let sizes = format!("P is 1 to {MAX_PARTIES} and N 1 to {MAX_ELEMENT}, L below 2^64");
+    let parties = number(parties, 1..=MAX_PARTIES, &sizes)?;
+    let width = number(width, 1..=MAX_ELEMENT, &sizes)?;
+    let limit = number(limit, 0..=u64::MAX, &sizes)?;
+    Ok(exposure_over_limit(parties, width, limit, goal))
 }
 
 /// `MxN`.
-fn sort(rest: &str, signed: bool, goal: Goal) -> Option<Circuit> {
-    let (count, width) = rest.split_once('x')?;
-    let (count, width): (usize, u32) = (number(count)?, number(width)?);
-    let sizes = (1..=MAX_ELEMENTS).contains(&count)
-        && (1..=MAX_ELEMENT).contains(&width)
-        && count * width as usize <= MAX_SORTED;
-    sizes.then(|| sort_integers(count, width, signed, goal))
+fn sort(rest: &str, signed: bool, goal: Goal) -> Result<Circuit, NameError> {
+    let (count, width) = rest.split_once('x').ok_or(NameError::Unknown)?;
+    let sizes = format!("M is 1 to {MAX_ELEMENTS} and N 1 to {MAX_ELEMENT}, M · N at most {MAX_SORTED}");
+    let count = number(count, 1..=MAX_ELEMENTS, &sizes)?;
+    let width = number(width, 1..=MAX_ELEMENT, &sizes)?;
+    if count * width as usize > MAX_SORTED {
+        return Err(NameError::Size(sizes));
+    }
+    Ok(sort_integers(count, width, signed, goal))
 }
 
-/// A number in decimal: digits only, where [`str::parse`] would allow a sign.
-fn number<T: std::str::FromStr>(digits: &str) -> Option<T> {
-    let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
-    digits.parse().ok().filter(|_| plain)
+/// A number in decimal: digits only, where [`str::parse`] would allow a sign; and in `range`, of which `sizes` tells.
+fn number<T: std::str::FromStr + PartialOrd>(
+    digits: &str,
+    range: RangeInclusive<T>,
+    sizes: &str,
+) -> Result<T, NameError> {
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(NameError::Unknown);
+    }
+    match digits.parse() {
+        Ok(number) if range.contains(&number) => Ok(number),
+        _ => Err(NameError::Size(sizes.to_owned())),
+    }
 }
 
 fn binary(width: u32, result: &str, f: impl FnOnce(&mut Builder, &[Bit], &[Bit]) -> Vec<Bit>) -> Circuit {

@@ -272,22 +272,23 @@ fn table(shown: &Shown, how: &str) -> String {
     }
     if !shown.lots.is_empty() {
         text.push_str(&format!(
-            "{:<14} {:>14} {:>10} {:>9} {:>14}  bits in and out\n",
+            "{:<14} {:>14} {:>10} {:>9} {:>14}  bits\n",
             "lot", "made", "as", "security", "AND gates"
         ));
     }
     for lot in &shown.lots {
         let age = (now.as_millis() as u64).saturating_sub(lot.made) / 1000;
         text.push_str(&format!(
-            "{:<14} {:>14} {:>10} {:>9} {:>14}  garbler's {} in, {} out; evaluator's {} in, {} out; circuits' {} in{}\n",
+            "{:<14} {:>14} {:>10} {:>9} {:>14}  {} garbler inputs, {} evaluator inputs, {} garbler outputs, \
+             {} evaluator outputs, {} circuit inputs{}\n",
             &lot.lot[..12],
             ago(age),
             lot.role,
             lot.security,
             lot.and_gates,
             lot.garbler_inputs,
-            lot.garbler_outputs,
             lot.evaluator_inputs,
+            lot.garbler_outputs,
             lot.evaluator_outputs,
             lot.circuit_inputs,
             lacking(&lot.lacked_by)

@@ -3,6 +3,19 @@
 use crate::common::{cenote, published, run, write};
 
 #[test]
+fn the_version_and_all_exit_codes_are_told() {
+    let version = run(cenote().arg("--version"));
+    assert_eq!(version.code, Some(0));
+    assert_eq!(version.stdout, format!("cenote {}\n", env!("CARGO_PKG_VERSION")));
+    let help = run(cenote().arg("--help"));
+    assert_eq!(help.code, Some(0));
+    let codes = help.stdout.split_once("Exit codes:").unwrap().1;
+    for code in 0..=cenote::Kind::Stopped.exit_code() {
+        assert!(codes.contains(&format!("\n  {code}  ")), "{code}: {codes}");
+    }
+}
+
+#[test]
 fn circuits_of_the_library_are_listed_counted_and_written() {
     let list = run(cenote().args(["circuit", "gen"])).stdout;
     assert!(list.contains("aes128") && list.contains("addN"), "{list}");
@@ -15,6 +28,7 @@ fn circuits_of_the_library_are_listed_counted_and_written() {
         "{table}"
     );
     run(cenote().args(["circuit", "stats", "lib:nothing"])).failed(2, &["no circuit \"nothing\"", "aes128"]);
+    run(cenote().args(["circuit", "stats", "add5000"])).failed(2, &["add5000", "N is 1 to 4096"]);
 }
 
 #[test]

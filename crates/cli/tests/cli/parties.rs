@@ -266,16 +266,27 @@ fn identities_are_not_overwritten_and_party_files_are_checked() {
 }
 
 #[test]
-fn the_printed_party_file_works_once_filled_in() {
+fn the_party_file_that_is_written_works_once_filled_in() {
     let world = World::three();
     for party in 0..3 {
-        let made = run(cenote()
-            .args(["identity", "new", "--party", &party.to_string(), "--file"])
-            .arg(world.folder.path().join(format!("new{party}.pem"))));
-        let template = made.stdout.split_once("start from:\n\n").unwrap().1;
-        let mut text = template.to_owned();
+        let config = world.folder.path().join(format!("party{party}.toml"));
+        let number = party.to_string();
+        let make = || {
+            let key = world.folder.path().join(format!("new{party}.pem"));
+            run(cenote()
+                .args(["identity", "new", "--party", &number, "--file"])
+                .arg(key)
+                .arg("--config")
+                .arg(&config))
+        };
+        // Nothing is written where there is a party file.
+        make().failed(2, &["is there already"]);
+        std::fs::remove_file(&config).unwrap();
+        let made = make();
+        assert_eq!(made.code, Some(0), "{}", made.stderr);
+        let mut text = std::fs::read_to_string(&config).unwrap();
         for peer in (0..3).filter(|&peer| peer != party) {
-            text = text.replacen("FILL IN", &world.fingerprints[peer], 1);
+            text = text.replacen("\"FILL IN\"", &format!("\"{}\"", world.fingerprints[peer]), 1);
         }
         write(world.folder.path(), &format!("party{party}.toml"), &text);
         let job = world.job(party, HEADER);

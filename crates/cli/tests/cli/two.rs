@@ -267,9 +267,10 @@ fn a_party_lost_in_the_middle_is_named_by_the_other() {
 }
 
 #[test]
-fn the_printed_party_file_of_two_works_once_filled_in() {
+fn the_party_file_of_two_works_once_filled_in() {
     let world = World::two();
     for party in 0..2 {
+        let config = world.folder.path().join(format!("new{party}.toml"));
         let made = run(cenote()
             .args([
                 "identity",
@@ -280,10 +281,17 @@ fn the_printed_party_file_of_two_works_once_filled_in() {
                 &party.to_string(),
                 "--file",
             ])
-            .arg(world.folder.path().join(format!("new{party}.pem"))));
-        let template = made.stdout.split_once("start from:\n\n").unwrap().1;
-        let text = template.replacen("FILL IN", &world.fingerprints[1 - party], 1);
-        assert!(!text.contains("FILL IN"), "{text}");
+            .arg(world.folder.path().join(format!("new{party}.pem")))
+            .arg("--config")
+            .arg(&config));
+        assert_eq!(made.code, Some(0), "{}", made.stderr);
+        let template = std::fs::read_to_string(&config).unwrap();
+        let text = template.replacen(
+            "\"FILL IN\"",
+            &format!("\"{}\"", world.fingerprints[1 - party]),
+            1,
+        );
+        assert!(!text.contains("\"FILL IN\""), "{text}");
         write(world.folder.path(), &format!("party{party}.toml"), &text);
         let job = world.job(party, HEADER);
         let ended = finish(world.start(party, &job, &["--check"]));

@@ -56,6 +56,20 @@ impl World<2> {
 }
 
 impl<const N: usize> World<N> {
+    /// Has every party wait for the others as long as a busy machine may need.
+    pub(crate) fn patient(self) -> Self {
+        for party in 0..N {
+            let name = format!("party{party}.toml");
+            let text = std::fs::read_to_string(self.folder.path().join(&name)).unwrap();
+            write(
+                self.folder.path(),
+                &name,
+                &text.replace("\ntimeout = 5\n", "\ntimeout = 60\n"),
+            );
+        }
+        self
+    }
+
     /// Gives every party a stock folder, and a key file to be made.
     pub(crate) fn add_stock(&self) {
         for party in 0..N {
@@ -67,13 +81,16 @@ impl<const N: usize> World<N> {
     }
 
     pub(crate) fn make_stock(&self, jobs: &[PathBuf; N], more: &[&str]) -> [Ended; N] {
-        let children: [Child; N] = std::array::from_fn(|party| {
-            let config = self.folder.path().join(format!("party{party}.toml"));
-            let mut command = cenote();
-            command.args(["stock", "make", "--config"]).arg(config);
-            start(command.arg(&jobs[party]).args(more))
-        });
+        let children: [Child; N] = std::array::from_fn(|party| self.start_stock(party, &jobs[party], more));
         children.map(finish)
+    }
+
+    /// `cenote stock make` of one party.
+    pub(crate) fn start_stock(&self, party: usize, job: &Path, more: &[&str]) -> Child {
+        let config = self.folder.path().join(format!("party{party}.toml"));
+        let mut command = cenote();
+        command.args(["stock", "make", "--config"]).arg(config);
+        start(command.arg(job).args(more))
     }
 
     pub(crate) fn show_stock(&self, party: usize) -> Ended {

@@ -208,7 +208,7 @@ impl GarblerStock {
     /// # Errors
     /// If fewer are left; so with all of these calls, and then nothing is taken.
     pub fn take_ands(&mut self, count: usize) -> Result<Vec<Run<GarblerAnds>>, Short> {
-        self.ands.take("AND buckets", count)
+        self.ands.take("AND gates", count)
     }
 
     /// The next `count` input wires of the garbler: their 0-labels.
@@ -228,17 +228,17 @@ impl GarblerStock {
 
     /// The next `count` anchors: the 0-labels of their wires.
     pub fn take_anchors(&mut self, count: usize) -> Result<Commitments, Short> {
-        self.anchors.take_copy("anchors", count)
+        self.anchors.take_copy("garbler outputs", count)
     }
 
     /// The next `count` masks.
     pub fn take_masks(&mut self, count: usize) -> Result<Commitments, Short> {
-        self.masks.take_copy("masks", count)
+        self.masks.take_copy("evaluator outputs", count)
     }
 
     /// The next `count` ports: their 0-labels.
     pub fn take_ports(&mut self, count: usize) -> Result<Commitments, Short> {
-        self.ports.take_copy("ports", count)
+        self.ports.take_copy("circuit inputs", count)
     }
 }
 
@@ -310,7 +310,7 @@ impl EvaluatorStock {
     /// # Errors
     /// If fewer are left; so with all of these calls, and then nothing is taken.
     pub fn take_ands(&mut self, count: usize) -> Result<Vec<Run<AndBuckets>>, Short> {
-        self.ands.take("AND buckets", count)
+        self.ands.take("AND gates", count)
     }
 
     /// The next `count` input wires of the garbler.
@@ -325,13 +325,13 @@ impl EvaluatorStock {
 
     /// The next `count` anchors.
     pub fn take_anchors(&mut self, count: usize) -> Result<Vec<Run<AnchorWires>>, Short> {
-        self.anchors.take("anchors", count)
+        self.anchors.take("garbler outputs", count)
     }
 
     /// The next `count` masks.
     pub fn take_masks(&mut self, count: usize) -> Result<Masks, Short> {
         let mut all = Masks::default();
-        for run in self.masks.take("masks", count)? {
+        for run in self.masks.take("evaluator outputs", count)? {
             append(&mut all.shares, &run.items.shares[run.range.clone()]);
             append(&mut all.bits, &run.items.bits[run.range.clone()]);
         }
@@ -341,7 +341,7 @@ impl EvaluatorStock {
     /// The next `count` ports: the shares of their 0-labels.
     pub fn take_ports(&mut self, count: usize) -> Result<Zeroizing<Vec<Share>>, Short> {
         let mut all = Zeroizing::default();
-        for run in self.ports.take("ports", count)? {
+        for run in self.ports.take("circuit inputs", count)? {
             append(&mut all, &run.items[run.range.clone()]);
         }
         Ok(all)

@@ -29,11 +29,18 @@ fn reasons_survive_their_byte() {
             .filter(|&other| other != party)
             .map(|other| Reason::HeardLost(party, other));
         let told = (party.0 < OWN).then_some(Reason::HeardCheck(party, MESSAGE_FORM));
-        for reason in told.into_iter().chain(others).chain([Reason::Lost(party)]) {
+        let stopped = Cause::ALL.map(|cause| Reason::HeardOwn(party, cause));
+        let stopped = stopped.into_iter().filter(|_| party.0 < SELF);
+        let told = told.into_iter().chain(others).chain(stopped);
+        for reason in told.chain([Reason::Lost(party)]) {
             assert_eq!(Reason::from_code(reason.code()), reason);
         }
     }
-    for reason in [Reason::Check(MESSAGE_FORM), Reason::Stopped] {
+    let own = Cause::ALL.map(Reason::Own);
+    for reason in own
+        .into_iter()
+        .chain([Reason::Check(MESSAGE_FORM), Reason::Stopped])
+    {
         assert_eq!(Reason::from_code(reason.code()), reason);
     }
     let longer = [[].into(), [1, 2].into()];
@@ -71,8 +78,17 @@ fn hearsay_is_told_as_hearsay() {
         "it heard from party 2 that the check \"coin opening\" failed there"
     );
     assert_eq!(heard(Reason::Lost(one)), Reason::HeardLost(two, one));
+    assert_eq!(
+        heard(Reason::Own(Cause::Operator)),
+        Reason::HeardOwn(two, Cause::Operator)
+    );
+    assert_eq!(
+        heard(Reason::Own(Cause::DiskFull)).to_string(),
+        "it heard from party 2: its disk is full"
+    );
     for other in [
         Reason::Lost(two),
+        Reason::HeardOwn(one, Cause::Operator),
         Reason::Stopped,
         Reason::Unknown(0x3f.into()),
         Reason::HeardCheck(one, COIN),
@@ -80,4 +96,25 @@ fn hearsay_is_told_as_hearsay() {
     ] {
         assert_eq!(heard(other), Reason::Lost(two));
     }
+}
+
+/// What stops a party by itself is told as that, not as a stop without a cause.
+#[test]
+fn own_failures_are_told_by_their_cause() {
+    use std::io::{Error as IoError, ErrorKind};
+    let path = std::path::Path::new("stock/epoch");
+    let file = |kind: ErrorKind| Error::file(path, "cannot be written", &IoError::from(kind));
+    let closed = Error::Net(cenote_net::Error::Closed { peer: PartyId(1) });
+    for (error, cause) in [
+        (file(ErrorKind::StorageFull), Cause::DiskFull),
+        (file(ErrorKind::QuotaExceeded), Cause::DiskFull),
+        (file(ErrorKind::OutOfMemory), Cause::OutOfMemory),
+        (file(ErrorKind::NotFound), Cause::Storage),
+        (closed, Cause::Operator),
+        (Error::Exhausted("x".into()), Cause::Exhausted),
+        (Error::BadInput("x".into()), Cause::BadInput),
+    ] {
+        assert_eq!(error.reason(), Reason::Own(cause), "{error}");
+    }
+    assert_eq!(Error::Internal("x".into()).reason(), Reason::Stopped);
 }

@@ -48,7 +48,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cenote_net::PartyId;
 use cenote_primitives::{BLOCK_BITS, as_bytes, as_bytes_mut};
-use cenote_session::Result;
+use cenote_session::{Error, Result};
 
 use crate::triple_check::Pair;
 pub(crate) use claimed::Claimed;
@@ -310,7 +310,7 @@ impl StockFolder {
             folder_builder().create(&folder)?;
             sync_folder(&self.0.path)
         };
-        make().map_err(|error| fault(&folder, format_args!("cannot be made: {error}")))?;
+        make().map_err(|error| Error::file(&folder, "cannot be made", &error))?;
         let label = Label::Epoch(epoch.id);
         self.0
             .seal
@@ -331,7 +331,7 @@ impl StockFolder {
         let folder = self.epoch_folder(id);
         for number in numbers {
             let path = folder.join(number.file_name());
-            let fault = |error| fault(&path, format_args!("cannot be put in stock: {error}"));
+            let fault = |error: io::Error| Error::file(&path, "cannot be put in stock", &error);
             if path.exists() {
                 return Err(fault(io::ErrorKind::AlreadyExists.into()));
             }

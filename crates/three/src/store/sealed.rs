@@ -129,7 +129,7 @@ impl Seal {
         write().map_err(|error| {
             // What cannot be removed is cleared when the folder is opened next.
             let _ = fs::remove_file(&draft);
-            fault(&path, format_args!("cannot be written: {error}"))
+            Error::file(&path, "cannot be written", &error)
         })
     }
 

@@ -358,7 +358,9 @@ fn different_orders_are_named() {
     assert!(compare(&ours, &ours, PartyId(1)).is_ok());
     let error = compare(&theirs, &ours, PartyId(1)).unwrap_err().to_string();
     assert!(
-        error.contains("here 1 AND buckets, 300 ports in epochs of 1703936 at security 40 by 2 workers"),
+        error.contains(
+            "here 1 AND gates, 300 circuit inputs in epochs of 1703936 at security 40 by 2 workers"
+        ),
         "{error}"
     );
     assert!(error.contains("there 2 AND buckets, 600 ports"), "{error}");

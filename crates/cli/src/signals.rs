@@ -1,0 +1,68 @@
+//! Signals that stop a command: the first one ends its sessions in order, the second one ends the process at once.
+
+/// What is told of a signal.
+#[derive(Clone, Copy)]
+pub(crate) enum Told {
+    /// Nothing: the parent does.
+    Nothing,
+    /// The operator, in words.
+    Words,
+    /// Also the one object that `--json` promises.
+    Json,
+}
+
+/// Watches for signals from here on.
+#[cfg(unix)]
+pub(crate) fn watch(told: Told) {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::iterator::Signals;
+    use signal_hook::low_level::{emulate_default_handler, signal_name};
+
+    let ignored = ignored();
+    let heard = [SIGINT, SIGTERM, SIGHUP]
+        .into_iter()
+        .filter(|signal| ignored >> (signal - 1) & 1 == 0);
+    let Ok(mut signals) = Signals::new(heard) else {
+        // Without it, a signal ends the process at once.
+        return;
+    };
+    let body = move || {
+        let mut stopping = false;
+        for signal in signals.forever() {
+            let name = signal_name(signal).unwrap_or("signal");
+            if std::mem::replace(&mut stopping, true) {
+                // It does not return for these signals.
+                let _ = emulate_default_handler(signal);
+            } else if cenote::stop::request(name) {
+                if !matches!(told, Told::Nothing) {
+                    eprintln!("{name}: ending in order; a second signal ends at once");
+                }
+            } else {
+                let error = cenote::Error::Stopped {
+                    word: name.to_owned(),
+                    what: "no session had begun, and no stock was touched".into(),
+                };
+                if !matches!(told, Told::Nothing) {
+                    crate::console::fail(&error, matches!(told, Told::Json));
+                }
+                std::process::exit(i32::from(error.kind().exit_code()));
+            }
+        }
+    };
+    // A machine without room for a thread cannot run a session either, and says so.
+    let _ = std::thread::Builder::new().name("signals".into()).spawn(body);
+}
+
+/// The signals that whoever started this process wants it to ignore, as shells do for what runs in the background: a bit
+/// each, the first signal's the lowest. Nothing where the system does not tell.
+#[cfg(unix)]
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(0)
+}
+
+/// Elsewhere a signal ends the process at once.
+#[cfg(not(unix))]
+pub(crate) fn watch(_: Told) {}
