@@ -5,13 +5,19 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use cenote_garble::{self as garble, Authenticator, Buckets, GateTable};
+use cenote_garble::{self as garble, Authenticator, Base, Buckets, GateTable};
 use cenote_primitives::{Block, Block512, Simd};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 /// Gates per call: they stay in the second-level cache.
 const GATES: usize = 4096;
 const AND_GATES_OF_AES: usize = 6400;
+
+const START: Block = Block([3, 4]);
+
+fn base(number: u64) -> Base {
+    Base { start: START, number }
+}
 
 fn noise(len: usize, seed: u64) -> Vec<Block> {
     let mut state = seed;
@@ -26,7 +32,7 @@ fn noise(len: usize, seed: u64) -> Vec<Block> {
 
 /// `len` buckets of noise: they never agree, and take as long as those that do.
 fn buckets(beta: usize, len: usize) -> Buckets {
-    let mut buckets = Buckets::new(beta, 1 << 40, len);
+    let mut buckets = Buckets::new(beta, base(1 << 40), len);
     let mut writer = buckets.writer();
     for bucket in 0..len {
         let blocks = noise(5 * beta, bucket as u64);
@@ -56,16 +62,25 @@ fn gates(c: &mut Criterion) {
     let numbers: Vec<u64> = (0..GATES as u64).collect();
     let mut accepted = vec![false; GATES];
     group.bench_function("garble", |b| {
-        b.iter(|| garble::garble(delta, 5, black_box(&left), &right, &mut tables, &mut outputs));
+        b.iter(|| {
+            garble::garble(
+                delta,
+                base(5),
+                black_box(&left),
+                &right,
+                &mut tables,
+                &mut outputs,
+            )
+        });
     });
     group.bench_function("evaluate", |b| {
-        b.iter(|| garble::evaluate(&numbers, black_box(&left), &right, &tables, &mut outputs));
+        b.iter(|| garble::evaluate(START, &numbers, black_box(&left), &right, &tables, &mut outputs));
     });
     group.bench_function("authenticate", |b| {
-        b.iter(|| garble::authenticate(delta, 5, black_box(&left), &mut authenticators));
+        b.iter(|| garble::authenticate(delta, base(5), black_box(&left), &mut authenticators));
     });
     group.bench_function("accepts_each", |b| {
-        b.iter(|| garble::accepts_each(&numbers, &authenticators, black_box(&left), &mut accepted));
+        b.iter(|| garble::accepts_each(START, &numbers, &authenticators, black_box(&left), &mut accepted));
     });
     group.finish();
 }

@@ -6,7 +6,7 @@ use cenote_primitives::lanes::run_on;
 use cenote_primitives::{Block, Block512, Simd, prefer_huge_pages};
 
 use super::kernel::{EvaluateGroups, SOLDERED, TABLE, UNSOLDERED};
-use super::{GateTable, MAX_GATES, evaluate};
+use super::{Base, GateTable, MAX_GATES, evaluate};
 
 /// Buckets side by side in memory and in a register.
 const GROUP: usize = 4;
@@ -19,7 +19,7 @@ const GROUP: usize = 4;
 /// relative to `base`, and kept beside the blocks: of each group, gate 0 of the four buckets, then gate 1 and so on.
 pub struct Buckets {
     beta: usize,
-    base: u64,
+    base: Base,
     len: usize,
     numbers: Vec<u32>,
     blocks: Vec<Block512>,
@@ -30,7 +30,7 @@ impl Buckets {
     ///
     /// # Panics
     /// If `beta` is 0.
-    pub fn new(beta: usize, base: u64, len: usize) -> Buckets {
+    pub fn new(beta: usize, base: Base, len: usize) -> Buckets {
         assert!(beta > 0, "a bucket has gates");
         let groups = len.div_ceil(GROUP);
         let numbers = bytemuck::zeroed_vec(groups * numbers_per_group(beta));
@@ -51,7 +51,7 @@ impl Buckets {
     /// If `beta` is 0 or the lengths are not those of `len` buckets.
     pub fn from_parts(
         beta: usize,
-        base: u64,
+        base: Base,
         len: usize,
         numbers: Vec<u32>,
         blocks: Vec<Block512>,
@@ -74,7 +74,7 @@ impl Buckets {
     ///
     /// # Panics
     /// If `beta` is 0 or the lengths are not those of a whole number of buckets.
-    pub fn from_rows(beta: usize, base: u64, numbers: &[u32], blocks: &[Block]) -> Buckets {
+    pub fn from_rows(beta: usize, base: Base, numbers: &[u32], blocks: &[Block]) -> Buckets {
         assert!(beta > 0, "a bucket has gates");
         let len = numbers.len() / beta;
         assert_eq!(numbers.len(), len * beta);
@@ -101,7 +101,7 @@ impl Buckets {
     }
 
     /// What the numbers are relative to.
-    pub fn base(&self) -> u64 {
+    pub fn base(&self) -> Base {
         self.base
     }
 
@@ -264,8 +264,9 @@ impl Buckets {
                 garbler: block(at),
                 evaluator: block(at + 1),
             };
-            let number = self.base.wrapping_add(numbers[GROUP * gate + lane].into());
+            let number = self.base.number.wrapping_add(numbers[GROUP * gate + lane].into());
             evaluate(
+                self.base.start,
                 &[number],
                 &[left ^ solderings[0]],
                 &[right ^ solderings[1]],
@@ -286,7 +287,7 @@ impl fmt::Debug for Buckets {
 /// Some buckets of [`Buckets`], writable, numbered from 0 on.
 pub struct BucketsMut<'a> {
     beta: usize,
-    base: u64,
+    base: Base,
     len: usize,
     numbers: &'a mut [u32],
     blocks: &'a mut [Block512],
@@ -306,11 +307,13 @@ impl<'a> BucketsMut<'a> {
     /// Makes gate number `number` the gate `gate` of bucket `bucket`.
     ///
     /// # Panics
-    /// If there is no such bucket or gate, or the number is not in `base..base + 2^32` or not below [`MAX_GATES`].
+    /// If there is no such bucket or gate, or the number is not one of the 2^32 from the base's on or not below [`MAX_GATES`].
     pub fn set_gate(&mut self, bucket: usize, gate: usize, number: u64, table: &GateTable) {
         assert!(bucket < self.len && gate < self.beta, "no such gate");
         assert!(number < MAX_GATES, "gates have 62-bit numbers");
-        let relative = number.checked_sub(self.base).and_then(|n| u32::try_from(n).ok());
+        let relative = number
+            .checked_sub(self.base.number)
+            .and_then(|n| u32::try_from(n).ok());
         let (q, lane) = (bucket / GROUP, bucket % GROUP);
         self.numbers[q * numbers_per_group(self.beta) + GROUP * gate + lane] =
             relative.expect("a number close to the base");

@@ -4,8 +4,8 @@ use cenote_primitives::lanes::{Kernel, Lanes, run_on};
 use cenote_primitives::{Block, Simd, hash};
 use zeroize::Zeroize;
 
-use super::MAX_GATES;
-use super::kernel::combine;
+use super::kernel::{APART, combine};
+use super::{Base, MAX_GATES};
 
 /// The two blocks of a garbled AND gate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -18,6 +18,7 @@ pub struct GateTable {
 }
 
 /// Garbles AND gates numbered from `first` on with 0-labels `left` and `right`: writes tables and output 0-labels.
+/// `first` has the start of the session's keys.
 ///
 /// Bit 0 of `delta` must be 1.
 ///
@@ -25,7 +26,7 @@ pub struct GateTable {
 /// If the lengths differ or a number is not below [`MAX_GATES`].
 pub fn garble(
     delta: Block,
-    first: u64,
+    first: Base,
     left: &[Block],
     right: &[Block],
     tables: &mut [GateTable],
@@ -38,7 +39,7 @@ pub fn garble(
 pub(super) fn garble_on(
     simd: Simd,
     delta: Block,
-    first: u64,
+    first: Base,
     left: &[Block],
     right: &[Block],
     tables: &mut [GateTable],
@@ -47,7 +48,7 @@ pub(super) fn garble_on(
     let count = left.len();
     assert!(right.len() == count && tables.len() == count && outputs.len() == count);
     assert!(
-        first <= MAX_GATES && count as u64 <= MAX_GATES - first,
+        first.number <= MAX_GATES && count as u64 <= MAX_GATES - first.number,
         "gates have 62-bit numbers"
     );
     let kernel = Garble {
@@ -61,17 +62,25 @@ pub(super) fn garble_on(
     run_on(simd, kernel);
 }
 
-/// Evaluates gates with the numbers `gates` on labels.
+/// Evaluates gates with the numbers `gates` on labels. `start` is that of the session's keys.
 ///
 /// # Panics
 /// If the lengths differ. Numbers must be below [`MAX_GATES`]; this is the caller's part, and checked in debug builds.
-pub fn evaluate(gates: &[u64], left: &[Block], right: &[Block], tables: &[GateTable], outputs: &mut [Block]) {
-    evaluate_on(Simd::detect(), gates, left, right, tables, outputs);
+pub fn evaluate(
+    start: Block,
+    gates: &[u64],
+    left: &[Block],
+    right: &[Block],
+    tables: &[GateTable],
+    outputs: &mut [Block],
+) {
+    evaluate_on(Simd::detect(), start, gates, left, right, tables, outputs);
 }
 
 /// [`evaluate`] on a given level.
 pub(super) fn evaluate_on(
     simd: Simd,
+    start: Block,
     gates: &[u64],
     left: &[Block],
     right: &[Block],
@@ -85,6 +94,7 @@ pub(super) fn evaluate_on(
         "gates have 62-bit numbers"
     );
     let kernel = Evaluate {
+        start,
         gates,
         left,
         right,
@@ -107,7 +117,7 @@ fn padded<T: Copy + Default>(items: &[T]) -> [T; GROUP] {
 
 struct Garble<'a> {
     delta: Block,
-    first: u64,
+    first: Base,
     left: &'a [Block],
     right: &'a [Block],
     tables: &'a mut [GateTable],
@@ -123,23 +133,15 @@ impl Kernel for Garble<'_> {
         let (right, last_right) = self.right.as_chunks::<GROUP>();
         let (tables, last_tables) = self.tables.as_chunks_mut::<GROUP>();
         let (outputs, last_outputs) = self.outputs.as_chunks_mut::<GROUP>();
-        let mut number = self.first;
+        let mut first = self.first;
         for (((left, right), tables), outputs) in left.iter().zip(right).zip(tables).zip(outputs) {
-            garble_group(lanes, self.delta, number, left, right, tables, outputs);
-            number += GROUP as u64;
+            garble_group(lanes, self.delta, first, left, right, tables, outputs);
+            first.number += GROUP as u64;
         }
         if !last_left.is_empty() {
             let (mut left, mut right) = (padded(last_left), padded(last_right));
             let (mut tables, mut outputs) = ([GateTable::default(); GROUP], [Block::ZERO; GROUP]);
-            garble_group(
-                lanes,
-                self.delta,
-                number,
-                &left,
-                &right,
-                &mut tables,
-                &mut outputs,
-            );
+            garble_group(lanes, self.delta, first, &left, &right, &mut tables, &mut outputs);
             last_tables.copy_from_slice(&tables[..last_tables.len()]);
             last_outputs.copy_from_slice(&outputs[..last_outputs.len()]);
             left.zeroize();
@@ -153,7 +155,7 @@ impl Kernel for Garble<'_> {
 fn garble_group<L: Lanes>(
     lanes: &L,
     delta: Block,
-    first: u64,
+    first: Base,
     left: &[Block; GROUP],
     right: &[Block; GROUP],
     tables: &mut [GateTable; GROUP],
@@ -164,23 +166,21 @@ fn garble_group<L: Lanes>(
     let tables: &mut [[[Block; 2]; 4]; QUADS] = bytemuck::cast_mut(tables);
     let outputs: &mut [[Block; 4]; QUADS] = bytemuck::cast_mut(outputs);
 
-    let zero = lanes.splat(Block::ZERO);
-    let delta = lanes.splat(delta);
-    let one = lanes.numbers([1; 4]);
-    // Of each four gates: left 0-labels, right 0-labels; then left 1-labels, right 1-labels.
-    let (mut inputs, mut tweaks) = ([[zero; 2]; 2 * QUADS], [[zero; 2]; 2 * QUADS]);
+    let (start, delta, apart) = (lanes.splat(first.start), lanes.splat(delta), lanes.splat(APART));
+    // Of each four gates: the key; the left 0-labels and 1-labels, then those of the right.
+    let (mut keys, mut inputs) = ([start; QUADS], [[delta; 4]; QUADS]);
+    let mut labels = [[delta; 2]; QUADS];
     for k in 0..QUADS {
-        let labels = [lanes.load(&left[k]), lanes.load(&right[k])];
-        let even = lanes.doubled_sums(first, &[0, 1, 2, 3].map(|i| (4 * k) as u32 + i));
-        let numbers = [even, lanes.xor(even, one)];
-        inputs[2 * k] = labels;
-        inputs[2 * k + 1] = [lanes.xor(labels[0], delta), lanes.xor(labels[1], delta)];
-        tweaks[2 * k] = numbers;
-        tweaks[2 * k + 1] = numbers;
+        let numbers = [0, 1, 2, 3].map(|i| first.number.wrapping_add((4 * k) as u64 + i));
+        keys[k] = lanes.xor(lanes.numbers(numbers), start);
+        let [a, b] = [lanes.load(&left[k]), lanes.load(&right[k])];
+        let apart = lanes.xor(b, apart);
+        labels[k] = [a, b];
+        inputs[k] = [a, lanes.xor(a, delta), apart, lanes.xor(apart, delta)];
     }
-    let hashes = hash::hash(lanes, inputs, tweaks);
+    let hashes = hash::hash(lanes, keys, inputs);
     for k in 0..QUADS {
-        let ([a, b], [a0, b0], [a1, b1]) = (inputs[2 * k], hashes[2 * k], hashes[2 * k + 1]);
+        let ([a, b], [a0, a1, b0, b1]) = (labels[k], hashes[k]);
         let garbler = lanes.xor_if(lanes.xor(a0, a1), b, delta);
         let evaluator = lanes.xor(lanes.xor(b0, b1), a);
         lanes.store(
@@ -192,6 +192,7 @@ fn garble_group<L: Lanes>(
 }
 
 struct Evaluate<'a> {
+    start: Block,
     gates: &'a [u64],
     left: &'a [Block],
     right: &'a [Block],
@@ -212,13 +213,14 @@ impl Kernel for Evaluate<'_> {
         for ((((gates, left), right), tables), outputs) in
             gates.iter().zip(left).zip(right).zip(tables).zip(outputs)
         {
-            evaluate_group(lanes, gates, left, right, tables, outputs);
+            evaluate_group(lanes, self.start, gates, left, right, tables, outputs);
         }
         if !last_gates.is_empty() {
             let mut outputs = [Block::ZERO; GROUP];
             let (left, right) = (padded(last_left), padded(last_right));
             evaluate_group(
                 lanes,
+                self.start,
                 &padded(last_gates),
                 &left,
                 &right,
@@ -233,6 +235,7 @@ impl Kernel for Evaluate<'_> {
 #[inline(always)]
 fn evaluate_group<L: Lanes>(
     lanes: &L,
+    start: Block,
     gates: &[u64; GROUP],
     left: &[Block; GROUP],
     right: &[Block; GROUP],
@@ -245,16 +248,14 @@ fn evaluate_group<L: Lanes>(
     let tables: &[[[Block; 2]; 4]; QUADS] = bytemuck::cast_ref(tables);
     let outputs: &mut [[Block; 4]; QUADS] = bytemuck::cast_mut(outputs);
 
-    let zero = lanes.splat(Block::ZERO);
-    let one = lanes.numbers([1; 4]);
-    let (mut labels, mut tweaks) = ([[zero; 2]; QUADS], [[zero; 2]; QUADS]);
+    let (start, apart) = (lanes.splat(start), lanes.splat(APART));
+    let (mut keys, mut labels, mut inputs) = ([start; QUADS], [[start; 2]; QUADS], [[start; 2]; QUADS]);
     for k in 0..QUADS {
-        let [a, b, c, d] = gates[k];
-        let even = lanes.numbers([a << 1, b << 1, c << 1, d << 1]);
+        keys[k] = lanes.xor(lanes.numbers(gates[k]), start);
         labels[k] = [lanes.load(&left[k]), lanes.load(&right[k])];
-        tweaks[k] = [even, lanes.xor(even, one)];
+        inputs[k] = [labels[k][0], lanes.xor(labels[k][1], apart)];
     }
-    let hashes = hash::hash(lanes, labels, tweaks);
+    let hashes = hash::hash(lanes, keys, inputs);
     for k in 0..QUADS {
         let table = lanes.load_pairs(&tables[k]);
         lanes.store(combine(lanes, labels[k], hashes[k], table), &mut outputs[k]);

@@ -3,6 +3,8 @@
 use cenote_primitives::lanes::{Kernel, Lanes};
 use cenote_primitives::{Block, Block512, hash};
 
+use super::Base;
+
 /// How far ahead of its use material is fetched, in bytes: a few groups of buckets, long enough for memory to answer and
 /// short enough to stay in the first-level cache. The hardware alone does not run that far ahead.
 const AHEAD: usize = 8192;
@@ -10,6 +12,10 @@ const AHEAD: usize = 8192;
 /// Gates of a bucket evaluated side by side, at most. On the widest lanes four are eight registers, as many as hide the
 /// latency of an AES round; five still fit beside the keys.
 const SIDE_BY_SIDE: usize = 5;
+
+/// What is added to the right label of a gate before it is hashed, so that the two hashes of a gate under one key differ
+/// also where its two labels are the same.
+pub(super) const APART: Block = Block([2u64.to_le(), 0]);
 
 /// The output label of gates: with hashes of the left and right labels, and tables (garbler's half, evaluator's half).
 #[inline(always)]
@@ -47,7 +53,7 @@ struct Gates<'a> {
 /// Evaluates whole groups of four buckets.
 pub(super) struct EvaluateGroups<'a> {
     pub(super) beta: usize,
-    pub(super) base: u64,
+    pub(super) base: Base,
     pub(super) numbers: &'a [u32],
     pub(super) blocks: &'a [Block512],
     pub(super) left: &'a [Quad],
@@ -80,7 +86,8 @@ impl Kernel for EvaluateGroups<'_> {
             let (further, _) = further.as_chunks::<SOLDERED>();
             let bucket = Bucket {
                 lanes,
-                base: self.base,
+                start: lanes.splat(self.base.start),
+                base: self.base.number,
                 labels,
             };
             lanes.prefetch(numbers.as_ptr().wrapping_byte_add(AHEAD / 16));
@@ -112,6 +119,7 @@ fn gate<'a>(numbers: &'a [u32; 4], blocks: &'a [Quad; SOLDERED]) -> Gates<'a> {
 /// Four buckets on given labels of gate 0's inputs.
 struct Bucket<'a, L: Lanes> {
     lanes: &'a L,
+    start: L::V,
     base: u64,
     labels: [L::V; 2],
 }
@@ -169,8 +177,8 @@ impl<L: Lanes> Bucket<'_, L> {
     #[inline(always)]
     fn evaluate<const N: usize>(&self, gates: [Gates<'_>; N]) -> [L::V; N] {
         let lanes = self.lanes;
-        let one = lanes.numbers([1; 4]);
-        let (mut labels, mut tweaks) = ([self.labels; N], [self.labels; N]);
+        let (apart, [left, right]) = (lanes.splat(APART), self.labels);
+        let (mut keys, mut labels, mut inputs) = ([self.start; N], [[left, right]; N], [[left, right]; N]);
         for k in 0..N {
             let Gates {
                 numbers,
@@ -186,11 +194,11 @@ impl<L: Lanes> Bucket<'_, L> {
                 }
                 lanes.prefetch(soldering[2].as_ptr().wrapping_byte_add(AHEAD));
             }
-            let even = lanes.doubled_sums(self.base, numbers);
-            tweaks[k] = [even, lanes.xor(even, one)];
+            keys[k] = lanes.xor(lanes.sums(self.base, numbers), self.start);
+            inputs[k] = [labels[k][0], lanes.xor(labels[k][1], apart)];
         }
-        let hashes = hash::hash(lanes, labels, tweaks);
-        let mut outputs = [self.labels[0]; N];
+        let hashes = hash::hash(lanes, keys, inputs);
+        let mut outputs = [left; N];
         for k in 0..N {
             let table = [lanes.load(&gates[k].table[0]), lanes.load(&gates[k].table[1])];
             outputs[k] = combine(lanes, labels[k], hashes[k], table);

@@ -6,6 +6,8 @@ mod reference;
 use cenote_primitives::Block;
 use proptest::prelude::*;
 
+use super::Base;
+
 /// A block of any content.
 fn any_block() -> impl Strategy<Value = Block> {
     any::<[u64; 2]>().prop_map(Block)
@@ -29,3 +31,14 @@ fn bytes(digits: u128) -> Block {
 const DELTA: u128 = 0x0f1e_2d3c_4b5a_6978_8796_a5b4_c3d2_e1f0;
 const A: u128 = 0x0011_2233_4455_6677_8899_aabb_ccdd_eeff;
 const B: u128 = 0xffee_ddcc_bbaa_9988_7766_5544_3322_1100;
+
+/// The start of the tests' keys.
+const START: u128 = 0x3c6e_f372_fe94_f82b_a54f_f53a_5f1d_36f1;
+
+/// Number `number` of the tests' session.
+fn base(number: u64) -> Base {
+    Base {
+        start: bytes(START),
+        number,
+    }
+}

@@ -5,6 +5,7 @@
 //! order: places for commitments come from [`Counters::reserve`] alone, what lies there can be got out of [`Committed`] only by
 //! [`Committed::bind`], which takes the draw, and proofs begin with a [`Transcript`] or [`Bound`], which have the last one.
 
+use cenote_garble::Base;
 use cenote_primitives::Block;
 use cenote_session::{Error, Result};
 
@@ -14,6 +15,9 @@ pub(crate) struct Counters {
     session: String,
     /// The name of the set-up.
     id: [u8; 32],
+    /// Where the keys of hashes start: by the name of the set-up, so that neither party could choose it, and not before `Δ` was
+    /// fixed.
+    start: Block,
     /// The next unit of the commitments' streams.
     unit: u64,
     /// The next number of a gate or authenticator.
@@ -54,8 +58,8 @@ impl Transcript {
 pub(crate) struct Reserved {
     /// The first unit of commitments.
     pub(crate) unit: u64,
-    /// The first number.
-    pub(crate) number: u64,
+    /// The first number, under the session's keys.
+    pub(crate) base: Base,
 }
 
 impl Reserved {
@@ -89,6 +93,7 @@ impl Counters {
         Self {
             session: session.into(),
             id,
+            start: start_of(id),
             unit: 0,
             number: 0,
             draws: 0,
@@ -106,7 +111,10 @@ impl Counters {
     pub(crate) fn reserve(&mut self, units: u64, numbers: usize) -> Reserved {
         let reserved = Reserved {
             unit: self.unit,
-            number: self.number,
+            base: Base {
+                start: self.start,
+                number: self.number,
+            },
         };
         self.unit += units;
         self.number += numbers as u64;
@@ -145,6 +153,7 @@ impl Counters {
         });
         hasher.update(&self.bound.to_bytes());
         self.id = *hasher.finalize().as_bytes();
+        self.start = start_of(self.id);
     }
 
     /// Refuses to go on after a failure.
@@ -153,6 +162,12 @@ impl Counters {
             .clone()
             .map_or(Ok(()), |reason| Err(Error::Poisoned(reason)))
     }
+}
+
+/// Where the keys of hashes start in a session of the set-up `id`.
+fn start_of(id: [u8; 32]) -> Block {
+    let start = blake3::derive_key("cenote lego: start of the keys of hashes", &id);
+    Block::from_bytes(*start.first_chunk().expect("a hash has 32 bytes"))
 }
 
 #[cfg(test)]
@@ -164,8 +179,8 @@ mod tests {
         let mut counters = Counters::new("test");
         let first = counters.reserve(3, 5);
         let second = counters.reserve(1, 0);
-        assert_eq!((first.unit, first.number), (0, 0));
-        assert_eq!((second.unit, second.number), (3, 5));
+        assert_eq!((first.unit, first.base.number), (0, 0));
+        assert_eq!((second.unit, second.base.number), (3, 5));
         let mut seen = vec![counters.transcript_of_epoch().0];
         for drawn in [1, 2, 2] {
             let committed = counters.reserve(1, 0).committed(drawn);
@@ -179,8 +194,11 @@ mod tests {
         assert_ne!(of_workers[0], of_workers[1]);
         let ids = [&b"a"[..], b"b"].map(|part| {
             counters.identify(&[part]);
-            counters.id()
+            (counters.id(), counters.reserve(0, 0).base.start)
         });
-        assert_ne!(ids[0], ids[1]);
+        assert!(ids[0].0 != ids[1].0 && ids[0].1 != ids[1].1);
+        // A session on stored material goes on with the keys under which it was made.
+        let stored = Counters::of_stored("other", ids[1].0, Block::ZERO).reserve(0, 0);
+        assert!(stored.base.start == ids[1].1);
     }
 }

@@ -4,7 +4,7 @@
 //! the other one stays pseudorandom is correlation robustness of H (Ishai, Kilian, Nissim, Petrank 2003), with the index
 //! of the row as tweak, since a receiver that cheats has a say in the rows (Guo, Katz, Wang, Yu 2020). Rows have 298 bits
 //! of which all but 40 are unknown; they are hashed as they are, before extraction. The hash is BLAKE3, keyed by the
-//! session, as a random oracle, which the base OTs need anyhow: a hash from fixed-key AES such as TMMO takes one block of
+//! session, as a random oracle, which the base OTs need anyhow: a hash from AES such as that of gates takes one block of
 //! 128 bits, and would be faster only where random OTs are many. They are the seeds of commitments, some hundreds.
 
 use cenote_primitives::Block;

@@ -1,143 +1,100 @@
-//! A tweakable hash of blocks from fixed-key AES: H(x, i) = π(π(x) ⊕ i) ⊕ π(x), where π is AES-128 under
-//! [`FIXED_KEY`](crate::lanes::FIXED_KEY).
+//! A tweakable hash of blocks from AES with a key for each tweak: H(x, k) = AES_k(σ(x)) ⊕ σ(x), with σ the linear orthomorphism
+//! [`Lanes::sigma`].
 //!
-//! This is TMMO of Guo, Katz, Wang and Yu, "Efficient and Secure Multiparty Computation from Fixed-Key Block Ciphers"
-//! (IEEE S&P 2020; Section 7.4 of the full version, ePrint 2019/074): tweakable circular correlation robust if π is a
-//! random permutation. Against an adversary that evaluates π `p` times, `q` hashes under one offset Δ are worth at most
-//! about `p·q / 2^128`. A pair (Δ, tweak) must not serve two purposes: that is the caller's part.
+//! This is the construction of Guo, Katz, Wang, Weng and Yu, "Better Concrete Security for Half-Gates Garbling (in the
+//! Multi-Instance Setting)" (CRYPTO 2020; ePrint 2019/1168): tweakable circular correlation robust, also for many instances
+//! together, if AES is an ideal cipher. One call of AES is under one key and so tests the hashes under this key alone: where
+//! no key serves more than `u` pairs (x, x ⊕ Δ), of different x, `p` calls are worth at most about `2 u p / 2^127` (Δ has 127 random bits).
+//! σ is needed because what is encrypted with the hash contains Δ itself: without it, an adversary that has x and
+//! H(x ⊕ Δ) ⊕ Δ could undo AES and read off Δ.
+//!
+//! Keys are a start, random and agreed on once Δ is fixed, plus a tweak: see [`hash_each`]. A pair (Δ, key) must not serve two
+//! purposes: that is the caller's part.
 
 use crate::lanes::{Kernel, Lanes, run_on};
 use crate::{Block, Simd};
 
-/// Hashes each block with its tweak, in place.
+/// Hashes each block under the key `start ^ tweak` with its tweak (in the lower 64 bits), in place.
 ///
 /// # Panics
 /// If the lengths differ.
-pub fn hash_each(tweaks: &[u64], blocks: &mut [Block]) {
-    each_on(Simd::detect(), tweaks, blocks);
+pub fn hash_each(start: Block, tweaks: &[u64], blocks: &mut [Block]) {
+    each_on(Simd::detect(), start, tweaks, blocks);
 }
 
-/// Hashes block `k` with tweak `first + k * stride` (modulo 2^64), in place.
-pub fn hash_run(first: u64, stride: u64, blocks: &mut [Block]) {
-    run_of_tweaks_on(Simd::detect(), first, stride, blocks);
-}
-
-fn each_on(simd: Simd, tweaks: &[u64], blocks: &mut [Block]) {
+fn each_on(simd: Simd, start: Block, tweaks: &[u64], blocks: &mut [Block]) {
     assert_eq!(tweaks.len(), blocks.len(), "one tweak per block");
-    let tweaks = Each(tweaks);
-    run_on(simd, HashBlocks { tweaks, blocks });
+    let kernel = HashBlocks {
+        start,
+        tweaks,
+        blocks,
+    };
+    run_on(simd, kernel);
 }
 
-fn run_of_tweaks_on(simd: Simd, first: u64, stride: u64, blocks: &mut [Block]) {
-    let tweaks = Run { first, stride };
-    run_on(simd, HashBlocks { tweaks, blocks });
-}
-
-/// H of `8 N` blocks side by side, for kernels.
+/// H of `4 M` blocks under each of `N` times four keys side by side, for kernels: `inputs[k]` under `keys[k]`, lane by lane.
 #[inline(always)]
-pub fn hash<L: Lanes, const N: usize>(
+pub fn hash<L: Lanes, const N: usize, const M: usize>(
     lanes: &L,
-    inputs: [[L::V; 2]; N],
-    tweaks: [[L::V; 2]; N],
-) -> [[L::V; 2]; N] {
-    let once = lanes.permute(inputs);
-    let mut out = once;
-    for k in 0..N {
-        for side in 0..2 {
-            out[k][side] = lanes.xor(once[k][side], tweaks[k][side]);
+    keys: [L::V; N],
+    mut inputs: [[L::V; M]; N],
+) -> [[L::V; M]; N] {
+    for inputs in &mut inputs {
+        for input in inputs {
+            *input = lanes.sigma(*input);
         }
     }
-    out = lanes.permute(out);
+    let mut out = lanes.encrypt(keys, inputs);
     for k in 0..N {
-        for side in 0..2 {
-            out[k][side] = lanes.xor(out[k][side], once[k][side]);
+        for i in 0..M {
+            out[k][i] = lanes.xor(out[k][i], inputs[k][i]);
         }
     }
     out
 }
 
-/// Where the tweaks of a batch come from.
-trait Tweaks {
-    /// The tweaks of blocks `at..at + 4`; anything past the last block.
-    fn four(&self, at: usize) -> [u64; 4];
-}
-
-struct Each<'a>(&'a [u64]);
-
-impl Tweaks for Each<'_> {
-    #[inline(always)]
-    fn four(&self, at: usize) -> [u64; 4] {
-        let mut four = [0; 4];
-        let rest = self.0.get(at..).unwrap_or_default();
-        match rest.first_chunk() {
-            Some(all) => four = *all,
-            None => four[..rest.len()].copy_from_slice(rest),
-        }
-        four
-    }
-}
-
-struct Run {
-    first: u64,
-    stride: u64,
-}
-
-impl Tweaks for Run {
-    #[inline(always)]
-    fn four(&self, at: usize) -> [u64; 4] {
-        let mut four = [0; 4];
-        for (i, tweak) in four.iter_mut().enumerate() {
-            *tweak = self.first.wrapping_add(self.stride.wrapping_mul((at + i) as u64));
-        }
-        four
-    }
-}
-
 /// Blocks side by side in the AES pipeline.
 const GROUP: usize = 32;
 
-struct HashBlocks<'a, T> {
-    tweaks: T,
+struct HashBlocks<'a> {
+    start: Block,
+    tweaks: &'a [u64],
     blocks: &'a mut [Block],
 }
 
-impl<T: Tweaks> HashBlocks<'_, T> {
-    #[inline(always)]
-    fn group<L: Lanes>(lanes: &L, tweaks: &T, at: usize, group: &mut [Block; GROUP]) {
-        let group: &mut [[[Block; 4]; 2]; GROUP / 8] = bytemuck::cast_mut(group);
-        let zero = lanes.splat(Block::ZERO);
-        let (mut inputs, mut numbers) = ([[zero; 2]; GROUP / 8], [[zero; 2]; GROUP / 8]);
-        for k in 0..GROUP / 8 {
-            for side in 0..2 {
-                inputs[k][side] = lanes.load(&group[k][side]);
-                numbers[k][side] = lanes.numbers(tweaks.four(at + 8 * k + 4 * side));
-            }
-        }
-        let out = hash(lanes, inputs, numbers);
-        for k in 0..GROUP / 8 {
-            for side in 0..2 {
-                lanes.store(out[k][side], &mut group[k][side]);
-            }
-        }
+#[inline(always)]
+fn group<L: Lanes>(lanes: &L, start: L::V, tweaks: &[u64; GROUP], group: &mut [Block; GROUP]) {
+    let tweaks: &[[u64; 4]; GROUP / 4] = bytemuck::cast_ref(tweaks);
+    let group: &mut [[Block; 4]; GROUP / 4] = bytemuck::cast_mut(group);
+    let (mut keys, mut inputs) = ([start; GROUP / 4], [[start; 1]; GROUP / 4]);
+    for k in 0..GROUP / 4 {
+        keys[k] = lanes.xor(lanes.numbers(tweaks[k]), start);
+        inputs[k][0] = lanes.load(&group[k]);
+    }
+    let out = hash(lanes, keys, inputs);
+    for k in 0..GROUP / 4 {
+        lanes.store(out[k][0], &mut group[k]);
     }
 }
 
-impl<T: Tweaks> Kernel for HashBlocks<'_, T> {
+impl Kernel for HashBlocks<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: &L) {
-        let (groups, tail) = self.blocks.as_chunks_mut::<GROUP>();
-        let start = groups.len() * GROUP;
-        for (k, group) in groups.iter_mut().enumerate() {
-            Self::group(lanes, &self.tweaks, k * GROUP, group);
+        let start = lanes.splat(self.start);
+        let (tweaks, last_tweaks) = self.tweaks.as_chunks::<GROUP>();
+        let (blocks, last_blocks) = self.blocks.as_chunks_mut::<GROUP>();
+        for (tweaks, blocks) in tweaks.iter().zip(blocks) {
+            group(lanes, start, tweaks, blocks);
         }
-        if !tail.is_empty() {
-            let mut last = [Block::ZERO; GROUP];
-            last[..tail.len()].copy_from_slice(tail);
-            Self::group(lanes, &self.tweaks, start, &mut last);
-            tail.copy_from_slice(&last[..tail.len()]);
-            zeroize::Zeroize::zeroize(&mut last);
+        if !last_blocks.is_empty() {
+            let (mut tweaks, mut blocks) = ([0; GROUP], [Block::ZERO; GROUP]);
+            tweaks[..last_tweaks.len()].copy_from_slice(last_tweaks);
+            blocks[..last_blocks.len()].copy_from_slice(last_blocks);
+            group(lanes, start, &tweaks, &mut blocks);
+            last_blocks.copy_from_slice(&blocks[..last_blocks.len()]);
+            zeroize::Zeroize::zeroize(&mut blocks);
         }
     }
 }

@@ -17,12 +17,6 @@ mod vaes;
 
 use crate::{Block, Simd};
 
-/// The key of [`Lanes::permute`]: the first 128 bits of the fractional part of π, a number nobody chose.
-pub const FIXED_KEY: Block = Block([
-    u64::from_le_bytes([0x24, 0x3f, 0x6a, 0x88, 0x85, 0xa3, 0x08, 0xd3]).to_le(),
-    u64::from_le_bytes([0x13, 0x19, 0x8a, 0x2e, 0x03, 0x70, 0x73, 0x44]).to_le(),
-]);
-
 /// Operations on four blocks at once. A value of the type exists only on a CPU that can execute them.
 pub trait Lanes {
     /// Four blocks.
@@ -46,8 +40,8 @@ pub trait Lanes {
     /// The numbers as blocks: the lower 64 bits, little-endian; the upper are zero.
     fn numbers(&self, numbers: [u64; 4]) -> Self::V;
 
-    /// Twice the sum of `base` and each number (modulo 2^64), as blocks.
-    fn doubled_sums(&self, base: u64, numbers: &[u32; 4]) -> Self::V;
+    /// The sum of `base` and each number (modulo 2^64), as blocks.
+    fn sums(&self, base: u64, numbers: &[u32; 4]) -> Self::V;
 
     /// `a ^ b`
     fn xor(&self, a: Self::V, b: Self::V) -> Self::V;
@@ -61,8 +55,17 @@ pub trait Lanes {
     /// In each lane, the smaller and the larger block as little-endian numbers of 128 bits.
     fn sort(&self, a: Self::V, b: Self::V) -> [Self::V; 2];
 
-    /// AES-128 under [`FIXED_KEY`] of `8 N` blocks side by side.
-    fn permute<const N: usize>(&self, values: [[Self::V; 2]; N]) -> [[Self::V; 2]; N];
+    /// A linear orthomorphism of the 128 bits: of the halves (low, high) it makes (high, low ^ high). It is linear and one to one,
+    /// and so is its sum with the identity.
+    fn sigma(&self, value: Self::V) -> Self::V;
+
+    /// AES-128 of `M` values under each of `N` keys, lane by lane: `values[k]` under `keys[k]`. The keys are expanded side by
+    /// side, in step with the rounds.
+    fn encrypt<const N: usize, const M: usize>(
+        &self,
+        keys: [Self::V; N],
+        values: [[Self::V; M]; N],
+    ) -> [[Self::V; M]; N];
 
     /// Asks for the cache line at `address`, which need not be one of the program's, to be fetched.
     fn prefetch<T>(&self, address: *const T);
@@ -96,18 +99,17 @@ pub fn run_on<K: Kernel>(simd: Simd, kernel: K) -> K::Output {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the level is supported, so the CPU has AVX2 and AES-NI.
         Simd::Avx2 => unsafe { aesni::run(kernel) },
-        _ => kernel.run(&portable::Portable::new()),
+        _ => kernel.run(&portable::Portable),
     }
 }
 
-/// The expanded [`FIXED_KEY`].
+/// The constants of the key schedule, one for each round.
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "aes")]
-#[inline]
-fn round_keys() -> &'static [Block; 11] {
-    static KEYS: std::sync::OnceLock<[Block; 11]> = std::sync::OnceLock::new();
-    KEYS.get_or_init(|| crate::prg::aesni::expand(FIXED_KEY))
-}
+const ROUND_CONSTANTS: [i32; 10] = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36];
+
+/// Byte numbers that put the last word of a round key, rotated, in all four words.
+#[cfg(target_arch = "x86_64")]
+const ROTATED_WORD: i32 = 0x0c0f_0e0d;
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,5 @@
 //! Building blocks of every protocol: 128-bit and 512-bit blocks, clear bit matrices, a counter-mode PRG, a
-//! polynomial MAC, the field GF(2^128), BCH codes, a fixed-key hash, unbiased sampling and the bit-vector kernels.
+//! polynomial MAC, the field GF(2^128), BCH codes, a tweakable hash, unbiased sampling and the bit-vector kernels.
 //!
 //! This is the only crate with `unsafe` code: the SIMD kernels. Each has a safe wrapper, a portable twin and a
 //! test that both agree; the CPU's features are detected at run time.

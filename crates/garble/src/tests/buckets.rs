@@ -2,7 +2,7 @@ use cenote_primitives::{Block, Simd};
 use proptest::prelude::*;
 
 use super::super::{Buckets, GateTable, garble};
-use super::{any_block, any_delta, label, reference};
+use super::{any_block, any_delta, base, label, reference};
 
 const BASE: u64 = 1 << 50;
 
@@ -19,7 +19,7 @@ struct Gate {
 impl Gate {
     fn new(delta: Block, number: u64, left: Block, right: Block) -> Gate {
         let (mut table, mut output) = ([GateTable::default()], [Block::ZERO]);
-        garble(delta, number, &[left], &[right], &mut table, &mut output);
+        garble(delta, base(number), &[left], &[right], &mut table, &mut output);
         Gate {
             number,
             left,
@@ -64,7 +64,7 @@ fn gates(delta: Block, beta: usize, len: usize, seed: u128) -> Vec<Vec<Gate>> {
 }
 
 fn stored(beta: usize, gates: &[Vec<Gate>]) -> Buckets {
-    let mut buckets = Buckets::new(beta, BASE, gates.len());
+    let mut buckets = Buckets::new(beta, base(BASE), gates.len());
     let mut writer = buckets.writer();
     for (k, gates) in gates.iter().enumerate() {
         for (j, gate) in gates.iter().enumerate() {
@@ -117,7 +117,7 @@ proptest! {
     ) {
         let gates = gates(delta, beta, len, seed);
         let buckets = stored(beta, &gates);
-        prop_assert_eq!((buckets.len(), buckets.beta(), buckets.base()), (len, beta, BASE));
+        prop_assert_eq!((buckets.len(), buckets.beta(), buckets.base()), (len, beta, base(BASE)));
         let [a, b] = cut.map(|cut| cut.index(len + 1));
         let (first, end) = (a.min(b), a.max(b));
         let labels = |side: usize| -> Vec<Block> {
@@ -198,10 +198,10 @@ proptest! {
             }
         }
         let same = |other: &Buckets| other.numbers() == buckets.numbers() && other.blocks() == buckets.blocks();
-        prop_assert!(same(&Buckets::from_rows(beta, BASE, &numbers, &blocks)));
-        prop_assert!(same(&Buckets::from_parts(beta, BASE, len, buckets.numbers().to_vec(), buckets.blocks().to_vec())));
+        prop_assert!(same(&Buckets::from_rows(beta, base(BASE), &numbers, &blocks)));
+        prop_assert!(same(&Buckets::from_parts(beta, base(BASE), len, buckets.numbers().to_vec(), buckets.blocks().to_vec())));
 
-        let mut parts = Buckets::new(beta, BASE, len);
+        let mut parts = Buckets::new(beta, base(BASE), len);
         let mut start = 0;
         for mut writer in parts.writer().chunks(4 * part) {
             for (k, gates) in gates[start..start + writer.len()].iter().enumerate() {
@@ -310,7 +310,7 @@ fn one_wrong_bit_anywhere_is_noticed_where_it_is_used() {
             for word in 0..8 {
                 let mut blocks = honest.blocks().to_vec();
                 blocks[line].0[word] ^= flip;
-                let buckets = Buckets::from_parts(beta, BASE, 7, honest.numbers().to_vec(), blocks);
+                let buckets = Buckets::from_parts(beta, base(BASE), 7, honest.numbers().to_vec(), blocks);
                 let ours = word / 2 == bucket % 4;
                 assert_eq!(
                     buckets.evaluate(bucket, &left, &right, &mut output),
@@ -323,7 +323,7 @@ fn one_wrong_bit_anywhere_is_noticed_where_it_is_used() {
     for place in 4 * beta..8 * beta {
         let mut numbers = honest.numbers().to_vec();
         numbers[place] ^= 1;
-        let buckets = Buckets::from_parts(beta, BASE, 7, numbers, honest.blocks().to_vec());
+        let buckets = Buckets::from_parts(beta, base(BASE), 7, numbers, honest.blocks().to_vec());
         let ours = place % 4 == bucket % 4;
         assert_eq!(
             buckets.evaluate(bucket, &left, &right, &mut output),
@@ -335,23 +335,23 @@ fn one_wrong_bit_anywhere_is_noticed_where_it_is_used() {
 
 #[test]
 fn debug_hides_contents() {
-    let mut buckets = Buckets::new(4, 0, 9);
+    let mut buckets = Buckets::new(4, base(0), 9);
     assert_eq!(format!("{buckets:?}"), "Buckets(9 of 4 gates)");
     assert_eq!(format!("{:?}", buckets.writer()), "BucketsMut(9 of 4 gates)");
     assert_eq!(buckets.bytes(), 3 * (17 * 64 + 16 * 4));
-    assert!(!buckets.is_empty() && Buckets::new(4, 0, 0).is_empty());
+    assert!(!buckets.is_empty() && Buckets::new(4, base(0), 0).is_empty());
 }
 
 #[test]
 #[should_panic(expected = "no such buckets")]
 fn buckets_beyond_the_last_cannot_be_evaluated() {
-    Buckets::new(3, 0, 5).evaluate(4, &[Block::ZERO; 2], &[Block::ZERO; 2], &mut [Block::ZERO; 2]);
+    Buckets::new(3, base(0), 5).evaluate(4, &[Block::ZERO; 2], &[Block::ZERO; 2], &mut [Block::ZERO; 2]);
 }
 
 #[test]
 #[should_panic(expected = "close to the base")]
 fn numbers_far_from_the_base_are_refused() {
-    Buckets::new(3, 1 << 40, 5)
+    Buckets::new(3, base(1 << 40), 5)
         .writer()
         .set_gate(0, 0, (1 << 40) - 1, &GateTable::default());
 }

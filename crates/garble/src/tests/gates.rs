@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::super::gate::{evaluate_on, garble_on};
 use super::super::{AUTHENTICATORS, GateTable, MAX_GATES, evaluate, garble};
-use super::{A, B, DELTA, any_block, any_delta, bytes, label, reference};
+use super::{A, B, DELTA, START, any_block, any_delta, base, bytes, label, reference};
 
 /// Garbles on a level: tables and output 0-labels.
 fn garbled(
@@ -15,7 +15,7 @@ fn garbled(
 ) -> (Vec<GateTable>, Vec<Block>) {
     let mut tables = vec![GateTable::default(); left.len()];
     let mut outputs = vec![Block::ZERO; left.len()];
-    garble_on(simd, delta, first, left, right, &mut tables, &mut outputs);
+    garble_on(simd, delta, base(first), left, right, &mut tables, &mut outputs);
     (tables, outputs)
 }
 
@@ -26,18 +26,18 @@ fn every_level_gives_the_recorded_tables() {
         (
             [A, B],
             [
-                0xa4fd_1a50_8bbc_37d4_a52b_a17a_d5dd_fb61,
-                0x2315_43a7_2bbf_0129_b702_7772_c262_f792,
+                0xd5ea_573a_b9ab_a1ec_75a4_071d_e6bb_19ab,
+                0x2808_b743_08ff_76d9_3880_51de_d461_063f,
             ],
-            0xa469_cb53_e9a2_c157_0541_4c34_6b2d_3d21,
+            0xcedb_ad6a_f8e7_b7d0_53c6_5a0c_66c1_f51c,
         ),
         (
             [B, A],
             [
-                0x9f54_43b2_d43c_1a33_32eb_e52a_f45b_964c,
-                0x1395_7b7d_acea_281b_a66f_25c0_9581_e510,
+                0xd042_6d1a_907d_c6f9_14b9_4415_3e0e_8710,
+                0xe30e_6461_ad31_5631_5f27_afe5_6d9e_3e52,
             ],
-            0x1e57_55af_70f9_8517_6b56_5742_9f1e_4401,
+            0xf427_e35a_8ea1_0063_3235_df12_23dd_3ed2,
         ),
     ];
     for &simd in Simd::supported() {
@@ -61,9 +61,50 @@ fn a_gate_is_evaluated_under_its_number_only() {
     let labels = [outputs[0], outputs[0] ^ delta];
     for number in [0, 999, 1000, 1001, 2000, 1000 + (1 << 32), MAX_GATES - 1] {
         let mut out = [Block::ZERO];
-        evaluate(&[number], &left, &right, &tables, &mut out);
+        evaluate(bytes(START), &[number], &left, &right, &tables, &mut out);
         assert_eq!(labels.contains(&out[0]), number == 1000, "{number}");
     }
+}
+
+/// No start serves two sessions: under another one a table is noise.
+#[test]
+fn a_gate_is_evaluated_under_its_session_s_start_only() {
+    let (delta, left, right) = (bytes(DELTA), [bytes(A)], [bytes(B)]);
+    let (tables, outputs) = garbled(Simd::detect(), delta, 1000, &left, &right);
+    for (start, right_one) in [
+        (START, true),
+        (START ^ 1 << 70, false),
+        (START ^ 1, false),
+        (0, false),
+    ] {
+        let mut out = [Block::ZERO];
+        evaluate(bytes(start), &[1000], &left, &right, &tables, &mut out);
+        assert_eq!(
+            [outputs[0], outputs[0] ^ delta].contains(&out[0]),
+            right_one,
+            "{start:x}"
+        );
+    }
+}
+
+/// Without σ in the hash, who has a label `x` and H(x ⊕ Δ) ⊕ Δ, which a table tells, would undo AES and have Δ.
+#[test]
+fn what_a_table_tells_is_no_image_of_the_other_label() {
+    let delta = bytes(DELTA);
+    let [a, b] = [A, B].map(|x| reference::number(bytes(x)));
+    let (tables, _) = garbled(Simd::detect(), delta, 9, &[bytes(A)], &[bytes(B)]);
+    let key = START.swap_bytes() ^ 9;
+    // H(a ⊕ Δ) ⊕ lsb(b)·Δ, as the evaluator computes it.
+    let told = reference::number(tables[0].garbler) ^ reference::hash(a, 9);
+    let guess = reference::aes_inverse(key, told ^ a) ^ a;
+    let delta = reference::number(delta);
+    assert!(b % 2 == 1 && guess != delta);
+    let plain = reference::aes(key, a ^ delta) ^ a ^ delta;
+    assert_eq!(
+        reference::aes_inverse(key, plain ^ delta ^ a) ^ a,
+        delta,
+        "the attack works without it"
+    );
 }
 
 #[test]
@@ -96,11 +137,11 @@ fn the_halves_of_a_gate_with_equal_or_opposite_inputs_do_not_cancel() {
 
 #[test]
 fn no_gate_has_a_tweak_of_an_authenticator() {
-    const { assert!(2 * (MAX_GATES - 1) + 1 < AUTHENTICATORS) };
+    const { assert!(MAX_GATES - 1 < AUTHENTICATORS) };
     let mut tables = [GateTable::default()];
     garble(
         bytes(DELTA),
-        MAX_GATES - 1,
+        base(MAX_GATES - 1),
         &[bytes(A)],
         &[bytes(B)],
         &mut tables,
@@ -115,7 +156,7 @@ fn errors(delta: Block, [left, right, output]: [Block; 3], table: GateTable) -> 
     [(false, false), (false, true), (true, false), (true, true)].map(|(x, y)| {
         let mut out = [Block::ZERO];
         let inputs = [label(left, delta, x), label(right, delta, y)];
-        evaluate(&[5], &inputs[..1], &inputs[1..], &[table], &mut out);
+        evaluate(bytes(START), &[5], &inputs[..1], &inputs[1..], &[table], &mut out);
         out[0] ^ label(output, delta, x && y)
     })
 }
@@ -128,7 +169,7 @@ fn without_a_last_bit_of_the_difference_one_pair_alone_can_be_wrong() {
     let wires = [bytes(A), bytes(B)];
     let (tables, _) = garbled(Simd::detect(), delta, 5, &wires[..1], &wires[1..]);
     let mut out = [Block::ZERO];
-    evaluate(&[5], &wires[..1], &wires[1..], &tables, &mut out);
+    evaluate(bytes(START), &[5], &wires[..1], &wires[1..], &tables, &mut out);
     let wrong = errors(delta, [wires[0], wires[1], out[0]], tables[0]);
     let sum = wrong.into_iter().fold(Block::ZERO, |sum, error| sum ^ error);
     assert!(sum == delta);
@@ -142,7 +183,7 @@ fn numbers_beyond_the_last_are_refused() {
     let mut tables = [GateTable::default(); 2];
     garble(
         Block([1, 0]),
-        MAX_GATES - 1,
+        base(MAX_GATES - 1),
         &[Block::ZERO; 2],
         &[Block::ZERO; 2],
         &mut tables,
@@ -169,7 +210,7 @@ proptest! {
         // The committed output is such that the gate is right at least for one pair.
         let mut out = [Block::ZERO];
         let (x, y) = right_on;
-        evaluate(&[5], &[label(left, delta, x)], &[label(right, delta, y)], &[table], &mut out);
+        evaluate(bytes(START), &[5], &[label(left, delta, x)], &[label(right, delta, y)], &[table], &mut out);
         let wrong = errors(delta, [left, right, label(out[0], delta, x && y)], table);
         prop_assert!(wrong.into_iter().fold(Block::ZERO, |sum, error| sum ^ error) == Block::ZERO);
         prop_assert_ne!(wrong.iter().filter(|error| **error != Block::ZERO).count(), 1);
@@ -200,7 +241,7 @@ proptest! {
                 let x_labels: Vec<Block> = left.iter().map(|wire| label(*wire, delta, x)).collect();
                 let y_labels: Vec<Block> = right.iter().map(|wire| label(*wire, delta, y)).collect();
                 let mut out = vec![Block::ZERO; left.len()];
-                evaluate_on(simd, &numbers, &x_labels, &y_labels, &tables, &mut out);
+                evaluate_on(simd, bytes(START), &numbers, &x_labels, &y_labels, &tables, &mut out);
                 let expected: Vec<Block> = outputs.iter().map(|wire| label(*wire, delta, x && y)).collect();
                 prop_assert!(out == expected, "{} AND {} on {}", x, y, simd);
             }
@@ -225,7 +266,7 @@ proptest! {
             .collect();
         for &simd in Simd::supported() {
             let mut out = vec![Block::ZERO; gates.len()];
-            evaluate_on(simd, &numbers, &left, &right, &tables, &mut out);
+            evaluate_on(simd, bytes(START), &numbers, &left, &right, &tables, &mut out);
             prop_assert!(out == expected, "{}", simd);
         }
     }

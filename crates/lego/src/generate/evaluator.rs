@@ -23,7 +23,7 @@ use crate::setup::{EvaluatorKeys, spent};
 use crate::solder::{Deal, Gadget, Wires};
 use crate::steps::{CHALLENGE, ORDER};
 use cenote_commit::{BATCH_UNIT, Share};
-use cenote_garble::{Authenticator, Buckets, GateTable};
+use cenote_garble::{Authenticator, Base, Buckets, GateTable};
 use open::{GadgetsMut, Opening};
 use receive::Part;
 
@@ -33,7 +33,7 @@ const DRAWS: usize = 64;
 /// All gadgets of an epoch, as the evaluator has them.
 struct Received {
     /// The number of the first gate.
-    base: u64,
+    base: Base,
     tables: Vec<GateTable>,
     gate_shares: Zeroizing<Vec<[Share; 3]>>,
     authenticators: Vec<Authenticator>,
@@ -145,7 +145,7 @@ impl EvaluatorKeys {
         let all_units = (0..workers).map(|worker| units(&ranges, worker)).sum();
         let reserved = self.counters.reserve(all_units, counts[0] + counts[1]);
         let mut received = Received {
-            base: reserved.number,
+            base: reserved.base,
             tables: zeroed(counts[0]),
             gate_shares: Zeroizing::new(zeroed(counts[0])),
             authenticators: zeroed(counts[1]),
@@ -230,8 +230,11 @@ impl EvaluatorKeys {
 
 impl Received {
     /// The number of the first authenticator.
-    fn authenticator_base(&self) -> u64 {
-        self.base + self.tables.len() as u64
+    fn authenticator_base(&self) -> Base {
+        Base {
+            number: self.base.number + self.tables.len() as u64,
+            ..self.base
+        }
     }
 
     /// Room for all gadgets of an epoch.

@@ -23,6 +23,7 @@ use crate::setup::{GarblerKeys, spent};
 use crate::solder::{Deal, Gadget, Wires};
 use crate::steps::{CHALLENGE, ORDER};
 use cenote_commit::{BATCH_UNIT, Share};
+use cenote_garble::Base;
 use open::Opening;
 use send::Part;
 pub(super) use send::units;
@@ -168,16 +169,18 @@ impl GarblerKeys {
         let mut unit = reserved.unit;
         let mut jobs = Vec::with_capacity(workers);
         for worker in 0..workers {
-            let gates_from = reserved.number + ranges[0][worker].start as u64;
-            let authenticators_from = reserved.number + (counts[0] + ranges[1][worker].start) as u64;
+            let from = |items: usize| Base {
+                number: reserved.base.number + items as u64,
+                ..reserved.base
+            };
             let of_strings = |at: usize| at.min(strings.len());
             let leak = &ranges[2][worker];
             jobs.push(Part {
                 unit,
-                gates_from,
+                gates_from: from(ranges[0][worker].start),
                 gates: gates.next().unwrap_or_default(),
                 gate_shares: gate_shares.next().unwrap_or_default(),
-                authenticators_from,
+                authenticators_from: from(counts[0] + ranges[1][worker].start),
                 authenticators: authenticators.next().unwrap_or_default(),
                 strings: &strings[of_strings(leak.start)..of_strings(leak.end)],
                 leaked: leaks.next().unwrap_or_default(),

@@ -12,7 +12,7 @@ use cenote_primitives::Block;
 use zeroize::{Zeroize, Zeroizing};
 
 use cenote_commit::Share;
-use cenote_garble::{self as garble, Authenticator, Buckets, GateTable};
+use cenote_garble::{self as garble, Authenticator, Base, Buckets, GateTable};
 
 pub use stock::{EvaluatorStock, GarblerStock, Run};
 
@@ -66,7 +66,7 @@ pub struct Authenticators {
     /// Authenticators in a gadget.
     pub size: usize,
     /// What the numbers are relative to.
-    pub base: u64,
+    pub base: Base,
     /// Numbers of the authenticators, less `base`.
     pub numbers: Vec<u32>,
     /// The authenticators.
@@ -84,7 +84,7 @@ pub struct Anchors {
     /// Gates in an anchor.
     pub size: usize,
     /// What the numbers are relative to.
-    pub base: u64,
+    pub base: Base,
     /// Numbers of the gates, less `base`.
     pub numbers: Vec<u32>,
     /// Their tables.
@@ -107,7 +107,7 @@ impl Default for AndBuckets {
     fn default() -> Self {
         Self {
             shares: Zeroizing::default(),
-            gates: Buckets::new(1, 0, 0),
+            gates: Buckets::new(1, Base::default(), 0),
             authenticators: Authenticators::default(),
         }
     }
@@ -222,8 +222,9 @@ impl Authenticators {
     /// How many of gadget `gadget`'s authenticators accept `label`.
     pub fn accepting(&self, gadget: usize, label: Block) -> usize {
         let accepts = |at: &usize| {
-            let number = self.base + u64::from(self.numbers[*at]);
-            garble::accepts(number, &self.authenticators[*at], label ^ self.solderings[*at])
+            let number = self.base.number + u64::from(self.numbers[*at]);
+            let label = label ^ self.solderings[*at];
+            garble::accepts(self.base.start, number, &self.authenticators[*at], label)
         };
         (gadget * self.size..(gadget + 1) * self.size)
             .filter(accepts)
@@ -245,7 +246,7 @@ impl Anchors {
         let gates = anchor * self.size..(anchor + 1) * self.size;
         let numbers: Vec<u64> = self.numbers[gates.clone()]
             .iter()
-            .map(|&number| self.base + u64::from(number))
+            .map(|&number| self.base.number + u64::from(number))
             .collect();
         let side = |side: usize, label: Block| -> Vec<Block> {
             self.solderings[gates.clone()]
@@ -257,8 +258,9 @@ impl Anchors {
         let opposite: Vec<Block> = right.iter().map(|&label| label ^ delta).collect();
         let tables = &self.tables[gates];
         let mut outputs = [vec![Block::ZERO; numbers.len()], vec![Block::ZERO; numbers.len()]];
-        garble::evaluate(&numbers, &left, &right, tables, &mut outputs[0]);
-        garble::evaluate(&numbers, &left, &opposite, tables, &mut outputs[1]);
+        let start = self.base.start;
+        garble::evaluate(start, &numbers, &left, &right, tables, &mut outputs[0]);
+        garble::evaluate(start, &numbers, &left, &opposite, tables, &mut outputs[1]);
         let ones = outputs[0].iter().zip(&outputs[1]).filter(|(a, b)| a != b).count();
         2 * ones > self.size
     }

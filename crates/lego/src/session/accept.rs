@@ -76,7 +76,7 @@ fn all_accepted(authenticators: &Authenticators, first: usize, labels: &[Block])
         numbers.extend(
             authenticators.numbers[entries.clone()]
                 .iter()
-                .map(|&number| authenticators.base + u64::from(number)),
+                .map(|&number| authenticators.base.number + u64::from(number)),
         );
         moved.clear();
         let solderings = authenticators.solderings[entries.clone()].chunks_exact(size);
@@ -84,7 +84,14 @@ fn all_accepted(authenticators: &Authenticators, first: usize, labels: &[Block])
             moved.extend(solderings.iter().map(|&soldering| label ^ soldering));
         }
         let accepts = &mut accepts[..moved.len()];
-        accepts_each(&numbers, &authenticators.authenticators[entries], &moved, accepts);
+        let start = authenticators.base.start;
+        accepts_each(
+            start,
+            &numbers,
+            &authenticators.authenticators[entries],
+            &moved,
+            accepts,
+        );
         let most = |votes: &[bool]| 2 * votes.iter().filter(|vote| **vote).count() > size;
         all &= accepts.chunks_exact(size).all(most);
     }

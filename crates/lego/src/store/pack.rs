@@ -10,7 +10,7 @@ use crate::material::{
     GarblerAnds, GarblerEpoch, GarblerInputs, GarblerStrings, Masks,
 };
 use cenote_commit::Share;
-use cenote_garble::{Authenticator, Buckets, GateTable};
+use cenote_garble::{Authenticator, Base, Buckets, GateTable};
 
 /// Bytes being written.
 #[derive(Default)]
@@ -23,6 +23,11 @@ impl Packed {
 
     fn number(&mut self, number: u64) {
         self.array(&number.to_le_bytes());
+    }
+
+    fn base(&mut self, base: Base) {
+        self.array(&base.start.to_bytes());
+        self.number(base.number);
     }
 }
 
@@ -56,6 +61,15 @@ impl Unpacked<'_> {
         let (bytes, later) = self.0.split_first_chunk().ok_or(Malformed)?;
         self.0 = later;
         Ok(u64::from_le_bytes(*bytes))
+    }
+
+    fn base(&mut self) -> Result<Base> {
+        let (start, later) = self.0.split_first_chunk().ok_or(Malformed)?;
+        self.0 = later;
+        Ok(Base {
+            start: Block::from_bytes(*start),
+            number: self.number()?,
+        })
     }
 
     /// A size of gadgets.
@@ -185,14 +199,14 @@ impl Pack for Authenticators {
     fn write(&self, range: Range<usize>, to: &mut Packed) {
         let all = scaled(&range, self.size);
         to.number(self.size as u64);
-        to.number(self.base);
+        to.base(self.base);
         to.array(&self.numbers[all.clone()]);
         to.array(&self.authenticators[all.clone()]);
         to.array(&self.solderings[all]);
     }
 
     fn read(from: &mut Unpacked<'_>, count: usize) -> Result<Self> {
-        let (size, base) = (from.size()?, from.number()?);
+        let (size, base) = (from.size()?, from.base()?);
         let all = count.checked_mul(size).ok_or(Malformed)?;
         Ok(Self {
             size,
@@ -216,14 +230,14 @@ impl Pack for Anchors {
     fn write(&self, range: Range<usize>, to: &mut Packed) {
         let all = scaled(&range, self.size);
         to.number(self.size as u64);
-        to.number(self.base);
+        to.base(self.base);
         to.array(&self.numbers[all.clone()]);
         to.array(&self.tables[all.clone()]);
         to.array(&self.solderings[all]);
     }
 
     fn read(from: &mut Unpacked<'_>, count: usize) -> Result<Self> {
-        let (size, base) = (from.size()?, from.number()?);
+        let (size, base) = (from.size()?, from.base()?);
         let all = count.checked_mul(size).ok_or(Malformed)?;
         Ok(Self {
             size,
@@ -256,7 +270,7 @@ impl Pack for AndBuckets {
         to.array(&self.shares[range.clone()]);
         let beta = self.gates.beta();
         to.number(beta as u64);
-        to.number(self.gates.base());
+        to.base(self.gates.base());
         let groups = range.start / GROUP..range.end.div_ceil(GROUP);
         to.array(&self.gates.numbers()[scaled(&groups, GROUP * beta)]);
         to.array(&self.gates.blocks()[scaled(&groups, 5 * beta - 3)]);
@@ -265,7 +279,7 @@ impl Pack for AndBuckets {
 
     fn read(from: &mut Unpacked<'_>, count: usize) -> Result<Self> {
         let shares = from.secret(count)?;
-        let (beta, base) = (from.size()?.max(1), from.number()?);
+        let (beta, base) = (from.size()?.max(1), from.base()?);
         let groups = count.div_ceil(GROUP);
         let numbers: Vec<u32> = from.array(groups * GROUP * beta)?;
         let blocks: Vec<Block512> = from.array(groups * (5 * beta - 3))?;

@@ -2,16 +2,16 @@
 
 use std::arch::x86_64::*;
 
-use super::{Kernel, Lanes, round_keys};
+use super::{Kernel, Lanes, ROTATED_WORD, ROUND_CONSTANTS};
 use crate::Block;
 
 /// Lanes that exist only on a CPU with AES-NI and AVX2: every `unsafe` below relies on that.
-struct Aesni([__m128i; 11]);
+struct Aesni(());
 
 /// Runs `kernel` compiled for AES-NI and AVX2.
 #[target_feature(enable = "aes,avx2")]
 pub(super) fn run<K: Kernel>(kernel: K) -> K::Output {
-    kernel.run(&Aesni(bytemuck::cast(*round_keys())))
+    kernel.run(&Aesni(()))
 }
 
 /// Applies an intrinsic lane by lane.
@@ -65,10 +65,10 @@ impl Lanes for Aesni {
     }
 
     #[inline(always)]
-    fn doubled_sums(&self, base: u64, n: &[u32; 4]) -> Self::V {
+    fn sums(&self, base: u64, n: &[u32; 4]) -> Self::V {
         let base = self.numbers([base; 4]);
         let n = self.numbers([n[0].into(), n[1].into(), n[2].into(), n[3].into()]);
-        each!(|base, n| _mm_slli_epi64::<1>(_mm_add_epi64(base, n)))
+        each!(|base, n| _mm_add_epi64(base, n))
     }
 
     #[inline(always)]
@@ -105,26 +105,26 @@ impl Lanes for Aesni {
     }
 
     #[inline(always)]
-    fn permute<const N: usize>(&self, mut values: [[Self::V; 2]; N]) -> [[Self::V; 2]; N] {
-        let keys = &self.0;
-        // Eight blocks in flight hide the latency of a round; more would not fit the registers.
-        for pair in &mut values {
-            let mut state: [__m128i; 8] = bytemuck::cast(*pair);
-            // SAFETY: the lanes exist only on a CPU that has the instructions.
-            unsafe {
-                for x in &mut state {
-                    *x = _mm_xor_si128(*x, keys[0]);
-                }
-                for key in &keys[1..10] {
-                    for x in &mut state {
-                        *x = _mm_aesenc_si128(*x, *key);
-                    }
-                }
-                for x in &mut state {
-                    *x = _mm_aesenclast_si128(*x, keys[10]);
-                }
+    fn sigma(&self, value: Self::V) -> Self::V {
+        each!(|value| {
+            let swapped = _mm_shuffle_epi32::<0b0100_1110>(value);
+            _mm_xor_si128(swapped, _mm_unpackhi_epi64(_mm_setzero_si128(), value))
+        })
+    }
+
+    #[inline(always)]
+    fn encrypt<const N: usize, const M: usize>(
+        &self,
+        keys: [Self::V; N],
+        mut values: [[Self::V; M]; N],
+    ) -> [[Self::V; M]; N] {
+        for (key, values) in keys.iter().zip(&mut values) {
+            // Keys and blocks that hide the latency of a round; more would not fit the registers.
+            if M > 2 {
+                under_keys::<2, M>(key, values);
+            } else {
+                under_keys::<4, M>(key, values);
             }
-            *pair = bytemuck::cast(state);
         }
         values
     }
@@ -134,4 +134,51 @@ impl Lanes for Aesni {
         // SAFETY: a prefetch has no effect but on the caches, whatever the address.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
     }
+}
+
+/// Encrypts all lanes, `L` side by side. For lanes of a CPU that has the instructions.
+#[inline(always)]
+fn under_keys<const L: usize, const M: usize>(keys: &[__m128i; 4], values: &mut [[__m128i; 4]; M]) {
+    for first in (0..4).step_by(L) {
+        let mut keys: [__m128i; L] = std::array::from_fn(|lane| keys[first + lane]);
+        let mut state: [[__m128i; L]; M] =
+            std::array::from_fn(|i| std::array::from_fn(|lane| values[i][first + lane]));
+        // SAFETY: the lanes exist only on a CPU that has the instructions.
+        unsafe {
+            for x in &mut state {
+                for lane in 0..L {
+                    x[lane] = _mm_xor_si128(x[lane], keys[lane]);
+                }
+            }
+            for (round, constant) in ROUND_CONSTANTS.into_iter().enumerate() {
+                for key in &mut keys {
+                    *key = next_round_key(*key, constant);
+                }
+                for x in &mut state {
+                    for lane in 0..L {
+                        x[lane] = if round < 9 {
+                            _mm_aesenc_si128(x[lane], keys[lane])
+                        } else {
+                            _mm_aesenclast_si128(x[lane], keys[lane])
+                        };
+                    }
+                }
+            }
+        }
+        for (value, x) in values.iter_mut().zip(state) {
+            value[first..first + L].copy_from_slice(&x);
+        }
+    }
+}
+
+/// The next round key (FIPS 197, Section 5.2). The last word, rotated, in all columns, is the same after a round's shift of
+/// rows, so that the last round of AES substitutes it and adds the constant.
+#[target_feature(enable = "aes,ssse3")]
+#[inline]
+fn next_round_key(key: __m128i, constant: i32) -> __m128i {
+    let word = _mm_shuffle_epi8(key, _mm_set1_epi32(ROTATED_WORD));
+    let word = _mm_aesenclast_si128(word, _mm_set1_epi32(constant));
+    let sum = _mm_xor_si128(key, _mm_slli_si128::<4>(key));
+    let sum = _mm_xor_si128(sum, _mm_slli_si128::<8>(sum));
+    _mm_xor_si128(sum, word)
 }

@@ -1,22 +1,13 @@
 //! Lanes as arrays, AES by the `aes` crate: constant-time bitsliced software, or the AES instructions of a CPU that we
 //! have no lanes of our own for.
 
-use std::sync::OnceLock;
-
 use aes::cipher::{BlockCipherEncrypt, KeyInit};
 
-use super::{FIXED_KEY, Lanes};
+use super::Lanes;
 use crate::Block;
 
 /// Lanes on any CPU.
-pub(super) struct Portable(&'static aes::Aes128);
-
-impl Portable {
-    pub(super) fn new() -> Portable {
-        static AES: OnceLock<aes::Aes128> = OnceLock::new();
-        Portable(AES.get_or_init(|| aes::Aes128::new(&FIXED_KEY.to_bytes().into())))
-    }
-}
+pub(super) struct Portable;
 
 impl Lanes for Portable {
     type V = [Block; 4];
@@ -54,8 +45,8 @@ impl Lanes for Portable {
     }
 
     #[inline(always)]
-    fn doubled_sums(&self, base: u64, numbers: &[u32; 4]) -> [Block; 4] {
-        self.numbers(numbers.map(|number| base.wrapping_add(number.into()) << 1))
+    fn sums(&self, base: u64, numbers: &[u32; 4]) -> [Block; 4] {
+        self.numbers(numbers.map(|number| base.wrapping_add(number.into())))
     }
 
     #[inline(always)]
@@ -84,13 +75,24 @@ impl Lanes for Portable {
     }
 
     #[inline(always)]
-    fn permute<const N: usize>(&self, mut values: [[[Block; 4]; 2]; N]) -> [[[Block; 4]; 2]; N] {
-        for pair in &mut values {
-            let blocks: &mut [Block; 8] = bytemuck::cast_mut(pair);
-            let mut state: [aes::Block; 8] = std::array::from_fn(|i| blocks[i].to_bytes().into());
-            self.0.encrypt_blocks(&mut state);
-            for (block, state) in blocks.iter_mut().zip(state) {
-                *block = Block::from_bytes(state.into());
+    fn sigma(&self, value: [Block; 4]) -> [Block; 4] {
+        value.map(|Block([low, high])| Block([high, low ^ high]))
+    }
+
+    #[inline(always)]
+    fn encrypt<const N: usize, const M: usize>(
+        &self,
+        keys: [[Block; 4]; N],
+        mut values: [[[Block; 4]; M]; N],
+    ) -> [[[Block; 4]; M]; N] {
+        for (keys, values) in keys.iter().zip(&mut values) {
+            for (lane, key) in keys.iter().enumerate() {
+                let aes = aes::Aes128::new(&key.to_bytes().into());
+                let mut state: [aes::Block; M] = values.map(|value| value[lane].to_bytes().into());
+                aes.encrypt_blocks(&mut state);
+                for (value, state) in values.iter_mut().zip(state) {
+                    value[lane] = Block::from_bytes(state.into());
+                }
             }
         }
         values

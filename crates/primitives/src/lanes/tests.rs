@@ -12,10 +12,13 @@ enum Operation {
     Sort,
     Splat,
     Numbers,
-    DoubledSums,
+    Sums,
     Pairs,
     Unpair,
-    Permute,
+    Sigma,
+    EncryptOne,
+    EncryptTwo,
+    EncryptFour,
 }
 
 struct Apply {
@@ -38,9 +41,9 @@ impl Kernel for Apply {
             Operation::Sort => lanes.sort(a, b),
             Operation::Splat => [lanes.splat(self.values[0][1]), zero],
             Operation::Numbers => [lanes.numbers(self.numbers), zero],
-            Operation::DoubledSums => {
+            Operation::Sums => {
                 let numbers = self.numbers.map(|number| number as u32);
-                [lanes.doubled_sums(self.numbers[0], &numbers), zero]
+                [lanes.sums(self.numbers[0], &numbers), zero]
             }
             Operation::Pairs => lanes.load_pairs(&bytemuck::cast([self.values[0], self.values[1]])),
             Operation::Unpair => {
@@ -49,7 +52,16 @@ impl Kernel for Apply {
                 lanes.prefetch(&pairs);
                 return bytemuck::cast(pairs);
             }
-            Operation::Permute => lanes.permute([[c, c], [a, b], [b, c]])[1],
+            Operation::Sigma => [lanes.sigma(a), zero],
+            Operation::EncryptOne => {
+                let [[one], [other], _] = lanes.encrypt([c, b, a], [[a], [b], [c]]);
+                [one, other]
+            }
+            Operation::EncryptFour => {
+                let [[_, one, _, other]] = lanes.encrypt([c], [[c, a, a, b]]);
+                [one, other]
+            }
+            Operation::EncryptTwo => lanes.encrypt([a, c], [[c, c], [a, b]])[1],
         };
         let mut blocks = [[Block::ZERO; 4]; 2];
         lanes.store(out[0], &mut blocks[0]);
@@ -61,14 +73,9 @@ impl Kernel for Apply {
 /// What the documentation of the operation says, on numbers.
 fn expected(operation: Operation, [a, b, c]: [[u128; 4]; 3], n: [u64; 4]) -> [[u128; 4]; 2] {
     let each = |f: &dyn Fn(usize) -> u128| std::array::from_fn(f);
-    let aes = aes::Aes128::new(
-        &0x243f_6a88_85a3_08d3_1319_8a2e_0370_7344_u128
-            .to_be_bytes()
-            .into(),
-    );
-    let encrypt = |x: u128| {
+    let encrypt = |key: u128, x: u128| {
         let mut block = x.to_le_bytes().into();
-        aes.encrypt_block(&mut block);
+        aes::Aes128::new(&key.to_le_bytes().into()).encrypt_block(&mut block);
         u128::from_le_bytes(block.into())
     };
     let flat = [a, b].concat();
@@ -79,30 +86,37 @@ fn expected(operation: Operation, [a, b, c]: [[u128; 4]; 3], n: [u64; 4]) -> [[u
         Operation::Sort => [each(&|i| a[i].min(b[i])), each(&|i| a[i].max(b[i]))],
         Operation::Splat => [[a[1]; 4], [0; 4]],
         Operation::Numbers => [n.map(u128::from), [0; 4]],
-        Operation::DoubledSums => {
-            let doubled = |n0: u64| n[0].wrapping_add(n0 & 0xffff_ffff).wrapping_mul(2);
-            [n.map(|n| doubled(n).into()), [0; 4]]
+        Operation::Sums => {
+            let sum = |n0: u64| n[0].wrapping_add(n0 & 0xffff_ffff);
+            [n.map(|n| sum(n).into()), [0; 4]]
         }
         Operation::Pairs => [each(&|i| flat[2 * i]), each(&|i| flat[2 * i + 1])],
         Operation::Unpair => {
             let pairs: Vec<u128> = (0..4).flat_map(|i| [a[i], b[i]]).collect();
             [each(&|i| pairs[i]), each(&|i| pairs[4 + i])]
         }
-        Operation::Permute => [a.map(encrypt), b.map(encrypt)],
+        Operation::Sigma => [a.map(|x| (x ^ x >> 64) << 64 | x >> 64), [0; 4]],
+        Operation::EncryptOne => [each(&|i| encrypt(c[i], a[i])), each(&|i| encrypt(b[i], b[i]))],
+        Operation::EncryptTwo | Operation::EncryptFour => {
+            [each(&|i| encrypt(c[i], a[i])), each(&|i| encrypt(c[i], b[i]))]
+        }
     }
 }
 
-const ALL: [Operation; 10] = [
+const ALL: [Operation; 13] = [
     Operation::Xor,
     Operation::Or,
     Operation::XorIf,
     Operation::Sort,
     Operation::Splat,
     Operation::Numbers,
-    Operation::DoubledSums,
+    Operation::Sums,
     Operation::Pairs,
     Operation::Unpair,
-    Operation::Permute,
+    Operation::Sigma,
+    Operation::EncryptOne,
+    Operation::EncryptTwo,
+    Operation::EncryptFour,
 ];
 
 fn check(values: [[u128; 4]; 3], numbers: [u64; 4]) {

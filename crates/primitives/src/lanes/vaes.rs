@@ -3,20 +3,16 @@
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-use super::{Kernel, Lanes, round_keys};
+use super::{Kernel, Lanes, ROTATED_WORD, ROUND_CONSTANTS};
 use crate::Block;
 
 /// Lanes that exist only on a CPU with AVX-512 F, DQ, VAES: every `unsafe` below relies on that.
-struct Vaes([__m512i; 11]);
+struct Vaes(());
 
 /// Runs `kernel` compiled for AVX-512 and VAES.
 #[target_feature(enable = "aes,avx512f,avx512bw,avx512dq,avx512vl,vaes")]
 pub(super) fn run<K: Kernel>(kernel: K) -> K::Output {
-    let mut keys = [_mm512_setzero_si512(); 11];
-    for (wide, &key) in keys.iter_mut().zip(round_keys()) {
-        *wide = _mm512_broadcast_i32x4(bytemuck::cast(key));
-    }
-    kernel.run(&Vaes(keys))
+    kernel.run(&Vaes(()))
 }
 
 impl Lanes for Vaes {
@@ -76,14 +72,14 @@ impl Lanes for Vaes {
     }
 
     #[inline(always)]
-    fn doubled_sums(&self, base: u64, n: &[u32; 4]) -> __m512i {
+    fn sums(&self, base: u64, n: &[u32; 4]) -> __m512i {
         // SAFETY: the lanes exist only on a CPU that has the instructions.
         unsafe {
             let spread = _mm512_set_epi32(0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0);
             let n = _mm512_broadcast_i32x4(bytemuck::cast(*n));
             let n = _mm512_maskz_permutexvar_epi32(0x1111, spread, n);
             let base = _mm512_maskz_set1_epi64(0x55, base as i64);
-            _mm512_slli_epi64::<1>(_mm512_add_epi64(n, base))
+            _mm512_add_epi64(n, base)
         }
     }
 
@@ -126,27 +122,42 @@ impl Lanes for Vaes {
     }
 
     #[inline(always)]
-    fn permute<const N: usize>(&self, mut values: [[__m512i; 2]; N]) -> [[__m512i; 2]; N] {
-        let keys = &self.0;
+    fn sigma(&self, value: __m512i) -> __m512i {
         // SAFETY: the lanes exist only on a CPU that has the instructions.
         unsafe {
-            for pair in &mut values {
-                for x in pair {
-                    *x = _mm512_xor_si512(*x, keys[0]);
+            let swapped = _mm512_shuffle_epi32::<0b0100_1110>(value);
+            _mm512_mask_xor_epi64(swapped, 0xaa, swapped, value)
+        }
+    }
+
+    #[inline(always)]
+    fn encrypt<const N: usize, const M: usize>(
+        &self,
+        mut keys: [__m512i; N],
+        mut values: [[__m512i; M]; N],
+    ) -> [[__m512i; M]; N] {
+        // SAFETY: the lanes exist only on a CPU that has the instructions.
+        unsafe {
+            for (key, values) in keys.iter().zip(&mut values) {
+                for x in values {
+                    *x = _mm512_xor_si512(*x, *key);
                 }
             }
-            for key in &keys[1..10] {
-                for pair in &mut values {
-                    for x in pair {
-                        *x = _mm512_aesenc_epi128(*x, *key);
+            for (round, constant) in ROUND_CONSTANTS.into_iter().enumerate() {
+                for key in &mut keys {
+                    *key = next_round_key(*key, constant);
+                }
+                in_step(&mut keys);
+                for (key, values) in keys.iter().zip(&mut values) {
+                    for x in values {
+                        *x = if round < 9 {
+                            _mm512_aesenc_epi128(*x, *key)
+                        } else {
+                            _mm512_aesenclast_epi128(*x, *key)
+                        };
                     }
                 }
-                in_step(&mut values);
-            }
-            for pair in &mut values {
-                for x in pair {
-                    *x = _mm512_aesenclast_epi128(*x, keys[10]);
-                }
+                in_step(values.as_flattened_mut());
             }
         }
         values
@@ -159,11 +170,23 @@ impl Lanes for Vaes {
     }
 }
 
+/// The next round keys (FIPS 197, Section 5.2). The last word, rotated, in all columns, is the same after a round's shift of
+/// rows, so that the last round of AES substitutes it and adds the constant.
+#[target_feature(enable = "aes,avx512f,avx512bw,vaes")]
+#[inline]
+fn next_round_key(key: __m512i, constant: i32) -> __m512i {
+    let word = _mm512_shuffle_epi8(key, _mm512_set1_epi32(ROTATED_WORD));
+    let word = _mm512_aesenclast_epi128(word, _mm512_set1_epi32(constant));
+    let sum = _mm512_xor_si512(key, _mm512_bslli_epi128::<4>(key));
+    // The sum of all three.
+    _mm512_ternarylogic_epi64::<0x96>(sum, _mm512_bslli_epi128::<8>(sum), word)
+}
+
 /// Makes the compiler finish all values before it goes on with any. To save registers, it would otherwise encrypt one value
 /// after another, each round waiting for the one before.
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn in_step<const N: usize>(values: &mut [[__m512i; 2]; N]) {
+fn in_step(values: &mut [__m512i]) {
     macro_rules! claim {
         ($($x:ident),*) => {
             // SAFETY: there are no instructions, only a comment that names the registers.
@@ -176,12 +199,15 @@ fn in_step<const N: usize>(values: &mut [[__m512i; 2]; N]) {
             }
         };
     }
-    match &mut values[..] {
-        [[a, b]] => claim!(a, b),
-        [[a, b], [c, d]] => claim!(a, b, c, d),
-        [[a, b], [c, d], [e, f]] => claim!(a, b, c, d, e, f),
-        [[a, b], [c, d], [e, f], [g, h]] => claim!(a, b, c, d, e, f, g, h),
-        [[a, b], [c, d], [e, f], [g, h], [i, j]] => claim!(a, b, c, d, e, f, g, h, i, j),
+    match values {
+        [a] => claim!(a),
+        [a, b] => claim!(a, b),
+        [a, b, c] => claim!(a, b, c),
+        [a, b, c, d] => claim!(a, b, c, d),
+        [a, b, c, d, e] => claim!(a, b, c, d, e),
+        [a, b, c, d, e, f] => claim!(a, b, c, d, e, f),
+        [a, b, c, d, e, f, g, h] => claim!(a, b, c, d, e, f, g, h),
+        [a, b, c, d, e, f, g, h, i, j] => claim!(a, b, c, d, e, f, g, h, i, j),
         // More would not fit the registers beside the keys.
         _ => {}
     }

@@ -15,7 +15,7 @@ use crate::challenge::Population;
 use crate::generate::garbler::Maker;
 use crate::generate::shape::Shape;
 use crate::session::EVALUATOR;
-use cenote_garble::{self as garble, Authenticator, GateTable};
+use cenote_garble::{self as garble, Authenticator, Base, GateTable};
 use cenote_primitives::{Block, Entropy};
 use cenote_session::Parties;
 
@@ -46,7 +46,7 @@ impl Maker for Cheater {
     fn garble(
         &mut self,
         delta: Block,
-        first: u64,
+        first: Base,
         inputs: [&[Block]; 2],
         tables: &mut [GateTable],
         outputs: &mut [Block],
@@ -67,7 +67,7 @@ impl Maker for Cheater {
     fn authenticate(
         &mut self,
         delta: Block,
-        first: u64,
+        first: Base,
         wires: &[Block],
         authenticators: &mut [Authenticator],
     ) {
@@ -77,7 +77,7 @@ impl Maker for Cheater {
         }
         for i in 0..(self.bad as usize).min(wires.len()) {
             let accepts = |authenticator: &Authenticator, label| {
-                garble::accepts(first + i as u64, authenticator, label)
+                garble::accepts(first.start, first.number + i as u64, authenticator, label)
             };
             for half in 0..2 {
                 let mut spoilt = authenticators[i];

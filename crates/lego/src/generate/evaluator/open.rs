@@ -277,11 +277,21 @@ impl Opening<'_> {
 impl Received {
     /// Step 9: whether checked gates give the label opened for their output.
     fn gates_are_right(&self, checked: &[Checked], labels: &[Block]) -> bool {
-        let numbers: Vec<u64> = checked.iter().map(|c| self.base + u64::from(c.index)).collect();
+        let numbers: Vec<u64> = checked
+            .iter()
+            .map(|c| self.base.number + u64::from(c.index))
+            .collect();
         let tables: Vec<GateTable> = checked.iter().map(|c| self.tables[c.index as usize]).collect();
         let wire = |wire: usize| -> Vec<Block> { labels.iter().copied().skip(wire).step_by(3).collect() };
         let mut outputs = vec![Block::ZERO; checked.len()];
-        evaluate(&numbers, &wire(0), &wire(1), &tables, &mut outputs);
+        evaluate(
+            self.base.start,
+            &numbers,
+            &wire(0),
+            &wire(1),
+            &tables,
+            &mut outputs,
+        );
         outputs == wire(2)
     }
 
@@ -290,7 +300,7 @@ impl Received {
         let base = self.authenticator_base();
         checked.iter().zip(labels).all(|(c, &label)| {
             let authenticator = &self.authenticators[c.index as usize];
-            accepts(base + u64::from(c.index), authenticator, label)
+            accepts(base.start, base.number + u64::from(c.index), authenticator, label)
         })
     }
 
@@ -314,7 +324,8 @@ impl Received {
                 let table = self.tables[index as usize];
                 match (&mut buckets, piece.kind) {
                     (Some(buckets), Gadget::And) => {
-                        buckets.set_gate(first + k, i, self.base + u64::from(index), &table);
+                        let number = self.base.number + u64::from(index);
+                        buckets.set_gate(first + k, i, number, &table);
                         if i > 0 {
                             buckets.set_soldering(first + k, i, next(), next(), next());
                         }

@@ -12,7 +12,7 @@ use crate::generate::{GATES_IN_BATCH, WIRES_IN_BATCH};
 use crate::leak::pack_last_bits;
 use crate::steps::{AUTHENTICATORS, GATES, LEAK, PORTS};
 use cenote_commit::{BATCH_UNIT, Committer, Share};
-use cenote_garble::{Authenticator, GateTable, authenticate, garble};
+use cenote_garble::{Authenticator, Base, GateTable, authenticate, garble};
 
 /// How gates and authenticators are made: [`Honest`], but where a test cheats.
 pub(crate) trait Maker {
@@ -20,7 +20,7 @@ pub(crate) trait Maker {
     fn garble(
         &mut self,
         delta: Block,
-        first: u64,
+        first: Base,
         inputs: [&[Block]; 2],
         tables: &mut [GateTable],
         outputs: &mut [Block],
@@ -32,7 +32,7 @@ pub(crate) trait Maker {
     fn authenticate(
         &mut self,
         delta: Block,
-        first: u64,
+        first: Base,
         wires: &[Block],
         authenticators: &mut [Authenticator],
     ) {
@@ -62,11 +62,11 @@ pub(super) struct Part<'a> {
     /// The first unit of commitments.
     pub(super) unit: u64,
     /// The number of the first gate.
-    pub(super) gates_from: u64,
+    pub(super) gates_from: Base,
     pub(super) gates: &'a mut [[Block; 3]],
     pub(super) gate_shares: &'a mut [[Share; 3]],
     /// The number of the first authenticator.
-    pub(super) authenticators_from: u64,
+    pub(super) authenticators_from: Base,
     pub(super) authenticators: (&'a mut [Block], &'a mut [Share]),
     /// OT strings: the first of what is leaked.
     pub(super) strings: &'a [Block],
@@ -97,7 +97,7 @@ impl Part<'_> {
             sending.commit(wires, shares);
             let made = &mut made[..wires.len()];
             maker.authenticate(delta, first, wires, made);
-            first += wires.len() as u64;
+            first.number += wires.len() as u64;
             sending.send(AUTHENTICATORS, &[as_bytes(made)])?;
         }
         send_leaked(&mut sending, self.strings, self.leaked)?;
@@ -121,7 +121,7 @@ fn batches<'a>(
 fn send_gates(
     sending: &mut Sending<'_>,
     delta: Block,
-    mut first: u64,
+    mut first: Base,
     gates: &mut [[Block; 3]],
     shares: &mut [[Share; 3]],
     maker: &mut impl Maker,
@@ -152,7 +152,7 @@ fn send_gates(
                 differences[i] = wires[2] ^ output[i];
                 wires[2] = output[i];
             }
-            first += count as u64;
+            first.number += count as u64;
         }
         sending.send(
             GATES,

@@ -301,7 +301,7 @@ fn generate_goes_on() {
         let of_gates = gates
             .numbers()
             .iter()
-            .map(|&number| gates.base() + u64::from(number));
+            .map(|&number| gates.base().number + u64::from(number));
         // A group of buckets may be padded with gates 0.
         numbers.extend(of_gates.take(gates.len() / 4 * 4 * gates.beta()));
         for anchors in [&epoch.garbler_inputs.anchors, &epoch.anchors.anchors] {
@@ -309,7 +309,7 @@ fn generate_goes_on() {
                 anchors
                     .numbers
                     .iter()
-                    .map(|&number| anchors.base + u64::from(number)),
+                    .map(|&number| anchors.base.number + u64::from(number)),
             );
         }
         for gadgets in [
@@ -321,7 +321,7 @@ fn generate_goes_on() {
                 gadgets
                     .numbers
                     .iter()
-                    .map(|&number| gadgets.base + u64::from(number)),
+                    .map(|&number| gadgets.base.number + u64::from(number)),
             );
         }
     }

@@ -16,7 +16,7 @@ use crate::generate::shape::Shape;
 use crate::order::Order;
 use crate::setup::{EvaluatorKeys, GarblerKeys};
 use crate::solder::{Deal, Gadget};
-use cenote_garble::{self as garble, Authenticator, GateTable};
+use cenote_garble::{self as garble, Authenticator, Base, GateTable};
 
 /// What is done to the first gates or authenticators of an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl Maker for Cheater {
     fn garble(
         &mut self,
         delta: Block,
-        first: u64,
+        first: Base,
         inputs: [&[Block]; 2],
         tables: &mut [GateTable],
         outputs: &mut [Block],
@@ -68,7 +68,7 @@ impl Maker for Cheater {
         if self.cheat == Cheat::AcceptsZero {
             return;
         }
-        for i in (0..tables.len()).filter(|&i| self.is_bad(first + i as u64)) {
+        for i in (0..tables.len()).filter(|&i| self.is_bad(first.number + i as u64)) {
             match self.cheat {
                 Cheat::Nand => outputs[i] ^= delta,
                 Cheat::HalfWrong => tables[i].garbler ^= delta,
@@ -83,7 +83,7 @@ impl Maker for Cheater {
     fn authenticate(
         &mut self,
         delta: Block,
-        first: u64,
+        first: Base,
         wires: &[Block],
         authenticators: &mut [Authenticator],
     ) {
@@ -91,9 +91,9 @@ impl Maker for Cheater {
         if self.cheat != Cheat::AcceptsZero {
             return;
         }
-        for i in (0..wires.len()).filter(|&i| self.is_bad(first + i as u64)) {
+        for i in (0..wires.len()).filter(|&i| self.is_bad(first.number + i as u64)) {
             let accepts = |authenticator: &Authenticator, label| {
-                garble::accepts(first + i as u64, authenticator, label)
+                garble::accepts(first.start, first.number + i as u64, authenticator, label)
             };
             // One of the two is of the label of 1.
             for half in 0..2 {
