@@ -5,7 +5,7 @@
 //! table rows by it (point and permute).
 //!
 //! **Gates.** "Two Halves Make a Whole" (Zahur, Rosulek, Evans, EUROCRYPT 2015, Figure 2): two blocks of table for an
-//! AND gate, four hashes to garble it, two to evaluate it. With 0-labels A, B and tweaks j, j':
+//! AND gate, four hashes to garble it, two to evaluate it. With 0-labels A and B, and hashes H and H' of this gate:
 //!
 //! - garbler's half: T_G = H(A) ⊕ H(A ⊕ Δ) ⊕ lsb(B)·Δ and W_G = H(A) ⊕ lsb(A)·T_G;
 //! - evaluator's half: T_E = H'(B) ⊕ H'(B ⊕ Δ) ⊕ A and W_E = H'(B) ⊕ lsb(B)·(T_E ⊕ A);

@@ -191,7 +191,7 @@ impl Found {
         } else {
             &mut self.others
         };
-        // All at once: what an array outgrows is not wiped.
+        // All at once: growing an array leaves its old copy in memory unwiped.
         let room = KEPT - list.len();
         list.reserve_exact(room);
         if list.len() < KEPT && !list.contains(&difference) {

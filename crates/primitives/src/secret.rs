@@ -7,7 +7,7 @@ use zeroize::Zeroize;
 
 use crate::Block512;
 
-/// An array of blocks that hold secrets: wiped when it is dropped, and where it outgrows its memory. `Debug` prints the
+/// An array of blocks that hold secrets: wiped when it is dropped, and in its old place when it grows. `Debug` prints the
 /// length only.
 #[derive(Default)]
 pub struct SecretBlocks(Vec<Block512>);

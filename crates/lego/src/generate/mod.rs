@@ -1,9 +1,9 @@
 //! Figure 1, Generate: material for later use, knowing nothing of any function.
 //!
-//! What comes in is an [`Order`]; what goes out, epoch by epoch, is material that has passed every check. In between, of one
-//! epoch: the OTs; a stream of gates, authenticators, strings, masks and ports with commitments to all of them, checked
-//! batch by batch; one seed of the evaluator's; openings of what is checked and solderings of the rest, and one proof of
-//! all of these. Nothing is kept that is not proved.
+//! An [`Order`] comes in, and material that has passed every check goes out, epoch by epoch. One epoch is: the OTs; a stream of
+//! gates, authenticators, strings, masks and ports with commitments to all of them, checked batch by batch; one seed of the
+//! evaluator's, also where there is nothing to cut and choose, since challenges of later proofs are bound to it; openings of
+//! what is checked and solderings of the rest, and one proof of all of these. Nothing is kept that is not proved.
 
 mod estimate;
 mod evaluator;

@@ -266,7 +266,7 @@ impl Anchors {
     }
 }
 
-/// Appends, and wipes what it grows out of.
+/// Appends. If the array must grow, its old place in memory is wiped.
 fn append<T: Copy + Zeroize>(to: &mut Zeroizing<Vec<T>>, from: &[T]) {
     let needed = to.len() + from.len();
     if needed > to.capacity() {

@@ -98,7 +98,7 @@ pub(super) trait Pack: Sized {
 /// The bytes of the items of `range`.
 pub(super) fn pack(items: &impl Pack, range: Range<usize>) -> Zeroizing<Vec<u8>> {
     let mut packed = Packed::default();
-    // So that nothing is left behind in memory that it grew out of.
+    // With room for all from the start: growing would leave an old copy in memory unwiped.
     packed
         .0
         .reserve((range.len() + GROUP) * items.item_bytes() + HEADERS);
