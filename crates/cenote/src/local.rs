@@ -62,7 +62,8 @@ pub fn run_job(
     let job = Job::load(path)?;
     let lanes = job.infer_lanes()?;
     let protocol = job.protocol();
-    protocol.prepare(&job.program(lanes)?.demand())?;
+    let (program, parties) = (job.program(lanes)?, (0..protocol.parties()).map(PartyId));
+    protocol.prepare(&program.demand())?.admit(&program, parties)?;
     job.warn_if_exposed();
     let files = OutputFiles::check(&job, |_| true)?;
     files.put_aside()?;

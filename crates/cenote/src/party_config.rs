@@ -22,6 +22,7 @@ struct File {
     timeout: Option<Spanned<Number>>,
     #[serde(default)]
     connect_timeout: Option<Spanned<Number>>,
+    memory: Option<Spanned<u64>>,
     stock: Option<PathBuf>,
     stock_key: Option<PathBuf>,
     #[serde(default, rename = "peer")]
@@ -59,6 +60,8 @@ pub struct PartyConfig {
     pub timeout: Duration,
     /// How long to wait for the peers to appear.
     pub connect_timeout: Duration,
+    /// The most bytes of memory that a job may take; without it, what the machine has left.
+    pub memory: Option<u64>,
     /// The folder of its stock of triples, and the file of that folder's key, if it has one.
     pub stock: Option<(PathBuf, PathBuf)>,
     /// Who hears that a peer is waited for for long: the log, where nobody else is named.
@@ -154,6 +157,9 @@ impl PartyConfig {
             peers,
             timeout: seconds(&source, file.timeout.as_ref(), DEFAULT_TIMEOUT)?,
             connect_timeout: seconds(&source, file.connect_timeout.as_ref(), DEFAULT_CONNECT_TIMEOUT)?,
+            memory: file
+                .memory
+                .map(|megabytes| megabytes.into_inner().saturating_mul(1_000_000)),
             stock,
             on_wait: OnWait::default(),
         })

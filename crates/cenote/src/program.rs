@@ -128,9 +128,9 @@ impl Program {
         wanted.next_multiple_of(BLOCK_BITS).max(BLOCK_BITS)
     }
 
-    /// The groups of lanes that are evaluated one after the other. Each starts at a whole block.
-    fn segments(&self) -> impl Iterator<Item = Range<usize>> + use<> {
-        let (size, lanes) = (self.segment_lanes(), self.lanes);
+    /// The groups of `size` lanes that are evaluated one after the other.
+    fn segments(&self, size: usize) -> impl ExactSizeIterator<Item = Range<usize>> + use<> {
+        let lanes = self.lanes;
         (0..lanes)
             .step_by(size)
             .map(move |start| start..lanes.min(start.saturating_add(size)))
@@ -138,8 +138,12 @@ impl Program {
 
     /// What the program asks of a protocol.
     pub fn demand(&self) -> Demand<'_> {
+        self.demand_by(self.segment_lanes())
+    }
+
+    /// The same, run on `size` lanes at a time.
+    fn demand_by(&self, size: usize) -> Demand<'_> {
         let bits = |width: u32| u64::from(width).saturating_mul(self.lanes as u64);
-        let size = self.segment_lanes();
         let mut demand = Demand::new()
             .and_run(&self.plan, size, self.lanes / size)
             .and_run(&self.plan, self.lanes % size, 1);
@@ -155,7 +159,8 @@ impl Program {
     /// Runs the program at one party. `inputs` has one entry for each input value: its bits (wires × lanes) where this party
     /// is the owner. `progress` is told the AND gates done.
     ///
-    /// Nothing is revealed before everything has been computed.
+    /// Nothing is revealed before everything has been computed: no party can make its inputs in some lanes depend on the
+    /// outputs of others.
     ///
     /// # Errors
     /// The engine's. A failure after this party has learnt its outputs is no error: [`Executed::unfinished`].
@@ -165,9 +170,18 @@ impl Program {
         inputs: &[Option<BitMatrix>],
         mut progress: impl FnMut(u64),
     ) -> Result<Executed> {
-        self.demand().announce(engine)?;
+        let most = engine.most_lanes(&self.plan);
+        let segments = self.segments(self.segment_lanes().min(most));
+        // An engine that makes no more ahead learns at once what all of it takes.
+        let announced = if self.lanes > most {
+            self.lanes
+        } else {
+            self.segment_lanes()
+        };
+        self.demand_by(announced).announce(engine)?;
+        let several = segments.len() > 1;
         let mut results = Vec::new();
-        for lanes in self.segments() {
+        for lanes in segments {
             let mut wires = Vec::with_capacity(inputs.len());
             for ((value, &owner), bits) in self.circuit.inputs().iter().zip(&self.owners).zip(inputs) {
                 let own = bits.as_ref().map(|bits| columns(bits, lanes.clone()));
@@ -178,7 +192,9 @@ impl Program {
             } else {
                 E::Wires::concat(&wires.iter().collect::<Vec<_>>())
             };
-            results.push((lanes.clone(), engine.run(&self.plan, &wires)?));
+            let outputs = engine.run(&self.plan, &wires)?;
+            let outputs = if several { engine.settle(outputs)? } else { outputs };
+            results.push((lanes.clone(), outputs));
             progress(self.plan.and_count() as u64 * lanes.end as u64);
         }
         let mut outputs: Vec<Option<BitMatrix>> = vec![None; self.receivers.len()];
@@ -304,7 +320,7 @@ mod tests {
         ] {
             let program = program(lanes);
             let mut next = 0;
-            for segment in program.segments() {
+            for segment in program.segments(program.segment_lanes()) {
                 assert_eq!(segment.start, next);
                 assert_eq!(segment.start % BLOCK_BITS, 0);
                 assert!(!segment.is_empty() && segment.len() * 2 <= SEGMENT_ANDS + 2 * BLOCK_BITS);
@@ -318,7 +334,7 @@ mod tests {
     fn all_segments_are_computed_and_put_together() {
         let lanes = SEGMENT_ANDS / 2 + 700;
         let program = program(lanes);
-        assert_eq!(program.segments().count(), 2);
+        assert_eq!(program.segments(program.segment_lanes()).count(), 2);
         let mut x = BitMatrix::zeros(2, lanes);
         let mut y = BitMatrix::zeros(2, lanes);
         for lane in [0, 5, lanes - 701, lanes - 700, lanes - 1] {

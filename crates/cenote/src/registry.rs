@@ -197,6 +197,11 @@ impl Prepared {
         terms
     }
 
+    /// The most bytes of memory that the session of `party` holds.
+    pub(crate) fn session_bytes(&self, program: &Program, party: PartyId) -> u64 {
+        self.0.memory_bytes(&program.demand(), party)
+    }
+
     /// Runs `task` over `connections`, with what is in `stock`, of [`Protocol::open`], instead of what is made in the session if given.
     pub(crate) fn run(
         self,
@@ -302,6 +307,7 @@ impl<P: AnyProtocol> Chosen for P {
 /// Settings with their parameters, for a [`Box`].
 trait Ready: Send {
     fn terms(&self) -> Terms;
+    fn memory_bytes(&self, demand: &Demand<'_>, party: PartyId) -> u64;
     fn run(
         self: Box<Self>,
         task: Task<'_>,
@@ -312,6 +318,10 @@ trait Ready: Send {
 }
 
 impl<P: AnyProtocol> Ready for (P, P::Prepared) {
+    fn memory_bytes(&self, demand: &Demand<'_>, party: PartyId) -> u64 {
+        self.0.memory_bytes(&self.1, demand, party)
+    }
+
     fn terms(&self) -> Terms {
         let mut terms = vec![(NAME.to_owned(), P::NAME.to_owned())];
         terms.extend(self.0.terms(&self.1));

@@ -38,7 +38,11 @@ impl<'a> Ready<'a> {
         let lanes = job.stated_lanes()?;
         let program = job.program(lanes)?;
         config.check_parties(job.protocol())?;
+        if let Some(bytes) = config.memory {
+            cenote_session::memory::set_limit(bytes);
+        }
         let prepared = job.protocol().prepare(&program.demand())?;
+        prepared.admit(&program, [config.me])?;
         let inputs = job.read_inputs(config.me, lanes)?;
         job.warn_if_exposed();
         let files = OutputFiles::check(job, |to| to.contains(config.me))?;

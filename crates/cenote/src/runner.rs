@@ -124,6 +124,8 @@ impl Party<'_> {
     ) -> Result<Outcome> {
         let start = Instant::now();
         let mut seconds = Seconds::default();
+        prepared.admit(self.program, [self.me])?;
+        let memory_bytes = prepared.memory_bytes(self.program, self.me);
         let mut connections = connect()?;
         seconds.add("connect", start.elapsed());
         tracing::info!(me = %self.me, "connected to all peers");
@@ -141,7 +143,7 @@ impl Party<'_> {
         };
         let Finished {
             executed: Executed { outputs, unfinished },
-            costs,
+            mut costs,
             parameters,
             error_log2,
             mut warnings,
@@ -156,6 +158,7 @@ impl Party<'_> {
         for warning in &warnings {
             tracing::warn!("{warning}");
         }
+        costs.memory_bytes = costs.memory_bytes.max(memory_bytes);
         seconds.add("run", run.elapsed());
         seconds.add("total", start.elapsed());
 

@@ -79,6 +79,16 @@ impl Command {
         }
     }
 
+    /// The most bytes of memory that it may take, where that is said.
+    pub(crate) fn memory(&self) -> Option<u64> {
+        let megabytes = match self {
+            Command::Run(options) => options.memory,
+            Command::Party(options) => options.memory,
+            _ => None,
+        };
+        megabytes.map(|megabytes| megabytes.saturating_mul(1_000_000))
+    }
+
     /// Whether one JSON object is expected on standard output, of a failure too.
     pub(crate) fn wants_json(&self) -> bool {
         match self {
@@ -115,6 +125,9 @@ pub(crate) struct Demo {
 pub(crate) struct Run {
     /// The job file
     pub(crate) job: PathBuf,
+    /// The most memory that all parties together may take, in megabytes; without it, what the machine has left
+    #[arg(long, value_name = "MB")]
+    pub(crate) memory: Option<u64>,
     #[command(flatten)]
     pub(crate) local: Local,
     /// Print one JSON object instead of text
@@ -140,6 +153,9 @@ pub(crate) struct Party {
     pub(crate) config: PathBuf,
     /// The job file
     pub(crate) job: PathBuf,
+    /// The most memory that the job may take, in megabytes; without it, `memory` of the party file, or what the machine has left
+    #[arg(long, value_name = "MB")]
+    pub(crate) memory: Option<u64>,
     /// Check files, identity and inputs, and do not meet the peers
     #[arg(long)]
     pub(crate) check: bool,

@@ -23,6 +23,10 @@ fn main() -> ExitCode {
         args.verbose,
         matches!(args.command, Command::Party(_) | Command::Stock(_)),
     );
+    args.command
+        .memory()
+        .into_iter()
+        .for_each(cenote::set_memory_limit);
     let json = args.command.wants_json();
     if args.command.meets_peers() {
         signals::watch(match args.command {

@@ -11,7 +11,8 @@ const MAX_EPOCH: u64 = 1 << 24;
 /// What both parties agree on, and this party's source of randomness.
 pub struct Config {
     /// Statistical security in bits: `s` of the paper, at most [`MAX_SECURITY`]. Each of Theorem 2's bounds is at most
-    /// `2^-security` for all that one call of `generate` makes. What else may go wrong, and the sum, is in
+    /// `2^-security` for all that one call of `generate` makes, or
+    /// [`Config::calls`] of them. What else may go wrong, and the sum, is in
     /// [`cenote_params::lego::soundness`].
     pub security: u32,
     /// The session's name, bound into every hash.
@@ -19,6 +20,12 @@ pub struct Config {
     /// The most AND gates (or a fourth of that many inputs and anchors) that are made at once. Larger orders are made in
     /// several epochs, so that what is held besides finished material is bounded.
     pub epoch: u64,
+    /// The most AND gates (or a fourth of that many inputs and anchors) for which material is made, and circuits are built,
+    /// ahead of the inputs; for larger programs material is made while they run. It bounds what a session keeps.
+    pub ahead: u64,
+    /// How many calls of `generate` share the error: for all of them together each of Theorem 2's bounds is at most
+    /// `2^-security`.
+    pub calls: u64,
     /// The party that garbles: 0 or 1. The other evaluates, which is less work and less to send, but more to keep.
     pub garbler: PartyId,
     /// Where this party's randomness comes from: [`Entropy::os`] but in tests.
@@ -28,12 +35,15 @@ pub struct Config {
 }
 
 impl Config {
-    /// 40 bits, epochs of at most 13 * 2^17 AND gates (1.7 million), party 0 garbling, randomness from the operating system.
+    /// 40 bits, epochs of at most 13 * 2^17 AND gates (1.7 million), one of them ahead, party 0 garbling, randomness from the
+    /// operating system.
     pub fn new(session: impl Into<String>) -> Self {
         Self {
             security: 40,
             session: session.into(),
             epoch: 13 << 17,
+            ahead: 13 << 17,
+            calls: 1,
             garbler: PartyId(0),
             entropy: Entropy::os(),
             compared: false,
@@ -46,6 +56,7 @@ impl Config {
             ("lego".into(), "version 3".into()),
             ("security".into(), self.security.to_string()),
             ("epoch".into(), self.epoch.to_string()),
+            ("ahead".into(), self.ahead.to_string()),
             ("garbler".into(), self.garbler.0.to_string()),
             ("workers".into(), channels.to_string()),
         ]
@@ -65,6 +76,11 @@ impl Config {
         if !(1..=MAX_EPOCH).contains(&self.epoch) {
             let found = self.epoch;
             return Err(Error::BadInput(format!("epochs of {found} AND gates: 1 to 2^24")));
+        }
+        if self.ahead == 0 || self.calls == 0 {
+            return Err(Error::BadInput(
+                "material for no AND gates ahead, or for no calls: at least one of each".into(),
+            ));
         }
         if self.garbler.0 > 1 {
             return Err(Error::BadInput(format!("{} is to garble: 0 or 1", self.garbler)));

@@ -7,10 +7,12 @@ use cenote_circuit::Plan;
 use cenote_net::{Channel, PartyId};
 use cenote_params::LogProb;
 use cenote_primitives::BitMatrix;
-use cenote_session::{Costs, Demand, Engine, Error, MESSAGE_FORM, Result, WireVector, check_input};
+use cenote_session::{Costs, Demand, Engine, Error, MESSAGE_FORM, Parties, Result, WireVector, check_input};
 
 use crate::failure::told_all;
-use crate::session::{Evaluator, GARBLER, Garbler, Roles, Side, slot_bytes};
+use crate::memory::Held;
+use crate::session::{Evaluator, GARBLER, Garbler, Roles, Side};
+use crate::tiles::slot_bytes;
 use crate::wires::Bundle;
 use crate::{Config, EvaluatorKeys, GarblerKeys, LegoWires, Order, checks, estimate, steps};
 
@@ -31,7 +33,11 @@ pub use stored::{MadeLot, make_lot};
 /// What was not prepared is made when it is needed, a little more than that, with the rounds that it takes. Circuits that
 /// depend on one another may be run one after the other for ever; a wire keeps what it was computed from (for an input bit
 /// of the garbler's its gadgets, and the array of the epoch that they lie in), so that the evaluator can finish the
-/// computation should the garbler cheat.
+/// computation should the garbler cheat. [`Engine::settle`] ends that: labels remain, 56 bytes for each bit.
+///
+/// Memory is bounded whatever the number of AND gates: no more than [`Config::ahead`] of them are made or built ahead, and a
+/// circuit with more is run in pieces of levels, each of which is built, evaluated and forgotten (unless it is run on
+/// reserved inputs, or material for all of it was ordered by [`LegoEngine::generate`]).
 ///
 /// [`Engine::costs`] has the phases "setup", "independent" (Generate), "dependent" (Build ahead of a run) and "online".
 ///
@@ -46,6 +52,11 @@ pub struct LegoEngine {
     side: Option<Box<dyn Side>>,
     /// Announced, and not used yet.
     announced: Order,
+    /// What a group of lanes takes but for its outputs, if the announced program is run in groups or its circuit in pieces.
+    group: Option<Order>,
+    /// AND gates of circuits that are built and have not been run.
+    built: u64,
+    held: Held,
     costs: Costs,
     /// Time spent in generating since the current call began.
     generating: Duration,
@@ -111,6 +122,9 @@ impl LegoEngine {
             config,
             side: Some(side),
             announced: Order::NOTHING,
+            group: None,
+            built: 0,
+            held: Held::default(),
             costs: Costs::default(),
             generating: Duration::ZERO,
             poisoned: None,
@@ -251,24 +265,77 @@ impl LegoEngine {
     fn secure(&mut self, order: Order) -> Result<()> {
         let left = self.stock();
         if left.covers(&order).is_err() {
-            let wanted = self.announced.max(&order).beyond(&left);
-            let stored = self.parts().0.lot().is_some();
-            let wanted = if stored { wanted } else { rounded(wanted) };
-            self.obtain(&order.beyond(&left), wanted)?;
+            let needed = order.beyond(&left);
+            let wanted = self.wanted(&order).beyond(&left).max(&needed);
+            self.obtain(&needed, wanted)?;
         }
+        self.note_use(&order, 0);
         self.announced = self.announced.beyond(&order);
+        if self.announced.is_empty() {
+            (self.group, self.config.calls) = (None, 1);
+        }
+        Ok(())
+    }
+
+    /// What there should be when `order` is short: all that was announced, and a little more. Of a program that is run in
+    /// groups of lanes, what a group takes and nothing else, so that nothing is left that would keep an epoch's arrays; what
+    /// outputs take is made when they are revealed.
+    fn wanted(&mut self, order: &Order) -> Order {
+        let announced = self.announced.max(order);
+        let stored = self.parts().0.lot().is_some();
+        match self.group {
+            Some(group) => group.min(&announced).max(order),
+            None if stored => announced,
+            None => rounded(announced),
+        }
+    }
+
+    /// Runs a circuit that is too large to be built as a whole: piece by piece, each of which is built, evaluated and
+    /// forgotten.
+    fn run_in_pieces(&mut self, plan: &Plan, inputs: &LegoWires) -> Result<LegoWires> {
+        let lanes = inputs.lanes();
+        let most = self.config.ahead / (lanes as u64).max(1);
+        let mut wires = inputs.clone();
+        for piece in plan.pieces(usize::try_from(most).unwrap_or(usize::MAX)) {
+            self.secure(Order {
+                ands: count(piece.and_count(), lanes),
+                ..Order::NOTHING
+            })?;
+            let (side, channel) = self.parts();
+            wires = side.run(&piece, &wires, channel)?;
+            self.note_run(&piece, lanes);
+            self.compute()?;
+            wires = wires.settled(None);
+        }
+        Ok(wires.settled(Some((plan, inputs))))
+    }
+
+    /// Eval, up to the labels of all that was run: nothing is opened.
+    fn compute(&mut self) -> Result<()> {
+        let (side, channel) = self.parts();
+        let (_, rounds) = side.reveal(&LegoWires::none(), Parties::NONE, channel)?;
+        self.costs.rounds += rounds;
+        self.held.computed(self.built);
         Ok(())
     }
 
     /// Makes `wanted`; or takes it from the stored lot as far as that has it, and `needed`, which is a part of it, in any case.
     fn obtain(&mut self, needed: &Order, wanted: Order) -> Result<()> {
         let start = Instant::now();
-        let (side, channel) = self.parts();
+        let (side, channel) = (live(&mut self.side), self.channels[0].as_mut());
         side.clear_line(channel)?;
         match side.lot() {
             Some(left) => {
                 let missing = wanted.beyond(&left);
-                side.draw(&wanted.beyond(&missing).max(needed), channel)?;
+                let order = wanted.beyond(&missing).max(needed);
+                // About as large as what would be made here.
+                let epochs = estimate(&order, &self.config)?;
+                let stock = side.left();
+                let most = self
+                    .held
+                    .making(stock, &epochs, |epoch| (0, side.memory(epoch).1));
+                self.costs.memory_bytes = self.costs.memory_bytes.max(most);
+                side.draw(&order, channel)?;
             }
             None => self.make(&wanted)?,
         }
@@ -277,14 +344,15 @@ impl LegoEngine {
     }
 
     fn make(&mut self, order: &Order) -> Result<()> {
+        let stock = self.stock();
         let side = live(&mut self.side);
-        for epoch in estimate(order, &self.config)? {
-            let [buffer, _] = side.memory(&epoch);
-            self.costs.memory_bytes = self.costs.memory_bytes.max(buffer);
-            if let Some(parameters) = &epoch.parameters {
-                let errors = parameters.errors().sum();
-                self.error = Some(self.error.map_or(errors, |error| error + errors));
-            }
+        side.rest();
+        let epochs = estimate(order, &self.config)?;
+        let most = self.held.making(stock, &epochs, |epoch| side.memory(epoch));
+        self.costs.memory_bytes = self.costs.memory_bytes.max(most);
+        for errors in epochs.iter().filter_map(|epoch| epoch.parameters.as_ref()) {
+            let errors = errors.errors().sum();
+            self.error = Some(self.error.map_or(errors, |error| error + errors));
         }
         side.make(&mut self.channels, &mut self.config, order)
     }
@@ -302,9 +370,18 @@ impl LegoEngine {
         Order::of(demand, self.config.garbler)
     }
 
-    /// Notes what a circuit takes while it is built or evaluated.
-    fn note_memory(&mut self, plan: &Plan) {
-        let threads = self.side.as_ref().map_or(1, |side| side.threads() as u64);
+    /// Notes the memory that is held while `order` and so many new wires are used.
+    fn note_use(&mut self, order: &Order, wires: u64) {
+        let stock = self.stock().beyond(order);
+        let using = self.parts().0.memory_in_use();
+        let most = self.held.take(stock, order, wires, using);
+        self.costs.memory_bytes = self.costs.memory_bytes.max(most);
+    }
+
+    /// Notes the memory that is held while a circuit is built or evaluated.
+    fn note_run(&mut self, plan: &Plan, lanes: usize) {
+        self.note_use(&Order::NOTHING, count(plan.output_wires(), lanes));
+        let threads = self.parts().0.threads() as u64;
         self.costs.memory_bytes = self.costs.memory_bytes.max(threads * slot_bytes(plan));
     }
 

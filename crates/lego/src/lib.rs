@@ -13,6 +13,7 @@ mod failure;
 mod generate;
 mod leak;
 mod material;
+mod memory;
 mod opening;
 mod order;
 mod protocol;
@@ -33,6 +34,7 @@ pub use material::{
     AnchorWires, Anchors, AndBuckets, Authenticators, Commitments, EvaluatorEpoch, EvaluatorInputs,
     EvaluatorStock, GarblerAnds, GarblerEpoch, GarblerInputs, GarblerStock, GarblerStrings, Masks, Run,
 };
+pub use memory::Forecast;
 pub use order::{KINDS, Order, Short};
 pub use protocol::{Lego, Prepared};
 pub use setup::{EvaluatorKeys, GarblerKeys};

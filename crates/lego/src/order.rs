@@ -126,6 +126,38 @@ impl Order {
         Order::from_counts(self.counts().map(|count| count.saturating_mul(times)))
     }
 
+    /// How large it is as an epoch, in AND gates: inputs and anchors count four times.
+    pub fn extent(&self) -> u64 {
+        let gadgets = [self.garbler_inputs, self.evaluator_inputs, self.anchors];
+        let gadgets = sum(gadgets.into_iter()).saturating_mul(4);
+        self.ands.max(gadgets).max(self.masks).max(self.ports)
+    }
+
+    /// The sum over all kinds of the number and the weight of an item.
+    pub(crate) fn weighed(&self, weights: &[u64; 6]) -> u64 {
+        sum(self
+            .counts()
+            .iter()
+            .zip(weights)
+            .map(|(count, weight)| count.saturating_mul(*weight)))
+    }
+
+    /// `part` of `whole` of each kind, rounded up.
+    #[must_use]
+    pub(crate) fn share(&self, part: u64, whole: u64) -> Order {
+        let share = |count: u64| (u128::from(count) * u128::from(part)).div_ceil(u128::from(whole.max(1)));
+        Order::from_counts(
+            self.counts()
+                .map(|count| share(count).try_into().unwrap_or(u64::MAX)),
+        )
+    }
+
+    /// The smaller number of each kind.
+    #[must_use]
+    pub fn min(&self, other: &Order) -> Order {
+        self.with(other, u64::min)
+    }
+
     /// Whether `other` can be taken from `self`; if not, the first kind that is short.
     ///
     /// # Errors

@@ -3,12 +3,11 @@
 use std::path::Path;
 
 use cenote_net::PartyId;
-use cenote_params::LogProb;
 use cenote_session::{Check, Connections, Demand, Protocol, Result, Setting, Source, Terms, Topology};
 use serde::{Deserialize, Serialize};
 
 use crate::store::{MaterialFolder, StockKey};
-use crate::{Config, Estimate, LegoEngine, MAX_SECURITY, Order, checks, estimate};
+use crate::{Config, Forecast, LegoEngine, MAX_SECURITY, Order, checks};
 
 /// Settings of the two-party protocol with LEGO buckets, the same at both parties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,42 +32,43 @@ impl Default for Lego {
     }
 }
 
-/// What a demand takes: the material, and how it is made, epoch by epoch.
+/// What a demand takes: the material, how it is made, and memory.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     /// The material.
     pub order: Order,
     /// What it takes to make it.
-    pub epochs: Vec<Estimate>,
+    pub forecast: Forecast,
 }
 
 impl Prepared {
     /// The base-2 logarithm of the probability that any bad bucket passes, at most: the sum of all bounds.
     pub fn error_log2(&self) -> f64 {
-        let bounds = self.epochs.iter().filter_map(|epoch| epoch.parameters.as_ref());
-        let sum = bounds.fold(LogProb::ZERO, |sum, parameters| sum + parameters.errors().sum());
-        sum.log2()
+        self.forecast.error().log2()
     }
 
-    /// The parameters of the first epoch, which all others equal or nearly so, and the number of epochs.
+    /// The parameters of the first epoch, which all others equal or nearly so, and the number of epochs, about.
     pub fn to_json(&self) -> serde_json::Value {
-        let first = self.epochs.iter().find_map(|epoch| epoch.parameters.as_ref());
+        let Forecast { epochs, times, .. } = &self.forecast;
+        let first = epochs.iter().find_map(|epoch| epoch.parameters.as_ref());
         let mut value = serde_json::to_value(first).expect("parameters are numbers");
         if let Some(fields) = value.as_object_mut() {
-            fields.insert("epochs".into(), self.epochs.len().into());
+            fields.insert(
+                "epochs".into(),
+                (epochs.len() as u64).saturating_mul(*times).into(),
+            );
         }
         value
     }
 
-    /// Bytes that both parties together hold at the end, and while the last epoch is made.
+    /// Bytes that both parties' sessions together hold, at most.
     pub fn memory_bytes(&self) -> u64 {
-        let most = |of: fn(&Estimate) -> u64| self.epochs.iter().map(of).max().unwrap_or(0);
-        let buffers = most(|epoch| epoch.garbler_buffer) + most(|epoch| epoch.evaluator_buffer);
-        let material = self
-            .epochs
-            .iter()
-            .map(|epoch| epoch.garbler_material.saturating_add(epoch.evaluator_material));
-        material.fold(buffers, u64::saturating_add)
+        let Forecast {
+            garbler_bytes,
+            evaluator_bytes,
+            ..
+        } = self.forecast;
+        garbler_bytes.saturating_add(evaluator_bytes)
     }
 }
 
@@ -84,6 +84,26 @@ impl Lego {
     /// The garbler and the evaluator.
     pub fn roles(&self) -> [PartyId; 2] {
         [PartyId(self.garbler), PartyId(1 - self.garbler.min(1))]
+    }
+
+    /// As [`Protocol::prepare`], for a session that makes all material of `demand` at once ([`LegoEngine::generate`]).
+    ///
+    /// # Errors
+    /// Why there are no parameters.
+    pub fn prepare_at_once(&self, demand: &Demand<'_>) -> std::result::Result<Prepared, String> {
+        self.prepare_with(demand, u64::MAX)
+    }
+
+    fn prepare_with(&self, demand: &Demand<'_>, ahead: u64) -> std::result::Result<Prepared, String> {
+        let config = Config {
+            ahead,
+            ..self.config("")
+        };
+        let forecast = Forecast::new(demand, self.workers.into(), &config);
+        Ok(Prepared {
+            order: self.order(demand),
+            forecast: forecast.map_err(|error| error.to_string())?,
+        })
     }
 
     /// The material that `demand` takes if its circuits are prepared.
@@ -137,9 +157,15 @@ impl Protocol for Lego {
     }
 
     fn prepare(&self, demand: &Demand<'_>) -> std::result::Result<Prepared, String> {
-        let order = self.order(demand);
-        let epochs = estimate(&order, &self.config("")).map_err(|error| error.to_string())?;
-        Ok(Prepared { order, epochs })
+        self.prepare_with(demand, self.config("").ahead)
+    }
+
+    fn memory_bytes(&self, prepared: &Prepared, _: &Demand<'_>, party: PartyId) -> u64 {
+        if party == self.roles()[0] {
+            prepared.forecast.garbler_bytes
+        } else {
+            prepared.forecast.evaluator_bytes
+        }
     }
 
     fn terms(&self, _: &Prepared) -> Terms {

@@ -24,6 +24,8 @@ pub(crate) enum Origin {
     Known(BitMatrix),
     /// The evaluator's own inputs: their bits are `clear` as soon as it has them.
     Own,
+    /// Nothing is kept of it: the labels are right, or the bits are `clear`.
+    Settled,
     /// The outputs of a circuit.
     Circuit {
         circuit: Arc<Circuit>,
@@ -31,7 +33,8 @@ pub(crate) enum Origin {
     },
 }
 
-/// The bits of `wires`, all of which have been evaluated, a row for each wire. What they depend on is found out once.
+/// The bits of `wires`, all of which have been evaluated, a row for each wire; zeros for wires that were settled before `Δ`
+/// was found ([`LegoWires::unknown_rows`]). What they depend on is found out once.
 pub(crate) fn replay(wires: &LegoWires, delta: Block) -> BitMatrix {
     // Inputs first, without recursion, for chains may be long.
     let mut stack: Vec<(Arc<Bundle>, bool)> = wires
@@ -46,6 +49,7 @@ pub(crate) fn replay(wires: &LegoWires, delta: Block) -> BitMatrix {
         }
         let bits = match &held.origin {
             Origin::Known(bits) => bits.clone(),
+            Origin::Settled => continue,
             Origin::Own => unreachable!("nothing is evaluated before all inputs are given"),
             Origin::Garbler(runs) => extract(&bundle, runs, delta),
             Origin::Circuit { inputs, .. } if !ready => {
@@ -69,12 +73,13 @@ pub(crate) fn replay(wires: &LegoWires, delta: Block) -> BitMatrix {
     gather(wires)
 }
 
-/// The known bits of wires.
-fn gather(wires: &LegoWires) -> BitMatrix {
+/// The known bits of wires; zeros for others.
+pub(crate) fn gather(wires: &LegoWires) -> BitMatrix {
     let mut bits = BitMatrix::zeros(wires.wires(), wires.lanes());
     for (row, (bundle, wire)) in wires.rows().enumerate() {
-        let clear = bundle.held().clear.get().expect("replayed before");
-        bits.row_mut(row).copy_from_slice(clear.row(wire));
+        if let Some(clear) = bundle.held().clear.get() {
+            bits.row_mut(row).copy_from_slice(clear.row(wire));
+        }
     }
     bits
 }
@@ -122,6 +127,6 @@ fn unlink(bundle: &mut Bundle, links: &mut Vec<LegoWires>) {
     match std::mem::replace(&mut held.origin, Origin::Garbler(Vec::new())) {
         Origin::Known(mut bits) => bits.words_mut().zeroize(),
         Origin::Circuit { inputs, .. } => links.push(inputs),
-        Origin::Garbler(_) | Origin::Own => {}
+        Origin::Garbler(_) | Origin::Own | Origin::Settled => {}
     }
 }

@@ -4,12 +4,14 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use cenote_circuit::Plan;
 use cenote_primitives::{BitMatrix, Block};
 use cenote_session::WireVector;
 use zeroize::Zeroizing;
 
 use super::material::Commitments;
-use super::provenance::Origin;
+use super::provenance::{Origin, gather};
+use super::tiles::Circuit;
 use cenote_commit::Share;
 
 /// Secret wires of a LEGO session: `wires` × `lanes` labels.
@@ -34,6 +36,8 @@ pub(crate) struct Part {
 pub(crate) struct Bundle {
     pub(crate) wires: usize,
     pub(crate) lanes: usize,
+    /// Whether nothing is kept of where they come from.
+    pub(crate) settled: bool,
     pub(crate) labels: Labels,
 }
 
@@ -64,6 +68,7 @@ impl Bundle {
         Arc::new(Self {
             wires,
             lanes,
+            settled: false,
             labels: Labels::Garbler(labels),
         })
     }
@@ -79,6 +84,7 @@ impl Bundle {
         Arc::new(Self {
             wires,
             lanes,
+            settled: false,
             labels: Labels::Evaluator(EvaluatorLabels {
                 shares,
                 keys: OnceLock::new(),
@@ -136,6 +142,75 @@ impl LegoWires {
             return false;
         };
         Arc::ptr_eq(&part.bundle, bundle) && part.range == (0..bundle.wires)
+    }
+
+    /// No wires.
+    pub(crate) fn none() -> Self {
+        Self {
+            lanes: 0,
+            parts: Vec::new(),
+        }
+    }
+
+    /// Whether any of them come from nothing that is known.
+    pub(crate) fn are_settled(&self) -> bool {
+        self.parts.iter().any(|part| part.bundle.settled)
+    }
+
+    /// The evaluator's wires whose bits `Δ` does not tell: the labels of settled ones.
+    pub(crate) fn unknown_rows(&self) -> Vec<usize> {
+        let unknown = |bundle: &Bundle| bundle.held().clear.get().is_none();
+        let rows = self.rows().enumerate().filter(|(_, (bundle, _))| unknown(bundle));
+        rows.map(|(row, _)| row).collect()
+    }
+
+    /// A copy of the labels that keeps nothing else alive: as the outputs of a plan on its inputs, or of nothing that is
+    /// known. At the evaluator they have been evaluated.
+    pub(crate) fn settled(&self, origin: Option<(&Plan, &LegoWires)>) -> Self {
+        let (wires, lanes) = (self.wires(), self.lanes);
+        let Some(first) = self.parts.first() else {
+            return self.clone();
+        };
+        let settled = origin.is_none();
+        let labels = match &first.bundle.labels {
+            Labels::Garbler(_) => {
+                let mut all = Commitments::with_capacity(wires * lanes);
+                for (labels, shares) in self.committed_rows() {
+                    all.messages.extend_from_slice(labels);
+                    all.shares.extend_from_slice(shares);
+                }
+                Labels::Garbler(all)
+            }
+            Labels::Evaluator(_) => {
+                let mut shares = Zeroizing::new(Vec::with_capacity(wires * lanes));
+                let mut keys = Zeroizing::new(Vec::with_capacity(wires * lanes));
+                self.share_rows().for_each(|row| shares.extend_from_slice(row));
+                for row in self.key_rows() {
+                    keys.extend_from_slice(row.expect("everything that was run has been evaluated"));
+                }
+                let clear = if self.unknown_rows().is_empty() && settled {
+                    OnceLock::from(gather(self))
+                } else {
+                    OnceLock::new()
+                };
+                let origin = origin.map_or(Origin::Settled, |(plan, inputs)| Origin::Circuit {
+                    circuit: Arc::new(Circuit::new(plan)),
+                    inputs: inputs.clone(),
+                });
+                Labels::Evaluator(EvaluatorLabels {
+                    shares,
+                    keys: OnceLock::from(keys),
+                    origin,
+                    clear,
+                })
+            }
+        };
+        Self::of(Arc::new(Bundle {
+            wires,
+            lanes,
+            settled,
+            labels,
+        }))
     }
 
     pub(crate) fn parts(&self) -> &[Part] {

@@ -133,6 +133,19 @@ pub trait Engine {
     /// Evaluates `plan` in every lane of `inputs` (one wire per input wire of the plan, in order).
     fn run(&mut self, plan: &Plan, inputs: &Self::Wires) -> Result<Self::Wires>;
 
+    /// The most lanes of `plan` that can be run before [`Engine::settle`] is called so that the session's memory stays within
+    /// what it is meant to take: a multiple of 64. The same at all parties.
+    fn most_lanes(&self, _plan: &Plan) -> usize {
+        usize::MAX & !63
+    }
+
+    /// Computes `wires` and forgets what they were computed from, for programs whose memory is to be bounded: what is returned
+    /// can be revealed, and nothing else can be done with it. Nothing is opened to anybody. Optional; in most protocols
+    /// wires depend on nothing.
+    fn settle(&mut self, wires: Self::Wires) -> Result<Self::Wires> {
+        Ok(wires)
+    }
+
     /// Verifies everything that `wires` depend on, then opens them to the parties in `to`. `Some` exactly at those.
     fn reveal(&mut self, wires: &Self::Wires, to: Parties) -> Result<Option<BitMatrix>>;
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{Error, Result};
 
@@ -11,13 +12,30 @@ pub fn available() -> Option<u64> {
     available_at(Path::new("/"))
 }
 
-/// Sees that `needed` bytes are within `limit`, or without one within what is [`available`].
+/// The limit that was set for this process; 0 is none.
+static LIMIT: AtomicU64 = AtomicU64::new(0);
+
+/// Sets the most bytes that [`admit`] lets this process take, unless that was set before; without it, that is what is
+/// [`available`].
+pub fn set_limit(bytes: u64) {
+    let _ = LIMIT.compare_exchange(0, bytes.max(1), Ordering::Relaxed, Ordering::Relaxed);
+}
+
+/// Sees that `needed` bytes are within the limit that was set, or without one within what is [`available`].
 ///
 /// # Errors
 /// [`Error::Exhausted`], with both numbers.
-pub fn admit(needed: u64, limit: Option<u64>) -> Result<()> {
+pub fn admit(needed: u64) -> Result<()> {
+    let limit = LIMIT.load(Ordering::Relaxed);
+    within(needed, (limit > 0).then_some(limit))
+}
+
+fn within(needed: u64, limit: Option<u64>) -> Result<()> {
     let (most, whose) = match limit {
-        Some(limit) => (limit, "is the limit that was set"),
+        Some(limit) => (
+            limit,
+            "is the limit that was set (`--memory`, or `memory` in the party file)",
+        ),
         None => (
             available().unwrap_or(u64::MAX),
             "is what this machine has left for it",
@@ -27,8 +45,7 @@ pub fn admit(needed: u64, limit: Option<u64>) -> Result<()> {
         return Ok(());
     }
     Err(Error::Exhausted(format!(
-        "this party needs about {} of memory for it, and {} {whose}: use fewer lanes or a smaller circuit, or give it more \
-         memory",
+        "about {} of memory are needed, and {} {whose}: use fewer lanes or a smaller circuit, or give it more memory",
         in_words(needed),
         in_words(most)
     )))
@@ -160,8 +177,8 @@ mod tests {
 
     #[test]
     fn work_that_does_not_fit_is_refused_with_what_it_needs() {
-        assert!(admit(1000, Some(1000)).is_ok());
-        match admit(61_000_000_000, Some(4 << 30)) {
+        assert!(within(1000, Some(1000)).is_ok());
+        match within(61_000_000_000, Some(4 << 30)) {
             Err(Error::Exhausted(text)) => {
                 assert!(
                     text.contains("about 61 GB") && text.contains("4.3 GB is the limit"),
@@ -170,7 +187,7 @@ mod tests {
             }
             other => panic!("{other:?}"),
         }
-        match admit(u64::MAX, None) {
+        match within(u64::MAX, None) {
             // Where the system does not tell there is no limit but the numbers'.
             Ok(()) => assert_eq!(available(), None),
             Err(Error::Exhausted(text)) => assert!(text.contains("this machine"), "{text}"),

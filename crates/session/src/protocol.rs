@@ -104,6 +104,12 @@ pub trait Protocol:
     /// Why there are none.
     fn prepare(&self, demand: &Demand<'_>) -> std::result::Result<Self::Prepared, String>;
 
+    /// The most bytes of memory that a session of `party`'s holds that does what `demand` says, as far as it is known ahead.
+    fn memory_bytes(&self, prepared: &Self::Prepared, demand: &Demand<'_>, party: PartyId) -> u64 {
+        let _ = (prepared, demand, party);
+        0
+    }
+
     /// What the parties compare of it.
     fn terms(&self, prepared: &Self::Prepared) -> Terms;
 

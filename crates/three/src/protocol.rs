@@ -140,6 +140,21 @@ impl Protocol for Three {
         search(self.variant, &workload).map_err(|refusal| refusal.to_string())
     }
 
+    /// The buffers of each worker; and as wires two components of each bit: all outputs, and of the largest run everything.
+    fn memory_bytes(&self, parameters: &Parameters, demand: &Demand<'_>, _: PartyId) -> u64 {
+        let slots = |run: &Run<'_>| {
+            let slots = run.plan.slots() + run.plan.input_wires() + run.plan.output_wires();
+            (slots as u64).saturating_mul(run.lanes as u64)
+        };
+        let of_run = demand.runs().iter().map(slots).max().unwrap_or(0);
+        let outputs = demand.outputs().iter().map(|(_, bits)| *bits);
+        let wires = outputs.fold(of_run, u64::saturating_add);
+        parameters
+            .memory_bytes(BLOCK_BITS as u32)
+            .saturating_mul(self.workers.into())
+            .saturating_add(wires / 4)
+    }
+
     fn terms(&self, parameters: &Parameters) -> Terms {
         // What people choose tells more than what follows from it.
         let mut terms = vec![("security".into(), self.security.to_string())];

@@ -460,5 +460,5 @@ pub(super) fn measure(bench: &LegoBench, place: &mut Place<'_>) -> Result<LegoRo
 
 /// The parameters for `program`.
 fn prepared(settings: &Lego, program: &Program) -> Result<Prepared> {
-    settings.prepare(&program.demand()).map_err(Error::Usage)
+    settings.prepare_at_once(&program.demand()).map_err(Error::Usage)
 }

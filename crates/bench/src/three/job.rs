@@ -112,7 +112,8 @@ impl Bench {
 pub fn run_bench(bench: &Bench, place: &mut Place<'_>) -> Result<Report> {
     let program = bench.program()?;
     let protocol = Protocol::from(bench.protocol);
-    protocol.prepare(&program.demand())?;
+    let parties = (0..protocol.parties()).map(PartyId);
+    protocol.prepare(&program.demand())?.admit(&program, parties)?;
     let setting = place.setting;
     if setting.transport == Transport::Memory {
         let inputs = Bench::inputs(&program);

@@ -8,6 +8,7 @@ mod common;
 mod demo;
 mod files;
 mod jobs;
+mod memory;
 mod others;
 mod parties;
 mod processes;

@@ -7,10 +7,14 @@ use cenote_primitives::BitMatrix;
 use cenote_session::{Costs, Demand, Engine, Error, Parties, Result, WireVector, check_input, check_run};
 
 use super::{LegoEngine, count};
+use crate::memory::{Portions, most_lanes};
 use crate::{LegoWires, Order};
 
 /// Why nothing can be revealed or put in.
 const NOT_GIVEN: &str = "inputs were reserved whose bits have not been given";
+
+/// Why nothing can be run.
+const SETTLED: &str = "wires that were settled can be revealed, and nothing else";
 
 impl Engine for LegoEngine {
     type Wires = LegoWires;
@@ -45,11 +49,19 @@ impl Engine for LegoEngine {
 
     fn prepare(&mut self, plan: &Plan, lanes: usize) -> Result<()> {
         self.call("dependent", |this| {
-            let order = this.order(&Demand::new().and_run(plan, lanes, 1));
-            if order.ands == 0 {
+            let ands = count(plan.and_count(), lanes);
+            if ands == 0 {
                 // Nothing to solder: its outputs are sums of its inputs.
                 return Ok(());
             }
+            let portions = Portions::new(plan, lanes, this.config.ahead);
+            if portions.many() || ands.saturating_add(this.built) > this.config.ahead {
+                this.announced.ands = this.announced.ands.saturating_add(portions.announced(ands));
+                this.group = Some(portions.group(this.announced));
+                this.config.calls = this.config.calls.max(portions.sharing());
+                return Ok(());
+            }
+            let order = this.order(&Demand::new().and_run(plan, lanes, 1));
             let announced = this.announced;
             this.announced += order;
             if let Err(error) = this.secure(order) {
@@ -58,7 +70,8 @@ impl Engine for LegoEngine {
             }
             let (side, channel) = this.parts();
             side.prepare(plan, lanes, channel)?;
-            this.note_memory(plan);
+            this.built += ands;
+            this.note_run(plan, lanes);
             Ok(())
         })
     }
@@ -89,8 +102,16 @@ impl Engine for LegoEngine {
         self.call("online", |this| {
             check_run(plan, inputs)?;
             let lanes = inputs.lanes();
+            if inputs.are_settled() {
+                return Err(Error::BadInput(SETTLED.into()));
+            }
             let ands = count(plan.and_count(), lanes);
-            if !this.parts().0.is_built(plan, lanes) {
+            this.costs.and_gates += ands;
+            if this.parts().0.is_built(plan, lanes) {
+                this.built -= ands;
+            } else if ands > this.config.ahead.max(this.stock().ands) && this.next_reserved().is_none() {
+                return this.run_in_pieces(plan, inputs);
+            } else {
                 this.secure(Order {
                     ands,
                     ..Order::NOTHING
@@ -98,9 +119,23 @@ impl Engine for LegoEngine {
             }
             let (side, channel) = this.parts();
             let outputs = side.run(plan, inputs, channel)?;
-            this.costs.and_gates += ands;
-            this.note_memory(plan);
+            this.note_run(plan, lanes);
             Ok(outputs)
+        })
+    }
+
+    fn most_lanes(&self, plan: &Plan) -> usize {
+        most_lanes(plan, self.config.ahead)
+    }
+
+    fn settle(&mut self, wires: LegoWires) -> Result<LegoWires> {
+        self.call("online", |this| {
+            if this.next_reserved().is_some() {
+                return Err(Error::BadInput(NOT_GIVEN.into()));
+            }
+            this.compute()?;
+            this.held.settle(count(wires.wires(), wires.lanes()));
+            Ok(this.parts().0.settle(wires))
         })
     }
 
@@ -115,6 +150,7 @@ impl Engine for LegoEngine {
             let (side, channel) = this.parts();
             let (outputs, rounds) = side.reveal(wires, to, channel)?;
             this.costs.rounds += rounds;
+            this.held.computed(this.built);
             Ok(outputs)
         })
     }

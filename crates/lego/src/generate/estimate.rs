@@ -26,10 +26,10 @@ pub struct Estimate {
     pub garbler_buffer: u64,
     /// Bytes that the evaluator holds until the epoch is finished, besides what comes out, with one worker.
     pub evaluator_buffer: u64,
-    /// Bytes of what comes out at the garbler.
-    pub garbler_material: u64,
-    /// Bytes of what comes out at the evaluator.
-    pub evaluator_material: u64,
+    /// Bytes of an item of each kind at the garbler, in the order of [`Order::counts`].
+    pub garbler_items: [u64; 6],
+    /// Bytes of an item of each kind at the evaluator.
+    pub evaluator_items: [u64; 6],
 }
 
 const BLOCK: u64 = size_of::<Block>() as u64;
@@ -57,6 +57,16 @@ fn units(in_batch: usize, count: usize, width: usize) -> u64 {
 }
 
 impl Estimate {
+    /// Bytes of what comes out at the garbler.
+    pub fn garbler_material(&self) -> u64 {
+        self.order.weighed(&self.garbler_items)
+    }
+
+    /// Bytes of what comes out at the evaluator.
+    pub fn evaluator_material(&self) -> u64 {
+        self.order.weighed(&self.evaluator_items)
+    }
+
     pub(super) fn of(shape: Shape) -> Self {
         let gates = shape.gates.generated as u64;
         let authenticators = shape.authenticators.generated as u64;
@@ -71,7 +81,7 @@ impl Estimate {
             garbler_inputs,
             evaluator_inputs,
             anchors,
-            masks,
+            masks: _,
             ports,
         } = shape.order;
         let [beta, alpha, beta_input, alpha_input] =
@@ -117,14 +127,15 @@ impl Estimate {
                 + authenticators * (AUTHENTICATOR + SHARE)
                 + numbers
                 + streams,
-            garbler_material: (3 * ands + garbler_inputs + 2 * evaluator_inputs + anchors + masks + ports)
-                * (BLOCK + SHARE),
-            evaluator_material: ands * (3 * SHARE + bucket + authentic(alpha))
-                + garbler_inputs * (SHARE + anchor + authentic(alpha_input))
-                + evaluator_inputs * (2 * SHARE + BLOCK + authentic(alpha_input))
-                + anchors * (SHARE + anchor)
-                + masks * (SHARE + 1)
-                + ports * SHARE,
+            garbler_items: [3, 1, 2, 1, 1, 1].map(|commitments| commitments * (BLOCK + SHARE)),
+            evaluator_items: [
+                3 * SHARE + bucket + authentic(alpha),
+                SHARE + anchor + authentic(alpha_input),
+                2 * SHARE + BLOCK + authentic(alpha_input),
+                SHARE + anchor,
+                SHARE + 1,
+                SHARE,
+            ],
             parameters: shape.parameters,
             order: shape.order,
         }

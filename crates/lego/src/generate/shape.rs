@@ -36,17 +36,7 @@ pub(crate) struct Shape {
 
 /// Splits an order into epochs, and says how secure each must be for all of them to be as secure as `config` asks.
 pub(crate) fn epochs(order: &Order, config: &Config) -> (Vec<Order>, u32) {
-    let gadgets = order.garbler_inputs.saturating_add(order.evaluator_inputs);
-    let few = (config.epoch / 4).max(1);
-    let count = [
-        order.ands.div_ceil(config.epoch),
-        gadgets.saturating_add(order.anchors).div_ceil(few),
-        order.masks.div_ceil(config.epoch),
-        order.ports.div_ceil(config.epoch),
-    ]
-    .into_iter()
-    .max()
-    .unwrap_or(0);
+    let count = order.extent().div_ceil(config.epoch);
     let split = |total: u64, epoch: u64| {
         let upto = |epoch: u64| (u128::from(total) * u128::from(epoch) / u128::from(count)) as u64;
         upto(epoch + 1) - upto(epoch)
@@ -54,9 +44,13 @@ pub(crate) fn epochs(order: &Order, config: &Config) -> (Vec<Order>, u32) {
     let orders = (0..count)
         .map(|epoch| Order::from_counts(order.counts().map(|total| split(total, epoch))))
         .collect();
+    let sharing = config.calls.saturating_mul(count.max(1));
     (
         orders,
-        config.security + count.max(1).next_power_of_two().trailing_zeros(),
+        config.security
+            + sharing
+                .checked_next_power_of_two()
+                .map_or(64, u64::trailing_zeros),
     )
 }
 

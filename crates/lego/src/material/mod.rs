@@ -201,6 +201,14 @@ impl EvaluatorEpoch {
 }
 
 impl Commitments {
+    /// None, with room for `count`.
+    pub(crate) fn with_capacity(count: usize) -> Self {
+        Self {
+            messages: Zeroizing::new(Vec::with_capacity(count)),
+            shares: Zeroizing::new(Vec::with_capacity(count)),
+        }
+    }
+
     /// Number of commitments.
     pub fn len(&self) -> usize {
         self.messages.len()

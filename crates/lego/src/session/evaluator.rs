@@ -20,6 +20,7 @@ use crate::config::Config;
 use crate::counters::{Bound, Transcript};
 use crate::generate::Estimate;
 use crate::material::{AndBuckets, EvaluatorInputs, EvaluatorStock, Run};
+use crate::memory::EVALUATOR_USE;
 use crate::opening::{Watch, receive};
 use crate::order::Order;
 use crate::provenance::{Origin, replay};
@@ -189,8 +190,12 @@ impl Side for Evaluator {
         })
     }
 
-    fn memory(&self, epoch: &Estimate) -> [u64; 2] {
-        [epoch.evaluator_buffer, epoch.evaluator_material]
+    fn memory(&self, epoch: &Estimate) -> (u64, [u64; 6]) {
+        (epoch.evaluator_buffer, epoch.evaluator_items)
+    }
+
+    fn memory_in_use(&self) -> &'static [u64; 6] {
+        &EVALUATOR_USE
     }
 
     fn lot(&self) -> Option<Order> {
@@ -335,6 +340,18 @@ impl Side for Evaluator {
         Ok(LegoWires::of(outputs))
     }
 
+    fn settle(&mut self, wires: LegoWires) -> LegoWires {
+        // A label that was chosen without finding out `Δ` is right: see `Suspicion`. With `Δ` the bits are known.
+        if let Some(delta) = self.suspicion.delta() {
+            replay(&wires, delta);
+        }
+        wires.settled(None)
+    }
+
+    fn rest(&mut self) {
+        self.reaper.wait();
+    }
+
     fn reveal(
         &mut self,
         wires: &LegoWires,
@@ -363,8 +380,15 @@ impl Side for Evaluator {
         let mut outputs = unpack(wires.wires(), wires.lanes(), |at| decoding.bit(at, keys[at]));
         if let Some(delta) = self.suspicion.delta() {
             outputs = replayed.unwrap_or_else(|| replay(wires, delta));
+            let carried = decoding.carried(delta);
+            for row in wires.unknown_rows() {
+                (0..wires.lanes()).for_each(|lane| {
+                    let at = row * wires.lanes() + lane;
+                    outputs.set(row, lane, carried(at, keys[at]));
+                });
+            }
             let right = secret(keys.len(), bits(&outputs));
-            right_labels(&mut keys, delta, decoding.carried(delta), |at| right[at]);
+            right_labels(&mut keys, delta, carried, |at| right[at]);
         }
         if to.contains(GARBLER) {
             let last = pack(keys.iter().copied().map(last_bit), keys.len());

@@ -18,6 +18,7 @@ use crate::build::solder;
 use crate::config::Config;
 use crate::generate::Estimate;
 use crate::material::{Commitments, GarblerStock};
+use crate::memory::GARBLER_USE;
 use crate::opening::{Openings, PIECE};
 use crate::order::Order;
 use crate::setup::GarblerKeys;
@@ -255,8 +256,12 @@ impl Side for Garbler {
         })
     }
 
-    fn memory(&self, epoch: &Estimate) -> [u64; 2] {
-        [epoch.garbler_buffer, epoch.garbler_material]
+    fn memory(&self, epoch: &Estimate) -> (u64, [u64; 6]) {
+        (epoch.garbler_buffer, epoch.garbler_items)
+    }
+
+    fn memory_in_use(&self) -> &'static [u64; 6] {
+        &GARBLER_USE
     }
 
     fn lot(&self) -> Option<Order> {
@@ -384,6 +389,14 @@ impl Side for Garbler {
             lanes,
             outputs,
         )))
+    }
+
+    fn settle(&mut self, wires: LegoWires) -> LegoWires {
+        wires.settled(None)
+    }
+
+    fn rest(&mut self) {
+        self.reaper.wait();
     }
 
     fn reveal(

@@ -27,8 +27,6 @@ pub(crate) use evaluator::Evaluator;
 pub(crate) use garbler::Garbler;
 pub(crate) use side::Side;
 
-pub(crate) use super::tiles::slot_bytes;
-
 /// The garbler, where roles are meant: in a [`super::Config`]'s session it may be either party.
 pub(crate) const GARBLER: PartyId = PartyId(0);
 /// The evaluator, likewise.

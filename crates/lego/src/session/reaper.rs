@@ -31,12 +31,19 @@ impl Reaper {
     }
 }
 
-impl Drop for Reaper {
-    fn drop(&mut self) {
+impl Reaper {
+    /// Waits until all that it was handed is dropped.
+    pub(super) fn wait(&mut self) {
         if let Some((sender, thread)) = self.started.take() {
             drop(sender);
             let _ = thread.join();
         }
+    }
+}
+
+impl Drop for Reaper {
+    fn drop(&mut self) {
+        self.wait();
     }
 }
 
@@ -51,6 +58,9 @@ mod tests {
         let item = Arc::new(());
         let mut reaper = Reaper::default();
         (0..100).for_each(|_| reaper.drop_later(item.clone()));
+        reaper.wait();
+        assert_eq!(Arc::strong_count(&item), 1);
+        reaper.drop_later(item.clone());
         drop(reaper);
         assert_eq!(Arc::strong_count(&item), 1);
     }

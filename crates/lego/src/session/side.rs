@@ -26,8 +26,11 @@ pub(crate) trait Side: Any + Send {
     /// Makes what `order` asks for (Generate).
     fn make(&mut self, channels: &mut [Box<dyn Channel>], config: &mut Config, order: &Order) -> Result<()>;
 
-    /// What an epoch's [`Estimate`] says of this side: bytes held until it is finished, and bytes of what comes out.
-    fn memory(&self, epoch: &Estimate) -> [u64; 2];
+    /// What an epoch's [`Estimate`] says of this side: bytes held until it is finished, and bytes of an item of each kind.
+    fn memory(&self, epoch: &Estimate) -> (u64, [u64; 6]);
+
+    /// Bytes that using an item of each kind takes.
+    fn memory_in_use(&self) -> &'static [u64; 6];
 
     /// What is left of the stored lot that material is drawn from, if it is.
     fn lot(&self) -> Option<Order>;
@@ -67,6 +70,12 @@ pub(crate) trait Side: Any + Send {
 
     /// Attaches a circuit that was built ahead to `inputs`, or builds it on them.
     fn run(&mut self, plan: &Plan, inputs: &LegoWires, channel: &mut dyn Channel) -> Result<LegoWires>;
+
+    /// The same labels without what they come from, all of which was computed: see [`cenote_session::Engine::settle`].
+    fn settle(&mut self, wires: LegoWires) -> LegoWires;
+
+    /// Waits until memory that was given up is free.
+    fn rest(&mut self);
 
     /// Eval: computes everything that was run, and opens `wires` to the parties of `to`. Says how many rounds it took, each
     /// a message or several one way.

@@ -147,6 +147,24 @@ fn start(context: &mut PartyContext, shape: &Shape, cheat: Cheat, bad: u32) -> R
     Ok(LegoEngine::with_side(context.me, vec![channel], config, side))
 }
 
+/// Makes another epoch, by a garbler that cheats.
+fn make_more(engine: &mut LegoEngine, shape: &Shape, cheat: Cheat, bad: u32) -> Result<()> {
+    let LegoEngine {
+        side,
+        channels,
+        config,
+        ..
+    } = engine;
+    let side: &mut dyn Any = side.as_deref_mut().expect("a session that goes on");
+    if let Some(Garbler { keys, stock, .. }) = side.downcast_mut() {
+        let chosen = Sampler::new(Block([u64::from(bad), 1]));
+        stock.push(keys.epoch(channels, shape, &mut [Cheater { cheat, bad, chosen }])?);
+    } else if let Some(Evaluator { keys, stock, .. }) = side.downcast_mut() {
+        stock.push(keys.epoch(channels, config, shape)?);
+    }
+    Ok(())
+}
+
 /// This party's side, if it is `S`.
 fn side_mut<S: Side>(engine: &mut LegoEngine) -> Option<&mut S> {
     let side: &mut dyn Any = engine.side.as_deref_mut()?;

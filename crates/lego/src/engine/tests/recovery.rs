@@ -203,3 +203,133 @@ fn differences_seen_before_any_input_are_remembered() {
         }
     }
 }
+
+/// A circuit in pieces of a few gates, some of its outputs settled, the others fed into it again; all to both in the end.
+fn settling(engine: &mut LegoEngine) -> Result<Vec<Option<BitMatrix>>> {
+    let plan = plan();
+    engine.config.ahead = 3 * LANES as u64;
+    let me = engine.me();
+    let input = |engine: &mut LegoEngine, owner: PartyId, value: usize| {
+        let bits = number(value, LANES);
+        engine.input(owner, 4, LANES, (owner == me).then_some(&bits))
+    };
+    let pieces = |engine: &mut LegoEngine, wires: &LegoWires| {
+        engine.call("online", |engine| engine.run_in_pieces(&plan, wires))
+    };
+    let (a, b) = (input(engine, GARBLER, 3)?, input(engine, EVALUATOR, 9)?);
+    let first = pieces(engine, &WireVector::concat(&[&a, &b]))?;
+    let c = input(engine, GARBLER, 9)?;
+    let settled = engine.settle(WireVector::concat(&[&first.select(0..5), &c]))?;
+    match engine.run(&plan, &settled.select(0..8)) {
+        Err(Error::BadInput(why)) => assert!(why.contains("were settled"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+    let second = pieces(engine, &WireVector::concat(&[&first.select(1..5), &c]))?;
+    let mut outputs = Vec::new();
+    for (wires, to) in [
+        (settled.select(0..2), Parties::one(EVALUATOR)),
+        (settled.select(2..5), Parties::one(GARBLER)),
+        (second, Parties::all(2)),
+        (settled.select(5..9), Parties::all(2)),
+    ] {
+        outputs.push(engine.reveal(&wires, to)?);
+    }
+    Ok(outputs)
+}
+
+/// What [`settling`] takes and some more.
+fn for_settling() -> Shape {
+    let ands = (plan().and_count() * LANES) as u64;
+    unchecked(Order {
+        ands: 2 * ands,
+        garbler_inputs: 8 * LANES as u64,
+        evaluator_inputs: 4 * LANES as u64,
+        anchors: 10 * LANES as u64,
+        masks: 30 * LANES as u64,
+        ports: 0,
+    })
+}
+
+#[test]
+fn settled_wires_and_circuits_in_pieces_are_right_too() {
+    let mut honest = None;
+    for (cheat, bad) in [
+        (Cheat::None, 0),
+        (Cheat::Nand, 8),
+        (Cheat::Nand, 100),
+        (Cheat::HalfWrong, 100),
+        (Cheat::Garbage, 40),
+    ] {
+        let world = World::new(2, 5);
+        let results = world.run(move |mut context| {
+            let mut engine = start(&mut context, &for_settling(), cheat, bad)?;
+            let outputs = settling(&mut engine)?;
+            engine.finish()?;
+            Ok::<_, Error>((outputs, engine.peer_cheated()))
+        });
+        for (party, result) in results.into_iter().enumerate() {
+            let (outputs, cheated) = result.unwrap();
+            assert_eq!(cheated, party == 1 && cheat != Cheat::None, "{cheat:?} {bad}");
+            for (at, right) in expected(3, 9).iter().enumerate() {
+                let due = (at != party).then_some(right);
+                // Output 0 is the evaluator's alone, output 1 the garbler's.
+                let due = if at > 1 { Some(right) } else { due };
+                assert_eq!(
+                    outputs[at].as_ref(),
+                    due,
+                    "{cheat:?} {bad}, output {at} at {party}"
+                );
+            }
+        }
+        let sent = world.transcript(EVALUATOR);
+        assert_eq!(
+            *honest.get_or_insert_with(|| sent.clone()),
+            sent,
+            "{cheat:?} {bad}"
+        );
+    }
+}
+
+/// `Δ` does not tell the bits of wires that were settled before it was found; their labels do.
+#[test]
+fn wires_settled_before_the_cheating_are_right() {
+    let results = World::new(2, 6).run(move |mut context| -> Result<_> {
+        let plan = plan();
+        let mut engine = start(&mut context, &for_settling(), Cheat::None, 0)?;
+        let me = engine.me();
+        let input = |engine: &mut LegoEngine, owner: PartyId, value: usize| {
+            let bits = number(value, LANES);
+            engine.input(owner, 4, LANES, (owner == me).then_some(&bits))
+        };
+        let (a, b) = (input(&mut engine, GARBLER, 3)?, input(&mut engine, EVALUATOR, 9)?);
+        let inputs = LegoWires::concat(&[&a, &b]);
+        let first = engine.run(&plan, &inputs)?;
+        let first = engine.settle(first)?;
+        assert!(!engine.peer_cheated());
+        engine.run(&plan, &inputs)?;
+        let left = engine.stock().ands;
+        assert_eq!(left, 0, "what is used next is bad");
+        make_more(&mut engine, &for_settling(), Cheat::Nand, 100)?;
+        let second = engine.run(&plan, &inputs)?;
+        let mut outputs = Vec::new();
+        for wires in [&second, &first] {
+            outputs.push(engine.reveal(&wires.select(0..2), Parties::one(EVALUATOR))?);
+            outputs.push(engine.reveal(&wires.select(2..5), Parties::one(GARBLER))?);
+        }
+        let found = side_mut::<Evaluator>(&mut engine).map(|side| side.suspicion.delta().is_some());
+        engine.finish()?;
+        Ok((outputs, found))
+    });
+    let right = expected(3, 9);
+    for (party, result) in results.into_iter().enumerate() {
+        let (outputs, found) = result.unwrap();
+        assert_eq!(found, (party == 1).then_some(true));
+        for (at, output) in outputs.iter().enumerate() {
+            assert_eq!(
+                output.as_ref(),
+                (at % 2 != party).then_some(&right[at % 2]),
+                "{at} at {party}"
+            );
+        }
+    }
+}

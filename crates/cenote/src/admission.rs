@@ -1,0 +1,135 @@
+//! What a program takes of a machine's memory, and the refusal of one that does not fit, before anything that grows with it
+//! is allocated.
+
+use cenote_net::{Budget, PartyId};
+use cenote_session::memory;
+
+use crate::registry::Prepared;
+use crate::{Error, Program, Result};
+
+/// Bytes of a process before it does anything.
+const PROCESS: u64 = 16 << 20;
+
+/// Bytes of a value in a report besides its digits: a string with what the allocator adds.
+const TEXT: u64 = 48;
+
+impl Prepared {
+    /// Sees that the memory of this machine suffices for `parties` of it, each of which runs `program`.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] with what it takes.
+    pub fn admit(&self, program: &Program, parties: impl IntoIterator<Item = PartyId>) -> Result<()> {
+        let needed = parties.into_iter().map(|party| self.memory_bytes(program, party));
+        memory::admit(needed.fold(0, u64::saturating_add)).map_err(|error| Error::Usage(error.to_string()))
+    }
+
+    /// The most bytes that `party` takes to run `program`, as a process of its own.
+    pub fn memory_bytes(&self, program: &Program, party: PartyId) -> u64 {
+        self.session_bytes(program, party)
+            .saturating_add(around(program, party))
+    }
+}
+
+/// Bytes that `party` takes besides the protocol's session: the program, its inputs and outputs, messages on their way.
+fn around(program: &Program, party: PartyId) -> u64 {
+    let lanes = program.lanes() as u64;
+    let circuit = program.circuit();
+    let bits = |wires: u64| lanes.saturating_mul(wires).div_ceil(8);
+    let inputs = circuit.inputs().iter().zip(program.owners());
+    let inputs = inputs
+        .filter(|(_, owner)| **owner == party)
+        .map(|(value, _)| bits(value.width.into()));
+    let outputs = circuit.outputs().iter().zip(program.receivers());
+    let outputs = outputs.filter(|(_, to)| to.contains(party)).map(|(value, _)| {
+        // The bits, and the same as text.
+        let text = lanes.saturating_mul(TEXT + u64::from(value.width).div_ceil(4));
+        bits(value.width.into()).saturating_add(text)
+    });
+    let gates = circuit.gates().len() as u64 * 40;
+    let peers = program
+        .owners()
+        .iter()
+        .map(|owner| owner.0)
+        .max()
+        .unwrap_or(0)
+        .max(1);
+    let queues = Budget::default().bound(peers.into(), 4 * usize::from(peers));
+    let fixed = [PROCESS, queues, gates].into_iter();
+    // Inputs are read as text, or copied once.
+    fixed
+        .chain(inputs.map(|bytes| bytes.saturating_mul(2)))
+        .chain(outputs)
+        .fold(0, u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use cenote_session::Parties;
+
+    use super::*;
+    use crate::circuits::by_name;
+    use crate::{Lego, Protocol, Three};
+
+    fn program(circuit: &str, parties: u8, lanes: usize) -> Program {
+        let circuit = by_name(circuit).unwrap();
+        let owners = (0..circuit.inputs().len())
+            .map(|index| PartyId(index as u8 % parties))
+            .collect();
+        let receivers = vec![Parties::all(parties.into()); circuit.outputs().len()];
+        Program::new("test", circuit, owners, receivers, lanes).unwrap()
+    }
+
+    /// 46,000 lanes of SHA-256 are streamed; 2^34 lanes of anything do not fit anywhere.
+    #[test]
+    fn what_does_not_fit_is_refused_before_anything_is_allocated() {
+        for protocol in [Protocol::from(Three::default()), Protocol::from(Lego::default())] {
+            let parties = protocol.parties();
+            for (circuit, lanes) in [("add8", 1 << 34), ("sha256", 1 << 28)] {
+                let program = program(circuit, parties, lanes);
+                match protocol
+                    .prepare(&program.demand())
+                    .unwrap()
+                    .admit(&program, [PartyId(1)])
+                {
+                    Err(Error::Usage(text)) => {
+                        assert!(
+                            text.contains("of memory are needed") && text.contains("fewer lanes"),
+                            "{text}"
+                        );
+                    }
+                    other => panic!("{} of {circuit}: {other:?}", protocol.name()),
+                }
+            }
+            let small = program("add8", parties, 1000);
+            let prepared = protocol.prepare(&small.demand()).unwrap();
+            prepared.admit(&small, [PartyId(0), PartyId(1)]).unwrap();
+        }
+    }
+
+    #[test]
+    fn two_parties_stream_in_four_gigabytes() {
+        let protocol = Protocol::from(Lego::default());
+        for party in [PartyId(0), PartyId(1)] {
+            // A thousand million AND gates.
+            for (circuit, lanes) in [("aes128", 156_250), ("sha256", 46_000)] {
+                let program = program(circuit, 2, lanes);
+                assert!(program.and_gates() >= 1_000_000_000);
+                let needed = protocol
+                    .prepare(&program.demand())
+                    .unwrap()
+                    .memory_bytes(&program, party);
+                assert!(needed < 4 << 30, "{circuit}: {needed}");
+            }
+            let bytes = |lanes| {
+                let program = program("aes128", 2, lanes);
+                protocol
+                    .prepare(&program.demand())
+                    .unwrap()
+                    .memory_bytes(&program, party)
+            };
+            // Outputs wait until all is computed, and become text.
+            let (few, more, waiting) = (bytes(2000), bytes(20_000), 18_000 * (128 * 57 + 200));
+            assert!(more <= few + waiting + few / 20, "{few} {more}");
+        }
+    }
+}

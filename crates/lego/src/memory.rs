@@ -1,0 +1,266 @@
+//! Memory: what a program will take, said before anything is made, and the most that a session has held.
+
+use cenote_circuit::{AndOp, Builder, LocalOp, Plan};
+use cenote_params::LogProb;
+use cenote_session::{Demand, Result, Run};
+
+use crate::config::Config;
+use crate::generate::{Estimate, estimate};
+use crate::order::Order;
+use crate::tiles::slot_bytes;
+
+/// Bytes of a wire in a lane: label and share.
+const WIRE: u64 = 56;
+
+/// Bytes that an item of each kind takes while it is used, besides those of the stock: at the garbler copies, and sums that
+/// are opened.
+pub(crate) const GARBLER_USE: [u64; 6] = [0, 57, 168, 112, 112, 112];
+
+/// The same at the evaluator: solderings, labels, and shares of what is opened.
+pub(crate) const EVALUATOR_USE: [u64; 6] = [32, 56, 113, 96, 97, 112];
+
+/// Bytes of keys, and of what is on its way, at each party and for each of its workers.
+const SESSION: u64 = 2 << 20;
+
+/// What a program takes of a session, as far as it is known before anything is made.
+#[derive(Clone, Debug)]
+pub struct Forecast {
+    /// What is made at a time, epoch by epoch.
+    pub epochs: Vec<Estimate>,
+    /// How many times that is made, about.
+    pub times: u64,
+    /// The most bytes that the garbler's session holds, without those of the program's inputs and outputs as bits.
+    pub garbler_bytes: u64,
+    /// The same of the evaluator's.
+    pub evaluator_bytes: u64,
+}
+
+impl Forecast {
+    /// The forecast for a session of so many workers (channels over which material is made, and threads that evaluate) that
+    /// does what `demand` says, which runs one circuit, or one above all.
+    ///
+    /// # Errors
+    /// [`cenote_session::Error::BadInput`] if no buckets are as secure as asked, or the configuration makes no sense.
+    pub fn new(demand: &Demand<'_>, workers: usize, config: &Config) -> Result<Self> {
+        config.check()?;
+        let workers = workers.max(1) as u64;
+        let whole = Order::of(demand, config.garbler);
+        let gates = |run: &&Run<'_>| (run.plan.and_count() as u64).saturating_mul(run.lanes as u64);
+        let nothing = Plan::new(&Builder::new().finish());
+        let plan = demand
+            .runs()
+            .iter()
+            .max_by_key(gates)
+            .map_or(&nothing, |run| run.plan);
+        let lanes = demand
+            .runs()
+            .iter()
+            .map(|run| run.lanes.saturating_mul(run.times));
+        let lanes = lanes.fold(0, usize::saturating_add);
+        let portions = Portions::new(plan, lanes, config.ahead);
+        let (group, streamed) = (portions.lanes, portions.many());
+        let made = if streamed { portions.group(whole) } else { whole };
+        let made = Order {
+            ands: made.ands.min(config.ahead),
+            ..made
+        };
+        let (epochs, times) = (estimates(&made, portions.sharing(), config)?, portions.count());
+        let used = Order {
+            ands: made.ands,
+            ..whole.share(group as u64, lanes as u64)
+        };
+        let outputs = |lanes: usize| (plan.output_wires() as u64).saturating_mul(lanes as u64);
+        let alive = if portions.pieces > 1 {
+            // Between two pieces of the circuit there are wires, at both of their ends.
+            (2 * plan.slots() as u64).saturating_mul(group as u64)
+        } else {
+            0
+        };
+        let settled = if streamed { outputs(lanes) } else { 0 };
+        let side =
+            |buffer: fn(&Estimate) -> u64, material: fn(&Estimate) -> u64, using: &[u64; 6], threads| {
+                let made = epochs.iter().map(material).fold(0, u64::saturating_add);
+                let making = epochs.iter().map(buffer).max().unwrap_or(0);
+                let using = used
+                    .weighed(using)
+                    .saturating_add((alive.saturating_add(outputs(group))).saturating_mul(WIRE))
+                    .saturating_add(slot_bytes(plan).saturating_mul(threads));
+                [
+                    made,
+                    making.max(using),
+                    settled.saturating_mul(WIRE),
+                    2 * plan_bytes(plan),
+                    SESSION.saturating_mul(workers),
+                ]
+                .into_iter()
+                .fold(0, u64::saturating_add)
+            };
+        Ok(Self {
+            garbler_bytes: side(
+                |epoch| epoch.garbler_buffer,
+                Estimate::garbler_material,
+                &GARBLER_USE,
+                1,
+            ),
+            evaluator_bytes: side(
+                |epoch| epoch.evaluator_buffer,
+                Estimate::evaluator_material,
+                &EVALUATOR_USE,
+                workers,
+            ),
+            epochs,
+            times,
+        })
+    }
+
+    /// A bound on the probability that any bad bucket passes, in all that is made.
+    pub fn error(&self) -> LogProb {
+        let bounds = self.epochs.iter().filter_map(|epoch| epoch.parameters.as_ref());
+        let once = bounds.fold(LogProb::ZERO, |sum, parameters| sum + parameters.errors().sum());
+        LogProb::from_log2(once.log2() + (self.times as f64).log2())
+    }
+}
+
+/// How a program is run that may have more AND gates than are made ahead: in groups of lanes, and the circuit in pieces if a
+/// group is too large even so.
+pub(crate) struct Portions {
+    /// Of the program.
+    all: usize,
+    /// Of a group.
+    lanes: usize,
+    /// Of a circuit, at most.
+    pieces: u64,
+}
+
+impl Portions {
+    pub(crate) fn new(plan: &Plan, lanes: usize, ahead: u64) -> Self {
+        let group = most_lanes(plan, ahead).min(lanes);
+        let ands = (plan.and_count() as u64).saturating_mul(group as u64);
+        Self {
+            all: lanes,
+            lanes: group,
+            // Any two pieces that follow one another have more than may be ahead.
+            pieces: if ands > ahead { 2 * ands.div_ceil(ahead) } else { 1 },
+        }
+    }
+
+    /// How many there are, at most.
+    fn count(&self) -> u64 {
+        (self.all.div_ceil(self.lanes.max(1)) as u64)
+            .saturating_mul(self.pieces)
+            .max(1)
+    }
+
+    pub(crate) fn many(&self) -> bool {
+        self.count() > 1
+    }
+
+    /// How many calls of `generate` share the error: one for each, and in each group one for inputs if there are pieces.
+    pub(crate) fn sharing(&self) -> u64 {
+        match self.count() {
+            1 => 1,
+            count => count
+                .saturating_mul(1 + u64::from(self.pieces > 1))
+                .saturating_add(1),
+        }
+    }
+
+    /// Those of `ands` gates that are made together with inputs: pieces are made one by one.
+    pub(crate) fn announced(&self, ands: u64) -> u64 {
+        if self.pieces > 1 { 0 } else { ands }
+    }
+
+    /// What one group takes, but for its outputs, if `order` is what all take.
+    pub(crate) fn group(&self, order: Order) -> Order {
+        Order {
+            anchors: 0,
+            masks: 0,
+            ports: 0,
+            ..order.share(self.lanes as u64, self.all as u64)
+        }
+    }
+}
+
+/// The epochs of `order`, one of so many calls.
+fn estimates(order: &Order, calls: u64, config: &Config) -> Result<Vec<Estimate>> {
+    let mut one = Config::new(String::new());
+    (one.security, one.epoch, one.ahead) = (config.security, config.epoch, config.ahead);
+    one.calls = calls;
+    estimate(order, &one)
+}
+
+/// See [`cenote_session::Engine::most_lanes`].
+pub(crate) fn most_lanes(plan: &Plan, ahead: u64) -> usize {
+    let wires = plan.output_wires().max(4 * plan.input_wires());
+    let lanes = ahead / plan.and_count().max(wires).max(1) as u64;
+    (usize::try_from(lanes).unwrap_or(usize::MAX) & !63).max(64)
+}
+
+/// Bytes of a plan.
+fn plan_bytes(plan: &Plan) -> u64 {
+    (size_of_val::<[LocalOp]>(plan.local_ops()) + size_of_val::<[AndOp]>(plan.and_ops())) as u64
+}
+
+/// What a session holds, by its own count.
+#[derive(Default)]
+pub(crate) struct Held {
+    /// Bytes of an item of each kind: those of the largest epoch so far.
+    items: [u64; 6],
+    /// Items that were taken since everything was last computed.
+    taken: Order,
+    /// Outputs of circuits since then.
+    outputs: u64,
+    /// Outputs that were settled.
+    settled: u64,
+}
+
+impl Held {
+    /// Bytes of what is in stock and in use.
+    fn bytes(&self, stock: Order) -> u64 {
+        let wires = self.outputs.saturating_add(self.settled);
+        (stock + self.taken)
+            .weighed(&self.items)
+            .saturating_add(wires.saturating_mul(WIRE))
+            .saturating_add(SESSION)
+    }
+
+    /// Bytes while `epochs` are made, of each of which `of` gives bytes held meanwhile and bytes of each item.
+    pub(crate) fn making(
+        &mut self,
+        stock: Order,
+        epochs: &[Estimate],
+        of: impl Fn(&Estimate) -> (u64, [u64; 6]),
+    ) -> u64 {
+        let mut buffer = 0;
+        let before = self.bytes(stock);
+        let mut made = 0u64;
+        for epoch in epochs {
+            let (held, items) = of(epoch);
+            buffer = held.max(buffer);
+            made = made.saturating_add(epoch.order.weighed(&items));
+            self.items = std::array::from_fn(|kind| self.items[kind].max(items[kind]));
+        }
+        before.saturating_add(made).saturating_add(buffer)
+    }
+
+    /// Notes that `order` was taken, and gives the bytes while it is used as `using` says.
+    pub(crate) fn take(&mut self, stock: Order, order: &Order, outputs: u64, using: &[u64; 6]) -> u64 {
+        self.taken += *order;
+        self.outputs = self.outputs.saturating_add(outputs);
+        self.bytes(stock).saturating_add(self.taken.weighed(using))
+    }
+
+    /// Notes that everything was computed: but for circuits with `built` AND gates, which have not been run.
+    pub(crate) fn computed(&mut self, built: u64) {
+        self.taken = Order {
+            ands: built.min(self.taken.ands),
+            ..Order::NOTHING
+        };
+        self.outputs = 0;
+    }
+
+    /// Notes that so many outputs were settled.
+    pub(crate) fn settle(&mut self, outputs: u64) {
+        self.settled = self.settled.saturating_add(outputs);
+    }
+}
