@@ -21,7 +21,7 @@ use crate::online::{input, output};
 use crate::settings::{Config, Lag, Links};
 use crate::setup::keys::{Counter, PairSecrets, Purpose};
 use crate::setup::{check_links, compare, farewell};
-use crate::store::{Online, StockFolder, settings};
+use crate::store::{Online, Store, settings};
 use crate::triple_check::{constant_holder, window_bytes};
 use crate::view::Views;
 use crate::wires::ThreeWires;
@@ -63,16 +63,11 @@ impl ThreeEngine {
     ///
     /// # Errors
     /// As [`ThreeEngine::start`]; and [`Error::Storage`] if the folder is in use or its files are damaged.
-    pub fn start_online(
-        me: PartyId,
-        links: Vec<Links>,
-        config: Config,
-        folder: &StockFolder,
-    ) -> Result<Self> {
+    pub fn start_online(me: PartyId, links: Vec<Links>, config: Config, folder: &Store) -> Result<Self> {
         Self::begin(me, links, config, Some(folder))
     }
 
-    fn begin(me: PartyId, links: Vec<Links>, config: Config, folder: Option<&StockFolder>) -> Result<Self> {
+    fn begin(me: PartyId, links: Vec<Links>, config: Config, folder: Option<&Store>) -> Result<Self> {
         let start = Instant::now();
         let mut terms = config.terms(links.len());
         terms.push(("session".into(), config.session.clone()));
@@ -110,7 +105,7 @@ impl ThreeEngine {
             None => None,
         };
         if online.is_some() {
-            terms.push(("triples".into(), "from stock, version 2".into()));
+            terms.push(("triples".into(), "from stock, version 3".into()));
         }
         let ring = &mut links[0].evaluator;
         let agreed = if compared { Ok(()) } else { compare(&terms, ring) };
@@ -119,7 +114,7 @@ impl ThreeEngine {
                 let secrets = PairSecrets::agree(me, &session, ring, &mut entropy)?;
                 let lag = lag.settle(ring)?;
                 if let Some(online) = &mut online {
-                    online.compare(me, ring)?;
+                    online.compare(entropy.bytes(), ring)?;
                 }
                 Ok((secrets, lag))
             })

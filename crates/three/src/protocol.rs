@@ -10,7 +10,7 @@ use cenote_primitives::BLOCK_BITS;
 use cenote_session::{Check, Connections, Demand, Protocol, Result, Run, Setting, Source, Terms, Topology};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::store::{StockFolder, StockKey};
+use crate::store::{Store, StoreKey};
 use crate::{Config, Lag, Links, ThreeEngine, ViewCheck, batches_needed, checks};
 
 /// Settings of the three-party protocol, the same at all parties.
@@ -90,7 +90,7 @@ impl Protocol for Three {
     const CHECKS: &'static [Check] = checks::ALL;
     type Prepared = Parameters;
     type Engine = ThreeEngine;
-    type Store = StockFolder;
+    type Store = Store;
 
     fn set(&mut self, name: &str, value: Setting<'_>) -> std::result::Result<(), String> {
         match name {
@@ -163,7 +163,7 @@ impl Protocol for Three {
         terms
     }
 
-    fn parameters(&self, parameters: &Parameters, _: &Source<'_, StockFolder>) -> serde_json::Value {
+    fn parameters(&self, parameters: &Parameters, _: &Source<'_, Store>) -> serde_json::Value {
         serde_json::to_value(parameters).expect("parameters are numbers and names")
     }
 
@@ -173,7 +173,7 @@ impl Protocol for Three {
         me: PartyId,
         connections: Connections,
         session: &str,
-        source: Source<'_, StockFolder>,
+        source: Source<'_, Store>,
     ) -> Result<ThreeEngine> {
         let (mut config, links) = (self.config(parameters, session), Links::of(me, connections));
         config.compared = true;
@@ -183,8 +183,8 @@ impl Protocol for Three {
         }
     }
 
-    fn open(path: &Path, key: [u8; 32]) -> Result<StockFolder> {
-        StockFolder::open(path, &StockKey::from_bytes(key))
+    fn open(path: &Path, key: [u8; 32]) -> Result<Store> {
+        Store::open(path, &StoreKey::from_bytes(key))
     }
 }
 

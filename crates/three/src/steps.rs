@@ -47,18 +47,10 @@ steps! {
 }
 
 steps! {
-    /// Every step that only sessions with stored triples have: those that make them, and those that use them.
+    /// Every step that only making stored triples has, but for those of [`cenote_store::steps`].
     STORED;
     /// Contributions to the name and the time of an epoch, to both others.
     EPOCH = 0x311, "name an epoch";
-    /// The stock that a party has of common epochs, to both others.
-    STOCK_OFFER = 0x312, "compare stock";
-    /// Hashes of what all parties said they have, to both others.
-    STOCK_ECHO = 0x313, "confirm stock";
-    /// The word that batches are claimed, to both others.
-    STOCK_CLAIM = 0x314, "claim stock";
-    /// The names of the epochs that a party has in stock, to both others.
-    STOCK_EPOCHS = 0x315, "compare epochs of stock";
     /// The word that all batches so far are settled, to both others.
     CHECKPOINT = 0x317, "confirm triples for stock";
 }

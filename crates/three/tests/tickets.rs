@@ -14,7 +14,7 @@ use cenote_net::{ChannelOptions, PartyId};
 use cenote_params::three::{Parameters, Variant, check};
 use cenote_primitives::{Block, Entropy, Sampler};
 use cenote_session::{Engine, Error, Parties, Result};
-use cenote_three::store::{OfflineReport, StockFolder, StockKey, fill};
+use cenote_three::store::{OfflineReport, Store, StoreKey, epochs, fill};
 use cenote_three::{Config, Links, ThreeEngine, steps};
 use common::intercept::{Message, Spy, Thread};
 use common::session::{in_parallel, share as share_inputs, small_input, small_plan};
@@ -107,14 +107,14 @@ fn flipped(message: &Message) -> Vec<u8> {
 /// What an offline run leaves.
 struct Stocks {
     results: Vec<Result<OfflineReport>>,
-    folders: [StockFolder; 3],
+    folders: [Store; 3],
     _home: tempfile::TempDir,
 }
 
 impl Stocks {
     /// How many batches a party has.
     fn kept(&self, party: usize) -> usize {
-        let epochs = self.folders[party].epochs().unwrap();
+        let epochs = epochs(&self.folders[party]).unwrap().0;
         epochs.iter().map(|epoch| epoch.batches.len()).sum()
     }
 }
@@ -125,7 +125,7 @@ fn fill_stocks(links: [Vec<Links>; 3], seed: u64) -> Stocks {
     let home = tempfile::tempdir().unwrap();
     let folders = [0, 1, 2].map(|party: u8| {
         let path = home.path().join(party.to_string());
-        StockFolder::open(&path, &StockKey::from_bytes([party; 32])).unwrap()
+        Store::open(&path, &StoreKey::from_bytes([party; 32])).unwrap()
     });
     let results: Vec<Result<_>> = std::thread::scope(|scope| {
         let start = |(me, links): (u8, Vec<Links>)| {

@@ -1,51 +1,16 @@
 //! Epochs: what was made by one offline run, under keys of its own.
 
-use std::fmt;
-
 use cenote_net::PartyId;
 use cenote_params::three::Parameters;
 use cenote_primitives::BLOCK_BITS;
+use cenote_session::{Error, Result};
+use cenote_store::{Item, ItemId, Keys, Run, Stored};
 use zeroize::Zeroizing;
 
+use super::PROTOCOL;
 use crate::material::shape::Shape;
 use crate::settings::ViewCheck;
-use crate::setup::keys::{FactorSeeds, Keys};
-
-/// The version of an epoch's file.
-const VERSION: u8 = 1;
-
-/// The name of an epoch: a hash of what all three parties contributed to it, so that none of them can make one twice.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct EpochId(pub(crate) [u8; 32]);
-
-impl fmt::Display for EpochId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for EpochId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "EpochId({self})")
-    }
-}
-
-impl EpochId {
-    /// The epoch of the folder called `name`, if it is one's.
-    pub(super) fn of_folder(name: &str) -> Option<Self> {
-        let digits = name.as_bytes();
-        if digits.len() != 64 {
-            return None;
-        }
-        let mut id = [0; 32];
-        for (byte, pair) in id.iter_mut().zip(digits.chunks_exact(2)) {
-            let pair = std::str::from_utf8(pair).ok()?;
-            *byte = u8::from_str_radix(pair, 16).ok()?;
-        }
-        // One name for each epoch.
-        (Self(id).to_string() == name).then_some(Self(id))
-    }
-}
+use crate::setup::keys::{FactorSeeds, Keys as Generators};
 
 /// The number of a batch in its epoch: the worker that made it, and how many that worker had made before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,17 +22,15 @@ pub struct BatchNumber {
 }
 
 impl BatchNumber {
-    pub(super) fn file_name(self) -> String {
-        format!("batch-{:03}-{:010}", self.worker, self.serial)
+    /// The part that holds it.
+    pub(super) fn part(self) -> Run {
+        let serial = u64::from(self.serial);
+        Run::new(self.worker, serial..serial + 1)
     }
 
-    pub(super) fn of_file(name: &str) -> Option<Self> {
-        let (worker, serial) = name.strip_prefix("batch-")?.split_once('-')?;
-        let number = Self {
-            worker: worker.parse().ok()?,
-            serial: serial.parse().ok()?,
-        };
-        (number.file_name() == name).then_some(number)
+    pub(super) fn of((worker, serial): (u8, u64)) -> Option<Self> {
+        let serial = u32::try_from(serial).ok()?;
+        Some(Self { worker, serial })
     }
 }
 
@@ -80,71 +43,35 @@ pub(crate) fn settings(parameters: &Parameters, view_check: ViewCheck) -> String
     )
 }
 
-/// An epoch, as its file tells it.
-pub(crate) struct Epoch {
-    pub(crate) id: EpochId,
-    pub(crate) party: PartyId,
-    /// Milliseconds since 1970 by the median of the parties' clocks, the same at all of them.
-    pub(crate) made: u64,
-    /// Triples of a batch, in blocks.
-    pub(crate) n: u64,
-    pub(crate) settings: String,
-    /// The keys that the factors of its triples are derived from.
-    pub(crate) seeds: FactorSeeds,
+/// What an epoch's description keeps for the protocol: triples of a batch, in blocks, and the seeds that the factors of all triples are derived from.
+pub(super) fn encode(n: u64, seeds: &FactorSeeds) -> Keys {
+    let mut bytes = Zeroizing::new(Vec::with_capacity(8 + 2 * 16));
+    bytes.extend_from_slice(&n.to_le_bytes());
+    seeds.iter().for_each(|seed| bytes.extend_from_slice(&seed[..]));
+    Keys(bytes)
 }
 
-impl Epoch {
-    /// The generators of its triples' factors.
-    pub(crate) fn factors(&self) -> Keys {
-        Keys::from_seeds(&self.seeds, self.n)
-    }
+/// The inverse of [`encode`].
+fn decode(keys: &Keys) -> Option<(u64, FactorSeeds)> {
+    let (n, seeds) = keys.0.split_first_chunk()?;
+    let ([first, second], []) = seeds.as_chunks() else {
+        return None;
+    };
+    Some((u64::from_le_bytes(*n), [*first, *second].map(Zeroizing::new)))
+}
 
-    pub(super) fn encode(&self) -> Zeroizing<Vec<u8>> {
-        let mut bytes = Zeroizing::new(Vec::with_capacity(64 + self.settings.len()));
-        bytes.extend_from_slice(&[VERSION, self.party.0]);
-        bytes.extend_from_slice(&self.made.to_le_bytes());
-        bytes.extend_from_slice(&self.n.to_le_bytes());
-        self.seeds
-            .iter()
-            .for_each(|seed| bytes.extend_from_slice(&seed[..]));
-        bytes.extend_from_slice(self.settings.as_bytes());
-        bytes
-    }
-
-    /// The inverse of [`Epoch::encode`].
-    pub(super) fn decode(id: EpochId, bytes: &[u8]) -> Result<Self, &'static str> {
-        const SHORT: &str = "is too short";
-        fn take<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N], &'static str> {
-            let (first, rest) = bytes.split_first_chunk().ok_or(SHORT)?;
-            *bytes = rest;
-            Ok(*first)
-        }
-        let mut rest = bytes;
-        let [version, party] = take(&mut rest)?;
-        if version != VERSION {
-            return Err("is of another version");
-        }
-        if party > 2 {
-            return Err("names a party that there is not");
-        }
-        Ok(Self {
-            id,
-            party: PartyId(party),
-            made: u64::from_le_bytes(take(&mut rest)?),
-            n: u64::from_le_bytes(take(&mut rest)?),
-            seeds: [take(&mut rest)?, take(&mut rest)?].map(Zeroizing::new),
-            settings: std::str::from_utf8(rest).map_err(|_| "is garbled")?.to_owned(),
-        })
-    }
+/// The generators of the factors of an epoch's triples.
+pub(super) fn factors(item: &Item) -> Result<Generators> {
+    let (n, seeds) = decode(&item.keys)
+        .ok_or_else(|| Error::Storage(format!("the description of epoch {} is garbled", item.id)))?;
+    Ok(Generators::from_seeds(&seeds, n))
 }
 
 /// An epoch in stock, for people and programs to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredEpoch {
     /// Its name.
-    pub id: EpochId,
-    /// The party whose part of it this is.
-    pub party: PartyId,
+    pub id: ItemId,
     /// When it was made, in milliseconds since 1970.
     pub made: u64,
     /// The parameters that sessions must have to use it.
@@ -157,20 +84,39 @@ pub struct StoredEpoch {
     pub lacked_by: Vec<PartyId>,
 }
 
-/// What a stock folder holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Inventory {
-    /// The epochs that can be used, the oldest first.
-    pub epochs: Vec<StoredEpoch>,
-    /// The epochs that cannot, by their names.
-    pub unusable: Vec<Unusable>,
+impl StoredEpoch {
+    /// What `stored` is, if it is an epoch.
+    pub(super) fn of(stored: Stored) -> Option<Self> {
+        let Stored {
+            item,
+            left,
+            lacked_by,
+        } = stored;
+        let (n, _) = decode(&item.keys).filter(|_| item.protocol == PROTOCOL)?;
+        Some(Self {
+            id: item.id,
+            made: item.made,
+            settings: item.settings,
+            gates_per_batch: n.saturating_mul(BLOCK_BITS as u64),
+            batches: left.numbers().filter_map(BatchNumber::of).collect(),
+            lacked_by,
+        })
+    }
 }
 
-/// Something in a stock folder that is called as an epoch is, and is none that can be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unusable {
-    /// What it is called.
-    pub id: EpochId,
-    /// What is wrong with which file.
-    pub why: String,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptions_are_read_strictly() {
+        let seeds = [[1; 16], [2; 16]].map(Zeroizing::new);
+        let keys = encode(999, &seeds);
+        assert!(decode(&keys) == Some((999, seeds)));
+        for length in (0..50).filter(|length| *length != keys.0.len()) {
+            let mut other = keys.clone();
+            other.0.resize(length, 3);
+            assert!(decode(&other).is_none(), "{length}");
+        }
+    }
 }

@@ -4,11 +4,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use cenote_net::{Closer, Meter, PartyId};
-use cenote_primitives::{BLOCK_BITS, Entropy};
+use cenote_primitives::{BLOCK_BITS, Entropy, as_bytes};
 use cenote_session::{Error, MESSAGE_FORM, Result};
+use cenote_store::{Item, ItemId, Making, Peers, Store};
 use sha2::{Digest, Sha256};
 
-use super::{BatchNumber, Epoch, EpochId, StockFolder, settings};
+use super::epoch::encode;
+use super::{BatchNumber, PROTOCOL, settings};
 use crate::checks;
 use crate::material::shape::Shape;
 use crate::material::stock::Producer;
@@ -25,7 +27,7 @@ use crate::view::Views;
 #[derive(Clone, Debug)]
 pub struct OfflineReport {
     /// The epoch.
-    pub epoch: EpochId,
+    pub epoch: ItemId,
     /// Batches put in stock.
     pub batches: u64,
     /// AND gates that all of them serve.
@@ -58,7 +60,7 @@ pub fn fill(
     me: PartyId,
     links: Vec<Links>,
     config: Config,
-    folder: &StockFolder,
+    folder: &Store,
     batches: u64,
     progress: &mut (dyn FnMut(u64, u64) + Send),
 ) -> Result<OfflineReport> {
@@ -74,7 +76,7 @@ pub fn fill(
         .map(|link| (link.generator, link.evaluator))
         .unzip();
     let ready = set_up(me, &mut controls[0], config, generators.len(), batches)
-        .and_then(|run| Ok((folder.begin(&run.epoch)?, run)));
+        .and_then(|run| Ok((folder.begin(&run.item)?, run)));
     let (making, run) = match ready {
         Ok(ready) => ready,
         Err(error) => {
@@ -84,24 +86,28 @@ pub fn fill(
             return Err(error);
         }
     };
-    let traffic = run
-        .make(me, generators, &mut controls, folder, batches, progress)
-        .inspect_err(|error| {
+    let traffic = match run.make(me, generators, &mut controls, &making, batches, progress) {
+        Ok(traffic) => traffic,
+        Err(error) => {
+            // Who cheated in one batch may have been luckier in another.
+            let deleted = match error.check() {
+                Some(_) => making.discard(),
+                None => Ok(drop(making)),
+            };
+            if let Err(error) = deleted {
+                tracing::error!(%error, "an epoch of stock in whose making a check failed cannot be deleted");
+            }
             for ring in &mut controls {
                 ring.abort(error.reason().code());
             }
-            // Who cheated in one batch may have been luckier in another.
-            if error.check().is_some()
-                && let Err(error) = folder.discard(&run.epoch.id)
-            {
-                tracing::error!(%error, "an epoch of stock in whose making a check failed cannot be deleted");
-            }
-        })?;
+            return Err(error);
+        }
+    };
     drop(making);
     Ok(OfflineReport {
-        epoch: run.epoch.id,
+        epoch: run.item.id,
         batches,
-        gates: batches * run.epoch.n * BLOCK_BITS as u64,
+        gates: batches * run.n * BLOCK_BITS as u64,
         traffic,
         time: start.elapsed(),
     })
@@ -109,7 +115,9 @@ pub fn fill(
 
 /// An offline run that all three parties have agreed on.
 struct Run {
-    epoch: Epoch,
+    item: Item,
+    /// Triples of a batch, in blocks.
+    n: u64,
     secrets: PairSecrets,
     shape: Shape,
     view_check: ViewCheck,
@@ -137,16 +145,20 @@ fn set_up(me: PartyId, ring: &mut Ring, config: Config, workers: usize, batches:
     let lag = lag.settle(ring)?;
     let settings = settings(&parameters, view_check);
     let (id, made) = name_epoch(me, &format!("{session}, {settings}"), ring, &mut entropy)?;
-    let epoch = Epoch {
+    let n = parameters.n();
+    let item = Item {
         id,
+        protocol: PROTOCOL.into(),
         party: me,
-        made,
-        n: parameters.n(),
+        role: String::new(),
         settings,
-        seeds: secrets.component_seeds(),
+        made,
+        peers: Peers::default(),
+        keys: encode(n, &secrets.component_seeds()),
     };
     Ok(Run {
-        epoch,
+        item,
+        n,
         secrets,
         shape,
         view_check,
@@ -159,7 +171,7 @@ fn set_up(me: PartyId, ring: &mut Ring, config: Config, workers: usize, batches:
 const CONTRIBUTION: usize = 32 + 8;
 
 /// Agrees on the name of a new epoch, which no party can make come twice, and on its time.
-fn name_epoch(me: PartyId, settings: &str, ring: &mut Ring, entropy: &mut Entropy) -> Result<(EpochId, u64)> {
+fn name_epoch(me: PartyId, settings: &str, ring: &mut Ring, entropy: &mut Entropy) -> Result<(ItemId, u64)> {
     // A clock before 1970 is no reason to fail: the two others' decide.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let mut ours = [0; CONTRIBUTION];
@@ -187,7 +199,7 @@ fn name_epoch(me: PartyId, settings: &str, ring: &mut Ring, entropy: &mut Entrop
     // One party's wrong clock does not matter to the median.
     let mut times = all.map(time);
     times.sort_unstable();
-    Ok((EpochId(id), times[1]))
+    Ok((ItemId(id), times[1]))
 }
 
 impl Run {
@@ -197,7 +209,7 @@ impl Run {
         me: PartyId,
         generators: Vec<Ring>,
         controls: &mut [Ring],
-        folder: &StockFolder,
+        making: &Making,
         batches: u64,
         progress: &mut (dyn FnMut(u64, u64) + Send),
     ) -> Result<Meter> {
@@ -207,7 +219,7 @@ impl Run {
             let views = Views::new(self.view_check, &format!("generator {number}"), |label| {
                 self.secrets.pair_prgs(label)
             });
-            let keys = self.secrets.component_keys(self.epoch.n);
+            let keys = self.secrets.component_keys(self.n);
             let generator = Generator::new(me, number, self.shape, ring, keys, views, self.lag);
             // Nothing is used before a checkpoint, which settles all.
             let alone = Arc::default();
@@ -219,7 +231,7 @@ impl Run {
                 &mut producers,
                 &interrupters,
                 &mut controls[0],
-                folder,
+                making,
                 batches,
                 progress,
             )
@@ -239,7 +251,7 @@ impl Run {
         producers: &mut [Producer],
         interrupters: &[[Closer; 2]],
         control: &mut Ring,
-        folder: &StockFolder,
+        making: &Making,
         batches: u64,
         progress: &mut (dyn FnMut(u64, u64) + Send),
     ) -> Result<()> {
@@ -259,7 +271,7 @@ impl Run {
                 // A generator that nothing more is wanted of tosses no coin.
                 let total = share(goal, index);
                 producer.want(total);
-                self.store(producer, total - share(done, index), folder, &stored)
+                self.store(producer, total - share(done, index), making, &stored)
                     .map_err(|error| {
                         let error = producer.explain(error);
                         // Nobody waits for a run that is lost.
@@ -267,7 +279,7 @@ impl Run {
                         error
                     })
             };
-            let made: Vec<Vec<BatchNumber>> = std::thread::scope(|scope| {
+            std::thread::scope(|scope| {
                 let keep = &keep;
                 let threads: Vec<_> = (0..)
                     .zip(producers.iter_mut())
@@ -277,10 +289,10 @@ impl Run {
                 let results = threads
                     .into_iter()
                     .map(|thread| thread.join().unwrap_or_else(lost));
-                most_telling(results)
+                most_telling::<(), ()>(results)
             })?;
             all_are_settled(goal, control)?;
-            folder.confirm(&self.epoch.id, &made.concat())?;
+            making.confirm()?;
             done = goal;
         }
         // Peers may yet be at their last word.
@@ -288,22 +300,25 @@ impl Run {
         farewell(control)
     }
 
-    /// Puts the next `count` batches on the disk, and gives their numbers.
+    /// Puts the next `count` batches on the disk.
     fn store(
         &self,
         producer: &Producer,
         count: u64,
-        folder: &StockFolder,
+        making: &Making,
         stored: &(dyn Fn() + Sync),
-    ) -> Result<Vec<BatchNumber>> {
-        let mut numbers = Vec::new();
+    ) -> Result<()> {
         for _ in 0..count {
             let mut batch = producer.take()?;
             let number = BatchNumber {
                 worker: batch.worker,
                 serial: batch.serial,
             };
-            let result = folder.store(self.epoch.id, number, &batch.products);
+            let components = batch
+                .products
+                .each_ref()
+                .map(|component| as_bytes(&component[..]));
+            let result = making.put(number.part(), &components);
             if result.is_err() {
                 for component in &mut batch.products {
                     component.wipe();
@@ -311,10 +326,9 @@ impl Run {
             }
             result?;
             producer.recycle(batch.products);
-            numbers.push(number);
             stored();
         }
-        Ok(numbers)
+        Ok(())
     }
 }
 
