@@ -2,7 +2,6 @@
 
 use std::any::Any;
 use std::fmt;
-use std::path::Path;
 
 use cenote_lego::Lego;
 use cenote_net::PartyId;
@@ -123,14 +122,6 @@ impl Protocol {
     pub fn prepare(&self, demand: &Demand<'_>) -> Result<Prepared> {
         self.0.prepare(demand).map(Prepared)
     }
-
-    /// Opens this party's stored material at `path`.
-    ///
-    /// # Errors
-    /// [`Error::Protocol`] if it is in use, damaged, or sealed under another key.
-    pub(crate) fn open(&self, path: &Path, key: [u8; 32]) -> Result<Box<dyn Any>> {
-        self.0.open(path, key)
-    }
 }
 
 impl<P: AnyProtocol> From<P> for Protocol {
@@ -247,7 +238,6 @@ trait Chosen: fmt::Debug + Send + Sync {
     fn topology(&self) -> Topology;
     fn security(&self) -> u32;
     fn prepare(&self, demand: &Demand<'_>) -> Result<Box<dyn Ready>>;
-    fn open(&self, path: &Path, key: [u8; 32]) -> Result<Box<dyn Any>>;
 }
 
 impl<P: AnyProtocol> Chosen for P {
@@ -297,10 +287,6 @@ impl<P: AnyProtocol> Chosen for P {
     fn prepare(&self, demand: &Demand<'_>) -> Result<Box<dyn Ready>> {
         let prepared = AnyProtocol::prepare(self, demand).map_err(Error::Usage)?;
         Ok(Box::new((self.clone(), prepared)))
-    }
-
-    fn open(&self, path: &Path, key: [u8; 32]) -> Result<Box<dyn Any>> {
-        Ok(Box::new(P::open(path, key)?))
     }
 }
 

@@ -102,8 +102,8 @@ pub fn run_party_online(
     job: &Job,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Outcome> {
-    let stock = stock::open(config, job.protocol())?;
-    run(config, job, Some(&*stock), progress)
+    let stock = stock::open(config)?;
+    run(config, job, Some(&stock), progress)
 }
 
 fn run(

@@ -1,14 +1,12 @@
 //! A party's stock: made with the peers ahead of time, used by jobs that cannot wait.
 //!
-//! Three parties' stock is of triples ([`make`], [`open`]), two parties' of lots of material ([`make_material`],
-//! [`open_material`]), which are in one folder and under one key and have nothing else in common.
+//! Three parties' stock is of epochs of triples ([`make`]), two parties' of lots of material ([`make_material`]). All are
+//! items of one folder, under one key: see [`cenote_store`]. The folder must not be restored from a backup.
 //!
-//! Stock of triples is made for the cut-and-choose parameters of a job, and serves every job with the same. Each batch is used once. The
-//! folder must not be restored from a backup: see [`cenote_three::store`].
+//! Stock of triples is made for the cut-and-choose parameters of a job, and serves every job with the same.
 
 mod lots;
 
-use std::any::Any;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
@@ -17,19 +15,18 @@ use std::sync::Arc;
 use cenote_params::three::Variant;
 use cenote_primitives::BLOCK_BITS;
 use cenote_session::Protocol as _;
+use cenote_store::StoreKey;
+pub use cenote_store::{Inventory, ItemId, Store, Stored, Unusable};
 use cenote_three::Links;
 use cenote_three::Three;
-pub use cenote_three::store::{EpochId, Inventory, StockFolder, StockKey, StoredEpoch, Unusable};
+pub use cenote_three::store::StoredEpoch;
 use cenote_three::store::{OfflineReport, fill};
-pub use lots::{
-    LotId, MadeMaterial, MaterialFolder, StoredLot, choose_lots, find_material, lots, make_material,
-    open_material,
-};
+pub use lots::{MadeMaterial, StoredLot, make_material};
 use zeroize::Zeroizing;
 
 use crate::remote::{load_identity, meet};
 use crate::stop::Session;
-use crate::{Error, Job, PartyConfig, Protocol, Result, files};
+use crate::{Error, Job, PartyConfig, Result, files};
 
 /// The name under which offline runs derive their keys.
 const SESSION: &str = "cenote stock";
@@ -48,7 +45,7 @@ pub enum Amount {
     Batches(u64),
 }
 
-/// Which epochs to remove.
+/// Which items to remove.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
     /// Those whose names begin so.
@@ -59,26 +56,20 @@ pub enum Which {
     All,
 }
 
-/// Fewest digits that name an epoch.
+/// Fewest digits that name an item.
 const MIN_PREFIX: usize = 8;
 
-/// Opens the stock of a party for sessions with `protocol`: what [`Party::run_online`](crate::Party::run_online) takes.
+/// Opens the stock of a party, for work with the peers of `config`: what [`Party::run_online`](crate::Party::run_online)
+/// takes.
 ///
 /// # Errors
 /// [`Error::Config`] if the party file names none, or the key's file is missing, no key, or readable by others;
 /// [`Error::Protocol`] if the folder is in use or cannot be read.
-pub fn open(config: &PartyConfig, protocol: &Protocol) -> Result<Box<dyn Any>> {
+pub fn open(config: &PartyConfig) -> Result<Store> {
     let (folder, key) = paths(config)?;
-    protocol.open(folder, *key_bytes(key)?)
-}
-
-/// Opens the triples in the stock of a party.
-///
-/// # Errors
-/// As [`open`].
-pub fn open_triples(config: &PartyConfig) -> Result<StockFolder> {
-    let (folder, key) = paths(config)?;
-    Ok(Three::open(folder, *key_bytes(key)?)?)
+    let key = StoreKey::from_bytes(*key_bytes(key)?);
+    let peers = config.peers.iter().map(|peer| (peer.party, peer.fingerprint));
+    Ok(Store::open(folder, &key)?.with_peers(peers.collect()))
 }
 
 /// Makes stock of triples for `job` with the peers of `config`, and the stock folder and its key where there is none yet. `progress` is
@@ -126,7 +117,7 @@ pub fn make(
     if !key.exists() {
         make_key(key, path)?;
     }
-    let folder = open_triples(config)?;
+    let folder = open(config)?;
     let settings = protocol.config(parameters, SESSION);
     let mut progress =
         |done: u64, total: u64| progress(done.saturating_mul(gates), total.saturating_mul(gates));
@@ -138,16 +129,15 @@ pub fn make(
     })
 }
 
-/// Removes epochs from a stock folder for good. Gives what was removed.
+/// The items of a folder that are meant by `which`.
 ///
 /// # Errors
-/// [`Error::Usage`] if a name is no beginning of exactly one epoch's, and nothing is removed then;
-/// [`Error::Protocol`] if the folder cannot be listed or an epoch cannot be removed.
-pub fn remove(folder: &StockFolder, which: &Which) -> Result<Inventory> {
-    let Inventory { epochs, unusable } = folder.inventory()?;
-    let ids: Vec<EpochId> = epochs
+/// [`Error::Usage`] if a name is no beginning of exactly one item's; [`Error::Protocol`] if the folder cannot be listed.
+pub fn choose(folder: &Store, which: &Which) -> Result<Inventory> {
+    let Inventory { items, unusable } = folder.inventory()?;
+    let ids: Vec<ItemId> = items
         .iter()
-        .map(|epoch| epoch.id)
+        .map(|stored| stored.item.id)
         .chain(unusable.iter().map(|unusable| unusable.id))
         .collect();
     let named = match which {
@@ -157,30 +147,42 @@ pub fn remove(folder: &StockFolder, which: &Which) -> Result<Inventory> {
             .collect::<Result<Vec<_>>>()?,
         Which::Orphans | Which::All => Vec::new(),
     };
-    let epoch_goes = |epoch: &StoredEpoch| match which {
-        Which::Named(_) => named.contains(&epoch.id),
-        Which::Orphans => !epoch.lacked_by.is_empty(),
+    let item_is_meant = |stored: &Stored| match which {
+        Which::Named(_) => named.contains(&stored.item.id),
+        Which::Orphans => !stored.lacked_by.is_empty(),
         Which::All => true,
     };
-    let unusable_goes = |unusable: &Unusable| match which {
+    let unusable_is_meant = |unusable: &Unusable| match which {
         Which::Named(_) => named.contains(&unusable.id),
         Which::Orphans | Which::All => true,
     };
-    let gone = Inventory {
-        epochs: epochs.into_iter().filter(epoch_goes).collect(),
-        unusable: unusable.into_iter().filter(unusable_goes).collect(),
-    };
-    for epoch in &gone.epochs {
-        folder.remove(&epoch.id)?;
-    }
-    for unusable in &gone.unusable {
-        folder.remove(&unusable.id)?;
-    }
-    Ok(gone)
+    Ok(Inventory {
+        items: items.into_iter().filter(item_is_meant).collect(),
+        unusable: unusable.into_iter().filter(unusable_is_meant).collect(),
+    })
 }
 
-/// The only one of `ids`, of epochs or lots, that begins with `name`.
-fn by_name<T: Copy + std::fmt::Display>(ids: &[T], name: &str) -> Result<T> {
+/// Takes those items out that a single peer says it lacks. That peer may lie, to have this party delete good stock.
+pub fn on_one_word(orphans: &mut Inventory) -> Inventory {
+    let one = |stored: &mut Stored| stored.lacked_by.len() == 1;
+    Inventory {
+        items: orphans.items.extract_if(.., one).collect(),
+        unusable: Vec::new(),
+    }
+}
+
+/// Removes items from a folder for good.
+///
+/// # Errors
+/// [`Error::Protocol`] if one cannot be removed.
+pub fn remove(folder: &Store, items: &Inventory) -> Result<()> {
+    let usable = items.items.iter().map(|stored| &stored.item.id);
+    let mut ids = usable.chain(items.unusable.iter().map(|unusable| &unusable.id));
+    Ok(ids.try_for_each(|id| folder.remove(id))?)
+}
+
+/// The only one of `ids` that begins with `name`.
+fn by_name(ids: &[ItemId], name: &str) -> Result<ItemId> {
     let usage = |what: String| Err(Error::Usage(what));
     if name.len() < MIN_PREFIX {
         return usage(format!(
@@ -215,7 +217,7 @@ fn make_key(path: &Path, folder: &Path) -> Result<()> {
         );
         return Err(Error::config(path, None, what));
     }
-    let (_, bytes) = StockKey::generate();
+    let (_, bytes) = StoreKey::generate();
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -264,11 +266,39 @@ mod tests {
     use cenote_params::three::{Parameters, Variant, check};
     use cenote_primitives::{BLOCK_BITS, BitMatrix};
     use cenote_session::{Error as EngineError, Parties};
+    use cenote_three::store::epochs;
     use cenote_three::{Config, ThreeEngine};
 
     use super::*;
-    use crate::Program;
+    use crate::{Program, Protocol};
     use cenote_session::Connections;
+
+    /// One peer's word does not make an orphan of two parties' stock, nor of three's.
+    #[test]
+    fn orphans_on_one_word_are_told_apart() {
+        let stored = |id: u8, lacked_by: &[u8]| Stored {
+            item: cenote_store::Item {
+                id: ItemId([id; 32]),
+                protocol: String::new(),
+                party: PartyId(0),
+                role: String::new(),
+                settings: String::new(),
+                made: 0,
+                peers: Default::default(),
+                keys: cenote_store::Keys(Vec::new().into()),
+            },
+            left: Default::default(),
+            lacked_by: lacked_by.iter().copied().map(PartyId).collect(),
+        };
+        let all = [stored(1, &[1]), stored(2, &[1, 2]), stored(3, &[2])];
+        let mut orphans = Inventory {
+            items: all.to_vec(),
+            unusable: Vec::new(),
+        };
+        let doubtful = on_one_word(&mut orphans);
+        assert_eq!(orphans.items, all[1..2]);
+        assert_eq!(doubtful.items, [all[0].clone(), all[2].clone()]);
+    }
 
     /// Two layers of ANDs on 1,900 lanes, in segments of 512 lanes.
     fn program() -> Program {
@@ -294,9 +324,8 @@ mod tests {
     fn all<T: Send>(
         workers: u8,
         parameters: &Parameters,
-        folders: &[StockFolder; 3],
-        party: impl Fn(PartyId, Vec<cenote_three::Links>, Config, &StockFolder) -> cenote_session::Result<T>
-        + Sync,
+        folders: &[Store; 3],
+        party: impl Fn(PartyId, Vec<cenote_three::Links>, Config, &Store) -> cenote_session::Result<T> + Sync,
     ) -> Vec<cenote_session::Result<T>> {
         let protocol = Protocol::from(protocol(workers));
         let all = Connections::in_memory(&protocol.topology(), Duration::from_secs(20));
@@ -333,7 +362,7 @@ mod tests {
                     let home = tempfile::tempdir().unwrap();
                     let folders = [0u8, 1, 2].map(|party| {
                         let path = home.path().join(party.to_string());
-                        StockFolder::open(&path, &StockKey::from_bytes([party; 32])).unwrap()
+                        Store::open(&path, &StoreKey::from_bytes([party; 32])).unwrap()
                     });
                     if made > 0 {
                         for report in all(workers, &parameters, &folders, |me, links, config, folder| {
@@ -353,9 +382,9 @@ mod tests {
                     });
                     let case = format!("{variant}, {workers} workers, {made} of {needed} batches");
                     for (outcome, folder) in outcomes.into_iter().zip(&folders) {
-                        let left: usize = folder
-                            .epochs()
+                        let left: usize = epochs(folder)
                             .unwrap()
+                            .0
                             .iter()
                             .map(|epoch| epoch.batches.len())
                             .sum();

@@ -198,6 +198,9 @@ pub(crate) enum Stock {
         config: PathBuf,
         #[command(flatten)]
         which: Which,
+        /// With --orphans: also what a single peer says it lacks, without asking
+        #[arg(long, requires = "orphans")]
+        yes: bool,
         /// Print one JSON object instead of a table
         #[arg(long)]
         json: bool,
@@ -210,7 +213,8 @@ pub(crate) enum Stock {
 pub(crate) struct Which {
     /// Epochs and lots, by the beginnings of their names: at least 8 digits
     pub(crate) epochs: Vec<String>,
-    /// What no job can use: epochs that cannot be read, or that a peer said it did not have when a job last compared
+    /// What no job can use: what cannot be read, or what peers said they did not have when a job last compared. If only
+    /// one peer said so, you are asked
     #[arg(long)]
     pub(crate) orphans: bool,
     /// Everything

@@ -1,12 +1,10 @@
 //! The protocol to those who choose it by name: its settings, and how a session with them starts.
 
-use std::path::Path;
-
 use cenote_net::PartyId;
 use cenote_session::{Check, Connections, Demand, Protocol, Result, Setting, Source, Terms, Topology};
 use serde::{Deserialize, Serialize};
 
-use crate::store::{MaterialFolder, StockKey};
+use crate::store::Store;
 use crate::{Config, Forecast, LegoEngine, MAX_SECURITY, Order, checks};
 
 /// Settings of the two-party protocol with LEGO buckets, the same at both parties.
@@ -118,7 +116,7 @@ impl Protocol for Lego {
     const CHECKS: &'static [Check] = checks::ALL;
     type Prepared = Prepared;
     type Engine = LegoEngine;
-    type Store = MaterialFolder;
+    type Store = Store;
 
     fn set(&mut self, name: &str, value: Setting<'_>) -> std::result::Result<(), String> {
         match name {
@@ -172,7 +170,7 @@ impl Protocol for Lego {
         self.config("").terms(self.workers.into())
     }
 
-    fn parameters(&self, prepared: &Prepared, source: &Source<'_, MaterialFolder>) -> serde_json::Value {
+    fn parameters(&self, prepared: &Prepared, source: &Source<'_, Store>) -> serde_json::Value {
         match source {
             Source::Live => prepared.to_json(),
             Source::Stored(_) => serde_json::Value::Null,
@@ -185,7 +183,7 @@ impl Protocol for Lego {
         me: PartyId,
         connections: Connections,
         session: &str,
-        source: Source<'_, MaterialFolder>,
+        source: Source<'_, Store>,
     ) -> Result<LegoEngine> {
         let (mut config, channels) = (self.config(session), connections.channels());
         config.compared = true;
@@ -197,11 +195,5 @@ impl Protocol for Lego {
         };
         engine.set_threads(self.workers.into());
         Ok(engine)
-    }
-
-    /// In a folder of its own within the party's stock, under a key derived from the stock's.
-    fn open(path: &Path, key: [u8; 32]) -> Result<MaterialFolder> {
-        let key = blake3::derive_key("cenote stock: lego", &key);
-        MaterialFolder::open(&path.join(Self::NAME), &StockKey::from_bytes(key))
     }
 }

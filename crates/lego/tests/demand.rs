@@ -4,7 +4,7 @@
 mod common;
 
 use cenote_circuit::{BitOrder, Builder, Circuit, Plan};
-use cenote_lego::store::{MaterialFolder, StockKey};
+use cenote_lego::store::{Store, StoreKey};
 use cenote_lego::{Config, LegoEngine, Order, make_lot};
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
@@ -102,8 +102,8 @@ fn a_session_draws_what_was_ordered_and_nothing_else() {
         let program = circuit.clone();
         let world = World::random(2).labels(&["offline", "online"]);
         let results = world.run(move |mut context| {
-            let key = StockKey::from_bytes([5; 32]);
-            let folder = MaterialFolder::open(&path.join(context.me.0.to_string()), &key)?;
+            let key = StoreKey::from_bytes([5; 32]);
+            let folder = Store::open(&path.join(context.me.0.to_string()), &key)?;
             let channels =
                 |context: &mut PartyContext, purpose| vec![context.take(PartyId(1 - context.me.0), purpose)];
             let offline = channels(&mut context, "offline");

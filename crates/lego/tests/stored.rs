@@ -6,7 +6,7 @@ use cenote_lego::checks;
 use std::path::{Path, PathBuf};
 
 use cenote_circuit::{BitOrder, Builder, Circuit, Plan};
-use cenote_lego::store::{MaterialFolder, StockKey, StoredLot, lots};
+use cenote_lego::store::{Store, StoreKey, StoredLot, lots};
 use cenote_lego::{Config, Order, steps};
 use cenote_lego::{LegoEngine, make_lot};
 use cenote_net::PartyId;
@@ -80,8 +80,8 @@ impl Disks {
     }
 }
 
-fn open(path: &Path) -> MaterialFolder {
-    MaterialFolder::open(path, &StockKey::from_bytes([5; 32])).unwrap()
+fn open(path: &Path) -> Store {
+    Store::open(path, &StoreKey::from_bytes([5; 32])).unwrap()
 }
 
 fn session(context: &PartyContext, garbler: PartyId) -> Config {

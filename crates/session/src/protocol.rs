@@ -1,7 +1,6 @@
 //! What a protocol is to those who choose one: settings, the one search for parameters, and how a session starts.
 
 use std::fmt::Debug;
-use std::path::Path;
 
 use cenote_net::PartyId;
 use serde::Serialize;
@@ -128,12 +127,6 @@ pub trait Protocol:
         session: &str,
         source: Source<'_, Self::Store>,
     ) -> Result<Self::Engine>;
-
-    /// Opens this party's stored material at `path`.
-    ///
-    /// # Errors
-    /// [`crate::Error::Storage`] if it is in use, damaged, or sealed under another key.
-    fn open(path: &Path, key: [u8; 32]) -> Result<Self::Store>;
 }
 
 #[cfg(test)]

@@ -88,7 +88,7 @@ impl Making {
             }
             sync_folder(&folder)
         };
-        keep().map_err(|error| fault(&folder, format_args!("cannot be kept: {error}")))?;
+        keep().map_err(|error| Error::file(&folder, "cannot be put in stock", &error))?;
         provisional.clear();
         Ok(())
     }

@@ -2,8 +2,6 @@
 //!
 //! With one line in the registry of `cenote` it can be named in jobs, run, and reported like the others.
 
-use std::path::Path;
-
 use cenote_circuit::Plan;
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
@@ -116,10 +114,6 @@ impl Protocol for Example {
             }
         }
         Ok(ExampleEngine(ClearEngine::new(me, channels)))
-    }
-
-    fn open(_: &Path, _: [u8; 32]) -> Result<()> {
-        Ok(())
     }
 }
 

@@ -1,7 +1,6 @@
 //! The protocol to those who choose it by name: its settings, and how a session with them starts.
 
 use std::fmt;
-use std::path::Path;
 
 use cenote_circuit::Plan;
 use cenote_net::PartyId;
@@ -10,7 +9,7 @@ use cenote_primitives::BLOCK_BITS;
 use cenote_session::{Check, Connections, Demand, Protocol, Result, Run, Setting, Source, Terms, Topology};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::store::{Store, StoreKey};
+use crate::store::Store;
 use crate::{Config, Lag, Links, ThreeEngine, ViewCheck, batches_needed, checks};
 
 /// Settings of the three-party protocol, the same at all parties.
@@ -181,10 +180,6 @@ impl Protocol for Three {
             Source::Live => ThreeEngine::start(me, links, config),
             Source::Stored(folder) => ThreeEngine::start_online(me, links, config, folder),
         }
-    }
-
-    fn open(path: &Path, key: [u8; 32]) -> Result<Store> {
-        Store::open(path, &StoreKey::from_bytes(key))
     }
 }
 

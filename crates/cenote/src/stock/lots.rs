@@ -1,22 +1,15 @@
 //! Stock of the two-party protocol: lots of function-independent material.
-//!
-//! It lies in a folder of its own within the party's stock, under a key derived from the stock's.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use cenote_lego::{Lego, MadeLot, Order, estimate, make_lot};
-use cenote_session::Protocol as _;
 
-use super::{Amount, SESSION, Which, by_name, key_bytes, make_key, paths};
+use super::{Amount, SESSION, make_key, open, paths};
 use crate::remote::{load_identity, meet};
 use crate::stop::Session;
 use crate::{Error, Job, PartyConfig, Program, Result};
 
-pub use cenote_lego::store::{LotId, MaterialFolder, StoredLot, lots};
-
-/// The folder within the party's stock.
-const FOLDER: &str = Lego::NAME;
+pub use cenote_lego::store::StoredLot;
 
 /// What [`make_material`] made.
 #[derive(Clone, Copy, Debug)]
@@ -25,24 +18,6 @@ pub struct MadeMaterial {
     pub lot: MadeLot,
     /// What it has, at least.
     pub order: Order,
-}
-
-/// Opens the party's folder of two-party material.
-///
-/// # Errors
-/// Those of [`super::open`].
-pub fn open_material(config: &PartyConfig) -> Result<MaterialFolder> {
-    let (folder, key) = paths(config)?;
-    Ok(Lego::open(folder, *key_bytes(key)?)?)
-}
-
-/// Like [`open_material`], but makes nothing if no material was ever made.
-///
-/// # Errors
-/// Those of [`super::open`].
-pub fn find_material(config: &PartyConfig) -> Result<Option<MaterialFolder>> {
-    let folder: PathBuf = paths(config)?.0.join(FOLDER);
-    folder.exists().then(|| open_material(config)).transpose()
 }
 
 /// Makes material for `job`, of two parties, with the peer of `config`, and the stock folder and its key where there is none
@@ -70,7 +45,7 @@ pub fn make_material(
     if !key.exists() {
         make_key(key, path)?;
     }
-    let folder = open_material(config)?;
+    let folder = open(config)?;
     let what = "the peer was told; nothing was added to the stock, and what was there stays";
     Session::run(what, |session| {
         let connections = meet(config, identity, &job.protocol().topology())?;
@@ -107,30 +82,4 @@ fn order(run: &Order, program: &Program, amount: Amount) -> Result<Order> {
         ));
     }
     Ok(order)
-}
-
-/// The lots of `folder` that are meant by `which`. Of names, those that begin no lot's name are left for epochs'.
-///
-/// # Errors
-/// [`Error::Usage`] if a name is too short or begins several lots' names; [`Error::Protocol`] if the folder cannot be listed.
-pub fn choose_lots(folder: &MaterialFolder, which: &Which) -> Result<(Vec<StoredLot>, Which)> {
-    let (lots, _) = lots(folder)?;
-    match which {
-        Which::Named(names) => {
-            let ids: Vec<LotId> = lots.iter().map(|lot| lot.id).collect();
-            let begins = |name: &String| ids.iter().any(|id| id.to_string().starts_with(name));
-            let (of_lots, of_epochs): (Vec<String>, _) = names.iter().cloned().partition(begins);
-            let named = of_lots
-                .iter()
-                .map(|name| by_name(&ids, name))
-                .collect::<Result<Vec<_>>>()?;
-            let named = lots.into_iter().filter(|lot| named.contains(&lot.id)).collect();
-            Ok((named, Which::Named(of_epochs)))
-        }
-        Which::Orphans => {
-            let orphans = lots.into_iter().filter(|lot| !lot.lacked_by.is_empty());
-            Ok((orphans.collect(), Which::Orphans))
-        }
-        Which::All => Ok((lots, Which::All)),
-    }
 }

@@ -1,10 +1,11 @@
 //! `cenote stock`
 
+use std::io::{BufRead, IsTerminal, Read};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use cenote::stock::{
-    Amount, Inventory, StockFolder, StoredEpoch, StoredLot, Unusable, Which, choose_lots, find_material,
-    lots, make, make_material, open_triples, remove,
+    Amount, Inventory, Store, StoredEpoch, StoredLot, Unusable, Which, choose, make, make_material,
+    on_one_word, open, remove,
 };
 use cenote::{Job, Lego, PartyConfig, Result};
 use serde::Serialize;
@@ -109,34 +110,47 @@ pub(crate) fn run(command: &args::Stock) -> Result<()> {
         }
         args::Stock::Show { config, json } => {
             let config = PartyConfig::load(config)?;
-            let folder = open_triples(&config)?;
-            let (lots, broken) = match find_material(&config)? {
-                Some(material) => lots(&material)?,
-                None => Default::default(),
-            };
-            let mut shown = shown(&config, &folder, folder.inventory()?, &lots);
-            shown.unusable.extend(broken.iter().map(|lot| Broken {
-                epoch: lot.id.to_string(),
-                why: lot.why.clone(),
-            }));
-            tell(&shown, "in stock", *json)
+            let folder = open(&config)?;
+            tell(&shown(&config, &folder, &folder.inventory()?), "in stock", *json)
         }
-        args::Stock::Drop { config, which, json } => {
+        args::Stock::Drop {
+            config,
+            which,
+            yes,
+            json,
+        } => {
             let config = PartyConfig::load(config)?;
-            let folder = open_triples(&config)?;
-            let mut which = which.into();
-            let (mut lots, material) = (Vec::new(), find_material(&config)?);
-            if let Some(material) = &material {
-                (lots, which) = choose_lots(material, &which)?;
+            let folder = open(&config)?;
+            let which = which.into();
+            let mut items = choose(&folder, &which)?;
+            if which == Which::Orphans && !yes {
+                let doubtful = on_one_word(&mut items);
+                if !doubtful.items.is_empty() {
+                    let shown = shown(&config, &folder, &doubtful);
+                    eprint!("{}", table(&shown, "lacking by one peer's word only"));
+                    if confirmed()? {
+                        items.items.extend(doubtful.items);
+                    } else {
+                        eprintln!("left alone; --yes removes it, too");
+                    }
+                }
             }
-            // It refuses wrong names before anything is removed.
-            let gone = remove(&folder, &which)?;
-            if let Some(material) = &material {
-                lots.iter().try_for_each(|lot| material.remove(&lot.id))?;
-            }
-            tell(&shown(&config, &folder, gone, &lots), "removed", *json)
+            remove(&folder, &items)?;
+            tell(&shown(&config, &folder, &items), "removed", *json)
         }
     }
+}
+
+/// Whether someone at a terminal wants it, too.
+fn confirmed() -> Result<bool> {
+    let input = std::io::stdin();
+    if !input.is_terminal() {
+        return Ok(false);
+    }
+    eprint!("that peer may be wrong, or lying; remove it all the same? [y/N] ");
+    let mut answer = String::new();
+    let read = input.lock().take(80).read_line(&mut answer);
+    Ok(read.is_ok() && ["y", "yes"].contains(&answer.trim()))
 }
 
 /// Makes material of two parties.
@@ -160,14 +174,15 @@ fn make_lot(mut config: PartyConfig, job: &Job, amount: Amount, json: bool) -> R
     ))
 }
 
-/// The epochs of an inventory, and lots.
-fn shown(config: &PartyConfig, folder: &StockFolder, inventory: Inventory, lots: &[StoredLot]) -> Shown {
+fn shown(config: &PartyConfig, folder: &Store, inventory: &Inventory) -> Shown {
+    let epochs = inventory.items.iter().filter_map(StoredEpoch::of);
+    let lots = inventory.items.iter().filter_map(StoredLot::of);
     Shown {
         party: config.me.0,
         folder: folder.path().display().to_string(),
-        epochs: inventory.epochs.iter().map(Epoch::from).collect(),
+        epochs: epochs.map(|epoch| Epoch::from(&epoch)).collect(),
         unusable: inventory.unusable.iter().map(Broken::from).collect(),
-        lots: lots.iter().map(Lot::from).collect(),
+        lots: lots.map(|lot| Lot::from(&lot)).collect(),
     }
 }
 

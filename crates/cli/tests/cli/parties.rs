@@ -382,7 +382,7 @@ fn stock_is_removed_on_request() {
     }
     let epoch = |party: usize, name: &str| world.folder.path().join(format!("stock{party}")).join(name);
     std::fs::remove_dir_all(epoch(2, &names[0])).unwrap();
-    std::fs::write(epoch(0, &names[1]).join("epoch"), b"damaged").unwrap();
+    std::fs::write(epoch(0, &names[1]).join("item"), b"damaged").unwrap();
     for ended in world.run(paths(&jobs), &["--online"]) {
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     }
@@ -424,9 +424,19 @@ fn stock_is_removed_on_request() {
         .failed(2, &["too short"]);
     assert_eq!(left(&world.show_stock(0).json()).len(), 2);
 
-    let gone = world.stock(0, &["drop", "--orphans", "--json"]).json();
-    assert_eq!(gone["epochs"][0]["epoch"], names[0].as_str());
+    // One peer's word alone deletes nothing.
+    let gone = world.stock(0, &["drop", "--orphans", "--json"]);
+    assert!(
+        gone.stderr.contains(&names[0][..12]) && gone.stderr.contains("--yes"),
+        "{}",
+        gone.stderr
+    );
+    let gone = gone.json();
+    assert_eq!(gone["epochs"], serde_json::json!([]));
     assert_eq!(gone["unusable"][0]["epoch"], names[1].as_str());
+    assert_eq!(left(&world.show_stock(0).json()).len(), 2);
+    let gone = world.stock(0, &["drop", "--orphans", "--yes", "--json"]).json();
+    assert_eq!(gone["epochs"][0]["epoch"], names[0].as_str());
     assert!(!epoch(0, &names[1]).exists());
     assert_eq!(left(&world.show_stock(0).json()), [(names[3].clone(), none)]);
     let text = world.stock(0, &["drop", &names[3][..8]]).stdout;

@@ -9,14 +9,14 @@ use cenote_session::Result;
 use super::{LegoEngine, agree, check_channels, threads};
 use crate::failure::told_all;
 use crate::session::{Evaluator, GARBLER, Garbler, Roles};
-use crate::store::{LotId, MaterialFolder, draw, make};
+use crate::store::{ItemId, Store, draw, make};
 use crate::{Config, EvaluatorKeys, GarblerKeys, Order};
 
 /// What an offline run made.
 #[derive(Clone, Copy, Debug)]
 pub struct MadeLot {
     /// Its name.
-    pub id: LotId,
+    pub id: ItemId,
     /// How long it took.
     pub time: Duration,
     /// This party's traffic.
@@ -39,7 +39,7 @@ impl LegoEngine {
         me: PartyId,
         channels: Vec<Box<dyn Channel>>,
         config: Config,
-        folder: &MaterialFolder,
+        folder: &Store,
         order: &Order,
     ) -> Result<Self> {
         let material = format!("stored, for {order}");
@@ -68,7 +68,7 @@ pub fn make_lot(
     me: PartyId,
     channels: Vec<Box<dyn Channel>>,
     config: Config,
-    folder: &MaterialFolder,
+    folder: &Store,
     order: &Order,
     progress: &mut dyn FnMut(Order),
 ) -> Result<MadeLot> {

@@ -35,7 +35,7 @@ pub struct StoredLot {
 
 impl StoredLot {
     /// What `stored` is, if it is a lot.
-    pub(super) fn of(stored: Stored) -> Option<Self> {
+    pub fn of(stored: &Stored) -> Option<Self> {
         let Item {
             id,
             role,
@@ -49,7 +49,7 @@ impl StoredLot {
             made: *made,
             security: settings.parse().unwrap_or(0),
             left: order(&stored.left),
-            lacked_by: stored.lacked_by,
+            lacked_by: stored.lacked_by.clone(),
         })
     }
 }

@@ -19,7 +19,7 @@ mod make;
 mod pack;
 
 use cenote_session::Result;
-pub use cenote_store::{ItemId as LotId, Store as MaterialFolder, StoreKey as StockKey, Unusable};
+pub use cenote_store::{ItemId, Store, StoreKey, Unusable};
 
 pub(crate) use draw::{Drawer, draw};
 pub use lot::StoredLot;
@@ -32,9 +32,9 @@ const PROTOCOL: &str = "lego";
 ///
 /// # Errors
 /// [`Error::Storage`](cenote_session::Error::Storage) if the folder cannot be listed.
-pub fn lots(folder: &MaterialFolder) -> Result<(Vec<StoredLot>, Vec<Unusable>)> {
+pub fn lots(folder: &Store) -> Result<(Vec<StoredLot>, Vec<Unusable>)> {
     let inventory = folder.inventory()?;
-    let lots = inventory.items.into_iter().filter_map(StoredLot::of);
+    let lots = inventory.items.iter().filter_map(StoredLot::of);
     Ok((lots.collect(), inventory.unusable))
 }
 

@@ -20,8 +20,8 @@ use crate::steps::{PROVE_GENERATE, STORED};
 use cenote_primitives::Block;
 use cenote_session::Error;
 
-fn key() -> StockKey {
-    StockKey::from_bytes([7; 32])
+fn key() -> StoreKey {
+    StoreKey::from_bytes([7; 32])
 }
 
 /// What both parties have on disk.
@@ -40,7 +40,7 @@ impl Disks {
     fn make(&self, orders: &'static [Order]) {
         let paths = self.paths();
         let results = World::random(2).run(move |mut context| {
-            let folder = MaterialFolder::open(&paths[context.me.index()], &key())?;
+            let folder = Store::open(&paths[context.me.index()], &key())?;
             let mut config = config(&context);
             config.epoch = 400;
             let mut channel = context.take(other(&context), "main");
@@ -64,7 +64,7 @@ impl Disks {
 
     fn lots(&self) -> [Vec<StoredLot>; 2] {
         self.paths()
-            .map(|path| lots(&MaterialFolder::open(&path, &key()).unwrap()).unwrap().0)
+            .map(|path| lots(&Store::open(&path, &key()).unwrap()).unwrap().0)
     }
 
     /// Copies of both folders.
@@ -113,7 +113,7 @@ fn take(
     }
     let paths = disks.paths();
     let results = World::random(2).run(move |mut context| {
-        let folder = MaterialFolder::open(&paths[context.me.index()], &key())?;
+        let folder = Store::open(&paths[context.me.index()], &key())?;
         let mut config = config(&context);
         let mut channel: Box<dyn Channel> = context.take(other(&context), "main");
         let all = orders.iter().copied().sum();
@@ -374,7 +374,7 @@ fn a_crash_wastes_what_was_recorded() {
     let before = disks.lots()[0][0].left;
     let paths = disks.paths();
     let results = World::random(2).run(move |mut context| {
-        let folder = MaterialFolder::open(&paths[context.me.index()], &key())?;
+        let folder = Store::open(&paths[context.me.index()], &key())?;
         let mut config = config(&context);
         let mut channel = context.take(other(&context), "main");
         if context.me == GARBLER {
@@ -411,7 +411,7 @@ fn taking_different_things_is_refused() {
     disks.make(&[SMALL]);
     let paths = disks.paths();
     let results = World::random(2).run(move |mut context| {
-        let folder = MaterialFolder::open(&paths[context.me.index()], &key())?;
+        let folder = Store::open(&paths[context.me.index()], &key())?;
         let mut config = config(&context);
         let mut channel = context.take(other(&context), "main");
         if context.me == GARBLER {
@@ -519,7 +519,7 @@ fn a_run_that_fails_leaves_nothing() {
         let results = world.run(move |mut context| {
             let me = context.me;
             let path = &paths[me.index()];
-            let folder = MaterialFolder::open(path, &key())?;
+            let folder = Store::open(path, &key())?;
             let mut config = config(&context);
             config.epoch = 400;
             let channel = context.take(other(&context), "main");
@@ -537,7 +537,7 @@ fn a_run_that_fails_leaves_nothing() {
                 // The process ends without another word.
                 let copy = told[me.index()].clone();
                 assert!(copy.exists());
-                let folder = MaterialFolder::open(&copy, &key())?;
+                let folder = Store::open(&copy, &key())?;
                 assert!(lots(&folder)?.0.is_empty(), "{error}");
                 return Err(error);
             }

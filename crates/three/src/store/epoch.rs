@@ -86,20 +86,16 @@ pub struct StoredEpoch {
 
 impl StoredEpoch {
     /// What `stored` is, if it is an epoch.
-    pub(super) fn of(stored: Stored) -> Option<Self> {
-        let Stored {
-            item,
-            left,
-            lacked_by,
-        } = stored;
+    pub fn of(stored: &Stored) -> Option<Self> {
+        let item = &stored.item;
         let (n, _) = decode(&item.keys).filter(|_| item.protocol == PROTOCOL)?;
         Some(Self {
             id: item.id,
             made: item.made,
-            settings: item.settings,
+            settings: item.settings.clone(),
             gates_per_batch: n.saturating_mul(BLOCK_BITS as u64),
-            batches: left.numbers().filter_map(BatchNumber::of).collect(),
-            lacked_by,
+            batches: stored.left.numbers().filter_map(BatchNumber::of).collect(),
+            lacked_by: stored.lacked_by.clone(),
         })
     }
 }

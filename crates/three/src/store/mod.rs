@@ -39,6 +39,6 @@ const PROTOCOL: &str = "three";
 /// [`Error::Storage`](cenote_session::Error::Storage) if the folder cannot be listed.
 pub fn epochs(folder: &Store) -> Result<(Vec<StoredEpoch>, Vec<Unusable>)> {
     let inventory = folder.inventory()?;
-    let epochs = inventory.items.into_iter().filter_map(StoredEpoch::of);
+    let epochs = inventory.items.iter().filter_map(StoredEpoch::of);
     Ok((epochs.collect(), inventory.unusable))
 }

@@ -21,7 +21,7 @@ use cenote_session::conformance::{self, Cluster};
 use cenote_session::{Engine, Error, MESSAGE_FORM, Parties, Result};
 use cenote_store::steps::{STOCK_CLAIM, STOCK_ECHO, STOCK_ITEMS, STOCK_OFFER};
 use cenote_three::checks;
-use cenote_three::store::{BatchNumber, ItemId, OfflineReport, Store, StoreKey, epochs, fill};
+use cenote_three::store::{BatchNumber, ItemId, OfflineReport, Store, StoreKey, StoredEpoch, epochs, fill};
 use cenote_three::{Config, Links, ThreeEngine, ViewCheck, batches_needed, steps};
 use common::intercept::{Message, Spy, Thread};
 use common::session::{LANES, random_bits, share, small_answer, small_input, small_plan};
