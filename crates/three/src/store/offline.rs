@@ -92,7 +92,10 @@ pub fn fill(
             // Who cheated in one batch may have been luckier in another.
             let deleted = match error.check() {
                 Some(_) => making.discard(),
-                None => Ok(drop(making)),
+                None => {
+                    drop(making);
+                    Ok(())
+                }
             };
             if let Err(error) = deleted {
                 tracing::error!(%error, "an epoch of stock in whose making a check failed cannot be deleted");
