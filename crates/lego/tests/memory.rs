@@ -170,30 +170,34 @@ fn execute(engine: &mut LegoEngine, plan: &Plan, lanes: usize, to: Parties) -> R
     engine.finish()
 }
 
-/// At most what was said, and what was said is at most a fifth more.
-fn check(what: &str, taken: &[Taken]) {
+/// At most what was said, and what was said is at most a fifth more; half more `ahead` where the circuit is run in pieces, of
+/// which only the whole is looked at then.
+fn check(what: &str, taken: &[Taken], in_pieces: bool) {
     for (party, taken) in taken.iter().enumerate() {
         let Taken {
             counted,
             said,
             forecast,
         } = *taken;
-        for (when, bound) in [("afterwards", said), ("ahead", forecast)] {
+        let fifth = counted / 5;
+        let slack = if in_pieces { counted / 2 } else { fifth };
+        for (when, bound, slack) in [("afterwards", said, fifth), ("ahead", forecast, slack)] {
             let words = format!("{what}, party {party}: {counted} bytes, {when} said to be {bound}");
             println!("{words} ({:.3})", bound as f64 / counted as f64);
-            assert!(counted <= bound && bound <= counted + counted / 5, "{words}");
+            assert!(counted <= bound && bound <= counted + slack, "{words}");
         }
     }
 }
 
 #[test]
 fn what_is_said_is_what_is_held() {
-    check("many gates", &run("aes128", 16, None, Parties::one(B)));
+    check("many gates", &run("aes128", 16, None, Parties::one(B)), false);
     check(
         "many inputs and outputs",
         &run("add32", 1024, None, Parties::all(2)),
+        false,
     );
-    check("one's output", &run("mult16", 256, None, Parties::one(A)));
+    check("one's output", &run("mult16", 256, None, Parties::one(A)), false);
 }
 
 #[test]
@@ -201,12 +205,13 @@ fn it_does_not_grow_with_the_program() {
     let ahead = 64 * 512;
     let few = run("mult16", 2 * 64, Some(ahead), Parties::one(B));
     let many = run("mult16", 10 * 64, Some(ahead), Parties::one(B));
-    check("two groups", &few);
-    check("ten groups", &many);
+    check("two groups", &few, false);
+    check("ten groups", &many, false);
     for (few, many) in few.iter().zip(&many) {
         // Outputs wait until the last input is in; more groups share the error, for which buckets are a little larger.
         let waiting = 8 * 64 * 32 * 56;
         assert!(many.counted < few.counted + waiting + few.counted / 8);
     }
-    check("one circuit", &run("sha256", 1, Some(ahead / 4), Parties::one(B)));
+    let pieces = run("sha256", 1, Some(ahead / 4), Parties::one(B));
+    check("one circuit", &pieces, true);
 }

@@ -166,7 +166,7 @@ fn a_session_takes_as_it_goes_until_the_lot_is_used_up() {
         for round in 0.. {
             let outputs = match engine.run(&plan, &wires) {
                 Err(Error::Exhausted(what)) => {
-                    assert!(what.contains("AND buckets are needed"), "{what}");
+                    assert!(what.contains("AND gates are needed"), "{what}");
                     assert!(matches!(engine.run(&plan, &wires), Err(Error::Poisoned(_))));
                     return Ok(round);
                 }

@@ -363,7 +363,7 @@ fn only_some_parties_online_is_noticed() {
         world.start(party, &jobs[party], more)
     });
     for ended in children.map(finish) {
-        ended.failed(2, &["triples", "from stock"]);
+        ended.failed(2, &["material", "from stock"]);
     }
     let shown = world.show_stock(0).json();
     assert_eq!(shown["epochs"][0]["batches"], 2);

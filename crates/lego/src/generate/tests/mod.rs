@@ -363,7 +363,7 @@ fn different_orders_are_named() {
         ),
         "{error}"
     );
-    assert!(error.contains("there 2 AND buckets, 600 ports"), "{error}");
+    assert!(error.contains("there 2 AND gates, 600 circuit inputs"), "{error}");
 }
 
 /// Several workers, each with less or more than one batch of something, and some with nothing.
