@@ -81,8 +81,8 @@ pub struct SteadyReport {
 /// Measures, in `place`; with `ring`, measures right afterwards what the channels carry.
 ///
 /// # Errors
-/// Those of [`super::Settings::parameters`] and of opening the circuit, before anything is started; [`Error::Parties`] or
-/// [`Error::Protocol`] if a party fails.
+/// Those of [`super::Settings::parameters`] and of opening the circuit, before anything is started; [`Error::Parties`](cenote::Error::Parties) or
+/// [`Error::Protocol`](cenote::Error::Protocol) if a party fails.
 pub fn run_steady(steady: &Steady, ring: Option<&RingBench>, place: &mut Place<'_>) -> Result<SteadyReport> {
     let parameters = steady.settings.parameters()?;
     let load = Load::open(&steady.circuit)?;

@@ -33,7 +33,7 @@ impl LegoEngine {
     /// process ends before the session has, the whole lot is deleted: see [`crate::store`].
     ///
     /// # Errors
-    /// [`Error::Exhausted`], at both parties, if no lot has enough, here or in a later call; [`Error::Storage`] if a file
+    /// [`Error::Exhausted`](cenote_session::Error::Exhausted), at both parties, if no lot has enough, here or in a later call; [`Error::Storage`](cenote_session::Error::Storage) if a file
     /// cannot be read or written or another session draws from the folder; and those of [`LegoEngine::start`].
     pub fn start_stored(
         me: PartyId,
@@ -62,7 +62,7 @@ impl LegoEngine {
 /// part of the lot's name.
 ///
 /// # Errors
-/// [`Error::Storage`] if a file cannot be written; otherwise those of [`LegoEngine::start`] and [`LegoEngine::generate`]. If
+/// [`Error::Storage`](cenote_session::Error::Storage) if a file cannot be written; otherwise those of [`LegoEngine::start`] and [`LegoEngine::generate`]. If
 /// the run does not come to its good end at both parties, nothing of it is kept.
 pub fn make_lot(
     me: PartyId,
