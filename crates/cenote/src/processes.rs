@@ -328,7 +328,8 @@ pub fn child<T: DeserializeOwned, R: Serialize>(
                         std::process::exit(i32::from(crate::Kind::Stopped.exit_code()));
                     }
                 }
-                Err(_) => {}
+                // Whoever speaks another language is not the parent that this child was made for.
+                Err(_) => std::process::exit(i32::from(crate::Kind::Misuse.exit_code())),
             }
             line.clear();
         }

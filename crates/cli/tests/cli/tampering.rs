@@ -156,7 +156,9 @@ fn run_with(case: &Case, flip: bool) -> Vec<(Value, Option<i32>)> {
         wanted: wanted.clone(),
     };
     contacts[0]["address"] = json!(stand_before(target, case.there.map(at), case.back.map(at)));
-    parties.iter_mut().for_each(|party| party.tell(&json!(contacts)));
+    parties
+        .iter_mut()
+        .for_each(|party| party.tell(&json!({ "meet": contacts })));
     let ends = parties.into_iter().map(Party::end).collect();
     assert!(
         !wanted.load(Ordering::SeqCst),
