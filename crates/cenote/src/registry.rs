@@ -34,6 +34,7 @@ const NO_ERROR_LOG2: f64 = -1024.0;
 /// A protocol before it has settings.
 struct Entry {
     name: &'static str,
+    settings: &'static [&'static str],
     chosen: fn() -> Protocol,
     read: fn(Value) -> serde_json::Result<Protocol>,
 }
@@ -42,6 +43,7 @@ impl Entry {
     const fn of<P: AnyProtocol>() -> Self {
         Entry {
             name: P::NAME,
+            settings: P::SETTINGS,
             chosen: || P::default().into(),
             read: |settings| serde_json::from_value::<P>(settings).map(Protocol::from),
         }
@@ -68,7 +70,7 @@ impl Protocol {
 
     /// The names of the protocols with a setting called `key`.
     pub(crate) fn with_setting(key: &str) -> Vec<&'static str> {
-        let has = |entry: &&Entry| (entry.chosen)().0.has(key);
+        let has = |entry: &&Entry| entry.settings.contains(&key);
         PROTOCOLS.iter().filter(has).map(|entry| entry.name).collect()
     }
 
@@ -193,7 +195,8 @@ impl Prepared {
         self.0.memory_bytes(&program.demand(), party)
     }
 
-    /// Runs `task` over `connections`, with what is in `stock`, of [`Protocol::open`], instead of what is made in the session if given.
+    /// Runs `task` over `connections`, with what is in `stock`, the protocol's store, instead of what is made in the session if
+    /// given.
     pub(crate) fn run(
         self,
         task: Task<'_>,
@@ -232,7 +235,6 @@ trait Chosen: fmt::Debug + Send + Sync {
     fn copy(&self) -> Protocol;
     fn equals(&self, other: &dyn Chosen) -> bool;
     fn to_json(&self) -> Map<String, Value>;
-    fn has(&self, key: &str) -> bool;
     fn set(&mut self, key: &str, value: Setting<'_>) -> std::result::Result<(), String>;
     fn variety(&self) -> String;
     fn topology(&self) -> Topology;
@@ -262,10 +264,6 @@ impl<P: AnyProtocol> Chosen for P {
             Ok(Value::Object(fields)) => fields,
             _ => Map::new(),
         }
-    }
-
-    fn has(&self, key: &str) -> bool {
-        P::SETTINGS.contains(&key)
     }
 
     fn set(&mut self, key: &str, value: Setting<'_>) -> std::result::Result<(), String> {
