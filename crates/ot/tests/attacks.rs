@@ -131,8 +131,11 @@ fn is_expected(error: &Error, step: Step, perturbation: &Perturbation) -> bool {
             },
             Perturbation::Drop | Perturbation::SwapWithNext,
         ) => true,
-        // A flipped challenge is the cheater's own loss: its check fails, and it leaves.
-        (Error::Net(NetError::PeerLost { .. }), Perturbation::FlipBit { .. }) => step == steps::CHALLENGE,
+        // A flipped challenge is the cheater's own loss, and so is one that is taken for the next one as well: its check fails,
+        // and it leaves.
+        (Error::Net(NetError::PeerLost { .. }), Perturbation::FlipBit { .. } | Perturbation::Duplicate) => {
+            step == steps::CHALLENGE
+        }
         (Error::Aborted { check, .. }, _) => *check == MESSAGE_FORM,
         _ => false,
     }
