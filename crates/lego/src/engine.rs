@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use cenote_circuit::Plan;
 use cenote_net::{Channel, PartyId};
-use cenote_params::LogProb;
+use cenote_params::lego::{Account, Soundness};
 use cenote_primitives::BitMatrix;
 use cenote_session::{Costs, Demand, Engine, Error, MESSAGE_FORM, Parties, Result, WireVector, check_input};
 
@@ -62,8 +62,8 @@ pub struct LegoEngine {
     generating: Duration,
     poisoned: Option<String>,
     cheated: bool,
-    /// The sum of Theorem 2's bounds for all that was generated.
-    error: Option<LogProb>,
+    /// Set-up and all that was generated, as the bounds count it.
+    account: Option<Account>,
 }
 
 /// Most inputs, outputs or ports that are made beyond what is asked for, so that few calls need to make any: the next
@@ -129,7 +129,7 @@ impl LegoEngine {
             generating: Duration::ZERO,
             poisoned: None,
             cheated: false,
-            error: None,
+            account: None,
         }
     }
 
@@ -203,10 +203,10 @@ impl LegoEngine {
         self.side.iter_mut().for_each(|side| side.set_threads(threads));
     }
 
-    /// A bound on the probability that a cheating garbler has got any bad bucket into what was generated so far: the sum of
-    /// Theorem 2's bounds; for stored material, what its lot was made for. `None` as long as nothing was.
-    pub fn error(&self) -> Option<LogProb> {
-        self.error
+    /// Everything that lets a cheater through by chance in this session so far; for stored material Theorem 2's bounds are what
+    /// its lot was made for. `None` as long as there is no material.
+    pub fn soundness(&self) -> Option<Soundness> {
+        self.account.as_ref().map(Soundness::of)
     }
 
     /// Whether this party, the evaluator, has seen that the garbler has cheated, and got the right outputs nevertheless. It
@@ -350,10 +350,9 @@ impl LegoEngine {
         let epochs = estimate(order, &self.config)?;
         let most = self.held.making(stock, &epochs, |epoch| side.memory(epoch));
         self.costs.memory_bytes = self.costs.memory_bytes.max(most);
-        for errors in epochs.iter().filter_map(|epoch| epoch.parameters.as_ref()) {
-            let errors = errors.errors().sum();
-            self.error = Some(self.error.map_or(errors, |error| error + errors));
-        }
+        let security = self.config.security;
+        let account = self.account.get_or_insert_with(|| Account::new(security));
+        epochs.iter().for_each(|epoch| account.make(&epoch.made(), 1.0));
         side.make(&mut self.channels, &mut self.config, order)
     }
 

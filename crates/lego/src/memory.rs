@@ -1,7 +1,7 @@
 //! Memory: what a program will take, said before anything is made, and the most that a session has held.
 
 use cenote_circuit::{AndOp, Builder, LocalOp, Plan};
-use cenote_params::LogProb;
+use cenote_params::lego::{Account, Soundness};
 use cenote_session::{Demand, Result, Run};
 
 use crate::config::Config;
@@ -33,6 +33,7 @@ pub struct Forecast {
     pub garbler_bytes: u64,
     /// The same of the evaluator's.
     pub evaluator_bytes: u64,
+    account: Account,
 }
 
 impl Forecast {
@@ -95,7 +96,12 @@ impl Forecast {
                 .into_iter()
                 .fold(0, u64::saturating_add)
             };
+        let mut account = Account::new(config.security);
+        for epoch in &epochs {
+            account.make(&epoch.made(), times as f64);
+        }
         Ok(Self {
+            account,
             garbler_bytes: side(
                 |epoch| epoch.garbler_buffer,
                 Estimate::garbler_material,
@@ -113,11 +119,9 @@ impl Forecast {
         })
     }
 
-    /// A bound on the probability that any bad bucket passes, in all that is made.
-    pub fn error(&self) -> LogProb {
-        let bounds = self.epochs.iter().filter_map(|epoch| epoch.parameters.as_ref());
-        let once = bounds.fold(LogProb::ZERO, |sum, parameters| sum + parameters.errors().sum());
-        LogProb::from_log2(once.log2() + (self.times as f64).log2())
+    /// Everything that lets a cheater through by chance, set-up and all that is made.
+    pub fn soundness(&self) -> Soundness {
+        Soundness::of(&self.account)
     }
 }
 

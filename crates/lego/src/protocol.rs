@@ -40,9 +40,9 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// The base-2 logarithm of the probability that any bad bucket passes, at most: the sum of all bounds.
+    /// The base-2 logarithm of the probability that a cheater gets through, at most: the sum of all bounds.
     pub fn error_log2(&self) -> f64 {
-        self.forecast.error().log2()
+        self.forecast.soundness().largest().log2()
     }
 
     /// The parameters of the first epoch, which all others equal or nearly so, and the number of epochs, about.

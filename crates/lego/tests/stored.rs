@@ -133,8 +133,9 @@ fn outputs_are_right_whoever_garbles_and_gets_them() {
             for to in [Parties::one(A), Parties::one(B), Parties::all(2)] {
                 let results = disks.run(World::random(2), garbler, move |engine| {
                     let outputs = job(engine, seed, to, ahead)?;
-                    let error = engine.error().expect("the lot's bound").log2();
-                    assert!((-40.0..-38.0).contains(&error), "{error}");
+                    let error = engine.error_bound();
+                    assert!((error - common::most_error(40)).abs() < 1e-9, "{error}");
+                    assert!((117.0..118.0).contains(&engine.computational_bits()));
                     engine.finish()?;
                     Ok(outputs)
                 });

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::LogProb;
 use crate::combinatorics::log2_factorial;
-use crate::lego::Parameters;
+use crate::lego::{Account, MAX_SECURITY, Parameters};
 
 /// One primitive as a session uses it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -150,14 +150,16 @@ impl LegoUse {
     /// A session that makes material once.
     #[must_use]
     pub fn of(parameters: &Parameters) -> Self {
-        let (gates, authenticators) = (
-            parameters.garbled_gates() as f64,
-            parameters.authenticators() as f64,
-        );
+        Self::from(&Account::once(MAX_SECURITY, parameters))
+    }
+}
+
+impl From<&Account> for LegoUse {
+    fn from(account: &Account) -> Self {
         Self {
-            gates,
-            authenticators,
-            commitments: 3.0 * gates + authenticators,
+            gates: account.gates,
+            authenticators: account.authenticators,
+            commitments: account.commitments,
         }
     }
 }

@@ -161,6 +161,12 @@ pub trait Engine {
         f64::NEG_INFINITY
     }
 
+    /// The base-2 logarithm of the operations that break the weakest primitive of the session so far; infinity for an engine
+    /// that rests on none.
+    fn computational_bits(&self) -> f64 {
+        f64::INFINITY
+    }
+
     /// What this party should know of the session besides its outputs, in words.
     fn warnings(&self) -> Vec<String> {
         Vec::new()

@@ -2,7 +2,8 @@
 
 use cenote_circuit::Plan;
 use cenote_net::{Meter, PartyId};
-use cenote_params::LogProb;
+use cenote_params::computational;
+use cenote_params::lego::Account;
 use cenote_primitives::BitMatrix;
 use cenote_session::{Costs, Demand, Engine, Error, Parties, Result, WireVector, check_input, check_run};
 
@@ -162,7 +163,13 @@ impl Engine for LegoEngine {
     }
 
     fn error_bound(&self) -> f64 {
-        self.error.map_or(f64::NEG_INFINITY, LogProb::log2)
+        self.soundness()
+            .map_or(f64::NEG_INFINITY, |found| found.largest().log2())
+    }
+
+    fn computational_bits(&self) -> f64 {
+        let work = |account: &Account| computational::lego(&account.into()).bits;
+        self.account.as_ref().map_or(f64::INFINITY, work)
     }
 
     fn warnings(&self) -> Vec<String> {

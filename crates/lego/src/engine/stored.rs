@@ -3,14 +3,14 @@
 use std::time::{Duration, Instant};
 
 use cenote_net::{Channel, Meter, PartyId};
-use cenote_params::lego::Errors;
+use cenote_params::lego::Account;
 use cenote_session::Result;
 
 use super::{LegoEngine, agree, check_channels, threads};
 use crate::failure::told_all;
 use crate::session::{Evaluator, GARBLER, Garbler, Roles};
 use crate::store::{ItemId, Store, draw, make};
-use crate::{Config, EvaluatorKeys, GarblerKeys, Order};
+use crate::{Config, EvaluatorKeys, GarblerKeys, Order, estimate};
 
 /// What an offline run made.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,12 @@ impl LegoEngine {
                 Box::new(Evaluator::new(keys, Some(drawer), threads()))
             })
         })?;
-        engine.error = Some(Errors::promised(engine.config.security).sum());
+        let mut account = Account::new(engine.config.security);
+        let lot = engine.parts().0.lot().unwrap_or(Order::NOTHING);
+        for epoch in estimate(&lot, &engine.config)? {
+            account.make(&epoch.made(), 1.0);
+        }
+        engine.account = Some(account.promised());
         Ok(engine)
     }
 }

@@ -1,6 +1,6 @@
 //! What an order takes, before anything is made: parameters, traffic and memory.
 
-use cenote_params::lego::Parameters;
+use cenote_params::lego::{Made, Parameters};
 use cenote_primitives::Block;
 use cenote_session::Result;
 
@@ -65,6 +65,16 @@ impl Estimate {
     /// Bytes of what comes out at the evaluator.
     pub fn evaluator_material(&self) -> u64 {
         self.order.weighed(&self.evaluator_items)
+    }
+
+    /// What the bounds on errors count of it.
+    pub(crate) fn made(&self) -> Made<'_> {
+        Made {
+            parameters: self.parameters.as_ref(),
+            strings: self.order.evaluator_inputs,
+            masks: self.order.masks,
+            ports: self.order.ports,
+        }
     }
 
     pub(super) fn of(shape: Shape) -> Self {

@@ -99,3 +99,9 @@ pub(crate) fn prepare(
     engine.prepare_values(&inputs, &[(to, plan.output_wires() * lanes)])?;
     engine.prepare(plan, lanes)
 }
+
+/// The bound on all errors if Theorem 2's three bounds and the comparison of `Δ` are at `2^-security` each, and the code of
+/// commitments at 2^-41: the others are far below.
+pub(crate) fn most_error(security: u32) -> f64 {
+    (4.0 * (-f64::from(security)).exp2() + (-41f64).exp2()).log2() + 1e-9
+}

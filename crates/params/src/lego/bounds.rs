@@ -54,6 +54,21 @@ impl Errors {
     pub fn sum(&self) -> LogProb {
         self.and_bucket + self.input_authenticator + self.input_bucket
     }
+
+    /// None of them can happen.
+    pub(super) const NONE: Self = Self {
+        and_bucket: LogProb::ZERO,
+        input_authenticator: LogProb::ZERO,
+        input_bucket: LogProb::ZERO,
+    };
+
+    /// Those of what is made in addition, so many times over.
+    pub(super) fn add(&mut self, more: Self, times: f64) {
+        let times = LogProb::from_log2(times.log2());
+        self.and_bucket = self.and_bucket + times * more.and_bucket;
+        self.input_authenticator = self.input_authenticator + times * more.input_authenticator;
+        self.input_bucket = self.input_bucket + times * more.input_bucket;
+    }
 }
 
 impl Buckets {

@@ -4,6 +4,7 @@
 //! gates and one of `alpha~` authenticators. Every gate is checked with probability `p_g`, every authenticator with `p_a`; those
 //! not checked are put into buckets at random. `alpha = beta - 1`, `beta~ = 2 beta + 1`, `alpha~ = 2 alpha + 1`.
 
+mod account;
 mod attack;
 mod bounds;
 mod cost;
@@ -11,6 +12,7 @@ mod search;
 mod slack;
 mod soundness;
 
+pub use account::{Account, Made};
 pub use attack::{AUTHENTICATOR_FOUND, GATE_FOUND, attack};
 pub use bounds::{Buckets, Errors};
 pub use cost::CostModel;

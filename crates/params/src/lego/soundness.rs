@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::account::{Account, OT_COLUMNS};
 use super::bounds::Errors;
 use super::search::Parameters;
 use crate::LogProb;
@@ -12,11 +13,6 @@ pub const CODE_DISTANCE: u32 = 41;
 
 /// The most bits of statistical security: guessing through a code is the likelier way beyond it, whatever the buckets.
 pub const MAX_SECURITY: u32 = CODE_DISTANCE - 1;
-
-/// Base OTs of a set-up, whose columns the OTs' check compares.
-const OT_COLUMNS: f64 = 298.0;
-/// Elements of GF(2^128) in a column that is checked at once, at most.
-const OT_ELEMENTS: f64 = 1020.0;
 
 /// Who gains by an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -68,83 +64,102 @@ impl Errors {
     }
 }
 
+impl Soundness {
+    /// The likelier of the two sums: only one of the parties is corrupt.
+    #[must_use]
+    pub fn largest(&self) -> LogProb {
+        self.garbler.max(self.evaluator)
+    }
+
+    /// What may go wrong in a session that has done what `account` says.
+    #[must_use]
+    pub fn of(account: &Account) -> Self {
+        let errors = account.errors;
+        let level = LogProb::from_log2(-f64::from(account.security));
+        let distance = LogProb::from_log2(-f64::from(CODE_DISTANCE));
+        let field = |roots: f64| LogProb::from_log2(roots.log2() - 128.0);
+        let terms = [
+            (
+                "any bad AND bucket",
+                Cheater::Garbler,
+                errors.and_bucket,
+                "Theorem 2, with 1/2 for half gates",
+            ),
+            (
+                "any bad input authenticator",
+                Cheater::Garbler,
+                errors.input_authenticator,
+                "Theorem 2",
+            ),
+            (
+                "any bad input bucket",
+                Cheater::Garbler,
+                errors.input_bucket,
+                "Theorem 2, with 1/2 for half gates",
+            ),
+            (
+                "another difference of labels than the OTs'",
+                Cheater::Garbler,
+                level,
+                "Figure 1, step 10: one spare OT for each bit",
+            ),
+            (
+                "a commitment opened to something else",
+                Cheater::Garbler,
+                distance,
+                "distance 41 of the code, less the bits guessed before",
+            ),
+            (
+                "a commitment to no codeword",
+                Cheater::Garbler,
+                field(account.commitments / 128.0),
+                "a polynomial over GF(2^128) of this degree",
+            ),
+            (
+                "another last bit told than committed to",
+                Cheater::Garbler,
+                field(account.told / 128.0),
+                "a polynomial over GF(2^128) of this degree",
+            ),
+            (
+                "bits of the difference of labels learnt",
+                Cheater::Evaluator,
+                distance,
+                "distance 41 of the extractor's code",
+            ),
+            (
+                "OT columns that collide in the check",
+                Cheater::Evaluator,
+                field(OT_COLUMNS * (OT_COLUMNS - 1.0) / 2.0 * account.ot_elements),
+                "pairs of columns, a polynomial each",
+            ),
+        ]
+        .map(|(event, cheater, error, source)| Term {
+            event,
+            cheater,
+            error,
+            source,
+        });
+        let sum = |cheater| {
+            terms
+                .iter()
+                .filter(|term| term.cheater == cheater)
+                .map(|term| term.error)
+                .sum()
+        };
+        Self {
+            garbler: sum(Cheater::Garbler),
+            evaluator: sum(Cheater::Evaluator),
+            terms: terms.to_vec(),
+        }
+    }
+}
+
 /// What may go wrong in a session that makes material once with `parameters`, found for `security` bits. Further material adds
-/// Theorem 2's bounds and those of the commitments again.
+/// Theorem 2's bounds and those of the commitments again: see [`Account`].
 #[must_use]
 pub fn soundness(security: u32, parameters: &Parameters) -> Soundness {
-    let errors = parameters.errors();
-    let level = LogProb::from_log2(-f64::from(security));
-    let distance = LogProb::from_log2(-f64::from(CODE_DISTANCE));
-    let field = |roots: f64| LogProb::from_log2(roots.log2() - 128.0);
-    let commitments = 3.0 * parameters.garbled_gates() as f64 + parameters.authenticators() as f64;
-    let terms = [
-        (
-            "any bad AND bucket",
-            Cheater::Garbler,
-            errors.and_bucket,
-            "Theorem 2, with 1/2 for half gates",
-        ),
-        (
-            "any bad input authenticator",
-            Cheater::Garbler,
-            errors.input_authenticator,
-            "Theorem 2",
-        ),
-        (
-            "any bad input bucket",
-            Cheater::Garbler,
-            errors.input_bucket,
-            "Theorem 2, with 1/2 for half gates",
-        ),
-        (
-            "another difference of labels than the OTs'",
-            Cheater::Garbler,
-            level,
-            "Figure 1, step 10: one spare OT for each bit",
-        ),
-        (
-            "a commitment opened to something else",
-            Cheater::Garbler,
-            distance,
-            "distance 41 of the code, less the bits guessed before",
-        ),
-        (
-            "a commitment to no codeword",
-            Cheater::Garbler,
-            field(commitments / 128.0),
-            "a polynomial over GF(2^128) of this degree",
-        ),
-        (
-            "bits of the difference of labels learnt",
-            Cheater::Evaluator,
-            distance,
-            "distance 41 of the extractor's code",
-        ),
-        (
-            "OT columns that collide in the check",
-            Cheater::Evaluator,
-            field(OT_COLUMNS * (OT_COLUMNS - 1.0) / 2.0 * (OT_ELEMENTS + 1.0)),
-            "pairs of columns, a polynomial each",
-        ),
-    ]
-    .map(|(event, cheater, error, source)| Term {
-        event,
-        cheater,
-        error,
-        source,
-    });
-    let sum = |cheater| {
-        terms
-            .iter()
-            .filter(|term| term.cheater == cheater)
-            .map(|term| term.error)
-            .sum()
-    };
-    Soundness {
-        garbler: sum(Cheater::Garbler),
-        evaluator: sum(Cheater::Evaluator),
-        terms: terms.to_vec(),
-    }
+    Soundness::of(&Account::once(security, parameters))
 }
 
 #[cfg(test)]
@@ -157,10 +172,11 @@ mod tests {
         assert_eq!(MAX_SECURITY, 40);
         let parameters = search(&Request::new(40, 6400, 256)).unwrap();
         let found = soundness(40, &parameters);
-        assert_eq!(found.terms.len(), 8);
+        assert_eq!(found.terms.len(), 9);
         // Three bounds and the comparison of Δ at 2^-40 each, one code at 2^-41.
         let most = 4.5f64.log2() - 40.0;
         assert!(found.garbler.log2() <= most && most < -37.8, "{}", found.garbler);
+        assert_eq!(found.largest(), found.garbler);
         assert!(
             (found.evaluator.log2() + 41.0).abs() < 1e-9,
             "{}",
@@ -171,6 +187,6 @@ mod tests {
             "what is found is no worse than what is promised"
         );
         let pair = found.terms.last().unwrap();
-        assert!(pair.error.log2() < -102.0, "{}", pair.error);
+        assert!(pair.error.log2() < -107.0, "{}", pair.error);
     }
 }
