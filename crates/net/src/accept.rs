@@ -338,12 +338,14 @@ impl<'a> Reception<'a> {
                 let why = format!("channel \"{label}\" of {from} is not expected, or exists already");
                 return Err(Refusal::new("unwanted", why));
             }
+            // Who is about to be welcomed is no stranger any more, whom others could push out: the peer would not try again.
+            if state.pending.remove(&number).is_none() {
+                return Err(Refusal::new("crowd", "newer connections have taken its place"));
+            }
             state.arrived.insert(key.clone(), None);
         }
         let welcomed = answer(&expected.answer(Status::Welcome));
         let mut state = self.lock();
-        // From here on the connection is no stranger's, to be shut down with the others.
-        state.pending.remove(&number);
         match welcomed {
             Ok(()) => {
                 channel.ready(from, config.options.clone());
@@ -406,5 +408,55 @@ impl From<Error> for Refusal {
             Error::Violation { .. } => Self::new("protocol", "it does not speak this protocol"),
             other => Self::new("other", other.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ChannelOptions, PeerAddress, memory_pair};
+
+    /// A connection that newer ones push out while it says who it is must not be welcomed: its peer would hold a channel that
+    /// leads nowhere, and not try again.
+    #[test]
+    fn who_was_pushed_out_is_not_welcomed() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let party = PeerAddress {
+            address: String::new(),
+            fingerprint: None,
+        };
+        let options = ChannelOptions::with_timeout(Duration::from_secs(20));
+        let config = MeshConfig {
+            me: PartyId(0),
+            parties: vec![party.clone(), party],
+            listen: Listen::Bound(listener),
+            transport: Transport::Plain,
+            session: "test".into(),
+            connect_timeout: Duration::from_secs(20),
+            options: options.clone(),
+        };
+        let labels = [Label::from("main")];
+        let absent = Absent::new(&config, labels.len());
+        let reception = Reception::new(&config, &labels, Deadline::new(Duration::from_secs(20)), &absent);
+        let key = (PartyId(1), labels[0].clone());
+        let meet = || {
+            let (mut theirs, ours) = memory_pair(PartyId(1), PartyId(0), options.clone());
+            let hello = Hello::new(2, (PartyId(1), PartyId(0)), "test", "main", 1);
+            theirs.send(HELLO, &hello.encode()).unwrap();
+            theirs.flush().unwrap();
+            let refused = reception.greet(ours, None, 7).map_err(|refusal| refusal.kind);
+            let mut answer = [0; HELLO_BYTES];
+            (refused, theirs.recv(HELLO, &mut answer))
+        };
+        let (refused, answer) = meet();
+        assert_eq!(refused, Err("crowd"));
+        assert!(matches!(answer, Err(Error::PeerLost { .. })), "{answer:?}");
+        assert!(!reception.lock().arrived.contains_key(&key));
+        // The next try finds its place free.
+        reception.lock().pending.insert(7, socket);
+        assert_eq!(meet(), (Ok(()), Ok(())));
+        let state = reception.lock();
+        assert!(state.pending.is_empty() && matches!(state.arrived.get(&key), Some(Some(_))));
     }
 }
