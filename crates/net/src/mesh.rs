@@ -193,6 +193,8 @@ pub fn connect(config: MeshConfig, labels: &[Label]) -> Result<Mesh> {
                             Err(Error::Mismatch { field, .. }) if field != UNWANTED => {
                                 reception.stop_for(peer)
                             }
+                            // It was told to stop: for this peer only, perhaps.
+                            Err(Error::Closed { .. }) => {}
                             Err(_) => reception.stop(),
                             Ok(_) => absent.arrived(peer),
                         }
@@ -277,4 +279,98 @@ fn check(config: &MeshConfig, labels: &[Label]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+    use crate::frame::{Frame, HEADER};
+    use crate::hello::{HELLO_BYTES, Hello, Status};
+    use crate::step::HELLO;
+
+    /// The hello of a party that dials.
+    fn hear(stream: &mut TcpStream) -> Option<Hello> {
+        let mut bytes = [0; HEADER + HELLO_BYTES];
+        stream.read_exact(&mut bytes).ok()?;
+        Hello::decode(bytes[HEADER..].first_chunk()?)
+    }
+
+    /// Says that this party wants one channel more.
+    fn differ(stream: &mut TcpStream, hello: Hello) {
+        let mut answer = hello.answer(Status::Differs);
+        answer.channels += 1;
+        let header = Frame::data(HELLO, HELLO_BYTES).encode();
+        let _ = stream.write_all(&[&header[..], &answer.encode()].concat());
+    }
+
+    /// Party 0 refuses one of two channels, and is gone for the other: party 1, which is late, must hear of it all the same.
+    #[test]
+    fn a_peer_that_refuses_one_channel_does_not_keep_the_next_from_being_told() {
+        let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let [first, second] = &listeners;
+        let party = |listener: &TcpListener| PeerAddress {
+            address: listener.local_addr().unwrap().to_string(),
+            fingerprint: None,
+        };
+        let config = MeshConfig {
+            me: PartyId(2),
+            parties: vec![party(first), party(second), party(second)],
+            listen: Listen::Address("127.0.0.1:0".parse().unwrap()),
+            transport: Transport::Plain,
+            session: "test".into(),
+            connect_timeout: Duration::from_secs(20),
+            options: ChannelOptions::with_timeout(Duration::from_secs(20)),
+        };
+        let (over, refused, told) = (
+            AtomicBool::new(false),
+            AtomicBool::new(false),
+            AtomicBool::new(false),
+        );
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for stream in first.incoming() {
+                    let mut stream = stream.unwrap();
+                    if over.load(Ordering::Acquire) {
+                        return;
+                    }
+                    if let Some(hello) = hear(&mut stream).filter(|hello| hello.label == "main") {
+                        // The dialer of the other channel has seen this party go by then.
+                        std::thread::sleep(Duration::from_millis(200));
+                        differ(&mut stream, hello);
+                        refused.store(true, Ordering::Release);
+                    }
+                }
+            });
+            scope.spawn(|| {
+                let mut late = None;
+                for stream in second.incoming() {
+                    let mut stream = stream.unwrap();
+                    if over.load(Ordering::Acquire) {
+                        return;
+                    }
+                    if !refused.load(Ordering::Acquire) {
+                        continue;
+                    }
+                    let since = late.get_or_insert_with(std::time::Instant::now);
+                    if since.elapsed() > Duration::from_secs(1)
+                        && let Some(hello) = hear(&mut stream)
+                    {
+                        differ(&mut stream, hello);
+                        told.store(true, Ordering::Release);
+                    }
+                }
+            });
+            let outcome = connect(config, &["main".into(), "other".into()]);
+            over.store(true, Ordering::Release);
+            for listener in &listeners {
+                let _ = TcpStream::connect(listener.local_addr().unwrap());
+            }
+            assert!(matches!(outcome, Err(Error::Mismatch { .. })), "{outcome:?}");
+        });
+        assert!(told.load(Ordering::Acquire), "party 1 has heard nothing");
+    }
 }
