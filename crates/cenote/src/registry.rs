@@ -5,10 +5,9 @@ use std::fmt;
 
 use cenote_lego::Lego;
 use cenote_net::PartyId;
-use cenote_session::{
-    Connections, Costs, Demand, Engine, Error as EngineError, Protocol as AnyProtocol, Setting, Source,
-    Terms, Topology,
-};
+use cenote_protocol::{Amount, Facts, Made, Order, Protocol as AnyProtocol, Setting, Source};
+use cenote_session::{Connections, Costs, Demand, Engine, Error as EngineError, Terms, Topology};
+use cenote_store::{Store, Stored};
 use cenote_three::Three;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -35,6 +34,8 @@ const NO_ERROR_LOG2: f64 = -1024.0;
 struct Entry {
     name: &'static str,
     settings: &'static [&'static str],
+    item: &'static str,
+    describe: fn(&Stored) -> Facts,
     chosen: fn() -> Protocol,
     read: fn(Value) -> serde_json::Result<Protocol>,
 }
@@ -44,6 +45,8 @@ impl Entry {
         Entry {
             name: P::NAME,
             settings: P::SETTINGS,
+            item: P::ITEM,
+            describe: P::describe,
             chosen: || P::default().into(),
             read: |settings| serde_json::from_value::<P>(settings).map(Protocol::from),
         }
@@ -52,6 +55,19 @@ impl Entry {
     fn named(name: &str) -> Option<&'static Entry> {
         PROTOCOLS.iter().find(|entry| entry.name == name)
     }
+}
+
+/// What the protocols call the items of their stock.
+pub fn items() -> impl Iterator<Item = &'static str> {
+    PROTOCOLS.iter().map(|entry| entry.item)
+}
+
+/// What `stored` is called, and what people should know of it; nothing if no protocol knows it.
+pub fn describe(stored: &Stored) -> Option<(&'static str, Facts)> {
+    let facts = |entry: &Entry| (entry.item, (entry.describe)(stored));
+    Entry::named(&stored.item.protocol)
+        .map(facts)
+        .filter(|(_, facts)| !facts.is_empty())
 }
 
 /// A protocol with its settings, the same at all parties. In JSON its name is the field `protocol`.
@@ -85,6 +101,11 @@ impl Protocol {
     /// Its name in jobs and reports.
     pub fn name(&self) -> &'static str {
         self.0.name()
+    }
+
+    /// What it calls the items of its stock.
+    pub fn item(&self) -> &'static str {
+        self.0.item()
     }
 
     /// Its name, and what sets it apart from others of that name, for people.
@@ -123,6 +144,11 @@ impl Protocol {
     /// [`Error::Usage`] if no parameters reach the security level.
     pub fn prepare(&self, demand: &Demand<'_>) -> Result<Prepared> {
         self.0.prepare(demand).map(Prepared)
+    }
+
+    /// The material that `amount` comes to, for a job that does what `demand` says.
+    pub(crate) fn order_stock(&self, demand: &Demand<'_>, amount: Amount) -> Result<Ordered> {
+        self.0.order_stock(demand, amount).map(Ordered)
     }
 }
 
@@ -180,14 +206,14 @@ pub struct Prepared(Box<dyn Ready>);
 impl Prepared {
     /// What the parties compare of the protocol, its name first, and whether its material is `stored`.
     pub(crate) fn terms(&self, stored: bool) -> Terms {
-        let mut terms = self.0.terms();
-        let source = if stored {
-            "from stock"
-        } else {
-            "made in the session"
-        };
-        terms.push(("material".into(), source.into()));
-        terms
+        with_material(
+            self.0.terms(),
+            if stored {
+                "from stock"
+            } else {
+                "made in the session"
+            },
+        )
     }
 
     /// The most bytes of memory that the session of `party` holds.
@@ -195,16 +221,43 @@ impl Prepared {
         self.0.memory_bytes(&program.demand(), party)
     }
 
-    /// Runs `task` over `connections`, with what is in `stock`, the protocol's store, instead of what is made in the session if
-    /// given.
+    /// Runs `task` over `connections`, with what is in `stock` instead of what is made in the session if given.
     pub(crate) fn run(
         self,
         task: Task<'_>,
         connections: Connections,
-        stock: Option<&dyn Any>,
+        stock: Option<&Store>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Finished> {
         self.0.run(task, connections, stock, progress)
+    }
+}
+
+/// `terms` of a protocol, its name first, and where its material comes from or goes.
+fn with_material(mut terms: Terms, material: &str) -> Terms {
+    terms.push(("material".into(), material.into()));
+    terms
+}
+
+/// Material that a protocol is to make for stock.
+pub(crate) struct Ordered(Box<dyn ToMake>);
+
+impl Ordered {
+    /// What the parties compare before they make it.
+    pub(crate) fn terms(&self) -> Terms {
+        with_material(self.0.terms(), "to be made for stock")
+    }
+
+    /// Makes it as party `me`, and puts this party's part in `store`.
+    pub(crate) fn make(
+        self,
+        me: PartyId,
+        connections: Connections,
+        session: &str,
+        store: &Store,
+        progress: &mut (dyn FnMut(u64, u64) + Send),
+    ) -> Result<Made> {
+        self.0.make(me, connections, session, store, progress)
     }
 }
 
@@ -231,6 +284,7 @@ pub(crate) struct Finished {
 /// [`AnyProtocol`] for a [`Box`].
 trait Chosen: fmt::Debug + Send + Sync {
     fn name(&self) -> &'static str;
+    fn item(&self) -> &'static str;
     fn as_any(&self) -> &dyn Any;
     fn copy(&self) -> Protocol;
     fn equals(&self, other: &dyn Chosen) -> bool;
@@ -240,11 +294,16 @@ trait Chosen: fmt::Debug + Send + Sync {
     fn topology(&self) -> Topology;
     fn security(&self) -> u32;
     fn prepare(&self, demand: &Demand<'_>) -> Result<Box<dyn Ready>>;
+    fn order_stock(&self, demand: &Demand<'_>, amount: Amount) -> Result<Box<dyn ToMake>>;
 }
 
 impl<P: AnyProtocol> Chosen for P {
     fn name(&self) -> &'static str {
         P::NAME
+    }
+
+    fn item(&self) -> &'static str {
+        P::ITEM
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -286,6 +345,50 @@ impl<P: AnyProtocol> Chosen for P {
         let prepared = AnyProtocol::prepare(self, demand).map_err(Error::Usage)?;
         Ok(Box::new((self.clone(), prepared)))
     }
+
+    fn order_stock(&self, demand: &Demand<'_>, amount: Amount) -> Result<Box<dyn ToMake>> {
+        let order = AnyProtocol::order_stock(self, demand, amount).map_err(Error::Usage)?;
+        Ok(Box::new((self.clone(), order)))
+    }
+}
+
+/// Settings with what is to be made, for a [`Box`].
+trait ToMake {
+    fn terms(&self) -> Terms;
+    fn make(
+        self: Box<Self>,
+        me: PartyId,
+        connections: Connections,
+        session: &str,
+        store: &Store,
+        progress: &mut (dyn FnMut(u64, u64) + Send),
+    ) -> Result<Made>;
+}
+
+impl<P: AnyProtocol> ToMake for (P, Order<P::Material>) {
+    fn terms(&self) -> Terms {
+        named::<P>(&self.1.terms)
+    }
+
+    fn make(
+        self: Box<Self>,
+        me: PartyId,
+        connections: Connections,
+        session: &str,
+        store: &Store,
+        progress: &mut (dyn FnMut(u64, u64) + Send),
+    ) -> Result<Made> {
+        let (settings, Order { material, .. }) = *self;
+        settings
+            .make_stock(material, me, connections, session, store, progress)
+            .map_err(|error| error.with_checks(P::CHECKS).into())
+    }
+}
+
+/// `terms` after the protocol's name.
+fn named<P: AnyProtocol>(terms: &[(String, String)]) -> Terms {
+    let name = (NAME.to_owned(), P::NAME.to_owned());
+    std::iter::once(name).chain(terms.iter().cloned()).collect()
 }
 
 /// Settings with their parameters, for a [`Box`].
@@ -296,7 +399,7 @@ trait Ready: Send {
         self: Box<Self>,
         task: Task<'_>,
         connections: Connections,
-        stock: Option<&dyn Any>,
+        stock: Option<&Store>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Finished>;
 }
@@ -307,23 +410,18 @@ impl<P: AnyProtocol> Ready for (P, P::Prepared) {
     }
 
     fn terms(&self) -> Terms {
-        let mut terms = vec![(NAME.to_owned(), P::NAME.to_owned())];
-        terms.extend(self.0.terms(&self.1));
-        terms
+        named::<P>(&self.0.terms(&self.1))
     }
 
     fn run(
         self: Box<Self>,
         task: Task<'_>,
         connections: Connections,
-        stock: Option<&dyn Any>,
+        stock: Option<&Store>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Finished> {
         let (settings, prepared) = *self;
-        let source = match stock {
-            None => Source::Live,
-            Some(stock) => Source::Stored(stock.downcast_ref::<P::Store>().ok_or_else(foreign_stock::<P>)?),
-        };
+        let source = stock.map_or(Source::Live, Source::Stored);
         let parameters = settings.parameters(&prepared, &source);
         let named = |error: EngineError| Error::from(error.with_checks(P::CHECKS));
         let session = task.program.digest();
@@ -345,135 +443,5 @@ impl<P: AnyProtocol> Ready for (P, P::Prepared) {
     }
 }
 
-fn foreign_stock<P: AnyProtocol>() -> Error {
-    Error::Usage(format!(
-        "the stock given is not of protocol \"{}\", which the job has",
-        P::NAME
-    ))
-}
-
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-    use crate::runner::Outcome;
-    use crate::{Job, Party, Transport};
-
-    #[test]
-    fn every_protocol_survives_json_and_copies() {
-        for name in Protocol::names() {
-            let mut protocol = Protocol::named(name).unwrap();
-            assert_eq!(protocol.name(), name);
-            let key = if name == "example" { "password" } else { "security" };
-            protocol.set(key, Setting::Number(33)).unwrap();
-            assert_ne!(protocol, Protocol::named(name).unwrap());
-            let json = serde_json::to_value(&protocol).unwrap();
-            assert_eq!((&json["protocol"], &json[key]), (&name.into(), &33.into()));
-            assert_eq!(serde_json::from_value::<Protocol>(json).unwrap(), protocol);
-            assert_eq!(protocol.clone(), protocol);
-        }
-        assert_ne!(Protocol::from(Three::default()), Protocol::from(Lego::default()));
-        let unknown = serde_json::from_str::<Protocol>("{\"protocol\":\"four\"}");
-        assert!(unknown.unwrap_err().to_string().contains("no protocol \"four\""));
-    }
-
-    #[test]
-    fn every_setting_can_be_set_and_no_other() {
-        for name in Protocol::names() {
-            let mut protocol = Protocol::named(name).unwrap();
-            let missing = protocol.set("nonsense", Setting::Number(1)).unwrap_err();
-            assert!(missing.contains("no setting"), "{missing}");
-            for key in [
-                "variant",
-                "view_check",
-                "security",
-                "workers",
-                "garbler",
-                "password",
-            ] {
-                let known = Protocol::with_setting(key).contains(&name);
-                let refused = protocol.set(key, Setting::Other).unwrap_err();
-                assert_eq!(!refused.contains("no setting"), known, "{name}: {key}: {refused}");
-            }
-        }
-    }
-
-    const JOB: &str = r#"protocol = "example"
-password = 7
-circuit = "lib:add8"
-lanes = 3
-[[input]]
-party = 0
-hex = "0x05"
-[[input]]
-party = 1
-hex = "0x06"
-[[output]]
-to = [1]
-"#;
-
-    /// Runs the job at both parties; the password of `odd` is another.
-    fn run(job: &Job, odd: Option<u8>) -> Vec<Result<Outcome>> {
-        let program = job.program(3).unwrap();
-        let topology = job.protocol().topology();
-        let all = Connections::in_memory(&topology, Duration::from_secs(20));
-        std::thread::scope(|scope| {
-            let party = |(me, connections): (u8, Connections)| {
-                let program = &program;
-                scope.spawn(move || {
-                    let mut protocol = job.protocol().clone();
-                    if odd == Some(me) {
-                        protocol.set("password", Setting::Number(8)).unwrap();
-                    }
-                    let party = Party {
-                        me: PartyId(me),
-                        protocol: &protocol,
-                        program,
-                        inputs: &job.read_inputs(PartyId(me), 3).unwrap(),
-                        also_agree: &(),
-                        transport: Transport::Memory,
-                    };
-                    party.run(|| Ok(connections), &mut |_, _| ())
-                })
-            };
-            let threads: Vec<_> = (0..).zip(all).map(party).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-        })
-    }
-
-    /// A protocol is in jobs, runs, reports and errors once it is on the list.
-    #[test]
-    fn a_protocol_takes_one_line_here() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("job.toml");
-        std::fs::write(&path, JOB).unwrap();
-        let job = Job::load(&path).unwrap();
-        let outcomes = run(&job, None);
-        let values = |party: usize| outcomes[party].as_ref().unwrap().report.outputs[0].values.clone();
-        assert_eq!(values(1), Some(vec!["0x0b".to_owned(); 3]));
-        assert_eq!(values(0), None);
-        let report = &outcomes[1].as_ref().unwrap().report;
-        let json = serde_json::to_value(&report.description).unwrap();
-        assert_eq!(
-            (&json["protocol"], &json["password"]),
-            (&"example".into(), &7.into())
-        );
-        assert_eq!(report.description.protocol.describe(), "example, in the clear");
-
-        for outcome in run(&job, Some(1)) {
-            let error = outcome.unwrap_err();
-            assert!(
-                error.to_string().contains("the check \"password\" failed"),
-                "{error}"
-            );
-            assert_eq!(error.kind(), crate::Kind::Cheating);
-        }
-        std::fs::write(&path, JOB.replace("= 7", "= 256")).unwrap();
-        let error = Job::load(&path).unwrap_err().to_string();
-        assert!(
-            error.contains("line 2") && error.contains("from 0 to 255"),
-            "{error}"
-        );
-    }
-}
+mod tests;

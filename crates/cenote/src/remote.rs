@@ -1,6 +1,5 @@
 //! One party whose peers are elsewhere.
 
-use std::any::Any;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
@@ -9,7 +8,7 @@ use cenote_net::{Identity, Listen, PartyId, PeerAddress};
 use crate::outputs::OutputFiles;
 use crate::party_config::resolve;
 use crate::runner::Outcome;
-use crate::stock;
+use crate::stock::{self, Store};
 use crate::stop::Session;
 use crate::{Error, Job, Party, PartyConfig, Result, Transport};
 use cenote_session::{Connections, Link, Topology};
@@ -109,7 +108,7 @@ pub fn run_party_online(
 fn run(
     config: &PartyConfig,
     job: &Job,
-    stock: Option<&dyn Any>,
+    stock: Option<&Store>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Outcome> {
     let Ready {

@@ -1,6 +1,5 @@
 //! One party's run of a program, from the handshake to the report.
 
-use std::any::Any;
 use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
@@ -9,6 +8,7 @@ use cenote_circuit::BitOrder;
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
 use cenote_session::handshake;
+use cenote_store::Store;
 use serde::{Deserialize, Serialize};
 
 use crate::program::Executed;
@@ -99,14 +99,13 @@ impl Party<'_> {
         self.run_prepared(prepared, None, connect, progress)
     }
 
-    /// Like [`Party::run`], with what is in `stock`, the protocol's store, instead of what is made in the session. All parties must do the
-    /// same.
+    /// Like [`Party::run`], with what is in `stock` instead of what is made in the session. All parties must do the same.
     ///
     /// # Errors
-    /// As [`Party::run`]; [`Error::Protocol`] also if the stock does not suffice; [`Error::Usage`] if it is of another protocol.
+    /// As [`Party::run`]; [`Error::Protocol`] also if the stock does not suffice.
     pub fn run_online(
         self,
-        stock: &dyn Any,
+        stock: &Store,
         connect: impl FnOnce() -> Result<Connections>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Outcome> {
@@ -118,7 +117,7 @@ impl Party<'_> {
     pub(crate) fn run_prepared(
         self,
         prepared: Prepared,
-        stock: Option<&dyn Any>,
+        stock: Option<&Store>,
         connect: impl FnOnce() -> Result<Connections>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Outcome> {
@@ -197,8 +196,7 @@ impl Party<'_> {
         };
         let circuit = program.circuit();
         let named = |(name, value): (&str, String)| (name.to_owned(), value);
-        let mut terms: Terms = vec![named(("version", env!("CARGO_PKG_VERSION").to_owned()))];
-        terms.extend(prepared.terms(stored));
+        let mut terms = with_version(prepared.terms(stored));
         let of_program = [
             (
                 "input owners",
@@ -217,6 +215,12 @@ impl Party<'_> {
         terms.push(("lanes".into(), program.lanes().to_string()));
         terms
     }
+}
+
+/// `terms` after the version of this program.
+pub(crate) fn with_version(terms: Terms) -> Terms {
+    let version = ("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
+    std::iter::once(version).chain(terms).collect()
 }
 
 /// Runs all parties as threads of this process, joined by memory, for benchmarks and tests. `inputs` has the bits of

@@ -1,30 +1,23 @@
 //! A party's stock: made with the peers ahead of time, used by jobs that cannot wait.
 //!
-//! Three parties' stock is of epochs of triples ([`make`]), two parties' of lots of material ([`make_material`]). All are
-//! items of one folder, under one key: see [`cenote_store`]. The folder must not be restored from a backup.
-//!
-//! Stock of triples is made for the cut-and-choose parameters of a job, and serves every job with the same.
-
-mod lots;
+//! All protocols keep theirs as items of one folder, under one key: see [`cenote_store`]. The folder must not be restored from a
+//! backup. Which jobs an item serves is the protocol's to say.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use cenote_params::three::Variant;
-use cenote_primitives::BLOCK_BITS;
-use cenote_session::Protocol as _;
+pub use cenote_protocol::{Amount, Facts, Made};
+use cenote_session::handshake;
 use cenote_store::StoreKey;
 pub use cenote_store::{Inventory, ItemId, Store, Stored, Unusable};
-use cenote_three::Links;
-use cenote_three::Three;
-pub use cenote_three::store::StoredEpoch;
-use cenote_three::store::{OfflineReport, fill};
-pub use lots::{MadeMaterial, StoredLot, make_material};
 use zeroize::Zeroizing;
 
+pub use crate::registry::{describe, items};
+
 use crate::remote::{load_identity, meet};
+use crate::runner::with_version;
 use crate::stop::Session;
 use crate::{Error, Job, PartyConfig, Result, files};
 
@@ -33,17 +26,6 @@ const SESSION: &str = "cenote stock";
 
 /// The longest key file that is read.
 const MAX_KEY_FILE: u64 = 1 << 10;
-
-/// How much stock to make.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Amount {
-    /// For so many runs of the job.
-    Runs(u64),
-    /// For one session with so many AND gates, all in full layers.
-    AndGates(u64),
-    /// So many batches.
-    Batches(u64),
-}
 
 /// Which items to remove.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,60 +54,34 @@ pub fn open(config: &PartyConfig) -> Result<Store> {
     Ok(Store::open(folder, &key)?.with_peers(peers.collect()))
 }
 
-/// Makes stock of triples for `job` with the peers of `config`, and the stock folder and its key where there is none yet. `progress` is
-/// told the AND gates that the batches made so far will serve, of how many.
+/// Makes stock for `job` with the peers of `config`, and the stock folder and its key where there is none yet. `progress` is
+/// told the AND gates that what was made so far will serve, of how many.
 ///
 /// # Errors
-/// Those of [`open`] and of meeting the peers; [`Error::Config`] if the job does not state its lanes;
-/// [`Error::Protocol`] if a peer is missing, different, lost, or caught cheating.
+/// Those of [`open`] and of meeting the peers; [`Error::Config`] if the job does not state its lanes; [`Error::Usage`] if its
+/// protocol makes no such amount; [`Error::Protocol`] if a peer is missing, different, lost, or caught cheating.
 pub fn make(
     config: &PartyConfig,
     job: &Job,
     amount: Amount,
     progress: &mut (dyn FnMut(u64, u64) + Send),
-) -> Result<OfflineReport> {
+) -> Result<Made> {
     let identity = Arc::new(load_identity(&config.identity)?);
-    let lanes = job.stated_lanes()?;
-    let program = job.program(lanes)?;
-    let protocol = job.protocol().settings::<Three>().ok_or_else(|| {
-        let name = job.protocol().name();
-        Error::Usage(format!("there is no stock of triples with protocol \"{name}\""))
-    })?;
-    config.check_parties(job.protocol())?;
-    let demand = program.demand();
-    let parameters = protocol.prepare(&demand).map_err(Error::Usage)?;
-    let workers = u64::from(protocol.workers);
-    let gates = parameters.n().saturating_mul(BLOCK_BITS as u64);
-    let batches = match amount {
-        Amount::Batches(batches) => batches,
-        Amount::Runs(runs) => protocol.batches_needed(&parameters, &demand).saturating_mul(runs),
-        Amount::AndGates(wanted) => {
-            // Every worker's last batch may be partly used, and on demand each draws from one more.
-            let extra = workers - 1
-                + if parameters.variant() == Variant::OnDemand {
-                    workers
-                } else {
-                    0
-                };
-            wanted.div_ceil(gates).saturating_add(extra)
-        }
-    };
-    if batches == 0 {
-        return Err(Error::Usage("the job has no AND gates: it needs no stock".into()));
-    }
+    let program = job.program(job.stated_lanes()?)?;
+    let protocol = job.protocol();
+    config.check_parties(protocol)?;
+    let order = protocol.order_stock(&program.demand(), amount)?;
     let (path, key) = paths(config)?;
     if !key.exists() {
         make_key(key, path)?;
     }
     let folder = open(config)?;
-    let settings = protocol.config(parameters, SESSION);
-    let mut progress =
-        |done: u64, total: u64| progress(done.saturating_mul(gates), total.saturating_mul(gates));
-    let what = "the peers were told; what all parties had finished stays in stock";
+    let what = "the peers were told; what was in stock stays, and of what was being made only what all parties had confirmed";
     Session::run(what, |session| {
-        let connections = meet(config, identity, &job.protocol().topology())?;
-        let links = Links::of(config.me, session.interrupts(connections));
-        Ok(fill(config.me, links, settings, &folder, batches, &mut progress)?)
+        let connections = meet(config, identity, &protocol.topology())?;
+        let mut connections = session.interrupts(connections);
+        handshake(&mut connections, &with_version(order.terms()), &())?;
+        order.make(config.me, connections, SESSION, &folder, progress)
     })
 }
 
@@ -192,7 +148,10 @@ fn by_name(ids: &[ItemId], name: &str) -> Result<ItemId> {
     let mut found = ids.iter().filter(|id| id.to_string().starts_with(name));
     match (found.next(), found.next()) {
         (Some(id), None) => Ok(*id),
-        (None, _) => usage(format!("no epoch or lot in stock is called {name}")),
+        (None, _) => {
+            let words: Vec<_> = items().collect();
+            usage(format!("no {} in stock is called {name}", words.join(" or ")))
+        }
         (Some(_), Some(_)) => usage(format!(
             "several names in stock begin with {name}: give more digits"
         )),
@@ -266,8 +225,8 @@ mod tests {
     use cenote_params::three::{Parameters, Variant, check};
     use cenote_primitives::{BLOCK_BITS, BitMatrix};
     use cenote_session::{Error as EngineError, Parties};
-    use cenote_three::store::epochs;
-    use cenote_three::{Config, ThreeEngine};
+    use cenote_three::store::{epochs, fill};
+    use cenote_three::{Config, Three, ThreeEngine};
 
     use super::*;
     use crate::{Program, Protocol};

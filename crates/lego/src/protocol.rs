@@ -1,11 +1,13 @@
 //! The protocol to those who choose it by name: its settings, and how a session with them starts.
 
 use cenote_net::PartyId;
-use cenote_session::{Check, Connections, Demand, Protocol, Result, Setting, Source, Terms, Topology};
+use cenote_protocol::{Amount, Facts, Made, Order as Ordered, Protocol, Setting, Source};
+use cenote_session::{Check, Connections, Demand, Result, Terms, Topology};
+use cenote_store::Stored;
 use serde::{Deserialize, Serialize};
 
-use crate::store::Store;
-use crate::{Config, Forecast, LegoEngine, MAX_SECURITY, Order, checks};
+use crate::store::{Store, StoredLot};
+use crate::{Config, Forecast, KINDS, LegoEngine, MAX_SECURITY, Order, checks, estimate, make_lot};
 
 /// Settings of the two-party protocol with LEGO buckets, the same at both parties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,7 +118,8 @@ impl Protocol for Lego {
     const CHECKS: &'static [Check] = checks::ALL;
     type Prepared = Prepared;
     type Engine = LegoEngine;
-    type Store = Store;
+    type Material = Order;
+    const ITEM: &'static str = "lot";
 
     fn set(&mut self, name: &str, value: Setting<'_>) -> std::result::Result<(), String> {
         match name {
@@ -170,7 +173,7 @@ impl Protocol for Lego {
         self.config("").terms(self.workers.into())
     }
 
-    fn parameters(&self, prepared: &Prepared, source: &Source<'_, Store>) -> serde_json::Value {
+    fn parameters(&self, prepared: &Prepared, source: &Source<'_>) -> serde_json::Value {
         match source {
             Source::Live => prepared.to_json(),
             Source::Stored(_) => serde_json::Value::Null,
@@ -183,7 +186,7 @@ impl Protocol for Lego {
         me: PartyId,
         connections: Connections,
         session: &str,
-        source: Source<'_, Store>,
+        source: Source<'_>,
     ) -> Result<LegoEngine> {
         let (mut config, channels) = (self.config(session), connections.channels());
         config.compared = true;
@@ -195,5 +198,72 @@ impl Protocol for Lego {
         };
         engine.set_threads(self.workers.into());
         Ok(engine)
+    }
+
+    /// Gates, with inputs and outputs in the job's proportion.
+    fn order_stock(
+        &self,
+        demand: &Demand<'_>,
+        amount: Amount,
+    ) -> std::result::Result<Ordered<Order>, String> {
+        let run = self.order(demand);
+        let material = match amount {
+            Amount::Runs(runs) => run.times(runs),
+            Amount::AndGates(gates) => {
+                let what = "the job has no AND gates: say how many runs of it to make stock for";
+                let runs = gates.checked_div(run.ands).ok_or(what)?;
+                Order {
+                    ands: gates,
+                    ..run.times(runs + u64::from(!gates.is_multiple_of(run.ands)))
+                }
+            }
+            Amount::Batches(_) => {
+                let name = Self::NAME;
+                return Err(format!(
+                    "stock of protocol \"{name}\" has no batches: use --runs or --and-gates"
+                ));
+            }
+        };
+        if material.is_empty() {
+            return Err("the job needs no material: it needs no stock".into());
+        }
+        let config = self.config("");
+        estimate(&material, &config).map_err(|error| error.to_string())?;
+        let mut terms = config.terms(self.workers.into());
+        terms.push(("stock".into(), material.to_string()));
+        Ok(Ordered { material, terms })
+    }
+
+    fn make_stock(
+        &self,
+        material: Order,
+        me: PartyId,
+        connections: Connections,
+        session: &str,
+        store: &Store,
+        progress: &mut (dyn FnMut(u64, u64) + Send),
+    ) -> Result<Made> {
+        let (mut config, channels) = (self.config(session), connections.channels());
+        config.compared = true;
+        let mut progress = |done: Order| progress(done.ands.min(material.ands), material.ands);
+        let lot = make_lot(me, channels, config, store, &material, &mut progress)?;
+        let counts = KINDS.into_iter().zip(material.counts());
+        Ok(Made {
+            item: lot.id,
+            material: counts.filter(|(_, count)| *count > 0).collect(),
+            time: lot.time,
+            traffic: lot.traffic,
+        })
+    }
+
+    fn describe(stored: &Stored) -> Facts {
+        let of = |lot: StoredLot| {
+            let role = if lot.garbler { "garbler" } else { "evaluator" };
+            let mut facts: Facts = vec![("role", role.into()), ("security", lot.security.into())];
+            let counts = KINDS.into_iter().zip(lot.left.counts());
+            facts.extend(counts.map(|(kind, count)| (kind, count.into())));
+            facts
+        };
+        StoredLot::of(stored).map(of).unwrap_or_default()
     }
 }

@@ -2,7 +2,10 @@
 
 use cenote_net::{Channel, Error as NetError, agree};
 
-use crate::{Connections, Error, Result, Terms};
+use crate::{Connections, Error, Result};
+
+/// What parties compare by name before they compute, in order: the most telling differences first. Never a secret.
+pub type Terms = Vec<(String, String)>;
 
 /// How often two parties look closer at what differs. A peer that names differences without end is not followed.
 const MAX_LOOKS: usize = 8;

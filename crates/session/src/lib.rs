@@ -14,7 +14,6 @@ mod demand;
 mod error;
 mod handshake;
 pub mod memory;
-mod protocol;
 mod same_run;
 
 pub use check::{Check, MESSAGE_FORM};
@@ -24,5 +23,4 @@ pub use contract::{Engine, Parties, WireVector};
 pub use costs::Costs;
 pub use demand::{Demand, Run};
 pub use error::{Cause, Error, Reason, Result};
-pub use handshake::{AlsoAgree, handshake};
-pub use protocol::{Protocol, Setting, Source, Terms};
+pub use handshake::{AlsoAgree, Terms, handshake};

@@ -5,9 +5,10 @@
 use cenote_circuit::Plan;
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
+use cenote_protocol::{Protocol, Setting, Source};
 use cenote_session::{
-    Check, ClearEngine, ClearWires, Connections, Costs, Demand, Engine, Error, Parties, Protocol, Result,
-    Setting, Source, Terms, Topology,
+    Check, ClearEngine, ClearWires, Connections, Costs, Demand, Engine, Error, Parties, Result, Terms,
+    Topology,
 };
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +49,8 @@ impl Protocol for Example {
     /// AND gates.
     type Prepared = u64;
     type Engine = ExampleEngine;
-    type Store = ();
+    /// It has no stock.
+    type Material = ();
 
     fn set(&mut self, name: &str, value: Setting<'_>) -> std::result::Result<(), String> {
         match name {
@@ -84,7 +86,7 @@ impl Protocol for Example {
         vec![("AND gates".into(), ands.to_string())]
     }
 
-    fn parameters(&self, ands: &u64, _: &Source<'_, ()>) -> serde_json::Value {
+    fn parameters(&self, ands: &u64, _: &Source<'_>) -> serde_json::Value {
         (*ands).into()
     }
 
@@ -94,7 +96,7 @@ impl Protocol for Example {
         me: PartyId,
         connections: Connections,
         _: &str,
-        _: Source<'_, ()>,
+        _: Source<'_>,
     ) -> Result<ExampleEngine> {
         let mut channels = connections.channels();
         for channel in &mut channels {

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use cenote_net::PartyId;
+use cenote_protocol::{Protocol, Source};
 use cenote_session::conformance::{self, Cluster};
-use cenote_session::{Connections, Demand, Protocol, Result, Source};
+use cenote_session::{Connections, Demand, Result};
 use cenote_testkit::example::{Example, ExampleEngine};
 
 struct Two;

@@ -6,10 +6,12 @@ use cenote_circuit::Plan;
 use cenote_net::PartyId;
 use cenote_params::three::{Parameters, Variant, Workload, search};
 use cenote_primitives::BLOCK_BITS;
-use cenote_session::{Check, Connections, Demand, Protocol, Result, Run, Setting, Source, Terms, Topology};
+use cenote_protocol::{Amount, Facts, Made, Order, Protocol, Setting, Source};
+use cenote_session::{Check, Connections, Demand, Result, Run, Terms, Topology};
+use cenote_store::Stored;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::store::Store;
+use crate::store::{OfflineReport, Store, StoredEpoch, fill};
 use crate::{Config, Lag, Links, ThreeEngine, ViewCheck, batches_needed, checks};
 
 /// Settings of the three-party protocol, the same at all parties.
@@ -89,7 +91,9 @@ impl Protocol for Three {
     const CHECKS: &'static [Check] = checks::ALL;
     type Prepared = Parameters;
     type Engine = ThreeEngine;
-    type Store = Store;
+    /// With how many batches of triples.
+    type Material = (Parameters, u64);
+    const ITEM: &'static str = "epoch";
 
     fn set(&mut self, name: &str, value: Setting<'_>) -> std::result::Result<(), String> {
         match name {
@@ -162,7 +166,7 @@ impl Protocol for Three {
         terms
     }
 
-    fn parameters(&self, parameters: &Parameters, _: &Source<'_, Store>) -> serde_json::Value {
+    fn parameters(&self, parameters: &Parameters, _: &Source<'_>) -> serde_json::Value {
         serde_json::to_value(parameters).expect("parameters are numbers and names")
     }
 
@@ -172,7 +176,7 @@ impl Protocol for Three {
         me: PartyId,
         connections: Connections,
         session: &str,
-        source: Source<'_, Store>,
+        source: Source<'_>,
     ) -> Result<ThreeEngine> {
         let (mut config, links) = (self.config(parameters, session), Links::of(me, connections));
         config.compared = true;
@@ -181,6 +185,85 @@ impl Protocol for Three {
             Source::Stored(folder) => ThreeEngine::start_online(me, links, config, folder),
         }
     }
+
+    /// Batches for the parameters of the job; they serve every job with the same.
+    fn order_stock(
+        &self,
+        demand: &Demand<'_>,
+        amount: Amount,
+    ) -> std::result::Result<Order<Self::Material>, String> {
+        let parameters = self.prepare(demand)?;
+        let batches = match amount {
+            Amount::Batches(batches) => batches,
+            Amount::Runs(runs) => self.batches_needed(&parameters, demand).saturating_mul(runs),
+            Amount::AndGates(gates) => {
+                // Every worker's last batch may be partly used, and on demand each draws from one more.
+                let workers = u64::from(self.workers);
+                let more = match parameters.variant() {
+                    Variant::OnDemand => workers,
+                    _ => 0,
+                };
+                gates
+                    .div_ceil(gates_of_batch(&parameters))
+                    .saturating_add(workers - 1 + more)
+            }
+        };
+        if batches == 0 {
+            return Err("the job has no AND gates: it needs no stock".into());
+        }
+        let mut terms = self.terms(&parameters);
+        terms.push(("batches".into(), batches.to_string()));
+        Ok(Order {
+            material: (parameters, batches),
+            terms,
+        })
+    }
+
+    fn make_stock(
+        &self,
+        (parameters, batches): Self::Material,
+        me: PartyId,
+        connections: Connections,
+        session: &str,
+        store: &Store,
+        progress: &mut (dyn FnMut(u64, u64) + Send),
+    ) -> Result<Made> {
+        let gates = gates_of_batch(&parameters);
+        let (mut config, links) = (self.config(parameters, session), Links::of(me, connections));
+        config.compared = true;
+        let mut progress =
+            |done: u64, total: u64| progress(done.saturating_mul(gates), total.saturating_mul(gates));
+        let OfflineReport {
+            epoch,
+            batches,
+            gates,
+            traffic,
+            time,
+        } = fill(me, links, config, store, batches, &mut progress)?;
+        Ok(Made {
+            item: epoch,
+            material: vec![("batches", batches), ("AND gates", gates)],
+            time,
+            traffic,
+        })
+    }
+
+    fn describe(stored: &Stored) -> Facts {
+        let of = |epoch: StoredEpoch| {
+            let batches = epoch.batches.len() as u64;
+            vec![
+                ("batches", batches.into()),
+                ("AND gates", epoch.gates_per_batch.saturating_mul(batches).into()),
+                ("parameters", epoch.settings.into()),
+            ]
+        };
+        StoredEpoch::of(stored).map(of).unwrap_or_default()
+    }
+}
+
+/// AND gates that a batch serves.
+fn gates_of_batch(parameters: &Parameters) -> u64 {
+    parameters.n().saturating_mul(BLOCK_BITS as u64)
 }
 
 fn as_text<T: fmt::Display, S: Serializer>(value: &T, serializer: S) -> std::result::Result<S::Ok, S::Error> {

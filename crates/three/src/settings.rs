@@ -88,7 +88,8 @@ pub struct Config {
     pub ahead: usize,
     /// How far sending runs ahead of receiving.
     pub lag: Lag,
-    /// Whether the parties have compared [`Config::terms`] and the session's name already, so that the engine need not.
+    /// Whether the parties have compared [`Config::terms`], the session's name, and what is to be made for stock already, so
+    /// that the engine need not.
     pub compared: bool,
 }
 

@@ -9,7 +9,8 @@ use std::time::Instant;
 use cenote_lego::{LegoEngine, LegoWires, Prepared};
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
-use cenote_session::{Connections, Costs, Engine, Parties, Protocol, Source, Topology, WireVector};
+use cenote_protocol::{Protocol, Source};
+use cenote_session::{Connections, Costs, Engine, Parties, Topology, WireVector};
 use serde::{Deserialize, Serialize};
 
 use super::link::{Link, Meeting};

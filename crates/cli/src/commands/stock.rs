@@ -4,76 +4,17 @@ use std::io::{BufRead, IsTerminal, Read};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use cenote::stock::{
-    Amount, Inventory, Store, StoredEpoch, StoredLot, Unusable, Which, choose, make, make_material,
+    Amount, Facts, Inventory, Made, Store, Stored, Unusable, Which, choose, describe, items, make,
     on_one_word, open, remove,
 };
-use cenote::{Job, Lego, PartyConfig, Result};
-use serde::Serialize;
+use cenote::{Job, PartyConfig, Result};
+use serde_json::{Map, Value, json};
 
 use crate::args;
 use crate::console::{Progress, print, print_json};
 
-#[derive(Serialize)]
-struct Made {
-    epoch: String,
-    batches: u64,
-    and_gates: u64,
-    seconds: f64,
-    bytes_sent: u64,
-}
-
-#[derive(Serialize)]
-struct MadeLot {
-    lot: String,
-    and_gates: u64,
-    seconds: f64,
-    bytes_sent: u64,
-}
-
-#[derive(Serialize)]
-struct Shown {
-    party: u8,
-    folder: String,
-    epochs: Vec<Epoch>,
-    unusable: Vec<Broken>,
-    lots: Vec<Lot>,
-}
-
-/// Material of two parties.
-#[derive(Serialize)]
-struct Lot {
-    lot: String,
-    /// Milliseconds since 1970.
-    made: u64,
-    role: &'static str,
-    security: u32,
-    and_gates: u64,
-    garbler_inputs: u64,
-    evaluator_inputs: u64,
-    garbler_outputs: u64,
-    evaluator_outputs: u64,
-    circuit_inputs: u64,
-    /// The parties that did not have it when a job last compared.
-    lacked_by: Vec<u8>,
-}
-
-#[derive(Serialize)]
-struct Epoch {
-    epoch: String,
-    /// Milliseconds since 1970.
-    made: u64,
-    parameters: String,
-    batches: usize,
-    and_gates: u64,
-    /// The parties that did not have it when a job last compared.
-    lacked_by: Vec<u8>,
-}
-
-#[derive(Serialize)]
-struct Broken {
-    epoch: String,
-    why: String,
-}
+/// Characters of a name that tables show.
+const SHORT: usize = 12;
 
 pub(crate) fn run(command: &args::Stock) -> Result<()> {
     match command {
@@ -84,34 +25,23 @@ pub(crate) fn run(command: &args::Stock) -> Result<()> {
             json,
         } => {
             let (mut config, job) = (PartyConfig::load(config)?, Job::load(job)?);
-            if job.protocol().settings::<Lego>().is_some() {
-                return make_lot(config, &job, amount.into(), *json);
-            }
-            let progress = Progress::start("making triples");
+            let progress = Progress::start("making material");
             config.on_wait = progress.on_wait();
-            let report = make(&config, &job, amount.into(), &mut |done, total| {
+            let made = make(&config, &job, amount.into(), &mut |done, total| {
                 progress.set(done, total)
             })?;
             drop(progress);
-            let made = Made {
-                epoch: report.epoch.to_string(),
-                batches: report.batches,
-                and_gates: report.gates,
-                seconds: report.time.as_secs_f64(),
-                bytes_sent: report.traffic.bytes_sent,
-            };
+            let item = job.protocol().item();
             if *json {
-                return print_json(&made);
+                print_json(&in_json(item, &made))
+            } else {
+                print(&in_text(item, &made))
             }
-            print(&format!(
-                "epoch           {}\nbatches         {}\nAND gates       {}\nseconds         {:.3}\nbytes sent      {}\n",
-                made.epoch, made.batches, made.and_gates, made.seconds, made.bytes_sent
-            ))
         }
         args::Stock::Show { config, json } => {
             let config = PartyConfig::load(config)?;
             let folder = open(&config)?;
-            tell(&shown(&config, &folder, &folder.inventory()?), "in stock", *json)
+            tell(&config, &folder, &folder.inventory()?, "in stock", *json)
         }
         args::Stock::Drop {
             config,
@@ -126,8 +56,7 @@ pub(crate) fn run(command: &args::Stock) -> Result<()> {
             if which == Which::Orphans && !yes {
                 let doubtful = on_one_word(&mut items);
                 if !doubtful.items.is_empty() {
-                    let shown = shown(&config, &folder, &doubtful);
-                    eprint!("{}", table(&shown, "lacking by one peer's word only"));
+                    eprint!("{}", table(&folder, &doubtful, "lacking by one peer's word only"));
                     if confirmed()? {
                         items.items.extend(doubtful.items);
                     } else {
@@ -136,7 +65,7 @@ pub(crate) fn run(command: &args::Stock) -> Result<()> {
                 }
             }
             remove(&folder, &items)?;
-            tell(&shown(&config, &folder, &items), "removed", *json)
+            tell(&config, &folder, &items, "removed", *json)
         }
     }
 }
@@ -153,45 +82,158 @@ fn confirmed() -> Result<bool> {
     Ok(read.is_ok() && ["y", "yes"].contains(&answer.trim()))
 }
 
-/// Makes material of two parties.
-fn make_lot(mut config: PartyConfig, job: &Job, amount: Amount, json: bool) -> Result<()> {
-    let progress = Progress::start("making material");
-    config.on_wait = progress.on_wait();
-    let made = make_material(&config, job, amount, &mut |done, total| progress.set(done, total))?;
-    drop(progress);
-    let told = MadeLot {
-        lot: made.lot.id.to_string(),
-        and_gates: made.order.ands,
-        seconds: made.lot.time.as_secs_f64(),
-        bytes_sent: made.lot.traffic.bytes_sent,
+fn in_json(item: &str, made: &Made) -> Value {
+    let mut fields = Map::new();
+    fields.insert(item.into(), made.item.to_string().into());
+    fields.extend(
+        made.material
+            .iter()
+            .map(|(what, count)| (key(what), (*count).into())),
+    );
+    fields.insert("seconds".into(), made.time.as_secs_f64().into());
+    fields.insert("bytes_sent".into(), made.traffic.bytes_sent.into());
+    fields.into()
+}
+
+fn in_text(item: &str, made: &Made) -> String {
+    let mut rows = vec![(item, made.item.to_string())];
+    rows.extend(
+        made.material
+            .iter()
+            .map(|(what, count)| (*what, count.to_string())),
+    );
+    rows.push(("seconds", format!("{:.3}", made.time.as_secs_f64())));
+    rows.push(("bytes sent", made.traffic.bytes_sent.to_string()));
+    let width = rows
+        .iter()
+        .map(|(name, _)| name.len() + 1)
+        .max()
+        .unwrap_or(0)
+        .max(16);
+    let row = |(name, value): (&str, String)| format!("{name:<width$}{value}\n");
+    rows.into_iter().map(row).collect()
+}
+
+/// What machines call what people call `name`.
+fn key(name: &str) -> String {
+    name.to_lowercase().replace(' ', "_")
+}
+
+/// An item as it is shown.
+struct Shown<'a> {
+    /// What its protocol calls it.
+    item: &'static str,
+    stored: &'a Stored,
+    facts: Facts,
+}
+
+impl<'a> Shown<'a> {
+    fn all(inventory: &'a Inventory) -> Vec<Self> {
+        let shown = |stored| {
+            let (item, facts) = describe(stored)?;
+            Some(Shown { item, stored, facts })
+        };
+        inventory.items.iter().filter_map(shown).collect()
+    }
+
+    fn in_json(&self) -> Value {
+        let Stored { item, lacked_by, .. } = self.stored;
+        let lacked_by: Vec<u8> = lacked_by.iter().map(|party| party.0).collect();
+        let mut fields = Map::new();
+        fields.insert(self.item.into(), item.id.to_string().into());
+        // Milliseconds since 1970.
+        fields.insert("made".into(), item.made.into());
+        fields.extend(self.facts.iter().map(|(name, value)| (key(name), value.clone())));
+        fields.insert("lacked_by".into(), lacked_by.into());
+        fields.into()
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let id = self.stored.item.id.to_string();
+        let facts = self.facts.iter().map(|(_, value)| match value {
+            Value::String(text) => text.clone(),
+            value => value.to_string(),
+        });
+        [id[..SHORT].to_owned(), ago(self.stored.item.made)]
+            .into_iter()
+            .chain(facts)
+            .collect()
+    }
+
+    fn headings(&self) -> Vec<&'static str> {
+        let facts = self.facts.iter().map(|(name, _)| *name);
+        [self.item, "made"].into_iter().chain(facts).collect()
+    }
+}
+
+fn tell(config: &PartyConfig, folder: &Store, inventory: &Inventory, how: &str, json: bool) -> Result<()> {
+    if !json {
+        return print(&table(folder, inventory, how));
+    }
+    let shown = Shown::all(inventory);
+    let unusable = inventory.unusable.iter();
+    let unusable: Vec<Value> = unusable
+        .map(|Unusable { id, why }| json!({ "epoch": id.to_string(), "why": why }))
+        .collect();
+    let mut fields = Map::new();
+    fields.insert("party".into(), config.me.0.into());
+    fields.insert("folder".into(), folder.path().display().to_string().into());
+    fields.insert("unusable".into(), unusable.into());
+    for item in items() {
+        let of_item = shown.iter().filter(|shown| shown.item == item);
+        let of_item: Vec<Value> = of_item.map(Shown::in_json).collect();
+        fields.insert(format!("{item}s"), of_item.into());
+    }
+    print_json(&fields)
+}
+
+fn table(folder: &Store, inventory: &Inventory, how: &str) -> String {
+    let (folder, shown) = (folder.path().display(), Shown::all(inventory));
+    if shown.is_empty() && inventory.unusable.is_empty() {
+        return format!("nothing {how} in {folder}\n");
+    }
+    let mut text = String::new();
+    for item in items() {
+        let of_item: Vec<_> = shown.iter().filter(|shown| shown.item == item).collect();
+        if let Some(first) = of_item.first() {
+            text.push_str(&rows(&first.headings(), &of_item));
+        }
+    }
+    for Unusable { id, why } in &inventory.unusable {
+        text.push_str(&format!(
+            "{:<14} cannot be used: {why}\n",
+            &id.to_string()[..SHORT]
+        ));
+    }
+    text + &format!("{how} in {folder}\n")
+}
+
+/// Items of one protocol under their headings.
+fn rows(headings: &[&str], items: &[&Shown<'_>]) -> String {
+    let cells: Vec<Vec<String>> = items.iter().map(|item| item.cells()).collect();
+    let line = |cells: &[&str], widths: &[usize]| -> String {
+        let cell = |(at, (cell, width)): (usize, (&&str, &usize))| match at {
+            0 => format!("{cell:<14}"),
+            at if at + 1 == cells.len() => format!("  {cell}"),
+            _ => format!(" {cell:>width$}"),
+        };
+        cells.iter().zip(widths).enumerate().map(cell).collect()
     };
-    if json {
-        return print_json(&told);
+    let width = |at: usize, heading: &str| {
+        let cells = cells.iter().filter_map(|cells| cells.get(at)).map(String::len);
+        cells.max().unwrap_or(0).max(heading.len()).max(10)
+    };
+    let widths: Vec<usize> = headings
+        .iter()
+        .enumerate()
+        .map(|(at, heading)| width(at, heading))
+        .collect();
+    let mut text = line(headings, &widths) + "\n";
+    for (item, cells) in items.iter().zip(&cells) {
+        let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
+        text += &format!("{}{}\n", line(&cells, &widths), lacking(item.stored));
     }
-    print(&format!(
-        "lot             {}\nmaterial        {}\nseconds         {:.3}\nbytes sent      {}\n",
-        told.lot, made.order, told.seconds, told.bytes_sent
-    ))
-}
-
-fn shown(config: &PartyConfig, folder: &Store, inventory: &Inventory) -> Shown {
-    let epochs = inventory.items.iter().filter_map(StoredEpoch::of);
-    let lots = inventory.items.iter().filter_map(StoredLot::of);
-    Shown {
-        party: config.me.0,
-        folder: folder.path().display().to_string(),
-        epochs: epochs.map(|epoch| Epoch::from(&epoch)).collect(),
-        unusable: inventory.unusable.iter().map(Broken::from).collect(),
-        lots: lots.map(|lot| Lot::from(&lot)).collect(),
-    }
-}
-
-fn tell(shown: &Shown, how: &str, json: bool) -> Result<()> {
-    if json {
-        print_json(shown)
-    } else {
-        print(&table(shown, how))
-    }
+    text
 }
 
 impl From<&args::Which> for Which {
@@ -200,15 +242,6 @@ impl From<&args::Which> for Which {
             args::Which { all: true, .. } => Which::All,
             args::Which { orphans: true, .. } => Which::Orphans,
             args::Which { epochs, .. } => Which::Named(epochs.clone()),
-        }
-    }
-}
-
-impl From<&Unusable> for Broken {
-    fn from(unusable: &Unusable) -> Self {
-        Broken {
-            epoch: unusable.id.to_string(),
-            why: unusable.why.clone(),
         }
     }
 }
@@ -223,99 +256,9 @@ impl From<&args::Amount> for Amount {
     }
 }
 
-impl From<&StoredEpoch> for Epoch {
-    fn from(epoch: &StoredEpoch) -> Self {
-        Epoch {
-            epoch: epoch.id.to_string(),
-            made: epoch.made,
-            parameters: epoch.settings.clone(),
-            batches: epoch.batches.len(),
-            and_gates: epoch.gates_per_batch.saturating_mul(epoch.batches.len() as u64),
-            lacked_by: epoch.lacked_by.iter().map(|party| party.0).collect(),
-        }
-    }
-}
-
-impl From<&StoredLot> for Lot {
-    fn from(lot: &StoredLot) -> Self {
-        Lot {
-            lot: lot.id.to_string(),
-            made: lot.made,
-            role: if lot.garbler { "garbler" } else { "evaluator" },
-            security: lot.security,
-            and_gates: lot.left.ands,
-            garbler_inputs: lot.left.garbler_inputs,
-            evaluator_inputs: lot.left.evaluator_inputs,
-            garbler_outputs: lot.left.anchors,
-            evaluator_outputs: lot.left.masks,
-            circuit_inputs: lot.left.ports,
-            lacked_by: lot.lacked_by.iter().map(|party| party.0).collect(),
-        }
-    }
-}
-
-fn table(shown: &Shown, how: &str) -> String {
-    if shown.epochs.is_empty() && shown.unusable.is_empty() && shown.lots.is_empty() {
-        return format!("nothing {how} in {}\n", shown.folder);
-    }
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mut text = String::new();
-    if !shown.epochs.is_empty() {
-        text = format!(
-            "{:<14} {:>14} {:>8} {:>16}  parameters\n",
-            "epoch", "made", "batches", "AND gates"
-        );
-    }
-    for epoch in &shown.epochs {
-        let age = (now.as_millis() as u64).saturating_sub(epoch.made) / 1000;
-        text.push_str(&format!(
-            "{:<14} {:>14} {:>8} {:>16}  {}{}\n",
-            &epoch.epoch[..12],
-            ago(age),
-            epoch.batches,
-            epoch.and_gates,
-            epoch.parameters,
-            lacking(&epoch.lacked_by)
-        ));
-    }
-    for broken in &shown.unusable {
-        text.push_str(&format!(
-            "{:<14} cannot be used: {}\n",
-            &broken.epoch[..12],
-            broken.why
-        ));
-    }
-    if !shown.lots.is_empty() {
-        text.push_str(&format!(
-            "{:<14} {:>14} {:>10} {:>9} {:>14}  bits\n",
-            "lot", "made", "as", "security", "AND gates"
-        ));
-    }
-    for lot in &shown.lots {
-        let age = (now.as_millis() as u64).saturating_sub(lot.made) / 1000;
-        text.push_str(&format!(
-            "{:<14} {:>14} {:>10} {:>9} {:>14}  {} garbler inputs, {} evaluator inputs, {} garbler outputs, \
-             {} evaluator outputs, {} circuit inputs{}\n",
-            &lot.lot[..12],
-            ago(age),
-            lot.role,
-            lot.security,
-            lot.and_gates,
-            lot.garbler_inputs,
-            lot.evaluator_inputs,
-            lot.garbler_outputs,
-            lot.evaluator_outputs,
-            lot.circuit_inputs,
-            lacking(&lot.lacked_by)
-        ));
-    }
-    text.push_str(&format!("{how} in {}\n", shown.folder));
-    text
-}
-
 /// What to add where a job cannot use something.
-fn lacking(parties: &[u8]) -> String {
-    let parties: Vec<String> = parties.iter().map(u8::to_string).collect();
+fn lacking(stored: &Stored) -> String {
+    let parties: Vec<String> = stored.lacked_by.iter().map(|party| party.0.to_string()).collect();
     match parties.as_slice() {
         [] => String::new(),
         parties => format!(
@@ -325,11 +268,13 @@ fn lacking(parties: &[u8]) -> String {
     }
 }
 
-fn ago(seconds: u64) -> String {
-    match seconds {
-        0..=119 => format!("{seconds} s ago"),
-        120..=7_199 => format!("{} min ago", seconds / 60),
-        7_200..=172_799 => format!("{} h ago", seconds / 3_600),
-        _ => format!("{} days ago", seconds / 86_400),
+/// How long ago `made` was, in milliseconds since 1970.
+fn ago(made: u64) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    match (now.as_millis() as u64).saturating_sub(made) / 1000 {
+        seconds @ 0..=119 => format!("{seconds} s ago"),
+        seconds @ 120..=7_199 => format!("{} min ago", seconds / 60),
+        seconds @ 7_200..=172_799 => format!("{} h ago", seconds / 3_600),
+        seconds => format!("{} days ago", seconds / 86_400),
     }
 }

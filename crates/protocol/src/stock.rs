@@ -1,0 +1,45 @@
+//! Material that is made ahead of sessions, in the terms that all protocols share.
+
+use std::time::Duration;
+
+use cenote_net::Meter;
+use cenote_session::Terms;
+use cenote_store::ItemId;
+use serde_json::Value;
+
+/// How much stock to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// For so many runs of the job.
+    Runs(u64),
+    /// For one session with so many AND gates, all in full layers.
+    AndGates(u64),
+    /// So many batches, where a protocol makes these.
+    Batches(u64),
+}
+
+/// Material to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Order<M> {
+    /// As the protocol understands it.
+    pub material: M,
+    /// What the parties compare before they make it.
+    pub terms: Terms,
+}
+
+/// What people should know of an item of stock, by name, in the order in which they are shown. The most words come last. Names are
+/// unique, and those of machines have lower case and underscores instead of spaces.
+pub type Facts = Vec<(&'static str, Value)>;
+
+/// What was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// Its name in stock.
+    pub item: ItemId,
+    /// How much of what.
+    pub material: Vec<(&'static str, u64)>,
+    /// From the first message to the last.
+    pub time: Duration,
+    /// This party's traffic.
+    pub traffic: Meter,
+}
