@@ -128,7 +128,7 @@ fn advice(error: &EngineError) -> &'static str {
             "\n  what to do: ask that party, over a channel you trust, for the fingerprint that its \
              `cenote identity show` prints; nothing was sent to it"
         }
-        EngineError::Net(NetError::Timeout { .. } | NetError::PhaseOver { .. }) => {
+        EngineError::Net(NetError::Timeout { .. } | NetError::Stuck { .. } | NetError::PhaseOver { .. }) => {
             "\n  what to do: see that the party runs, that its address is right, and that it does not itself wait for another \
              party; raise the timeout if its network is slow"
         }
@@ -206,7 +206,10 @@ impl Error {
                 EngineError::PeerStopped { reason, .. } if reason.lost().is_none() => 4,
                 EngineError::Net(NetError::PeerLost { .. }) => SAW_NOTHING,
                 EngineError::Net(
-                    NetError::Timeout { .. } | NetError::PhaseOver { .. } | NetError::Closed { .. },
+                    NetError::Timeout { .. }
+                    | NetError::Stuck { .. }
+                    | NetError::PhaseOver { .. }
+                    | NetError::Closed { .. },
                 ) => 6,
                 EngineError::PeerStopped { .. } => 7,
                 _ => 1,
@@ -304,6 +307,7 @@ impl Failure {
 fn net_peer(error: &NetError) -> Option<PartyId> {
     match error {
         NetError::Timeout { peer, .. }
+        | NetError::Stuck { peer, .. }
         | NetError::PhaseOver { peer, .. }
         | NetError::PeerLost { peer, .. }
         | NetError::PeerAborted { peer, .. }

@@ -348,7 +348,7 @@ impl<'a> Reception<'a> {
         let mut state = self.lock();
         match welcomed {
             Ok(()) => {
-                channel.ready(from, config.options.clone());
+                channel.ready(from, config.options_of(&key.1));
                 state.arrived.insert(key, Some(Box::new(channel)));
                 self.absent.arrived(from);
                 Ok(())

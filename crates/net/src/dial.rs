@@ -181,7 +181,7 @@ fn introduce<L: Link + 'static>(
     hello.compare(peer, &answer).map_err(Attempt::Fatal)?;
     match answer.status {
         Status::Welcome if answer == hello.answer(Status::Welcome) => {
-            channel.ready(peer, config.options.clone());
+            channel.ready(peer, config.options_of(label));
             Ok(Box::new(channel))
         }
         Status::Unwanted => Err(Attempt::Fatal(Error::Mismatch {

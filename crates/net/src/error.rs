@@ -21,6 +21,19 @@ pub enum Error {
         /// How long.
         waited: Duration,
     },
+    /// A peer was not heard of for long. This party did not wait for it, but for another, which is there and says that it
+    /// waits for that peer. The latter is the other's word only.
+    #[error("nothing has been heard from {peer}: {through}, waited for in step \"{step}\" for {:.1} s, answers and says that it waits for {peer}", waited.as_secs_f64())]
+    Stuck {
+        /// The silent peer.
+        peer: PartyId,
+        /// The peer that this party waited for.
+        through: PartyId,
+        /// What was waited for.
+        step: Step,
+        /// How long.
+        waited: Duration,
+    },
     /// A phase of the session took longer than it may ([`crate::PhaseClock`]). Peer and step are those that this party
     /// was waiting for when the time was over.
     #[error("the time for {phase} is over ({:.0} s): still waiting for {peer} in step \"{step}\"", limit.as_secs_f64())]

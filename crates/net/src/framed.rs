@@ -23,8 +23,8 @@ const GOODBYE: &str = "it has closed the channel";
 
 /// A [`Channel`] over a [`Link`].
 ///
-/// An error is final: later calls return it again. The one exception is an [`Error::Timeout`] of a receive before any
-/// of the message's body had arrived: that receive may be tried again.
+/// An error is final: later calls return it again. The one exception is an [`Error::Timeout`] or [`Error::Stuck`] of a
+/// receive before any of the message's body had arrived: that receive may be tried again.
 pub struct Framed<L: Link> {
     peer: PartyId,
     link: L,

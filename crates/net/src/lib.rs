@@ -30,7 +30,8 @@
 //! A receive waits for its message, and a send only for room in the queue of what the peer has not taken yet (64 MiB
 //! unless [`ChannelOptions`] say otherwise, and the [`Budget`] of all channels has as much). Each wait ends after
 //! [`ChannelOptions::timeout`] and the time that the message takes at the slowest acceptable rate, or with the phase of
-//! the session that a [`PhaseClock`] limits. [`OnWait`] hears of long waits. A channel starts a thread, which sends in
+//! the session that a [`PhaseClock`] limits. [`OnWait`] hears of long waits. A peer that is there and says on the
+//! [roll call](ROLL_CALL) that it waits itself is given that time once more, or the peer named that it waits for. A channel starts a thread, which sends in
 //! the background, only when its socket does not take what is sent to it.
 #![forbid(unsafe_code)]
 
@@ -55,6 +56,7 @@ mod outbox;
 mod phase;
 mod pin;
 mod queue;
+mod roll;
 mod shaped;
 pub mod step;
 mod tcp;
@@ -75,6 +77,7 @@ pub use mesh::{Label, Listen, Mesh, MeshConfig, PeerAddress, Transport, connect}
 pub use options::ChannelOptions;
 pub use outbox::wait_for_farewells;
 pub use phase::PhaseClock;
+pub use roll::{ROLL_CALL, Roll};
 pub use shaped::{Shape, Shaped};
 pub use tcp::{TcpChannel, TcpLink};
 pub use tls::{TlsChannel, TlsLink};

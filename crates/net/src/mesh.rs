@@ -14,6 +14,7 @@ use crate::accept::Reception;
 use crate::dial::dial;
 use crate::hello::{MAX_LABEL, UNWANTED};
 use crate::options::Deadline;
+use crate::roll::{ROLL_CALL, options_of_call};
 use crate::{Channel, ChannelOptions, Closer, Error, Fingerprint, Identity, PartyId, Result};
 
 /// The purpose of a channel, which is known in a [`Mesh`] by its peer and its label. At most 64 bytes.
@@ -90,6 +91,16 @@ pub struct MeshConfig {
     pub options: ChannelOptions,
 }
 
+impl MeshConfig {
+    /// The limits of the channels called `label`.
+    pub(crate) fn options_of(&self, label: &Label) -> ChannelOptions {
+        match label.as_str() {
+            ROLL_CALL => options_of_call(&self.options),
+            _ => self.options.clone(),
+        }
+    }
+}
+
 /// The channels of one party, by peer and label.
 pub struct Mesh {
     channels: BTreeMap<(PartyId, Label), Box<dyn Channel>>,
@@ -145,7 +156,8 @@ impl Mesh {
     }
 }
 
-/// Connects to all peers: one channel per peer and label.
+/// Connects to all peers: one channel per peer and label. Those called [`ROLL_CALL`] are not handed out: over them the parties
+/// tell each other for whom they wait, as long as any of the channels is there.
 ///
 /// Every wait ends by `connect_timeout`; [`ChannelOptions::on_wait`] hears of peers that are missing for long. Only the name
 /// lookup of a peer's host is the operating system's and has its own
@@ -229,7 +241,12 @@ pub fn connect(config: MeshConfig, labels: &[Label]) -> Result<Mesh> {
         _ => 2,
     };
     match failures.into_iter().rev().max_by_key(telling) {
-        None => Ok(Mesh { channels }),
+        None => {
+            let (calls, channels): (BTreeMap<_, _>, _) =
+                (channels.into_iter()).partition(|((_, label), _)| label.as_str() == ROLL_CALL);
+            config.options.roll.begin(calls.into_values())?;
+            Ok(Mesh { channels })
+        }
         Some(error) => Err(error),
     }
 }

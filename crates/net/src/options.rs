@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::{Budget, OnWait, PhaseClock};
+use crate::{Budget, OnWait, PhaseClock, Roll};
 
 /// Limits of one channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,10 +25,13 @@ pub struct ChannelOptions {
     pub phase: PhaseClock,
     /// Who hears of long waits.
     pub on_wait: OnWait,
+    /// Which peers are there, and for whom they wait. Clones of these options share it.
+    pub roll: Roll,
 }
 
 impl Default for ChannelOptions {
-    /// In the order of the fields: 30 s, 1 MB/s, 64 MiB, 128 MiB for each peer, no polling, 5 s, no phase, the log.
+    /// In the order of the fields: 30 s, 1 MB/s, 64 MiB, 128 MiB for each peer, no polling, 5 s, no phase, the log, no roll
+    /// call.
     fn default() -> Self {
         Self {
             timeout: Duration::from_secs(30),
@@ -39,6 +42,7 @@ impl Default for ChannelOptions {
             linger: Duration::from_secs(5),
             phase: PhaseClock::default(),
             on_wait: OnWait::default(),
+            roll: Roll::default(),
         }
     }
 }
@@ -73,6 +77,13 @@ impl Deadline {
             start: Instant::now(),
             limit,
         }
+    }
+
+    /// One that began some time ago.
+    #[cfg(test)]
+    pub(crate) fn begun(ago: Duration, limit: Duration) -> Self {
+        let start = Instant::now().checked_sub(ago).expect("not long ago");
+        Self { start, limit }
     }
 
     pub(crate) fn waited(&self) -> Duration {

@@ -47,3 +47,8 @@ pub const CLOSE: Step = Step {
     code: 0xFF03,
     name: "close",
 };
+/// Calling the roll.
+pub const ROLL: Step = Step {
+    code: 0xFF04,
+    name: "roll call",
+};

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::options::Deadline;
+use crate::roll::{BEAT, OnRoll, Seen};
 use crate::{ChannelOptions, Error, PartyId, Result, Step};
 
 /// How many reads that bring something are still made when the time is over: what had come before it was must count, if
@@ -129,6 +130,8 @@ pub(crate) struct Wait {
     deadline: Deadline,
     late: u32,
     told: bool,
+    on_roll: Option<OnRoll>,
+    extended: bool,
 }
 
 impl Wait {
@@ -150,6 +153,8 @@ impl Wait {
             deadline: options.deadline(bytes),
             late: 0,
             told: false,
+            on_roll: None,
+            extended: false,
         }
     }
 
@@ -192,30 +197,56 @@ impl Wait {
         Ok(())
     }
 
-    /// How long to sleep at most, before this is called again. Tells the listener when it is time.
+    /// The time is over. Whom to blame, or how much longer to wait.
+    fn over(&mut self, options: &ChannelOptions) -> Result<Duration> {
+        match options.roll.seen(self.peer, self.waited()) {
+            Seen::Behind(peer) => Err(Error::Stuck {
+                peer,
+                through: self.peer,
+                step: self.step,
+                waited: self.waited(),
+            }),
+            Seen::Waiting if !self.extended => {
+                self.extended = true;
+                self.deadline.extend(options.timeout);
+                self.deadline.remaining().ok_or_else(|| self.timeout())
+            }
+            Seen::Waiting | Seen::Nothing => Err(self.timeout()),
+        }
+    }
+
+    /// How long to sleep at most, before this is called again. Tells peers and the listener when it is time.
     pub(crate) fn left(&mut self, options: &ChannelOptions) -> Result<Duration> {
         let phase_left = self.phase_left(options)?;
-        let Some(left) = self.deadline.remaining() else {
-            return Err(self.timeout());
+        let left = match self.deadline.remaining() {
+            Some(left) => left,
+            None => self.over(options)?,
         };
         let left = left.min(phase_left.unwrap_or(Duration::MAX));
-        if self.told {
-            return Ok(left);
-        }
         let waited = self.waited();
-        match options.on_wait.after().checked_sub(waited) {
-            Some(quiet) if !quiet.is_zero() => Ok(left.min(quiet)),
-            _ => {
-                self.told = true;
-                options.on_wait.tell(&Waiting {
-                    peer: self.peer,
-                    awaited: self.awaited.clone(),
-                    waited,
-                    left,
-                });
-                Ok(left)
+        let until = |moment: Duration| moment.checked_sub(waited).filter(|rest| !rest.is_zero());
+        let mut sleep = left;
+        if self.on_roll.is_none() {
+            match until(BEAT) {
+                Some(rest) => sleep = sleep.min(rest),
+                None => self.on_roll = Some(options.roll.wait_for(self.peer)),
             }
         }
+        if !self.told {
+            match until(options.on_wait.after()) {
+                Some(rest) => sleep = sleep.min(rest),
+                None => {
+                    self.told = true;
+                    options.on_wait.tell(&Waiting {
+                        peer: self.peer,
+                        awaited: self.awaited.clone(),
+                        waited,
+                        left,
+                    });
+                }
+            }
+        }
+        Ok(sleep)
     }
 
     /// Sleeps by `sleep`, which was asked to take at most `limit`.
@@ -226,5 +257,63 @@ impl Wait {
         if stopped > STOPPED {
             self.deadline.extend(stopped);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(1000);
+    const STEP: Step = Step {
+        code: 1,
+        name: "test",
+    };
+
+    /// A wait for party 1 whose time is just over, once party 1 was heard of just now, waiting for party 2, and party 2 so many
+    /// seconds ago.
+    fn over(silent: u64) -> (Wait, ChannelOptions) {
+        let options = ChannelOptions::with_timeout(LIMIT);
+        options.roll.heard(1, 0, 0b100);
+        options.roll.heard(2, silent, 0);
+        let mut wait = Wait::receive(&options, PartyId(1), STEP, 0);
+        wait.deadline = Deadline::begun(LIMIT, LIMIT);
+        (wait, options)
+    }
+
+    #[test]
+    fn the_silent_party_behind_a_live_one_is_named() {
+        let (mut wait, options) = over(600);
+        let error = wait.left(&options).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                Error::Stuck {
+                    peer: PartyId(2),
+                    through: PartyId(1),
+                    step: STEP,
+                    ..
+                }
+            ),
+            "{error}"
+        );
+        assert_eq!(
+            error.to_string(),
+            "nothing has been heard from party 2: party 1, waited for in step \"test\" for 1000.0 s, answers and says that it \
+             waits for party 2"
+        );
+    }
+
+    #[test]
+    fn a_party_that_says_that_it_waits_has_its_time_once_more() {
+        let (mut wait, options) = over(10);
+        let left = wait.left(&options).unwrap();
+        assert!(left > LIMIT / 2 && left <= LIMIT, "{left:?}");
+        wait.deadline = Deadline::begun(2 * LIMIT, 2 * LIMIT);
+        let error = wait.left(&options).unwrap_err();
+        assert!(
+            matches!(error, Error::Timeout { peer: PartyId(1), .. }),
+            "{error}"
+        );
     }
 }

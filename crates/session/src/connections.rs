@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::{Error, Result, same_run};
 use cenote_net::{
     CHANNELS, Channel, ChannelOptions, Error as NetError, Identity, Label, Listen, MeshConfig, OnWait,
-    PartyId, PeerAddress, Transport as Carrier, connect, memory_pair,
+    PartyId, PeerAddress, ROLL_CALL, Transport as Carrier, connect, memory_pair,
 };
 
 /// The field in which connections of different sessions differ.
@@ -28,6 +28,11 @@ pub struct Topology {
 }
 
 impl Topology {
+    /// The channel on which each party learns for whom another waits. Between two parties it would tell nothing.
+    fn roll_call(&self) -> Option<Label> {
+        (self.parties > 2).then(|| Label::from(ROLL_CALL))
+    }
+
     fn labels(&self) -> Vec<Label> {
         let of_worker =
             |worker| (self.purposes.iter()).map(move |purpose| Label::new(format!("{purpose} {worker}")));
@@ -82,7 +87,8 @@ impl Connections {
             },
         };
         let labels = topology.labels();
-        let mut mesh = connect(config, &labels).map_err(|error| in_words_of_jobs(error, topology))?;
+        let all: Vec<Label> = labels.iter().cloned().chain(topology.roll_call()).collect();
+        let mut mesh = connect(config, &all).map_err(|error| in_words_of_jobs(error, topology))?;
         let peers = || (0..topology.parties).map(PartyId).filter(|&peer| peer != me);
         let channels = labels
             .iter()
@@ -179,7 +185,7 @@ fn in_words_of_jobs(error: NetError, topology: &Topology) -> NetError {
             peer, field, theirs, ..
         } if field == CHANNELS => {
             let each = topology.purposes.len().max(1);
-            let shared = topology.shared.len();
+            let shared = topology.shared.len() + usize::from(topology.roll_call().is_some());
             let of_workers = theirs
                 .parse()
                 .ok()

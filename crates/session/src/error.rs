@@ -293,6 +293,7 @@ impl Error {
             Error::PeerStopped { peer, reason, .. } => reason.heard_from(*peer),
             Error::Net(
                 cenote_net::Error::Timeout { peer, .. }
+                | cenote_net::Error::Stuck { peer, .. }
                 | cenote_net::Error::PhaseOver { peer, .. }
                 | cenote_net::Error::PeerLost { peer, .. },
             ) => Reason::Lost(*peer),

@@ -13,6 +13,7 @@ mod others;
 mod parties;
 mod processes;
 mod signals;
+mod silence;
 mod tampering;
 mod two;
 mod world;

@@ -58,16 +58,20 @@ impl World<2> {
 impl<const N: usize> World<N> {
     /// Has every party wait for the others as long as a busy machine may need.
     pub(crate) fn patient(self) -> Self {
-        for party in 0..N {
-            let name = format!("party{party}.toml");
-            let text = std::fs::read_to_string(self.folder.path().join(&name)).unwrap();
-            write(
-                self.folder.path(),
-                &name,
-                &text.replace("\ntimeout = 5\n", "\ntimeout = 60\n"),
-            );
-        }
+        (0..N).for_each(|party| self.waits(party, 60));
         self
+    }
+
+    /// Has `party` wait for a silent peer for so many seconds.
+    pub(crate) fn waits(&self, party: usize, seconds: u32) {
+        let name = format!("party{party}.toml");
+        let text = std::fs::read_to_string(self.folder.path().join(&name)).unwrap();
+        let waits = |line: &str| match line.starts_with("timeout = ") {
+            true => format!("timeout = {seconds}\n"),
+            false => format!("{line}\n"),
+        };
+        let text: String = text.lines().map(waits).collect();
+        write(self.folder.path(), &name, &text);
     }
 
     /// Gives every party a stock folder, and a key file to be made.
