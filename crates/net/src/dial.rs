@@ -99,11 +99,14 @@ fn attempt(
                 HandshakeFault::Timeout => Attempt::Again("no answer to the TLS handshake".into()),
                 HandshakeFault::Fault(Fault::Lost(reason)) => Attempt::Again(reason),
                 HandshakeFault::Fault(Fault::Closed) => Attempt::Fatal(Error::Closed { peer }),
-                HandshakeFault::Fault(Fault::Violation(what)) => Attempt::Fatal(Error::Violation {
-                    peer,
-                    step: CONNECT,
-                    what,
-                }),
+                // Who answers has not proved to be the peer: it is not accused of what anybody could send.
+                HandshakeFault::Fault(Fault::Violation(what)) | HandshakeFault::Protocol(what) => {
+                    Attempt::Fatal(Error::PeerLost {
+                        peer,
+                        step: CONNECT,
+                        reason: format!("TLS: {what}"),
+                    })
+                }
                 HandshakeFault::Identity(got) => Attempt::Fatal(Error::Identity {
                     peer,
                     expected: fingerprint.to_string(),
@@ -113,11 +116,6 @@ fn attempt(
                     peer,
                     step: CONNECT,
                     reason: REFUSED.into(),
-                }),
-                HandshakeFault::Protocol(what) => Attempt::Fatal(Error::Violation {
-                    peer,
-                    step: CONNECT,
-                    what: format!("TLS: {what}"),
                 }),
             })?;
             introduce(Framed::new(peer, link, options), config, peer, wanted)

@@ -302,6 +302,33 @@ fn plain_and_tls_do_not_mix() {
     }
 }
 
+/// Something else answers at the peer's address, or on the way to it. It has proved no key, so the peer is not accused.
+#[test]
+fn what_answers_without_a_key_does_not_accuse_the_peer() {
+    // A hello of TLS that does not end; and no TLS.
+    let endless = [22, 3, 3, 0, 1, 0].repeat(1 << 16);
+    for answer in [b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(), endless] {
+        let mut config = configs(2, true, &brief(2000)).pop().unwrap();
+        let stranger = TcpListener::bind("127.0.0.1:0").unwrap();
+        config.parties[0].address = stranger.local_addr().unwrap().to_string();
+        let outcome = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let (mut stream, _) = stranger.accept().unwrap();
+                let _ = stream.write_all(&answer);
+                let _ = stream.read_to_end(&mut Vec::new());
+            });
+            connect(config, &labels(&["main"]))
+        });
+        match outcome {
+            Err(Error::PeerLost { peer, step, reason }) => {
+                assert_eq!((peer, step), (PartyId(0), step::CONNECT));
+                assert!(reason.starts_with("TLS: "), "{reason}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
 #[test]
 fn bad_configurations_are_refused_before_anything_is_sent() {
     let main = labels(&["main"]);
