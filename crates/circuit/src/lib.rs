@@ -16,6 +16,6 @@ mod value;
 pub use builder::{Bit, Builder};
 pub use eval::InputShape;
 pub use ir::{BitOrder, Circuit, Gate, Value, WireId};
-pub use plan::{AndOp, Level, LocalOp, Plan};
+pub use plan::{AndOp, Level, LocalOp, Pieces, Plan};
 pub use stats::Statistics;
 pub use value::ValueError;

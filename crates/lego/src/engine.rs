@@ -10,7 +10,7 @@ use cenote_primitives::BitMatrix;
 use cenote_session::{Costs, Demand, Engine, Error, MESSAGE_FORM, Parties, Result, WireVector, check_input};
 
 use crate::failure::told_all;
-use crate::memory::Held;
+use crate::memory::{Held, most_ands, plan_bytes};
 use crate::session::{Evaluator, GARBLER, Garbler, Roles, Side};
 use crate::tiles::slot_bytes;
 use crate::wires::Bundle;
@@ -269,7 +269,7 @@ impl LegoEngine {
             let wanted = self.wanted(&order).beyond(&left).max(&needed);
             self.obtain(&needed, wanted)?;
         }
-        self.note_use(&order, 0);
+        self.note_use(&order, 0, 0);
         self.announced = self.announced.beyond(&order);
         if self.announced.is_empty() {
             (self.group, self.config.calls) = (None, 1);
@@ -294,9 +294,12 @@ impl LegoEngine {
     /// forgotten.
     fn run_in_pieces(&mut self, plan: &Plan, inputs: &LegoWires) -> Result<LegoWires> {
         let lanes = inputs.lanes();
-        let most = self.config.ahead / (lanes as u64).max(1);
         let mut wires = inputs.clone();
-        for piece in plan.pieces(usize::try_from(most).unwrap_or(usize::MAX)) {
+        let pieces = plan.pieces(most_ands(lanes, self.config.ahead));
+        let bytes = pieces.bytes();
+        for piece in pieces {
+            let bytes = bytes.saturating_add(plan_bytes(&piece));
+            self.held.between(count(wires.wires(), lanes), bytes);
             self.secure(Order {
                 ands: count(piece.and_count(), lanes),
                 ..Order::NOTHING
@@ -305,8 +308,10 @@ impl LegoEngine {
             wires = side.run(&piece, &wires, channel)?;
             self.note_run(&piece, lanes);
             self.compute()?;
+            self.parts().0.forget(&piece);
             wires = wires.settled(None);
         }
+        self.held.between(0, 0);
         Ok(wires.settled(Some((plan, inputs))))
     }
 
@@ -369,19 +374,21 @@ impl LegoEngine {
         Order::of(demand, self.config.garbler)
     }
 
-    /// Notes the memory that is held while `order` and so many new wires are used.
-    fn note_use(&mut self, order: &Order, wires: u64) {
+    /// Notes the memory that is held while `order` and so many new wires are used, and so many bytes besides.
+    fn note_use(&mut self, order: &Order, wires: u64, besides: u64) {
         let stock = self.stock().beyond(order);
         let using = self.parts().0.memory_in_use();
         let most = self.held.take(stock, order, wires, using);
-        self.costs.memory_bytes = self.costs.memory_bytes.max(most);
+        self.costs.memory_bytes = self.costs.memory_bytes.max(most.saturating_add(besides));
     }
 
     /// Notes the memory that is held while a circuit is built or evaluated.
     fn note_run(&mut self, plan: &Plan, lanes: usize) {
-        self.note_use(&Order::NOTHING, count(plan.output_wires(), lanes));
         let threads = self.parts().0.threads() as u64;
-        self.costs.memory_bytes = self.costs.memory_bytes.max(threads * slot_bytes(plan));
+        let slots = threads
+            .saturating_mul(slot_bytes(plan))
+            .saturating_add(plan_bytes(plan));
+        self.note_use(&Order::NOTHING, count(plan.output_wires(), lanes), slots);
     }
 
     /// Says to the peer that the session has come to its good end, and waits until it says the same.

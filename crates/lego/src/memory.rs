@@ -62,21 +62,19 @@ impl Forecast {
         let (group, streamed) = (portions.lanes, portions.many());
         let made = if streamed { portions.group(whole) } else { whole };
         let made = Order {
-            ands: made.ands.min(config.ahead),
+            ands: made.ands.min(portions.ands),
             ..made
         };
-        let (epochs, times) = (estimates(&made, portions.sharing(), config)?, portions.count());
+        let mut epochs = Vec::new();
+        for order in portions.calls(made) {
+            epochs.extend(estimates(&order, portions.sharing(), config)?);
+        }
+        let times = portions.count();
         let used = Order {
             ands: made.ands,
             ..whole.share(group as u64, lanes as u64)
         };
         let outputs = |lanes: usize| (plan.output_wires() as u64).saturating_mul(lanes as u64);
-        let alive = if portions.pieces > 1 {
-            // Between two pieces of the circuit there are wires, at both of their ends.
-            (2 * plan.slots() as u64).saturating_mul(group as u64)
-        } else {
-            0
-        };
         let settled = if streamed { outputs(lanes) } else { 0 };
         let side =
             |buffer: fn(&Estimate) -> u64, material: fn(&Estimate) -> u64, using: &[u64; 6], threads| {
@@ -84,13 +82,14 @@ impl Forecast {
                 let making = epochs.iter().map(buffer).max().unwrap_or(0);
                 let using = used
                     .weighed(using)
-                    .saturating_add((alive.saturating_add(outputs(group))).saturating_mul(WIRE))
-                    .saturating_add(slot_bytes(plan).saturating_mul(threads));
+                    .saturating_add(outputs(group).saturating_mul(WIRE))
+                    .saturating_add(portions.slot_bytes.saturating_mul(threads))
+                    .saturating_add(portions.plan_bytes_in_use);
+                let making = making.saturating_add(portions.plan_bytes);
                 [
                     made,
                     making.max(using),
-                    settled.saturating_mul(WIRE),
-                    2 * plan_bytes(plan),
+                    settled.saturating_add(portions.between).saturating_mul(WIRE),
                     SESSION.saturating_mul(workers),
                 ]
                 .into_iter()
@@ -132,20 +131,56 @@ pub(crate) struct Portions {
     all: usize,
     /// Of a group.
     lanes: usize,
-    /// Of a circuit, at most.
+    /// Of a circuit.
     pieces: u64,
+    /// AND gates of a group, or of the largest piece.
+    ands: u64,
+    /// Wires that go into a piece and come out of it, at most.
+    between: u64,
+    /// As [`slot_bytes`], of the plan or of a piece.
+    slot_bytes: u64,
+    /// Bytes of plans while material is made.
+    plan_bytes: u64,
+    /// Bytes of plans while they are run.
+    plan_bytes_in_use: u64,
 }
 
 impl Portions {
     pub(crate) fn new(plan: &Plan, lanes: usize, ahead: u64) -> Self {
         let group = most_lanes(plan, ahead).min(lanes);
-        let ands = (plan.and_count() as u64).saturating_mul(group as u64);
-        Self {
+        let of_group = |count: usize| (count as u64).saturating_mul(group as u64);
+        let mut portions = Self {
             all: lanes,
             lanes: group,
-            // Any two pieces that follow one another have more than may be ahead.
-            pieces: if ands > ahead { 2 * ands.div_ceil(ahead) } else { 1 },
+            pieces: 1,
+            ands: of_group(plan.and_count()),
+            between: 0,
+            slot_bytes: slot_bytes(plan),
+            plan_bytes: 2 * plan_bytes(plan),
+            plan_bytes_in_use: 2 * plan_bytes(plan),
+        };
+        if portions.ands > ahead {
+            let pieces = plan.pieces(most_ands(group, ahead));
+            let held = pieces.bytes();
+            portions = Self {
+                pieces: pieces.len() as u64,
+                ands: 0,
+                slot_bytes: 0,
+                plan_bytes: 0,
+                ..portions
+            };
+            for piece in pieces {
+                portions.ands = portions.ands.max(of_group(piece.and_count()));
+                portions.slot_bytes = portions.slot_bytes.max(slot_bytes(&piece));
+                let ends = of_group(piece.input_wires() + piece.output_wires());
+                portions.between = portions.between.max(ends);
+                portions.plan_bytes = portions.plan_bytes.max(plan_bytes(&piece));
+            }
+            // The whole is in memory again as what the outputs come from.
+            portions.plan_bytes_in_use = (held + 2 * portions.plan_bytes).max(plan_bytes(plan));
+            portions.plan_bytes += held;
         }
+        portions
     }
 
     /// How many there are, at most.
@@ -167,6 +202,18 @@ impl Portions {
                 .saturating_mul(1 + u64::from(self.pieces > 1))
                 .saturating_add(1),
         }
+    }
+
+    /// The calls of `generate` that make `order`.
+    fn calls(&self, order: Order) -> Vec<Order> {
+        if self.pieces == 1 {
+            return vec![order];
+        }
+        let gates = Order {
+            ands: order.ands,
+            ..Order::NOTHING
+        };
+        vec![order.beyond(&gates), gates]
     }
 
     /// Those of `ands` gates that are made together with inputs: pieces are made one by one.
@@ -200,9 +247,15 @@ pub(crate) fn most_lanes(plan: &Plan, ahead: u64) -> usize {
     (usize::try_from(lanes).unwrap_or(usize::MAX) & !63).max(64)
 }
 
+/// The most AND gates in a piece of a circuit that is run on so many lanes.
+pub(crate) fn most_ands(lanes: usize, ahead: u64) -> usize {
+    usize::try_from(ahead / (lanes as u64).max(1)).unwrap_or(usize::MAX)
+}
+
 /// Bytes of a plan.
-fn plan_bytes(plan: &Plan) -> u64 {
-    (size_of_val::<[LocalOp]>(plan.local_ops()) + size_of_val::<[AndOp]>(plan.and_ops())) as u64
+pub(crate) fn plan_bytes(plan: &Plan) -> u64 {
+    let ops = size_of_val::<[LocalOp]>(plan.local_ops()) + size_of_val::<[AndOp]>(plan.and_ops());
+    (ops + size_of_val(plan.input_slots()) + size_of_val(plan.output_slots())) as u64
 }
 
 /// What a session holds, by its own count.
@@ -216,6 +269,8 @@ pub(crate) struct Held {
     outputs: u64,
     /// Outputs that were settled.
     settled: u64,
+    /// Bytes of the pieces of a circuit, and of the wires between them.
+    between: u64,
 }
 
 impl Held {
@@ -225,6 +280,7 @@ impl Held {
         (stock + self.taken)
             .weighed(&self.items)
             .saturating_add(wires.saturating_mul(WIRE))
+            .saturating_add(self.between)
             .saturating_add(SESSION)
     }
 
@@ -261,6 +317,11 @@ impl Held {
             ..Order::NOTHING
         };
         self.outputs = 0;
+    }
+
+    /// Notes that so many wires go into a piece of a circuit, of which pieces take so many bytes.
+    pub(crate) fn between(&mut self, wires: u64, pieces: u64) {
+        self.between = wires.saturating_mul(WIRE).saturating_add(pieces);
     }
 
     /// Notes that so many outputs were settled.

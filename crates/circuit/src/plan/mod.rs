@@ -9,6 +9,7 @@ use std::ops::Range;
 use crate::ir::Circuit;
 
 pub use cenote_primitives::kernels::LocalOp;
+pub use pieces::Pieces;
 
 /// A conjunction, `dst ← a ∧ b`. Slots are indices below [`Plan::slots`]; `a` and `b` may be the same slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

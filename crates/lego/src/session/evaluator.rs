@@ -348,6 +348,10 @@ impl Side for Evaluator {
         wires.settled(None)
     }
 
+    fn forget(&mut self, plan: &Plan) {
+        self.circuits.forget(plan);
+    }
+
     fn rest(&mut self) {
         self.reaper.wait();
     }

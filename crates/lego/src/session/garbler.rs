@@ -395,6 +395,10 @@ impl Side for Garbler {
         wires.settled(None)
     }
 
+    fn forget(&mut self, plan: &Plan) {
+        self.circuits.forget(plan);
+    }
+
     fn rest(&mut self) {
         self.reaper.wait();
     }

@@ -59,6 +59,11 @@ impl Circuits {
         self.0.push(circuit.clone());
         circuit
     }
+
+    /// Drops one that will not be used again soon.
+    fn forget(&mut self, plan: &Plan) {
+        self.0.retain(|known| known.plan.digest() != plan.digest());
+    }
 }
 
 /// Who garbles.

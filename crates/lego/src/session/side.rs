@@ -74,6 +74,9 @@ pub(crate) trait Side: Any + Send {
     /// The same labels without what they come from, all of which was computed: see [`cenote_session::Engine::settle`].
     fn settle(&mut self, wires: LegoWires) -> LegoWires;
 
+    /// Drops what is kept of a circuit so that it can be run again.
+    fn forget(&mut self, plan: &Plan);
+
     /// Waits until memory that was given up is free.
     fn rest(&mut self);
 
