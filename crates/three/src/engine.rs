@@ -237,7 +237,7 @@ impl ThreeEngine {
 
 /// The most bytes of a worker's buffers if `waiting` batches may wait for its evaluator and `lag` messages are in flight. The
 /// bound of the parameters allows for one batch that waits, and leaves out the buffers of the first few messages.
-fn worker_bytes(parameters: &Parameters, waiting: usize, lag: usize) -> u64 {
+pub(crate) fn worker_bytes(parameters: &Parameters, waiting: usize, lag: usize) -> u64 {
     let n = usize::try_from(parameters.n()).expect("parameters fit this machine's memory");
     let batch = (2 * n * size_of::<Block512>()) as u64;
     let windows = 2 * lag.saturating_sub(Lag::LEAST) * window_bytes(n);

@@ -11,6 +11,7 @@ use cenote_session::{Check, Connections, Demand, Result, Run, Terms, Topology};
 use cenote_store::Stored;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::engine::worker_bytes;
 use crate::store::{OfflineReport, Store, StoredEpoch, fill};
 use crate::{Config, Lag, Links, ThreeEngine, ViewCheck, batches_needed, checks};
 
@@ -143,7 +144,8 @@ impl Protocol for Three {
         search(self.variant, &workload).map_err(|refusal| refusal.to_string())
     }
 
-    /// The buffers of each worker; and as wires two components of each bit: all outputs, and of the largest run everything.
+    /// The buffers of each worker, with as many messages in flight as peers can have it measure; and as wires two components of
+    /// each bit: all outputs, and of the largest run everything.
     fn memory_bytes(&self, parameters: &Parameters, demand: &Demand<'_>, _: PartyId) -> u64 {
         let slots = |run: &Run<'_>| {
             let slots = run.plan.slots() + run.plan.input_wires() + run.plan.output_wires();
@@ -152,8 +154,7 @@ impl Protocol for Three {
         let of_run = demand.runs().iter().map(slots).max().unwrap_or(0);
         let outputs = demand.outputs().iter().map(|(_, bits)| *bits);
         let wires = outputs.fold(of_run, u64::saturating_add);
-        parameters
-            .memory_bytes(BLOCK_BITS as u32)
+        worker_bytes(parameters, 1, Lag::MOST)
             .saturating_mul(self.workers.into())
             .saturating_add(wires / 4)
     }

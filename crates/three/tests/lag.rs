@@ -9,9 +9,10 @@ use cenote_circuit::{BitOrder, Builder, Plan};
 use cenote_net::{Channel, ChannelOptions, PartyId, Shape, Shaped, Step, memory_pair};
 use cenote_params::three::{Parameters, Variant, check};
 use cenote_primitives::{BLOCK_BITS, BitMatrix, Block512};
-use cenote_session::{Engine, Error, MESSAGE_FORM, Parties};
+use cenote_protocol::Protocol;
+use cenote_session::{Demand, Engine, Error, MESSAGE_FORM, Parties};
 use cenote_testkit::{Between, Tapped};
-use cenote_three::{Config, Lag, Links, Ring, ThreeEngine, ViewCheck, steps};
+use cenote_three::{Config, Lag, Links, Ring, Three, ThreeEngine, ViewCheck, steps};
 use common::intercept::Spy;
 use common::session::{Session, random_bits, share, small_answer, small_input, small_plan};
 use common::tiny;
@@ -252,6 +253,9 @@ fn memory_counts_what_waits_and_what_is_in_flight() {
     assert_eq!(bound(4, 2), least + 3 * 2 * parameters.n() * block);
     let window = parameters.n() * (6 * block + 16);
     assert_eq!(bound(1, 12), least + 2 * 10 * window);
+    // What is said before the peers are met holds whatever their answers have this party measure.
+    let stated = Three::default().memory_bytes(&parameters, &Demand::new(), PartyId(0));
+    assert_eq!(stated, bound(1, Lag::MOST));
 }
 
 /// Groups of lanes are as large as the engine says: one lane more takes another round.
