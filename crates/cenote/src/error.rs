@@ -132,7 +132,7 @@ fn advice(error: &EngineError) -> &'static str {
             "\n  what to do: see that the party runs, that its address is right, and that it does not itself wait for another \
              party; raise the timeout if its network is slow"
         }
-        EngineError::DiskFull(_) => "\n  what to do: make room on that disk; the peers were told",
+        EngineError::DiskFull(_) => "\n  what to do: make room on that disk and run again",
         EngineError::Exhausted(_) => "\n  what to do: run `cenote stock make` at all parties",
         EngineError::Aborted { .. } => {
             "\n  what it means: some party deviated from the protocol. Nothing more was revealed; find out why before \

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use cenote_session::Parties;
+use cenote_session::{Error as EngineError, Parties};
 
 use crate::{Error, Job, Output, Result};
 
@@ -21,7 +21,8 @@ impl<'a> OutputFiles<'a> {
     /// is there can be put aside, as far as can be known before.
     ///
     /// # Errors
-    /// [`Error::Data`] if a file cannot be written, or there is something else than a regular file, such as a symbolic link.
+    /// [`Error::Data`] if a file cannot be written, or there is something else than a regular file, such as a symbolic link;
+    /// [`EngineError::DiskFull`].
     pub(crate) fn check(job: &'a Job, wanted: impl Fn(&Parties) -> bool) -> Result<Self> {
         let files = job.output_files().iter().zip(job.receivers());
         let files: Vec<Option<&Path>> = files
@@ -42,7 +43,7 @@ impl<'a> OutputFiles<'a> {
     /// Writes the values of `outputs` that are known.
     ///
     /// # Errors
-    /// [`Error::Data`] if a file cannot be written.
+    /// [`Error::Data`] if a file cannot be written; [`EngineError::DiskFull`].
     pub(crate) fn write(&self, outputs: &[Output]) -> Result<()> {
         for (output, file) in outputs.iter().zip(&self.0) {
             if let (Some(values), Some(file)) = (&output.values, file) {
@@ -72,10 +73,12 @@ fn write(path: &Path, values: &[String]) -> Result<()> {
 }
 
 fn check_writable(path: &Path) -> Result<()> {
-    beside(path)
-        .and_then(|_| is_file(&previous(path)))
-        .map(drop)
-        .map_err(|error| unwritable(path, &error))
+    let check = || {
+        // Where the disk is full, an empty file can be made all the same.
+        beside(path)?.as_file().write_all(&[0; 1 << 12])?;
+        is_file(&previous(path))
+    };
+    check().map(drop).map_err(|error| unwritable(path, &error))
 }
 
 fn put_aside(path: &Path) -> Result<()> {
@@ -96,7 +99,10 @@ fn previous(path: &Path) -> PathBuf {
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Error {
-    Error::data(path, None, format!("cannot be written: {error}"))
+    match EngineError::file(path, "cannot be written", error) {
+        full @ EngineError::DiskFull(_) => full.into(),
+        _ => Error::data(path, None, format!("cannot be written: {error}")),
+    }
 }
 
 /// Whether there is a file at `path`. Anything else there is an error.

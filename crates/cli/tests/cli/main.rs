@@ -7,6 +7,7 @@ mod commands;
 mod common;
 mod demo;
 mod files;
+mod full_disk;
 mod jobs;
 mod memory;
 mod others;

@@ -1,7 +1,7 @@
 //! Parties that know each other by address and fingerprint, as processes of this machine.
 
 use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::process::{Child, Command};
 
 use crate::common::{Ended, addresses, cenote, finish, run, start, write};
 
@@ -91,10 +91,7 @@ impl<const N: usize> World<N> {
 
     /// `cenote stock make` of one party.
     pub(crate) fn start_stock(&self, party: usize, job: &Path, more: &[&str]) -> Child {
-        let config = self.folder.path().join(format!("party{party}.toml"));
-        let mut command = cenote();
-        command.args(["stock", "make", "--config"]).arg(config);
-        start(command.arg(job).args(more))
+        start(self.stock_command(party, &["make"]).arg(job).args(more))
     }
 
     pub(crate) fn show_stock(&self, party: usize) -> Ended {
@@ -103,8 +100,15 @@ impl<const N: usize> World<N> {
 
     /// `cenote stock` of one party.
     pub(crate) fn stock(&self, party: usize, command: &[&str]) -> Ended {
+        run(&mut self.stock_command(party, command))
+    }
+
+    /// `cenote stock` of one party, to be run.
+    pub(crate) fn stock_command(&self, party: usize, more: &[&str]) -> Command {
         let config = self.folder.path().join(format!("party{party}.toml"));
-        run(cenote().arg("stock").args(command).arg("--config").arg(config))
+        let mut command = cenote();
+        command.arg("stock").args(more).arg("--config").arg(config);
+        command
     }
 
     fn new() -> Self {
@@ -135,15 +139,19 @@ impl<const N: usize> World<N> {
     }
 
     pub(crate) fn start(&self, party: usize, job: &Path, more: &[&str]) -> Child {
+        start(&mut self.party_command(party, job, more))
+    }
+
+    /// `cenote party`, to be run.
+    pub(crate) fn party_command(&self, party: usize, job: &Path, more: &[&str]) -> Command {
         let config = self.folder.path().join(format!("party{party}.toml"));
-        start(
-            cenote()
-                .arg("party")
-                .arg("--config")
-                .arg(config)
-                .arg(job)
-                .args(more),
-        )
+        let mut command = cenote();
+        command
+            .args(["party", "--config"])
+            .arg(config)
+            .arg(job)
+            .args(more);
+        command
     }
 
     /// Runs all parties, each with its own job file.

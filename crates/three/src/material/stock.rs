@@ -38,8 +38,6 @@ struct State {
     /// No more batches are needed. What becomes of the generator no longer matters, but it keeps its channels.
     ending: bool,
     failure: Option<Error>,
-    /// What the generator is to tell its peers in the end: why the session failed.
-    last_word: Option<AbortReason>,
     meter: Meter,
     busy: Duration,
 }
@@ -294,16 +292,16 @@ impl Producer {
     /// Ends the generator's thread, which tells its peers `last_word` if there is one, and waits for it. Its channels
     /// are closed then.
     pub(crate) fn stop(&mut self, last_word: Option<AbortReason>) {
-        self.shared.lock().last_word = last_word;
         self.end();
         self.batches = None;
         for interrupter in &self.interrupters {
             interrupter.close();
         }
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the triple generator's thread panicked");
+        let Some(thread) = self.thread.take() else { return };
+        match (thread.join(), last_word) {
+            (Ok(mut generator), Some(code)) => generator.ring.abort(code),
+            (Ok(_), None) => {}
+            (Err(_), _) => tracing::error!("the triple generator's thread panicked"),
         }
     }
 }
@@ -358,9 +356,6 @@ impl Worker {
                 }
             }
         }
-        if let Some(code) = self.shared.lock().last_word {
-            self.generator.ring.abort(code);
-        }
         self.generator
     }
 
@@ -382,7 +377,10 @@ impl Worker {
         if state.ending {
             return;
         }
-        self.generator.ring.abort(error.reason().code());
+        // Who closed the channels under it knows why, and tells the peers (`Producer::stop`).
+        if !is_closed(&error) {
+            self.generator.ring.abort(error.reason().code());
+        }
         if is_loss(&error) {
             // The evaluator may be about to read the peer's reason.
             let goes_on = |state: &mut State| !state.ending;

@@ -1,0 +1,194 @@
+//! Disks that are full: the party says which file has no room, its peers hear why it stopped, and no stock is harmed.
+#![cfg(target_os = "linux")]
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use crate::common::{Ended, finish, start, write};
+use crate::world::World;
+
+/// A small disk in memory, which only processes started by [`Disk::command`] see. It goes with this.
+struct Disk(Child);
+
+impl Disk {
+    /// A disk of so many kilobytes at `folder`; `None` where this machine does not let its users have one.
+    fn mount(folder: &Path, kilobytes: u64) -> Option<Self> {
+        std::fs::create_dir_all(folder).unwrap();
+        let script =
+            format!("mount -t tmpfs -o mode=700,size={kilobytes}k none \"$0\" && echo mounted && exec cat");
+        let mut holder = Command::new("unshare")
+            .args(["--user", "--map-root-user", "--mount", "sh", "-c", &script])
+            .arg(folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .ok()?;
+        let mut line = String::new();
+        BufReader::new(holder.stdout.take()?).read_line(&mut line).ok()?;
+        let disk = Disk(holder);
+        if line.is_empty() {
+            println!("this machine does not let its users mount a disk in memory: skipped");
+            return None;
+        }
+        Some(disk)
+    }
+
+    /// The same command, as a process that sees this disk.
+    fn command(&self, command: &Command) -> Command {
+        let mut entered = Command::new("nsenter");
+        entered
+            .args(["--user", "--mount", "--preserve-credentials", "--target"])
+            .arg(self.0.id().to_string())
+            .arg(command.get_program())
+            .args(command.get_args());
+        entered
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Runs what `command` gives for each party; the last one sees the disk.
+fn all<const N: usize>(disk: &Disk, command: impl Fn(usize) -> Command) -> [Ended; N] {
+    let children: [Child; N] = std::array::from_fn(|party| match party == N - 1 {
+        true => start(&mut disk.command(&command(party))),
+        false => start(&mut command(party)),
+    });
+    children.map(finish)
+}
+
+/// The last party's disk fills up while stock is made: it is told which file has no room, and the others what is wrong there.
+/// What was in stock before remains at all of them, and serves.
+fn stock_is_made_on_a_full_disk<const N: usize>(
+    world: &World<N>,
+    few: [PathBuf; N],
+    many: [PathBuf; N],
+    kilobytes: u64,
+) {
+    let Some(disk) = Disk::mount(&world.folder.path().join("disk"), kilobytes) else {
+        return;
+    };
+    world.add_stock();
+    let (stock, file) = (format!("\"stock{}\"", N - 1), format!("party{}.toml", N - 1));
+    let text = std::fs::read_to_string(world.folder.path().join(&file)).unwrap();
+    write(
+        world.folder.path(),
+        &file,
+        &text.replace(&stock, "\"disk/stock\""),
+    );
+    let make = |jobs: &[PathBuf; N]| -> [Ended; N] {
+        all(&disk, |party| {
+            let mut command = world.stock_command(party, &["make"]);
+            command.args(["--runs", "2"]).arg(&jobs[party]);
+            command
+        })
+    };
+    let shown = || -> [serde_json::Value; N] {
+        all(&disk, |party| world.stock_command(party, &["show", "--json"])).map(|ended| ended.json())
+    };
+    let done = |ended: [Ended; N]| {
+        for ended in ended {
+            assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        }
+    };
+    done(make(&few));
+    let before = shown();
+    let full = make(&many);
+    disk_of_last_is_full(&full, "stock/");
+    assert_eq!(shown(), before);
+
+    // What is used is noted on the disk first.
+    let zeros = world.folder.path().join("disk/zeros");
+    let shell = |script: &str| {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).arg(&zeros);
+        finish(start(&mut disk.command(&command)))
+    };
+    shell("cat /dev/zero > \"$0\"").failed(1, &["No space left"]);
+    let online = || {
+        all(&disk, |party| {
+            world.party_command(party, &few[party], &["--online"])
+        })
+    };
+    disk_of_last_is_full(&online(), "stock/");
+    assert_eq!(shell("rm \"$0\"").code, Some(0));
+    done(online());
+}
+
+/// The last party's disk had no room for something in this folder.
+fn disk_of_last_is_full(ended: &[Ended], folder: &str) {
+    let (last, others) = ended.split_last().unwrap();
+    last.failed(
+        1,
+        &[
+            "error: the disk is full: ",
+            &format!("disk/{folder}"),
+            "No space left",
+            "make room on that disk",
+        ],
+    );
+    for other in others {
+        // It may have heard so from the third party.
+        other.failed(3, &[&format!("party {}", others.len()), ": its disk is full"]);
+    }
+}
+
+const LONG: &str = "circuit = \"lib:mult64\"\nlanes = 100000";
+
+#[test]
+fn three_parties_keep_their_stock_when_the_disk_of_one_is_full() {
+    let world = World::three().patient();
+    let few = world.jobs(["circuit = \"lib:add16\"\nlanes = 2"; 3]);
+    let few = few.map(|job| kept(&job));
+    let many = world.jobs([LONG; 3]);
+    stock_is_made_on_a_full_disk(&world, few, many, 10_000);
+}
+
+#[test]
+fn two_parties_keep_their_stock_when_the_disk_of_one_is_full() {
+    let world = World::two().patient();
+    let few = world.jobs(["circuit = \"lib:add16\"\nlanes = 2"; 2]);
+    let few = few.map(|job| kept(&job));
+    let many = world.jobs(["circuit = \"lib:mult64\"\nlanes = 20"; 2]);
+    stock_is_made_on_a_full_disk(&world, few, many, 10_000);
+}
+
+/// Another name for a job file, which the next one does not replace.
+fn kept(job: &Path) -> PathBuf {
+    let name = job.with_extension("few.toml");
+    std::fs::rename(job, &name).unwrap();
+    name
+}
+
+/// The room for outputs is looked for before anybody is met.
+#[test]
+fn an_output_on_a_full_disk_is_noticed_before_the_peers_are_met() {
+    let world = World::three();
+    let Some(disk) = Disk::mount(&world.folder.path().join("full"), 64) else {
+        return;
+    };
+    let mut fill = Command::new("sh");
+    fill.args(["-c", "cat /dev/zero > \"$0\""])
+        .arg(world.folder.path().join("full/zeros"));
+    finish(start(&mut disk.command(&fill))).failed(1, &["No space left"]);
+    let text = std::fs::read_to_string(world.job(1, "circuit = \"lib:add16\"\nlanes = 2")).unwrap();
+    let job = write(
+        world.folder.path(),
+        "job.toml",
+        &format!("{text}file = \"full/sum.csv\"\n"),
+    );
+    let command = world.party_command(1, &job, &["--check"]);
+    finish(start(&mut disk.command(&command))).failed(
+        1,
+        &[
+            "error: the disk is full: ",
+            "full/sum.csv: cannot be written: No space left",
+            "make room",
+        ],
+    );
+}
