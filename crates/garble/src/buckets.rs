@@ -3,7 +3,7 @@
 use std::fmt;
 
 use cenote_primitives::lanes::run_on;
-use cenote_primitives::{Block, Block512, Simd, prefer_huge_pages};
+use cenote_primitives::{Block, Block512, Simd};
 
 use super::kernel::{EvaluateGroups, SOLDERED, TABLE, UNSOLDERED};
 use super::{Base, GateTable, MAX_GATES, evaluate};
@@ -31,18 +31,19 @@ impl Buckets {
     /// # Panics
     /// If `beta` is 0.
     pub fn new(beta: usize, base: Base, len: usize) -> Buckets {
+        let [numbers, blocks] = Self::lengths(beta, len);
+        let (numbers, blocks) = (bytemuck::zeroed_vec(numbers), bytemuck::zeroed_vec(blocks));
+        Self::from_parts(beta, base, len, numbers, blocks)
+    }
+
+    /// The lengths of [`Buckets::numbers`] and [`Buckets::blocks`] for `len` buckets of `beta` gates each.
+    ///
+    /// # Panics
+    /// If `beta` is 0.
+    pub fn lengths(beta: usize, len: usize) -> [usize; 2] {
         assert!(beta > 0, "a bucket has gates");
         let groups = len.div_ceil(GROUP);
-        let numbers = bytemuck::zeroed_vec(groups * numbers_per_group(beta));
-        let blocks = bytemuck::zeroed_vec(groups * blocks_per_group(beta));
-        prefer_huge_pages(&blocks);
-        Buckets {
-            beta,
-            base,
-            len,
-            numbers,
-            blocks,
-        }
+        [groups * numbers_per_group(beta), groups * blocks_per_group(beta)]
     }
 
     /// Buckets with the given [`Buckets::numbers`] and [`Buckets::blocks`].
@@ -56,10 +57,7 @@ impl Buckets {
         numbers: Vec<u32>,
         blocks: Vec<Block512>,
     ) -> Buckets {
-        assert!(beta > 0, "a bucket has gates");
-        let groups = len.div_ceil(GROUP);
-        assert_eq!(numbers.len(), groups * numbers_per_group(beta));
-        assert_eq!(blocks.len(), groups * blocks_per_group(beta));
+        assert_eq!([numbers.len(), blocks.len()], Self::lengths(beta, len));
         Buckets {
             beta,
             base,

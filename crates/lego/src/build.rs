@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 
 use super::material::{AndBuckets, Commitments, GarblerAnds};
 use super::opening::{Openings, PIECE, Watch, receive};
+use super::room::{self, CIRCUITS};
 use super::steps;
 use super::tiles::{Circuit, Lot, Tile};
 use cenote_commit::Share;
@@ -32,12 +33,12 @@ pub(crate) fn solder(
     channel: &mut dyn Channel,
 ) -> Result<Commitments> {
     let outputs = circuit.plan.output_wires() * lanes;
-    let mut labels = Zeroizing::new(vec![Block::ZERO; outputs]);
-    let mut shares = Zeroizing::new(vec![Share::default(); outputs]);
+    let mut labels = room::secret(CIRCUITS, outputs)?;
+    let mut shares = room::secret(CIRCUITS, outputs)?;
     let mut piece = Piece::default();
     let plan = &circuit.plan;
-    let mut label_slots = Slots::<Block>::new(circuit, lanes);
-    let mut share_slots = Slots::<Share>::new(circuit, lanes);
+    let mut label_slots = Slots::<Block>::new(circuit, lanes)?;
+    let mut share_slots = Slots::<Share>::new(circuit, lanes)?;
     for tile in circuit.tiles(lanes) {
         let width = tile.width;
         label_slots.width = width;
@@ -132,8 +133,8 @@ pub(crate) fn receive_solderings(
     channel: &mut dyn Channel,
 ) -> Result<Soldered> {
     let plan = &circuit.plan;
-    let mut outputs = Zeroizing::new(vec![Share::default(); plan.output_wires() * lanes]);
-    let mut solderings: Vec<Block> = bytemuck::zeroed_vec(2 * plan.and_count() * lanes);
+    let mut outputs = room::secret(CIRCUITS, plan.output_wires() * lanes)?;
+    let mut solderings: Vec<Block> = room::zeroed(CIRCUITS, 2 * plan.and_count() * lanes)?;
     let mut left = solderings.as_mut_slice();
     let mut piece: Vec<Share> = Vec::with_capacity(PIECE);
     let mut take = |piece: &mut Vec<Share>, watch: &mut Watch<'_>| -> Result<()> {
@@ -144,7 +145,7 @@ pub(crate) fn receive_solderings(
         piece.clear();
         Ok(())
     };
-    let mut slots = Slots::<Share>::new(circuit, lanes);
+    let mut slots = Slots::<Share>::new(circuit, lanes)?;
     for tile in circuit.tiles(lanes) {
         let width = tile.width;
         slots.width = width;
@@ -214,14 +215,12 @@ pub(crate) struct Slots<T: Copy + Default + zeroize::DefaultIsZeroes> {
     pub(crate) width: usize,
 }
 
-impl<T: Copy + Default + zeroize::DefaultIsZeroes> Slots<T> {
+impl<T: Copy + Default + zeroize::DefaultIsZeroes + bytemuck::Zeroable> Slots<T> {
     /// Room for the widest tile.
-    pub(crate) fn new(circuit: &Circuit, lanes: usize) -> Self {
+    pub(crate) fn new(circuit: &Circuit, lanes: usize) -> Result<Self> {
         let width = circuit.tiles(lanes).map(|tile| tile.width).max().unwrap_or(0);
-        Self {
-            slots: Zeroizing::new(vec![T::default(); circuit.plan.slots() * width]),
-            width,
-        }
+        let slots = room::secret(CIRCUITS, circuit.plan.slots() * width)?;
+        Ok(Self { slots, width })
     }
 
     #[inline(always)]
@@ -244,7 +243,7 @@ fn write_outputs<T>(
     delta: T,
     outputs: &mut [T],
 ) where
-    T: Copy + Default + zeroize::DefaultIsZeroes + std::ops::BitXor<Output = T>,
+    T: Copy + Default + zeroize::DefaultIsZeroes + bytemuck::Zeroable + std::ops::BitXor<Output = T>,
 {
     for (row, (&slot, &flip)) in circuit
         .plan

@@ -309,10 +309,10 @@ impl LegoEngine {
             self.note_run(&piece, lanes);
             self.compute()?;
             self.parts().0.forget(&piece);
-            wires = wires.settled(None);
+            wires = wires.settled(None)?;
         }
         self.held.between(0, 0);
-        Ok(wires.settled(Some((plan, inputs))))
+        wires.settled(Some((plan, inputs)))
     }
 
     /// Eval, up to the labels of all that was run: nothing is opened.

@@ -9,11 +9,13 @@ use std::sync::{Mutex, PoisonError};
 
 use cenote_primitives::Block;
 use cenote_primitives::kernels::run_local_ops;
+use cenote_session::Result;
 use zeroize::Zeroizing;
 
 use super::build::Slots;
 use super::material::AndBuckets;
 use super::recover::Suspicion;
+use super::room::{self, CIRCUITS};
 use super::tiles::{Circuit, Lot, Tile};
 
 /// AND gates times lanes for which a further thread is worth starting.
@@ -35,16 +37,18 @@ impl Ready<'_> {
         inputs: &[&[Block]],
         threads: usize,
         suspicion: &Suspicion,
-    ) -> Zeroizing<Vec<Block>> {
+    ) -> Result<Zeroizing<Vec<Block>>> {
         let outputs = self.circuit.plan.output_wires();
-        let mut labels = Zeroizing::new(vec![Block::ZERO; outputs * self.lanes]);
+        let mut labels = room::secret(CIRCUITS, outputs * self.lanes)?;
         let tiles: Vec<Tile> = self.circuit.tiles(self.lanes).collect();
         let gates = self.circuit.plan.and_count() * self.lanes;
         let threads = threads.min(tiles.len()).min(gates / GATES_PER_THREAD).max(1);
         let next = AtomicUsize::new(0);
         let rows = Mutex::new(&mut labels);
-        let work = || {
-            let mut worker = Worker::new(self);
+        let workers = (0..threads)
+            .map(|_| Worker::new(self))
+            .collect::<Result<Vec<_>>>()?;
+        let work = |mut worker: Worker| {
             while let Some(&tile) = tiles.get(next.fetch_add(1, Ordering::Relaxed)) {
                 worker.evaluate(self, tile, inputs, suspicion);
                 let mut rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
@@ -54,12 +58,14 @@ impl Ready<'_> {
             }
         };
         std::thread::scope(|scope| {
-            for _ in 1..threads {
-                scope.spawn(work);
+            let mut workers = workers.into_iter();
+            let own = workers.next();
+            for worker in workers {
+                scope.spawn(move || work(worker));
             }
-            work();
+            own.map(work)
         });
-        labels
+        Ok(labels)
     }
 }
 
@@ -73,16 +79,16 @@ struct Worker {
 }
 
 impl Worker {
-    fn new(ready: &Ready<'_>) -> Self {
-        let slots = Slots::new(ready.circuit, ready.lanes);
+    fn new(ready: &Ready<'_>) -> Result<Self> {
+        let slots = Slots::new(ready.circuit, ready.lanes)?;
         let gates = ready.circuit.plan.max_level_ands() * slots.width;
-        let room = || Zeroizing::new(vec![Block::ZERO; gates]);
-        Self {
+        let room = || room::secret(CIRCUITS, gates);
+        Ok(Self {
             slots,
-            left: room(),
-            right: room(),
-            outputs: room(),
-        }
+            left: room()?,
+            right: room()?,
+            outputs: room()?,
+        })
     }
 
     fn evaluate(&mut self, ready: &Ready<'_>, tile: Tile, inputs: &[&[Block]], suspicion: &Suspicion) {

@@ -19,6 +19,7 @@ mod order;
 mod protocol;
 mod provenance;
 mod recover;
+mod room;
 mod session;
 mod setup;
 mod solder;

@@ -6,11 +6,12 @@ use std::sync::{Arc, OnceLock};
 
 use cenote_circuit::Plan;
 use cenote_primitives::{BitMatrix, Block};
-use cenote_session::WireVector;
+use cenote_session::{Result, WireVector};
 use zeroize::Zeroizing;
 
 use super::material::Commitments;
 use super::provenance::{Origin, gather};
+use super::room::{self, CIRCUITS};
 use super::tiles::Circuit;
 use cenote_commit::Share;
 
@@ -166,15 +167,15 @@ impl LegoWires {
 
     /// A copy of the labels that keeps nothing else alive: as the outputs of a plan on its inputs, or of nothing that is
     /// known. At the evaluator they have been evaluated.
-    pub(crate) fn settled(&self, origin: Option<(&Plan, &LegoWires)>) -> Self {
+    pub(crate) fn settled(&self, origin: Option<(&Plan, &LegoWires)>) -> Result<Self> {
         let (wires, lanes) = (self.wires(), self.lanes);
         let Some(first) = self.parts.first() else {
-            return self.clone();
+            return Ok(self.clone());
         };
         let settled = origin.is_none();
         let labels = match &first.bundle.labels {
             Labels::Garbler(_) => {
-                let mut all = Commitments::with_capacity(wires * lanes);
+                let mut all = Commitments::with_room(wires * lanes)?;
                 for (labels, shares) in self.committed_rows() {
                     all.messages.extend_from_slice(labels);
                     all.shares.extend_from_slice(shares);
@@ -182,8 +183,8 @@ impl LegoWires {
                 Labels::Garbler(all)
             }
             Labels::Evaluator(_) => {
-                let mut shares = Zeroizing::new(Vec::with_capacity(wires * lanes));
-                let mut keys = Zeroizing::new(Vec::with_capacity(wires * lanes));
+                let mut shares = room::empty(CIRCUITS, wires * lanes)?;
+                let mut keys = room::empty(CIRCUITS, wires * lanes)?;
                 self.share_rows().for_each(|row| shares.extend_from_slice(row));
                 for row in self.key_rows() {
                     keys.extend_from_slice(row.expect("everything that was run has been evaluated"));
@@ -205,12 +206,12 @@ impl LegoWires {
                 })
             }
         };
-        Self::of(Arc::new(Bundle {
+        Ok(Self::of(Arc::new(Bundle {
             wires,
             lanes,
             settled,
             labels,
-        }))
+        })))
     }
 
     pub(crate) fn parts(&self) -> &[Part] {

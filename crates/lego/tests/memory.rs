@@ -5,19 +5,22 @@ mod common;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use cenote_circuit::{BitOrder, Builder, Circuit, Plan, library};
-use cenote_lego::{Forecast, LegoEngine, LegoWires};
+use cenote_lego::{Forecast, LegoEngine, LegoWires, Order};
 use cenote_net::{ChannelOptions, PartyId, memory_pair};
 use cenote_primitives::BitMatrix;
-use cenote_session::{Demand, Engine, Parties, Result, WireVector};
+use cenote_session::{Cause, Demand, Engine, Error, Parties, Reason, Result, WireVector};
 use common::{A, B, config, random_bits};
 
 /// Counts the bytes of each party, which are those that its thread asks for, wherever they are given back.
 struct Counting;
 
 static HELD: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
+/// The largest piece that each party can have, if that is limited.
+static LARGEST: [AtomicUsize; 3] = [const { AtomicUsize::new(usize::MAX) }; 3];
 static MOST: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
 
 /// What belongs to no party.
@@ -33,6 +36,11 @@ fn with_owner(layout: Layout) -> (Layout, usize) {
     let whole =
         Layout::from_size_align(layout.size() + align, align).expect("tests ask for less than there can be");
     (whole, align)
+}
+
+fn refused(layout: Layout) -> bool {
+    let owner = OWNER.try_with(Cell::get).unwrap_or(NOBODY);
+    layout.size() > LARGEST[owner].load(Ordering::Relaxed)
 }
 
 /// # Safety
@@ -54,12 +62,18 @@ unsafe fn owned(base: *mut u8, offset: usize, size: usize) -> *mut u8 {
 // SAFETY: all memory is the system's; what is returned lies `offset` bytes into it, aligned as asked.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if refused(layout) {
+            return std::ptr::null_mut();
+        }
         let (whole, offset) = with_owner(layout);
         // SAFETY: the layout is not empty; `owned` gets what it needs.
         unsafe { owned(System.alloc(whole), offset, layout.size()) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if refused(layout) {
+            return std::ptr::null_mut();
+        }
         let (whole, offset) = with_owner(layout);
         // SAFETY: as above.
         unsafe { owned(System.alloc_zeroed(whole), offset, layout.size()) }
@@ -244,4 +258,57 @@ fn a_circuit_in_pieces_takes_what_its_pieces_do() {
     // A level of four times as many gates as may be ahead is cut, too. Wires are more.
     let wide = check("wide", 1, 1 << 13);
     assert!(wide < narrow + narrow / 2, "{wide}, {narrow}");
+}
+
+/// Starts sessions, limits what `poor` can have in one piece to 2 MiB, and runs `call` at both parties.
+fn limited<T>(poor: PartyId, call: impl Fn(&mut LegoEngine) -> Result<T> + Sync) -> [Result<()>; 2] {
+    let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let (for_a, for_b) = memory_pair(A, B, ChannelOptions::with_timeout(Duration::from_secs(60)));
+    let call = &call;
+    let results = std::thread::scope(|scope| {
+        let parties = [(A, for_a), (B, for_b)].map(|(me, channel)| {
+            scope.spawn(move || {
+                OWNER.set(me.index());
+                let mut engine = LegoEngine::start(me, vec![Box::new(channel)], config(me, 40, 1))?;
+                if me == poor {
+                    LARGEST[me.index()].store(2 << 20, Ordering::Relaxed);
+                }
+                call(&mut engine).map(|_| ())
+            })
+        });
+        parties.map(|party| party.join())
+    });
+    LARGEST[poor.index()].store(usize::MAX, Ordering::Relaxed);
+    results.map(|result| result.expect("no party panics"))
+}
+
+#[test]
+fn a_party_without_memory_says_what_for_and_the_peer_is_told() {
+    for poor in [A, B] {
+        let order = Order {
+            ands: 30_000,
+            ..Order::NOTHING
+        };
+        let results = limited(poor, |engine| engine.generate(order));
+        for (party, result) in results.into_iter().enumerate() {
+            match result {
+                Err(Error::Exhausted(text)) if party == poor.index() => {
+                    assert!(text.contains("no memory for garbled gates: "), "{text}");
+                }
+                Err(Error::PeerStopped { reason, .. }) if party != poor.index() => {
+                    assert_eq!(reason, Reason::Own(Cause::Exhausted));
+                }
+                other => panic!("party {party}: {other:?}"),
+            }
+        }
+        let bits = BitMatrix::zeros(1, 1 << 20);
+        let results = limited(poor, |engine| engine.constant(&bits));
+        match &results[poor.index()] {
+            Err(Error::Exhausted(text)) => {
+                assert!(text.contains("no memory for inputs and outputs: "), "{text}");
+            }
+            other => panic!("{other:?}"),
+        }
+        assert!(results[1 - poor.index()].is_ok());
+    }
 }

@@ -96,7 +96,7 @@ impl Engine for LegoEngine {
     }
 
     fn constant(&mut self, bits: &BitMatrix) -> Result<LegoWires> {
-        self.call("online", |this| Ok(this.parts().0.constant(bits)))
+        self.call("online", |this| this.parts().0.constant(bits))
     }
 
     fn run(&mut self, plan: &Plan, inputs: &LegoWires) -> Result<LegoWires> {
@@ -136,7 +136,7 @@ impl Engine for LegoEngine {
             }
             this.compute()?;
             this.held.settle(count(wires.wires(), wires.lanes()));
-            Ok(this.parts().0.settle(wires))
+            this.parts().0.settle(wires)
         })
     }
 

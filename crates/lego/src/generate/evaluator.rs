@@ -10,7 +10,6 @@ use zeroize::Zeroizing;
 
 use super::agreed;
 use super::garbler::units;
-use super::memory::zeroed;
 use super::shape::{Shape, epochs};
 use super::workers::{at_all, parts, split};
 use crate::challenge::{Drawn, cut};
@@ -19,6 +18,8 @@ use crate::counters::Committed;
 use crate::failure::told_all;
 use crate::material::{Anchors, Authenticators, EvaluatorEpoch, EvaluatorStock};
 use crate::order::Order;
+use crate::room;
+use crate::room::{AUTHENTICATORS, BUCKETS, GATES, INPUTS};
 use crate::setup::{EvaluatorKeys, spent};
 use crate::solder::{Deal, Gadget, Wires};
 use crate::steps::{CHALLENGE, ORDER};
@@ -146,14 +147,14 @@ impl EvaluatorKeys {
         let reserved = self.counters.reserve(all_units, counts[0] + counts[1]);
         let mut received = Received {
             base: reserved.base,
-            tables: zeroed(counts[0]),
-            gate_shares: Zeroizing::new(zeroed(counts[0])),
-            authenticators: zeroed(counts[1]),
-            authenticator_shares: Zeroizing::new(zeroed(counts[1])),
+            tables: room::zeroed(GATES, counts[0])?,
+            gate_shares: room::secret(GATES, counts[0])?,
+            authenticators: room::zeroed(AUTHENTICATORS, counts[1])?,
+            authenticator_shares: room::secret(AUTHENTICATORS, counts[1])?,
         };
-        let mut leaked = Zeroizing::new(vec![Share::default(); counts[2]]);
-        let mut last_bits = Zeroizing::new(vec![0; counts[2]]);
-        epoch.ports = Zeroizing::new(zeroed(counts[3]));
+        let mut leaked = room::secret::<Share>(INPUTS, counts[2])?;
+        let mut last_bits = room::secret::<u8>(INPUTS, counts[2])?;
+        epoch.ports = room::secret(INPUTS, counts[3])?;
         let strings = epoch.evaluator_inputs.strings.len();
         let mut tables = parts(&mut received.tables, &ranges[0], 1).into_iter();
         let mut gate_shares = parts(&mut received.gate_shares, &ranges[0], 1).into_iter();
@@ -183,9 +184,9 @@ impl EvaluatorKeys {
         }
         let receiver = &self.receiver;
         at_all(channels, jobs, |channel, part| part.receive(receiver, channel))?;
-        epoch.evaluator_inputs.string_shares = Zeroizing::new(leaked[..strings].to_vec());
-        epoch.masks.shares = Zeroizing::new(leaked[strings..].to_vec());
-        epoch.masks.bits = Zeroizing::new(last_bits[strings..].to_vec());
+        epoch.evaluator_inputs.string_shares = room::copy(INPUTS, &leaked[..strings])?;
+        epoch.masks.shares = room::copy(INPUTS, &leaked[strings..])?;
+        epoch.masks.bits = room::copy(INPUTS, &last_bits[strings..])?;
         Ok(reserved.committed((received, epoch)))
     }
 
@@ -200,7 +201,7 @@ impl EvaluatorKeys {
         epoch: &mut EvaluatorEpoch,
     ) -> Result<()> {
         let workers = channels.len();
-        received.make_room(shape, epoch);
+        received.make_room(shape, epoch)?;
         let cuts = drawn.map(Drawn::shuffled);
         let deal = Deal::new(shape, &cuts);
         let ranges = Gadget::ALL.map(|kind| split(deal.count(kind), Gadget::ALIGNED, workers));
@@ -238,31 +239,38 @@ impl Received {
     }
 
     /// Room for all gadgets of an epoch.
-    fn make_room(&self, shape: &Shape, epoch: &mut EvaluatorEpoch) {
+    fn make_room(&self, shape: &Shape, epoch: &mut EvaluatorEpoch) -> Result<()> {
         let [ands, garbler_inputs, evaluator_inputs, anchors, ..] = shape.counts();
-        let authenticators = |size: usize, count: usize| Authenticators {
-            size,
-            base: self.authenticator_base(),
-            numbers: zeroed(size * count),
-            authenticators: zeroed(size * count),
-            solderings: zeroed(size * count),
+        let authenticators = |what: &str, size: usize, count: usize| -> Result<Authenticators> {
+            Ok(Authenticators {
+                size,
+                base: self.authenticator_base(),
+                numbers: room::zeroed(what, size * count)?,
+                authenticators: room::zeroed(what, size * count)?,
+                solderings: room::zeroed(what, size * count)?,
+            })
         };
-        let room_for_anchors = |count: usize| Anchors {
-            size: shape.beta_input,
-            base: self.base,
-            numbers: zeroed(shape.beta_input * count),
-            tables: zeroed(shape.beta_input * count),
-            solderings: zeroed(shape.beta_input * count),
+        let room_for_anchors = |count: usize| -> Result<Anchors> {
+            Ok(Anchors {
+                size: shape.beta_input,
+                base: self.base,
+                numbers: room::zeroed(INPUTS, shape.beta_input * count)?,
+                tables: room::zeroed(INPUTS, shape.beta_input * count)?,
+                solderings: room::zeroed(INPUTS, shape.beta_input * count)?,
+            })
         };
-        epoch.ands.shares = Zeroizing::new(zeroed(ands));
-        epoch.ands.gates = Buckets::new(shape.beta, self.base, ands);
-        epoch.ands.authenticators = authenticators(shape.alpha, ands);
-        epoch.garbler_inputs.shares = Zeroizing::new(zeroed(garbler_inputs));
-        epoch.garbler_inputs.anchors = room_for_anchors(garbler_inputs);
-        epoch.garbler_inputs.authenticators = authenticators(shape.alpha_input, garbler_inputs);
-        epoch.evaluator_inputs.shares = Zeroizing::new(zeroed(evaluator_inputs));
-        epoch.evaluator_inputs.authenticators = authenticators(shape.alpha_input, evaluator_inputs);
-        epoch.anchors.shares = Zeroizing::new(zeroed(anchors));
-        epoch.anchors.anchors = room_for_anchors(anchors);
+        let [numbers, blocks] = Buckets::lengths(shape.beta, ands);
+        let (numbers, blocks) = (room::zeroed(BUCKETS, numbers)?, room::zeroed(BUCKETS, blocks)?);
+        epoch.ands.shares = room::secret(BUCKETS, ands)?;
+        epoch.ands.gates = Buckets::from_parts(shape.beta, self.base, ands, numbers, blocks);
+        epoch.ands.authenticators = authenticators(BUCKETS, shape.alpha, ands)?;
+        epoch.garbler_inputs.shares = room::secret(INPUTS, garbler_inputs)?;
+        epoch.garbler_inputs.anchors = room_for_anchors(garbler_inputs)?;
+        epoch.garbler_inputs.authenticators = authenticators(INPUTS, shape.alpha_input, garbler_inputs)?;
+        epoch.evaluator_inputs.shares = room::secret(INPUTS, evaluator_inputs)?;
+        epoch.evaluator_inputs.authenticators = authenticators(INPUTS, shape.alpha_input, evaluator_inputs)?;
+        epoch.anchors.shares = room::secret(INPUTS, anchors)?;
+        epoch.anchors.anchors = room_for_anchors(anchors)?;
+        Ok(())
     }
 }

@@ -9,7 +9,6 @@ use cenote_primitives::{Block, as_bytes_mut};
 use cenote_session::{Error, Result};
 use zeroize::Zeroizing;
 
-use super::memory::zeroed;
 use super::shape::{Shape, epochs};
 use super::workers::{at_all, parts, split};
 use super::{AGREED, agreed, compare};
@@ -19,6 +18,8 @@ use crate::counters::Committed;
 use crate::failure::told_all;
 use crate::material::{Commitments, GarblerEpoch, GarblerStock};
 use crate::order::Order;
+use crate::room;
+use crate::room::{AUTHENTICATORS, BUCKETS, GATES, INPUTS};
 use crate::setup::{GarblerKeys, spent};
 use crate::solder::{Deal, Gadget, Wires};
 use crate::steps::{CHALLENGE, ORDER};
@@ -142,12 +143,12 @@ impl GarblerKeys {
         ];
         let ranges = counts.map(|count| split(count, BATCH_UNIT, workers));
         let mut labels = Labels {
-            gates: Zeroizing::new(zeroed(counts[0])),
-            gate_shares: Zeroizing::new(zeroed(counts[0])),
-            authenticators: commitments(counts[1]),
+            gates: room::secret(GATES, counts[0])?,
+            gate_shares: room::secret(GATES, counts[0])?,
+            authenticators: commitments(AUTHENTICATORS, counts[1])?,
         };
-        let mut leaked = commitments(counts[2]);
-        epoch.ports = commitments(counts[3]);
+        let mut leaked = commitments(INPUTS, counts[2])?;
+        epoch.ports = commitments(INPUTS, counts[3])?;
         let strings = &epoch.evaluator_inputs.strings.messages[..];
         let mut gates = parts(&mut labels.gates, &ranges[0], 1).into_iter();
         let mut gate_shares = parts(&mut labels.gate_shares, &ranges[0], 1).into_iter();
@@ -195,10 +196,10 @@ impl GarblerKeys {
             part.send(&source.committer, channel, delta, maker)
         })?;
         let count = strings.len();
-        epoch.evaluator_inputs.strings.shares = Zeroizing::new(leaked.shares[..count].to_vec());
+        epoch.evaluator_inputs.strings.shares = room::copy(INPUTS, &leaked.shares[..count])?;
         epoch.masks = Commitments {
-            messages: Zeroizing::new(leaked.messages[count..].to_vec()),
-            shares: Zeroizing::new(leaked.shares[count..].to_vec()),
+            messages: room::copy(INPUTS, &leaked.messages[count..])?,
+            shares: room::copy(INPUTS, &leaked.shares[count..])?,
         };
         Ok(reserved.committed((labels, epoch)))
     }
@@ -214,11 +215,11 @@ impl GarblerKeys {
     ) -> Result<()> {
         let workers = channels.len();
         let [ands, garbler_inputs, evaluator_inputs, anchors, ..] = shape.counts();
-        epoch.ands.messages = Zeroizing::new(zeroed(ands));
-        epoch.ands.shares = Zeroizing::new(zeroed(ands));
-        epoch.garbler_inputs = commitments(garbler_inputs);
-        epoch.evaluator_inputs.labels = commitments(evaluator_inputs);
-        epoch.anchors = commitments(anchors);
+        epoch.ands.messages = room::secret(BUCKETS, ands)?;
+        epoch.ands.shares = room::secret(BUCKETS, ands)?;
+        epoch.garbler_inputs = commitments(INPUTS, garbler_inputs)?;
+        epoch.evaluator_inputs.labels = commitments(INPUTS, evaluator_inputs)?;
+        epoch.anchors = commitments(INPUTS, anchors)?;
         let cuts = drawn.map(Drawn::shuffled);
         let deal = Deal::new(shape, &cuts);
         let ranges = Gadget::ALL.map(|kind| split(deal.count(kind), Gadget::ALIGNED, workers));
@@ -268,11 +269,11 @@ impl GarblerKeys {
     }
 }
 
-fn commitments(count: usize) -> Commitments {
-    Commitments {
-        messages: Zeroizing::new(zeroed(count)),
-        shares: Zeroizing::new(zeroed(count)),
-    }
+fn commitments(what: &str, count: usize) -> Result<Commitments> {
+    Ok(Commitments {
+        messages: room::secret(what, count)?,
+        shares: room::secret(what, count)?,
+    })
 }
 
 fn both(all: &mut Commitments) -> (&mut [Block], &mut [Share]) {

@@ -8,7 +8,6 @@
 mod estimate;
 mod evaluator;
 pub(crate) mod garbler;
-mod memory;
 pub(crate) mod shape;
 mod stream;
 mod workers;

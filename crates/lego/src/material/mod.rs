@@ -9,10 +9,13 @@ mod stock;
 use std::ops::Range;
 
 use cenote_primitives::Block;
-use zeroize::{Zeroize, Zeroizing};
+use cenote_session::Result;
+use zeroize::Zeroizing;
 
 use cenote_commit::Share;
 use cenote_garble::{self as garble, Authenticator, Base, Buckets, GateTable};
+
+use crate::room;
 
 pub use stock::{EvaluatorStock, GarblerStock, Run};
 
@@ -202,11 +205,14 @@ impl EvaluatorEpoch {
 
 impl Commitments {
     /// None, with room for `count`.
-    pub(crate) fn with_capacity(count: usize) -> Self {
-        Self {
-            messages: Zeroizing::new(Vec::with_capacity(count)),
-            shares: Zeroizing::new(Vec::with_capacity(count)),
-        }
+    ///
+    /// # Errors
+    /// [`Error::Exhausted`](cenote_session::Error::Exhausted) if there is no memory for them.
+    pub(crate) fn with_room(count: usize) -> Result<Self> {
+        Ok(Self {
+            messages: room::empty(room::CIRCUITS, count)?,
+            shares: room::empty(room::CIRCUITS, count)?,
+        })
     }
 
     /// Number of commitments.
@@ -221,8 +227,8 @@ impl Commitments {
 
     /// Appends a copy of those of `range`.
     fn copy(&mut self, from: &Commitments, range: Range<usize>) {
-        append(&mut self.messages, &from.messages[range.clone()]);
-        append(&mut self.shares, &from.shares[range]);
+        self.messages.extend_from_slice(&from.messages[range.clone()]);
+        self.shares.extend_from_slice(&from.shares[range]);
     }
 }
 
@@ -272,15 +278,4 @@ impl Anchors {
         let ones = outputs[0].iter().zip(&outputs[1]).filter(|(a, b)| a != b).count();
         2 * ones > self.size
     }
-}
-
-/// Appends. If the array must grow, its old place in memory is wiped.
-fn append<T: Copy + Zeroize>(to: &mut Zeroizing<Vec<T>>, from: &[T]) {
-    let needed = to.len() + from.len();
-    if needed > to.capacity() {
-        let mut grown = Zeroizing::new(Vec::with_capacity(needed.max(2 * to.capacity())));
-        grown.extend_from_slice(to);
-        *to = grown;
-    }
-    to.extend_from_slice(from);
 }

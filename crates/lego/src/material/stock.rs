@@ -6,13 +6,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use cenote_primitives::Block;
+use cenote_session as session;
 use zeroize::Zeroizing;
 
 use super::{
     AnchorWires, AndBuckets, Commitments, EvaluatorEpoch, EvaluatorInputs, GarblerAnds, GarblerEpoch,
-    GarblerInputs, GarblerStrings, Masks, append,
+    GarblerInputs, GarblerStrings, Masks,
 };
 use crate::order::{Order, Short};
+use crate::room::{self, INPUTS};
 use cenote_commit::Share;
 
 /// Some items of an epoch's array, moved out of a stock. The array lives as long as any run of it.
@@ -135,9 +137,10 @@ impl<T> Queue<T> {
 }
 
 impl Queue<Commitments> {
-    fn take_copy(&mut self, kind: &'static str, count: usize) -> Result<Commitments, Short> {
-        let mut all = Commitments::default();
-        for run in self.take(kind, count)? {
+    fn take_copy(&mut self, kind: &'static str, count: usize) -> session::Result<Commitments> {
+        let runs = self.take(kind, count)?;
+        let mut all = Commitments::with_room(count)?;
+        for run in runs {
             all.copy(&run.items, run.range.clone());
         }
         Ok(all)
@@ -212,14 +215,18 @@ impl GarblerStock {
     }
 
     /// The next `count` input wires of the garbler: their 0-labels.
-    pub fn take_garbler_inputs(&mut self, count: usize) -> Result<Commitments, Short> {
+    pub fn take_garbler_inputs(&mut self, count: usize) -> session::Result<Commitments> {
         self.garbler_inputs.take_copy("garbler inputs", count)
     }
 
     /// The next `count` input wires of the evaluator.
-    pub fn take_evaluator_inputs(&mut self, count: usize) -> Result<GarblerStrings, Short> {
-        let mut all = GarblerStrings::default();
-        for run in self.evaluator_inputs.take("evaluator inputs", count)? {
+    pub fn take_evaluator_inputs(&mut self, count: usize) -> session::Result<GarblerStrings> {
+        let runs = self.evaluator_inputs.take("evaluator inputs", count)?;
+        let mut all = GarblerStrings {
+            labels: Commitments::with_room(count)?,
+            strings: Commitments::with_room(count)?,
+        };
+        for run in runs {
             all.labels.copy(&run.items.labels, run.range.clone());
             all.strings.copy(&run.items.strings, run.range.clone());
         }
@@ -227,17 +234,17 @@ impl GarblerStock {
     }
 
     /// The next `count` anchors: the 0-labels of their wires.
-    pub fn take_anchors(&mut self, count: usize) -> Result<Commitments, Short> {
+    pub fn take_anchors(&mut self, count: usize) -> session::Result<Commitments> {
         self.anchors.take_copy("garbler outputs", count)
     }
 
     /// The next `count` masks.
-    pub fn take_masks(&mut self, count: usize) -> Result<Commitments, Short> {
+    pub fn take_masks(&mut self, count: usize) -> session::Result<Commitments> {
         self.masks.take_copy("evaluator outputs", count)
     }
 
     /// The next `count` ports: their 0-labels.
-    pub fn take_ports(&mut self, count: usize) -> Result<Commitments, Short> {
+    pub fn take_ports(&mut self, count: usize) -> session::Result<Commitments> {
         self.ports.take_copy("circuit inputs", count)
     }
 }
@@ -329,20 +336,25 @@ impl EvaluatorStock {
     }
 
     /// The next `count` masks.
-    pub fn take_masks(&mut self, count: usize) -> Result<Masks, Short> {
-        let mut all = Masks::default();
-        for run in self.masks.take("evaluator outputs", count)? {
-            append(&mut all.shares, &run.items.shares[run.range.clone()]);
-            append(&mut all.bits, &run.items.bits[run.range.clone()]);
+    pub fn take_masks(&mut self, count: usize) -> session::Result<Masks> {
+        let runs = self.masks.take("evaluator outputs", count)?;
+        let mut all = Masks {
+            shares: room::empty(INPUTS, count)?,
+            bits: room::empty(INPUTS, count)?,
+        };
+        for run in runs {
+            all.shares.extend_from_slice(&run.items.shares[run.range.clone()]);
+            all.bits.extend_from_slice(&run.items.bits[run.range.clone()]);
         }
         Ok(all)
     }
 
     /// The next `count` ports: the shares of their 0-labels.
-    pub fn take_ports(&mut self, count: usize) -> Result<Zeroizing<Vec<Share>>, Short> {
-        let mut all = Zeroizing::default();
-        for run in self.ports.take("circuit inputs", count)? {
-            append(&mut all, &run.items[run.range.clone()]);
+    pub fn take_ports(&mut self, count: usize) -> session::Result<Zeroizing<Vec<Share>>> {
+        let runs = self.ports.take("circuit inputs", count)?;
+        let mut all = room::empty(INPUTS, count)?;
+        for run in runs {
+            all.extend_from_slice(&run.items[run.range.clone()]);
         }
         Ok(all)
     }

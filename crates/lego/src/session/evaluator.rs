@@ -25,6 +25,7 @@ use crate::opening::{Watch, receive};
 use crate::order::Order;
 use crate::provenance::{Origin, replay};
 use crate::recover::{Suspicion, right_labels};
+use crate::room::{self, INPUTS};
 use crate::setup::EvaluatorKeys;
 use crate::steps;
 use crate::store::Drawer;
@@ -170,7 +171,7 @@ impl Side for Evaluator {
     fn clear_line(&mut self, channel: &mut dyn Channel) -> Result<()> {
         for run in &mut self.runs {
             if matches!(run.attachment, Attachment::Awaited) {
-                let mut solderings = bytemuck::zeroed_vec(run.built.ports.len());
+                let mut solderings = room::zeroed(INPUTS, run.built.ports.len())?;
                 receive(channel, steps::ATTACH, &mut solderings)?;
                 run.attachment = Attachment::Received(solderings);
             }
@@ -227,7 +228,7 @@ impl Side for Evaluator {
 
     fn reserve(&mut self, owner: PartyId, wires: usize, lanes: usize) -> Result<LegoWires> {
         let count = wires * lanes;
-        let mut shares = Zeroizing::new(Vec::with_capacity(count));
+        let mut shares = room::empty(INPUTS, count)?;
         let (origin, own) = if owner == GARBLER {
             let gadgets = self.stock.take_garbler_inputs(count)?;
             gadgets
@@ -266,7 +267,7 @@ impl Side for Evaluator {
         let _ = bundle.held().clear.set(own.clone());
         // Step 1. Under the choice bits, which nobody else knows, it can leave before anything else is known.
         let count = bundle.wires * bundle.lanes;
-        let known = secret(count, bits(own));
+        let known = secret(count, bits(own))?;
         let choices = strings(&gadgets).map(last_bit);
         let masked = pack(choices.zip(known.iter()).map(|(choice, bit)| choice ^ bit), count);
         channel.send(steps::CHOICES, &masked)?;
@@ -278,19 +279,19 @@ impl Side for Evaluator {
         Ok(())
     }
 
-    fn constant(&mut self, values: &BitMatrix) -> LegoWires {
+    fn constant(&mut self, values: &BitMatrix) -> Result<LegoWires> {
         let delta_share = *self.keys.delta_share;
         let shares = bits(values).map(|bit| if bit { delta_share } else { Share::default() });
         let count = values.rows() * values.lanes();
-        let shares = secret(count, shares);
+        let shares = secret(count, shares)?;
         let bundle = Bundle::evaluator(
             values.rows(),
             values.lanes(),
             shares,
             Origin::Known(values.clone()),
         );
-        set_keys(&bundle, Zeroizing::new(vec![Block::ZERO; count]));
-        LegoWires::of(bundle)
+        set_keys(&bundle, room::secret(INPUTS, count)?);
+        Ok(LegoWires::of(bundle))
     }
 
     fn prepare(&mut self, plan: &Plan, lanes: usize, channel: &mut dyn Channel) -> Result<()> {
@@ -340,7 +341,7 @@ impl Side for Evaluator {
         Ok(LegoWires::of(outputs))
     }
 
-    fn settle(&mut self, wires: LegoWires) -> LegoWires {
+    fn settle(&mut self, wires: LegoWires) -> Result<LegoWires> {
         // A label that was chosen without finding out `Δ` is right: see `Suspicion`. With `Δ` the bits are known.
         if let Some(delta) = self.suspicion.delta() {
             replay(&wires, delta);
@@ -372,12 +373,12 @@ impl Side for Evaluator {
         // What comes from earlier reveals is replayed while this one's circuits are evaluated. If `Δ` is known now, it is known
         // for good.
         let known = self.suspicion.delta();
-        let replayed = std::thread::scope(|scope| {
+        let replayed = std::thread::scope(|scope| -> Result<_> {
             let beside = known.map(|delta| scope.spawn(move || replay(wires, delta)));
-            self.evaluate();
-            beside.and_then(|thread| thread.join().ok())
-        });
-        let mut keys = Zeroizing::new(Vec::with_capacity(wires.wires() * wires.lanes()));
+            self.evaluate()?;
+            Ok(beside.and_then(|thread| thread.join().ok()))
+        })?;
+        let mut keys = room::empty(INPUTS, wires.wires() * wires.lanes())?;
         for row in wires.key_rows() {
             keys.extend_from_slice(row.expect("everything that was run has been evaluated"));
         }
@@ -391,7 +392,7 @@ impl Side for Evaluator {
                     outputs.set(row, lane, carried(at, keys[at]));
                 });
             }
-            let right = secret(keys.len(), bits(&outputs));
+            let right = secret(keys.len(), bits(&outputs))?;
             right_labels(&mut keys, delta, carried, |at| right[at]);
         }
         if to.contains(GARBLER) {

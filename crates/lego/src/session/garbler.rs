@@ -21,6 +21,7 @@ use crate::material::{Commitments, GarblerStock};
 use crate::memory::GARBLER_USE;
 use crate::opening::{Openings, PIECE};
 use crate::order::Order;
+use crate::room::{self, INPUTS};
 use crate::setup::GarblerKeys;
 use crate::steps;
 use crate::store::Drawer;
@@ -144,8 +145,8 @@ impl Garbler {
         step: cenote_net::Step,
         channel: &mut dyn Channel,
     ) -> Result<()> {
-        let mut messages = Vec::with_capacity(others.len());
-        let mut shares = Zeroizing::new(Vec::with_capacity(others.len()));
+        let mut messages = room::empty(INPUTS, others.len())?;
+        let mut shares = room::empty(INPUTS, others.len())?;
         for (row, (labels, row_shares)) in wires.committed_rows().enumerate() {
             let row = row * labels.len()..(row + 1) * labels.len();
             messages.extend(
@@ -170,7 +171,7 @@ impl Garbler {
                         .iter()
                         .zip(bits)
                         .map(|(&label, &bit)| label ^ times(delta, bit));
-                    let keys = secret(labels.len(), keys);
+                    let keys = secret(labels.len(), keys)?;
                     channel.send(steps::GARBLER_LABELS, as_bytes(&keys))?;
                 }
                 Ok(())
@@ -184,14 +185,13 @@ impl Garbler {
                 let labels = bundle.committed();
                 let flip = |at: usize| packed(choices, at);
                 let sums = labels.messages.iter().zip(strings.messages.iter()).enumerate();
-                let messages: Vec<Block> = sums
-                    .map(|(at, (&label, &string))| label ^ string ^ times(delta, flip(at)))
-                    .collect();
+                let messages = sums.map(|(at, (&label, &string))| label ^ string ^ times(delta, flip(at)));
+                let messages = secret(labels.len(), messages)?;
                 let sums = labels.shares.iter().zip(strings.shares.iter()).enumerate();
                 let shares = sums.map(|(at, (&label, &string))| {
                     label ^ string ^ if flip(at) { delta_share } else { Share::default() }
                 });
-                let shares = secret(labels.len(), shares);
+                let shares = secret(labels.len(), shares)?;
                 self.openings()
                     .open(channel, steps::EVALUATOR_LABELS, &messages, &shares)
             }
@@ -202,7 +202,7 @@ impl Garbler {
     /// of which the evaluator knows no others than the right ones.
     fn receive_outputs(&mut self, wires: &LegoWires, channel: &mut dyn Channel) -> Result<BitMatrix> {
         let (count, lanes) = (wires.wires() * wires.lanes(), wires.lanes());
-        let mut last = Zeroizing::new(vec![0; count.div_ceil(8)]);
+        let mut last = room::secret::<u8>(INPUTS, count.div_ceil(8))?;
         let mut hash = [0; blake3::OUT_LEN];
         channel.recv_parts(steps::OUTPUT_LABELS, &mut [&mut last, &mut hash])?;
         let mut hasher = blake3::Hasher::new();
@@ -236,7 +236,7 @@ impl Side for Garbler {
             if let Input::Evaluators { bundle, choices, .. } = input
                 && choices.is_none()
             {
-                let mut bytes = vec![0; (bundle.wires * bundle.lanes).div_ceil(8)];
+                let mut bytes = room::zeroed(INPUTS, (bundle.wires * bundle.lanes).div_ceil(8))?;
                 channel.recv(steps::CHOICES, &mut bytes)?;
                 *choices = Some(bytes);
             }
@@ -326,15 +326,14 @@ impl Side for Garbler {
                 choices: None,
             },
             None => {
-                let mut known = Zeroizing::new(Vec::with_capacity(bundle.wires * bundle.lanes));
-                known.extend(own.into_iter().flat_map(bits));
+                let known = secret(bundle.wires * bundle.lanes, own.into_iter().flat_map(bits))?;
                 Input::Own { bundle, bits: known }
             }
         });
         Ok(())
     }
 
-    fn constant(&mut self, values: &BitMatrix) -> LegoWires {
+    fn constant(&mut self, values: &BitMatrix) -> Result<LegoWires> {
         let (delta, delta_share) = (*self.keys.delta, *self.keys.delta_share);
         let count = values.rows() * values.lanes();
         let shares = bits(values).map(|bit| if bit { delta_share } else { Share::default() });
@@ -342,10 +341,14 @@ impl Side for Garbler {
             messages: secret(
                 count,
                 bits(values).map(|bit| if bit { delta } else { Block::ZERO }),
-            ),
-            shares: secret(count, shares),
+            )?,
+            shares: secret(count, shares)?,
         };
-        LegoWires::of(Bundle::garbler(values.rows(), values.lanes(), labels))
+        Ok(LegoWires::of(Bundle::garbler(
+            values.rows(),
+            values.lanes(),
+            labels,
+        )))
     }
 
     fn prepare(&mut self, plan: &Plan, lanes: usize, channel: &mut dyn Channel) -> Result<()> {
@@ -391,7 +394,7 @@ impl Side for Garbler {
         )))
     }
 
-    fn settle(&mut self, wires: LegoWires) -> LegoWires {
+    fn settle(&mut self, wires: LegoWires) -> Result<LegoWires> {
         wires.settled(None)
     }
 

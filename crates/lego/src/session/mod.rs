@@ -17,10 +17,11 @@ use std::sync::Arc;
 use cenote_circuit::Plan;
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
-use cenote_session::Parties;
+use cenote_session::{Parties, Result};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::config::Config;
+use super::room::{self, INPUTS};
 use super::tiles::Circuit;
 
 pub(crate) use evaluator::Evaluator;
@@ -103,12 +104,9 @@ fn bits(matrix: &BitMatrix) -> impl Iterator<Item = bool> {
     })
 }
 
-/// `items`, of which there are `count`, in one array from the start: what an array outgrows is not wiped.
-fn secret<T: Zeroize>(count: usize, items: impl Iterator<Item = T>) -> Zeroizing<Vec<T>> {
-    let mut all = Zeroizing::new(Vec::with_capacity(count));
-    all.extend(items);
-    debug_assert_eq!(all.len(), count);
-    all
+/// `items`, of which there are `count`, one for each bit of some wires.
+fn secret<T: Zeroize>(count: usize, items: impl Iterator<Item = T>) -> Result<Zeroizing<Vec<T>>> {
+    room::collected(INPUTS, count, items)
 }
 
 /// Eight bits in a byte, first one lowest.

@@ -1,9 +1,11 @@
 //! The evaluator's shares of what the garbler opens to it.
 
 use cenote_primitives::Block;
+use cenote_session::Result;
 use zeroize::Zeroizing;
 
 use crate::material::{EvaluatorInputs, Run};
+use crate::room::{self, INPUTS};
 use crate::wires::LegoWires;
 use cenote_commit::Share;
 
@@ -14,15 +16,15 @@ pub(super) fn last_bit(label: Block) -> bool {
 }
 
 /// Shares of the sums of the labels of `wires` and others.
-pub(super) fn sums(wires: &LegoWires, others: &[Share]) -> Zeroizing<Vec<Share>> {
-    let mut sums = Zeroizing::new(Vec::with_capacity(others.len()));
+pub(super) fn sums(wires: &LegoWires, others: &[Share]) -> Result<Zeroizing<Vec<Share>>> {
+    let mut sums = room::empty(INPUTS, others.len())?;
     let mut others = others;
     for row in wires.share_rows() {
         let (of_row, rest) = others.split_at(row.len());
         others = rest;
         sums.extend(row.iter().zip(of_row).map(|(&a, &b)| a ^ b));
     }
-    sums
+    Ok(sums)
 }
 
 /// The shares of what is opened for inputs with `bits`: label, OT string, and where the choice bit is not the input, `Δ`.
@@ -30,8 +32,8 @@ pub(super) fn own_shares(
     gadgets: &[Run<EvaluatorInputs>],
     bits: &[bool],
     delta_share: Share,
-) -> Zeroizing<Vec<Share>> {
-    let mut shares = Zeroizing::new(Vec::with_capacity(bits.len()));
+) -> Result<Zeroizing<Vec<Share>>> {
+    let mut shares = room::empty(INPUTS, bits.len())?;
     let mut bits = bits;
     for run in gadgets {
         let (items, range) = (run.items(), run.range());
@@ -50,5 +52,5 @@ pub(super) fn own_shares(
                 }),
         );
     }
-    shares
+    Ok(shares)
 }

@@ -60,7 +60,7 @@ pub(crate) trait Side: Any + Send {
     fn give(&mut self, own: Option<&BitMatrix>, channel: &mut dyn Channel) -> Result<()>;
 
     /// Wires with public bits.
-    fn constant(&mut self, values: &BitMatrix) -> LegoWires;
+    fn constant(&mut self, values: &BitMatrix) -> Result<LegoWires>;
 
     /// Builds a circuit ahead of its inputs (Build).
     fn prepare(&mut self, plan: &Plan, lanes: usize, channel: &mut dyn Channel) -> Result<()>;
@@ -72,7 +72,7 @@ pub(crate) trait Side: Any + Send {
     fn run(&mut self, plan: &Plan, inputs: &LegoWires, channel: &mut dyn Channel) -> Result<LegoWires>;
 
     /// The same labels without what they come from, all of which was computed: see [`cenote_session::Engine::settle`].
-    fn settle(&mut self, wires: LegoWires) -> LegoWires;
+    fn settle(&mut self, wires: LegoWires) -> Result<LegoWires>;
 
     /// Drops what is kept of a circuit so that it can be run again.
     fn forget(&mut self, plan: &Plan);

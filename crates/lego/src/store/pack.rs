@@ -280,9 +280,8 @@ impl Pack for AndBuckets {
     fn read(from: &mut Unpacked<'_>, count: usize) -> Result<Self> {
         let shares = from.secret(count)?;
         let (beta, base) = (from.size()?.max(1), from.base()?);
-        let groups = count.div_ceil(GROUP);
-        let numbers: Vec<u32> = from.array(groups * GROUP * beta)?;
-        let blocks: Vec<Block512> = from.array(groups * (5 * beta - 3))?;
+        let [numbers, blocks] = Buckets::lengths(beta, count);
+        let (numbers, blocks): (Vec<u32>, Vec<Block512>) = (from.array(numbers)?, from.array(blocks)?);
         Ok(Self {
             shares,
             gates: Buckets::from_parts(beta, base, count, numbers, blocks),

@@ -12,6 +12,7 @@ use crate::eval::Ready;
 use crate::material::{AnchorWires, EvaluatorInputs, Run};
 use crate::opening::{Watch, receive};
 use crate::provenance::Origin;
+use crate::room::{self, INPUTS};
 use crate::session::accept::accept;
 use crate::session::shares::{last_bit, own_shares, sums};
 use crate::session::{EVALUATOR, GARBLER, pack, packed, secret};
@@ -36,7 +37,7 @@ impl Evaluator {
         for run in &self.runs {
             if let Attachment::Received(solderings) = &run.attachment {
                 watch.bind(run.bound);
-                watch.absorb(solderings, &sums(&run.inputs, &run.built.ports));
+                watch.absorb(solderings, &sums(&run.inputs, &run.built.ports)?);
                 anything = true;
             }
         }
@@ -44,7 +45,7 @@ impl Evaluator {
         for input in std::mem::take(&mut self.inputs) {
             match input {
                 Input::Garblers(bundle) => {
-                    let mut labels = Zeroizing::new(vec![Block::ZERO; bundle.wires * bundle.lanes]);
+                    let mut labels = room::secret(INPUTS, bundle.wires * bundle.lanes)?;
                     receive(channel, steps::GARBLER_LABELS, &mut labels)?;
                     let Origin::Garbler(gadgets) = &bundle.held().origin else {
                         unreachable!("the garbler's inputs come from gadgets")
@@ -66,22 +67,22 @@ impl Evaluator {
                     gadgets,
                     bits,
                 } => {
-                    let mut sums = Zeroizing::new(vec![Block::ZERO; bundle.wires * bundle.lanes]);
+                    let mut sums = room::secret(INPUTS, bundle.wires * bundle.lanes)?;
                     receive(channel, steps::EVALUATOR_LABELS, &mut sums)?;
                     watch.bind(bound);
-                    watch.absorb(&sums, &own_shares(&gadgets, &bits, *self.keys.delta_share));
+                    watch.absorb(&sums, &own_shares(&gadgets, &bits, *self.keys.delta_share)?);
                     anything = true;
                     own.push((bundle, gadgets, sums));
                 }
             }
         }
         let count = wires.wires() * wires.lanes();
-        let mut opened = vec![Block::ZERO; count];
+        let mut opened = room::zeroed(INPUTS, count)?;
         let decoding = if to.contains(EVALUATOR) {
             let masks = self.stock.take_masks(count)?;
             receive(channel, steps::DECODE, &mut opened)?;
             watch.bind(bound);
-            watch.absorb(&opened, &sums(wires, &masks.shares));
+            watch.absorb(&opened, &sums(wires, &masks.shares)?);
             let zeros = opened
                 .iter()
                 .zip(masks.bits.iter())
@@ -91,9 +92,9 @@ impl Evaluator {
             let anchors = self.stock.take_anchors(count)?;
             receive(channel, steps::ANCHOR, &mut opened)?;
             let shares = anchors.iter().flat_map(|run| &run.items().shares[run.range()]);
-            let shares = secret(count, shares.copied());
+            let shares = secret(count, shares.copied())?;
             watch.bind(bound);
-            watch.absorb(&opened, &sums(wires, &shares));
+            watch.absorb(&opened, &sums(wires, &shares)?);
             Decoding::Anchors {
                 anchors,
                 solderings: opened,
@@ -123,7 +124,7 @@ impl Evaluator {
     }
 
     /// Step 5: evaluates what is under way, in order.
-    pub(super) fn evaluate(&mut self) {
+    pub(super) fn evaluate(&mut self) -> Result<()> {
         for run in std::mem::take(&mut self.runs) {
             let built = &run.built;
             let lanes = built.lanes;
@@ -135,7 +136,7 @@ impl Evaluator {
             let labels;
             let inputs: Vec<&[Block]> = match &run.attachment {
                 Attachment::Received(solderings) => {
-                    labels = attached(&rows, lanes, solderings);
+                    labels = attached(&rows, lanes, solderings)?;
                     (0..rows.len())
                         .map(|row| &labels[row * lanes..(row + 1) * lanes])
                         .collect()
@@ -150,10 +151,11 @@ impl Evaluator {
             };
             set_keys(
                 &run.outputs,
-                ready.evaluate(&inputs, self.threads, &self.suspicion),
+                ready.evaluate(&inputs, self.threads, &self.suspicion)?,
             );
             self.reaper.drop_later(run);
         }
+        Ok(())
     }
 }
 
@@ -214,12 +216,12 @@ pub(super) fn strings(gadgets: &[Run<EvaluatorInputs>]) -> impl Iterator<Item = 
 }
 
 /// The labels of ports: those of the wires that they are attached to, soldered.
-fn attached(rows: &[&[Block]], lanes: usize, solderings: &[Block]) -> Zeroizing<Vec<Block>> {
-    let mut labels = Zeroizing::new(solderings.to_vec());
+fn attached(rows: &[&[Block]], lanes: usize, solderings: &[Block]) -> Result<Zeroizing<Vec<Block>>> {
+    let mut labels = room::copy(INPUTS, solderings)?;
     for (labels, row) in labels.chunks_exact_mut(lanes.max(1)).zip(rows) {
         for (label, key) in labels.iter_mut().zip(*row) {
             *label ^= *key;
         }
     }
-    labels
+    Ok(labels)
 }
