@@ -204,8 +204,11 @@ impl Store {
         }
         let reservation = Reservation(self.clone());
         for (id, _) in self.entries()? {
-            if self.item_folder(&id).join(IN_USE).exists() {
-                self.tidy(&id)?;
+            if self.item_folder(&id).join(IN_USE).exists()
+                && let Err(error) = self.tidy(&id)
+            {
+                // Its mark keeps it from being used.
+                tracing::warn!(%error, "an item of stock is left as it is");
             }
         }
         Ok(reservation)

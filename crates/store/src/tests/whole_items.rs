@@ -99,6 +99,28 @@ fn strays_block_nothing() {
     }
 }
 
+/// A marked item that cannot be deleted is never used, and keeps no session from the others.
+#[test]
+fn a_marked_item_that_stays_blocks_nothing() {
+    let path = tempfile::tempdir().unwrap();
+    let store = stocked(path.path());
+    let inside = store.item_folder(&ItemId([1; 32]));
+    fs::write(inside.join(IN_USE), b"").unwrap();
+    // A folder cannot be deleted as a file.
+    fs::remove_file(inside.join(ITEM)).unwrap();
+    fs::create_dir(inside.join(ITEM)).unwrap();
+    for _ in 0..2 {
+        let session = store.session(PartyId(0), "some", |_| true).unwrap();
+        let shelves: Vec<_> = session.shelves().iter().map(|shelf| shelf.item.id).collect();
+        assert_eq!(shelves, [ItemId([2; 32])]);
+    }
+    assert!(inside.join(IN_USE).exists());
+    assert_eq!(unusable(&store).len(), 1);
+    fs::remove_dir(inside.join(ITEM)).unwrap();
+    drop(store.session(PartyId(0), "some", |_| true).unwrap());
+    assert!(!inside.exists());
+}
+
 /// An item that is given up is never there in part, after whichever of its files the machine stops.
 #[test]
 fn a_crash_while_an_item_is_deleted_leaves_nothing_of_it() {
