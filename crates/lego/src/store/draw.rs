@@ -10,7 +10,7 @@ use cenote_store::{Claim, Item, ItemId, Run, Runs, Session, Store};
 
 use super::PROTOCOL;
 use super::lot::{SideOfLot, order, settings};
-use super::pack::Kinds;
+use super::pack::{GROUP, Kinds};
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::failure::told;
@@ -143,25 +143,25 @@ impl<K: SideOfLot> Drawer<K> {
     }
 
     fn take_now(&mut self, channel: &mut dyn Channel, order: &Order, stock: &mut K::Stock) -> Result<()> {
-        let mut pieces = BTreeMap::new();
+        let mut read = BTreeMap::new();
         let claim = self.session.claim(
             &mut [channel],
             MESSAGE_FORM,
             |had, left| next(&order.counts(), had, left),
-            |claim| load::<K>(claim, &mut pieces),
+            |claim| load::<K>(claim, &mut read),
         )?;
-        let parts = claim.parts()?;
-        for (piece, claimed) in &parts {
-            let kind = usize::from(piece.class);
-            // Another run of the same piece was pushed with it, if the peer could not read what is between them.
-            let epoch = pieces
-                .remove(piece)
-                .map_or_else(|| read::<K>(&claim, *piece), Ok)?;
-            let mut ranges: [_; 6] = std::array::from_fn(|_| 0..0);
-            ranges[kind] = (claimed.first - piece.first) as usize..(claimed.end - piece.first) as usize;
-            K::push(stock, epoch, ranges);
+        for (run, items) in read {
+            let kept: Vec<Run> = claim.runs().common(&Runs::from_iter([run])).iter().collect();
+            if kept == [run] {
+                items.push::<K>(run, stock);
+                continue;
+            }
+            // The peer could not read the rest.
+            for run in kept {
+                items.part(run)?.push::<K>(run, stock);
+            }
         }
-        parts.iter().for_each(|(piece, _)| claim.done(*piece));
+        claim.parts()?.iter().for_each(|(piece, _)| claim.done(*piece));
         Ok(())
     }
 }
@@ -181,8 +181,37 @@ fn next(counts: &[u64; 6], had: &Runs, left: &Runs) -> Result<Runs> {
     Ok(next)
 }
 
-/// Reads the pieces in which what was claimed lies. Gives those that cannot be read.
-fn load<K: SideOfLot>(claim: &Claim, pieces: &mut BTreeMap<Run, K::Epoch>) -> Runs {
+/// Items of one kind in memory, of which the first has this number.
+struct Items<E> {
+    epoch: E,
+    first: u64,
+}
+
+impl<E: Kinds> Items<E> {
+    /// Those of `run`, and hardly others: what a peer has left is one item of each piece, perhaps, and to hold all pieces for it
+    /// would take as much memory as the lot has.
+    fn part(&self, run: Run) -> Result<Self> {
+        let kind = usize::from(run.class);
+        // AND buckets lie in groups.
+        let start = (run.first - self.first) as usize / GROUP * GROUP;
+        let end = (run.end - self.first) as usize;
+        let mut epoch = E::default();
+        let cut = epoch.unpack(kind, &self.epoch.pack(kind, start..end), end - start);
+        cut.map_err(|_| Error::Internal(format!("items of {run} cannot be cut out")))?;
+        let first = self.first + start as u64;
+        Ok(Self { epoch, first })
+    }
+
+    /// Puts those of `run` into `stock`.
+    fn push<K: SideOfLot<Epoch = E>>(self, run: Run, stock: &mut K::Stock) {
+        let mut ranges: [_; 6] = std::array::from_fn(|_| 0..0);
+        ranges[usize::from(run.class)] = (run.first - self.first) as usize..(run.end - self.first) as usize;
+        K::push(stock, self.epoch, ranges);
+    }
+}
+
+/// Reads what was claimed. Gives the pieces that cannot be read.
+fn load<K: SideOfLot>(claim: &Claim, items: &mut BTreeMap<Run, Items<K::Epoch>>) -> Runs {
     let parts = match claim.parts() {
         Ok(parts) => parts,
         Err(error) => {
@@ -191,15 +220,24 @@ fn load<K: SideOfLot>(claim: &Claim, pieces: &mut BTreeMap<Run, K::Epoch>) -> Ru
         }
     };
     let mut damaged = Vec::new();
-    for (piece, _) in parts {
-        match read::<K>(claim, piece) {
-            Ok(epoch) => {
-                pieces.insert(piece, epoch);
+    for of_piece in parts.chunk_by(|(one, _), (other, _)| one == other) {
+        let (piece, _) = of_piece[0];
+        let whole = read::<K>(claim, piece).map(|epoch| Items {
+            epoch,
+            first: piece.first,
+        });
+        let loaded = whole.and_then(|whole| {
+            if of_piece == [(piece, piece)] {
+                items.insert(piece, whole);
+                return Ok(());
             }
-            Err(error) => {
-                tracing::warn!(%error, "a piece of material is left out");
-                damaged.push(piece);
-            }
+            of_piece
+                .iter()
+                .try_for_each(|(_, run)| whole.part(*run).map(|part| drop(items.insert(*run, part))))
+        });
+        if let Err(error) = loaded {
+            tracing::warn!(%error, "a piece of material is left out");
+            damaged.push(piece);
         }
     }
     damaged.into_iter().collect()

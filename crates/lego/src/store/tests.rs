@@ -4,6 +4,7 @@ use std::fs;
 
 use cenote_net::{AbortReason, Channel};
 use cenote_session::MESSAGE_FORM;
+use cenote_store::{Run, Runs};
 use cenote_testkit::{Adversary, Between, Message, PartyContext, Tapped, World};
 use tempfile::TempDir;
 
@@ -433,6 +434,49 @@ fn taking_different_things_is_refused() {
         assert_eq!(error.check(), Some(MESSAGE_FORM), "{error}");
     }
 }
+
+/// A peer that has every other item left does not make this party hold a piece for each.
+#[test]
+fn items_here_and_there_take_no_more_memory() {
+    let disks = Disks::new();
+    disks.make(&[SMALL]);
+    let folder = Store::open(&disks.paths()[EVALUATOR.index()], &key()).unwrap();
+    let mut session = folder.session(EVALUATOR, PROTOCOL, |_| true).unwrap();
+    session.hold(0, false).unwrap();
+    let other = |had: &Runs, left: &Runs| {
+        let odd = left
+            .numbers()
+            .filter(|(_, number)| had.is_empty() && number % 2 == 1);
+        Ok(odd
+            .map(|(kind, number)| Run::new(kind, number..number + 1))
+            .collect())
+    };
+    session
+        .claim(&mut [], MESSAGE_FORM, other, |_| Runs::default())
+        .unwrap();
+    drop((session, folder));
+    let order = &[Order {
+        masks: 50,
+        ports: 60,
+        ..HALF
+    }];
+    let taken = take(&disks, order).map_err(|errors| format!("{errors:?}"));
+    let ((a, mut of_a), (b, mut of_b)) = taken.unwrap();
+    assert_fits(&a, &mut of_a[0], &b, &mut of_b[0]);
+    let ((_, mut of_a), (_, mut of_b)) = take(&disks, &[TWO]).ok().unwrap();
+    let most = 4 * TWO.ands as usize;
+    let of_garbler = of_a[0].take_ands(2).unwrap();
+    let of_evaluator = of_b[0].take_ands(2).unwrap();
+    let held: usize = of_garbler.iter().map(|run| run.items().messages.len()).sum();
+    assert!(held <= most, "{held}");
+    let held: usize = of_evaluator.iter().map(|run| run.items().shares.len()).sum();
+    assert!(held <= most, "{held}");
+}
+
+const TWO: Order = Order {
+    ands: 2,
+    ..Order::NOTHING
+};
 
 /// A piece that one party cannot read is left out by both, and what others have takes its place.
 #[test]
