@@ -84,10 +84,12 @@ pub fn child_main() -> std::result::Result<(), Kind> {
 }
 
 fn take_part<M: Measurement>(measurement: &M, seat: &Seat<'_>) -> Result<Value> {
-    let connections = seat.connect(&measurement.topology())?;
-    value(&measurement.run(seat.me, connections, &mut |done, total| {
-        seat.progress(done, total)
-    })?)
+    let measured = seat.meet(&measurement.topology(), |connections| {
+        measurement.run(seat.me, connections, &mut |done, total| {
+            seat.progress(done, total)
+        })
+    });
+    value(&measured?)
 }
 
 fn value(answer: &impl Serialize) -> Result<Value> {

@@ -2,7 +2,7 @@
 //! is allocated.
 
 use cenote_net::{Budget, PartyId};
-use cenote_session::memory;
+use cenote_session::{Topology, memory};
 
 use crate::registry::Prepared;
 use crate::{Error, Program, Result};
@@ -26,12 +26,12 @@ impl Prepared {
     /// The most bytes that `party` takes to run `program`, as a process of its own.
     pub fn memory_bytes(&self, program: &Program, party: PartyId) -> u64 {
         self.session_bytes(program, party)
-            .saturating_add(around(program, party))
+            .saturating_add(around(program, party, &self.topology()))
     }
 }
 
 /// Bytes that `party` takes besides the protocol's session: the program, its inputs and outputs, messages on their way.
-fn around(program: &Program, party: PartyId) -> u64 {
+fn around(program: &Program, party: PartyId, topology: &Topology) -> u64 {
     let lanes = program.lanes() as u64;
     let circuit = program.circuit();
     let bits = |wires: u64| lanes.saturating_mul(wires).div_ceil(8);
@@ -46,14 +46,8 @@ fn around(program: &Program, party: PartyId) -> u64 {
         bits(value.width.into()).saturating_add(text)
     });
     let gates = circuit.gates().len() as u64 * 40;
-    let peers = program
-        .owners()
-        .iter()
-        .map(|owner| owner.0)
-        .max()
-        .unwrap_or(0)
-        .max(1);
-    let queues = Budget::default().bound(peers.into(), 4 * usize::from(peers));
+    let peers = usize::from(topology.parties.saturating_sub(1));
+    let queues = Budget::default().bound(peers, peers * topology.channels());
     let fixed = [PROCESS, queues, gates].into_iter();
     // Inputs are read as text, or copied once.
     fixed
@@ -104,6 +98,23 @@ mod tests {
             let prepared = protocol.prepare(&small.demand()).unwrap();
             prepared.admit(&small, [PartyId(0), PartyId(1)]).unwrap();
         }
+    }
+
+    /// A party that gives no input has peers and queues as the others.
+    #[test]
+    fn queues_to_all_peers_count_whoever_gives_input() {
+        let bytes = |owner: u8| {
+            let circuit = by_name("add8").unwrap();
+            let owners = vec![PartyId(owner); circuit.inputs().len()];
+            let receivers = vec![Parties::one(PartyId(2)); circuit.outputs().len()];
+            let program = Program::new("test", circuit, owners, receivers, 64).unwrap();
+            let prepared = Protocol::from(Three::default())
+                .prepare(&program.demand())
+                .unwrap();
+            prepared.memory_bytes(&program, PartyId(2))
+        };
+        assert!(bytes(0) > Budget::default().bound(2, 4));
+        assert_eq!(bytes(0), bytes(1));
     }
 
     #[test]

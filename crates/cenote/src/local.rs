@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::outputs::OutputFiles;
 use crate::processes::{Contact, Parent, child, run_all};
-use crate::runner::{AlsoAgree, Outcome};
+use crate::runner::{AlsoAgree, Outcome, with_version};
 use crate::stop::Session;
 use crate::{Error, Job, Kind, Party, PartyReport, Program, Protocol, Report, Result, Transport, demo};
-use cenote_session::{Connections, Link, Topology};
+use cenote_session::{Connections, Link, Terms, Topology, handshake};
 
 /// How parties on this machine find each other.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -222,7 +222,7 @@ impl Seat<'_> {
     /// Runs `program`, as [`Party::run`] does.
     ///
     /// # Errors
-    /// Those of [`Party::run`] and [`Seat::connect`].
+    /// Those of [`Party::run`]; [`Error::Local`] if this machine cannot listen.
     pub fn compute(
         &self,
         protocol: &Protocol,
@@ -250,11 +250,21 @@ impl Seat<'_> {
         OnWait::new(OnWait::AFTER, move |waiting| eprintln!("{me}: {waiting}"))
     }
 
-    /// Makes a key, listens, tells the parent, and connects to those that the parent tells of.
+    /// Connects to the others, makes sure that one process of each has come, and does `work`, which ends in order at the
+    /// operator's word.
     ///
     /// # Errors
-    /// [`Error::Local`] if this machine cannot listen; [`Error::Protocol`] if a peer is missing or different.
-    pub fn connect(&self, topology: &Topology) -> Result<Connections> {
+    /// [`Error::Local`] if this machine cannot listen; [`Error::Protocol`] if a peer is missing or different; those of `work`.
+    pub fn meet<T>(&self, topology: &Topology, work: impl FnOnce(Connections) -> Result<T>) -> Result<T> {
+        Session::run("its peers were told", |session| {
+            let mut connections = session.interrupts(self.connect(topology)?);
+            handshake(self.me, &mut connections, &with_version(Terms::new()), &())?;
+            work(connections)
+        })
+    }
+
+    /// Makes a key, listens, tells the parent, and connects to those that the parent tells of.
+    fn connect(&self, topology: &Topology) -> Result<Connections> {
         let identity = Identity::generate()?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .map_err(|error| Error::local("listening on the loopback interface", error))?;

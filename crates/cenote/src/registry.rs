@@ -216,6 +216,11 @@ impl Prepared {
         )
     }
 
+    /// What joins the parties.
+    pub(crate) fn topology(&self) -> Topology {
+        self.0.topology()
+    }
+
     /// The most bytes of memory that the session of `party` holds.
     pub(crate) fn session_bytes(&self, program: &Program, party: PartyId) -> u64 {
         self.0.memory_bytes(&program.demand(), party)
@@ -277,6 +282,8 @@ pub(crate) struct Finished {
     pub(crate) parameters: Value,
     /// The base-2 logarithm of the probability that a wrong output passes.
     pub(crate) error_log2: f64,
+    /// The base-2 logarithm of the work that breaks the weakest primitive, if it rests on any.
+    pub(crate) computational_bits: Option<f64>,
     /// What the party should know besides.
     pub(crate) warnings: Vec<String>,
 }
@@ -393,6 +400,7 @@ fn named<P: AnyProtocol>(terms: &[(String, String)]) -> Terms {
 
 /// Settings with their parameters, for a [`Box`].
 trait Ready: Send {
+    fn topology(&self) -> Topology;
     fn terms(&self) -> Terms;
     fn memory_bytes(&self, demand: &Demand<'_>, party: PartyId) -> u64;
     fn run(
@@ -405,6 +413,10 @@ trait Ready: Send {
 }
 
 impl<P: AnyProtocol> Ready for (P, P::Prepared) {
+    fn topology(&self) -> Topology {
+        self.0.topology()
+    }
+
     fn memory_bytes(&self, demand: &Demand<'_>, party: PartyId) -> u64 {
         self.0.memory_bytes(&self.1, demand, party)
     }
@@ -438,6 +450,7 @@ impl<P: AnyProtocol> Ready for (P, P::Prepared) {
             costs: engine.costs(),
             parameters,
             error_log2: engine.error_bound().max(NO_ERROR_LOG2),
+            computational_bits: Some(engine.computational_bits()).filter(|bits| bits.is_finite()),
             warnings: engine.warnings(),
         })
     }

@@ -94,6 +94,8 @@ pub struct Description {
     pub parameters: serde_json::Value,
     /// The base-2 logarithm of the probability that a wrong output passes.
     pub error_log2: f64,
+    /// The base-2 logarithm of the operations that break the weakest primitive; `null` if the protocol rests on none.
+    pub computational_bits: Option<f64>,
     /// The circuit.
     pub circuit: CircuitDescription,
     /// Instances side by side.
@@ -359,6 +361,7 @@ mod tests {
                 transport: Transport::Tls,
                 parameters: serde_json::json!({ "N": 8 }),
                 error_log2: -40.5,
+                computational_bits: Some(124.1),
                 circuit: CircuitDescription {
                     name: "c".into(),
                     digest: "00".into(),
@@ -407,7 +410,9 @@ mod tests {
             report.output_table(1)
         );
         assert!(
-            report.cost_table().contains("error 2^-40.5"),
+            report
+                .cost_table()
+                .contains("error 2^-40.5, work 2^124, over tls"),
             "{}",
             report.cost_table()
         );

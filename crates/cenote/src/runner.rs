@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::program::Executed;
 use crate::registry::{Finished, Prepared, Task};
 use crate::report::{CircuitDescription, Description, Output, PartyCosts, PartyReport, Seconds};
+use crate::stop::Session;
 use crate::{Error, Program, Protocol, Result};
 pub use cenote_session::{AlsoAgree, Connections, Terms};
 
@@ -131,6 +132,7 @@ impl Party<'_> {
 
         let run = Instant::now();
         handshake(
+            self.me,
             &mut connections,
             &self.terms(&prepared, stock.is_some()),
             self.also_agree,
@@ -145,6 +147,7 @@ impl Party<'_> {
             mut costs,
             parameters,
             error_log2,
+            computational_bits,
             mut warnings,
         } = prepared.run(task, connections, stock, progress)?;
         warnings.extend(unfinished.map(|error| {
@@ -167,6 +170,7 @@ impl Party<'_> {
                 transport: self.transport,
                 parameters,
                 error_log2,
+                computational_bits,
                 circuit: CircuitDescription::new(self.program),
                 lanes: self.program.lanes() as u64,
             },
@@ -256,7 +260,7 @@ pub fn run_in_memory(
 }
 
 /// Runs `party` as a thread for each party's connections, and gives what they return, in order. The first party tells of
-/// its progress.
+/// its progress. They end in order at the operator's word.
 ///
 /// # Errors
 /// The first failure, in the order of the parties.
@@ -267,26 +271,30 @@ pub fn as_threads<T: Send>(
 ) -> Result<Vec<T>> {
     let mut progress = Some(progress);
     let party = &party;
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0u8..)
-            .map(PartyId)
-            .zip(connections)
-            .map(|(me, connections)| {
-                let mut progress = progress.take();
-                scope.spawn(move || {
-                    party(me, connections, &mut |done, total| {
-                        if let Some(progress) = progress.as_mut() {
-                            progress(done, total);
-                        }
+    let work = |session: &Session| {
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0u8..)
+                .map(PartyId)
+                .zip(connections)
+                .map(|(me, connections)| {
+                    let connections = session.interrupts(connections);
+                    let mut progress = progress.take();
+                    scope.spawn(move || {
+                        party(me, connections, &mut |done, total| {
+                            if let Some(progress) = progress.as_mut() {
+                                progress(done, total);
+                            }
+                        })
                     })
                 })
-            })
-            .collect();
-        let panicked = || Error::local("running a party", std::io::Error::other("its thread panicked"));
-        let results: Vec<_> = threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|_| Err(panicked())))
-            .collect();
-        results.into_iter().collect()
-    })
+                .collect();
+            let panicked = || Error::local("running a party", std::io::Error::other("its thread panicked"));
+            let results: Vec<_> = threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or_else(|_| Err(panicked())))
+                .collect();
+            results.into_iter().collect()
+        })
+    };
+    Session::run("all its parties have ended", work)
 }

@@ -80,7 +80,8 @@ pub fn make(
     Session::run(what, |session| {
         let connections = meet(config, identity, &protocol.topology())?;
         let mut connections = session.interrupts(connections);
-        handshake(&mut connections, &with_version(order.terms()), &())?;
+        let terms = with_version(order.terms());
+        handshake(config.me, &mut connections, &terms, &())?;
         order.make(config.me, connections, SESSION, &folder, progress)
     })
 }

@@ -10,10 +10,12 @@ impl Report {
     pub fn cost_table(&self) -> String {
         let mut table = Table::new("l");
         let d = &self.description;
+        let work = d.computational_bits;
+        let work = work.map_or_else(String::new, |bits| format!(", work 2^{bits:.0}"));
         table.row(&[
             &"protocol",
             &format_args!(
-                "{}, error 2^{:.1}, over {}",
+                "{}, error 2^{:.1}{work}, over {}",
                 d.protocol.describe(),
                 d.error_log2,
                 d.transport

@@ -69,13 +69,10 @@ impl Command {
             | Command::Run(_)
             | Command::Party(_)
             | Command::Stock(Stock::Make { .. })
-            | Command::Child => true,
-            Command::Stock(_)
-            | Command::Identity(_)
-            | Command::Circuit(_)
             | Command::Bench(_)
-            | Command::Params(_)
-            | Command::BenchChild => false,
+            | Command::Child
+            | Command::BenchChild => true,
+            Command::Stock(_) | Command::Identity(_) | Command::Circuit(_) | Command::Params(_) => false,
         }
     }
 

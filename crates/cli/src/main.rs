@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     let json = args.command.wants_json();
     if args.command.meets_peers() {
         signals::watch(match args.command {
-            Command::Child => Told::Nothing,
+            Command::Child | Command::BenchChild => Told::Nothing,
             _ if json => Told::Json,
             _ => Told::Words,
         });

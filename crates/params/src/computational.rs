@@ -184,6 +184,59 @@ pub fn lego(use_: &LegoUse) -> Computational {
     .into()
 }
 
+/// What a session of three parties does.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ThreeUse {
+    /// Workers of each party.
+    pub workers: f64,
+    /// Blocks of 128 bits of keystream that one component of all sharings takes, at most.
+    pub blocks: f64,
+    /// Whether views are compared by SHA-256, or by a MAC.
+    pub hashed_views: bool,
+}
+
+impl ThreeUse {
+    /// Most blocks of 128 bits that one key gives.
+    pub const BLOCKS_OF_KEY: f64 = (1u64 << 40) as f64;
+
+    /// What a component takes of its first key, at least, before it goes on to others: blocks of 128 bits.
+    pub const BLOCKS_OF_FIRST: f64 = (1u64 << 31) as f64;
+}
+
+/// Purposes of a component's keystream that have keys of their own, after the first.
+const PURPOSES: f64 = 5.0;
+
+/// The keys of a worker's views: each of two threads has one with each peer for opened values, and one for products.
+const KEYS_OF_VIEWS: f64 = 2.0 * 2.0;
+
+/// The primitives of a session of three parties, any two of which share keys.
+#[must_use]
+pub fn three(use_: &ThreeUse) -> Computational {
+    let later = if use_.blocks > ThreeUse::BLOCKS_OF_FIRST {
+        PURPOSES * use_.workers + (use_.blocks / ThreeUse::BLOCKS_OF_KEY).ceil()
+    } else {
+        0.0
+    };
+    let views = if use_.hashed_views {
+        0.0
+    } else {
+        KEYS_OF_VIEWS * use_.workers
+    };
+    let blocks = use_.blocks.min(ThreeUse::BLOCKS_OF_KEY);
+    vec![
+        streams("shares, triples and tags", 3.0 * (1.0 + later + views), blocks),
+        Primitive {
+            protects: "keys, names and hashed views",
+            construction: "SHA-256",
+            bits: 128.0,
+            advantage: None,
+            formula: "256 / 2, collisions",
+            source: "birthday bound",
+        },
+    ]
+    .into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,6 +253,24 @@ mod tests {
         assert!(all.bits > 117.0 && all.bits < 118.0, "{}", all.bits);
         let streams = &all.primitives[1];
         assert!(streams.advantage.unwrap().log2() < -68.0);
+    }
+
+    #[test]
+    fn the_work_of_three_parties_falls_with_the_number_of_their_keys() {
+        let bits = |workers, blocks, hashed_views| {
+            three(&ThreeUse {
+                workers,
+                blocks,
+                hashed_views,
+            })
+            .bits
+        };
+        assert_eq!(bits(1.0, 1e6, true), 128.0 - 3f64.log2());
+        assert_eq!(bits(1.0, 1e6, false), 128.0 - 15f64.log2());
+        // Two more keys of each component, and one for each of five purposes.
+        let long = 1.5 * ThreeUse::BLOCKS_OF_KEY;
+        assert_eq!(bits(1.0, long, true), 128.0 - (3.0 * 8.0f64).log2());
+        assert!(bits(64.0, 1e18, false) > 104.0);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Error, Result, same_run};
+use crate::{Error, Result};
 use cenote_net::{
     CHANNELS, Channel, ChannelOptions, Error as NetError, Identity, Label, Listen, MeshConfig, OnWait,
     PartyId, PeerAddress, ROLL_CALL, Transport as Carrier, connect, memory_pair,
@@ -31,6 +31,11 @@ impl Topology {
     /// The channel on which each party learns for whom another waits. Between two parties it would tell nothing.
     fn roll_call(&self) -> Option<Label> {
         (self.parties > 2).then(|| Label::from(ROLL_CALL))
+    }
+
+    /// Channels between any two parties.
+    pub fn channels(&self) -> usize {
+        self.labels().len() + usize::from(self.roll_call().is_some())
     }
 
     fn labels(&self) -> Vec<Label> {
@@ -68,7 +73,7 @@ impl Connections {
         all
     }
 
-    /// Connects to all peers, and makes sure that one process of each is behind all connections.
+    /// Connects to all peers. Only the [`handshake`](crate::handshake) makes sure that one process of each is behind all connections.
     ///
     /// # Errors
     /// What happened on the network; [`NetError::Mismatch`] where peers want other connections.
@@ -93,9 +98,7 @@ impl Connections {
         let channels = labels
             .iter()
             .map(|label| peers().map(|peer| Ok(mesh.take(peer, label)?)).collect());
-        let mut connections = Connections(channels.collect::<Result<_>>()?);
-        same_run::check(me, &mut connections)?;
-        Ok(connections)
+        Ok(Connections(channels.collect::<Result<_>>()?))
     }
 
     /// All channels, in an order that is the same at all parties but for the peers'.

@@ -1,8 +1,9 @@
 //! What the parties compare before they compute.
 
-use cenote_net::{Channel, Error as NetError, agree};
+use cenote_net::{Channel, Error as NetError, PartyId, agree};
+use cenote_primitives::Entropy;
 
-use crate::{Connections, Error, Result};
+use crate::{Connections, Error, Result, same_run};
 
 /// What parties compare by name before they compute, in order: the most telling differences first. Never a secret.
 pub type Terms = Vec<(String, String)>;
@@ -30,13 +31,35 @@ impl AlsoAgree for () {
     }
 }
 
-/// Compares `terms` with all peers, even if the first differs: so each party learns whether it or another is the odd one out.
+/// Makes sure that one process of each peer is behind all connections and that all parties have met the same ones, and compares
+/// `terms` with all peers, even if the first differs: so each party learns whether it or another is the odd one out.
 /// Where a term differs, `closer` says where to look.
 ///
 /// # Errors
-/// [`NetError::Mismatch`] for the first term that differs; otherwise what happened on the network, which peers are told.
-pub fn handshake(connections: &mut Connections, terms: &Terms, closer: &dyn AlsoAgree) -> Result<()> {
-    let outcome = compare_with_all(connections, terms, closer).map_err(Error::from);
+/// [`NetError::Mismatch`] for the first term that differs, or in the field "run"; otherwise what happened on the network, which
+/// peers are told.
+pub fn handshake(
+    me: PartyId,
+    connections: &mut Connections,
+    terms: &Terms,
+    closer: &dyn AlsoAgree,
+) -> Result<()> {
+    handshake_as(me, Entropy::os().bytes(), connections, terms, closer)
+}
+
+/// The same, with the name of this process.
+pub(crate) fn handshake_as(
+    me: PartyId,
+    process: [u8; 16],
+    connections: &mut Connections,
+    terms: &Terms,
+    closer: &dyn AlsoAgree,
+) -> Result<()> {
+    let outcome = same_run::term(me, process, connections).and_then(|run| {
+        let terms = std::iter::once(run).chain(terms.iter().cloned()).collect();
+        let compared = compare_with_all(connections, &terms, closer);
+        compared.map_err(|error| same_run::explain(error).into())
+    });
     match &outcome {
         // Who differs is told so by the comparison itself.
         Ok(()) | Err(Error::Net(NetError::Mismatch { .. })) => {}
@@ -98,7 +121,7 @@ fn compare(channel: &mut dyn Channel, terms: &Terms) -> cenote_net::Result<()> {
 mod tests {
     use std::time::Duration;
 
-    use cenote_net::{ChannelOptions, PartyId, memory_pair};
+    use cenote_net::{ChannelOptions, memory_pair};
 
     use super::*;
     use crate::{Cause, Reason, Topology};
@@ -116,12 +139,12 @@ mod tests {
         let all = Connections::in_memory(&topology, Duration::from_secs(20));
         let [mut here, mut there] = <[Connections; 2]>::try_from(all).ok().unwrap();
         here.iter_mut().for_each(|channel| channel.interrupter().close());
-        let stopped = handshake(&mut here, &Terms::new(), &());
+        let stopped = handshake(PartyId(0), &mut here, &Terms::new(), &());
         assert!(
             matches!(stopped, Err(Error::Net(NetError::Closed { .. }))),
             "{stopped:?}"
         );
-        let told = handshake(&mut there, &Terms::new(), &());
+        let told = handshake(PartyId(1), &mut there, &Terms::new(), &());
         assert!(
             matches!(
                 told,

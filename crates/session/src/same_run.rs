@@ -8,7 +8,6 @@
 use std::collections::BTreeMap;
 
 use cenote_net::{Error as NetError, PartyId, Step};
-use cenote_primitives::Entropy;
 use sha2::{Digest, Sha256};
 
 use crate::{Connections, Error, Result};
@@ -20,20 +19,13 @@ const SAY: Step = Step {
     code: 0x401,
     name: "say the run",
 };
-const COMPARE: Step = Step {
-    code: 0x402,
-    name: "compare runs",
-};
 
-/// Makes sure that all connections are to one process of each peer, and that all peers have met the same ones.
+/// Says on every connection that this process is called `own`, and gives the term that tells all processes that it has met.
 ///
 /// # Errors
-/// [`NetError::Mismatch`] in the field "run" if not; otherwise what happened on the network.
-pub(crate) fn check(me: PartyId, connections: &mut Connections) -> Result<()> {
-    check_with(me, connections, Entropy::os().bytes())
-}
-
-fn check_with(me: PartyId, connections: &mut Connections, own: [u8; 16]) -> Result<()> {
+/// [`NetError::Mismatch`] in the field "run" if several processes are behind the connections to one peer; otherwise what
+/// happened on the network.
+pub(crate) fn term(me: PartyId, own: [u8; 16], connections: &mut Connections) -> Result<(String, String)> {
     for channel in connections.iter_mut() {
         channel.send(SAY, &own)?;
         channel.flush()?;
@@ -43,52 +35,42 @@ fn check_with(me: PartyId, connections: &mut Connections, own: [u8; 16]) -> Resu
         let mut said = [0; 16];
         channel.recv(SAY, &mut said)?;
         if *runs.entry(channel.peer()).or_insert(said) != said {
-            return Err(mismatch(
-                channel.peer(),
-                "one process behind all connections".into(),
-                "several, of which some may be left from before; end them".into(),
-            ));
+            return Err(Error::Net(NetError::Mismatch {
+                peer: channel.peer(),
+                field: RUN.into(),
+                ours: "one process behind all connections".into(),
+                theirs: "several, of which some may be left from before; end them".into(),
+            }));
         }
     }
-    let ours = all_of(runs.values());
-    for channel in connections.first() {
-        channel.send(COMPARE, &ours)?;
-        channel.flush()?;
-    }
-    let mut heard = Vec::new();
-    for channel in connections.first() {
-        let mut theirs = [0; 32];
-        channel.recv(COMPARE, &mut theirs)?;
-        heard.push((channel.peer(), theirs));
-    }
-    match heard.into_iter().find(|(_, theirs)| *theirs != ours) {
-        None => Ok(()),
-        Some((peer, theirs)) => Err(mismatch(
+    Ok((RUN.to_owned(), all_of(runs.values())))
+}
+
+/// Says what a difference in the term of [`term`] means.
+pub(crate) fn explain(error: NetError) -> NetError {
+    match error {
+        NetError::Mismatch {
             peer,
-            format!("processes {}", hex::encode(&ours[..4])),
-            format!(
-                "processes {}; a party runs twice, or is left from before",
-                hex::encode(&theirs[..4])
-            ),
-        )),
+            field,
+            ours,
+            theirs,
+        } if field == RUN => NetError::Mismatch {
+            peer,
+            field,
+            ours,
+            theirs: format!("{theirs}; a party runs twice, or is left from before"),
+        },
+        other => other,
     }
 }
 
-/// What stands for the runs of all parties, in their order, together.
-fn all_of<'a>(runs: impl IntoIterator<Item = &'a [u8; 16]>) -> [u8; 32] {
+/// What stands for the processes of all parties, in their order, together.
+fn all_of<'a>(runs: impl IntoIterator<Item = &'a [u8; 16]>) -> String {
     let digest = runs
         .into_iter()
-        .fold(Sha256::new(), |digest, run| digest.chain_update(run));
-    digest.finalize().into()
-}
-
-fn mismatch(peer: PartyId, ours: String, theirs: String) -> Error {
-    Error::Net(NetError::Mismatch {
-        peer,
-        field: RUN.into(),
-        ours,
-        theirs,
-    })
+        .fold(Sha256::new(), |digest, run| digest.chain_update(run))
+        .finalize();
+    format!("processes {}", hex::encode(&digest[..16]))
 }
 
 #[cfg(test)]
@@ -97,6 +79,7 @@ mod tests {
 
     use super::*;
     use crate::Topology;
+    use crate::handshake::handshake_as;
 
     /// The connections of three parties with `workers` workers each.
     fn connections(workers: u8) -> Vec<Connections> {
@@ -117,7 +100,8 @@ mod tests {
                 .into_iter()
                 .map(|(me, mut connections, nonce)| {
                     scope.spawn(move || {
-                        let outcome = check_with(PartyId(me), &mut connections, [nonce; 16]);
+                        let me = PartyId(me);
+                        let outcome = handshake_as(me, [nonce; 16], &mut connections, &Vec::new(), &());
                         // A process that ends takes its connections along, as the operating system does.
                         drop(connections);
                         outcome
@@ -161,15 +145,14 @@ mod tests {
         world[1].swap_peer(&mut other[1], PartyId(2));
         std::thread::scope(|scope| {
             // Both processes agree with the party that they have met: it is only between parties 0 and 1 that it shows.
-            for (connections, nonce) in [(&mut fresh, 12), (&mut stale, 13)] {
+            for (connections, nonce, met) in [(&mut fresh, 12, PartyId(0)), (&mut stale, 13, PartyId(1))] {
                 scope.spawn(move || {
                     for channel in connections.iter_mut() {
                         let _ = channel.send(SAY, &[nonce; 16]).and_then(|()| channel.flush());
                     }
-                    for channel in connections.first() {
-                        let _ = channel
-                            .send(COMPARE, &all_of(&[10, 11, nonce].map(|run| [run; 16])))
-                            .and_then(|()| channel.flush());
+                    let processes = all_of(&[10, 11, nonce].map(|run| [run; 16]));
+                    for channel in connections.first().filter(|channel| channel.peer() == met) {
+                        let _ = cenote_net::agree(channel, &[(RUN, processes.clone())]);
                     }
                 });
             }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use cenote_circuit::Plan;
 use cenote_net::{Meter, PartyId};
+use cenote_params::computational::{self, ThreeUse};
 use cenote_params::three::Parameters;
 use cenote_primitives::{BLOCK_BITS, BitMatrix, Block512};
 use cenote_session::{Costs, Engine, Error, Parties, Result, WireVector, check_input, check_run};
@@ -18,7 +19,8 @@ use crate::online::gate_log::GateLog;
 use crate::online::verify::Verifier;
 use crate::online::worker::{Worker, groups_of, run_groups, verify};
 use crate::online::{input, output};
-use crate::settings::{Config, Lag, Links};
+use crate::settings::{Config, Lag, Links, ViewCheck};
+use crate::setup::eras::BLOCKS_PER_TRIPLE;
 use crate::setup::keys::{Counter, PairSecrets, Purpose};
 use crate::setup::{check_links, compare, farewell};
 use crate::store::{Online, Store, settings};
@@ -41,6 +43,11 @@ pub struct ThreeEngine {
     /// The stock that triples come from, if none are made. Declared after the workers, so that they are dropped first.
     online: Option<Online>,
     lag: usize,
+    view_check: ViewCheck,
+    /// Workers, also when the session is over.
+    workers_at_start: u8,
+    /// Batches that may wait for each worker.
+    waiting: usize,
     poisoned: Option<String>,
 }
 
@@ -119,6 +126,8 @@ impl ThreeEngine {
                 Ok((secrets, lag))
             })
             .inspect_err(|error| tell(&mut links, error))?;
+        // `check_links` has seen that there are no more than 255.
+        let workers_at_start = links.len() as u8;
         let settlement = Arc::default();
         let worker = |(links, number): (Links, u8)| -> Result<Worker> {
             let Links {
@@ -167,6 +176,9 @@ impl ThreeEngine {
             rounds: 0,
             online,
             lag,
+            view_check,
+            workers_at_start,
+            waiting,
             poisoned: None,
         })
     }
@@ -349,6 +361,20 @@ impl Engine for ThreeEngine {
 
     fn error_bound(&self) -> f64 {
         self.parameters.error().log2()
+    }
+
+    fn computational_bits(&self) -> f64 {
+        let workers = f64::from(self.workers_at_start);
+        // A triple for each gate, and those that wait.
+        let gates = self.costs.and_gates as f64 / BLOCK_BITS as f64;
+        let waiting = workers * (self.waiting + 2) as f64 * self.parameters.n() as f64;
+        let blocks_of_512 = (BLOCKS_PER_TRIPLE + 1) as f64 * (gates + waiting);
+        let session = ThreeUse {
+            workers,
+            blocks: 4.0 * blocks_of_512,
+            hashed_views: self.view_check == ViewCheck::Sha256,
+        };
+        computational::three(&session).bits
     }
 
     fn costs(&self) -> Costs {

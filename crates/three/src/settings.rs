@@ -84,7 +84,8 @@ pub struct Config {
     /// Where this party's contributions to keys come from: [`Entropy::os`], except in tests.
     pub entropy: Entropy,
     /// How many finished batches of triples may wait for each evaluator, besides the one being made: how far the
-    /// generator runs ahead of need.
+    /// generator runs ahead of need. The same at all parties: one that is further ahead would wait for the others' until its
+    /// patience ends.
     pub ahead: usize,
     /// How far sending runs ahead of receiving.
     pub lag: Lag,
@@ -115,6 +116,7 @@ impl Config {
             ("parameters".into(), Shape::of(&self.parameters).to_string()),
             ("view check".into(), self.view_check.to_string()),
             ("workers".into(), workers.to_string()),
+            ("ahead".into(), self.ahead.to_string()),
         ];
         terms.extend(self.lag.agreed());
         terms

@@ -100,7 +100,7 @@ fn a_party_that_never_comes_is_named() {
 
 #[test]
 fn any_difference_is_named_at_both_ends() {
-    let changes: [(&str, Change); 8] = [
+    let changes: [(&str, Change); 9] = [
         // With them their error: N; N and L; B; C.
         ("parameters", |config| {
             config.parameters = check(Variant::OnDemand, 5 * 14, 2, 3, 5).unwrap();
@@ -116,6 +116,7 @@ fn any_difference_is_named_at_both_ends() {
         }),
         ("variant", |config| config.parameters = tiny(Variant::Baseline)),
         ("messages in flight", |config| config.lag = Lag::Measured),
+        ("ahead", |config| config.ahead = 2),
         ("view check", |config| config.view_check = ViewCheck::Sha256),
         ("session", |config| config.session = "another".into()),
     ];

@@ -58,6 +58,7 @@ fn json_has_every_promised_field() {
         );
         assert!(report["bits_per_and"].as_f64().unwrap() > 7.0);
         assert!(report["error_log2"].as_f64().unwrap() <= -40.0 + 1e-9);
+        assert!(report["computational_bits"].as_f64().unwrap() > 120.0);
         assert!(report["memory_bound_bytes"].as_u64().unwrap() > 0);
         assert!(report["and_gates_per_second"].as_f64().unwrap() > 0.0);
     }

@@ -269,6 +269,23 @@ fn the_demonstration_can_be_stopped() {
     finish(demo).failed(7, &["stopped by its operator (SIGTERM)"]);
 }
 
+#[test]
+fn a_benchmark_ends_all_its_parties() {
+    let measured = ["bench", "three", "--seconds", "100", "--transport", "tcp"];
+    let bench = start(cenote().args(measured));
+    wait_until("the parties at work", || {
+        let children = children(bench.id());
+        children.len() == 3 && children.iter().all(|&party| written(party) > 100_000)
+    });
+    let parties = children(bench.id());
+    kill(bench.id(), "-TERM");
+    finish(bench).failed(
+        7,
+        &["stopped by its operator (SIGTERM): all parties were told to end"],
+    );
+    assert!(!parties.iter().any(|&party| alive(party)));
+}
+
 /// The parties do not answer, so that the first signal alone would take a while.
 #[test]
 fn a_second_signal_ends_at_once() {

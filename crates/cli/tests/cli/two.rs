@@ -48,6 +48,7 @@ fn json_has_every_promised_field() {
         }
         assert!(report["bits_per_and"].as_f64().unwrap() > 0.0);
         assert!(report["error_log2"].as_f64().unwrap() < -37.8);
+        assert!(report["computational_bits"].as_f64().unwrap() > 115.0);
         assert!(report["parameters"]["beta"].as_u64().unwrap() >= 2);
         assert_eq!(report["warnings"], json!([]));
     }
@@ -358,6 +359,7 @@ fn stock_is_made_shown_used_and_used_up() {
         {
             assert_eq!(report["outputs"][0]["values"], json!(["0x1234", "0x1234"]));
             assert!(report["error_log2"].as_f64().unwrap() < -37.8);
+            assert!(report["computational_bits"].as_f64().unwrap() > 115.0);
             assert_eq!(report["parameters"], Value::Null);
         }
     }

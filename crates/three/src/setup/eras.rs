@@ -17,7 +17,11 @@ use super::keys::{FactorSeeds, Purpose};
 
 /// The 512-bit blocks of a component that a batch takes for each of its triples, at the most: two factors and a summand of
 /// zero, in each of up to ten arrays.
-const BLOCKS_PER_TRIPLE: u64 = 32;
+pub(crate) const BLOCKS_PER_TRIPLE: u64 = 32;
+
+/// 512-bit blocks of a thread's first era, and of each later one.
+const FIRST: u64 = 1 << 29;
+const LATER: u64 = 1 << 38;
 
 /// How many 512-bit blocks a key serves, of four AES blocks each.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +38,7 @@ pub(super) struct Limits {
 impl Limits {
     /// The limits for batches of `n` triples.
     pub(super) fn new(n: u64) -> Self {
-        Self::with(1 << 29, 1 << 38, n.saturating_mul(BLOCKS_PER_TRIPLE))
+        Self::with(FIRST, LATER, n.saturating_mul(BLOCKS_PER_TRIPLE))
     }
 
     pub(super) fn with(first: u64, later: u64, batch: u64) -> Self {
@@ -116,5 +120,18 @@ impl Era {
             let digest: Zeroizing<[u8; 32]> = Zeroizing::new(hash.finalize().into());
             Prg::new(Block::from_bytes(std::array::from_fn(|index| digest[index])))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cenote_params::computational::ThreeUse;
+
+    use super::*;
+
+    #[test]
+    fn keys_serve_as_long_as_the_parameters_count_on() {
+        assert_eq!((4 * FIRST) as f64, ThreeUse::BLOCKS_OF_FIRST);
+        assert_eq!((4 * LATER) as f64, ThreeUse::BLOCKS_OF_KEY);
     }
 }

@@ -1,6 +1,6 @@
 //! How three parties begin together, and how they end.
 
-mod eras;
+pub(crate) mod eras;
 pub(crate) mod keys;
 pub(crate) mod lag;
 
