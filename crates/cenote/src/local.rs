@@ -25,6 +25,8 @@ pub struct Setting {
     pub transport: Transport,
     /// How long one waits for another that is silent.
     pub timeout: Duration,
+    /// How long each phase of a session may take: see [`Party::phase_timeout`].
+    pub phase_timeout: Option<Duration>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -237,6 +239,7 @@ impl Seat<'_> {
             inputs,
             also_agree,
             transport: self.setting.transport,
+            phase_timeout: self.setting.phase_timeout,
         };
         Session::run("its peers were told", |session| {
             let connect = || Ok(session.interrupts(self.connect(&protocol.topology())?));
@@ -258,6 +261,12 @@ impl Seat<'_> {
     pub fn meet<T>(&self, topology: &Topology, work: impl FnOnce(Connections) -> Result<T>) -> Result<T> {
         Session::run("its peers were told", |session| {
             let mut connections = session.interrupts(self.connect(topology)?);
+            // How long a measurement takes is the operator's choice.
+            let _phases = self.setting.phase_timeout.map(|limit| {
+                let phases = connections.phases(limit);
+                phases.begin("the measurement");
+                phases
+            });
             handshake(self.me, &mut connections, &with_version(Terms::new()), &())?;
             work(connections)
         })

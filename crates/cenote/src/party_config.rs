@@ -22,6 +22,8 @@ struct File {
     timeout: Option<Spanned<Number>>,
     #[serde(default)]
     connect_timeout: Option<Spanned<Number>>,
+    #[serde(default)]
+    phase_timeout: Option<Spanned<Number>>,
     memory: Option<Spanned<u64>>,
     stock: Option<PathBuf>,
     stock_key: Option<PathBuf>,
@@ -60,6 +62,8 @@ pub struct PartyConfig {
     pub timeout: Duration,
     /// How long to wait for the peers to appear.
     pub connect_timeout: Duration,
+    /// How long each phase of a session may take: see [`Party::phase_timeout`](crate::Party::phase_timeout).
+    pub phase_timeout: Option<Duration>,
     /// The most bytes of memory that a job may take; without it, what the machine has left.
     pub memory: Option<u64>,
     /// The folder of its stock of triples, and the file of that folder's key, if it has one.
@@ -157,6 +161,11 @@ impl PartyConfig {
             peers,
             timeout: seconds(&source, file.timeout.as_ref(), DEFAULT_TIMEOUT)?,
             connect_timeout: seconds(&source, file.connect_timeout.as_ref(), DEFAULT_CONNECT_TIMEOUT)?,
+            phase_timeout: file
+                .phase_timeout
+                .as_ref()
+                .map(|limit| seconds(&source, Some(limit), Duration::MAX))
+                .transpose()?,
             memory: file
                 .memory
                 .map(|megabytes| megabytes.into_inner().saturating_mul(1_000_000)),
@@ -224,6 +233,7 @@ fn template(me: PartyId, parties: u8, identity: &Path) -> String {
     text.push_str(&format!(
         "timeout = {}              # seconds to wait for a silent peer\n\
          connect_timeout = {}     # seconds to wait for the peers to start\n\
+         # phase_timeout = 3600    # seconds that a phase of a session may take, however it is slow; without it by its work\n\
          # stock = \"stock\"          # the folder of what is made ahead of time\n\
          # stock_key = \"stock.key\"  # its key; made with the stock\n",
         DEFAULT_TIMEOUT.as_secs(),

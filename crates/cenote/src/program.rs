@@ -5,7 +5,7 @@ use std::ops::Range;
 use cenote_circuit::{Circuit, Gate, Plan};
 use cenote_net::PartyId;
 use cenote_primitives::{BLOCK_BITS, BitMatrix};
-use cenote_session::{Demand, Engine, Error as EngineError, Parties, WireVector};
+use cenote_session::{Demand, Engine, Error as EngineError, Parties, Phases, WireVector};
 
 use crate::data::MAX_BITS;
 use crate::{Error, Result};
@@ -168,8 +168,20 @@ impl Program {
         &self,
         engine: &mut E,
         inputs: &[Option<BitMatrix>],
+        progress: impl FnMut(u64),
+    ) -> Result<Executed> {
+        self.execute_within(&Phases::unlimited(), engine, inputs, progress)
+    }
+
+    /// The same, in `phases`.
+    pub(crate) fn execute_within<E: Engine>(
+        &self,
+        phases: &Phases,
+        engine: &mut E,
+        inputs: &[Option<BitMatrix>],
         mut progress: impl FnMut(u64),
     ) -> Result<Executed> {
+        phases.begin("the preparation");
         let most = engine.most_lanes(&self.plan);
         let segments = self.segments(self.segment_lanes().min(most));
         // An engine that makes no more ahead learns at once what all of it takes.
@@ -179,6 +191,7 @@ impl Program {
             self.segment_lanes()
         };
         self.demand_by(announced).announce(engine)?;
+        phases.begin("the evaluation");
         let several = segments.len() > 1;
         let mut results = Vec::new();
         for lanes in segments {
@@ -221,6 +234,7 @@ impl Program {
                 }
             }
         }
+        phases.begin("the farewell");
         let unfinished = match engine.finish() {
             // A peer that withholds its farewell must not take away what is verified.
             Err(error) if outputs.iter().any(Option::is_some) => Some(error),

@@ -2,11 +2,12 @@
 
 use std::any::Any;
 use std::fmt;
+use std::time::Duration;
 
 use cenote_lego::Lego;
 use cenote_net::PartyId;
 use cenote_protocol::{Amount, Facts, Made, Order, Protocol as AnyProtocol, Setting, Source};
-use cenote_session::{Connections, Costs, Demand, Engine, Error as EngineError, Terms, Topology};
+use cenote_session::{Connections, Costs, Demand, Engine, Error as EngineError, Phases, Terms, Topology};
 use cenote_store::{Store, Stored};
 use cenote_three::Three;
 use serde::de::Error as _;
@@ -226,6 +227,11 @@ impl Prepared {
         self.0.memory_bytes(&program.demand(), party)
     }
 
+    /// How long each phase of a session that runs `program` may take, unless it is set.
+    pub(crate) fn phase_limit(&self, program: &Program) -> Duration {
+        Phases::limit(self.0.traffic_bytes(&program.demand()))
+    }
+
     /// Runs `task` over `connections`, with what is in `stock` instead of what is made in the session if given.
     pub(crate) fn run(
         self,
@@ -253,6 +259,11 @@ impl Ordered {
         with_material(self.0.terms(), "to be made for stock")
     }
 
+    /// The bytes that it takes to make it, about.
+    pub(crate) fn traffic_bytes(&self) -> u64 {
+        self.0.traffic_bytes()
+    }
+
     /// Makes it as party `me`, and puts this party's part in `store`.
     pub(crate) fn make(
         self,
@@ -272,6 +283,7 @@ pub(crate) struct Task<'a> {
     pub(crate) me: PartyId,
     pub(crate) program: &'a Program,
     pub(crate) inputs: &'a [Option<cenote_primitives::BitMatrix>],
+    pub(crate) phases: &'a Phases,
 }
 
 /// What a session gave one party.
@@ -362,6 +374,7 @@ impl<P: AnyProtocol> Chosen for P {
 /// Settings with what is to be made, for a [`Box`].
 trait ToMake {
     fn terms(&self) -> Terms;
+    fn traffic_bytes(&self) -> u64;
     fn make(
         self: Box<Self>,
         me: PartyId,
@@ -375,6 +388,10 @@ trait ToMake {
 impl<P: AnyProtocol> ToMake for (P, Order<P::Material>) {
     fn terms(&self) -> Terms {
         named::<P>(&self.1.terms)
+    }
+
+    fn traffic_bytes(&self) -> u64 {
+        self.1.traffic_bytes
     }
 
     fn make(
@@ -403,6 +420,7 @@ trait Ready: Send {
     fn topology(&self) -> Topology;
     fn terms(&self) -> Terms;
     fn memory_bytes(&self, demand: &Demand<'_>, party: PartyId) -> u64;
+    fn traffic_bytes(&self, demand: &Demand<'_>) -> u64;
     fn run(
         self: Box<Self>,
         task: Task<'_>,
@@ -421,6 +439,10 @@ impl<P: AnyProtocol> Ready for (P, P::Prepared) {
         self.0.memory_bytes(&self.1, demand, party)
     }
 
+    fn traffic_bytes(&self, demand: &Demand<'_>) -> u64 {
+        self.0.traffic_bytes(&self.1, demand)
+    }
+
     fn terms(&self) -> Terms {
         named::<P>(&self.0.terms(&self.1))
     }
@@ -437,6 +459,7 @@ impl<P: AnyProtocol> Ready for (P, P::Prepared) {
         let parameters = settings.parameters(&prepared, &source);
         let named = |error: EngineError| Error::from(error.with_checks(P::CHECKS));
         let session = task.program.digest();
+        task.phases.begin("the set-up");
         let mut engine = settings
             .start(prepared, task.me, connections, &session, source)
             .map_err(named)?;
@@ -444,7 +467,9 @@ impl<P: AnyProtocol> Ready for (P, P::Prepared) {
         let total = task.program.and_gates();
         let executed = task
             .program
-            .execute(&mut engine, task.inputs, |done| progress(done, total))?;
+            .execute_within(task.phases, &mut engine, task.inputs, |done| {
+                progress(done, total)
+            })?;
         Ok(Finished {
             executed,
             costs: engine.costs(),

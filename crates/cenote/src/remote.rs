@@ -126,6 +126,7 @@ fn run(
         inputs: &inputs,
         also_agree: &(),
         transport: Transport::Tls,
+        phase_timeout: config.phase_timeout,
     };
     let what = match stock {
         None => JOB_STOPPED.to_owned(),

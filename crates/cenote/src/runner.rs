@@ -82,6 +82,8 @@ pub struct Party<'a> {
     pub also_agree: &'a dyn AlsoAgree,
     /// How the parties are joined, for the report.
     pub transport: Transport,
+    /// How long each phase of the session may take; ten minutes and a hundred times what its traffic takes at 1 MB/s if `None`.
+    pub phase_timeout: Option<Duration>,
 }
 
 impl Party<'_> {
@@ -131,6 +133,9 @@ impl Party<'_> {
         tracing::info!(me = %self.me, "connected to all peers");
 
         let run = Instant::now();
+        let limit = self.phase_timeout;
+        let phases = connections.phases(limit.unwrap_or_else(|| prepared.phase_limit(self.program)));
+        phases.begin("the handshake");
         handshake(
             self.me,
             &mut connections,
@@ -141,6 +146,7 @@ impl Party<'_> {
             me: self.me,
             program: self.program,
             inputs: self.inputs,
+            phases: &phases,
         };
         let Finished {
             executed: Executed { outputs, unfinished },
@@ -254,6 +260,7 @@ pub fn run_in_memory(
             inputs: &own,
             also_agree: &(),
             transport: Transport::Memory,
+            phase_timeout: None,
         };
         party.run(|| Ok(connections), progress)
     })

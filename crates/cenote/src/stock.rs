@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub use cenote_protocol::{Amount, Facts, Made};
-use cenote_session::handshake;
+use cenote_session::{Phases, handshake};
 use cenote_store::StoreKey;
 pub use cenote_store::{Inventory, ItemId, Store, Stored, Unusable};
 use zeroize::Zeroizing;
@@ -80,8 +80,12 @@ pub fn make(
     Session::run(what, |session| {
         let connections = meet(config, identity, &protocol.topology())?;
         let mut connections = session.interrupts(connections);
+        let limit = config.phase_timeout;
+        let phases = connections.phases(limit.unwrap_or_else(|| Phases::limit(order.traffic_bytes())));
+        phases.begin("the handshake");
         let terms = with_version(order.terms());
         handshake(config.me, &mut connections, &terms, &())?;
+        phases.begin("the making of stock");
         order.make(config.me, connections, SESSION, &folder, progress)
     })
 }

@@ -79,6 +79,7 @@ fn outputs_survive_a_withheld_farewell_and_the_report_warns() {
                         inputs: &own,
                         also_agree: &(),
                         transport: Transport::Memory,
+                        phase_timeout: None,
                     };
                     party.run(|| Ok(connections), &mut |_, _| ())
                 })

@@ -141,6 +141,9 @@ pub(crate) struct Local {
     /// Seconds to wait for a silent party
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "30")]
     pub(crate) timeout: Duration,
+    /// Seconds that a phase of a session may take; without it, 600 and a hundred times what its traffic takes at 1 MB/s
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) phase_timeout: Option<Duration>,
 }
 
 #[derive(Debug, clap::Args)]

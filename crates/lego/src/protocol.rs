@@ -72,6 +72,9 @@ impl Prepared {
     }
 }
 
+/// Bytes that solderings, labels and openings of an item take when it is used, at the most.
+const BYTES_OF_USE: u64 = 256;
+
 impl Lego {
     /// What an engine is started with.
     pub fn config(&self, session: &str) -> Config {
@@ -169,6 +172,15 @@ impl Protocol for Lego {
         }
     }
 
+    fn traffic_bytes(&self, prepared: &Prepared, _: &Demand<'_>) -> u64 {
+        let made = prepared.forecast.epochs.iter().map(|epoch| epoch.traffic);
+        let made = made
+            .fold(0, u64::saturating_add)
+            .saturating_mul(prepared.forecast.times);
+        let used = prepared.order.counts().into_iter().fold(0, u64::saturating_add);
+        made.saturating_add(used.saturating_mul(BYTES_OF_USE))
+    }
+
     fn terms(&self, _: &Prepared) -> Terms {
         self.config("").terms(self.workers.into())
     }
@@ -228,10 +240,18 @@ impl Protocol for Lego {
             return Err("the job needs no material: it needs no stock".into());
         }
         let config = self.config("");
-        estimate(&material, &config).map_err(|error| error.to_string())?;
+        let epochs = estimate(&material, &config).map_err(|error| error.to_string())?;
+        let traffic_bytes = epochs
+            .iter()
+            .map(|epoch| epoch.traffic)
+            .fold(0, u64::saturating_add);
         let mut terms = config.terms(self.workers.into());
         terms.push(("stock".into(), material.to_string()));
-        Ok(Ordered { material, terms })
+        Ok(Ordered {
+            material,
+            terms,
+            traffic_bytes,
+        })
     }
 
     fn make_stock(

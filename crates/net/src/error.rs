@@ -36,7 +36,7 @@ pub enum Error {
     },
     /// A phase of the session took longer than it may ([`crate::PhaseClock`]). Peer and step are those that this party
     /// was waiting for when the time was over.
-    #[error("the time for {phase} is over ({:.0} s): still waiting for {peer} in step \"{step}\"", limit.as_secs_f64())]
+    #[error("the time for {phase} is over ({:.0} s): still waiting for {peer} in step \"{step}\"; if it is honest and slow, give phases more time (phase_timeout)", limit.as_secs_f64())]
     PhaseOver {
         /// The peer that was waited for.
         peer: PartyId,

@@ -72,7 +72,7 @@ pub use framed::Framed;
 pub use hello::CHANNELS;
 pub use identity::{BadFingerprint, Fingerprint, Identity};
 pub use link::{Fault, Link};
-pub use memory::{MemoryChannel, MemoryLink, memory_pair};
+pub use memory::{MemoryChannel, MemoryLink, memory_pair, memory_pair_with};
 pub use mesh::{Label, Listen, Mesh, MeshConfig, PeerAddress, Transport, connect};
 pub use options::ChannelOptions;
 pub use outbox::wait_for_farewells;

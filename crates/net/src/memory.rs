@@ -16,8 +16,17 @@ pub type MemoryChannel = Framed<MemoryLink>;
 ///
 /// They behave as a connection does: messages wait for a flush, queues are bounded, a dropped end is a lost peer.
 pub fn memory_pair(a: PartyId, b: PartyId, options: ChannelOptions) -> (MemoryChannel, MemoryChannel) {
-    let lane = || Arc::new(Lane::new(options.queue_bytes));
-    let (there, back) = (lane(), lane());
+    memory_pair_with(a, b, [options.clone(), options])
+}
+
+/// The same, each end with options of its own.
+pub fn memory_pair_with(
+    a: PartyId,
+    b: PartyId,
+    [options_a, options_b]: [ChannelOptions; 2],
+) -> (MemoryChannel, MemoryChannel) {
+    let lane = |from: &ChannelOptions| Arc::new(Lane::new(from.queue_bytes));
+    let (there, back) = (lane(&options_a), lane(&options_b));
     let link = |out: &Arc<Lane>, into: &Arc<Lane>| MemoryLink {
         out: out.clone(),
         into: into.clone(),
@@ -25,10 +34,7 @@ pub fn memory_pair(a: PartyId, b: PartyId, options: ChannelOptions) -> (MemoryCh
         taken: 0,
     };
     let (for_a, for_b) = (link(&there, &back), link(&back, &there));
-    (
-        Framed::new(b, for_a, options.clone()),
-        Framed::new(a, for_b, options),
-    )
+    (Framed::new(b, for_a, options_a), Framed::new(a, for_b, options_b))
 }
 
 /// One direction.

@@ -71,6 +71,13 @@ pub trait Protocol:
         0
     }
 
+    /// The bytes that a party of a session sends and receives that does what `demand` says, about: how long its phases may take
+    /// follows from them.
+    fn traffic_bytes(&self, prepared: &Self::Prepared, demand: &Demand<'_>) -> u64 {
+        let _ = (prepared, demand);
+        0
+    }
+
     /// What the parties compare of it.
     fn terms(&self, prepared: &Self::Prepared) -> Terms;
 

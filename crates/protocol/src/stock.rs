@@ -25,6 +25,8 @@ pub struct Order<M> {
     pub material: M,
     /// What the parties compare before they make it.
     pub terms: Terms,
+    /// The bytes that a party sends and receives to make it, about.
+    pub traffic_bytes: u64,
 }
 
 /// What people should know of an item of stock, by name, in the order in which they are shown. The most words come last. Names are

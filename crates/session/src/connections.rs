@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Error, Result};
+use crate::{Error, Phases, Result};
 use cenote_net::{
     CHANNELS, Channel, ChannelOptions, Error as NetError, Identity, Label, Listen, MeshConfig, OnWait,
-    PartyId, PeerAddress, ROLL_CALL, Transport as Carrier, connect, memory_pair,
+    PartyId, PeerAddress, PhaseClock, ROLL_CALL, Transport as Carrier, connect, memory_pair_with,
 };
 
 /// The field in which connections of different sessions differ.
@@ -49,25 +49,37 @@ impl Topology {
 }
 
 /// The channels of one party: for each purpose, one to each peer. All workers' channels come first, worker by worker.
-pub struct Connections(Vec<Vec<Box<dyn Channel>>>);
+pub struct Connections {
+    purposes: Vec<Vec<Box<dyn Channel>>>,
+    /// What bounds the phases of everything that happens over the channels.
+    clock: PhaseClock,
+}
 
 impl Connections {
     /// The channels of each party of a protocol, all in one process. `timeout` is how long one waits for another.
     pub fn in_memory(topology: &Topology, timeout: Duration) -> Vec<Connections> {
         let options = ChannelOptions::with_timeout(timeout);
         let parties = usize::from(topology.parties);
-        let mut all: Vec<Connections> = (0..parties).map(|_| Connections(Vec::new())).collect();
+        let mut all: Vec<Connections> = (0..parties).map(|_| Connections::from(Vec::new())).collect();
+        let options: Vec<ChannelOptions> = all
+            .iter()
+            .map(|connections| ChannelOptions {
+                phase: connections.clock.clone(),
+                ..options.clone()
+            })
+            .collect();
         for _ in topology.labels() {
             let mut ends: Vec<Vec<Box<dyn Channel>>> = (0..parties).map(|_| Vec::new()).collect();
             for high in 0..topology.parties {
                 for low in 0..high {
-                    let (for_low, for_high) = memory_pair(PartyId(low), PartyId(high), options.clone());
+                    let ends_options = [low, high].map(|party| options[usize::from(party)].clone());
+                    let (for_low, for_high) = memory_pair_with(PartyId(low), PartyId(high), ends_options);
                     ends[usize::from(low)].push(Box::new(for_low));
                     ends[usize::from(high)].push(Box::new(for_high));
                 }
             }
             for (connections, ends) in all.iter_mut().zip(ends) {
-                connections.0.push(ends);
+                connections.purposes.push(ends);
             }
         }
         all
@@ -78,7 +90,7 @@ impl Connections {
     /// # Errors
     /// What happened on the network; [`NetError::Mismatch`] where peers want other connections.
     pub fn connect(topology: &Topology, link: Link) -> Result<Connections> {
-        let me = link.me;
+        let (me, clock) = (link.me, PhaseClock::default());
         let config = MeshConfig {
             me,
             parties: link.parties,
@@ -88,6 +100,7 @@ impl Connections {
             connect_timeout: link.connect_timeout,
             options: ChannelOptions {
                 on_wait: link.on_wait,
+                phase: clock.clone(),
                 ..ChannelOptions::with_timeout(link.timeout)
             },
         };
@@ -98,17 +111,29 @@ impl Connections {
         let channels = labels
             .iter()
             .map(|label| peers().map(|peer| Ok(mesh.take(peer, label)?)).collect());
-        Ok(Connections(channels.collect::<Result<_>>()?))
+        Ok(Connections {
+            purposes: channels.collect::<Result<_>>()?,
+            clock,
+        })
+    }
+
+    /// The phases of a session over these connections, each of which may take `limit`.
+    pub fn phases(&self, limit: Duration) -> Phases {
+        Phases::new(self.clock.clone(), limit)
     }
 
     /// All channels, in an order that is the same at all parties but for the peers'.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut (dyn Channel + 'static)> {
-        self.0.iter_mut().flatten().map(|channel| &mut **channel)
+        self.purposes.iter_mut().flatten().map(|channel| &mut **channel)
     }
 
     /// The channels of the first purpose, in the order of the peers: what the parties compare their settings over.
     pub fn first(&mut self) -> impl Iterator<Item = &mut (dyn Channel + 'static)> {
-        self.0.iter_mut().take(1).flatten().map(|channel| &mut **channel)
+        self.purposes
+            .iter_mut()
+            .take(1)
+            .flatten()
+            .map(|channel| &mut **channel)
     }
 
     /// Swaps the channels to `peer` with `other`'s.
@@ -121,29 +146,35 @@ impl Connections {
 
     #[cfg(test)]
     fn iter_mut_boxed(&mut self) -> impl Iterator<Item = &mut Box<dyn Channel>> {
-        self.0.iter_mut().flatten()
+        self.purposes.iter_mut().flatten()
     }
 
     /// All but those of the last purpose, and these.
     pub fn split_last(mut self) -> (Connections, Connections) {
-        let last = self.0.split_off(self.0.len().saturating_sub(1));
-        (self, Connections(last))
+        let last = self.purposes.split_off(self.purposes.len().saturating_sub(1));
+        let clock = self.clock.clone();
+        let last = Connections {
+            purposes: last,
+            clock,
+        };
+        (self, last)
     }
 
     /// The same with every channel replaced by `wrap` of it.
     pub fn map(self, mut wrap: impl FnMut(Box<dyn Channel>) -> Box<dyn Channel>) -> Self {
         let purpose = |channels: Vec<Box<dyn Channel>>| channels.into_iter().map(&mut wrap).collect();
-        Connections(self.0.into_iter().map(purpose).collect())
+        let purposes = self.purposes.into_iter().map(purpose).collect();
+        Connections { purposes, ..self }
     }
 
     /// The channels of each purpose, in the order of the peers.
     pub fn by_purpose(self) -> Vec<Vec<Box<dyn Channel>>> {
-        self.0
+        self.purposes
     }
 
     /// All of them one after the other: one for each purpose, between two parties.
     pub fn channels(self) -> Vec<Box<dyn Channel>> {
-        self.0.into_iter().flatten().collect()
+        self.purposes.into_iter().flatten().collect()
     }
 
     /// The only channel.
@@ -159,7 +190,10 @@ impl Connections {
 impl From<Vec<Vec<Box<dyn Channel>>>> for Connections {
     /// The channels of each purpose, in the order of the peers.
     fn from(channels: Vec<Vec<Box<dyn Channel>>>) -> Self {
-        Connections(channels)
+        Connections {
+            purposes: channels,
+            clock: PhaseClock::default(),
+        }
     }
 }
 
@@ -230,8 +264,8 @@ mod tests {
             let all = Connections::in_memory(&topology, Duration::from_secs(1));
             assert_eq!(all.len(), usize::from(parties));
             for (me, connections) in all.into_iter().enumerate() {
-                assert_eq!(connections.0.len(), 5);
-                for channels in &connections.0 {
+                assert_eq!(connections.purposes.len(), 5);
+                for channels in &connections.purposes {
                     let peers: Vec<u8> = channels.iter().map(|channel| channel.peer().0).collect();
                     let others: Vec<u8> = (0..parties).filter(|&peer| usize::from(peer) != me).collect();
                     assert_eq!(peers, others);

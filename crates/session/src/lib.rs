@@ -14,6 +14,7 @@ mod demand;
 mod error;
 mod handshake;
 pub mod memory;
+mod phases;
 mod same_run;
 
 pub use check::{Check, MESSAGE_FORM};
@@ -24,3 +25,4 @@ pub use costs::Costs;
 pub use demand::{Demand, Run};
 pub use error::{Cause, Error, Reason, Result};
 pub use handshake::{AlsoAgree, Terms, handshake};
+pub use phases::Phases;

@@ -159,6 +159,13 @@ impl Protocol for Three {
             .saturating_add(wires / 4)
     }
 
+    fn traffic_bytes(&self, parameters: &Parameters, demand: &Demand<'_>) -> u64 {
+        let sent = |blocks| parameters.job_cost(blocks).blocks_sent;
+        // Every worker begins with batches of its own.
+        let started = sent(1).saturating_mul(self.workers.into());
+        both_ways(sent(Self::and_blocks(demand)).saturating_add(started))
+    }
+
     fn terms(&self, parameters: &Parameters) -> Terms {
         // What people choose tells more than what follows from it.
         let mut terms = vec![("security".into(), self.security.to_string())];
@@ -214,9 +221,11 @@ impl Protocol for Three {
         }
         let mut terms = self.terms(&parameters);
         terms.push(("batches".into(), batches.to_string()));
+        let traffic_bytes = both_ways(parameters.blocks_sent_per_batch().saturating_mul(batches));
         Ok(Order {
             material: (parameters, batches),
             terms,
+            traffic_bytes,
         })
     }
 
@@ -260,6 +269,11 @@ impl Protocol for Three {
         };
         StoredEpoch::of(stored).map(of).unwrap_or_default()
     }
+}
+
+/// Bytes sent and received of so many blocks sent.
+fn both_ways(blocks: u64) -> u64 {
+    blocks.saturating_mul(2 * BLOCK_BITS as u64 / 8)
 }
 
 /// AND gates that a batch serves.

@@ -77,6 +77,7 @@ fn run(job: &Job, odd: Option<u8>) -> Vec<Result<Outcome>> {
                     inputs: &job.read_inputs(PartyId(me), 3).unwrap(),
                     also_agree: &(),
                     transport: Transport::Memory,
+                    phase_timeout: None,
                 };
                 party.run(|| Ok(connections), &mut |_, _| ())
             })

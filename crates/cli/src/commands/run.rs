@@ -14,6 +14,7 @@ impl Local {
         Setting {
             transport: self.transport,
             timeout: self.timeout,
+            phase_timeout: self.phase_timeout,
         }
     }
 }

@@ -166,3 +166,16 @@ fn the_job_in_the_readme_runs() {
         ended.stdout
     );
 }
+
+#[test]
+fn a_phase_has_the_limit_of_the_command_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = write(
+        folder.path(),
+        "job.toml",
+        "protocol = \"lego\"\ncircuit = \"lib:add8\"\n[[input]]\nparty = 0\nhex = \"1\"\n[[input]]\nparty = 1\nhex = \"2\"\n\
+         [[output]]\nto = [0]\n",
+    );
+    let ended = run(cenote().arg("run").arg(job).args(["--phase-timeout", "0.001"]));
+    ended.failed(3, &["the time for the ", "is over", "phase_timeout"]);
+}

@@ -450,3 +450,18 @@ fn stock_is_removed_on_request() {
     assert_eq!(gone["epochs"].as_array().unwrap().len(), 3);
     assert!(left(&world.show_stock(1).json()).is_empty());
 }
+
+/// A party file's limit holds for the session of a job, and for the making of stock.
+#[test]
+fn a_phase_has_the_limit_of_the_party_file() {
+    let world = World::three();
+    world.add_stock();
+    let file = world.folder.path().join("party0.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("phase_timeout = 0.001\n{text}")).unwrap();
+    let jobs = world.jobs([HEADER; 3]);
+    let [impatient, ..] = world.run(paths(&jobs), &[]);
+    impatient.failed(3, &["the time for the ", "is over", "party", "phase_timeout"]);
+    let [impatient, ..] = world.make_stock(&jobs, &[]);
+    impatient.failed(3, &["the time for the ", "is over", "party", "phase_timeout"]);
+}

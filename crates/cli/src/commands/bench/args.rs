@@ -55,6 +55,9 @@ pub(crate) struct How {
     /// Seconds to wait for a silent party
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "60")]
     pub(crate) timeout: Duration,
+    /// Seconds that a measurement may take in all; no limit without it
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) phase_timeout: Option<Duration>,
     /// Print one JSON object instead of a table
     #[arg(long)]
     pub(crate) json: bool,
@@ -65,6 +68,7 @@ impl How {
         Setting {
             transport,
             timeout: self.timeout,
+            phase_timeout: self.phase_timeout,
         }
     }
 }
