@@ -264,7 +264,8 @@ fn a_lost_peer_leaves_the_lot_and_a_crash_does_not() {
         }
         job(engine, 1, Parties::all(2), true)
     });
-    assert!(results[0].as_ref().unwrap_err().check().is_none());
+    let lost = matches!(&results[0], Err(Error::Net(cenote_net::Error::PeerLost { peer, .. })) if *peer == B);
+    assert!(lost, "{:?}", results[0]);
     let [ours, theirs] = disks.lots();
     assert!(ours[0].left != before && ours[0].id == theirs[0].id);
     // A snapshot of party 0's disk from the middle of a session is what a crash leaves.

@@ -369,7 +369,9 @@ fn a_failure_is_for_good() {
             let entropy = &mut Entropy::for_tests(1);
             receiver.correlated(channel, entropy, 10).unwrap();
             // The sender is gone.
-            let lost = |result: Result<Chosen>| matches!(result, Err(Error::Net(_)));
+            let lost = |result: Result<Chosen>| {
+                matches!(result, Err(Error::Net(cenote_net::Error::PeerLost { .. })))
+            };
             assert!(lost(receiver.correlated(channel, entropy, 10)));
             let before = channel.meter();
             assert!(lost(receiver.random(channel, entropy, 10)));

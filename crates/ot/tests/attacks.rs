@@ -220,5 +220,9 @@ fn base_messages_of_another_run_do_not_fit() {
     let results = World::new(2, 7).adversary(SENDER, replay.clone()).run(party);
     assert_eq!(replay.deviations(), 298usize.div_ceil(64));
     // The sender, which deviated, holds wrong keys: its own check fails, and nothing comes of it at either side.
-    assert!(results.iter().all(Result::is_err));
+    let of = |party: PartyId| results[party.index()].as_ref().map(|_| ());
+    let noticed = of(SENDER).unwrap_err();
+    assert_eq!(noticed.check(), Some(OT_CONSISTENCY), "{noticed}");
+    let lost = of(RECEIVER).unwrap_err();
+    assert!(matches!(lost, Error::Net(NetError::PeerLost { .. })), "{lost}");
 }

@@ -1,7 +1,7 @@
 //! One cheating party in build and eval (spec, Section 6): caught by name, or without effect, whatever the evaluator's bits.
 
 use crate::checks;
-use cenote_net::Step;
+use cenote_net::{Error as NetError, Step};
 use cenote_session::MESSAGE_FORM;
 use cenote_testkit::{Adversary, Message};
 
@@ -292,7 +292,11 @@ fn malformed_messages_are_refused() {
                         );
                     }
                     // Nothing came: the one that loses patience first says so.
-                    Err(Error::Net(_)) => {}
+                    Err(Error::Net(NetError::Timeout { peer, .. })) => assert_eq!(*peer, party),
+                    // It went without its last word.
+                    Err(Error::Net(NetError::PeerLost { peer, step, .. })) => {
+                        assert_eq!((*peer, *step), (party, steps::FINISH), "{perturbation:?}");
+                    }
                     Err(Error::PeerStopped {
                         reason: cenote_session::Reason::Lost(_),
                         ..

@@ -297,18 +297,30 @@ fn replayed_gates_are_refused() {
 /// Any other seed, and any challenge of commitments, is as good as the evaluator's own, but not what it then expects.
 #[test]
 fn the_evaluator_hurts_itself_only() {
-    for step in [steps::CHALLENGE, steps::COMMIT_CHALLENGE, steps::DELTA_CHALLENGE] {
+    for (step, seen) in [
+        // Other gates are opened: more or fewer than it waits for, or by chance as many.
+        (steps::CHALLENGE, &[MESSAGE_FORM, checks::GATE_OPENING][..]),
+        (steps::COMMIT_CHALLENGE, &[checks::COMMITMENT_CONSISTENCY]),
+        (steps::DELTA_CHALLENGE, &[checks::COMMITMENT_CONSISTENCY]),
+    ] {
         let adversary = Adversary::new(Target::step(step), Perturbation::FlipBit { byte: 0, bit: 0 });
         let world = World::random(2).adversary(EVALUATOR, adversary.clone());
         let results = run(&world, &[SMALL], |_| ());
         assert_eq!(adversary.deviations(), 1);
+        let check = match &results[1] {
+            Err(error) => error.check(),
+            Ok(_) => panic!("{step}: unnoticed"),
+        };
+        assert!(
+            check.is_some_and(|check| seen.contains(&check)),
+            "{step}: {check:?}"
+        );
         match &results[0] {
-            Err(Error::PeerStopped { .. }) | Err(Error::Net(_)) => {}
-            Err(other) => panic!("{step}: {other}"),
+            Err(Error::PeerStopped { reason, .. }) => assert_eq!(reason.check(), check, "{step}"),
+            Err(other) => panic!("{step}: {other:?}"),
             // The garbler had sent everything when the evaluator stopped.
             Ok(_) => assert_eq!(step, steps::CHALLENGE),
         }
-        assert!(results[1].is_err(), "{step}");
     }
 }
 
