@@ -1,9 +1,9 @@
 //! The pool paper's numbers, at the error for which they hold; brute force; refusals.
 
-use cenote_params::LogProb;
 use cenote_params::pool::{
     Attack, Draw, Guard, Request, check, extraction, search, smallest_pool, split, triples,
 };
+use cenote_params::{LogProb, Refusal};
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive, Zero};
@@ -11,6 +11,13 @@ use num_traits::{One, Signed, ToPrimitive, Zero};
 fn percent(rate: f64, digits: i32) -> f64 {
     let unit = 10f64.powi(digits);
     (rate * 100.0 * unit).round() / unit
+}
+
+/// Asserts that it is refused, for this reason.
+#[track_caller]
+fn refused<T>(outcome: Result<T, Refusal>, why: &str) {
+    let refusal = outcome.err().expect("it is refused").to_string();
+    assert!(refusal.contains(why), "{refusal}");
 }
 
 #[test]
@@ -48,7 +55,10 @@ fn forty_bits_cost_less() {
         assert_eq!((p.bucket(), percent(p.check_rate(), 2)), (b, rate), "n = {n}");
         assert!(p.error().meets(40) && p.error().log2() > -40.001);
         assert!(check(&Request::new(40, n), b, p.check_rate()).is_ok());
-        assert!(check(&Request::new(40, n), b, p.check_rate() - 1e-6).is_err());
+        refused(
+            check(&Request::new(40, n), b, p.check_rate() - 1e-6),
+            "error <= 2^-40",
+        );
     }
 }
 
@@ -215,7 +225,10 @@ fn extraction_buckets_have_a_good_majority() {
     let input = extraction(&pool, 40.0).unwrap();
     // 2B - 1 = 7 is not enough: 4 of 7 bad is likelier than 4 of 4.
     assert!(input.bucket == 9 && input.error.meets(40), "{input:?}");
-    assert!(extraction(&search(&Request::new(5, 100)).unwrap(), 100.0).is_err());
+    refused(
+        extraction(&search(&Request::new(5, 100)).unwrap(), 100.0),
+        "some input bucket reaches 2^-100",
+    );
 }
 
 #[test]
@@ -234,7 +247,11 @@ fn a_budget_is_split_over_pools() {
             .all(|s| s.parameters.error().log2() <= s.budget.log2() + 1e-12)
     );
     assert_eq!(shares[0].budget.log2(), -41.0);
-    assert!(split(40, &[]).is_err() && split(40, &[(Request::new(40, 1000), 0.0)]).is_err());
+    refused(split(40, &[]), "every pool has a positive weight");
+    refused(
+        split(40, &[(Request::new(40, 1000), 0.0)]),
+        "every pool has a positive weight",
+    );
 }
 
 #[test]
@@ -268,14 +285,14 @@ fn refusals_name_the_condition_and_a_way_out() {
             .contains("1/16 <= r_d <= 1")
     );
     assert!(search(&Request::new(0, 1)).unwrap_err().violated.len() == 2);
-    assert!(
-        check(&Request::new(40, 1000), 4, f64::NAN).is_err()
-            && check(&Request::new(40, 1000), 0, 0.5).is_err()
-    );
-    assert!(Attack::new(3, Draw::bucket(4).unwrap(), 10).is_err() && Draw::threshold(3, 4).is_err());
+    refused(check(&Request::new(40, 1000), 4, f64::NAN), "0 < r_c < 1");
+    refused(check(&Request::new(40, 1000), 0, 0.5), "2 <= B <= 400");
+    refused(Attack::new(3, Draw::bucket(4).unwrap(), 10), "B <= n");
+    refused(Draw::threshold(3, 4), "1 <= bad <= size");
     let refusal = triples(40, 20).unwrap_err();
     assert!(triples(40, refusal.nearest_value("n").unwrap() as u64).is_ok());
-    assert!(smallest_pool(128, 3).unwrap_err().nearest_value("B").is_some() && smallest_pool(0, 3).is_err());
+    assert!(smallest_pool(128, 3).unwrap_err().nearest_value("B").is_some());
+    refused(smallest_pool(0, 3), "1 <= security");
 }
 
 #[test]
@@ -341,7 +358,8 @@ fn triples_are_checked_as_they_are_searched() {
         let (n, bucket) = (value("n") as u64, value("B") as u32);
         assert!(check_triples(40, n, bucket).is_ok(), "{refusal}");
     }
-    assert!(check_triples(129, 1000, 3).is_err() && triples(40, 1000).unwrap().bucket == 6);
+    refused(check_triples(129, 1000, 3), "security <= 128");
+    assert_eq!(triples(40, 1000).unwrap().bucket, 6);
 }
 
 #[test]

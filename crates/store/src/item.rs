@@ -186,10 +186,15 @@ mod tests {
             let whole = cut >= without_peers && (cut - without_peers).is_multiple_of(73);
             assert_eq!(Item::decode(item.id, &bytes[..cut]).is_ok(), whole, "{cut}");
         }
-        for (at, value) in [(0, 1), (10, 0xff), (14, 0xff), (without_peers, 2)] {
+        for (at, value, why) in [
+            (0, 1, "is of another version"),
+            (10, 0xff, "is too short"),
+            (14, 0xff, "is garbled"),
+            (without_peers, 2, "is garbled"),
+        ] {
             let mut bytes = bytes.clone();
             bytes[at] = value;
-            assert!(Item::decode(item.id, &bytes).is_err(), "byte {at}");
+            assert_eq!(Item::decode(item.id, &bytes), Err(why), "byte {at}");
         }
     }
 

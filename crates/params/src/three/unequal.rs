@@ -316,6 +316,9 @@ mod tests {
             (game.sizes.as_slice(), game.c),
             (&[(2, 1), (3, (1 << 19) - 1)][..], 2)
         );
-        assert!(fewest_balls(0, 40).is_err() && fewest_balls(10, 0).is_err());
+        for (buckets, security, why) in [(0, 40, "1 <= N"), (10, 0, "1 <= security")] {
+            let refusal = fewest_balls(buckets, security).unwrap_err();
+            assert!(refusal.to_string().contains(why), "{refusal}");
+        }
     }
 }

@@ -168,7 +168,11 @@ fn a_permutation_of_exactly_the_item_type_fits_and_one_more_is_refused() {
     items.sort_unstable();
     assert!(items.iter().enumerate().all(|(i, &item)| i == usize::from(item)));
     let refused = std::panic::catch_unwind(|| sampler(1).permutation(&mut vec![0u8; 257]));
-    assert!(refused.is_err());
+    let why = refused.unwrap_err();
+    assert_eq!(
+        why.downcast_ref::<String>().map(String::as_str),
+        Some("the item type cannot number 256 items")
+    );
 }
 
 #[test]
