@@ -11,8 +11,8 @@ use cenote_session::{Costs, Demand, Engine, Error, MESSAGE_FORM, Parties, Result
 
 use crate::failure::told_all;
 use crate::memory::{Held, most_ands, plan_bytes};
-use crate::session::{Evaluator, GARBLER, Garbler, Roles, Side};
-use crate::tiles::slot_bytes;
+use crate::online::tiles::slot_bytes;
+use crate::online::{Evaluator, GARBLER, Garbler, Roles, Side};
 use crate::wires::Bundle;
 use crate::{Config, EvaluatorKeys, GarblerKeys, LegoWires, Order, checks, estimate, steps};
 

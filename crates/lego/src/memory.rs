@@ -4,10 +4,10 @@ use cenote_circuit::{AndOp, Builder, LocalOp, Plan};
 use cenote_params::lego::{Account, Soundness};
 use cenote_session::{Demand, Result, Run};
 
-use crate::config::Config;
-use crate::generate::{Estimate, estimate};
+use crate::offline::{Estimate, estimate};
+use crate::online::tiles::slot_bytes;
 use crate::order::Order;
-use crate::tiles::slot_bytes;
+use crate::settings::Config;
 
 /// Bytes of a wire in a lane: label and share.
 const WIRE: u64 = 56;

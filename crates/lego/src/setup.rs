@@ -15,11 +15,11 @@ use cenote_session::{Error, Result};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-use super::config::Config;
-use super::counters::{Counters, Reserved};
-use super::failure::{mismatch, told};
-use super::leak::{last_bit, pack_last_bits, set_bits};
-use super::steps::{COMMIT_DELTA, DELTA_ANSWER, DELTA_CHALLENGE, PROVE_STRINGS, SHOW_STRINGS};
+use crate::counters::{Counters, Reserved};
+use crate::failure::{mismatch, told};
+use crate::leak::{last_bit, pack_last_bits, set_bits};
+use crate::settings::Config;
+use crate::steps::{COMMIT_DELTA, DELTA_ANSWER, DELTA_CHALLENGE, PROVE_STRINGS, SHOW_STRINGS};
 use cenote_commit::{BATCH_UNIT, Batch, CODE_BITS, Committer, Opener, Receiver, Share};
 
 /// What the garbler keeps of a session besides material: keys, counters, `Δ`.
@@ -213,7 +213,7 @@ impl EvaluatorKeys {
             check
                 .finish(&answer)
                 .map_err(mismatch(checks::COMMITMENT_CONSISTENCY, peer, DELTA_ANSWER))?;
-        super::leak::verify(folded[0], alpha, &bits, peer, DELTA_ANSWER)?;
+        crate::leak::verify(folded[0], alpha, &bits, peer, DELTA_ANSWER)?;
         receiver.adjust(&mut shares[..1 + spare], &differences);
 
         // Step 10.

@@ -9,10 +9,10 @@ use cenote_primitives::{BitMatrix, Block};
 use cenote_session::{Result, WireVector};
 use zeroize::Zeroizing;
 
-use super::material::Commitments;
-use super::provenance::{Origin, gather};
-use super::room::{self, CIRCUITS};
-use super::tiles::Circuit;
+use crate::material::Commitments;
+use crate::online::provenance::{Origin, gather};
+use crate::online::tiles::Circuit;
+use crate::room::{self, CIRCUITS};
 use cenote_commit::Share;
 
 /// Secret wires of a LEGO session: `wires` × `lanes` labels.

@@ -8,7 +8,7 @@ use cenote_session::Result;
 
 use super::{LegoEngine, agree, check_channels, threads};
 use crate::failure::told_all;
-use crate::session::{Evaluator, GARBLER, Garbler, Roles};
+use crate::online::{Evaluator, GARBLER, Garbler, Roles};
 use crate::store::{ItemId, Store, draw, make};
 use crate::{Config, EvaluatorKeys, GarblerKeys, Order, estimate};
 

@@ -1,4 +1,4 @@
-//! Material between [`generate`](super::generate) and its use: typed, in order, each item used once.
+//! Material between [`generate`](crate::offline) and its use: typed, in order, each item used once.
 //!
 //! A stock hands items out by moving them: what was taken is no longer there, and nothing that is taken can be cloned.
 //! Large kinds stay where `generate` put them, epoch by epoch, and are handed out as [`Run`]s of these arrays; epochs

@@ -11,10 +11,10 @@ use cenote_store::{Claim, Item, ItemId, Run, Runs, Session, Store};
 use super::PROTOCOL;
 use super::lot::{SideOfLot, order, settings};
 use super::pack::{GROUP, Kinds};
-use crate::config::Config;
 use crate::counters::Counters;
 use crate::failure::told;
 use crate::order::{KINDS, Order, Short};
+use crate::settings::Config;
 
 /// The largest piece that is read.
 const MAX_PIECE: usize = 64 << 20;

@@ -9,10 +9,10 @@ use cenote_store::{Item, ItemId, Runs, Stored};
 use zeroize::Zeroizing;
 
 use super::PROTOCOL;
-use crate::config::Config;
 use crate::counters::Counters;
 use crate::material::{EvaluatorEpoch, EvaluatorStock, GarblerEpoch, GarblerStock};
 use crate::order::Order;
+use crate::settings::Config;
 use crate::setup::{EvaluatorKeys, GarblerKeys};
 use cenote_commit::{CODE_BITS, Receiver, Share};
 

@@ -9,9 +9,9 @@ use cenote_store::{Item, ItemId, Keys, Making, Peers, Run, Store};
 use super::PROTOCOL;
 use super::lot::{SideOfLot, settings};
 use super::pack::{GROUP, Kinds};
-use crate::config::Config;
 use crate::failure::told_all;
 use crate::order::Order;
+use crate::settings::Config;
 use crate::steps::STORED;
 
 /// Bytes of a piece, about.

@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use super::*;
-use crate::config::Config;
-use crate::generate::tests::{EVALUATOR, GARBLER, SMALL, assert_committed, config};
 use crate::material::{Commitments, EvaluatorStock, GarblerStock};
+use crate::offline::tests::{EVALUATOR, GARBLER, SMALL, assert_committed, config};
 use crate::order::Order;
+use crate::settings::Config;
 use crate::setup::{EvaluatorKeys, GarblerKeys};
 use crate::steps::{PROVE_GENERATE, STORED};
 use cenote_primitives::Block;

@@ -11,10 +11,10 @@ use cenote_primitives::Sampler;
 use cenote_testkit::{PartyContext, World};
 
 use super::*;
-use crate::challenge::Population;
-use crate::generate::garbler::Maker;
-use crate::generate::shape::Shape;
-use crate::session::EVALUATOR;
+use crate::offline::challenge::Population;
+use crate::offline::garbler::Maker;
+use crate::offline::shape::Shape;
+use crate::online::EVALUATOR;
 use cenote_garble::{self as garble, Authenticator, Base, GateTable};
 use cenote_primitives::{Block, Entropy};
 use cenote_session::Parties;

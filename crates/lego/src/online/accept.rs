@@ -6,7 +6,7 @@ use cenote_primitives::Block;
 use zeroize::Zeroizing;
 
 use crate::material::Authenticators;
-use crate::recover::Suspicion;
+use crate::online::recover::Suspicion;
 use cenote_garble::accepts_each;
 
 /// Gadgets whose authenticators are tried at a time.

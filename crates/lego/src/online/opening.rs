@@ -5,8 +5,8 @@ use cenote_net::{Channel, Step};
 use cenote_primitives::{Block, as_bytes, as_bytes_mut};
 use cenote_session::Result;
 
-use super::counters::{Bound, Transcript};
-use super::failure::mismatch;
+use crate::counters::{Bound, Transcript};
+use crate::failure::mismatch;
 use cenote_commit::{Opener, Receiver, Share, Verifier};
 
 /// Most openings in one message. Both sides cut what is opened by one call into pieces of this many.

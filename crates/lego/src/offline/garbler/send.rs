@@ -7,9 +7,9 @@ use cenote_primitives::{Block, as_bytes};
 use cenote_session::Result;
 use zeroize::Zeroizing;
 
-use crate::generate::stream::{self, Sending};
-use crate::generate::{GATES_IN_BATCH, WIRES_IN_BATCH};
 use crate::leak::pack_last_bits;
+use crate::offline::stream::{self, Sending};
+use crate::offline::{GATES_IN_BATCH, WIRES_IN_BATCH};
 use crate::steps::{AUTHENTICATORS, GATES, LEAK, PORTS};
 use cenote_commit::{BATCH_UNIT, Committer, Share};
 use cenote_garble::{Authenticator, Base, GateTable, authenticate, garble};
@@ -50,7 +50,7 @@ impl Maker for Honest {}
 const TILE: usize = 1024;
 
 /// Units of commitments that a worker's part takes: of gates, authenticators, what is leaked, ports.
-pub(in crate::generate) fn units(ranges: &[Vec<Range<usize>>; 4], worker: usize) -> u64 {
+pub(in crate::offline) fn units(ranges: &[Vec<Range<usize>>; 4], worker: usize) -> u64 {
     let of = |kind: usize, in_batch: usize, width: usize| {
         stream::units(ranges[kind][worker].len(), in_batch, width)
     };

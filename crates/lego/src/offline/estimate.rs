@@ -6,9 +6,9 @@ use cenote_session::Result;
 
 use super::shape::{Shape, epochs};
 use super::{GATES_IN_BATCH, WIRES_IN_BATCH, stream};
-use crate::config::Config;
+use crate::offline::solder::{Gadget, solderings};
 use crate::order::Order;
-use crate::solder::{Gadget, solderings};
+use crate::settings::Config;
 use cenote_commit::{ANSWER_BYTES, BATCH_UNIT, Batch, Share, proof_bytes};
 use cenote_garble::{Authenticator, GateTable};
 

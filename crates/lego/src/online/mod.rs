@@ -1,4 +1,4 @@
-//! One party of a session, its calls as the engine makes them: inputs are put in, circuits built and attached, and all of
+//! Build and Eval at one party, its calls as the engine makes them: inputs are put in, circuits built and attached, and all of
 //! Figure 2's Eval happens when something is revealed.
 //!
 //! Nothing waits for the peer before it must, so that a whole job costs the two messages of Eval: the evaluator's masked
@@ -6,11 +6,17 @@
 //! garbler knows them, and are received when the evaluator needs them or something after them.
 
 mod accept;
+mod build;
+mod eval;
 mod evaluator;
 mod garbler;
+mod opening;
+pub(crate) mod provenance;
 mod reaper;
+mod recover;
 mod shares;
 mod side;
+pub(crate) mod tiles;
 
 use std::sync::Arc;
 
@@ -20,15 +26,15 @@ use cenote_primitives::BitMatrix;
 use cenote_session::{Parties, Result};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::config::Config;
-use super::room::{self, INPUTS};
-use super::tiles::Circuit;
+use crate::online::tiles::Circuit;
+use crate::room::{self, INPUTS};
+use crate::settings::Config;
 
 pub(crate) use evaluator::Evaluator;
 pub(crate) use garbler::Garbler;
 pub(crate) use side::Side;
 
-/// The garbler, where roles are meant: in a [`super::Config`]'s session it may be either party.
+/// The garbler, where roles are meant: in a [`crate::Config`]'s session it may be either party.
 pub(crate) const GARBLER: PartyId = PartyId(0);
 /// The evaluator, likewise.
 pub(crate) const EVALUATOR: PartyId = PartyId(1);

@@ -12,9 +12,9 @@ use cenote_primitives::{BitMatrix, Block};
 use cenote_session::WireVector;
 use zeroize::Zeroize;
 
-use super::material::{GarblerInputs, Run};
-use super::tiles::Circuit;
-use super::wires::{Bundle, Labels, LegoWires};
+use crate::material::{GarblerInputs, Run};
+use crate::online::tiles::Circuit;
+use crate::wires::{Bundle, Labels, LegoWires};
 
 /// Where the wires of a bundle come from.
 pub(crate) enum Origin {

@@ -10,12 +10,12 @@ use cenote_session::{Check, Error};
 use cenote_testkit::World;
 
 use super::{EVALUATOR, GARBLER, config};
-use crate::challenge::{Drawn, Population, cut};
-use crate::generate::garbler::Maker;
-use crate::generate::shape::Shape;
+use crate::offline::challenge::{Drawn, Population, cut};
+use crate::offline::garbler::Maker;
+use crate::offline::shape::Shape;
+use crate::offline::solder::{Deal, Gadget};
 use crate::order::Order;
 use crate::setup::{EvaluatorKeys, GarblerKeys};
-use crate::solder::{Deal, Gadget};
 use cenote_garble::{self as garble, Authenticator, Base, GateTable};
 
 /// What is done to the first gates or authenticators of an epoch.

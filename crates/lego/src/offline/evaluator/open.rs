@@ -9,12 +9,12 @@ use cenote_session::{Error, Result};
 use zeroize::Zeroizing;
 
 use super::Received;
-use crate::challenge::Checked;
 use crate::failure::mismatch;
-use crate::generate::OPENED_AT_ONCE;
-use crate::generate::workers::parts;
 use crate::material::{Anchors, Authenticators, EvaluatorEpoch};
-use crate::solder::{Deal, Gadget, Piece, Wires};
+use crate::offline::OPENED_AT_ONCE;
+use crate::offline::challenge::Checked;
+use crate::offline::solder::{Deal, Gadget, Piece, Wires};
+use crate::offline::workers::parts;
 use crate::steps::{OPEN_AUTHENTICATORS, OPEN_GATES, PROVE_GENERATE, SOLDER};
 use cenote_commit::{Share, Verifier};
 use cenote_garble::{Authenticator, BucketsMut, GateTable, accepts, evaluate};

@@ -10,11 +10,11 @@ use cenote_primitives::kernels::run_local_ops;
 use cenote_session::Result;
 use zeroize::Zeroizing;
 
-use super::material::{AndBuckets, Commitments, GarblerAnds};
-use super::opening::{Openings, PIECE, Watch, receive};
-use super::room::{self, CIRCUITS};
-use super::steps;
-use super::tiles::{Circuit, Lot, Tile};
+use crate::material::{AndBuckets, Commitments, GarblerAnds};
+use crate::online::opening::{Openings, PIECE, Watch, receive};
+use crate::online::tiles::{Circuit, Lot, Tile};
+use crate::room::{self, CIRCUITS};
+use crate::steps;
 use cenote_commit::Share;
 
 /// 64-bit words of a label and of a share.

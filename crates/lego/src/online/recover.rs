@@ -4,7 +4,7 @@
 //! Where the gates of a bucket disagree, the label that most gates gave and authenticators accept is taken. If two labels
 //! differ by something that turns an input's label into another that the input's authenticators accept, this is `Δ`: then
 //! the evaluator reads the garbler's inputs off their labels by the anchors, computes in the clear
-//! ([`replay`](super::provenance::replay)), and goes on as if nothing had happened. Whether gates disagree may depend on the
+//! ([`replay`](crate::online::provenance::replay)), and goes on as if nothing had happened. Whether gates disagree may depend on the
 //! inputs, so nothing that the garbler sees may: no abort, no other message.
 //!
 //! Differences seen before anybody has given an input are kept until there is one that tells which is `Δ`. Until then all
@@ -21,7 +21,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use cenote_primitives::Block;
 use zeroize::Zeroizing;
 
-use super::material::{AndBuckets, Authenticators};
+use crate::material::{AndBuckets, Authenticators};
 
 /// Buckets that are evaluated again at once to find those that disagree: first many, then of these few.
 const MANY: usize = 64;

@@ -7,10 +7,10 @@ use cenote_primitives::{Block, as_bytes};
 use cenote_session::Result;
 use zeroize::Zeroizing;
 
-use crate::challenge::Checked;
 use crate::counters::Transcript;
-use crate::generate::OPENED_AT_ONCE;
-use crate::solder::{Deal, Gadget, Wires};
+use crate::offline::OPENED_AT_ONCE;
+use crate::offline::challenge::Checked;
+use crate::offline::solder::{Deal, Gadget, Wires};
 use crate::steps::{OPEN_AUTHENTICATORS, OPEN_GATES, PROVE_GENERATE, SOLDER};
 use cenote_commit::{Opener, Share};
 

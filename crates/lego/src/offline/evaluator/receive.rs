@@ -5,9 +5,9 @@ use cenote_primitives::{Block, Prg, as_bytes_mut};
 use cenote_session::Result;
 use zeroize::Zeroizing;
 
-use crate::generate::stream::Receiving;
-use crate::generate::{GATES_IN_BATCH, WIRES_IN_BATCH};
 use crate::leak::{last_bit, set_bits};
+use crate::offline::stream::Receiving;
+use crate::offline::{GATES_IN_BATCH, WIRES_IN_BATCH};
 use crate::steps::{AUTHENTICATORS, GATES, LEAK, PORTS};
 use cenote_commit::{BATCH_UNIT, Receiver, Share};
 use cenote_garble::{Authenticator, GateTable};

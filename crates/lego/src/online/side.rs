@@ -8,9 +8,9 @@ use cenote_net::{Channel, PartyId};
 use cenote_primitives::BitMatrix;
 use cenote_session::{Parties, Result};
 
-use crate::config::Config;
-use crate::generate::Estimate;
+use crate::offline::Estimate;
 use crate::order::Order;
+use crate::settings::Config;
 use crate::store::Drawer;
 use crate::wires::{Bundle, LegoWires};
 

@@ -12,11 +12,11 @@ use cenote_primitives::kernels::run_local_ops;
 use cenote_session::Result;
 use zeroize::Zeroizing;
 
-use super::build::Slots;
-use super::material::AndBuckets;
-use super::recover::Suspicion;
-use super::room::{self, CIRCUITS};
-use super::tiles::{Circuit, Lot, Tile};
+use crate::material::AndBuckets;
+use crate::online::build::Slots;
+use crate::online::recover::Suspicion;
+use crate::online::tiles::{Circuit, Lot, Tile};
+use crate::room::{self, CIRCUITS};
 
 /// AND gates times lanes for which a further thread is worth starting.
 const GATES_PER_THREAD: usize = 1 << 14;

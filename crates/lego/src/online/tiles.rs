@@ -9,8 +9,8 @@ use cenote_circuit::Plan;
 use cenote_primitives::Block;
 use cenote_primitives::kernels::LocalOp;
 
-use super::material::Run;
-use super::opening::PIECE;
+use crate::material::Run;
+use crate::online::opening::PIECE;
 
 /// Bytes of slots that stay in a core's own cache.
 const WORKING_SET: usize = 640 << 10;

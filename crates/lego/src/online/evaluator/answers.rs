@@ -8,14 +8,14 @@ use zeroize::Zeroizing;
 
 use super::{Attachment, Evaluator, Input};
 use crate::checks;
-use crate::eval::Ready;
 use crate::material::{AnchorWires, EvaluatorInputs, Run};
-use crate::opening::{Watch, receive};
-use crate::provenance::Origin;
+use crate::online::accept::accept;
+use crate::online::eval::Ready;
+use crate::online::opening::{Watch, receive};
+use crate::online::provenance::Origin;
+use crate::online::shares::{last_bit, own_shares, sums};
+use crate::online::{EVALUATOR, GARBLER, pack, packed, secret};
 use crate::room::{self, INPUTS};
-use crate::session::accept::accept;
-use crate::session::shares::{last_bit, own_shares, sums};
-use crate::session::{EVALUATOR, GARBLER, pack, packed, secret};
 use crate::steps;
 use crate::wires::{Bundle, LegoWires};
 

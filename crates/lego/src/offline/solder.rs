@@ -8,8 +8,8 @@ use std::ops::{BitXor, Range};
 
 use cenote_primitives::prefetch;
 
-use super::challenge::{Checked, Cut};
-use super::generate::shape::Shape;
+use crate::offline::challenge::{Checked, Cut};
+use crate::offline::shape::Shape;
 
 /// Labels or shares: what sums are formed of.
 pub(crate) trait Term: Copy + Default + BitXor<Output = Self> {}

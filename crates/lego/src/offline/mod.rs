@@ -5,10 +5,12 @@
 //! evaluator's, also where there is nothing to cut and choose, since challenges of later proofs are bound to it; openings of
 //! what is checked and solderings of the rest, and one proof of all of these. Nothing is kept that is not proved.
 
+pub(crate) mod challenge;
 mod estimate;
 mod evaluator;
 pub(crate) mod garbler;
 pub(crate) mod shape;
+mod solder;
 mod stream;
 mod workers;
 
@@ -17,8 +19,8 @@ pub use estimate::{Estimate, estimate};
 use cenote_net::PartyId;
 use cenote_session::Result;
 
-use super::config::Config;
-use super::order::Order;
+use crate::order::Order;
+use crate::settings::Config;
 
 /// Gates in a batch of the stream. A batch is worked on in the cache of one core.
 const GATES_IN_BATCH: usize = 8192;

@@ -7,7 +7,7 @@ use cenote_testkit::{Adversary, Message, Perturbation, Sent, Target, World};
 
 use super::rates::shape;
 use super::{EVALUATOR, GARBLER, SMALL, config, run};
-use crate::generate::garbler::Honest;
+use crate::offline::garbler::Honest;
 use crate::order::Order;
 use crate::setup::{EvaluatorKeys, GarblerKeys};
 use crate::steps;

@@ -3,9 +3,9 @@
 use cenote_params::lego::{Parameters, Request, search};
 use cenote_session::{Error, Result};
 
-use crate::challenge::Population;
-use crate::config::Config;
+use crate::offline::challenge::Population;
 use crate::order::Order;
+use crate::settings::Config;
 use cenote_commit::BATCH_UNIT;
 
 /// Fewer AND buckets than this are not made: each of them would cost several times as much.
