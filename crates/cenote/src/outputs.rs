@@ -162,14 +162,15 @@ mod tests {
         for elsewhere in [&link, folder.path()] {
             let error = write(elsewhere, &lines(&["0x3"])).unwrap_err().to_string();
             assert!(error.contains("not a regular file"), "{error}");
-            assert!(check_writable(elsewhere).is_err());
+            let checked = check_writable(elsewhere).unwrap_err().to_string();
+            assert_eq!(checked, error);
         }
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "0x1\n0x2\n");
 
         let missing = folder.path().join("nowhere/out");
         let error = check_writable(&missing).unwrap_err().to_string();
         assert!(error.contains("nowhere/out: cannot be written"), "{error}");
-        assert!(write(&missing, &[]).is_err());
+        assert_eq!(write(&missing, &[]).unwrap_err().to_string(), error);
         assert_eq!(entries(folder.path()), 2, "no file is left behind");
     }
 

@@ -436,7 +436,16 @@ mod tests {
         // Who learns nothing has nothing to keep.
         let none = vec![Parties::NONE; 2];
         let idle = Program::new("test", program.circuit, program.owners, none, 3).unwrap();
-        assert!(run(&idle).is_err());
+        let error = run(&idle).map(drop).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                Error::Protocol {
+                    error: EngineError::Internal(_)
+                }
+            ),
+            "{error}"
+        );
     }
 
     #[test]
@@ -475,9 +484,17 @@ mod tests {
                 lanes,
             )
         };
-        assert!(parts(0, vec![PartyId(0); 2]).is_err());
-        assert!(parts(usize::MAX, vec![PartyId(0); 2]).is_err());
-        assert!(parts(1, vec![PartyId(0)]).is_err());
+        for (lanes, owners, why) in [
+            (0, 2, "there are no lanes"),
+            (usize::MAX, 2, "bits that one job may have"),
+            (1, 1, "every input needs an owner"),
+        ] {
+            let error = parts(lanes, vec![PartyId(0); owners])
+                .map(drop)
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains(why), "{error}");
+        }
         assert!(parts(1, vec![PartyId(0); 2]).is_ok());
     }
 }

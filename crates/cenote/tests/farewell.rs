@@ -4,46 +4,19 @@ use std::time::{Duration, Instant};
 
 use cenote::runner::{Connections, Party};
 use cenote::{BitMatrix, Parties, PartyId, Program, Protocol, Report, Transport, circuits};
-use cenote_net::{AbortReason, Channel, Closer, Meter, Step};
+use cenote_net::{Channel, Step};
+use cenote_testkit::{Between, Tapped};
 use cenote_three::steps;
 
-/// A channel that loses the farewell.
-struct Mute(Box<dyn Channel>);
+/// Loses the farewell.
+struct Mute;
 
-impl Channel for Mute {
-    fn peer(&self) -> PartyId {
-        self.0.peer()
-    }
-
-    fn send_parts(&mut self, step: Step, parts: &[&[u8]]) -> cenote_net::Result<()> {
+impl Between for Mute {
+    fn send(&mut self, channel: &mut dyn Channel, step: Step, parts: &[&[u8]]) -> cenote_net::Result<()> {
         if step == steps::FINISH {
             return Ok(());
         }
-        self.0.send_parts(step, parts)
-    }
-
-    fn flush(&mut self) -> cenote_net::Result<()> {
-        self.0.flush()
-    }
-
-    fn recv_parts(&mut self, step: Step, parts: &mut [&mut [u8]]) -> cenote_net::Result<()> {
-        self.0.recv_parts(step, parts)
-    }
-
-    fn abort(&mut self, reason: AbortReason) {
-        self.0.abort(reason);
-    }
-
-    fn closer(&self) -> Closer {
-        self.0.closer()
-    }
-
-    fn interrupter(&self) -> Closer {
-        self.0.interrupter()
-    }
-
-    fn meter(&self) -> Meter {
-        self.0.meter()
+        channel.send_parts(step, parts)
     }
 }
 
@@ -63,7 +36,7 @@ fn outputs_survive_a_withheld_farewell_and_the_report_warns() {
             .zip((0..3).map(PartyId))
             .map(|(connections, me)| {
                 let connections = match me == mute {
-                    true => connections.map(|end| Box::new(Mute(end))),
+                    true => connections.map(|end| Box::new(Tapped::new(Mute, end))),
                     false => connections,
                 };
                 let (program, inputs) = (&program, &inputs);
