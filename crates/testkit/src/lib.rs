@@ -9,10 +9,12 @@
 mod adversary;
 mod between;
 pub mod example;
+mod spy;
 mod transcript;
 mod world;
 
 pub use adversary::{Adversary, Gate, Intercept, Message, Perturbation, Target};
 pub use between::{Between, Tapped};
+pub use spy::{Hook, Instead, Line, Passing, Spy, Stall};
 pub use transcript::{Recorder, Sent, Transcript};
 pub use world::{PartyContext, Wire, World};

@@ -13,7 +13,7 @@ use cenote_params::three::Variant;
 use cenote_primitives::Entropy;
 use cenote_session::{Check, Engine, Error, MESSAGE_FORM, Parties, Result};
 use cenote_three::{Config, Links, ThreeEngine, steps};
-use common::intercept::Spy;
+use common::intercept::{Spy, tap};
 use common::session::{in_parallel, random_bits, small_plan};
 use common::{memory_links, tiny};
 
@@ -65,7 +65,11 @@ fn attack(cheater: usize, worker: usize, step: Step) -> [Result<()>; 3] {
     for index in 0..WORKERS {
         for (party, link) in memory_links(&options).into_iter().enumerate() {
             let tapped = party == cheater && index == worker;
-            links[party].push(if tapped { spy.tap(party as u8, link) } else { link });
+            links[party].push(if tapped {
+                tap(&spy, party as u8, link)
+            } else {
+                link
+            });
         }
     }
     let (plan, input) = (small_plan(), random_bits(4, 9, LANES));

@@ -16,7 +16,7 @@ use cenote_primitives::{Block, Entropy, Sampler};
 use cenote_session::{Engine, Error, Parties, Result};
 use cenote_three::store::{OfflineReport, Store, StoreKey, epochs, fill};
 use cenote_three::{Config, Links, ThreeEngine, steps};
-use common::intercept::{Message, Spy, Thread};
+use common::intercept::{Message, Spy, Thread, tap};
 use common::session::{in_parallel, share as share_inputs, small_input, small_plan};
 use common::{memory_links, tiny};
 
@@ -156,8 +156,8 @@ fn attacked_run(seed: u64) -> ([Fate; WORKERS], [usize; 2]) {
         let ends = memory_links(&ChannelOptions::with_timeout(TIMEOUT));
         for (party, ends) in ends.into_iter().enumerate() {
             links[party].push(match party {
-                0 => zero.tap(0, ends),
-                1 => one.tap(1, ends),
+                0 => tap(&zero, 0, ends),
+                1 => tap(&one, 1, ends),
                 _ => ends,
             });
         }
@@ -197,7 +197,7 @@ fn what_one_honest_party_could_not_confirm_is_used_by_none() {
         withheld.then(Vec::new)
     });
     let [zero, one, two] = memory_links(&ChannelOptions::with_timeout(TIMEOUT));
-    let stocks = fill_stocks([vec![zero], vec![spy.tap(1, one)], vec![two]], 1);
+    let stocks = fill_stocks([vec![zero], vec![tap(&spy, 1, one)], vec![two]], 1);
     for party in [0, 2] {
         let error = stocks.results[party].as_ref().unwrap_err();
         assert!(error.reason().lost().is_some(), "party {party}: {error}");
@@ -242,9 +242,9 @@ fn attacked_session(variant: Variant) -> [Error; 2] {
         let ends = memory_links(&ChannelOptions::with_timeout(TIMEOUT));
         for (party, ends) in ends.into_iter().enumerate() {
             links[party].push(match (party, worker) {
-                (0, 1) => zero.tap(0, ends),
-                (1, 0) => patient.tap(1, ends),
-                (1, 1) => silent.tap(1, ends),
+                (0, 1) => tap(&zero, 0, ends),
+                (1, 0) => tap(&patient, 1, ends),
+                (1, 1) => tap(&silent, 1, ends),
                 _ => ends,
             });
         }

@@ -13,7 +13,7 @@ use cenote_primitives::{BitMatrix, Entropy, Sampler};
 use cenote_session::{Engine, Parties, Result, WireVector};
 use cenote_three::{Config, Links, Ring, ThreeEngine, ThreeWires, ViewCheck};
 
-use super::intercept::Spy;
+use super::intercept::{Spy, tap};
 
 /// After this long a session has hung.
 const WATCHDOG: Duration = Duration::from_secs(40);
@@ -88,7 +88,7 @@ impl Session {
         [(g0, e0), (g1, e1), (g2, e2)].map(|(generator, evaluator)| {
             let links = Links { generator, evaluator };
             let links = match &self.spies[usize::from(me)] {
-                Some(spy) => spy.tap(me, links),
+                Some(spy) => tap(spy, me, links),
                 None => links,
             };
             me += 1;

@@ -23,7 +23,7 @@ use cenote_store::steps::{STOCK_CLAIM, STOCK_ECHO, STOCK_ITEMS, STOCK_OFFER};
 use cenote_three::checks;
 use cenote_three::store::{BatchNumber, ItemId, OfflineReport, Store, StoreKey, StoredEpoch, epochs, fill};
 use cenote_three::{Config, Links, ThreeEngine, ViewCheck, batches_needed, steps};
-use common::intercept::{Message, Spy, Thread};
+use common::intercept::{Message, Spy, Thread, tap};
 use common::session::{LANES, random_bits, share, small_answer, small_input, small_plan};
 use common::{memory_links, tiny};
 
@@ -96,7 +96,7 @@ impl Stocks {
         for _ in 0..self.workers {
             for (party, links) in memory_links(&options).into_iter().enumerate() {
                 all[party].push(match &spies[party] {
-                    Some(spy) => spy.tap(party as u8, links),
+                    Some(spy) => tap(spy, party as u8, links),
                     None => links,
                 });
             }
