@@ -1,13 +1,15 @@
 //! The engine: one party of a two-party session, whichever side it is on.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use cenote_circuit::Plan;
 use cenote_net::{Channel, PartyId};
 use cenote_params::lego::{Account, Soundness};
 use cenote_primitives::BitMatrix;
-use cenote_session::{Costs, Demand, Engine, Error, MESSAGE_FORM, Parties, Result, WireVector, check_input};
+use cenote_session::{
+    Check, Demand, Engine, Error, Guarded, Ledger, Parties, Result, WireVector, check_input,
+};
 
 use crate::failure::told_all;
 use crate::memory::{Held, most_ands, plan_bytes};
@@ -57,10 +59,7 @@ pub struct LegoEngine {
     /// AND gates of circuits that are built and have not been run.
     built: u64,
     held: Held,
-    costs: Costs,
-    /// Time spent in generating since the current call began.
-    generating: Duration,
-    poisoned: Option<String>,
+    ledger: Ledger,
     cheated: bool,
     /// Set-up and all that was generated, as the bounds count it.
     account: Option<Account>,
@@ -110,7 +109,7 @@ impl LegoEngine {
         let side = agreed.and_then(|()| side(role, channels[0].as_mut(), &mut config));
         let side = told_all(&mut channels, side)?;
         let mut engine = Self::with_side(me, channels, config, side);
-        engine.costs.add_phase("setup", start.elapsed());
+        engine.ledger.costs.add_phase("setup", start.elapsed());
         Ok(engine)
     }
 
@@ -125,9 +124,7 @@ impl LegoEngine {
             group: None,
             built: 0,
             held: Held::default(),
-            costs: Costs::default(),
-            generating: Duration::ZERO,
-            poisoned: None,
+            ledger: Ledger::default(),
             cheated: false,
             account: None,
         }
@@ -215,50 +212,15 @@ impl LegoEngine {
         self.side.as_ref().map_or(self.cheated, |side| side.cheated())
     }
 
-    /// Runs one call of the contract: refused if the session has failed, timed, and fatal to the session if it fails
-    /// with anything but bad input.
-    fn call<T>(&mut self, phase: &'static str, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        if let Some(reason) = &self.poisoned {
-            return Err(Error::Poisoned(reason.clone()));
-        }
-        let start = Instant::now();
-        self.generating = Duration::ZERO;
-        let result = body(self);
-        let generating = self.generating;
-        if generating > Duration::ZERO {
-            self.costs.add_phase("independent", generating);
-        }
-        self.costs
-            .add_phase(phase, start.elapsed().saturating_sub(generating));
-        match result {
-            Err(error) if !matches!(error, Error::BadInput(_)) => Err(self.poison(error)),
-            other => other,
-        }
-    }
-
-    /// Ends the session after a failure: the peer is told, secrets are wiped.
-    fn poison(&mut self, error: Error) -> Error {
-        let error = error.with_checks(checks::ALL);
-        if error.check().is_some() {
-            self.side.iter_mut().for_each(|side| side.burn());
-        }
-        let code = error.reason().code();
-        self.channels.iter_mut().for_each(|channel| channel.abort(code));
-        self.end(error.to_string());
-        tracing::warn!(me = %self.me, %error, "the session failed");
-        error
-    }
-
     /// Drops keys, material and channels.
-    fn end(&mut self, reason: String) {
-        self.costs = self.costs();
+    fn clear(&mut self) {
+        self.ledger.costs = self.costs();
         self.cheated = self.peer_cheated();
         if self.cheated {
             tracing::error!(me = %self.me, "the garbler has cheated; outputs so far are right nevertheless");
         }
         self.side = None;
         self.channels.clear();
-        self.poisoned = Some(reason);
     }
 
     /// Makes sure that there is enough for `order`, which is about to be used.
@@ -319,7 +281,7 @@ impl LegoEngine {
     fn compute(&mut self) -> Result<()> {
         let (side, channel) = self.parts();
         let (_, rounds) = side.reveal(&LegoWires::none(), Parties::NONE, channel)?;
-        self.costs.rounds += rounds;
+        self.ledger.costs.rounds += rounds;
         self.held.computed(self.built);
         Ok(())
     }
@@ -339,12 +301,12 @@ impl LegoEngine {
                 let most = self
                     .held
                     .making(stock, &epochs, |epoch| (0, side.memory(epoch).1));
-                self.costs.memory_bytes = self.costs.memory_bytes.max(most);
+                self.ledger.costs.memory_bytes = self.ledger.costs.memory_bytes.max(most);
                 side.draw(&order, channel)?;
             }
             None => self.make(&wanted)?,
         }
-        self.generating += start.elapsed();
+        self.ledger.add_part("independent", start.elapsed());
         Ok(())
     }
 
@@ -354,7 +316,7 @@ impl LegoEngine {
         side.rest();
         let epochs = estimate(order, &self.config)?;
         let most = self.held.making(stock, &epochs, |epoch| side.memory(epoch));
-        self.costs.memory_bytes = self.costs.memory_bytes.max(most);
+        self.ledger.costs.memory_bytes = self.ledger.costs.memory_bytes.max(most);
         let security = self.config.security;
         let account = self.account.get_or_insert_with(|| Account::new(security));
         epochs.iter().for_each(|epoch| account.make(&epoch.made(), 1.0));
@@ -379,7 +341,7 @@ impl LegoEngine {
         let stock = self.stock().beyond(order);
         let using = self.parts().0.memory_in_use();
         let most = self.held.take(stock, order, wires, using);
-        self.costs.memory_bytes = self.costs.memory_bytes.max(most.saturating_add(besides));
+        self.ledger.costs.memory_bytes = self.ledger.costs.memory_bytes.max(most.saturating_add(besides));
     }
 
     /// Notes the memory that is held while a circuit is built or evaluated.
@@ -395,19 +357,25 @@ impl LegoEngine {
     fn farewell(&mut self) -> Result<()> {
         let (side, channel) = self.parts();
         side.clear_line(channel)?;
-        let farewell = *b"finished";
-        let mut heard = farewell;
-        channel.send(steps::FINISH, &farewell)?;
-        channel.recv(steps::FINISH, &mut heard)?;
-        if heard == farewell {
-            return Ok(());
+        cenote_session::farewell([channel], steps::FINISH)
+    }
+}
+
+impl Guarded for LegoEngine {
+    const CHECKS: &'static [Check] = checks::ALL;
+
+    fn ledger(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+
+    fn wipe(&mut self, error: Error) -> Error {
+        if error.check().is_some() {
+            self.side.iter_mut().for_each(|side| side.burn());
         }
-        Err(Error::Aborted {
-            check: MESSAGE_FORM,
-            peer: Some(channel.peer()),
-            step: steps::FINISH,
-            detail: "the peer's farewell is garbled".into(),
-        })
+        let code = error.reason().code();
+        self.channels.iter_mut().for_each(|channel| channel.abort(code));
+        self.clear();
+        error
     }
 }
 

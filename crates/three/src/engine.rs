@@ -8,7 +8,9 @@ use cenote_net::{Meter, PartyId};
 use cenote_params::computational::{self, ThreeUse};
 use cenote_params::three::Parameters;
 use cenote_primitives::{BLOCK_BITS, BitMatrix, Block512};
-use cenote_session::{Costs, Engine, Error, Parties, Result, WireVector, check_input, check_run};
+use cenote_session::{
+    Check, Costs, Engine, Error, Guarded, Ledger, Parties, Result, WireVector, check_input, check_run,
+};
 
 use crate::checks;
 use crate::material::shape::Shape;
@@ -37,7 +39,7 @@ pub struct ThreeEngine {
     /// The first also exchanges inputs and outputs.
     workers: Vec<Worker>,
     inputs: Counter,
-    costs: Costs,
+    ledger: Ledger,
     /// Rounds of inputs and outputs.
     rounds: u64,
     /// The stock that triples come from, if none are made. Declared after the workers, so that they are dropped first.
@@ -48,7 +50,6 @@ pub struct ThreeEngine {
     workers_at_start: u8,
     /// Batches that may wait for each worker.
     waiting: usize,
-    poisoned: Option<String>,
 }
 
 impl ThreeEngine {
@@ -162,24 +163,22 @@ impl ThreeEngine {
         };
         let workers: Vec<_> = links.into_iter().zip(0..).map(worker).collect::<Result<_>>()?;
         let waiting = if online.is_some() { 1 } else { ahead };
-        let mut costs = Costs {
-            memory_bytes: worker_bytes(&parameters, waiting, lag).saturating_mul(workers.len() as u64),
-            ..Costs::default()
-        };
-        costs.add_phase("set-up", start.elapsed());
+        let mut ledger = Ledger::default();
+        ledger.costs.memory_bytes =
+            worker_bytes(&parameters, waiting, lag).saturating_mul(workers.len() as u64);
+        ledger.costs.add_phase("set-up", start.elapsed());
         Ok(Self {
             me,
             parameters,
             workers,
             inputs: Counter::new(Purpose::Input, 0),
-            costs,
+            ledger,
             rounds: 0,
             online,
             lag,
             view_check,
             workers_at_start,
             waiting,
-            poisoned: None,
         })
     }
 
@@ -208,41 +207,31 @@ impl ThreeEngine {
             this.workers.iter().try_for_each(|worker| worker.stock.fill())
         })
     }
+}
 
-    /// Runs one call of the contract, and adds its time to the costs. A session that has failed refuses it; any error but
-    /// bad input ends the session.
-    fn call<T>(&mut self, phase: &'static str, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        if let Some(reason) = &self.poisoned {
-            return Err(Error::Poisoned(reason.clone()));
-        }
-        let start = Instant::now();
-        let result = self
-            .workers
-            .iter()
-            .try_for_each(|worker| worker.stock.check())
-            .and_then(|()| body(self));
-        self.costs.add_phase(phase, start.elapsed());
-        match result {
-            Err(error) if !matches!(error, Error::BadInput(_)) => Err(self.poison(error)),
-            other => other,
-        }
+impl Guarded for ThreeEngine {
+    const CHECKS: &'static [Check] = checks::ALL;
+
+    fn ledger(&mut self) -> &mut Ledger {
+        &mut self.ledger
     }
 
-    /// Ends the session after a failure: peers are told, secrets wiped.
-    fn poison(&mut self, error: Error) -> Error {
-        let error = self.workers[0].stock.explain(error).with_checks(checks::ALL);
+    fn check_others(&self) -> Result<()> {
+        self.workers.iter().try_for_each(|worker| worker.stock.check())
+    }
+
+    fn wipe(&mut self, error: Error) -> Error {
+        let error = self.workers[0].stock.explain(error);
         let code = error.reason().code();
         for worker in &mut self.workers {
             worker.evaluator.ring.abort(code);
             worker.stock.stop(Some(code));
             worker.evaluator.wipe();
         }
-        self.costs = self.costs();
+        self.ledger.costs = self.costs();
         // With the workers go their keys, and with the stock those of its epoch.
         self.workers.clear();
         self.online = None;
-        tracing::warn!(me = %self.me, %error, "the session failed");
-        self.poisoned = Some(error.to_string());
         error
     }
 }
@@ -329,7 +318,7 @@ impl Engine for ThreeEngine {
                 online.secure(&mut this.workers, &totals)?;
             }
             let parts = run_groups(&mut this.workers, plan, inputs, &groups)?;
-            this.costs.and_gates += plan.and_count() as u64 * lanes as u64;
+            this.ledger.costs.and_gates += plan.and_count() as u64 * lanes as u64;
             Ok(assemble(plan.output_slots().len(), lanes, &parts))
         })
     }
@@ -352,10 +341,10 @@ impl Engine for ThreeEngine {
             Ok(())
         })?;
         self.workers.iter_mut().for_each(|worker| worker.stock.stop(None));
-        self.costs = self.costs();
+        self.ledger.costs = self.costs();
         // With the workers go their keys and triples.
         self.workers.clear();
-        self.poisoned = Some("the session is finished".into());
+        self.ledger.end("the session is finished");
         Ok(())
     }
 
@@ -366,7 +355,7 @@ impl Engine for ThreeEngine {
     fn computational_bits(&self) -> f64 {
         let workers = f64::from(self.workers_at_start);
         // A triple for each gate, and those that wait.
-        let gates = self.costs.and_gates as f64 / BLOCK_BITS as f64;
+        let gates = self.ledger.costs.and_gates as f64 / BLOCK_BITS as f64;
         let waiting = workers * (self.waiting + 2) as f64 * self.parameters.n() as f64;
         let blocks_of_512 = (BLOCKS_PER_TRIPLE + 1) as f64 * (gates + waiting);
         let session = ThreeUse {
@@ -378,7 +367,7 @@ impl Engine for ThreeEngine {
     }
 
     fn costs(&self) -> Costs {
-        let mut costs = self.costs.clone();
+        let mut costs = self.ledger.costs.clone();
         if self.workers.is_empty() {
             return costs;
         }

@@ -5,7 +5,9 @@ use cenote_net::{Meter, PartyId};
 use cenote_params::computational;
 use cenote_params::lego::Account;
 use cenote_primitives::BitMatrix;
-use cenote_session::{Costs, Demand, Engine, Error, Parties, Result, WireVector, check_input, check_run};
+use cenote_session::{
+    Costs, Demand, Engine, Error, Guarded, Parties, Result, WireVector, check_input, check_run,
+};
 
 use super::{LegoEngine, count};
 use crate::memory::{Portions, most_lanes};
@@ -107,7 +109,7 @@ impl Engine for LegoEngine {
                 return Err(Error::BadInput(SETTLED.into()));
             }
             let ands = count(plan.and_count(), lanes);
-            this.costs.and_gates += ands;
+            this.ledger.costs.and_gates += ands;
             if this.parts().0.is_built(plan, lanes) {
                 this.built -= ands;
             } else if ands > this.config.ahead.max(this.stock().ands) && this.next_reserved().is_none() {
@@ -150,7 +152,7 @@ impl Engine for LegoEngine {
             let to = this.roles.roles(to);
             let (side, channel) = this.parts();
             let (outputs, rounds) = side.reveal(wires, to, channel)?;
-            this.costs.rounds += rounds;
+            this.ledger.costs.rounds += rounds;
             this.held.computed(this.built);
             Ok(outputs)
         })
@@ -158,7 +160,8 @@ impl Engine for LegoEngine {
 
     fn finish(&mut self) -> Result<()> {
         self.call("online", Self::farewell)?;
-        self.end("the session is finished".into());
+        self.clear();
+        self.ledger.end("the session is finished");
         Ok(())
     }
 
@@ -184,7 +187,7 @@ impl Engine for LegoEngine {
     }
 
     fn costs(&self) -> Costs {
-        let mut costs = self.costs.clone();
+        let mut costs = self.ledger.costs.clone();
         if self.side.is_some() {
             costs.traffic = self.channels.iter().map(|channel| channel.meter()).sum::<Meter>();
         }

@@ -5,7 +5,7 @@ pub(crate) mod keys;
 pub(crate) mod lag;
 
 use cenote_net::PartyId;
-use cenote_session::{Error, MESSAGE_FORM, Result, Terms};
+use cenote_session::{Error, Result, Terms};
 
 use crate::ring::Ring;
 use crate::settings::Links;
@@ -27,12 +27,8 @@ pub(crate) fn check_links(me: PartyId, links: &[Links]) -> Result<()> {
 
 /// Says to both peers that the session has come to its good end, and waits until both say the same.
 pub(crate) fn farewell(ring: &mut Ring) -> Result<()> {
-    let farewell = *b"finished";
-    if ring.exchange(steps::FINISH, &farewell, &farewell)? == (farewell, farewell) {
-        return Ok(());
-    }
-    let detail = "a peer's farewell is garbled";
-    Err(Error::cheated(MESSAGE_FORM, None, steps::FINISH, detail))
+    let Ring { previous, next } = ring;
+    cenote_session::farewell([previous.as_mut(), next.as_mut()], steps::FINISH)
 }
 
 /// Makes sure that both peers were started on the same terms.

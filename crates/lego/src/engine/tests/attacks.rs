@@ -1,5 +1,7 @@
 //! One cheating party in build and eval (spec, Section 6): caught by name, or without effect, whatever the evaluator's bits.
 
+use std::time::Duration;
+
 use crate::checks;
 use cenote_net::{Error as NetError, Step};
 use cenote_session::MESSAGE_FORM;

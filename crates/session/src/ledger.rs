@@ -1,0 +1,128 @@
+//! What all engines do around their calls: time them, refuse them once the session is over, and end it when one fails.
+
+use std::time::{Duration, Instant};
+
+use cenote_net::{Channel, Step};
+
+use crate::{Check, Costs, Engine, Error, MESSAGE_FORM, Result};
+
+/// What a session has cost so far, and why it is over once it is.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    /// The costs.
+    pub costs: Costs,
+    over: Option<String>,
+    /// How long the parts of the current call took that are phases of their own.
+    parts: Duration,
+}
+
+impl Ledger {
+    /// Adds a part of the current call that is a phase of its own.
+    pub fn add_part(&mut self, phase: &'static str, time: Duration) {
+        self.costs.add_phase(phase, time);
+        self.parts += time;
+    }
+
+    /// Ends the session: later calls are refused with `reason`.
+    pub fn end(&mut self, reason: impl Into<String>) {
+        self.over = Some(reason.into());
+    }
+}
+
+/// An engine whose calls go through [`Guarded::call`].
+pub trait Guarded: Engine + Sized {
+    /// The checks of its protocol.
+    const CHECKS: &'static [Check];
+
+    /// The session's ledger.
+    fn ledger(&mut self) -> &mut Ledger;
+
+    /// Fails if something that runs beside the calls has failed.
+    ///
+    /// # Errors
+    /// Its failure.
+    fn check_others(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Tells the peers that `error` ends the session, and wipes its secrets. Gives what tells most of the cause.
+    fn wipe(&mut self, error: Error) -> Error;
+
+    /// Runs one call of the contract, and adds its time to the costs. A session that is over refuses it; any error but bad input
+    /// ends the session.
+    ///
+    /// # Errors
+    /// [`Error::Poisoned`] if the session is over; those of `body`.
+    fn call<T>(&mut self, phase: &'static str, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let ledger = self.ledger();
+        if let Some(reason) = &ledger.over {
+            return Err(Error::Poisoned(reason.clone()));
+        }
+        ledger.parts = Duration::ZERO;
+        let start = Instant::now();
+        let result = self.check_others().and_then(|()| body(self));
+        let ledger = self.ledger();
+        let time = start.elapsed().saturating_sub(ledger.parts);
+        ledger.costs.add_phase(phase, time);
+        let error = match result {
+            Err(error) if !matches!(error, Error::BadInput(_)) => error,
+            other => return other,
+        };
+        let error = self.wipe(error).with_checks(Self::CHECKS);
+        self.ledger().end(error.to_string());
+        tracing::warn!(me = %self.me(), %error, "the session failed");
+        Err(error)
+    }
+}
+
+/// What is said at the end.
+const FAREWELL: [u8; 8] = *b"finished";
+
+/// Says at the other ends of `channels`, in `step`, that the session has come to its good end, and waits until all say the same.
+///
+/// # Errors
+/// [`MESSAGE_FORM`] for another word; those of the channels.
+pub fn farewell<const N: usize>(channels: [&mut dyn Channel; N], step: Step) -> Result<()> {
+    let mut channels = channels;
+    for channel in &mut channels {
+        channel.send(step, &FAREWELL)?;
+        channel.flush()?;
+    }
+    for channel in channels {
+        let mut heard = [0; FAREWELL.len()];
+        channel.recv(step, &mut heard)?;
+        if heard != FAREWELL {
+            let detail = "the farewell is garbled";
+            return Err(Error::cheated(MESSAGE_FORM, channel.peer(), step, detail));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use cenote_net::{ChannelOptions, PartyId, memory_pair};
+
+    use super::*;
+
+    const FINISH: Step = Step {
+        code: 1,
+        name: "finish",
+    };
+
+    #[test]
+    fn a_garbled_farewell_is_the_peers() {
+        let (mut here, mut there) = memory_pair(PartyId(0), PartyId(1), ChannelOptions::default());
+        for (said, fine) in [(b"finished", true), (b"finishes", false)] {
+            there.send(FINISH, said).unwrap();
+            there.flush().unwrap();
+            match farewell([&mut here], FINISH) {
+                Ok(()) => assert!(fine),
+                Err(Error::Aborted { check, peer, .. }) => {
+                    assert_eq!((check, peer, fine), (MESSAGE_FORM, Some(PartyId(1)), false));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}
