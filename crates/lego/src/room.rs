@@ -19,7 +19,7 @@ pub(crate) const CIRCUITS: &str = "the wires of a circuit";
 /// pages where there are any.
 ///
 /// # Errors
-/// [`Error::Exhausted`] if there is no room for `what`.
+/// [`Error::OutOfMemory`] if there is no room for `what`.
 pub(crate) fn zeroed<T: bytemuck::Zeroable>(what: &str, count: usize) -> Result<Vec<T>> {
     let room = bytemuck::allocation::try_zeroed_vec(count).map_err(|()| lacking::<T>(what, count))?;
     prefer_huge_pages(&room);
@@ -74,9 +74,7 @@ pub(crate) fn copy<T: Copy + Zeroize>(what: &str, items: &[T]) -> Result<Zeroizi
 
 fn lacking<T>(what: &str, count: usize) -> Error {
     let bytes = count as u128 * size_of::<T>() as u128;
-    Error::Exhausted(format!(
-        "there is no memory for {what}: {bytes} bytes; use fewer lanes or a smaller circuit, or give it more memory"
-    ))
+    Error::OutOfMemory(format!("there is no room for {what}: {bytes} bytes"))
 }
 
 #[cfg(test)]
@@ -94,9 +92,9 @@ mod tests {
                 collected::<u64>("gates", count, std::iter::empty()).err(),
             ];
             for (error, size) in errors.into_iter().zip([16, 8, 8, 8]) {
-                let expected = format!("no memory for gates: {} bytes", count as u128 * size);
+                let expected = format!("no room for gates: {} bytes", count as u128 * size);
                 match error {
-                    Some(Error::Exhausted(text)) => assert!(text.contains(&expected), "{text}"),
+                    Some(Error::OutOfMemory(text)) => assert!(text.contains(&expected), "{text}"),
                     other => panic!("{other:?}"),
                 }
             }

@@ -292,11 +292,11 @@ fn a_party_without_memory_says_what_for_and_the_peer_is_told() {
         let results = limited(poor, |engine| engine.generate(order));
         for (party, result) in results.into_iter().enumerate() {
             match result {
-                Err(Error::Exhausted(text)) if party == poor.index() => {
-                    assert!(text.contains("no memory for garbled gates: "), "{text}");
+                Err(Error::OutOfMemory(text)) if party == poor.index() => {
+                    assert!(text.contains("no room for garbled gates: "), "{text}");
                 }
                 Err(Error::PeerStopped { reason, .. }) if party != poor.index() => {
-                    assert_eq!(reason, Reason::Own(Cause::Exhausted));
+                    assert_eq!(reason, Reason::Own(Cause::OutOfMemory));
                 }
                 other => panic!("party {party}: {other:?}"),
             }
@@ -304,8 +304,8 @@ fn a_party_without_memory_says_what_for_and_the_peer_is_told() {
         let bits = BitMatrix::zeros(1, 1 << 20);
         let results = limited(poor, |engine| engine.constant(&bits));
         match &results[poor.index()] {
-            Err(Error::Exhausted(text)) => {
-                assert!(text.contains("no memory for inputs and outputs: "), "{text}");
+            Err(Error::OutOfMemory(text)) => {
+                assert!(text.contains("no room for inputs and outputs: "), "{text}");
             }
             other => panic!("{other:?}"),
         }

@@ -24,7 +24,7 @@ pub fn set_limit(bytes: u64) {
 /// Sees that `needed` bytes are within the limit that was set, or without one within what is [`available`].
 ///
 /// # Errors
-/// [`Error::Exhausted`], with both numbers.
+/// [`Error::OutOfMemory`], with both numbers.
 pub fn admit(needed: u64) -> Result<()> {
     let limit = LIMIT.load(Ordering::Relaxed);
     within(needed, (limit > 0).then_some(limit))
@@ -44,7 +44,7 @@ fn within(needed: u64, limit: Option<u64>) -> Result<()> {
     if needed <= most {
         return Ok(());
     }
-    Err(Error::Exhausted(format!(
+    Err(Error::OutOfMemory(format!(
         "about {} of memory are needed, and {} {whose}: use fewer lanes or a smaller circuit, or give it more memory",
         in_words(needed),
         in_words(most)
@@ -179,7 +179,7 @@ mod tests {
     fn work_that_does_not_fit_is_refused_with_what_it_needs() {
         assert!(within(1000, Some(1000)).is_ok());
         match within(61_000_000_000, Some(4 << 30)) {
-            Err(Error::Exhausted(text)) => {
+            Err(Error::OutOfMemory(text)) => {
                 assert!(
                     text.contains("about 61 GB") && text.contains("4.3 GB is the limit"),
                     "{text}"
@@ -190,7 +190,7 @@ mod tests {
         match within(u64::MAX, None) {
             // Where the system does not tell there is no limit but the numbers'.
             Ok(()) => assert_eq!(available(), None),
-            Err(Error::Exhausted(text)) => assert!(text.contains("this machine"), "{text}"),
+            Err(Error::OutOfMemory(text)) => assert!(text.contains("this machine"), "{text}"),
             Err(other) => panic!("{other}"),
         }
         assert_eq!(in_words(999), "999 bytes");

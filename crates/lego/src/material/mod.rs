@@ -207,7 +207,7 @@ impl Commitments {
     /// None, with room for `count`.
     ///
     /// # Errors
-    /// [`Error::Exhausted`](cenote_session::Error::Exhausted) if there is no memory for them.
+    /// [`Error::OutOfMemory`](cenote_session::Error::OutOfMemory) if there is no memory for them.
     pub(crate) fn with_room(count: usize) -> Result<Self> {
         Ok(Self {
             messages: room::empty(room::CIRCUITS, count)?,

@@ -1,6 +1,7 @@
 //! Both parties in one process, and what they hold compared.
 
 mod attacks;
+mod failure;
 mod rates;
 
 use cenote_net::{Channel, PartyId};
@@ -437,51 +438,6 @@ fn traffic_is_as_estimated() {
 }
 
 /// A session that failed generates nothing more.
-#[test]
-fn failure_is_final() {
-    let world = World::random(2);
-    let results = world.run(move |mut context| {
-        let mut config = config(&context);
-        let mut channel = context.take(PartyId(1 - context.me.0), "main");
-        let order = if context.me == GARBLER {
-            SMALL
-        } else {
-            SMALL.times(2)
-        };
-        let [first, second] = if context.me == GARBLER {
-            let mut keys = GarblerKeys::setup(&mut *channel, &mut config)?;
-            [(); 2].map(|()| {
-                keys.generate(
-                    std::slice::from_mut(&mut channel),
-                    &mut config,
-                    &order,
-                    &mut |_| Ok(()),
-                )
-            })
-        } else {
-            let mut keys = EvaluatorKeys::setup(&mut *channel, &mut config)?;
-            [(); 2].map(|()| {
-                keys.generate(
-                    std::slice::from_mut(&mut channel),
-                    &mut config,
-                    &order,
-                    &mut |_| Ok(()),
-                )
-            })
-        };
-        assert!(matches!(second, Err(Error::Poisoned(_))), "{second:?}");
-        first
-    });
-    match &results[0] {
-        Err(Error::Net(cenote_net::Error::Mismatch { field, .. })) => assert_eq!(*field, "order"),
-        other => panic!("{:?}", other.as_ref().err()),
-    }
-    match &results[1] {
-        Err(Error::PeerStopped { peer, .. }) => assert_eq!(*peer, GARBLER),
-        other => panic!("{:?}", other.as_ref().err()),
-    }
-}
-
 /// Whatever an epoch makes, the evaluator draws when it has it, so no challenge of a proof is older than what it proves.
 #[test]
 fn every_epoch_binds_the_proofs_that_follow() {
