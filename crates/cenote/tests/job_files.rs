@@ -272,7 +272,9 @@ fn wrong_values_are_bad_input_and_not_quoted() {
     for hex in ["1ff", "0xabcd", "zz", ""] {
         let text = read(&GOOD.replace("0x1f", hex), 0);
         assert!(text.contains("job.toml, line 10: `hex` of x"), "{text}");
-        assert!(hex.is_empty() || !text.contains(hex), "{text}");
+        // The folder's name is random, and may have any letters.
+        let said = text.split_once("job.toml").map_or("", |(_, said)| said);
+        assert!(hex.is_empty() || !said.contains(hex), "{text}");
     }
     let text = read(&GOOD.replace("lanes = 3", "lanes = 4"), 2);
     assert!(text.contains("y.csv: has 3 values, but the job has 4"), "{text}");
