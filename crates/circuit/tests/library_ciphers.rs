@@ -1,8 +1,8 @@
-//! AES and SHA-256 circuits against the vectors of their standards and against other implementations.
+//! AES, SHA-2 and SHA-3 circuits against the vectors of their standards and against other implementations.
 
 use std::slice;
 
-use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
+use aes::cipher::{Array, BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use cenote_circuit::library::{self, AesSbox, Goal};
 use cenote_circuit::{BitOrder, Builder, Circuit};
 use cenote_primitives::BitMatrix;
@@ -68,8 +68,14 @@ fn aes_gives_the_vectors_of_the_standard() {
             let (key, message) = (hex(key), hex(message));
             let circuit = library::aes(8 * key.len() as u32, sbox);
             assert_eq!(
-                run(&circuit, &[vec![key, message]]),
+                run(&circuit, &[vec![key.clone(), message.clone()]]),
                 [hex(ciphertext)],
+                "{sbox:?}"
+            );
+            let circuit = library::aes_inverse(8 * key.len() as u32, sbox);
+            assert_eq!(
+                run(&circuit, &[vec![key, hex(ciphertext)]]),
+                [message],
                 "{sbox:?}"
             );
         }
@@ -108,6 +114,18 @@ fn every_s_box_is_right_on_every_byte() {
         let rows: Vec<Vec<Vec<u8>>> = (0..=255).map(|x| vec![vec![x]]).collect();
         for (x, image) in (0..=255).zip(run(&circuit, &rows)) {
             assert_eq!(image, [substitute(x)], "{sbox:?} of {x:#x}");
+        }
+
+        let mut b = Builder::new();
+        let byte = b.input("byte", 8, BitOrder::Lsb);
+        let image = library::aes_inverse_sbox(&mut b, &byte, sbox);
+        b.output("image", &image, BitOrder::Lsb);
+        let circuit = b.finish();
+        let statistics = circuit.statistics();
+        assert_eq!((statistics.ands, statistics.and_depth), (ands, depth), "{sbox:?}");
+        let rows: Vec<Vec<Vec<u8>>> = (0..=255).map(|x| vec![vec![substitute(x)]]).collect();
+        for (x, image) in (0..=255).zip(run(&circuit, &rows)) {
+            assert_eq!(image, [x], "the inverse of {sbox:?} at {x:#x}");
         }
     }
 }
@@ -153,6 +171,106 @@ fn sha256_blocks_chain() {
     assert_eq!(run(&b.finish(), &rows), [expected]);
 }
 
+/// The blocks of a message, padded as for SHA-512.
+fn sha512_blocks(message: &[u8]) -> Vec<Vec<u8>> {
+    let mut padded = message.to_vec();
+    padded.push(0x80);
+    padded.resize((message.len() + 17).next_multiple_of(128) - 16, 0);
+    padded.extend((8 * message.len() as u128).to_be_bytes());
+    padded.chunks(128).map(<[u8]>::to_vec).collect()
+}
+
+#[test]
+fn sha512_gives_the_vectors_of_the_standard() {
+    let long = b"abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu";
+    let vectors: [(&[u8], &str); 2] = [
+        (
+            b"abc",
+            "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a\
+             2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f",
+        ),
+        (
+            long,
+            "8e959b75dae313da8cf4f72814fc143f8f7779c6eb9f7fa17299aeadb6889018\
+             501d289e4900f7e4331b99dec4b5433ac7d329eeb6dd26545e96e55b874be909",
+        ),
+    ];
+    for (message, digest) in vectors {
+        let blocks = sha512_blocks(message);
+        for goal in GOALS {
+            let mut b = Builder::new();
+            let inputs: Vec<_> = blocks
+                .iter()
+                .map(|_| b.input("block", 1024, BitOrder::Lsb))
+                .collect();
+            let state = inputs
+                .iter()
+                .fold(library::sha512_initial_state(), |state, block| {
+                    library::sha512_block(&mut b, block, &state, goal)
+                });
+            b.output("digest", &state, BitOrder::Lsb);
+            assert_eq!(
+                run(&b.finish(), slice::from_ref(&blocks)),
+                [hex(digest)],
+                "{goal:?}"
+            );
+        }
+    }
+}
+
+/// A message shorter than a block, padded as for SHA3-256.
+fn sha3_256_block(message: &[u8]) -> Vec<u8> {
+    let mut block = message.to_vec();
+    block.push(0x06);
+    block.resize(136, 0);
+    block[135] |= 0x80;
+    block
+}
+
+#[test]
+fn sha3_256_gives_the_vectors_of_the_standard() {
+    let full: Vec<u8> = (0..135).collect();
+    let vectors: [(&[u8], &str); 3] = [
+        (
+            b"",
+            "a7ffc6f8bf1ed76651c14756a061d662f580ff4de43b49fa82d80a4b80f8434a",
+        ),
+        (
+            b"abc",
+            "3a985da74fe225b2045c172d6bd390bd855f086e3e9d525b46bfe24511431532",
+        ),
+        (
+            &full,
+            "fded8fd9d6551c601eeb3b7c6bc5e5cfd8aad1d015b7e9aaa9c9b9475231d5e2",
+        ),
+    ];
+    let circuit = library::sha3_256_single_block();
+    for (message, digest) in vectors {
+        assert_eq!(run(&circuit, &[vec![sha3_256_block(message)]]), [hex(digest)]);
+    }
+}
+
+#[test]
+fn keccak_absorbs_blocks() {
+    // 200 bytes of value 0xa3 take two blocks; the digest is an example of the standard's authors.
+    let message = [0xa3; 200];
+    let blocks = vec![message[..136].to_vec(), sha3_256_block(&message[136..])];
+    let mut b = Builder::new();
+    let inputs: Vec<_> = blocks
+        .iter()
+        .map(|_| b.input("block", 1088, BitOrder::Lsb))
+        .collect();
+    let mut state = library::constant(0, 1600);
+    for block in inputs {
+        let absorbed = library::xor(&mut b, &state[512..], &block);
+        state.splice(512.., absorbed);
+        state = library::keccak_f(&mut b, &state);
+    }
+    b.output("digest", &state[1600 - 256..], BitOrder::Lsb);
+    let digest = hex("79f38adec5c20307a98ef76e8324afbfd46cfd81b22e3973c65fa1bd9de31787");
+    assert_eq!(run(&b.finish(), &[blocks]), [digest]);
+}
+
 fn bytes(n: usize) -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), n)
 }
@@ -171,10 +289,39 @@ proptest! {
                 block.to_vec()
             })
             .collect();
+        let decrypted: Vec<Vec<u8>> = rows
+            .iter()
+            .map(|(key, message)| {
+                let cipher = aes::Aes256::new_from_slice(&[&key[..], key].concat()).unwrap();
+                let mut block = Array::try_from(&message[..]).unwrap();
+                cipher.decrypt_block(&mut block);
+                block.to_vec()
+            })
+            .collect();
         let rows: Vec<Vec<Vec<u8>>> = rows.into_iter().map(|(key, message)| vec![key, message]).collect();
         for sbox in SBOXES {
             prop_assert_eq!(&run(&library::aes128(sbox), &rows), &expected);
         }
+        let rows: Vec<Vec<Vec<u8>>> =
+            rows.into_iter().map(|row| vec![row[0].repeat(2), row[1].clone()]).collect();
+        for sbox in SBOXES {
+            prop_assert_eq!(&run(&library::aes_inverse(256, sbox), &rows), &decrypted);
+        }
+    }
+
+    #[test]
+    fn sha512_agrees_with_another_implementation(rows in prop::collection::vec((bytes(128), bytes(64)), 16)) {
+        let expected: Vec<Vec<u8>> = rows
+            .iter()
+            .map(|(block, state)| {
+                let words = state.chunks(8).map(|w| u64::from_be_bytes(w.try_into().unwrap()));
+                let mut state: [u64; 8] = words.collect::<Vec<u64>>().try_into().unwrap();
+                sha2::block_api::compress512(&mut state, &[block[..].try_into().unwrap()]);
+                state.iter().flat_map(|word| word.to_be_bytes()).collect()
+            })
+            .collect();
+        let rows: Vec<Vec<Vec<u8>>> = rows.into_iter().map(|(block, state)| vec![block, state]).collect();
+        prop_assert_eq!(&run(&library::sha512_compress(Goal::FewestAnds), &rows), &expected);
     }
 
     #[test]

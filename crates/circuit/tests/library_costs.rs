@@ -21,7 +21,8 @@ fn table() -> Vec<(String, [usize; 3])> {
 #[test]
 fn the_documented_costs_are_exact() {
     let table = table();
-    assert!(table.len() >= 25, "the table was not found");
+    assert!(table.len() >= 60, "the table was not found");
+    let mut wrong = false;
     for (name, documented) in table {
         let statistics = by_name(&name)
             .unwrap_or_else(|error| panic!("{name}: {error}"))
@@ -31,8 +32,9 @@ fn the_documented_costs_are_exact() {
             "//! | `{name}` | {} | {} | {} |",
             measured[0], measured[1], measured[2]
         );
-        assert_eq!(measured, documented, "{name}: ANDs, XORs, AND depth");
+        wrong |= measured != documented;
     }
+    assert!(!wrong, "the counts above are right, those of the table are not");
 }
 
 #[test]
@@ -65,6 +67,10 @@ fn other_names_are_refused() {
         "32",
         "aes",
         "aes512",
+        "aes128-encrypt",
+        "div32-decrypt",
+        "sha512-single",
+        "keccak",
         "add8-balanced",
         "sha256-balanced",
         "add8-depth-depth",
@@ -88,6 +94,11 @@ fn other_names_are_refused() {
         "add99999999999",
         "add5000",
         "mult513",
+        "div513",
+        "sdiv0",
+        "shl4097",
+        "compact4096x33",
+        "permute0x1",
         "exposure0x8-1",
         "exposure3x65-1",
         "exposure3x8-99999999999999999999",

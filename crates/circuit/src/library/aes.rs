@@ -1,4 +1,4 @@
-//! AES (FIPS 197), forward direction, key schedule included.
+//! AES (FIPS 197), both directions, key schedule included.
 //!
 //! A block or key is the integer that its hexadecimal string spells, least significant bit first: byte 0 of FIPS 197 is
 //! the last eight bits. This is the order of the Bristol Fashion circuits.
@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use super::field::multiply;
 use super::integer::{constant, xor};
 use super::linear::LinearMap;
-use super::sbox::{AesSbox, aes_sbox};
+use super::sbox::{AesSbox, aes_inverse_sbox, aes_sbox};
 use crate::{Bit, BitOrder, Builder, Circuit};
 
 type Byte = Vec<Bit>;
@@ -31,19 +31,27 @@ pub fn aes(key_bits: u32, sbox: impl Into<AesSbox>) -> Circuit {
     b.finish()
 }
 
+/// The inverse of [`aes`]: inputs `key` of `key_bits` and `ciphertext`, output `message`.
+///
+/// # Panics
+/// If there is no such AES.
+pub fn aes_inverse(key_bits: u32, sbox: impl Into<AesSbox>) -> Circuit {
+    let mut b = Builder::new();
+    let key = b.input("key", key_bits, BitOrder::Lsb);
+    let ciphertext = b.input("ciphertext", 128, BitOrder::Lsb);
+    let message = aes_decrypt(&mut b, &key, &ciphertext, sbox);
+    b.output("message", &message, BitOrder::Lsb);
+    b.finish()
+}
+
 /// The AES ciphertext of `message` under `key` of 128, 192 or 256 bits.
 ///
 /// # Panics
 /// If `message` is not 128 bits or `key` has another width.
 pub fn aes_encrypt(b: &mut Builder, key: &[Bit], message: &[Bit], sbox: impl Into<AesSbox>) -> Vec<Bit> {
-    assert!(
-        matches!(key.len(), 128 | 192 | 256),
-        "an AES key has 128, 192 or 256 bits"
-    );
-    assert_eq!(message.len(), 128, "an AES block has 128 bits");
     let sbox = sbox.into();
-    let round_keys = key_schedule(b, bytes(key), sbox);
-    let mut state = bytes(message);
+    let round_keys = key_schedule(b, key, sbox);
+    let mut state = block(message);
     add_round_key(b, &mut state, &round_keys[0]);
     let last = round_keys.len() - 1;
     for (round, round_key) in round_keys.iter().enumerate().skip(1) {
@@ -60,13 +68,51 @@ pub fn aes_encrypt(b: &mut Builder, key: &[Bit], message: &[Bit], sbox: impl Int
     state.iter().rev().flatten().copied().collect()
 }
 
+/// The message of which `ciphertext` is the AES ciphertext under `key`; ANDs as for [`aes_encrypt`], but the last round
+/// key comes first, so that the depth is that of the key schedule and the rounds together.
+///
+/// # Panics
+/// If `ciphertext` is not 128 bits or `key` has another width.
+pub fn aes_decrypt(b: &mut Builder, key: &[Bit], ciphertext: &[Bit], sbox: impl Into<AesSbox>) -> Vec<Bit> {
+    let sbox = sbox.into();
+    let round_keys = key_schedule(b, key, sbox);
+    let mut state = block(ciphertext);
+    let last = round_keys.len() - 1;
+    add_round_key(b, &mut state, &round_keys[last]);
+    for (round, round_key) in round_keys.iter().enumerate().take(last).rev() {
+        // Row r moves back by r columns, which are 12r bytes on.
+        state = (0..16).map(|i| state[(i + 12 * (i % 4)) % 16].clone()).collect();
+        for byte in &mut state {
+            *byte = aes_inverse_sbox(b, byte, sbox);
+        }
+        add_round_key(b, &mut state, round_key);
+        if round != 0 {
+            state = state
+                .chunks(4)
+                .flat_map(|column| unmix_column(b, column))
+                .collect();
+        }
+    }
+    state.iter().rev().flatten().copied().collect()
+}
+
+fn block(value: &[Bit]) -> Vec<Byte> {
+    assert_eq!(value.len(), 128, "an AES block has 128 bits");
+    bytes(value)
+}
+
 /// Byte 0 first, each least significant bit first.
 fn bytes(value: &[Bit]) -> Vec<Byte> {
     value.chunks(8).rev().map(<[Bit]>::to_vec).collect()
 }
 
 /// One vector of 16 bytes for each round, and one before the first.
-fn key_schedule(b: &mut Builder, key: Vec<Byte>, sbox: AesSbox) -> Vec<Vec<Byte>> {
+fn key_schedule(b: &mut Builder, key: &[Bit], sbox: AesSbox) -> Vec<Vec<Byte>> {
+    assert!(
+        matches!(key.len(), 128 | 192 | 256),
+        "an AES key has 128, 192 or 256 bits"
+    );
+    let key = bytes(key);
     let key_words = key.len() / 4;
     let rounds = key_words + 6;
     let mut words: Vec<Vec<Byte>> = key.chunks(4).map(<[Byte]>::to_vec).collect();
@@ -100,22 +146,33 @@ fn add_round_key(b: &mut Builder, state: &mut [Byte], round_key: &[Byte]) {
 }
 
 fn mix_column(b: &mut Builder, column: &[Byte]) -> Vec<Byte> {
-    static MAP: LazyLock<LinearMap> = LazyLock::new(|| {
-        let coefficients = [2, 3, 1, 1];
-        let mut rows = [0u64; 32];
-        for input in 0..32 {
-            for byte in 0..4 {
-                let coefficient = coefficients[(input / 8 + 4 - byte) % 4];
-                let image = multiply(coefficient, 1 << (input % 8));
-                for bit in 0..8 {
-                    rows[8 * byte + bit] |= u64::from(image >> bit & 1) << input;
-                }
+    static MAP: LazyLock<LinearMap> = LazyLock::new(|| circulant([2, 3, 1, 1]));
+    apply(b, &MAP, column)
+}
+
+/// The inverse of [`mix_column`], as `(5, 0, 4, 0)` and then [`mix_column`] take fewer XORs than all at once.
+fn unmix_column(b: &mut Builder, column: &[Byte]) -> Vec<Byte> {
+    static MAP: LazyLock<LinearMap> = LazyLock::new(|| circulant([5, 0, 4, 0]));
+    let column = apply(b, &MAP, column);
+    mix_column(b, &column)
+}
+
+/// The map on columns that has `coefficients` in its first row, and in the others the same, each time one place on.
+fn circulant(coefficients: [u8; 4]) -> LinearMap {
+    let mut rows = [0u64; 32];
+    for input in 0..32 {
+        for byte in 0..4 {
+            let coefficient = coefficients[(input / 8 + 4 - byte) % 4];
+            let image = multiply(coefficient, 1 << (input % 8));
+            for bit in 0..8 {
+                rows[8 * byte + bit] |= u64::from(image >> bit & 1) << input;
             }
         }
-        LinearMap::new(32, &rows)
-    });
-    MAP.apply(b, &column.concat())
-        .chunks(8)
-        .map(<[Bit]>::to_vec)
-        .collect()
+    }
+    LinearMap::new(32, &rows)
+}
+
+fn apply(b: &mut Builder, map: &LinearMap, column: &[Byte]) -> Vec<Byte> {
+    let image = map.apply(b, &column.concat());
+    image.chunks(8).map(<[Bit]>::to_vec).collect()
 }

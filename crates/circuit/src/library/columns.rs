@@ -6,7 +6,7 @@
 
 use super::Goal;
 use super::prefix::{self, Position, Wanted};
-use super::timed::Timed;
+use super::timed::{Timed, timed, untimed};
 use crate::{Bit, Builder};
 
 /// Bits to be added up modulo 2^width.
@@ -182,7 +182,18 @@ pub fn popcount(b: &mut Builder, bits: &[Bit]) -> Vec<Bit> {
     for &bit in bits {
         columns.push(0, bit.into());
     }
-    columns.sum(b, Goal::FewestAnds).iter().map(|t| t.bit).collect()
+    untimed(&columns.sum(b, Goal::FewestAnds))
+}
+
+/// The sum of unsigned integers of any widths, modulo 2^width, all at once. For [`Goal::FewestAnds`], each full adder
+/// removes a bit, so that it takes fewer ANDs than the integers have bits; for [`Goal::LeastDepth`], the depth is that of
+/// one addition and of about `log2 m` levels for `m` integers.
+pub fn sum(b: &mut Builder, integers: &[Vec<Bit>], width: usize, goal: Goal) -> Vec<Bit> {
+    let mut columns = Columns::new(width);
+    for integer in integers {
+        columns.push_word(0, &timed(integer));
+    }
+    untimed(&columns.sum(b, goal))
 }
 
 /// The XOR of a column, with its carries thrown into `carried`.

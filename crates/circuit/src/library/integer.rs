@@ -4,6 +4,7 @@
 //! otherwise; a width of 0 is allowed and stands for the integer 0.
 
 use super::Goal;
+use super::count::prefix_all;
 use super::prefix::{self, Position, Wanted};
 use super::timed::{Timed, timed, untimed};
 use crate::{Bit, Builder};
@@ -70,8 +71,27 @@ pub fn subtract_with_borrow(
 
 /// `-x mod 2^n`, with `n - 2` ANDs for [`Goal::FewestAnds`].
 pub fn negate(b: &mut Builder, x: &[Bit], goal: Goal) -> Vec<Bit> {
-    let zero = vec![Bit::FALSE; x.len()];
-    subtract(b, &zero, x, goal)
+    negate_if(b, Bit::TRUE, x, goal)
+}
+
+/// `if condition { -x } else { x } mod 2^n`, with `n - 1` ANDs for [`Goal::FewestAnds`].
+pub fn negate_if(b: &mut Builder, condition: Bit, x: &[Bit], goal: Goal) -> Vec<Bit> {
+    // -x = !x + 1, whose carry runs through the zeros of x.
+    let flipped: Vec<Bit> = x.iter().map(|&bit| b.xor(bit, condition)).collect();
+    let through = flipped.split_last().map_or(&[][..], |(_, low)| low);
+    let carries = prefix_all(b, &[&[condition], through].concat(), goal);
+    flipped
+        .iter()
+        .zip(carries)
+        .map(|(&bit, carry)| b.xor(bit, carry))
+        .collect()
+}
+
+/// The absolute value of `x` in two's complement, as an unsigned integer of the same width, with `n - 1` ANDs for
+/// [`Goal::FewestAnds`]. That of `-2^(n-1)` is `2^(n-1)`, which is `-2^(n-1)` again to who reads it as signed.
+pub fn absolute(b: &mut Builder, x: &[Bit], goal: Goal) -> Vec<Bit> {
+    let negative = x.last().copied().unwrap_or(Bit::FALSE);
+    negate_if(b, negative, x, goal)
 }
 
 /// Whether `x < y`, both unsigned, with `n` ANDs for [`Goal::FewestAnds`].
@@ -163,6 +183,12 @@ pub fn constant(value: u64, width: usize) -> Vec<Bit> {
     (0..width)
         .map(|i| Bit::constant(i < 64 && value >> i & 1 == 1))
         .collect()
+}
+
+/// How many bits the numbers below `n` take.
+pub(super) fn bits_below(n: usize) -> usize {
+    n.checked_next_power_of_two()
+        .map_or(0, |power| power.ilog2() as usize)
 }
 
 /// The carry into each position, and last the one out of the top: `n + 1` bits.

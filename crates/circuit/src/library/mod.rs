@@ -25,6 +25,8 @@
 //! | `lt64-depth` | 160 | 222 | 7 |
 //! | `slt32` | 32 | 93 | 32 |
 //! | `slt32-depth` | 73 | 109 | 6 |
+//! | `abs64` | 0 | 0 | 0 |
+//! | `abs64-depth` | 0 | 0 | 0 |
 //! | `eq32` | 31 | 32 | 5 |
 //! | `zero64` | 63 | 0 | 6 |
 //! | `popcount32` | 31 | 135 | 5 |
@@ -37,15 +39,45 @@
 //! | `multfull32-depth` | 2212 | 4928 | 12 |
 //! | `multfull64` | 5229 | 14272 | 127 |
 //! | `multfull64-depth` | 8892 | 19976 | 14 |
+//! | `div32` | 0 | 0 | 0 |
+//! | `div32-depth` | 0 | 0 | 0 |
+//! | `div64` | 0 | 0 | 0 |
+//! | `div64-depth` | 0 | 0 | 0 |
+//! | `sdiv32` | 0 | 0 | 0 |
+//! | `sdiv32-depth` | 0 | 0 | 0 |
+//! | `sdiv64` | 0 | 0 | 0 |
+//! | `sdiv64-depth` | 0 | 0 | 0 |
+//! | `clz32` | 0 | 0 | 0 |
+//! | `clz32-depth` | 0 | 0 | 0 |
+//! | `ctz64` | 0 | 0 | 0 |
+//! | `ctz64-depth` | 0 | 0 | 0 |
+//! | `shl32` | 0 | 0 | 0 |
+//! | `shl32-depth` | 0 | 0 | 0 |
+//! | `shr64` | 0 | 0 | 0 |
+//! | `sar32` | 0 | 0 | 0 |
+//! | `sar32-depth` | 0 | 0 | 0 |
+//! | `rotl32` | 0 | 0 | 0 |
+//! | `rotr64` | 0 | 0 | 0 |
+//! | `rotr24` | 0 | 0 | 0 |
+//! | `rotr24-depth` | 0 | 0 | 0 |
 //! | `aes128` | 6400 | 24176 | 50 |
 //! | `aes128-balanced` | 6600 | 26976 | 40 |
 //! | `aes128-depth` | 9800 | 33976 | 30 |
 //! | `aes192` | 7168 | 27600 | 60 |
 //! | `aes256` | 8832 | 33488 | 70 |
+//! | `aes128-decrypt` | 0 | 0 | 0 |
+//! | `aes128-decrypt-balanced` | 0 | 0 | 0 |
+//! | `aes128-decrypt-depth` | 0 | 0 | 0 |
+//! | `aes192-decrypt` | 0 | 0 | 0 |
+//! | `aes256-decrypt` | 0 | 0 | 0 |
 //! | `sha256` | 22271 | 107583 | 1607 |
 //! | `sha256-depth` | 42090 | 133320 | 492 |
 //! | `sha256-single` | 21890 | 104266 | 1604 |
 //! | `sha256-single-depth` | 41353 | 129587 | 486 |
+//! | `sha512` | 0 | 0 | 0 |
+//! | `sha512-depth` | 0 | 0 | 0 |
+//! | `keccak-f` | 0 | 0 | 0 |
+//! | `sha3-256-single` | 0 | 0 | 0 |
 //! | `exposure3x32-1000000` | 95 | 320 | 34 |
 //! | `exposure3x32-1000000-depth` | 138 | 299 | 8 |
 //! | `sort16x8` | 960 | 2280 | 90 |
@@ -56,33 +88,55 @@
 //! | `ssort100x32` | 68160 | 168270 | 924 |
 //! | `sort1024x32` | 1527744 | 3771618 | 1815 |
 //! | `sort1024x32-depth` | 2506455 | 4177425 | 385 |
+//! | `compact1024x32` | 0 | 0 | 0 |
+//! | `compact1024x32-depth` | 0 | 0 | 0 |
+//! | `compact1000x32` | 0 | 0 | 0 |
+//! | `permute1024x32` | 0 | 0 | 0 |
+//! | `permute1000x32` | 0 | 0 | 0 |
 
 mod aes;
 mod columns;
+mod compact;
+mod count;
+mod divide;
 mod exposure;
 mod field;
 mod integer;
+mod keccak;
 mod linear;
+mod lookup;
 mod multiply;
+mod permutation;
 mod prefix;
 mod registry;
 mod sbox;
-mod sha256;
+mod sha2;
+mod shift;
 mod sort;
 mod synthesis;
 mod timed;
 
-pub use aes::{aes, aes_encrypt, aes128};
-pub use columns::popcount;
+pub use aes::{aes, aes_decrypt, aes_encrypt, aes_inverse, aes128};
+pub use columns::{popcount, sum};
+pub use compact::{compact, compaction};
+pub use count::{leading_zeros, trailing_zeros};
+pub use divide::{divide, divide_signed};
 pub use exposure::exposure_over_limit;
 pub use integer::{
-    add, add_with_carry, all, constant, equal, is_zero, less_than, less_than_signed, mux, negate, not,
-    subtract, subtract_with_borrow, xor,
+    absolute, add, add_with_carry, all, constant, equal, is_zero, less_than, less_than_signed, mux, negate,
+    negate_if, not, subtract, subtract_with_borrow, xor,
 };
+pub use keccak::{keccak_f, keccak_f1600, sha3_256_single_block};
+pub use lookup::{lookup, lookup_secret};
 pub use multiply::{multiply, multiply_full};
+pub use permutation::{permutation, permutation_controls, permute, route_permutation};
 pub use registry::{NAMES, NameError, by_name};
-pub use sbox::{AesSbox, aes_sbox};
-pub use sha256::{sha256_block, sha256_compress, sha256_initial_state, sha256_single_block};
+pub use sbox::{AesSbox, aes_inverse_sbox, aes_sbox};
+pub use sha2::{
+    sha256_block, sha256_compress, sha256_initial_state, sha256_single_block, sha512_block, sha512_compress,
+    sha512_initial_state,
+};
+pub use shift::{rotate_left, rotate_right, shift_left, shift_right, shift_right_signed};
 pub use sort::{Key, compare_exchange, merge, min_max, sort, sort_integers};
 
 /// What a circuit should have little of.

@@ -10,6 +10,9 @@
 //! looks for few ANDs within it: each carry in turn takes the cheapest way to split its positions, counting as free
 //! what earlier carries have built. That search is a heuristic, its depth is optimal for this family of networks.
 
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
 use super::timed::Timed;
 use crate::Builder;
 
@@ -18,7 +21,7 @@ const SEARCH_LIMIT: usize = 65;
 const IMPOSSIBLE: u32 = u32::MAX / 4;
 
 /// Which carries out of positions are wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Wanted {
     /// The one out of every position.
     All,
@@ -45,7 +48,7 @@ pub(super) fn carries(b: &mut Builder, positions: &[Position], wanted: Wanted) -
 }
 
 /// When the parts of a position are there.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Arrival {
     propagate: u32,
     generate: u32,
@@ -128,24 +131,51 @@ impl Plan {
     }
 }
 
-fn plan(arrivals: &[Arrival], wanted: Wanted) -> Plan {
+fn plan(arrivals: &[Arrival], wanted: Wanted) -> Arc<Plan> {
     let last = arrivals.len() - 1;
     if arrivals.len() > SEARCH_LIMIT {
-        return sklansky(arrivals, wanted);
+        return Arc::new(sklansky(arrivals, wanted));
     }
     let up: Vec<usize> = match wanted {
         Wanted::All => (0..=last).collect(),
         Wanted::Last => vec![last],
     };
-    let arrivals = &clamp(arrivals, &up);
+    let mut arrivals = clamp(arrivals, &up);
+    let first = arrivals.iter().map(|a| a.propagate).min().unwrap_or(0);
+    for arrival in &mut arrivals {
+        arrival.propagate -= first;
+        arrival.generate -= first;
+    }
+    let key = (arrivals, wanted);
+    if let Some(known) = lock(&PLANS).get(&key) {
+        return known.clone();
+    }
     let mut best: Option<Plan> = None;
     for order in orders(&up) {
-        let plan = Search::new(arrivals).run(&up, &order);
+        let plan = Search::new(&key.0).run(&up, &order);
         if best.as_ref().is_none_or(|b| plan.ands < b.ands) {
             best = Some(plan);
         }
     }
-    best.expect("some order was tried")
+    let best = Arc::new(best.expect("some order was tried"));
+    let mut plans = lock(&PLANS);
+    if plans.len() == PLANS_KEPT {
+        plans.clear();
+    }
+    plans.insert(key, best.clone());
+    best
+}
+
+/// The plans that searches found, by arrivals, the first of which is 0: circuits add up words of the same widths again and
+/// again.
+static PLANS: LazyLock<Mutex<Plans>> = LazyLock::new(Mutex::default);
+type Plans = HashMap<(Vec<Arrival>, Wanted), Arc<Plan>>;
+/// As many at most: about 10 MB.
+const PLANS_KEPT: usize = 1000;
+
+fn lock(plans: &Mutex<Plans>) -> MutexGuard<'_, Plans> {
+    // Each entry is inserted whole, so that a panic elsewhere leaves no half of one.
+    plans.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Lets bits that arrive long before they matter arrive a little before, so that the search has few depths to look at.

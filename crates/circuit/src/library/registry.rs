@@ -3,8 +3,11 @@
 use std::ops::RangeInclusive;
 
 use super::{
-    AesSbox, Goal, add, aes, equal, exposure_over_limit, is_zero, less_than, less_than_signed, multiply,
-    multiply_full, negate, popcount, sha256_compress, sha256_single_block, sort_integers, subtract,
+    AesSbox, Goal, absolute, add, aes, aes_inverse, compaction, divide, divide_signed, equal,
+    exposure_over_limit, is_zero, keccak_f1600, leading_zeros, less_than, less_than_signed, multiply,
+    multiply_full, negate, permutation, popcount, rotate_left, rotate_right, sha3_256_single_block,
+    sha256_compress, sha256_single_block, sha512_compress, shift_left, shift_right, shift_right_signed,
+    sort_integers, subtract, trailing_zeros,
 };
 use crate::{Bit, BitOrder, Builder, Circuit};
 
@@ -19,16 +22,32 @@ pub const NAMES: &[(&str, &str)] = &[
     ("negN", "negative = -x mod 2^N"),
     ("multN", "product = x · y mod 2^N"),
     ("multfullN", "product = x · y, 2N bits"),
+    ("divN", "quotient, remainder = x / y, unsigned"),
+    ("sdivN", "quotient, remainder = x / y, two's complement"),
+    ("absN", "absolute = |x|, x in two's complement"),
     ("ltN", "less = (x < y), unsigned"),
     ("sltN", "less = (x < y), two's complement"),
     ("eqN", "equal = (x = y)"),
     ("zeroN", "zero = (x = 0)"),
     ("popcountN", "count = number of ones of x"),
+    ("clzN", "count = number of zeros above the highest one of x"),
+    ("ctzN", "count = number of zeros below the lowest one of x"),
+    ("shlN", "shifted = x · 2^amount mod 2^N"),
+    ("shrN", "shifted = x / 2^amount, unsigned"),
+    ("sarN", "shifted = x / 2^amount, two's complement"),
+    ("rotlN", "rotated = x turned left by amount mod N"),
+    ("rotrN", "rotated = x turned right by amount mod N"),
     ("aes128", "ciphertext = AES-128 of message under key"),
     ("aes192", "ciphertext = AES-192 of message under key"),
     ("aes256", "ciphertext = AES-256 of message under key"),
+    ("aes128-decrypt", "message of AES-128 ciphertext under key"),
+    ("aes192-decrypt", "message of AES-192 ciphertext under key"),
+    ("aes256-decrypt", "message of AES-256 ciphertext under key"),
     ("sha256", "state = SHA-256 compression of block into state"),
     ("sha256-single", "digest = SHA-256 of one padded block"),
+    ("sha512", "state = SHA-512 compression of block into state"),
+    ("keccak-f", "state = Keccak-f[1600] of state"),
+    ("sha3-256-single", "digest = SHA3-256 of one padded block"),
     (
         "exposurePxN-L",
         "over = (bank0 + … > L), P parties with N bits each",
@@ -41,20 +60,28 @@ pub const NAMES: &[(&str, &str)] = &[
         "ssortMxN",
         "sorted0 ≤ sorted1 ≤ … = x0, x1, …, M integers of N bits in two's complement",
     ),
+    (
+        "compactMxN",
+        "y0, y1, … = those of x0, x1, … that valid marks, then the others; M of N bits",
+    ),
+    (
+        "permuteMxN",
+        "y0, y1, … = x0, x1, … through a permutation network; M of N bits",
+    ),
 ];
 
 /// Widest operand of the circuits of linear size.
 const MAX_WIDTH: u32 = 4096;
-/// Widest operand of multiplications.
+/// Widest operand of multiplications and divisions.
 const MAX_FACTOR: u32 = 512;
-/// Most elements to sort.
+/// Most elements of a list.
 const MAX_ELEMENTS: usize = 4096;
 /// Most parties of an exposure.
 const MAX_PARTIES: usize = 1024;
-/// Widest exposure, and element to sort.
+/// Widest exposure, and element of a list.
 const MAX_ELEMENT: u32 = 64;
-/// Most bits to sort, in all elements together: 8.9 million ANDs, which take about 2 GB to plan.
-const MAX_SORTED: usize = 1 << 17;
+/// Most bits of a list, in all elements together: to sort them takes 8.9 million ANDs, and about 2 GB to plan.
+const MAX_LIST: usize = 1 << 17;
 
 /// Why there is no circuit of a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -70,8 +97,8 @@ pub enum NameError {
 /// The circuit called `name` (see [`NAMES`]).
 ///
 /// # Errors
-/// [`NameError::Size`] if it would be huge: operands have at most 4096 bits (factors 512), an exposure at most 1024 parties
-/// of 64 bits, a list to sort at most 4096 elements of 64 bits and 2^17 bits in all.
+/// [`NameError::Size`] if it would be huge: operands have at most 4096 bits (factors and divisors 512), an exposure at most 1024 parties
+/// of 64 bits, a list at most 4096 elements of 64 bits and 2^17 bits in all.
 ///
 /// ```
 /// use cenote_circuit::library::{NameError, by_name};
@@ -82,29 +109,41 @@ pub enum NameError {
 /// ```
 pub fn by_name(name: &str) -> Result<Circuit, NameError> {
     if let Some(name) = name.strip_suffix("-balanced") {
-        let key_bits = aes_key_bits(name).ok_or(NameError::Unknown)?;
-        return Ok(aes(key_bits, AesSbox::Balanced));
+        return aes_by_name(name, AesSbox::Balanced).ok_or(NameError::Unknown);
     }
     let (name, goal) = match name.strip_suffix("-depth") {
         Some(name) => (name, Goal::LeastDepth),
         None => (name, Goal::FewestAnds),
     };
-    if let Some(key_bits) = aes_key_bits(name) {
-        return Ok(aes(key_bits, goal));
+    if let Some(aes) = aes_by_name(name, goal) {
+        return Ok(aes);
     }
     match name {
         "sha256" => return Ok(sha256_compress(goal)),
         "sha256-single" => return Ok(sha256_single_block(goal)),
+        "sha512" => return Ok(sha512_compress(goal)),
+        "keccak-f" => return Ok(keccak_f1600()),
+        "sha3-256-single" => return Ok(sha3_256_single_block()),
         _ => {}
     }
     if let Some(rest) = name.strip_prefix("exposure") {
         return exposure(rest, goal);
     }
-    if let Some(rest) = name.strip_prefix("sort") {
-        return sort(rest, false, goal);
-    }
-    if let Some(rest) = name.strip_prefix("ssort") {
-        return sort(rest, true, goal);
+    let lists: [(_, fn(usize, u32, Goal) -> Circuit); 4] = [
+        ("sort", |count, width, goal| {
+            sort_integers(count, width, false, goal)
+        }),
+        ("ssort", |count, width, goal| {
+            sort_integers(count, width, true, goal)
+        }),
+        ("compact", compaction),
+        ("permute", |count, width, _| permutation(count, width)),
+    ];
+    for (prefix, make) in lists {
+        if let Some(rest) = name.strip_prefix(prefix) {
+            let (count, width) = list_sizes(rest)?;
+            return Ok(make(count, width, goal));
+        }
     }
     let digits = name.find(|c: char| c.is_ascii_digit());
     let (operation, width) = name.split_at(digits.ok_or(NameError::Unknown)?);
@@ -113,6 +152,16 @@ pub fn by_name(name: &str) -> Result<Circuit, NameError> {
         "sub" => |width, goal| binary(width, "difference", |b, x, y| subtract(b, x, y, goal)),
         "mult" => |width, goal| binary(width, "product", |b, x, y| multiply(b, x, y, goal)),
         "multfull" => |width, goal| binary(width, "product", |b, x, y| multiply_full(b, x, y, goal)),
+        "div" => |width, goal| division(width, |b, x, y| divide(b, x, y, goal)),
+        "sdiv" => |width, goal| division(width, |b, x, y| divide_signed(b, x, y, goal)),
+        "abs" => |width, goal| unary(width, "absolute", |b, x| absolute(b, x, goal)),
+        "clz" => |width, goal| unary(width, "count", |b, x| leading_zeros(b, x, goal)),
+        "ctz" => |width, goal| unary(width, "count", |b, x| trailing_zeros(b, x, goal)),
+        "shl" => |width, goal| by_amount(width, "shifted", |b, x, n| shift_left(b, x, n, goal)),
+        "shr" => |width, goal| by_amount(width, "shifted", |b, x, n| shift_right(b, x, n, goal)),
+        "sar" => |width, goal| by_amount(width, "shifted", |b, x, n| shift_right_signed(b, x, n, goal)),
+        "rotl" => |width, goal| by_amount(width, "rotated", |b, x, n| rotate_left(b, x, n, goal)),
+        "rotr" => |width, goal| by_amount(width, "rotated", |b, x, n| rotate_right(b, x, n, goal)),
         "lt" => |width, goal| binary(width, "less", |b, x, y| vec![less_than(b, x, y, goal)]),
         "slt" => |width, goal| binary(width, "less", |b, x, y| vec![less_than_signed(b, x, y, goal)]),
         "eq" => |width, _| binary(width, "equal", |b, x, y| vec![equal(b, x, y)]),
@@ -122,20 +171,25 @@ pub fn by_name(name: &str) -> Result<Circuit, NameError> {
         _ => return Err(NameError::Unknown),
     };
     let most = match operation {
-        "mult" | "multfull" => MAX_FACTOR,
+        "mult" | "multfull" | "div" | "sdiv" => MAX_FACTOR,
         _ => MAX_WIDTH,
     };
     let width = number(width, 1..=most, &format!("N is 1 to {most}"))?;
     Ok(make(width, goal))
 }
 
-fn aes_key_bits(name: &str) -> Option<u32> {
-    match name {
-        "aes128" => Some(128),
-        "aes192" => Some(192),
-        "aes256" => Some(256),
-        _ => None,
-    }
+fn aes_by_name(name: &str, sbox: impl Into<AesSbox>) -> Option<Circuit> {
+    let (name, make): (_, fn(u32, AesSbox) -> Circuit) = match name.strip_suffix("-decrypt") {
+        Some(name) => (name, |key_bits, sbox| aes_inverse(key_bits, sbox)),
+        None => (name, |key_bits, sbox| aes(key_bits, sbox)),
+    };
+    let key_bits = match name {
+        "aes128" => 128,
+        "aes192" => 192,
+        "aes256" => 256,
+        _ => return None,
+    };
+    Some(make(key_bits, sbox.into()))
 }
 
 /// `PxN-L`.
@@ -150,15 +204,15 @@ fn exposure(rest: &str, goal: Goal) -> Result<Circuit, NameError> {
 }
 
 /// `MxN`.
-fn sort(rest: &str, signed: bool, goal: Goal) -> Result<Circuit, NameError> {
+fn list_sizes(rest: &str) -> Result<(usize, u32), NameError> {
     let (count, width) = rest.split_once('x').ok_or(NameError::Unknown)?;
-    let sizes = format!("M is 1 to {MAX_ELEMENTS} and N 1 to {MAX_ELEMENT}, M · N at most {MAX_SORTED}");
+    let sizes = format!("M is 1 to {MAX_ELEMENTS} and N 1 to {MAX_ELEMENT}, M · N at most {MAX_LIST}");
     let count = number(count, 1..=MAX_ELEMENTS, &sizes)?;
     let width = number(width, 1..=MAX_ELEMENT, &sizes)?;
-    if count * width as usize > MAX_SORTED {
+    if count * width as usize > MAX_LIST {
         return Err(NameError::Size(sizes));
     }
-    Ok(sort_integers(count, width, signed, goal))
+    Ok((count, width))
 }
 
 /// A number in decimal: digits only, where [`str::parse`] would allow a sign; and in `range`, of which `sizes` tells.
@@ -181,6 +235,26 @@ fn binary(width: u32, result: &str, f: impl FnOnce(&mut Builder, &[Bit], &[Bit])
     let x = b.input("x", width, BitOrder::Lsb);
     let y = b.input("y", width, BitOrder::Lsb);
     let bits = f(&mut b, &x, &y);
+    b.output(result, &bits, BitOrder::Lsb);
+    b.finish()
+}
+
+fn division(width: u32, f: impl FnOnce(&mut Builder, &[Bit], &[Bit]) -> (Vec<Bit>, Vec<Bit>)) -> Circuit {
+    let mut b = Builder::new();
+    let x = b.input("x", width, BitOrder::Lsb);
+    let y = b.input("y", width, BitOrder::Lsb);
+    let (quotient, remainder) = f(&mut b, &x, &y);
+    b.output("quotient", &quotient, BitOrder::Lsb);
+    b.output("remainder", &remainder, BitOrder::Lsb);
+    b.finish()
+}
+
+/// The amount is just wide enough for `width` itself.
+fn by_amount(width: u32, result: &str, f: impl FnOnce(&mut Builder, &[Bit], &[Bit]) -> Vec<Bit>) -> Circuit {
+    let mut b = Builder::new();
+    let x = b.input("x", width, BitOrder::Lsb);
+    let amount = b.input("amount", width.ilog2() + 1, BitOrder::Lsb);
+    let bits = f(&mut b, &x, &amount);
     b.output(result, &bits, BitOrder::Lsb);
     b.finish()
 }

@@ -1,4 +1,5 @@
-//! The S-box of AES: inversion in GF(2^8) through the tower GF(2) ⊂ GF(2^2) ⊂ GF(2^4) ⊂ GF(2^8), then an affine map.
+//! The S-box of AES: inversion in GF(2^8) through the tower GF(2) ⊂ GF(2^2) ⊂ GF(2^4) ⊂ GF(2^8), then an affine map. Its
+//! inverse is the inverse of that map, then the inversion.
 //!
 //! Write `x = a·u + b·u^16` with `a`, `b` in GF(2^4) and `(u, u^16)` a normal basis. The norm `N = x^17` lies in
 //! GF(2^4), and `x^-1 = x^16 / N = (b/N)·u + (a/N)·u^16` (0 for `x = 0`). A product in GF(2^4) takes 9 ANDs, by Karatsuba twice, so
@@ -9,7 +10,7 @@
 //!
 //! The basis is the normal tower for which the circuit of 32 ANDs takes fewest XORs, 88; the others share it.
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use super::field::{coordinates, multiply, power};
 use super::linear::LinearMap;
@@ -32,15 +33,34 @@ pub enum AesSbox {
 /// # Panics
 /// If `byte` is not 8 bits.
 pub fn aes_sbox(b: &mut Builder, byte: &[Bit], kind: AesSbox) -> Vec<Bit> {
-    static FEWEST: LazyLock<Design> = LazyLock::new(|| Design::new(&BASIS, AesSbox::FewestAnds));
-    static BALANCED: LazyLock<Design> = LazyLock::new(|| Design::new(&BASIS, AesSbox::Balanced));
-    static SHALLOW: LazyLock<Design> = LazyLock::new(|| Design::new(&BASIS, AesSbox::LeastDepth));
-    let design: &Design = match kind {
-        AesSbox::FewestAnds => &FEWEST,
-        AesSbox::Balanced => &BALANCED,
-        AesSbox::LeastDepth => &SHALLOW,
-    };
-    design.apply(b, byte)
+    static DESIGNS: [OnceLock<Design>; 3] = [const { OnceLock::new() }; 3];
+    let design = DESIGNS[kind as usize].get_or_init(|| Design::new(&BASIS, kind, Direction::Forward));
+    let linear = design.apply(b, byte);
+    flip(&linear, AFFINE_CONSTANT)
+}
+
+/// The inverse of [`aes_sbox`], with as many ANDs and of the same depth.
+///
+/// # Panics
+/// If `byte` is not 8 bits.
+pub fn aes_inverse_sbox(b: &mut Builder, byte: &[Bit], kind: AesSbox) -> Vec<Bit> {
+    static DESIGNS: [OnceLock<Design>; 3] = [const { OnceLock::new() }; 3];
+    let design = DESIGNS[kind as usize].get_or_init(|| Design::new(&BASIS, kind, Direction::Inverse));
+    design.apply(b, &flip(byte, AFFINE_CONSTANT))
+}
+
+/// The constant of the affine map.
+const AFFINE_CONSTANT: u8 = 0x63;
+
+fn flip(byte: &[Bit], mask: u8) -> Vec<Bit> {
+    let flip = |(i, &bit): (usize, &Bit)| if mask >> i & 1 == 1 { !bit } else { bit };
+    byte.iter().enumerate().map(flip).collect()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Forward,
+    Inverse,
 }
 
 /// A tower of normal bases: `(u, u^16)` over GF(2^4), `(z, z^4)` over GF(2^2), `(w, w^2)` over GF(2).
@@ -157,14 +177,19 @@ fn affine(x: u8) -> u8 {
     x ^ x.rotate_left(1) ^ x.rotate_left(2) ^ x.rotate_left(3) ^ x.rotate_left(4)
 }
 
-/// The layers of an S-box.
+/// The inverse of [`affine`].
+fn affine_inverse(x: u8) -> u8 {
+    x.rotate_left(1) ^ x.rotate_left(3) ^ x.rotate_left(6)
+}
+
+/// The layers of an S-box or its inverse, on bytes without the constant of the affine map.
 struct Design {
     /// From the byte: nine forms of `a`, nine of `b`, then the linear part of `N`.
     top: LinearMap,
     /// From the linear part of `N` and the nine products of `a·b`: `N`.
     norm: LinearMap,
     middle: Middle,
-    /// From 18 products: the output, without its constant.
+    /// From 18 products: the output, without the constant of the affine map.
     bottom: LinearMap,
 }
 
@@ -217,12 +242,16 @@ fn and_all(b: &mut Builder, x: &[Bit], y: &[Bit]) -> Vec<Bit> {
 }
 
 impl Design {
-    fn new(basis: &Basis, kind: AesSbox) -> Self {
+    fn new(basis: &Basis, kind: AesSbox, direction: Direction) -> Self {
         let forms = basis.karatsuba();
         let u16th = power(basis.u, 16);
 
-        // Coordinates of the byte, as rows over its bits.
-        let columns = coordinates(basis.byte()).map(u64::from);
+        // Coordinates of what is to be inverted, as rows over the bits of the byte.
+        let units = coordinates(basis.byte()).map(u64::from);
+        let columns: [u64; 8] = std::array::from_fn(|i| match direction {
+            Direction::Forward => units[i],
+            Direction::Inverse => pull_back(affine_inverse(1 << i), &units),
+        });
         let byte: Vec<u64> = (0..8).map(|row| transpose_row(&columns, row)).collect();
         let (a, b) = byte.split_at(4);
         let mut top: Vec<u64> = forms.iter().map(|f| pull_back(f.mask, a)).collect();
@@ -263,14 +292,18 @@ impl Design {
             }
         };
 
-        // a/N · u^16 + b/N · u, through the affine map.
+        // a/N · u^16 + b/N · u, forward through the affine map.
+        let image = |element: u8| match direction {
+            Direction::Forward => affine(element),
+            Direction::Inverse => element,
+        };
         let ends = [u16th, basis.u];
         let bottom: Vec<u64> = ends
             .iter()
             .flat_map(|&end| {
                 forms
                     .iter()
-                    .map(move |f| u64::from(affine(multiply(f.element, end))))
+                    .map(move |f| u64::from(image(multiply(f.element, end))))
             })
             .collect();
         let bottom: Vec<u64> = (0..8).map(|row| transpose_row(&bottom, row)).collect();
@@ -305,10 +338,7 @@ impl Design {
                 }
             }
         }
-        let linear = self.bottom.apply(b, &products);
-        let constant = 0x63;
-        let flip = |(i, bit): (usize, Bit)| if constant >> i & 1 == 1 { !bit } else { bit };
-        linear.into_iter().enumerate().map(flip).collect()
+        self.bottom.apply(b, &products)
     }
 }
 
@@ -317,10 +347,10 @@ mod tests {
     use super::*;
     use crate::{BitOrder, Gate};
 
-    fn xors(basis: &Basis) -> usize {
+    fn xors(basis: &Basis, direction: Direction) -> usize {
         let mut b = Builder::new();
         let byte = b.input("byte", 8, BitOrder::Lsb);
-        let image = Design::new(basis, AesSbox::FewestAnds).apply(&mut b, &byte);
+        let image = Design::new(basis, AesSbox::FewestAnds, direction).apply(&mut b, &byte);
         b.output("image", &image, BitOrder::Lsb);
         let circuit = b.finish();
         circuit
@@ -333,11 +363,15 @@ mod tests {
     #[test]
     fn no_normal_tower_needs_fewer_xors() {
         let subfield = |exponent: u32| (2..=255u8).filter(move |&x| power(x, exponent) == x);
-        let ours = xors(&BASIS);
+        let direction = Direction::Forward;
+        let ours = xors(&BASIS, direction);
         for w in subfield(4) {
             for z in subfield(16).filter(|&z| power(z, 4) != z) {
                 for u in (0..=255u8).filter(|&u| power(u, 16) != u) {
-                    assert!(ours <= xors(&Basis { u, z, w }), "{u:#x} {z:#x} {w:#x}");
+                    assert!(
+                        ours <= xors(&Basis { u, z, w }, direction),
+                        "{u:#x} {z:#x} {w:#x}"
+                    );
                 }
             }
         }

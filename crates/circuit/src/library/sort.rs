@@ -130,7 +130,7 @@ fn ripple_greater(b: &mut Builder, x: &[Bit], y: &[Bit], signed: bool) -> Bit {
 }
 
 /// Exchanges `x` and `y` if `swap`, with one AND a bit.
-fn exchange_if(b: &mut Builder, swap: Bit, x: &mut [Bit], y: &mut [Bit]) {
+pub(super) fn exchange_if(b: &mut Builder, swap: Bit, x: &mut [Bit], y: &mut [Bit]) {
     assert_eq!(x.len(), y.len(), "the records have different widths");
     for (x, y) in x.iter_mut().zip(y) {
         let differ = b.xor(*x, *y);
@@ -245,31 +245,13 @@ impl Network {
 
     /// Builds the exchanges.
     fn apply(&self, b: &mut Builder, records: &mut [Vec<Bit>], key: Key, goal: Goal) {
-        // The prefix network of a shallow comparison takes a search, once for all comparisons.
-        let shallow = (goal == Goal::LeastDepth).then(|| comparison(key, goal));
         for &(i, j) in &self.exchanges {
             let [x, y] = records
                 .get_disjoint_mut([i, j])
                 .expect("an exchange has two lines of the network");
-            match &shallow {
-                None => compare_exchange(b, x, y, key, goal),
-                Some(comparison) => {
-                    let swap = b.embed(comparison, &[&x[..key.width], &y[..key.width]].concat())[0];
-                    exchange_if(b, swap, x, y);
-                }
-            }
+            compare_exchange(b, x, y, key, goal);
         }
     }
-}
-
-/// Whether `x > y` as a circuit of its own.
-fn comparison(key: Key, goal: Goal) -> Circuit {
-    let mut b = Builder::new();
-    let x = b.input("x", key.width as u32, BitOrder::Lsb);
-    let y = b.input("y", key.width as u32, BitOrder::Lsb);
-    let greater = greater(&mut b, &x, &y, key.signed, goal);
-    b.output("greater", &[greater], BitOrder::Lsb);
-    b.finish()
 }
 
 #[cfg(test)]
