@@ -2,12 +2,10 @@
 
 mod words;
 
-use cenote_circuit::library::{self, Goal};
+use cenote_circuit::library;
 use cenote_circuit::{Bit, Builder};
 use proptest::prelude::*;
 use words::{check, circuit, everything, mask, run, samples};
-
-const GOALS: [Goal; 2] = [Goal::FewestAnds, Goal::LeastDepth];
 
 fn bits(value: u128, width: usize) -> Vec<bool> {
     (0..width).map(|i| value >> i & 1 == 1).collect()
@@ -184,8 +182,8 @@ fn permutation_networks_cost_what_they_say() {
 }
 
 /// Compacts the numbers from 1 on.
-fn check_compaction(n: usize, masks: &[u128], goal: Goal) {
-    let circuit = library::compaction(n, 8, goal);
+fn check_compaction(n: usize, masks: &[u128]) {
+    let circuit = library::compaction(n, 8);
     let rows: Vec<Vec<u128>> = masks
         .iter()
         .map(|&valid| (1..=n as u128).chain([valid]).collect())
@@ -205,28 +203,26 @@ fn check_compaction(n: usize, masks: &[u128], goal: Goal) {
 
 #[test]
 fn valid_items_come_first_in_their_order() {
-    for goal in GOALS {
-        for n in 1..=11 {
-            check_compaction(n, &(0..1 << n).collect::<Vec<_>>(), goal);
-        }
+    for n in 1..=11 {
+        check_compaction(n, &(0..1 << n).collect::<Vec<_>>());
     }
-    assert!(library::compact(&mut Builder::new(), &[], &[], Goal::FewestAnds).is_empty());
+    assert!(library::compact(&mut Builder::new(), &[], &[]).is_empty());
 }
 
 #[test]
 fn compaction_costs_what_it_says() {
     for k in 1..=8usize {
         let n = 1 << k;
-        let ands = |width: usize| {
+        let [narrow, wide] = [4, 5].map(|width| {
             let circuit = circuit(&[vec![width; n], vec![n]].concat(), |b, i| {
                 let (valid, items) = i.split_last().unwrap();
-                library::compact(b, items, valid, Goal::FewestAnds)
+                library::compact(b, items, valid)
             });
-            circuit.statistics().ands
-        };
-        println!("{n}: {} {}", ands(1), ands(2));
-        assert_eq!(ands(5) - ands(4), n * k / 2);
-        assert!(ands(5) < n * k / 2 * 6 + 2 * n, "{n}");
+            circuit.statistics()
+        });
+        assert_eq!(wide.ands - narrow.ands, n * k / 2);
+        assert!(wide.ands < n * k / 2 * 6 + 2 * n, "{n}");
+        assert_eq!(wide.and_depth, k);
     }
 }
 
@@ -245,8 +241,6 @@ proptest! {
     #[test]
     fn random_lists_are_compacted(n in 12usize..=100, seed: u64) {
         let masks: Vec<u128> = samples(&[n], 64, seed).concat();
-        for goal in GOALS {
-            check_compaction(n, &masks, goal);
-        }
+        check_compaction(n, &masks);
     }
 }

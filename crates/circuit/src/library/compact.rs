@@ -13,26 +13,27 @@ use crate::{Bit, BitOrder, Builder, Circuit};
 
 /// The items of which `valid` says so, in their order, and then the others in some order; how many are valid is
 /// [`popcount`] of `valid`. For `n = 2^k` items of `w` bits it takes `n·k/2` exchanges of `w` ANDs, and fewer ANDs than
-/// `n·k/2 + 2n` besides.
+/// `n·k/2 + 2n` besides. No more than `k` are one after another, as counts
+/// arrive with their low bits first, so that it serves both goals.
 ///
 /// # Panics
 /// If there is not one bit of `valid` for each item, or the items have different widths.
-pub fn compact(b: &mut Builder, items: &[Vec<Bit>], valid: &[Bit], goal: Goal) -> Vec<Vec<Bit>> {
+pub fn compact(b: &mut Builder, items: &[Vec<Bit>], valid: &[Bit]) -> Vec<Vec<Bit>> {
     assert_eq!(items.len(), valid.len(), "one bit for each item");
     let mut items = items.to_vec();
-    compact_any(b, &mut items, valid, goal);
+    compact_any(b, &mut items, valid);
     items
 }
 
 /// Compacts `count` items of `width` bits: inputs `x0`, `x1`, … and `valid`, whose wire `i` is about `xi`; outputs `y0`, `y1`,
 /// … and `count`, the number of valid items; all [`BitOrder::Lsb`].
-pub fn compaction(count: usize, width: u32, goal: Goal) -> Circuit {
+pub fn compaction(count: usize, width: u32) -> Circuit {
     let mut b = Builder::new();
     let items: Vec<Vec<Bit>> = (0..count)
         .map(|i| b.input(&format!("x{i}"), width, BitOrder::Lsb))
         .collect();
     let valid = b.input("valid", count as u32, BitOrder::Lsb);
-    for (i, item) in compact(&mut b, &items, &valid, goal).iter().enumerate() {
+    for (i, item) in compact(&mut b, &items, &valid).iter().enumerate() {
         b.output(&format!("y{i}"), item, BitOrder::Lsb);
     }
     let total = popcount(&mut b, &valid);
@@ -41,7 +42,7 @@ pub fn compaction(count: usize, width: u32, goal: Goal) -> Circuit {
 }
 
 /// Compacts any number of items: all but a power of two by themselves, then the others so that theirs follow cyclically.
-fn compact_any(b: &mut Builder, items: &mut [Vec<Bit>], valid: &[Bit], goal: Goal) {
+fn compact_any(b: &mut Builder, items: &mut [Vec<Bit>], valid: &[Bit]) {
     let Some(k) = items.len().checked_ilog2() else {
         return;
     };
@@ -49,7 +50,7 @@ fn compact_any(b: &mut Builder, items: &mut [Vec<Bit>], valid: &[Bit], goal: Goa
     let few = items.len() - power;
     let (first, rest) = items.split_at_mut(few);
     let (first_valid, rest_valid) = valid.split_at(few);
-    compact_any(b, first, first_valid, goal);
+    compact_any(b, first, first_valid);
     // The last `few` places of the rest stand for the first places of all.
     let mut count = popcount(b, first_valid);
     count.resize(k as usize + 1, Bit::FALSE);
@@ -57,10 +58,10 @@ fn compact_any(b: &mut Builder, items: &mut [Vec<Bit>], valid: &[Bit], goal: Goa
         b,
         &count[..k as usize],
         &constant((power - few) as u64, k as usize),
-        goal,
+        Goal::FewestAnds,
     );
-    let sums = sums(b, rest_valid, goal);
-    compact_from(b, rest, &offset, &sums, 0, goal);
+    let sums = sums(b, rest_valid);
+    compact_from(b, rest, &offset, &sums, 0);
     let end = &count[..bits_below(few + 1)];
     let outside = reached(b, end);
     for (i, item) in first.iter_mut().enumerate() {
@@ -76,7 +77,6 @@ fn compact_from(
     offset: &[Bit],
     sums: &[Vec<Vec<Bit>>],
     first: usize,
-    goal: Goal,
 ) {
     let Some(level) = offset.len().checked_sub(1) else {
         return;
@@ -84,10 +84,10 @@ fn compact_from(
     let half = 1 << level;
     let (low, high) = items.split_at_mut(half);
     // Where the items of the low half end, and whether that is in the other half than they began.
-    let end = add(b, offset, &sums[level][first >> level], goal);
+    let end = add(b, offset, &sums[level][first >> level], Goal::FewestAnds);
     let (turn, end) = end.split_last().expect("not empty");
-    compact_from(b, low, &offset[..level], sums, first, goal);
-    compact_from(b, high, end, sums, first + half, goal);
+    compact_from(b, low, &offset[..level], sums, first);
+    compact_from(b, high, end, sums, first + half);
     for ((x, y), outside) in low.iter_mut().zip(high).zip(reached(b, end)) {
         let control = b.xor(*turn, outside);
         exchange_if(b, control, x, y);
@@ -95,13 +95,13 @@ fn compact_from(
 }
 
 /// Element `j` has the sums of each `2^j` bits, `j + 1` bits wide; there are `2^k` bits.
-fn sums(b: &mut Builder, bits: &[Bit], goal: Goal) -> Vec<Vec<Vec<Bit>>> {
+fn sums(b: &mut Builder, bits: &[Bit]) -> Vec<Vec<Vec<Bit>>> {
     let mut levels = vec![bits.iter().map(|&bit| vec![bit]).collect::<Vec<_>>()];
     while let Some(below) = levels.last().filter(|level| level.len() > 1) {
         let level = below
             .chunks(2)
             .map(|pair| {
-                let (mut sum, carry) = add_with_carry(b, &pair[0], &pair[1], Bit::FALSE, goal);
+                let (mut sum, carry) = add_with_carry(b, &pair[0], &pair[1], Bit::FALSE, Goal::FewestAnds);
                 sum.push(carry);
                 sum
             })

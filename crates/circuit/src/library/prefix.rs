@@ -18,6 +18,8 @@ use crate::Builder;
 
 /// Above this many positions the search is too slow and the plan is a fixed Sklansky tree.
 const SEARCH_LIMIT: usize = 65;
+/// Above this many positions that arrive at different times, only the order that is best for most sums is tried.
+const UNEVEN_LIMIT: usize = 40;
 const IMPOSSIBLE: u32 = u32::MAX / 4;
 
 /// Which carries out of positions are wanted.
@@ -151,7 +153,7 @@ fn plan(arrivals: &[Arrival], wanted: Wanted) -> Arc<Plan> {
         return known.clone();
     }
     let mut best: Option<Plan> = None;
-    for order in orders(&up) {
+    for order in orders(&up, &key.0) {
         let plan = Search::new(&key.0).run(&up, &order);
         if best.as_ref().is_none_or(|b| plan.ands < b.ands) {
             best = Some(plan);
@@ -197,7 +199,7 @@ fn clamp(arrivals: &[Arrival], wanted: &[usize]) -> Vec<Arrival> {
 }
 
 /// Orders in which to build the carries; none is best for all widths.
-fn orders(up: &[usize]) -> Vec<Vec<usize>> {
+fn orders(up: &[usize], arrivals: &[Arrival]) -> Vec<Vec<usize>> {
     let mut down = up.to_vec();
     down.reverse();
     if up.len() == 1 {
@@ -209,12 +211,13 @@ fn orders(up: &[usize]) -> Vec<Vec<usize>> {
         order.sort_by_key(|&k| std::cmp::Reverse(corner(k).trailing_zeros()));
         order
     };
-    let corners = [
-        by_corner(&|k| k + 1),
-        by_corner(&|k| k + 2),
-        by_corner(&|k| down.len() - 1 - k),
-    ];
-    [down.clone()].into_iter().chain(corners).collect()
+    let from_top = by_corner(&|k| down.len() - 1 - k);
+    let even = arrivals.iter().all(|arrival| *arrival == arrivals[0]);
+    if arrivals.len() > UNEVEN_LIMIT && !even {
+        return vec![from_top];
+    }
+    let from_bottom = [by_corner(&|k| k + 1), by_corner(&|k| k + 2)];
+    [down].into_iter().chain(from_bottom).chain([from_top]).collect()
 }
 
 /// A balanced tree in which every carry needs only one more join once its half is done.

@@ -83,6 +83,9 @@ const MAX_ELEMENT: u32 = 64;
 /// Most bits of a list, in all elements together: to sort them takes 8.9 million ANDs, and about 2 GB to plan.
 const MAX_LIST: usize = 1 << 17;
 
+/// A circuit on a number of elements of a width.
+type MakeList = fn(usize, u32, Goal) -> Circuit;
+
 /// Why there is no circuit of a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
@@ -129,14 +132,14 @@ pub fn by_name(name: &str) -> Result<Circuit, NameError> {
     if let Some(rest) = name.strip_prefix("exposure") {
         return exposure(rest, goal);
     }
-    let lists: [(_, fn(usize, u32, Goal) -> Circuit); 4] = [
+    let lists: [(_, MakeList); 4] = [
         ("sort", |count, width, goal| {
             sort_integers(count, width, false, goal)
         }),
         ("ssort", |count, width, goal| {
             sort_integers(count, width, true, goal)
         }),
-        ("compact", compaction),
+        ("compact", |count, width, _| compaction(count, width)),
         ("permute", |count, width, _| permutation(count, width)),
     ];
     for (prefix, make) in lists {
