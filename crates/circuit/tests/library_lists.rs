@@ -130,6 +130,15 @@ fn check_permutation(order: &[usize]) {
         .collect();
     let controls: Vec<Bit> = controls.into_iter().map(Bit::constant).collect();
     let found = library::permute(&mut b, &items, &controls);
+    let (exchanges, lines) = library::permutation_network(order.len());
+    let mut plain: Vec<usize> = (0..order.len()).collect();
+    for (&(x, y), control) in exchanges.iter().zip(&controls) {
+        if control.as_constant().unwrap() {
+            plain.swap(x, y);
+        }
+    }
+    let plain: Vec<usize> = lines.iter().map(|&line| plain[line]).collect();
+    assert_eq!(plain, order);
     let expected: Vec<Vec<Bit>> = order.iter().map(|&i| items[i].clone()).collect();
     assert_eq!(found, expected, "{order:?}");
 }
@@ -207,6 +216,58 @@ fn valid_items_come_first_in_their_order() {
         check_compaction(n, &(0..1 << n).collect::<Vec<_>>());
     }
     assert!(library::compact(&mut Builder::new(), &[], &[]).is_empty());
+}
+
+#[test]
+fn expansion_undoes_compaction() {
+    for n in 0..=9 {
+        let rows: Vec<Vec<u128>> = (0..1u128 << n)
+            .map(|valid| (1..=n as u128).chain([valid]).collect())
+            .collect();
+        check(
+            &[vec![8; n], vec![n]].concat(),
+            &rows,
+            |b, i| {
+                let (valid, items) = i.split_last().unwrap();
+                let compacted = library::compact(b, items, valid);
+                let back = library::expand(b, &compacted, valid);
+                [back, library::expand(b, items, valid)].concat()
+            },
+            |r| {
+                let valid = |place: &usize| r[n] >> place & 1 == 1;
+                let (taken, left): (Vec<usize>, Vec<usize>) = (0..n).partition(valid);
+                let items = &r[..n];
+                let mut expanded = vec![0; n];
+                for (item, &place) in items.iter().zip(&taken) {
+                    expanded[place] = *item;
+                }
+                // What comes to the other places is not said: it is what the network makes of it.
+                let network = plain_expansion(items, r[n]);
+                for place in left {
+                    expanded[place] = network[place];
+                }
+                [items, &expanded].concat()
+            },
+        );
+    }
+}
+
+/// The items exchanged as the network and its control bits say, from last to first.
+fn plain_expansion(items: &[u128], valid: u128) -> Vec<u128> {
+    let mut b = Builder::new();
+    let valid: Vec<Bit> = (0..items.len())
+        .map(|i| Bit::constant(valid >> i & 1 == 1))
+        .collect();
+    let controls = library::compaction_controls(&mut b, &valid);
+    let network = library::compaction_network(items.len());
+    assert_eq!(controls.len(), network.len());
+    let mut items = items.to_vec();
+    for (&(x, y), control) in network.iter().zip(&controls).rev() {
+        if control.as_constant().unwrap() {
+            items.swap(x, y);
+        }
+    }
+    items
 }
 
 #[test]

@@ -117,7 +117,7 @@ mod timed;
 
 pub use aes::{aes, aes_decrypt, aes_encrypt, aes_inverse, aes128};
 pub use columns::{popcount, sum};
-pub use compact::{compact, compaction};
+pub use compact::{compact, compaction, compaction_controls, compaction_network, expand};
 pub use count::{leading_zeros, trailing_zeros};
 pub use divide::{divide, divide_signed};
 pub use exposure::exposure_over_limit;
@@ -128,7 +128,7 @@ pub use integer::{
 pub use keccak::{keccak_f, keccak_f1600, sha3_256_single_block};
 pub use lookup::{lookup, lookup_secret};
 pub use multiply::{multiply, multiply_full};
-pub use permutation::{permutation, permutation_controls, permute, route_permutation};
+pub use permutation::{permutation, permutation_controls, permutation_network, permute, route_permutation};
 pub use registry::{NAMES, NameError, by_name};
 pub use sbox::{AesSbox, aes_inverse_sbox, aes_sbox};
 pub use sha2::{
@@ -136,7 +136,7 @@ pub use sha2::{
     sha512_initial_state,
 };
 pub use shift::{rotate_left, rotate_right, shift_left, shift_right, shift_right_signed};
-pub use sort::{Key, compare_exchange, merge, min_max, sort, sort_integers};
+pub use sort::{Key, compare_exchange, exchange_if, merge, min_max, sort, sort_integers};
 
 /// What a circuit should have little of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

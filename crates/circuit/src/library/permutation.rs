@@ -7,7 +7,7 @@
 
 use crate::{Bit, BitOrder, Builder, Circuit};
 
-use super::sort::exchange_if;
+use super::sort::exchange_all;
 
 /// The exchanges of a network for `n` items: `Σ_{i=1}^{n} ⌈log2 i⌉`, which is `n·p - n + 1` for `n = 2^p`.
 pub fn permutation_controls(n: usize) -> usize {
@@ -17,7 +17,7 @@ pub fn permutation_controls(n: usize) -> usize {
     }
 }
 
-/// The control bits, of [`permutation_controls`], with which [`permute`] gives an arrangement whose item `i` is item
+/// The [`permutation_controls`] control bits with which [`permute`] gives an arrangement whose item `i` is item
 /// `order[i]`. Time and memory accesses depend on the order, so that only who may know it computes this. `None` if `order`
 /// is not a permutation of `0..order.len()`.
 pub fn route_permutation(order: &[usize]) -> Option<Vec<bool>> {
@@ -31,18 +31,28 @@ pub fn route_permutation(order: &[usize]) -> Option<Vec<bool>> {
     Some(controls)
 }
 
+/// The exchanges of a network for `n` items, each of two lines, in order; and the line of each result. Exchange `k` takes place if
+/// control `k` is 1 (see [`route_permutation`]).
+pub fn permutation_network(n: usize) -> (Vec<(usize, usize)>, Vec<usize>) {
+    let mut exchanges = Vec::with_capacity(permutation_controls(n));
+    let order = network(&(0..n).collect::<Vec<_>>(), &mut exchanges);
+    (exchanges, order)
+}
+
 /// The items in the order that `controls` says (see [`route_permutation`]), with an AND for each control and bit of an
 /// item; at most `2⌈log2 n⌉ - 1` are one after another.
 ///
 /// # Panics
 /// If there are not [`permutation_controls`] controls, or the items have different widths.
 pub fn permute(b: &mut Builder, items: &[Vec<Bit>], controls: &[Bit]) -> Vec<Vec<Bit>> {
-    assert_eq!(
-        controls.len(),
-        permutation_controls(items.len()),
-        "one control for each exchange"
-    );
-    network(b, items.to_vec(), &mut controls.iter().copied())
+    let (exchanges, order) = permutation_network(items.len());
+    assert_eq!(controls.len(), exchanges.len(), "one control for each exchange");
+    let mut items = items.to_vec();
+    exchange_all(b, &mut items, exchanges.into_iter().zip(controls.iter().copied()));
+    order
+        .into_iter()
+        .map(|line| std::mem::take(&mut items[line]))
+        .collect()
 }
 
 /// Arranges `count` items of `width` bits: inputs `x0`, `x1`, … and `controls`, outputs `y0`, `y1`, …, all
@@ -60,47 +70,28 @@ pub fn permutation(count: usize, width: u32) -> Circuit {
 }
 
 /// Exchanges pairs `2i`, `2i + 1`; sends the first of each up, the second, and a last item without partner, down;
-/// exchanges pairs of results, but for the last pair of an even number, which comes as it is.
+/// exchanges pairs of results, but for the last pair of an even number, which comes as it is. Gives the lines of the results.
 ///
-/// Controls come in this order: pairs before, the upper half, the lower half, pairs after.
-fn network(
-    b: &mut Builder,
-    mut items: Vec<Vec<Bit>>,
-    controls: &mut impl Iterator<Item = Bit>,
-) -> Vec<Vec<Bit>> {
-    let n = items.len();
+/// Exchanges come in this order: pairs before, the upper half, the lower half, pairs after.
+fn network(lines: &[usize], exchanges: &mut Vec<(usize, usize)>) -> Vec<usize> {
+    let n = lines.len();
     if n < 2 {
-        return items;
+        return lines.to_vec();
     }
-    exchange_pairs(b, &mut items, controls);
-    let (mut up, mut down) = (Vec::new(), Vec::new());
-    for (i, item) in items.into_iter().enumerate() {
-        let half = if i % 2 == 0 && i + 1 < n {
-            &mut up
-        } else {
-            &mut down
-        };
-        half.push(item);
-    }
-    let up = network(b, up, controls);
-    let mut down = network(b, down, controls).into_iter();
-    let mut results = Vec::with_capacity(n);
-    for item in up {
-        results.push(item);
-        results.extend(down.next());
-    }
-    results.extend(down);
-    exchange_pairs(b, &mut results[..(n - 1) / 2 * 2], controls);
+    let pairs =
+        |lines: &[usize]| -> Vec<_> { lines.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect() };
+    exchanges.extend(pairs(lines));
+    let up: Vec<usize> = pairs(lines).iter().map(|pair| pair.0).collect();
+    let down: Vec<usize> = (0..n)
+        .filter(|i| i % 2 == 1 || i + 1 == n)
+        .map(|i| lines[i])
+        .collect();
+    let up = network(&up, exchanges);
+    let down = network(&down, exchanges);
+    let mut results: Vec<usize> = up.iter().zip(&down).flat_map(|(&x, &y)| [x, y]).collect();
+    results.extend(&down[up.len()..]);
+    exchanges.extend(pairs(&results[..(n - 1) / 2 * 2]));
     results
-}
-
-fn exchange_pairs(b: &mut Builder, items: &mut [Vec<Bit>], controls: &mut impl Iterator<Item = Bit>) {
-    for pair in items.chunks_exact_mut(2) {
-        if let [x, y] = pair {
-            let control = controls.next().expect("the controls were counted");
-            exchange_if(b, control, x, y);
-        }
-    }
 }
 
 /// Appends the controls of [`network`] for result `i` to be item `order[i]`, and item `i` to be result `place[i]`.

@@ -130,13 +130,30 @@ fn ripple_greater(b: &mut Builder, x: &[Bit], y: &[Bit], signed: bool) -> Bit {
 }
 
 /// Exchanges `x` and `y` if `swap`, with one AND a bit.
-pub(super) fn exchange_if(b: &mut Builder, swap: Bit, x: &mut [Bit], y: &mut [Bit]) {
+///
+/// # Panics
+/// If they have different widths.
+pub fn exchange_if(b: &mut Builder, swap: Bit, x: &mut [Bit], y: &mut [Bit]) {
     assert_eq!(x.len(), y.len(), "the records have different widths");
     for (x, y) in x.iter_mut().zip(y) {
         let differ = b.xor(*x, *y);
         let change = b.and(swap, differ);
         *x = b.xor(*x, change);
         *y = b.xor(*y, change);
+    }
+}
+
+/// Exchanges each two records if the bit beside them says so.
+pub(super) fn exchange_all(
+    b: &mut Builder,
+    records: &mut [Vec<Bit>],
+    exchanges: impl Iterator<Item = ((usize, usize), Bit)>,
+) {
+    for ((x, y), swap) in exchanges {
+        let [x, y] = records
+            .get_disjoint_mut([x, y])
+            .expect("two lines of the network");
+        exchange_if(b, swap, x, y);
     }
 }
 
