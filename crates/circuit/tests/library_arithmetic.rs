@@ -91,7 +91,6 @@ fn division_by_constants_costs_their_width() {
         });
         circuit.statistics().ands
     };
-    println!("{} {} {}", ands(10), ands(1000), ands(4096));
     assert!(ands(10) <= 5 * 32 && ands(1000) <= 11 * 32 && ands(4096) == 0);
 }
 

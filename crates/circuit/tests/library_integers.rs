@@ -1,67 +1,26 @@
 //! Integer circuits against plain Rust, on all inputs of small widths and random ones of larger.
 
+mod words;
+
 use cenote_circuit::library::{self, Goal};
-use cenote_circuit::{Bit, BitOrder, Builder, Circuit};
-use cenote_primitives::BitMatrix;
+use cenote_circuit::{Bit, Builder};
 use proptest::prelude::*;
+use words::{everything, mask, run, samples};
 
 const GOALS: [Goal; 2] = [Goal::FewestAnds, Goal::LeastDepth];
 
-/// A circuit on inputs of the given widths, with one output.
-fn circuit(widths: &[u32], f: impl FnOnce(&mut Builder, &[Vec<Bit>]) -> Vec<Bit>) -> Circuit {
-    let mut b = Builder::new();
-    let inputs: Vec<Vec<Bit>> = widths.iter().map(|&w| b.input("x", w, BitOrder::Lsb)).collect();
-    let output = f(&mut b, &inputs);
-    b.output("z", &output, BitOrder::Lsb);
-    b.finish()
-}
-
-/// The output as an integer, for every row of inputs.
-fn run(circuit: &Circuit, rows: &[Vec<u64>]) -> Vec<u128> {
-    let inputs = BitMatrix::from_fn(circuit.input_wires() as usize, rows.len(), |wire, lane| {
-        let value = (0..circuit.inputs().len())
-            .find(|&i| circuit.input_range(i).contains(&wire))
-            .unwrap();
-        rows[lane][value] >> (wire - circuit.input_range(value).start) & 1 == 1
-    });
-    let outputs = circuit.evaluate(&inputs).unwrap();
-    let output = |lane| (0..outputs.rows()).fold(0, |z, i| z | u128::from(outputs.get(i, lane)) << i);
-    (0..rows.len()).map(output).collect()
-}
-
+/// [`words::check`] of one output.
 fn check(
-    widths: &[u32],
-    rows: &[Vec<u64>],
+    widths: &[usize],
+    rows: &[Vec<u128>],
     f: impl FnOnce(&mut Builder, &[Vec<Bit>]) -> Vec<Bit>,
-    expected: impl Fn(&[u64]) -> u128,
+    expected: impl Fn(&[u128]) -> u128,
 ) {
-    let circuit = circuit(widths, f);
-    for (row, result) in rows.iter().zip(run(&circuit, rows)) {
-        assert_eq!(result, expected(row), "widths {widths:?}, inputs {row:x?}");
-    }
+    words::check(widths, rows, |b, i| vec![f(b, i)], |r| vec![expected(r)]);
 }
 
-/// All values of the widths, first fastest.
-fn everything(widths: &[u32]) -> Vec<Vec<u64>> {
-    let total: u32 = widths.iter().sum();
-    (0..1u64 << total)
-        .map(|mut all| {
-            let take = |&w: &u32| {
-                let value = all & ((1 << w) - 1);
-                all >>= w;
-                value
-            };
-            widths.iter().map(take).collect()
-        })
-        .collect()
-}
-
-fn mask(n: u32) -> u128 {
-    (1 << n) - 1
-}
-
-fn signed(x: u64, n: u32) -> i128 {
-    let x = i128::from(x);
+fn signed(x: u128, n: usize) -> i128 {
+    let x = x as i128;
     if n > 0 && x >> (n - 1) & 1 == 1 {
         x - (1 << n)
     } else {
@@ -70,9 +29,9 @@ fn signed(x: u64, n: u32) -> i128 {
 }
 
 /// Every operation on two operands of `n` bits and one more bit, on the given inputs.
-fn check_all(n: u32, rows: &[Vec<u64>]) {
+fn check_all(n: usize, rows: &[Vec<u128>]) {
     let w = [n, n, 1];
-    let wide = |r: &[u64]| (u128::from(r[0]), u128::from(r[1]), u128::from(r[2]));
+    let wide = |r: &[u128]| (r[0], r[1], r[2]);
     let with_flag = |(mut bits, flag): (Vec<Bit>, Bit)| {
         bits.push(flag);
         bits
@@ -163,7 +122,7 @@ fn check_all(n: u32, rows: &[Vec<u64>]) {
         rows,
         |b, i| library::mux(b, i[2][0], &i[0], &i[1]),
         |r| {
-            if r[2] == 1 { r[0].into() } else { r[1].into() }
+            if r[2] == 1 { r[0] } else { r[1] }
         },
     );
     check(
@@ -189,7 +148,7 @@ fn products_of_different_widths() {
                 &widths,
                 &everything(&widths),
                 |b, i| library::multiply_full(b, &i[0], &i[1], goal),
-                |r| u128::from(r[0] * r[1]),
+                |r| r[0] * r[1],
             );
         }
     }
@@ -200,7 +159,7 @@ fn equality_and_order_at_every_single_difference() {
     for n in [17, 32, 63] {
         let mut rows = Vec::new();
         for bit in 0..n {
-            let (x, y) = (0x1234_5678_9abc_def0 & mask(n) as u64, 1 << bit);
+            let (x, y) = (0x1234_5678_9abc_def0 & mask(n), 1 << bit);
             rows.extend([
                 vec![x, x ^ y, 0],
                 vec![x ^ y, x, 1],
@@ -228,8 +187,9 @@ fn constants_fold() {
                     bits
                 },
                 |r| {
+                    let value = u128::from(value);
                     let (sum, product) = ((r[0] + value) % 32, r[0] * value % 32);
-                    u128::from(sum | product << 5 | u64::from(r[0] < value) << 10)
+                    sum | product << 5 | u128::from(r[0] < value) << 10
                 },
             );
         }
@@ -238,32 +198,18 @@ fn constants_fold() {
 
 #[test]
 fn wide_sums_use_the_balanced_tree() {
-    // 70 bits are more than the search takes; the two halves of an operand enter as inputs of 35.
-    let widths = [35, 35, 35, 35];
-    let mut state = 1u64;
-    let mut next = || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        state >> 29
-    };
-    let rows: Vec<Vec<u64>> = (0..200).map(|_| (0..4).map(|_| next()).collect()).collect();
-    let join = |low: u64, high: u64| u128::from(low) | u128::from(high) << 35;
+    let n = 100;
     for goal in GOALS {
         check(
-            &widths,
-            &rows,
+            &[n, n],
+            &samples(&[n, n], 200, 1),
             |b, i| {
-                let (x, y) = ([&i[0][..], &i[1]].concat(), [&i[2][..], &i[3]].concat());
-                let (mut sum, carry) = library::add_with_carry(b, &x, &y, Bit::FALSE, goal);
+                let (mut sum, carry) = library::add_with_carry(b, &i[0], &i[1], Bit::FALSE, goal);
                 sum.push(carry);
-                sum.push(library::less_than(b, &x, &y, goal));
+                sum.push(library::less_than(b, &i[0], &i[1], goal));
                 sum
             },
-            |r| {
-                let (x, y) = (join(r[0], r[1]), join(r[2], r[3]));
-                (x + y) | u128::from(x < y) << 71
-            },
+            |r| (r[0] + r[1]) | u128::from(r[0] < r[1]) << (n + 1),
         );
     }
 }
@@ -272,14 +218,14 @@ fn wide_sums_use_the_balanced_tree() {
 fn exposure_agrees_with_the_plain_sum() {
     for goal in GOALS {
         for (parties, width) in [(1, 4), (2, 3), (3, 3), (4, 2), (5, 2)] {
-            let rows = everything(&vec![width; parties]);
+            let rows = everything(&vec![width as usize; parties]);
             let most = parties as u64 * ((1 << width) - 1);
             for limit in (0..most + 3).chain([u64::MAX]) {
                 let circuit = library::exposure_over_limit(parties, width, limit, goal);
                 for (row, over) in rows.iter().zip(run(&circuit, &rows)) {
                     assert_eq!(
                         over,
-                        u128::from(row.iter().sum::<u64>() > limit),
+                        [u128::from(row.iter().sum::<u128>() > u128::from(limit))],
                         "{row:?} over {limit}"
                     );
                 }
@@ -287,11 +233,11 @@ fn exposure_agrees_with_the_plain_sum() {
         }
         let circuit = library::exposure_over_limit(3, 64, u64::MAX, goal);
         let rows = [
-            vec![u64::MAX, 0, 0],
-            vec![u64::MAX, 0, 1],
-            vec![u64::MAX, u64::MAX, u64::MAX],
+            vec![u64::MAX.into(), 0, 0],
+            vec![u64::MAX.into(), 0, 1],
+            vec![u64::MAX.into(); 3],
         ];
-        assert_eq!(run(&circuit, &rows), [0, 1, 1]);
+        assert_eq!(run(&circuit, &rows), [[0], [1], [1]]);
         assert_eq!(circuit.inputs()[2].name, "bank2");
     }
 }
@@ -299,9 +245,7 @@ fn exposure_agrees_with_the_plain_sum() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
     #[test]
-    fn random_widths_and_inputs(n in 6u32..=64, seeds in prop::collection::vec(any::<(u64, u64, bool)>(), 100)) {
-        let cut = |x: u64| x & mask(n) as u64;
-        let rows: Vec<Vec<u64>> = seeds.iter().map(|&(x, y, c)| vec![cut(x), cut(y), c.into()]).collect();
-        check_all(n, &rows);
+    fn random_widths_and_inputs(n in 6usize..=64, seed: u64) {
+        check_all(n, &samples(&[n, n, 1], 100, seed));
     }
 }

@@ -5,7 +5,7 @@
 //! then each two items at the same place of the halves are exchanged or not, by whether that place comes before the end
 //! of the first half's items. Each of `k` levels takes `2^(k-1)` exchanges, whose control bits take one AND each.
 //!
-//! Nothing is deeper than the number of levels, as counts arrive with their low bits first, so that one circuit serves both
+//! Counts arrive with their low bits first, so that compaction is no deeper than it has levels, and one circuit serves both
 //! goals.
 
 use super::Goal;

@@ -1,5 +1,5 @@
-//! The standard library: integers, sorting, AES, SHA-256 and ready-made circuits, each with few ANDs or with little AND
-//! depth.
+//! The standard library: integers, tables, lists, edit distance, AES, SHA-2, Keccak and ready-made circuits, each with few
+//! ANDs or with little AND depth.
 //!
 //! Functions on [`Bit`](crate::Bit)s add to a [`Builder`](crate::Builder); [`by_name`] gives whole circuits. Integers
 //! are slices of bits, least significant first, and so is anything that is written in hexadecimal: the last digit comes
@@ -7,8 +7,7 @@
 //!
 //! What it costs, by the names of [`by_name`]. A name that ends in `-depth` has [`Goal::LeastDepth`], others
 //! [`Goal::FewestAnds`]. Equality, zero, the count of ones, Keccak, compaction and permutations are the same circuits for
-//! both. Counts depend on nothing but
-//! this crate: a test compares them with this table.
+//! both. Counts depend on nothing but this crate: a test compares them with this table.
 //!
 //! | circuit | ANDs | XORs | AND depth |
 //! |---|---|---|---|
@@ -19,7 +18,7 @@
 //! | `sub32` | 31 | 153 | 31 |
 //! | `sub32-depth` | 140 | 198 | 5 |
 //! | `neg64` | 62 | 63 | 62 |
-//! | `neg64-depth` | 191 | 63 | 6 |
+//! | `neg64-depth` | 167 | 63 | 6 |
 //! | `lt32` | 32 | 93 | 32 |
 //! | `lt32-depth` | 73 | 109 | 6 |
 //! | `lt64` | 64 | 189 | 64 |
@@ -27,7 +26,7 @@
 //! | `slt32` | 32 | 93 | 32 |
 //! | `slt32-depth` | 73 | 109 | 6 |
 //! | `abs64` | 63 | 125 | 63 |
-//! | `abs64-depth` | 192 | 125 | 6 |
+//! | `abs64-depth` | 168 | 125 | 6 |
 //! | `eq32` | 31 | 32 | 5 |
 //! | `zero64` | 63 | 0 | 6 |
 //! | `popcount32` | 31 | 135 | 5 |
@@ -41,17 +40,17 @@
 //! | `multfull64` | 5229 | 14272 | 127 |
 //! | `multfull64-depth` | 8892 | 19976 | 14 |
 //! | `div32` | 652 | 3378 | 620 |
-//! | `div32-depth` | 4171 | 6695 | 97 |
+//! | `div32-depth` | 4168 | 6695 | 97 |
 //! | `div64` | 2332 | 12914 | 2268 |
-//! | `div64-depth` | 17941 | 27113 | 212 |
+//! | `div64-depth` | 17923 | 27113 | 212 |
 //! | `sdiv32` | 778 | 3627 | 651 |
-//! | `sdiv32-depth` | 4507 | 6944 | 107 |
+//! | `sdiv32-depth` | 4480 | 6944 | 107 |
 //! | `sdiv64` | 2586 | 13419 | 2331 |
-//! | `sdiv64-depth` | 18741 | 27618 | 224 |
+//! | `sdiv64-depth` | 18627 | 27618 | 224 |
 //! | `clz32` | 31 | 57 | 31 |
-//! | `clz32-depth` | 80 | 57 | 5 |
+//! | `clz32-depth` | 74 | 57 | 5 |
 //! | `ctz64` | 63 | 120 | 63 |
-//! | `ctz64-depth` | 192 | 120 | 6 |
+//! | `ctz64-depth` | 168 | 120 | 6 |
 //! | `shl32` | 166 | 290 | 7 |
 //! | `shl32-depth` | 192 | 321 | 6 |
 //! | `shr64` | 391 | 706 | 8 |
@@ -98,6 +97,7 @@ mod columns;
 mod compact;
 mod count;
 mod divide;
+mod edit;
 mod exposure;
 mod field;
 mod integer;
@@ -120,6 +120,7 @@ pub use columns::{popcount, sum};
 pub use compact::{compact, compaction, compaction_controls, compaction_network, expand};
 pub use count::{leading_zeros, trailing_zeros};
 pub use divide::{divide, divide_signed};
+pub use edit::{EditStep, edit_distance, edit_distance_row};
 pub use exposure::exposure_over_limit;
 pub use integer::{
     absolute, add, add_with_carry, all, constant, equal, is_zero, less_than, less_than_signed, mux, negate,

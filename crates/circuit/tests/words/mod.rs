@@ -96,7 +96,7 @@ pub(crate) fn samples(widths: &[usize], count: usize, seed: u64) -> Vec<Vec<u128
             let mut number = |&width: &usize| {
                 let (kind, bits) = (next() >> 120, next());
                 match kind % 8 {
-                    0 => mask(width) - (bits >> 126),
+                    0 => mask(width) & !(bits >> 126),
                     1 => (bits >> 126) & mask(width),
                     2 => (1u128 << (width.max(1) - 1)) & mask(width),
                     3 | 4 => (bits & mask(width)) >> ((kind >> 3) as usize * width / 32).min(127),
