@@ -188,6 +188,13 @@ fn shifts_cost_what_they_say() {
     }
 }
 
+#[test]
+fn many_ones_are_counted() {
+    let n = 200_000;
+    let circuit = circuit(&[n], |b, i| vec![library::popcount(b, &i[0])]);
+    assert_eq!(circuit.statistics().ands, n - n.count_ones() as usize);
+}
+
 fn check_counts(n: usize, rows: &[Vec<u128>]) {
     for goal in GOALS {
         let ands = check(

@@ -4,6 +4,9 @@
 //! the depth grows only on the carry. Each AND thus removes one bit from the whole, so that the order in which bits
 //! are taken changes the depth but hardly the count; the earliest bits go first.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use super::Goal;
 use super::prefix::{self, Position, Wanted};
 use super::timed::{Timed, timed, untimed};
@@ -197,22 +200,32 @@ pub fn sum(b: &mut Builder, integers: &[Vec<Bit>], width: usize, goal: Goal) -> 
 }
 
 /// The XOR of a column, with its carries thrown into `carried`.
-fn thin(b: &mut Builder, mut column: Vec<Timed>, carried: &mut Vec<Timed>) -> Timed {
-    // Latest first, so that the earliest are at the end; a constant goes last of all, when it may meet one other bit
-    // and cost nothing.
-    column.sort_by_key(|bit| std::cmp::Reverse((bit.is_constant(), bit.depth)));
-    while column.len() > 1 {
-        let (x, y) = (pop(&mut column), pop(&mut column));
-        let z = column.pop();
-        let (sum, carry) = full_adder(b, x, y, z.unwrap_or(Bit::FALSE.into()));
+fn thin(b: &mut Builder, column: Vec<Timed>, carried: &mut Vec<Timed>) -> Timed {
+    // The earliest bits first, and of those the ones that wait longest; a constant goes last of all, when it may meet one
+    // other bit and cost nothing.
+    let mut turns = 0..;
+    let mut in_turn = |bit: Timed| {
+        let turn: u32 = turns.next().expect("fewer bits than a circuit has");
+        Reverse((bit.is_constant(), bit.depth, turn, bit.bit))
+    };
+    let mut waiting: BinaryHeap<_> = column.into_iter().rev().map(&mut in_turn).collect();
+    let next = |waiting: &mut BinaryHeap<_>| {
+        waiting
+            .pop()
+            .map(|Reverse((_, depth, _, bit))| Timed { bit, depth })
+    };
+    loop {
+        let (Some(x), y) = (next(&mut waiting), next(&mut waiting)) else {
+            return Bit::FALSE.into();
+        };
+        let Some(y) = y else { return x };
+        let z = next(&mut waiting).unwrap_or(Bit::FALSE.into());
+        let (sum, carry) = full_adder(b, x, y, z);
         if carry.bit != Bit::FALSE {
             carried.push(carry);
         }
-        let key = |bit: &Timed| (bit.is_constant(), bit.depth);
-        let place = column.partition_point(|other| key(other) > key(&sum));
-        column.insert(place, sum);
+        waiting.push(in_turn(sum));
     }
-    column.pop().unwrap_or(Bit::FALSE.into())
 }
 
 fn pop(bits: &mut Vec<Timed>) -> Timed {

@@ -9,8 +9,8 @@ use super::divide::steps;
 use super::integer::{bits_below, constant, is_zero};
 use crate::{Bit, Builder};
 
-/// `x · 2^amount mod 2^n`, so 0 if the amount is `n` or more, with `n · ⌈log2 n⌉` ANDs and one or two for each further
-/// bit of the amount, which may have any width, for [`Goal::FewestAnds`].
+/// `x · 2^amount mod 2^n`, so 0 if the amount is `n` or more. The amount may have any width `w`. For [`Goal::FewestAnds`] it
+/// takes `n · min(w, p)` ANDs with `p = ⌈log2 n⌉`, and `w` more if `w > p`.
 pub fn shift_left(b: &mut Builder, x: &[Bit], amount: &[Bit], goal: Goal) -> Vec<Bit> {
     let reversed: Vec<Bit> = x.iter().rev().copied().collect();
     let mut shifted = shift(b, &reversed, amount, Bit::FALSE, goal);
