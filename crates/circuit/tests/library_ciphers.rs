@@ -197,7 +197,13 @@ fn sha512_gives_the_vectors_of_the_standard() {
     ];
     for (message, digest) in vectors {
         let blocks = sha512_blocks(message);
-        for goal in GOALS {
+        // The shallow one takes seconds to make.
+        let goals = if blocks.len() == 1 {
+            &GOALS[..]
+        } else {
+            &GOALS[..1]
+        };
+        for &goal in goals {
             let mut b = Builder::new();
             let inputs: Vec<_> = blocks
                 .iter()

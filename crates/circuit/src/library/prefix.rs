@@ -258,14 +258,24 @@ fn sklansky(arrivals: &[Arrival], wanted: Wanted) -> Plan {
 }
 
 /// How a group is made.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 enum Choice {
     /// It is there already.
+    #[default]
     Built,
     Leaf,
     /// First position of the high part.
     Split(usize),
     Majority,
+}
+
+/// The cheapest way found for a group within a depth.
+#[derive(Clone, Copy, Debug, Default)]
+struct Remembered {
+    /// The carry that it was found for.
+    turn: u32,
+    cost: u32,
+    choice: Choice,
 }
 
 /// A group's `G` or `P`.
@@ -283,7 +293,9 @@ struct Search<'a> {
     /// Shallowest node built so far for each group.
     built: [Vec<Option<(u32, usize)>>; 2],
     /// Cheapest way found for a group within a depth, for the carry in hand.
-    memo: Vec<Option<(u32, Choice)>>,
+    memo: Vec<Remembered>,
+    /// The carry in hand, counted from 1: what was remembered for others counts for nothing.
+    turn: u32,
     base: u32,
     levels: usize,
     plan: Plan,
@@ -317,6 +329,7 @@ impl<'a> Search<'a> {
             least,
             built: [vec![None; n * n], vec![None; n * n]],
             memo: Vec::new(),
+            turn: 0,
             base: arrivals.iter().map(|a| a.propagate).min().unwrap_or(0),
             levels: 0,
             plan: Plan::default(),
@@ -332,10 +345,10 @@ impl<'a> Search<'a> {
     fn run(mut self, outputs: &[usize], order: &[usize]) -> Plan {
         let limit = self.limit(outputs);
         self.levels = (limit - self.base + 1) as usize;
+        self.memo = vec![Remembered::default(); 2 * self.n * self.n * self.levels];
         let mut made = vec![0; self.n];
         for &hi in order {
-            self.memo.clear();
-            self.memo.resize(2 * self.n * self.n * self.levels, None);
+            self.turn += 1;
             self.cost(Kind::Generate, 0, hi, limit);
             made[hi] = self.make(Kind::Generate, 0, hi, limit).1;
         }
@@ -354,8 +367,9 @@ impl<'a> Search<'a> {
             return IMPOSSIBLE;
         }
         let slot = self.slot(kind, lo, hi, limit);
-        if let Some((cost, _)) = self.memo[slot] {
-            return cost;
+        let known = &self.memo[slot];
+        if known.turn == self.turn {
+            return known.cost;
         }
         let found = match self.built[kind as usize][group] {
             Some((depth, _)) if depth <= limit => (0, Choice::Built),
@@ -365,8 +379,13 @@ impl<'a> Search<'a> {
             },
             _ => self.cheapest_split(kind, lo, hi, limit),
         };
-        self.memo[slot] = Some(found);
-        found.0
+        let (cost, choice) = found;
+        self.memo[slot] = Remembered {
+            turn: self.turn,
+            cost,
+            choice,
+        };
+        cost
     }
 
     fn cheapest_split(&mut self, kind: Kind, lo: usize, hi: usize, limit: u32) -> (u32, Choice) {
@@ -404,7 +423,9 @@ impl<'a> Search<'a> {
         {
             return (depth, node);
         }
-        let (_, choice) = self.memo[self.slot(kind, lo, hi, limit)].expect("its cost was counted");
+        let known = &self.memo[self.slot(kind, lo, hi, limit)];
+        assert_eq!(known.turn, self.turn, "its cost was counted");
+        let choice = known.choice;
         let below = limit.saturating_sub(1);
         let (depth, op, ands) = match (choice, kind) {
             (Choice::Built, _) => unreachable!("what is built was found above"),
