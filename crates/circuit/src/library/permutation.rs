@@ -3,7 +3,8 @@
 //! The networks are Waksman's ("A permutation network", 1968), for any number of items as Beauquier and Darrot have them ("On
 //! arbitrary size Waksman networks and their vulnerability", 2002): pairs of items are exchanged or not, one of each
 //! pair enters a network of half the size and the other one another, and pairs of what comes out are exchanged or not. An
-//! exchange takes one AND for each bit of an item.
+//! exchange takes one AND for each bit of an item. Any control bits give some arrangement, so that those of a party who
+//! may cheat need no check.
 
 use crate::{Bit, BitOrder, Builder, Circuit};
 

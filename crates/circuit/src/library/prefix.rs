@@ -10,8 +10,9 @@
 //! looks for few ANDs within it: each carry in turn takes the cheapest way to split its positions, counting as free
 //! what earlier carries have built. That search is a heuristic, its depth is optimal for this family of networks.
 
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+mod known;
+
+use std::sync::Arc;
 
 use super::timed::Timed;
 use crate::Builder;
@@ -142,42 +143,22 @@ fn plan(arrivals: &[Arrival], wanted: Wanted) -> Arc<Plan> {
         Wanted::All => (0..=last).collect(),
         Wanted::Last => vec![last],
     };
-    let mut arrivals = clamp(arrivals, &up);
-    let first = arrivals.iter().map(|a| a.propagate).min().unwrap_or(0);
-    for arrival in &mut arrivals {
-        arrival.propagate -= first;
-        arrival.generate -= first;
-    }
-    let key = (arrivals, wanted);
-    if let Some(known) = lock(&PLANS).get(&key) {
-        return known.clone();
-    }
+    known::plan(arrivals.to_vec(), wanted, |arrivals| {
+        known::plan(clamp(arrivals, &up), wanted, |arrivals| {
+            Arc::new(search(arrivals, &up))
+        })
+    })
+}
+
+fn search(arrivals: &[Arrival], up: &[usize]) -> Plan {
     let mut best: Option<Plan> = None;
-    for order in orders(&up, &key.0) {
-        let plan = Search::new(&key.0).run(&up, &order);
+    for order in orders(up, arrivals) {
+        let plan = Search::new(arrivals).run(up, &order);
         if best.as_ref().is_none_or(|b| plan.ands < b.ands) {
             best = Some(plan);
         }
     }
-    let best = Arc::new(best.expect("some order was tried"));
-    let mut plans = lock(&PLANS);
-    if plans.len() == PLANS_KEPT {
-        plans.clear();
-    }
-    plans.insert(key, best.clone());
-    best
-}
-
-/// The plans that searches found, by arrivals, the first of which is 0: circuits add up words of the same widths again and
-/// again.
-static PLANS: LazyLock<Mutex<Plans>> = LazyLock::new(Mutex::default);
-type Plans = HashMap<(Vec<Arrival>, Wanted), Arc<Plan>>;
-/// As many at most: about 10 MB.
-const PLANS_KEPT: usize = 1000;
-
-fn lock(plans: &Mutex<Plans>) -> MutexGuard<'_, Plans> {
-    // Each entry is inserted whole, so that a panic elsewhere leaves no half of one.
-    plans.lock().unwrap_or_else(PoisonError::into_inner)
+    best.expect("some order was tried")
 }
 
 /// Lets bits that arrive long before they matter arrive a little before, so that the search has few depths to look at.
