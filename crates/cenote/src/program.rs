@@ -408,6 +408,10 @@ mod tests {
             self.0.run(plan, inputs)
         }
 
+        fn arrange(&mut self, parts: &[&Self::Wires], runs: &[LaneRun]) -> cenote_session::Result<Self::Wires> {
+            self.0.arrange(parts, runs)
+        }
+
         fn reveal(&mut self, wires: &Self::Wires, to: Parties) -> cenote_session::Result<Option<BitMatrix>> {
             self.0.reveal(wires, to)
         }

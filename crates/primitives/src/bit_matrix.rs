@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::transpose64;
+use crate::{LaneRun, arrange_row, transpose64};
 
 /// 64 × 64 bit tiles along each side of the square of tiles that is transposed at once: a cache line of words per
 /// row, so that every line of both matrices is used whole while it is in the fastest cache.
@@ -87,6 +87,20 @@ impl BitMatrix {
     /// All words, row after row, writable. The caller keeps the padding bits zero (see [`BitMatrix::mask_padding`]).
     pub fn words_mut(&mut self) -> &mut [u64] {
         &mut self.words
+    }
+
+    /// The matrix whose lanes are those of `runs`, one run after the other, of `parts`, which all have the same rows.
+    ///
+    /// # Panics
+    /// If rows differ, or a run is not within its part.
+    pub fn arrange(parts: &[&BitMatrix], runs: &[LaneRun]) -> BitMatrix {
+        let rows = parts.first().map_or(0, |part| part.rows);
+        assert!(parts.iter().all(|part| part.rows == rows), "all parts have the same rows");
+        let mut arranged = BitMatrix::zeros(rows, runs.iter().map(LaneRun::lanes).sum());
+        for row in 0..rows {
+            arrange_row(arranged.row_mut(row), runs, |part| parts[part].row(row));
+        }
+        arranged
     }
 
     /// The matrix whose bit `(lane, row)` is bit `(row, lane)` of this one. Rows must have zero padding.

@@ -6,6 +6,7 @@
 
 #![deny(unsafe_op_in_unsafe_fn)]
 
+mod arrange;
 pub mod bch;
 mod bit_matrix;
 mod block;
@@ -24,6 +25,7 @@ mod random;
 mod sample;
 mod secret;
 
+pub use arrange::{LaneRun, arrange_row, copy_bits};
 pub use bit_matrix::BitMatrix;
 pub use block::{BLOCK_BITS, BLOCK_WORDS, Block, Block512, as_bytes, as_bytes_mut, as_words, as_words_mut};
 pub use cpu::Simd;

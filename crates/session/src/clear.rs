@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use cenote_circuit::Plan;
 use cenote_net::{Channel, Meter, PartyId, Step};
-use cenote_primitives::{BitMatrix, as_bytes, as_bytes_mut};
+use cenote_primitives::{BitMatrix, LaneRun, as_bytes, as_bytes_mut};
 
 use crate::{Costs, Engine, Error, Parties, Result, WireVector};
 
@@ -125,6 +125,12 @@ impl Engine for ClearEngine {
         Ok(ClearWires(outputs))
     }
 
+    fn arrange(&mut self, parts: &[&ClearWires], runs: &[LaneRun]) -> Result<ClearWires> {
+        check_arrange(parts, runs)?;
+        let parts: Vec<&BitMatrix> = parts.iter().map(|part| &part.0).collect();
+        Ok(ClearWires(BitMatrix::arrange(&parts, runs)))
+    }
+
     fn reveal(&mut self, wires: &ClearWires, to: Parties) -> Result<Option<BitMatrix>> {
         Ok(to.contains(self.me).then(|| wires.0.clone()))
     }
@@ -191,5 +197,24 @@ pub fn check_run(plan: &Plan, inputs: &impl WireVector) -> Result<()> {
             plan.input_slots().len(),
             inputs.wires()
         )))
+    }
+}
+
+/// Checks the arguments of [`Engine::arrange`], for every engine.
+///
+/// # Errors
+/// [`Error::BadInput`] if the wires of the parts differ, or a run is not within its part.
+pub fn check_arrange(parts: &[&impl WireVector], runs: &[LaneRun]) -> Result<()> {
+    let wires = parts.first().map_or(0, |part| part.wires());
+    if parts.iter().any(|part| part.wires() != wires) {
+        return Err(Error::BadInput("lanes of vectors with different numbers of wires".into()));
+    }
+    let within = |run: &LaneRun| {
+        let lanes = parts.get(run.part as usize).map_or(0, |part| part.lanes());
+        u64::from(run.start) + u64::from(run.len) <= lanes as u64
+    };
+    match runs.iter().find(|run| !within(run)) {
+        None => Ok(()),
+        Some(run) => Err(Error::BadInput(format!("there are no such lanes: {run:?}"))),
     }
 }

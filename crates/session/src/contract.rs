@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use cenote_circuit::Plan;
 use cenote_net::PartyId;
-use cenote_primitives::BitMatrix;
+use cenote_primitives::{BitMatrix, LaneRun};
 
 use crate::{Costs, Result};
 
@@ -132,6 +132,13 @@ pub trait Engine {
 
     /// Evaluates `plan` in every lane of `inputs` (one wire per input wire of the plan, in order).
     fn run(&mut self, plan: &Plan, inputs: &Self::Wires) -> Result<Self::Wires>;
+
+    /// The wires whose lanes are those of `runs`, one run after the other, of `parts`, which all have the same wires. Local:
+    /// nothing is sent.
+    ///
+    /// # Errors
+    /// [`crate::Error::BadInput`] if the wires differ, or a run is not within its part (see [`crate::check_arrange`]).
+    fn arrange(&mut self, parts: &[&Self::Wires], runs: &[LaneRun]) -> Result<Self::Wires>;
 
     /// The most lanes of `plan` that can be run before [`Engine::settle`] is called so that the session's memory stays within
     /// what it is meant to take: a multiple of 64. The same at all parties.

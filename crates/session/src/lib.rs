@@ -19,7 +19,7 @@ mod phases;
 mod same_run;
 
 pub use check::{Check, MESSAGE_FORM};
-pub use clear::{ClearEngine, ClearWires, check_input, check_run};
+pub use clear::{ClearEngine, ClearWires, check_arrange, check_input, check_run};
 pub use connections::{Connections, Link, Topology};
 pub use contract::{Engine, Parties, WireVector};
 pub use costs::Costs;

@@ -4,8 +4,12 @@
 
 use cenote_circuit::Plan;
 use cenote_net::PartyId;
+<<<<<<< HEAD
 use cenote_primitives::BitMatrix;
 use cenote_protocol::{Protocol, Setting, Source};
+=======
+use cenote_primitives::{BitMatrix, LaneRun};
+>>>>>>> 06faf42 (Programs: sessions, typed secrets and rows, recorded and compiled in segments)
 use cenote_session::{
     Check, ClearEngine, ClearWires, Connections, Costs, Demand, Engine, Error, Parties, Result, Terms,
     Topology,
@@ -150,6 +154,10 @@ impl Engine for ExampleEngine {
 
     fn run(&mut self, plan: &Plan, inputs: &ClearWires) -> Result<ClearWires> {
         self.0.run(plan, inputs)
+    }
+
+    fn arrange(&mut self, parts: &[&ClearWires], runs: &[LaneRun]) -> Result<ClearWires> {
+        self.0.arrange(parts, runs)
     }
 
     fn reveal(&mut self, wires: &ClearWires, to: Parties) -> Result<Option<BitMatrix>> {

@@ -7,9 +7,9 @@ use cenote_circuit::Plan;
 use cenote_net::{Meter, PartyId};
 use cenote_params::computational::{self, ThreeUse};
 use cenote_params::three::Parameters;
-use cenote_primitives::{BLOCK_BITS, BitMatrix, Block512};
+use cenote_primitives::{BLOCK_BITS, BitMatrix, Block512, LaneRun};
 use cenote_session::{
-    Check, Costs, Engine, Error, Guarded, Ledger, Parties, Result, WireVector, check_input, check_run,
+    Check, Costs, Engine, Error, Guarded, Ledger, Parties, Result, WireVector, check_arrange, check_input, check_run,
 };
 
 use crate::checks;
@@ -320,6 +320,13 @@ impl Engine for ThreeEngine {
             let parts = run_groups(&mut this.workers, plan, inputs, &groups)?;
             this.ledger.costs.and_gates += plan.and_count() as u64 * lanes as u64;
             Ok(assemble(plan.output_slots().len(), lanes, &parts))
+        })
+    }
+
+    fn arrange(&mut self, parts: &[&ThreeWires], runs: &[LaneRun]) -> Result<ThreeWires> {
+        self.call("evaluate", |_| {
+            check_arrange(parts, runs)?;
+            Ok(ThreeWires::arrange(parts, runs))
         })
     }
 

@@ -4,9 +4,9 @@ use cenote_circuit::Plan;
 use cenote_net::{Meter, PartyId};
 use cenote_params::computational;
 use cenote_params::lego::Account;
-use cenote_primitives::BitMatrix;
+use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{
-    Costs, Demand, Engine, Error, Guarded, Parties, Result, WireVector, check_input, check_run,
+    Costs, Demand, Engine, Error, Guarded, Parties, Result, WireVector, check_arrange, check_input, check_run,
 };
 
 use super::{LegoEngine, count};
@@ -124,6 +124,18 @@ impl Engine for LegoEngine {
             let outputs = side.run(plan, inputs, channel)?;
             this.note_run(plan, lanes);
             Ok(outputs)
+        })
+    }
+
+    fn arrange(&mut self, parts: &[&LegoWires], runs: &[LaneRun]) -> Result<LegoWires> {
+        self.call("online", |this| {
+            check_arrange(parts, runs)?;
+            if parts.iter().any(|part| part.are_settled()) {
+                return Err(Error::BadInput(SETTLED.into()));
+            }
+            let arranged = this.parts().0.arrange(parts, runs);
+            this.note_use(&Order::NOTHING, count(arranged.wires(), arranged.lanes()));
+            Ok(arranged)
         })
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use cenote_circuit::Plan;
 use cenote_net::{Channel, PartyId};
-use cenote_primitives::{BitMatrix, Block, as_bytes};
+use cenote_primitives::{BitMatrix, Block, LaneRun, as_bytes};
 use cenote_session::{Error, Parties, Result, WireVector};
 use zeroize::Zeroizing;
 
@@ -21,7 +21,7 @@ use crate::memory::EVALUATOR_USE;
 use crate::offline::Estimate;
 use crate::online::build::{Soldered, receive_solderings};
 use crate::online::opening::{Watch, receive};
-use crate::online::provenance::{Origin, replay};
+use crate::online::provenance::{Lanes, Origin, replay};
 use crate::online::recover::{Suspicion, right_labels};
 use crate::online::tiles::{Circuit, Lot};
 use crate::order::Order;
@@ -48,7 +48,7 @@ pub(crate) struct Evaluator {
     reserved: VecDeque<Reserved>,
     /// Inputs whose labels this party does not have yet.
     inputs: Vec<Input>,
-    /// Circuits to be evaluated once there are labels, in order.
+    /// What is to be evaluated once there are labels, in order.
     runs: Vec<Pending>,
     /// What the next proof begins with, if something was opened since the last one: from before any material that was made since.
     /// Everything opened is bound to what was drawn last by then, too.
@@ -86,8 +86,15 @@ enum Input {
     },
 }
 
+/// What is to be evaluated.
+enum Pending {
+    Circuit(Attached),
+    /// Lanes of wires, and what they become.
+    Lanes(Lanes, Arc<Bundle>),
+}
+
 /// A circuit to be evaluated.
-struct Pending {
+struct Attached {
     built: Built,
     inputs: LegoWires,
     attachment: Attachment,
@@ -170,7 +177,9 @@ impl Evaluator {
 impl Side for Evaluator {
     fn clear_line(&mut self, channel: &mut dyn Channel) -> Result<()> {
         for run in &mut self.runs {
-            if matches!(run.attachment, Attachment::Awaited) {
+            if let Pending::Circuit(run) = run
+                && matches!(run.attachment, Attachment::Awaited)
+            {
                 let mut solderings = room::zeroed(INPUTS, run.built.ports.len())?;
                 receive(channel, steps::ATTACH, &mut solderings)?;
                 run.attachment = Attachment::Received(solderings);
@@ -294,6 +303,19 @@ impl Side for Evaluator {
         Ok(LegoWires::of(bundle))
     }
 
+    fn arrange(&mut self, parts: &[&LegoWires], runs: &[LaneRun]) -> LegoWires {
+        let lanes = Lanes::new(parts, runs);
+        let rows: Vec<Vec<&[Share]>> = parts.iter().map(|part| part.share_rows().collect()).collect();
+        let shares = Zeroizing::new(lanes.pick(&rows));
+        let wires = parts.first().map_or(0, |part| part.wires());
+        let bundle = Bundle::evaluator(wires, lanes.count(), shares, Origin::Lanes(lanes.clone()));
+        match lanes.keys() {
+            Some(keys) => set_keys(&bundle, keys),
+            None => self.runs.push(Pending::Lanes(lanes, bundle.clone())),
+        }
+        LegoWires::of(bundle)
+    }
+
     fn prepare(&mut self, plan: &Plan, lanes: usize, channel: &mut dyn Channel) -> Result<()> {
         self.clear_line(channel)?;
         let circuit = self.circuits.get(plan);
@@ -331,13 +353,13 @@ impl Side for Evaluator {
             inputs: inputs.clone(),
         };
         let outputs = Bundle::evaluator(plan.output_wires(), lanes, shares, origin);
-        self.runs.push(Pending {
+        self.runs.push(Pending::Circuit(Attached {
             built,
             inputs: inputs.clone(),
             attachment,
             bound: self.keys.counters.bound(),
             outputs: outputs.clone(),
-        });
+        }));
         Ok(LegoWires::of(outputs))
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use cenote_circuit::Plan;
 use cenote_net::{Channel, PartyId};
-use cenote_primitives::{BitMatrix, Block, as_bytes, mask_of};
+use cenote_primitives::{BitMatrix, Block, LaneRun, as_bytes, mask_of};
 use cenote_session::{Error, Parties, Result, WireVector};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
@@ -21,6 +21,7 @@ use crate::online::build::solder;
 use crate::online::opening::{Openings, PIECE};
 use crate::online::tiles::{Circuit, Lot};
 use crate::order::Order;
+use crate::online::provenance::Lanes;
 use crate::room::{self, INPUTS};
 use crate::settings::Config;
 use crate::setup::GarblerKeys;
@@ -349,6 +350,18 @@ impl Side for Garbler {
             values.lanes(),
             labels,
         )))
+    }
+
+    fn arrange(&mut self, parts: &[&LegoWires], runs: &[LaneRun]) -> LegoWires {
+        let lanes = Lanes::new(parts, runs);
+        let rows = parts.iter().map(|part| part.committed_rows());
+        let (messages, shares): (Vec<_>, Vec<_>) = rows.map(|rows| rows.unzip::<_, _, Vec<_>, Vec<_>>()).unzip();
+        let labels = Commitments {
+            messages: Zeroizing::new(lanes.pick(&messages)),
+            shares: Zeroizing::new(lanes.pick(&shares)),
+        };
+        let wires = parts.first().map_or(0, |part| part.wires());
+        LegoWires::of(Bundle::garbler(wires, lanes.count(), labels))
     }
 
     fn prepare(&mut self, plan: &Plan, lanes: usize, channel: &mut dyn Channel) -> Result<()> {

@@ -8,9 +8,9 @@
 
 use std::sync::Arc;
 
-use cenote_primitives::{BitMatrix, Block};
+use cenote_primitives::{BitMatrix, Block, LaneRun};
 use cenote_session::WireVector;
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::material::{GarblerInputs, Run};
 use crate::online::tiles::Circuit;
@@ -31,6 +31,65 @@ pub(crate) enum Origin {
         circuit: Arc<Circuit>,
         inputs: LegoWires,
     },
+    /// Lanes of other wires.
+    Lanes(Lanes),
+}
+
+/// Lanes of other wires, put together anew.
+#[derive(Clone)]
+pub(crate) struct Lanes {
+    /// Vectors with as many wires.
+    pub(crate) parts: Arc<[LegoWires]>,
+    pub(crate) runs: Arc<[LaneRun]>,
+}
+
+impl Lanes {
+    pub(crate) fn new(parts: &[&LegoWires], runs: &[LaneRun]) -> Self {
+        Self {
+            parts: parts.iter().map(|&part| part.clone()).collect(),
+            runs: runs.into(),
+        }
+    }
+
+    /// How many they are.
+    pub(crate) fn count(&self) -> usize {
+        self.runs.iter().map(LaneRun::lanes).sum()
+    }
+
+    /// Items of all wires, wire after wire, from the rows of each part.
+    pub(crate) fn pick<T: Copy>(&self, rows: &[Vec<&[T]>]) -> Vec<T> {
+        let wires = rows.first().map_or(0, Vec::len);
+        let mut picked = Vec::with_capacity(wires * self.count());
+        for wire in 0..wires {
+            for run in &*self.runs {
+                let items = &rows[run.part as usize][wire][run.start as usize..][..run.len as usize];
+                (0..run.times).for_each(|_| picked.extend_from_slice(items));
+            }
+        }
+        picked
+    }
+
+    /// The labels, once all that they come from has been evaluated.
+    pub(crate) fn keys(&self) -> Option<Zeroizing<Vec<Block>>> {
+        let rows: Option<Vec<Vec<&[Block]>>> = self.parts.iter().map(|part| part.key_rows().collect()).collect();
+        Some(Zeroizing::new(self.pick(&rows?)))
+    }
+
+    fn clear(&self) -> BitMatrix {
+        let parts: Vec<BitMatrix> = self.parts.iter().map(gather).collect();
+        BitMatrix::arrange(&parts.iter().collect::<Vec<_>>(), &self.runs)
+    }
+}
+
+impl Origin {
+    /// The wires that it is computed from.
+    fn inputs(&self) -> &[LegoWires] {
+        match self {
+            Origin::Circuit { inputs, .. } => std::slice::from_ref(inputs),
+            Origin::Lanes(lanes) => &lanes.parts,
+            Origin::Garbler(_) | Origin::Known(_) | Origin::Own | Origin::Settled => &[],
+        }
+    }
 }
 
 /// The bits of `wires`, all of which have been evaluated, a row for each wire; zeros for wires that were settled before `Δ`
@@ -52,16 +111,18 @@ pub(crate) fn replay(wires: &LegoWires, delta: Block) -> BitMatrix {
             Origin::Settled => continue,
             Origin::Own => unreachable!("nothing is evaluated before all inputs are given"),
             Origin::Garbler(runs) => extract(&bundle, runs, delta),
-            Origin::Circuit { inputs, .. } if !ready => {
-                let before: Vec<_> = inputs
-                    .parts()
+            origin @ (Origin::Circuit { .. } | Origin::Lanes(_)) if !ready => {
+                let before: Vec<_> = origin
+                    .inputs()
                     .iter()
+                    .flat_map(LegoWires::parts)
                     .map(|part| (part.bundle.clone(), false))
                     .collect();
                 stack.push((bundle.clone(), true));
                 stack.extend(before);
                 continue;
             }
+            Origin::Lanes(lanes) => lanes.clear(),
             Origin::Circuit { circuit, inputs } => circuit
                 .plan
                 .evaluate(&gather(inputs))
@@ -127,6 +188,7 @@ fn unlink(bundle: &mut Bundle, links: &mut Vec<LegoWires>) {
     match std::mem::replace(&mut held.origin, Origin::Garbler(Vec::new())) {
         Origin::Known(mut bits) => bits.words_mut().zeroize(),
         Origin::Circuit { inputs, .. } => links.push(inputs),
+        Origin::Lanes(lanes) => links.extend(lanes.parts.iter().cloned()),
         Origin::Garbler(_) | Origin::Own | Origin::Settled => {}
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cenote_circuit::Plan;
 use cenote_net::{Channel, PartyId};
-use cenote_primitives::BitMatrix;
+use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{Parties, Result};
 
 use crate::offline::Estimate;
@@ -61,6 +61,9 @@ pub(crate) trait Side: Any + Send {
 
     /// Wires with public bits.
     fn constant(&mut self, values: &BitMatrix) -> Result<LegoWires>;
+
+    /// Lanes of wires, put together anew.
+    fn arrange(&mut self, parts: &[&LegoWires], runs: &[LaneRun]) -> LegoWires;
 
     /// Builds a circuit ahead of its inputs (Build).
     fn prepare(&mut self, plan: &Plan, lanes: usize, channel: &mut dyn Channel) -> Result<()>;

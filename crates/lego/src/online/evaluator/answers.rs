@@ -6,7 +6,7 @@ use cenote_primitives::Block;
 use cenote_session::{Check, Error, Parties, Result, WireVector};
 use zeroize::Zeroizing;
 
-use super::{Attachment, Evaluator, Input};
+use super::{Attachment, Evaluator, Input, Pending};
 use crate::checks;
 use crate::material::{AnchorWires, EvaluatorInputs, Run};
 use crate::online::accept::accept;
@@ -35,7 +35,9 @@ impl Evaluator {
         let bound = self.keys.counters.bound();
         let mut anything = false;
         for run in &self.runs {
-            if let Attachment::Received(solderings) = &run.attachment {
+            if let Pending::Circuit(run) = run
+                && let Attachment::Received(solderings) = &run.attachment
+            {
                 watch.bind(run.bound);
                 watch.absorb(solderings, &sums(&run.inputs, &run.built.ports)?);
                 anything = true;
@@ -126,6 +128,13 @@ impl Evaluator {
     /// Step 5: evaluates what is under way, in order.
     pub(super) fn evaluate(&mut self) -> Result<()> {
         for run in std::mem::take(&mut self.runs) {
+            let run = match run {
+                Pending::Circuit(run) => run,
+                Pending::Lanes(lanes, bundle) => {
+                    set_keys(&bundle, lanes.keys().expect("all that was run before has labels"));
+                    continue;
+                }
+            };
             let built = &run.built;
             let lanes = built.lanes;
             let rows: Vec<&[Block]> = run

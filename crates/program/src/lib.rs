@@ -1,0 +1,38 @@
+//! Programs over secret values, on any protocol.
+//!
+//! A program is an ordinary function over a [`Session`]: it takes [`Secret`] bits and integers, calculates with them as with
+//! others, and reveals what is to be known. Loops and branches over public values are Rust's own; a branch on a secret does not
+//! compile. The same function runs with three parties, with two, and in the clear for tests.
+//!
+//! ```
+//! use cenote_program::{Secret, Session};
+//! use cenote_net::PartyId;
+//! use cenote_session::ClearEngine;
+//!
+//! /// The larger of two numbers.
+//! fn richer(a: &Secret<u32>, b: &Secret<u32>) -> Secret<u32> {
+//!     a.gt(b).select(a, b)
+//! }
+//!
+//! let session = Session::new(ClearEngine::new(PartyId(0), Vec::new()));
+//! let a = session.input(PartyId(0), 1, Some(&[1_000_000]));
+//! let b = session.input(PartyId(0), 1, Some(&[999_999]));
+//! assert_eq!(session.open(&richer(&a, &b)).unwrap(), [1_000_000]);
+//! ```
+#![forbid(unsafe_code)]
+
+mod error;
+mod machine;
+mod op;
+mod opened;
+mod secret;
+mod segment;
+mod session;
+mod value;
+mod word;
+
+pub use error::{Error, Misuse, Result};
+pub use opened::Opened;
+pub use secret::{Operand, Secret};
+pub use session::Session;
+pub use word::{Int, Integer, Uint, Word};

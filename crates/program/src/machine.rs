@@ -1,0 +1,157 @@
+//! An engine behind one face, whatever its wires are.
+
+use std::ops::Range;
+
+use cenote_circuit::Plan;
+use cenote_net::PartyId;
+use cenote_primitives::{BitMatrix, LaneRun};
+use cenote_session::{Costs, Engine, Parties, Result, WireVector};
+
+/// A vector of wires that a [`Machine`] keeps.
+pub(crate) type Slot = usize;
+
+/// Some wires of a slot.
+pub(crate) type Wires = (Slot, Range<usize>);
+
+/// [`Engine`] for a [`Box`]: vectors of wires have numbers.
+pub(crate) trait Machine {
+    fn me(&self) -> PartyId;
+    fn parties(&self) -> usize;
+    fn input(
+        &mut self,
+        owner: PartyId,
+        wires: usize,
+        lanes: usize,
+        bits: Option<&BitMatrix>,
+    ) -> Result<Slot>;
+    fn constant(&mut self, bits: &BitMatrix) -> Result<Slot>;
+    /// Runs `plan` in `lanes` lanes of all wires of `inputs`.
+    fn run(&mut self, plan: &Plan, lanes: usize, inputs: &[Wires]) -> Result<Slot>;
+    fn arrange(&mut self, parts: &[Wires], runs: &[LaneRun]) -> Result<Slot>;
+    fn reveal(&mut self, wires: &[Wires], to: Parties) -> Result<Option<BitMatrix>>;
+    fn forget(&mut self, slot: Slot);
+    fn finish(&mut self) -> Result<()>;
+    fn costs(&self) -> Costs;
+    fn error_bound(&self) -> f64;
+    fn warnings(&self) -> Vec<String>;
+}
+
+/// An engine and the wires that are alive.
+pub(crate) struct Hosted<E: Engine> {
+    engine: E,
+    wires: Vec<Option<E::Wires>>,
+    free: Vec<Slot>,
+}
+
+impl<E: Engine> Hosted<E> {
+    pub(crate) fn new(engine: E) -> Self {
+        Self {
+            engine,
+            wires: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+
+    fn keep(&mut self, wires: E::Wires) -> Slot {
+        match self.free.pop() {
+            Some(slot) => {
+                self.wires[slot] = Some(wires);
+                slot
+            }
+            None => {
+                self.wires.push(Some(wires));
+                self.wires.len() - 1
+            }
+        }
+    }
+
+    fn at(&self, slot: Slot) -> &E::Wires {
+        self.wires[slot].as_ref().expect("a slot in use has wires")
+    }
+
+    fn select(&self, (slot, range): &Wires) -> E::Wires {
+        self.at(*slot).select(range.clone())
+    }
+
+    /// All of `wires` together; nothing if there are none.
+    fn together(&self, wires: &[Wires]) -> Option<E::Wires> {
+        match wires {
+            [] => None,
+            [one] => Some(self.select(one)),
+            several => {
+                let parts: Vec<E::Wires> = several.iter().map(|wires| self.select(wires)).collect();
+                Some(E::Wires::concat(&parts.iter().collect::<Vec<_>>()))
+            }
+        }
+    }
+}
+
+impl<E: Engine> Machine for Hosted<E> {
+    fn me(&self) -> PartyId {
+        self.engine.me()
+    }
+
+    fn parties(&self) -> usize {
+        self.engine.parties()
+    }
+
+    fn input(
+        &mut self,
+        owner: PartyId,
+        wires: usize,
+        lanes: usize,
+        bits: Option<&BitMatrix>,
+    ) -> Result<Slot> {
+        let wires = self.engine.input(owner, wires, lanes, bits)?;
+        Ok(self.keep(wires))
+    }
+
+    fn constant(&mut self, bits: &BitMatrix) -> Result<Slot> {
+        let wires = self.engine.constant(bits)?;
+        Ok(self.keep(wires))
+    }
+
+    fn run(&mut self, plan: &Plan, lanes: usize, inputs: &[Wires]) -> Result<Slot> {
+        let inputs = match self.together(inputs) {
+            Some(inputs) => inputs,
+            None => self.engine.constant(&BitMatrix::zeros(0, lanes))?,
+        };
+        let outputs = self.engine.run(plan, &inputs)?;
+        Ok(self.keep(outputs))
+    }
+
+    fn arrange(&mut self, parts: &[Wires], runs: &[LaneRun]) -> Result<Slot> {
+        let parts: Vec<E::Wires> = parts.iter().map(|wires| self.select(wires)).collect();
+        let arranged = self.engine.arrange(&parts.iter().collect::<Vec<_>>(), runs)?;
+        Ok(self.keep(arranged))
+    }
+
+    fn reveal(&mut self, wires: &[Wires], to: Parties) -> Result<Option<BitMatrix>> {
+        match self.together(wires) {
+            Some(wires) => self.engine.reveal(&wires, to),
+            None => Ok(to.contains(self.me()).then(|| BitMatrix::zeros(0, 0))),
+        }
+    }
+
+    fn forget(&mut self, slot: Slot) {
+        self.wires[slot] = None;
+        self.free.push(slot);
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.wires.clear();
+        self.engine.finish()
+    }
+
+    fn costs(&self) -> Costs {
+        self.engine.costs()
+    }
+
+    fn error_bound(&self) -> f64 {
+        self.engine.error_bound()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.engine.warnings()
+    }
+}

@@ -1,0 +1,97 @@
+//! Rows: lanes taken, put together and moved about, by public places.
+
+use std::ops::Range;
+use std::panic::Location;
+
+use cenote_primitives::LaneRun;
+
+use super::Secret;
+use crate::value::Value;
+use crate::word::Word;
+
+impl<T: Word> Secret<T> {
+    /// The secret in place `at`.
+    #[track_caller]
+    pub fn at(&self, at: usize) -> Self {
+        self.slice(at..at + 1)
+    }
+
+    /// The secrets in these places.
+    #[track_caller]
+    pub fn slice(&self, range: Range<usize>) -> Self {
+        if range.end > self.len() || range.start >= range.end {
+            let what = format!("places {range:?} of a row of {}", self.len());
+            return self.refused(what);
+        }
+        Self::lanes(&[self], &[LaneRun::new(0, range.start as u32, range.len() as u32)])
+    }
+
+    /// The secrets in the places `places`, in their order; a place may come more than once.
+    #[track_caller]
+    pub fn gather(&self, places: &[usize]) -> Self {
+        if let Some(place) = places.iter().find(|&&place| place >= self.len()) {
+            return self.refused(format!("place {place} of a row of {}", self.len()));
+        }
+        if places.is_empty() {
+            return self.refused("a row of no secrets".into());
+        }
+        Self::lanes(&[self], &runs(places.iter().map(|&place| (0, place))))
+    }
+
+    /// The secrets of all `parts`, which are at least one, one part after the other.
+    ///
+    /// # Panics
+    /// If there are no parts: there is no session to tell of the mistake.
+    #[track_caller]
+    pub fn concat(parts: &[&Self]) -> Self {
+        assert!(!parts.is_empty(), "a row has at least one secret");
+        let runs: Vec<LaneRun> = (0..)
+            .zip(parts)
+            .map(|(part, row)| LaneRun::new(part, 0, row.len() as u32))
+            .collect();
+        Self::lanes(parts, &runs)
+    }
+
+    /// The row `times` times over; the secrets of a row stay together.
+    #[track_caller]
+    pub fn repeat(&self, times: usize) -> Self {
+        if times == 0 {
+            return self.refused("a row of no secrets".into());
+        }
+        let run = LaneRun {
+            times: times as u32,
+            ..LaneRun::new(0, 0, self.len() as u32)
+        };
+        Self::lanes(&[self], &[run])
+    }
+
+    /// The row backwards.
+    #[track_caller]
+    pub fn reverse(&self) -> Self {
+        self.gather(&(0..self.len()).rev().collect::<Vec<_>>())
+    }
+
+    #[track_caller]
+    fn lanes(parts: &[&Self], runs: &[LaneRun]) -> Self {
+        let values: Vec<&Value> = parts.iter().map(|part| part.value()).collect();
+        Secret::of(Value::arrange(&values, runs))
+    }
+
+    #[track_caller]
+    fn refused(&self, what: String) -> Self {
+        Secret::of(self.session().misuse(what, Location::caller(), T::BITS, self.len()))
+    }
+}
+
+/// Places of parts, those that follow one another together.
+pub(crate) fn runs(places: impl IntoIterator<Item = (usize, usize)>) -> Vec<LaneRun> {
+    let mut runs: Vec<LaneRun> = Vec::new();
+    for (part, place) in places {
+        let (part, place) = (part as u32, place as u32);
+        match runs.last_mut() {
+            Some(last) if last.part == part && last.start + last.len == place => last.len += 1,
+            _ => runs.push(LaneRun::new(part, place, 1)),
+        }
+    }
+    runs
+}

@@ -1,0 +1,421 @@
+//! A session: where a program's values live, and what they are computed with.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::panic::Location;
+use std::rc::Rc;
+
+use cenote_circuit::Plan;
+use cenote_circuit::library::Goal;
+use cenote_net::PartyId;
+use cenote_primitives::{BitMatrix, LaneRun};
+use cenote_session::{Costs, Engine, Parties};
+
+use crate::error::{Error, Misuse, Result};
+use crate::machine::{Hosted, Machine, Slot, Wires};
+use crate::op::Op;
+use crate::opened::Opened;
+use crate::secret::Secret;
+use crate::segment::{Due, Recipe, Segment};
+use crate::value::{Held, Node, State, Value};
+use crate::word::Word;
+
+/// One party's part in a computation over secrets, whatever the protocol.
+///
+/// All parties run the same program: the same calls, in the same order, with the same public arguments. Operations on
+/// [`Secret`]s are recorded; what is recorded is compiled and run when something is revealed, when lanes are moved, or when it
+/// has become much. A session that has failed computes nothing more, and says at the next [`Session::reveal`] what happened.
+///
+/// Clones are the same session.
+#[derive(Clone)]
+pub struct Session(Rc<Shared>);
+
+struct Shared {
+    core: RefCell<Core>,
+    /// Vectors of wires that are no longer used.
+    dropped: Rc<RefCell<Vec<Slot>>>,
+}
+
+struct Core {
+    machine: Box<dyn Machine>,
+    /// Operations under way, by the number of lanes.
+    open: BTreeMap<usize, Segment>,
+    plans: HashMap<Recipe, Rc<Plan>>,
+    failure: Option<Failure>,
+}
+
+enum Failure {
+    /// Not told yet.
+    New(Error),
+    Told(String),
+}
+
+impl Session {
+    /// A session of `engine`.
+    pub fn new<E: Engine + 'static>(engine: E) -> Self {
+        Self::over(Box::new(Hosted::new(engine)))
+    }
+
+    fn over(machine: Box<dyn Machine>) -> Self {
+        Session(Rc::new(Shared {
+            core: RefCell::new(Core {
+                machine,
+                open: BTreeMap::new(),
+                plans: HashMap::new(),
+                failure: None,
+            }),
+            dropped: Rc::default(),
+        }))
+    }
+
+    /// This party.
+    pub fn me(&self) -> PartyId {
+        self.0.core.borrow().machine.me()
+    }
+
+    /// Number of parties.
+    pub fn parties(&self) -> usize {
+        self.0.core.borrow().machine.parties()
+    }
+
+    /// `len` secrets of `owner`, which gives them; the others give `None`.
+    #[track_caller]
+    pub fn input<T: Word>(&self, owner: PartyId, len: usize, values: Option<&[T]>) -> Secret<T> {
+        let at = Location::caller();
+        let wires = T::BITS as usize;
+        if let Some(values) = values
+            && values.len() != len
+        {
+            let what = format!("{} values were given for an input of {len}", values.len());
+            return Secret::of(self.misuse(what, at, T::BITS, len));
+        }
+        let bits = values.map(|values| to_matrix(values));
+        let value = self.make(T::BITS, len, |machine| {
+            machine.input(owner, wires, len, bits.as_ref())
+        });
+        Secret::of(value)
+    }
+
+    /// A value that everybody knows, for calculating with secrets.
+    pub fn public<T: Word>(&self, value: T) -> Secret<T> {
+        Secret::of(self.node(T::BITS, 1, State::Constant(value.to_bits())))
+    }
+
+    /// Values that everybody knows, one in each lane.
+    pub fn public_row<T: Word>(&self, values: &[T]) -> Secret<T> {
+        let bits = to_matrix(values);
+        Secret::of(self.make(T::BITS, values.len(), |machine| machine.constant(&bits)))
+    }
+
+    /// Verifies everything that `secret` depends on, then opens it to the parties in `to`: `Some` exactly at those. A secret or a
+    /// tuple of some.
+    ///
+    /// # Errors
+    /// What the program did wrong, or what happened to the session, since the last call.
+    #[track_caller]
+    pub fn reveal<O: Opened>(&self, secret: &O, to: Parties) -> Result<Option<O::Clear>> {
+        let mut values = Vec::new();
+        secret.each(&mut |secret| values.push(secret.value().clone()));
+        if values.iter().any(|value| !self.is(value.session())) {
+            self.fail_at("a secret of another session is revealed", Location::caller());
+        }
+        let mut opened = Vec::with_capacity(values.len());
+        // Those with as many lanes are opened together.
+        let mut at = 0;
+        while at < values.len() {
+            let lanes = values[at].lanes();
+            let same = values[at..].iter().take_while(|value| value.lanes() == lanes).count();
+            let together = &values[at..at + same];
+            if let Some(bits) = self.open_wires(together, to)? {
+                let mut first = 0;
+                for value in together {
+                    opened.push((bits.clone(), first, value.width()));
+                    first += value.width() as usize;
+                }
+            }
+            at += same;
+        }
+        let mut rows = opened.into_iter();
+        Ok(to
+            .contains(self.me())
+            .then(|| O::clear(&mut || rows.next().expect("one for each value"))))
+    }
+
+    /// As [`Session::reveal`], to all parties.
+    ///
+    /// # Errors
+    /// As [`Session::reveal`].
+    #[track_caller]
+    pub fn open<O: Opened>(&self, secret: &O) -> Result<O::Clear> {
+        let all = Parties::all(self.parties());
+        Ok(self.reveal(secret, all)?.expect("all parties learn it"))
+    }
+
+    /// Ends the session in agreement with the peers. What was not revealed is gone.
+    ///
+    /// # Errors
+    /// What the program did wrong, or what happened to the session.
+    pub fn finish(&self) -> Result<Costs> {
+        let core = &mut *self.0.core.borrow_mut();
+        core.open.clear();
+        core.check()?;
+        let result = core.machine.finish();
+        let costs = core.machine.costs();
+        core.failure = Some(Failure::Told("it is finished".into()));
+        result?;
+        Ok(costs)
+    }
+
+    /// What the session has cost this party so far.
+    pub fn costs(&self) -> Costs {
+        self.0.core.borrow().machine.costs()
+    }
+
+    /// The base-2 logarithm of the probability that a wrong output so far has passed, at most.
+    pub fn error_bound(&self) -> f64 {
+        self.0.core.borrow().machine.error_bound()
+    }
+
+    /// What this party should know besides its outputs, in words.
+    pub fn warnings(&self) -> Vec<String> {
+        self.0.core.borrow().machine.warnings()
+    }
+
+    pub(crate) fn is(&self, other: &Session) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+
+    fn node(&self, width: u32, lanes: usize, state: State) -> Value {
+        Value(Rc::new(Node {
+            session: self.clone(),
+            width,
+            lanes,
+            state: RefCell::new(state),
+        }))
+    }
+
+    /// Notes what the program did wrong, and gives a value without bits.
+    pub(crate) fn misuse(
+        &self,
+        what: impl Into<String>,
+        at: &'static Location<'static>,
+        width: u32,
+        lanes: usize,
+    ) -> Value {
+        self.fail_at(what, at);
+        self.node(width, lanes, State::Lost)
+    }
+
+    fn fail_at(&self, what: impl Into<String>, at: &'static Location<'static>) {
+        let what = what.into();
+        self.0.core.borrow_mut().fail(Error::Misuse(Misuse { what, at }));
+    }
+
+    /// A value of new wires, which `make` makes.
+    fn make(
+        &self,
+        width: u32,
+        lanes: usize,
+        make: impl FnOnce(&mut dyn Machine) -> cenote_session::Result<Slot>,
+    ) -> Value {
+        let core = &mut *self.0.core.borrow_mut();
+        self.sweep(core);
+        let state = match core.attempt(make) {
+            Some(slot) => State::Wires(Held::new(slot, &self.0.dropped), 0),
+            None => State::Lost,
+        };
+        self.node(width, lanes, state)
+    }
+
+    /// Gives wires back that are no longer used.
+    fn sweep(&self, core: &mut Core) {
+        for slot in self.0.dropped.borrow_mut().drain(..) {
+            core.machine.forget(slot);
+        }
+    }
+
+    /// The result of an operation: recorded, and run once there is reason to.
+    #[track_caller]
+    pub(crate) fn record(&self, op: Op, operands: &[&Value], width: u32) -> Value {
+        let at = Location::caller();
+        if operands.iter().any(|operand| !self.is(operand.session())) {
+            let what = "secrets of different sessions are mixed";
+            operands.iter().for_each(|operand| operand.session().fail_at(what, at));
+            return self.node(width, 1, State::Lost);
+        }
+        let several = operands.iter().map(|operand| operand.lanes()).filter(|&lanes| lanes != 1);
+        let lanes = several.clone().next().unwrap_or(1);
+        if let Some(other) = several.clone().find(|&other| other != lanes) {
+            let what = format!("a row of {lanes} secrets meets a row of {other}: rows must be of one length, or one of them a single secret");
+            return self.misuse(what, at, width, lanes);
+        }
+        let spread: Vec<Value> = operands.iter().map(|operand| operand.spread(lanes)).collect();
+        let core = &mut *self.0.core.borrow_mut();
+        if core.failure.is_some() {
+            return self.node(width, lanes, State::Lost);
+        }
+        let segment = core.open.entry(lanes).or_default();
+        let operands: Option<Vec<_>> = spread
+            .iter()
+            .map(|operand| match &*operand.0.state.borrow() {
+                State::Constant(bits) => Some(segment.constant(*bits, operand.width())),
+                State::Wires(held, first) => Some(segment.input(held, *first, operand.width())),
+                State::Pending(step) => Some(crate::segment::Ref::Step(*step)),
+                State::Lost => None,
+            })
+            .collect();
+        let Some(operands) = operands else {
+            return self.node(width, lanes, State::Lost);
+        };
+        let step = segment.push(op, operands, width, std::rc::Weak::new());
+        let value = self.node(width, lanes, State::Pending(step));
+        segment.belongs_to(Rc::downgrade(&value.0));
+        if segment.is_full() {
+            self.run(core, lanes);
+        }
+        value
+    }
+
+    /// The lanes of `runs` of `parts`.
+    #[track_caller]
+    pub(crate) fn arrange(&self, parts: &[&Value], runs: &[LaneRun]) -> Value {
+        let width = parts[0].width();
+        let lanes = runs.iter().map(LaneRun::lanes).sum();
+        let at = Location::caller();
+        if parts.iter().any(|part| !self.is(part.session())) {
+            return self.misuse("secrets of different sessions are mixed", at, width, lanes);
+        }
+        let Some(wires) = self.wires(parts) else {
+            return self.node(width, lanes, State::Lost);
+        };
+        let wires: Vec<Wires> = wires.iter().map(|(held, wires)| (held.slot(), wires.clone())).collect();
+        self.make(width, lanes, |machine| machine.arrange(&wires, runs))
+    }
+
+    /// The wires of values, which are computed if they have not been. They are in use as long as what is returned.
+    #[allow(clippy::type_complexity, reason = "used twice, here")]
+    fn wires(&self, values: &[&Value]) -> Option<Vec<(Rc<Held>, std::ops::Range<usize>)>> {
+        let core = &mut *self.0.core.borrow_mut();
+        self.sweep(core);
+        values
+            .iter()
+            .map(|value| {
+                let width = value.width() as usize;
+                let pending = matches!(*value.0.state.borrow(), State::Pending(_));
+                if pending {
+                    self.run(core, value.lanes());
+                }
+                match &*value.0.state.borrow() {
+                    State::Wires(held, first) => Some((held.clone(), *first..*first + width)),
+                    State::Constant(bits) => {
+                        let bits = BitMatrix::from_fn(width, 1, |row, _| row < 128 && bits >> row & 1 == 1);
+                        let slot = core.attempt(|machine| machine.constant(&bits))?;
+                        Some((Held::new(slot, &self.0.dropped), 0..width))
+                    }
+                    State::Pending(_) | State::Lost => None,
+                }
+            })
+            .collect()
+    }
+
+    /// Opens values of as many lanes.
+    fn open_wires(&self, values: &[Value], to: Parties) -> Result<Option<BitMatrix>> {
+        let wires = self.wires(&values.iter().collect::<Vec<_>>());
+        let core = &mut *self.0.core.borrow_mut();
+        core.check()?;
+        let wires = wires.unwrap_or_default();
+        let slots: Vec<Wires> = wires.iter().map(|(held, wires)| (held.slot(), wires.clone())).collect();
+        match core.machine.reveal(&slots, to) {
+            Ok(bits) => Ok(bits),
+            Err(error) => {
+                core.fail(error.into());
+                core.check()?;
+                unreachable!("a session that failed says so")
+            }
+        }
+    }
+
+    /// Compiles and runs what was recorded for so many lanes.
+    fn run(&self, core: &mut Core, lanes: usize) {
+        self.sweep(core);
+        let Some(segment) = core.open.remove(&lanes) else {
+            return;
+        };
+        let Some(Due {
+            recipe,
+            inputs,
+            results,
+        }) = segment.into_due()
+        else {
+            return;
+        };
+        let widths: Vec<u32> = results.iter().map(|result| result.width).collect();
+        let plan = core
+            .plans
+            .entry(recipe)
+            .or_insert_with_key(|recipe| Rc::new(Plan::new(&recipe.circuit(Goal::FewestAnds))))
+            .clone();
+        let wires: Vec<Wires> = inputs
+            .iter()
+            .map(|input| (input.held.slot(), input.first..input.first + input.width as usize))
+            .collect();
+        let held = core
+            .attempt(|machine| machine.run(&plan, lanes, &wires))
+            .map(|slot| Held::new(slot, &self.0.dropped));
+        let mut first = 0;
+        for (result, width) in results.iter().zip(widths) {
+            *result.state.borrow_mut() = match &held {
+                Some(held) => State::Wires(held.clone(), first),
+                None => State::Lost,
+            };
+            first += width as usize;
+        }
+    }
+}
+
+impl Core {
+    fn fail(&mut self, error: Error) {
+        self.failure.get_or_insert(Failure::New(error));
+    }
+
+    /// Lets the machine do something, unless the session has failed.
+    fn attempt<R>(&mut self, work: impl FnOnce(&mut dyn Machine) -> cenote_session::Result<R>) -> Option<R> {
+        if self.failure.is_some() {
+            return None;
+        }
+        match work(&mut *self.machine) {
+            Ok(result) => Some(result),
+            Err(error) => {
+                self.fail(error.into());
+                None
+            }
+        }
+    }
+
+    /// The failure, if there was one: in full the first time, and then in words.
+    fn check(&mut self) -> Result<()> {
+        match self.failure.take() {
+            None => Ok(()),
+            Some(Failure::New(error)) => {
+                self.failure = Some(Failure::Told(error.to_string()));
+                Err(error)
+            }
+            Some(Failure::Told(words)) => {
+                self.failure = Some(Failure::Told(words.clone()));
+                Err(Error::Failed(words))
+            }
+        }
+    }
+}
+
+/// The bits of `values`, one value in each lane.
+fn to_matrix<T: Word>(values: &[T]) -> BitMatrix {
+    let mut rows = BitMatrix::zeros(values.len(), T::BITS as usize);
+    for (lane, value) in values.iter().enumerate() {
+        let bits = value.to_bits();
+        for (word, at) in rows.row_mut(lane).iter_mut().zip([0, 64]) {
+            *word = (bits >> at) as u64;
+        }
+    }
+    rows.transpose()
+}
