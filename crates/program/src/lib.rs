@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+pub mod local;
 mod machine;
 mod op;
 mod opened;

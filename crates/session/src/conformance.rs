@@ -4,7 +4,7 @@
 
 use cenote_circuit::{BitOrder, Builder, Circuit, Plan, library};
 use cenote_net::PartyId;
-use cenote_primitives::{BitMatrix, Block, Entropy};
+use cenote_primitives::{BitMatrix, Block, Entropy, LaneRun};
 
 use crate::{Engine, Error, Parties, Result, WireVector};
 
@@ -32,6 +32,7 @@ pub fn all(cluster: &impl Cluster) {
     random_circuits(cluster);
     outputs_go_only_to_the_entitled(cluster);
     values_outlive_a_circuit(cluster);
+    lanes_are_put_together_anew(cluster);
     misuse_is_refused_and_harmless(cluster);
 }
 
@@ -209,6 +210,61 @@ fn values_outlive_a_circuit(cluster: &impl Cluster) {
             }
         }
         state = sum;
+    }
+}
+
+/// Lanes of inputs, constants and results go where they are told, before and after they are computed, and can be computed with.
+fn lanes_are_put_together_anew(cluster: &impl Cluster) {
+    let plan = Plan::new(&library::by_name("add4").expect("the library has it"));
+    let (inputs, constants) = (bits(41, 8, 100), bits(42, 4, 70));
+    let sums = plan.evaluate(&inputs).expect("inputs have the plan's shape");
+    let runs = [
+        LaneRun::new(0, 37, 60),
+        LaneRun {
+            times: 67,
+            ..LaneRun::new(1, 5, 1)
+        },
+        LaneRun::new(0, 0, 1),
+        LaneRun {
+            times: 2,
+            ..LaneRun::new(1, 60, 10)
+        },
+    ];
+    let once = BitMatrix::arrange(&[&sums, &constants], &runs);
+    let back: Vec<LaneRun> = (0..once.lanes() as u32).rev().map(|lane| LaneRun::new(0, lane, 1)).collect();
+    let reversed = BitMatrix::arrange(&[&once], &back);
+    let both = BitMatrix::from_fn(8, once.lanes(), |row, lane| match row {
+        0..4 => once.get(row, lane),
+        _ => reversed.get(row - 4, lane),
+    });
+    let expected = plan.evaluate(&both).expect("as wide as the inputs");
+    let results = cluster.run(|engine| {
+        let everybody = Parties::all(engine.parties());
+        let owner = PartyId(1);
+        let own = (engine.me() == owner).then_some(&inputs);
+        let wires = engine.input(owner, 8, 100, own)?;
+        let known = engine.constant(&constants)?;
+        let sums = engine.run(&plan, &wires)?;
+        let once = engine.arrange(&[&sums, &known], &runs)?;
+        let reversed = engine.arrange(&[&once], &back)?;
+        let outputs = engine.run(&plan, &WireVector::concat(&[&once, &reversed]))?;
+        let first = engine.reveal(&outputs, everybody)?;
+        // All labels and shares are there by now.
+        let again = engine.arrange(&[&outputs], &back)?;
+        let again = engine.arrange(&[&again], &back)?;
+        let second = engine.reveal(&again, everybody)?;
+        let refused = [
+            engine.arrange(&[&sums], &[LaneRun::new(0, 99, 2)]).err(),
+            engine.arrange(&[&sums], &[LaneRun::new(1, 0, 1)]).err(),
+            engine.arrange(&[&sums, &wires], &[LaneRun::new(0, 0, 1)]).err(),
+        ];
+        let harmless = refused.iter().all(|error| matches!(error, Some(Error::BadInput(_))));
+        engine.finish()?;
+        Ok((first, second, harmless))
+    });
+    for (first, second, harmless) in unwrap_all(results) {
+        assert_eq!((first.as_ref(), second.as_ref()), (Some(&expected), Some(&expected)));
+        assert!(harmless, "lanes that are not there were given");
     }
 }
 
