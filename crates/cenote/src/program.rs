@@ -408,7 +408,11 @@ mod tests {
             self.0.run(plan, inputs)
         }
 
-        fn arrange(&mut self, parts: &[&Self::Wires], runs: &[LaneRun]) -> cenote_session::Result<Self::Wires> {
+        fn arrange(
+            &mut self,
+            parts: &[&Self::Wires],
+            runs: &[LaneRun],
+        ) -> cenote_session::Result<Self::Wires> {
             self.0.arrange(parts, runs)
         }
 

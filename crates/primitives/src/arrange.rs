@@ -103,7 +103,9 @@ mod tests {
 
     #[test]
     fn bits_are_copied_between_any_places() {
-        let source: Vec<u64> = (1..=5).map(|x: u64| x.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        let source: Vec<u64> = (1..=5)
+            .map(|x: u64| x.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+            .collect();
         for bits in [0, 1, 5, 63, 64, 65, 127, 128, 190] {
             for at in [0, 1, 31, 63, 64, 100] {
                 for from in [0, 1, 33, 63, 64, 127] {
@@ -116,7 +118,11 @@ mod tests {
                         } else {
                             bit(&before, place)
                         };
-                        assert_eq!(bit(&target, place), right, "{bits} bits from {from} to {at}: {place}");
+                        assert_eq!(
+                            bit(&target, place),
+                            right,
+                            "{bits} bits from {from} to {at}: {place}"
+                        );
                     }
                 }
             }
@@ -144,7 +150,9 @@ mod tests {
         ];
         let mut row = [0; 2];
         arrange_row(&mut row, &runs, |part| &parts[part]);
-        let all: Vec<bool> = (0..runs.iter().map(LaneRun::lanes).sum()).map(|at| bit(&row, at)).collect();
+        let all: Vec<bool> = (0..runs.iter().map(LaneRun::lanes).sum())
+            .map(|at| bit(&row, at))
+            .collect();
         let mut right = vec![true, false, true];
         right.extend([true; 70]);
         right.extend([true, false, true, false, false]);

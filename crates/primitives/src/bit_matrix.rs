@@ -95,7 +95,10 @@ impl BitMatrix {
     /// If rows differ, or a run is not within its part.
     pub fn arrange(parts: &[&BitMatrix], runs: &[LaneRun]) -> BitMatrix {
         let rows = parts.first().map_or(0, |part| part.rows);
-        assert!(parts.iter().all(|part| part.rows == rows), "all parts have the same rows");
+        assert!(
+            parts.iter().all(|part| part.rows == rows),
+            "all parts have the same rows"
+        );
         let mut arranged = BitMatrix::zeros(rows, runs.iter().map(LaneRun::lanes).sum());
         for row in 0..rows {
             arrange_row(arranged.row_mut(row), runs, |part| parts[part].row(row));

@@ -22,18 +22,20 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod function;
 pub mod local;
 mod machine;
 mod op;
-mod opened;
 mod secret;
 mod segment;
 mod session;
 mod value;
+mod values;
 mod word;
 
 pub use error::{Error, Misuse, Result};
-pub use opened::Opened;
+pub use function::Function;
 pub use secret::{Operand, Secret};
 pub use session::Session;
+pub use values::Values;
 pub use word::{Int, Integer, Uint, Word};

@@ -36,10 +36,7 @@ pub fn in_memory<P: Protocol<Engine: 'static>, T: Send>(
 ///
 /// # Errors
 /// As [`in_memory`].
-pub fn in_the_clear<T: Send>(
-    parties: u8,
-    program: impl Fn(&Session) -> Result<T> + Sync,
-) -> Result<Vec<T>> {
+pub fn in_the_clear<T: Send>(parties: u8, program: impl Fn(&Session) -> Result<T> + Sync) -> Result<Vec<T>> {
     let topology = Topology {
         name: "clear".into(),
         parties,
@@ -49,7 +46,10 @@ pub fn in_the_clear<T: Send>(
     };
     let connections = Connections::in_memory(&topology, TIMEOUT);
     as_threads(connections, |me, connections| {
-        run(&Session::new(ClearEngine::new(me, connections.channels())), &program)
+        run(
+            &Session::new(ClearEngine::new(me, connections.channels())),
+            &program,
+        )
     })
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use cenote_circuit::Plan;
 use cenote_net::PartyId;
 use cenote_primitives::{BitMatrix, LaneRun};
-use cenote_session::{Costs, Engine, Parties, Result, WireVector};
+use cenote_session::{Costs, Engine, Error, Parties, Result, WireVector};
 
 /// A vector of wires that a [`Machine`] keeps.
 pub(crate) type Slot = usize;
@@ -17,13 +17,8 @@ pub(crate) type Wires = (Slot, Range<usize>);
 pub(crate) trait Machine {
     fn me(&self) -> PartyId;
     fn parties(&self) -> usize;
-    fn input(
-        &mut self,
-        owner: PartyId,
-        wires: usize,
-        lanes: usize,
-        bits: Option<&BitMatrix>,
-    ) -> Result<Slot>;
+    fn input(&mut self, owner: PartyId, wires: usize, lanes: usize, bits: Option<&BitMatrix>)
+    -> Result<Slot>;
     fn constant(&mut self, bits: &BitMatrix) -> Result<Slot>;
     /// Runs `plan` in `lanes` lanes of all wires of `inputs`.
     fn run(&mut self, plan: &Plan, lanes: usize, inputs: &[Wires]) -> Result<Slot>;
@@ -153,5 +148,70 @@ impl<E: Engine> Machine for Hosted<E> {
 
     fn warnings(&self) -> Vec<String> {
         self.engine.warnings()
+    }
+}
+
+/// A machine without an engine: it counts inputs, and refuses everything else.
+#[derive(Default)]
+pub(crate) struct Recorder {
+    inputs: Slot,
+}
+
+/// Why a function cannot be recorded.
+fn refuse<T>(what: &str) -> Result<T> {
+    Err(Error::BadInput(format!(
+        "a function that is recorded cannot {what}: it calculates with single secrets, and nothing else"
+    )))
+}
+
+impl Machine for Recorder {
+    fn me(&self) -> PartyId {
+        PartyId(0)
+    }
+
+    fn parties(&self) -> usize {
+        1
+    }
+
+    fn input(&mut self, _: PartyId, _: usize, _: usize, bits: Option<&BitMatrix>) -> Result<Slot> {
+        if bits.is_some() {
+            return refuse("take inputs of a party");
+        }
+        self.inputs += 1;
+        Ok(self.inputs - 1)
+    }
+
+    fn constant(&mut self, _: &BitMatrix) -> Result<Slot> {
+        refuse("use rows")
+    }
+
+    fn run(&mut self, _: &Plan, _: usize, _: &[Wires]) -> Result<Slot> {
+        refuse("reveal")
+    }
+
+    fn arrange(&mut self, _: &[Wires], _: &[LaneRun]) -> Result<Slot> {
+        refuse("use rows")
+    }
+
+    fn reveal(&mut self, _: &[Wires], _: Parties) -> Result<Option<BitMatrix>> {
+        refuse("reveal")
+    }
+
+    fn forget(&mut self, _: Slot) {}
+
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn costs(&self) -> Costs {
+        Costs::default()
+    }
+
+    fn error_bound(&self) -> f64 {
+        f64::NEG_INFINITY
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
     }
 }

@@ -1,11 +1,11 @@
 //! The operations of a segment, and the gates of each.
 
+use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use cenote_circuit::library::{self, Goal};
-use cenote_circuit::{Bit, Builder, Circuit};
-
+use cenote_circuit::{Bit, Builder};
 
 /// What is done with values, whose bits come least significant first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -42,29 +42,52 @@ pub(crate) enum Op {
     RotateLeft(u32),
     /// The number of ones.
     CountOnes,
-    /// All outputs of a circuit, the operands being its inputs.
+    /// All results of a function.
     Call(Called),
 }
 
-/// A circuit, compared by its digest.
-#[derive(Clone, Debug)]
+/// What adds the gates of a function: its operands' bits, and what it should have few of.
+pub(crate) type Emit = dyn Fn(&mut Builder, &[&[Bit]], Goal) -> Vec<Bit> + Send + Sync;
+
+/// A function of several values, whose result is all of its outputs one above the other.
+///
+/// Functions with the same name are the same function: what has a name is compiled once wherever it is used.
+#[derive(Clone)]
 pub(crate) struct Called {
-    digest: [u8; 32],
-    pub(crate) circuit: Arc<Circuit>,
+    name: Arc<str>,
+    /// About how many ANDs it has.
+    weight: u64,
+    emit: Arc<Emit>,
 }
 
 impl Called {
-    pub(crate) fn new(circuit: Arc<Circuit>) -> Self {
+    pub(crate) fn new(
+        name: impl Into<Arc<str>>,
+        weight: u64,
+        emit: impl Fn(&mut Builder, &[&[Bit]], Goal) -> Vec<Bit> + Send + Sync + 'static,
+    ) -> Self {
         Self {
-            digest: circuit.digest(),
-            circuit,
+            name: name.into(),
+            weight,
+            emit: Arc::new(emit),
         }
+    }
+
+    /// Adds its gates, and gives its outputs one above the other.
+    pub(crate) fn emit(&self, b: &mut Builder, operands: &[&[Bit]], goal: Goal) -> Vec<Bit> {
+        (self.emit)(b, operands, goal)
+    }
+}
+
+impl fmt::Debug for Called {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
     }
 }
 
 impl PartialEq for Called {
     fn eq(&self, other: &Self) -> bool {
-        self.digest == other.digest
+        self.name == other.name
     }
 }
 
@@ -72,7 +95,7 @@ impl Eq for Called {}
 
 impl Hash for Called {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.digest.hash(state);
+        self.name.hash(state);
     }
 }
 
@@ -90,7 +113,7 @@ impl Op {
             | Op::ShiftRight { .. }
             | Op::RotateLeft(_) => 1,
             Op::Multiply => u64::from(width) * u64::from(width),
-            Op::Call(called) => called.circuit.gates().len() as u64 / 4,
+            Op::Call(called) => called.weight,
             _ => width.max(32).into(),
         }
     }
@@ -140,7 +163,7 @@ impl Op {
                 bits
             }
             Op::CountOnes => resized(&library::popcount(b, operands[0]), width, false),
-            Op::Call(called) => b.embed(&called.circuit, &operands.concat()),
+            Op::Call(called) => called.emit(b, operands, goal),
         }
     }
 }

@@ -173,29 +173,45 @@ impl Recipe {
         let inputs: Vec<Vec<Bit>> = self
             .inputs
             .iter()
-            .map(|&width| b.input("", width, BitOrder::Lsb))
+            .enumerate()
+            .map(|(at, &width)| b.input(&format!("x{at}"), width, BitOrder::Lsb))
             .collect();
+        let inputs: Vec<&[Bit]> = inputs.iter().map(Vec::as_slice).collect();
+        let outputs = self.emit(&mut b, &inputs, goal);
+        for (at, bits) in outputs.iter().enumerate() {
+            b.output(&format!("y{at}"), bits, BitOrder::Lsb);
+        }
+        b.finish()
+    }
+
+    /// Adds the gates to `b`, and gives the outputs.
+    pub(crate) fn emit(&self, b: &mut Builder, inputs: &[&[Bit]], goal: Goal) -> Vec<Vec<Bit>> {
         let mut results: Vec<Vec<Bit>> = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
             let operands: Vec<&[Bit]> = step
                 .operands
                 .iter()
-                .map(|&operand| self.at(operand, &inputs, &results))
+                .map(|&operand| at(operand, inputs, &results))
                 .collect();
-            let result = step.op.emit(&mut b, &operands, step.width, goal);
+            let result = step.op.emit(b, &operands, step.width, goal);
             debug_assert_eq!(result.len(), step.width as usize, "{:?}", step.op);
             results.push(result);
         }
-        for &output in &self.outputs {
-            b.output("", self.at(output, &inputs, &results), BitOrder::Lsb);
-        }
-        b.finish()
+        let outputs = self.outputs.iter();
+        outputs
+            .map(|&output| at(output, inputs, &results).to_vec())
+            .collect()
     }
 
-    fn at<'a>(&self, at: Ref, inputs: &'a [Vec<Bit>], results: &'a [Vec<Bit>]) -> &'a [Bit] {
-        match at {
-            Ref::Step(step) => &results[step as usize],
-            Ref::Input(input) => &inputs[input as usize],
-        }
+    /// About how many ANDs it has.
+    pub(crate) fn weight(&self) -> u64 {
+        self.steps.iter().map(|step| step.op.weight(step.width)).sum()
+    }
+}
+
+fn at<'a>(at: Ref, inputs: &[&'a [Bit]], results: &'a [Vec<Bit>]) -> &'a [Bit] {
+    match at {
+        Ref::Step(step) => &results[step as usize],
+        Ref::Input(input) => inputs[input as usize],
     }
 }

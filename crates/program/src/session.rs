@@ -12,12 +12,12 @@ use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{Costs, Engine, Parties};
 
 use crate::error::{Error, Misuse, Result};
-use crate::machine::{Hosted, Machine, Slot, Wires};
+use crate::machine::{Hosted, Machine, Recorder, Slot, Wires};
 use crate::op::Op;
-use crate::opened::Opened;
 use crate::secret::Secret;
 use crate::segment::{Due, Recipe, Segment};
 use crate::value::{Held, Node, State, Value};
+use crate::values::Values;
 use crate::word::Word;
 
 /// One party's part in a computation over secrets, whatever the protocol.
@@ -42,6 +42,8 @@ struct Core {
     open: BTreeMap<usize, Segment>,
     plans: HashMap<Recipe, Rc<Plan>>,
     failure: Option<Failure>,
+    /// Whether everything is recorded and nothing run.
+    recording: bool,
 }
 
 enum Failure {
@@ -53,16 +55,22 @@ enum Failure {
 impl Session {
     /// A session of `engine`.
     pub fn new<E: Engine + 'static>(engine: E) -> Self {
-        Self::over(Box::new(Hosted::new(engine)))
+        Self::over(Box::new(Hosted::new(engine)), false)
     }
 
-    fn over(machine: Box<dyn Machine>) -> Self {
+    /// A session that computes nothing, for functions that are recorded.
+    pub(crate) fn recording() -> Self {
+        Self::over(Box::new(Recorder::default()), true)
+    }
+
+    fn over(machine: Box<dyn Machine>, recording: bool) -> Self {
         Session(Rc::new(Shared {
             core: RefCell::new(Core {
                 machine,
                 open: BTreeMap::new(),
                 plans: HashMap::new(),
                 failure: None,
+                recording,
             }),
             dropped: Rc::default(),
         }))
@@ -107,15 +115,14 @@ impl Session {
         Secret::of(self.make(T::BITS, values.len(), |machine| machine.constant(&bits)))
     }
 
-    /// Verifies everything that `secret` depends on, then opens it to the parties in `to`: `Some` exactly at those. A secret or a
-    /// tuple of some.
+    /// Verifies everything that `secrets` depend on, then opens it to the parties in `to`: `Some` exactly at those.
     ///
     /// # Errors
     /// What the program did wrong, or what happened to the session, since the last call.
     #[track_caller]
-    pub fn reveal<O: Opened>(&self, secret: &O, to: Parties) -> Result<Option<O::Clear>> {
+    pub fn reveal<V: Values>(&self, secrets: &V, to: Parties) -> Result<Option<V::Clear>> {
         let mut values = Vec::new();
-        secret.each(&mut |secret| values.push(secret.value().clone()));
+        secrets.each(&mut |secret| values.push(secret.value().clone()));
         if values.iter().any(|value| !self.is(value.session())) {
             self.fail_at("a secret of another session is revealed", Location::caller());
         }
@@ -124,7 +131,10 @@ impl Session {
         let mut at = 0;
         while at < values.len() {
             let lanes = values[at].lanes();
-            let same = values[at..].iter().take_while(|value| value.lanes() == lanes).count();
+            let same = values[at..]
+                .iter()
+                .take_while(|value| value.lanes() == lanes)
+                .count();
             let together = &values[at..at + same];
             if let Some(bits) = self.open_wires(together, to)? {
                 let mut first = 0;
@@ -138,7 +148,7 @@ impl Session {
         let mut rows = opened.into_iter();
         Ok(to
             .contains(self.me())
-            .then(|| O::clear(&mut || rows.next().expect("one for each value"))))
+            .then(|| V::clear(&mut || rows.next().expect("one for each value"))))
     }
 
     /// As [`Session::reveal`], to all parties.
@@ -146,9 +156,9 @@ impl Session {
     /// # Errors
     /// As [`Session::reveal`].
     #[track_caller]
-    pub fn open<O: Opened>(&self, secret: &O) -> Result<O::Clear> {
+    pub fn open<V: Values>(&self, secrets: &V) -> Result<V::Clear> {
         let all = Parties::all(self.parties());
-        Ok(self.reveal(secret, all)?.expect("all parties learn it"))
+        Ok(self.reveal(secrets, all)?.expect("all parties learn it"))
     }
 
     /// Ends the session in agreement with the peers. What was not revealed is gone.
@@ -179,6 +189,20 @@ impl Session {
     /// What this party should know besides its outputs, in words.
     pub fn warnings(&self) -> Vec<String> {
         self.0.core.borrow().machine.warnings()
+    }
+
+    /// What was recorded of single secrets, and nothing run.
+    pub(crate) fn recorded(&self) -> Result<Option<Due>> {
+        let core = &mut *self.0.core.borrow_mut();
+        core.check()?;
+        Ok(core.open.remove(&1).and_then(Segment::into_due))
+    }
+
+    /// A new input of a function that is recorded.
+    pub(crate) fn argument(&self, width: u32) -> Value {
+        self.make(width, 1, |machine| {
+            machine.input(PartyId(0), width as usize, 1, None)
+        })
     }
 
     pub(crate) fn is(&self, other: &Session) -> bool {
@@ -240,13 +264,20 @@ impl Session {
         let at = Location::caller();
         if operands.iter().any(|operand| !self.is(operand.session())) {
             let what = "secrets of different sessions are mixed";
-            operands.iter().for_each(|operand| operand.session().fail_at(what, at));
+            operands
+                .iter()
+                .for_each(|operand| operand.session().fail_at(what, at));
             return self.node(width, 1, State::Lost);
         }
-        let several = operands.iter().map(|operand| operand.lanes()).filter(|&lanes| lanes != 1);
+        let several = operands
+            .iter()
+            .map(|operand| operand.lanes())
+            .filter(|&lanes| lanes != 1);
         let lanes = several.clone().next().unwrap_or(1);
         if let Some(other) = several.clone().find(|&other| other != lanes) {
-            let what = format!("a row of {lanes} secrets meets a row of {other}: rows must be of one length, or one of them a single secret");
+            let what = format!(
+                "a row of {lanes} secrets meets a row of {other}: rows must be of one length, or one of them a single secret"
+            );
             return self.misuse(what, at, width, lanes);
         }
         let spread: Vec<Value> = operands.iter().map(|operand| operand.spread(lanes)).collect();
@@ -270,7 +301,7 @@ impl Session {
         let step = segment.push(op, operands, width, std::rc::Weak::new());
         let value = self.node(width, lanes, State::Pending(step));
         segment.belongs_to(Rc::downgrade(&value.0));
-        if segment.is_full() {
+        if segment.is_full() && !core.recording {
             self.run(core, lanes);
         }
         value
@@ -288,7 +319,10 @@ impl Session {
         let Some(wires) = self.wires(parts) else {
             return self.node(width, lanes, State::Lost);
         };
-        let wires: Vec<Wires> = wires.iter().map(|(held, wires)| (held.slot(), wires.clone())).collect();
+        let wires: Vec<Wires> = wires
+            .iter()
+            .map(|(held, wires)| (held.slot(), wires.clone()))
+            .collect();
         self.make(width, lanes, |machine| machine.arrange(&wires, runs))
     }
 
@@ -324,7 +358,10 @@ impl Session {
         let core = &mut *self.0.core.borrow_mut();
         core.check()?;
         let wires = wires.unwrap_or_default();
-        let slots: Vec<Wires> = wires.iter().map(|(held, wires)| (held.slot(), wires.clone())).collect();
+        let slots: Vec<Wires> = wires
+            .iter()
+            .map(|(held, wires)| (held.slot(), wires.clone()))
+            .collect();
         match core.machine.reveal(&slots, to) {
             Ok(bits) => Ok(bits),
             Err(error) => {

@@ -29,8 +29,8 @@ fn told<T>(result: Result<T>, line: u32, words: &str) {
 fn sessions_are_not_mixed() {
     let (one, other) = (session(), session());
     let (x, y) = (row(&one, 1), row(&other, 1));
+    let line = line!() + 1;
     let sum = &x + &y;
-    let line = line!() - 1;
     told(one.open(&sum), line, "different sessions");
     told(other.open(&y), line, "different sessions");
     let (third, fourth) = (session(), session());
@@ -41,8 +41,10 @@ fn sessions_are_not_mixed() {
 #[test]
 fn rows_that_meet_have_one_length() {
     let session = session();
-    let sum = row(&session, 3) + row(&session, 4);
-    told(session.open(&sum), line!() - 1, "row of 3 secrets meets a row of 4");
+    let (three, four) = (row(&session, 3), row(&session, 4));
+    let line = line!() + 1;
+    let sum = three + four;
+    told(session.open(&sum), line, "row of 3 secrets meets a row of 4");
     // From then on the session is over, and says why.
     let again = session.open(&row(&session, 1));
     assert!(matches!(again, Err(Error::Failed(words)) if words.contains("row of 3")));
@@ -64,14 +66,18 @@ fn places_are_within_the_row() {
     wrong(|x| x.gather(&[0, 7]), "place 7 of a row of 5");
     wrong(|x| x.repeat(0), "no secrets");
     wrong(|x| x.bit(32).to_integer(), "no bit 32 in 32 bits");
-    wrong(|x| Secret::from_bits(&[x.bit(0)]), "1 bits were given for a number of 32");
+    wrong(
+        |x| Secret::from_bits(&[x.bit(0)]),
+        "1 bits were given for a number of 32",
+    );
 }
 
 #[test]
 fn inputs_have_the_length_agreed() {
     let session = session();
+    let line = line!() + 1;
     let x = session.input::<u8>(ME, 3, Some(&[1, 2]));
-    told(session.open(&x), line!() - 1, "2 values were given for an input of 3");
+    told(session.open(&x), line, "2 values were given for an input of 3");
 }
 
 #[test]

@@ -35,7 +35,10 @@ impl<const N: u32> Oracle for Int<N> {
 /// The words with the bits of `all`: the extremes too.
 fn words<T: Word>(all: &[u128]) -> Vec<T> {
     let extremes = [0, 1, u128::MAX, 1 << (T::BITS - 1), (1 << (T::BITS - 1)) - 1];
-    all.iter().chain(&extremes).map(|&bits| T::from_bits(bits)).collect()
+    all.iter()
+        .chain(&extremes)
+        .map(|&bits| T::from_bits(bits))
+        .collect()
 }
 
 fn wrapped<T: Word>(bits: u128) -> T {
@@ -60,7 +63,13 @@ fn check<T: Oracle>(xs: &[u128], ys: &[u128], by: u32) {
             .iter()
             .map(|(x, y)| wrapped(right(x.to_bits(), y.to_bits())))
             .collect();
-        assert_eq!(session.open(got).unwrap(), right, "{name}, {} bits, signed {}", T::BITS, T::SIGNED);
+        assert_eq!(
+            session.open(got).unwrap(),
+            right,
+            "{name}, {} bits, signed {}",
+            T::BITS,
+            T::SIGNED
+        );
     };
     words("+", &(&x + &y), &u128::wrapping_add);
     words("-", &(&x - &y), &u128::wrapping_sub);
@@ -71,9 +80,13 @@ fn check<T: Oracle>(xs: &[u128], ys: &[u128], by: u32) {
     words("!", &!&x, &|x, _| !x);
     words("neg", &-&x, &|x, _| x.wrapping_neg());
     let public = ys[0];
-    words("+ public", &(&x + public), &|x, _| x.wrapping_add(public.to_bits()));
+    words("+ public", &(&x + public), &|x, _| {
+        x.wrapping_add(public.to_bits())
+    });
     let single = row(&session, &ys[..1]);
-    words("* single", &(&x * &single), &|x, _| x.wrapping_mul(public.to_bits()));
+    words("* single", &(&x * &single), &|x, _| {
+        x.wrapping_mul(public.to_bits())
+    });
     words("shl", &(&x << by), &|x, _| x.checked_shl(by).unwrap_or(0));
     let low = |x: u128| T::from_bits(x);
     words("shr", &(&x >> by), &|x, _| {
@@ -112,7 +125,11 @@ fn check<T: Oracle>(xs: &[u128], ys: &[u128], by: u32) {
     flags("=", &x.equals(&y), &|x, y| x == y);
     flags("!=", &x.differs(&y), &|x, y| x != y);
     let ones = session.open(&x.count_ones()).unwrap();
-    assert!(ones.iter().zip(&xs).all(|(&ones, x)| ones == x.to_bits().count_ones()));
+    assert!(
+        ones.iter()
+            .zip(&xs)
+            .all(|(&ones, x)| ones == x.to_bits().count_ones())
+    );
     let (wide, narrow) = session.open(&(x.cast::<i128>(), x.cast::<Uint<3>>())).unwrap();
     for (x, (wide, narrow)) in xs.iter().zip(wide.iter().zip(&narrow)) {
         assert_eq!((*wide, narrow.get()), (x.number(), x.number() as u128 & 7));

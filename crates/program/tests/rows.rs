@@ -22,11 +22,23 @@ fn lanes_go_where_they_are_told() {
     let reversed: Vec<u16> = values.iter().rev().copied().collect();
     assert_eq!(session.open(&row.reverse()).unwrap(), reversed);
     let joined = Secret::concat(&[&row.slice(0..3), &row.at(9), &row.slice(100..200)]);
-    assert_eq!(session.open(&joined).unwrap(), [&values[..3], &values[9..10], &values[100..]].concat());
-    assert_eq!(session.open(&row.slice(1..4).repeat(3)).unwrap(), values[1..4].repeat(3));
+    assert_eq!(
+        session.open(&joined).unwrap(),
+        [&values[..3], &values[9..10], &values[100..]].concat()
+    );
+    assert_eq!(
+        session.open(&row.slice(1..4).repeat(3)).unwrap(),
+        values[1..4].repeat(3)
+    );
     assert_eq!(session.open(&session.public(9u8).repeat(3)).unwrap(), [9; 3]);
     let public = session.public_row(&values);
-    assert!(session.open(&row.equals(&public)).unwrap().iter().all(|&same| same));
+    assert!(
+        session
+            .open(&row.equals(&public))
+            .unwrap()
+            .iter()
+            .all(|&same| same)
+    );
 }
 
 /// A row of one meets a longer one as a single secret does.

@@ -207,7 +207,9 @@ pub fn check_run(plan: &Plan, inputs: &impl WireVector) -> Result<()> {
 pub fn check_arrange(parts: &[&impl WireVector], runs: &[LaneRun]) -> Result<()> {
     let wires = parts.first().map_or(0, |part| part.wires());
     if parts.iter().any(|part| part.wires() != wires) {
-        return Err(Error::BadInput("lanes of vectors with different numbers of wires".into()));
+        return Err(Error::BadInput(
+            "lanes of vectors with different numbers of wires".into(),
+        ));
     }
     let within = |run: &LaneRun| {
         let lanes = parts.get(run.part as usize).map_or(0, |part| part.lanes());

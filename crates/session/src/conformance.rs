@@ -231,7 +231,10 @@ fn lanes_are_put_together_anew(cluster: &impl Cluster) {
         },
     ];
     let once = BitMatrix::arrange(&[&sums, &constants], &runs);
-    let back: Vec<LaneRun> = (0..once.lanes() as u32).rev().map(|lane| LaneRun::new(0, lane, 1)).collect();
+    let back: Vec<LaneRun> = (0..once.lanes() as u32)
+        .rev()
+        .map(|lane| LaneRun::new(0, lane, 1))
+        .collect();
     let reversed = BitMatrix::arrange(&[&once], &back);
     let both = BitMatrix::from_fn(8, once.lanes(), |row, lane| match row {
         0..4 => once.get(row, lane),
@@ -258,12 +261,17 @@ fn lanes_are_put_together_anew(cluster: &impl Cluster) {
             engine.arrange(&[&sums], &[LaneRun::new(1, 0, 1)]).err(),
             engine.arrange(&[&sums, &wires], &[LaneRun::new(0, 0, 1)]).err(),
         ];
-        let harmless = refused.iter().all(|error| matches!(error, Some(Error::BadInput(_))));
+        let harmless = refused
+            .iter()
+            .all(|error| matches!(error, Some(Error::BadInput(_))));
         engine.finish()?;
         Ok((first, second, harmless))
     });
     for (first, second, harmless) in unwrap_all(results) {
-        assert_eq!((first.as_ref(), second.as_ref()), (Some(&expected), Some(&expected)));
+        assert_eq!(
+            (first.as_ref(), second.as_ref()),
+            (Some(&expected), Some(&expected))
+        );
         assert!(harmless, "lanes that are not there were given");
     }
 }

@@ -355,7 +355,8 @@ impl Side for Garbler {
     fn arrange(&mut self, parts: &[&LegoWires], runs: &[LaneRun]) -> LegoWires {
         let lanes = Lanes::new(parts, runs);
         let rows = parts.iter().map(|part| part.committed_rows());
-        let (messages, shares): (Vec<_>, Vec<_>) = rows.map(|rows| rows.unzip::<_, _, Vec<_>, Vec<_>>()).unzip();
+        let (messages, shares): (Vec<_>, Vec<_>) =
+            rows.map(|rows| rows.unzip::<_, _, Vec<_>, Vec<_>>()).unzip();
         let labels = Commitments {
             messages: Zeroizing::new(lanes.pick(&messages)),
             shares: Zeroizing::new(lanes.pick(&shares)),

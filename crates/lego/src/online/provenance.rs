@@ -71,7 +71,8 @@ impl Lanes {
 
     /// The labels, once all that they come from has been evaluated.
     pub(crate) fn keys(&self) -> Option<Zeroizing<Vec<Block>>> {
-        let rows: Option<Vec<Vec<&[Block]>>> = self.parts.iter().map(|part| part.key_rows().collect()).collect();
+        let rows: Option<Vec<Vec<&[Block]>>> =
+            self.parts.iter().map(|part| part.key_rows().collect()).collect();
         Some(Zeroizing::new(self.pick(&rows?)))
     }
 

@@ -214,7 +214,11 @@ impl Secret<bool> {
     #[track_caller]
     pub fn select<T: Word>(&self, yes: impl Operand<T>, no: impl Operand<T>) -> Secret<T> {
         let (yes, no) = (yes.secret(self.session()), no.secret(self.session()));
-        Secret::of(Value::apply(Op::Select, &[&self.value, &yes.value, &no.value], T::BITS))
+        Secret::of(Value::apply(
+            Op::Select,
+            &[&self.value, &yes.value, &no.value],
+            T::BITS,
+        ))
     }
 
     /// 1 where this is true, and 0 where it is not.

@@ -23,7 +23,10 @@ impl<T: Word> Secret<T> {
             let what = format!("places {range:?} of a row of {}", self.len());
             return self.refused(what);
         }
-        Self::lanes(&[self], &[LaneRun::new(0, range.start as u32, range.len() as u32)])
+        Self::lanes(
+            &[self],
+            &[LaneRun::new(0, range.start as u32, range.len() as u32)],
+        )
     }
 
     /// The secrets in the places `places`, in their order; a place may come more than once.
@@ -79,7 +82,10 @@ impl<T: Word> Secret<T> {
 
     #[track_caller]
     fn refused(&self, what: String) -> Self {
-        Secret::of(self.session().misuse(what, Location::caller(), T::BITS, self.len()))
+        Secret::of(
+            self.session()
+                .misuse(what, Location::caller(), T::BITS, self.len()),
+        )
     }
 }
 

@@ -1,27 +1,29 @@
-//! What can be revealed at once.
+//! Several secrets at once: what is revealed together, and what functions take and give.
 
 use cenote_primitives::BitMatrix;
 
 use crate::secret::Secret;
 use crate::word::Word;
 
-/// Opened bits, of which those of a value begin with some row: how many there are.
+/// Values bits, of which those of a value begin with some row: how many there are.
 pub(crate) type Rows = (BitMatrix, usize, u32);
 
-/// Secrets that are revealed together: a [`Secret`], a tuple or an array of some.
-pub trait Opened: sealed::Parts {}
+/// One or more secrets: a [`Secret`], a tuple or an array of some.
+pub trait Values: sealed::Parts {}
 
 pub(crate) mod sealed {
     use super::{Rows, Secret};
 
-    /// The part of [`super::Opened`] that others need not know.
+    /// The part of [`super::Values`] that others need not know.
     #[allow(unnameable_types, reason = "nobody else implements it")]
     pub trait Parts {
         /// What is known once they are revealed.
         type Clear;
         /// Calls `each` with all secrets, in order.
         fn each(&self, each: &mut dyn FnMut(Secret<()>));
-        /// Puts together what `next` gives, in the same order.
+        /// Puts secrets together, each of as many bits as `next` is asked for, in the same order.
+        fn made(next: &mut dyn FnMut(u32) -> Secret<()>) -> Self;
+        /// Puts what was opened together, in the same order.
         fn clear(next: &mut dyn FnMut() -> Rows) -> Self::Clear;
     }
 }
@@ -31,6 +33,10 @@ impl<T: Word> sealed::Parts for Secret<T> {
 
     fn each(&self, each: &mut dyn FnMut(Secret<()>)) {
         each(Secret::of(self.value().clone()));
+    }
+
+    fn made(next: &mut dyn FnMut(u32) -> Secret<()>) -> Self {
+        Secret::of(next(T::BITS).value().clone())
     }
 
     fn clear(next: &mut dyn FnMut() -> Rows) -> Vec<T> {
@@ -49,15 +55,19 @@ impl<T: Word> sealed::Parts for Secret<T> {
     }
 }
 
-impl<T: Word> Opened for Secret<T> {}
+impl<T: Word> Values for Secret<T> {}
 
 macro_rules! tuples {
     ($($name:ident $at:tt),*) => {
-        impl<$($name: Opened),*> sealed::Parts for ($($name,)*) {
+        impl<$($name: Values),*> sealed::Parts for ($($name,)*) {
             type Clear = ($($name::Clear,)*);
 
             fn each(&self, each: &mut dyn FnMut(Secret<()>)) {
                 $(self.$at.each(each);)*
+            }
+
+            fn made(next: &mut dyn FnMut(u32) -> Secret<()>) -> Self {
+                ($($name::made(next),)*)
             }
 
             fn clear(next: &mut dyn FnMut() -> Rows) -> Self::Clear {
@@ -65,7 +75,7 @@ macro_rules! tuples {
             }
         }
 
-        impl<$($name: Opened),*> Opened for ($($name,)*) {}
+        impl<$($name: Values),*> Values for ($($name,)*) {}
     };
 }
 
@@ -73,11 +83,15 @@ tuples!(A 0, B 1);
 tuples!(A 0, B 1, C 2);
 tuples!(A 0, B 1, C 2, D 3);
 
-impl<O: Opened, const N: usize> sealed::Parts for [O; N] {
+impl<O: Values, const N: usize> sealed::Parts for [O; N] {
     type Clear = [O::Clear; N];
 
     fn each(&self, each: &mut dyn FnMut(Secret<()>)) {
         self.iter().for_each(|part| part.each(each));
+    }
+
+    fn made(next: &mut dyn FnMut(u32) -> Secret<()>) -> Self {
+        std::array::from_fn(|_| O::made(next))
     }
 
     fn clear(next: &mut dyn FnMut() -> Rows) -> Self::Clear {
@@ -85,4 +99,4 @@ impl<O: Opened, const N: usize> sealed::Parts for [O; N] {
     }
 }
 
-impl<O: Opened, const N: usize> Opened for [O; N] {}
+impl<O: Values, const N: usize> Values for [O; N] {}

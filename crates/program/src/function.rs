@@ -1,0 +1,134 @@
+//! Functions that are recorded once and called as often as one likes.
+
+use std::marker::PhantomData;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cenote_circuit::library::Goal;
+use cenote_circuit::{Bit, BitOrder, Builder, Circuit};
+
+use crate::error::Result;
+use crate::op::{Called, Op};
+use crate::secret::Secret;
+use crate::session::Session;
+use crate::value::Value;
+use crate::values::Values;
+
+/// A function of secrets, recorded once. Calling it costs no recording: it is compiled once wherever it is used, and a call
+/// with rows does the same in each place of them.
+///
+/// ```
+/// use cenote_program::{Function, Secret};
+/// let between = Function::record(|(low, x, high): (Secret<u8>, Secret<u8>, Secret<u8>)| low.le(&x) & x.le(&high)).unwrap();
+/// assert_eq!(between.circuit().statistics().ands, 17);
+/// ```
+pub struct Function<A, R> {
+    called: Called,
+    inputs: Vec<u32>,
+    outputs: Vec<u32>,
+    of: PhantomData<fn(A) -> R>,
+}
+
+impl<A: Values, R: Values> Function<A, R> {
+    /// Records what `body` does with single secrets.
+    ///
+    /// # Errors
+    /// What `body` does wrong: it cannot reveal, take inputs, or use rows.
+    pub fn record(body: impl FnOnce(A) -> R) -> Result<Self> {
+        static RECORDED: AtomicU64 = AtomicU64::new(0);
+        let session = Session::recording();
+        let mut inputs = Vec::new();
+        let arguments = A::made(&mut |width| {
+            inputs.push(width);
+            Secret::of(session.argument(width))
+        });
+        let mut results = Vec::new();
+        // A value of its own for each result, arguments and constants too.
+        body(arguments).each(&mut |secret| {
+            let value = secret.value();
+            results.push(Value::apply(
+                Op::Resize { signed: false },
+                &[value],
+                value.width(),
+            ));
+        });
+        let outputs: Vec<u32> = results.iter().map(Value::width).collect();
+        let number = RECORDED.fetch_add(1, Ordering::Relaxed);
+        let name = format!("recorded function {number}");
+        let due = session.recorded()?;
+        let called = match due {
+            None => Called::new(name, 0, |_, _, _| Vec::new()),
+            Some(due) => {
+                let arguments: Vec<usize> = due.inputs.iter().map(|input| input.held.slot()).collect();
+                let order: Vec<usize> = results
+                    .iter()
+                    .map(|result| {
+                        let is = |node: &Rc<_>| Rc::ptr_eq(node, &result.0);
+                        due.results.iter().position(is).expect("results are in use")
+                    })
+                    .collect();
+                let recipe = due.recipe;
+                Called::new(name, recipe.weight(), move |b, operands, goal| {
+                    let inputs: Vec<&[Bit]> = arguments.iter().map(|&at| operands[at]).collect();
+                    let outputs = recipe.emit(b, &inputs, goal);
+                    order.iter().flat_map(|&at| &outputs[at]).copied().collect()
+                })
+            }
+        };
+        Ok(Self {
+            called,
+            inputs,
+            outputs,
+            of: PhantomData,
+        })
+    }
+
+    /// The results on `arguments`.
+    #[track_caller]
+    pub fn call(&self, arguments: &A) -> R {
+        let mut operands = Vec::new();
+        arguments.each(&mut |secret| operands.push(secret.value().clone()));
+        let operands: Vec<&Value> = operands.iter().collect();
+        let mut results = call(&self.called, &operands, &self.outputs).into_iter();
+        R::made(&mut |_| Secret::of(results.next().expect("one for each result")))
+    }
+
+    /// The circuit with the fewest ANDs: inputs `x0`, `x1`, …, outputs `y0`, `y1`, …, for export and for counting.
+    pub fn circuit(&self) -> Circuit {
+        let mut b = Builder::new();
+        let inputs: Vec<Vec<Bit>> = (0..)
+            .zip(&self.inputs)
+            .map(|(at, &width)| b.input(&format!("x{at}"), width, BitOrder::Lsb))
+            .collect();
+        let inputs: Vec<&[Bit]> = inputs.iter().map(Vec::as_slice).collect();
+        let results = self.called.emit(&mut b, &inputs, Goal::FewestAnds);
+        let mut first = 0;
+        for (at, &width) in self.outputs.iter().enumerate() {
+            b.output(
+                &format!("y{at}"),
+                &results[first..][..width as usize],
+                BitOrder::Lsb,
+            );
+            first += width as usize;
+        }
+        b.finish()
+    }
+}
+
+/// The results, of `widths` bits, of a function on `operands`, of which there is at least one.
+#[track_caller]
+pub(crate) fn call(called: &Called, operands: &[&Value], widths: &[u32]) -> Vec<Value> {
+    let all = Value::apply(Op::Call(called.clone()), operands, widths.iter().sum());
+    if let [_] = widths {
+        return vec![all];
+    }
+    let mut first = 0;
+    widths
+        .iter()
+        .map(|&width| {
+            let part = Value::apply(Op::Part(first), &[&all], width);
+            first += width;
+            part
+        })
+        .collect()
+}
