@@ -29,6 +29,7 @@ mod op;
 mod secret;
 mod segment;
 mod session;
+pub mod table;
 mod value;
 mod values;
 mod word;

@@ -97,7 +97,10 @@ impl Session {
             let what = format!("{} values were given for an input of {len}", values.len());
             return Secret::of(self.misuse(what, at, T::BITS, len));
         }
-        let bits = values.map(|values| to_matrix(values));
+        let bits = values.map(|values| {
+            let bits: Vec<u128> = values.iter().map(|value| value.to_bits()).collect();
+            to_matrix(&bits, T::BITS)
+        });
         let value = self.make(T::BITS, len, |machine| {
             machine.input(owner, wires, len, bits.as_ref())
         });
@@ -106,13 +109,24 @@ impl Session {
 
     /// A value that everybody knows, for calculating with secrets.
     pub fn public<T: Word>(&self, value: T) -> Secret<T> {
-        Secret::of(self.node(T::BITS, 1, State::Constant(value.to_bits())))
+        Secret::of(self.constant(T::BITS, value.to_bits()))
+    }
+
+    /// The same public bits in every lane that they meet.
+    pub(crate) fn constant(&self, width: u32, bits: u128) -> Value {
+        self.node(width, 1, State::Constant(bits))
+    }
+
+    /// Public bits in each lane.
+    pub(crate) fn constant_row(&self, width: u32, values: &[u128]) -> Value {
+        let bits = to_matrix(values, width);
+        self.make(width, values.len(), |machine| machine.constant(&bits))
     }
 
     /// Values that everybody knows, one in each lane.
     pub fn public_row<T: Word>(&self, values: &[T]) -> Secret<T> {
-        let bits = to_matrix(values);
-        Secret::of(self.make(T::BITS, values.len(), |machine| machine.constant(&bits)))
+        let bits: Vec<u128> = values.iter().map(|value| value.to_bits()).collect();
+        Secret::of(self.constant_row(T::BITS, &bits))
     }
 
     /// Verifies everything that `secrets` depend on, then opens it to the parties in `to`: `Some` exactly at those.
@@ -445,14 +459,14 @@ impl Core {
     }
 }
 
-/// The bits of `values`, one value in each lane.
-fn to_matrix<T: Word>(values: &[T]) -> BitMatrix {
-    let mut rows = BitMatrix::zeros(values.len(), T::BITS as usize);
-    for (lane, value) in values.iter().enumerate() {
-        let bits = value.to_bits();
+/// The low `width` bits of `values`, one value in each lane.
+fn to_matrix(values: &[u128], width: u32) -> BitMatrix {
+    let mut rows = BitMatrix::zeros(values.len(), width as usize);
+    for (lane, bits) in values.iter().enumerate() {
         for (word, at) in rows.row_mut(lane).iter_mut().zip([0, 64]) {
             *word = (bits >> at) as u64;
         }
     }
+    rows.mask_padding();
     rows.transpose()
 }

@@ -84,10 +84,15 @@ impl Value {
         if self.lanes() == lanes || matches!(*self.0.state.borrow(), State::Constant(_)) {
             return self.clone();
         }
-        let times = u32::try_from(lanes).expect("a row has fewer than 2^32 secrets");
+        self.repeated(lanes)
+    }
+
+    /// All lanes `times` times over.
+    #[track_caller]
+    pub(crate) fn repeated(&self, times: usize) -> Value {
         let run = LaneRun {
-            times,
-            ..LaneRun::new(0, 0, 1)
+            times: u32::try_from(times).expect("a row has fewer than 2^32 secrets"),
+            ..LaneRun::new(0, 0, self.lanes() as u32)
         };
         Value::arrange(&[self], &[run])
     }
@@ -97,6 +102,64 @@ impl Value {
     pub(crate) fn arrange(parts: &[&Value], runs: &[LaneRun]) -> Value {
         parts[0].session().arrange(parts, runs)
     }
+}
+
+/// Bits and lanes taken apart and put together.
+impl Value {
+    /// Bits `from..from + width`.
+    #[track_caller]
+    pub(crate) fn part(&self, from: u32, width: u32) -> Value {
+        if (from, width) == (0, self.width()) {
+            return self.clone();
+        }
+        Value::apply(Op::Part(from), &[self], width)
+    }
+
+    /// The bits of all `parts`, one above the other.
+    #[track_caller]
+    pub(crate) fn join(parts: &[&Value]) -> Value {
+        if let [one] = parts {
+            return (*one).clone();
+        }
+        Value::apply(Op::Join, parts, parts.iter().map(|part| part.width()).sum())
+    }
+
+    /// The lanes in these places.
+    #[track_caller]
+    pub(crate) fn gather(&self, places: &[usize]) -> Value {
+        Value::arrange(&[self], &runs(places.iter().map(|&place| (0, place))))
+    }
+
+    /// Lanes `from..from + lanes`.
+    #[track_caller]
+    pub(crate) fn slice(&self, from: usize, lanes: usize) -> Value {
+        if (from, lanes) == (0, self.lanes()) {
+            return self.clone();
+        }
+        Value::arrange(&[self], &[LaneRun::new(0, from as u32, lanes as u32)])
+    }
+
+    /// The lanes of all `parts`, one part after the other.
+    #[track_caller]
+    pub(crate) fn concat(parts: &[&Value]) -> Value {
+        let whole = (0..)
+            .zip(parts)
+            .map(|(part, value)| LaneRun::new(part, 0, value.lanes() as u32));
+        Value::arrange(parts, &whole.collect::<Vec<_>>())
+    }
+}
+
+/// Places of parts, those that follow one another together.
+pub(crate) fn runs(places: impl IntoIterator<Item = (usize, usize)>) -> Vec<LaneRun> {
+    let mut runs: Vec<LaneRun> = Vec::new();
+    for (part, place) in places {
+        let (part, place) = (part as u32, place as u32);
+        match runs.last_mut() {
+            Some(last) if last.part == part && last.start + last.len == place => last.len += 1,
+            _ => runs.push(LaneRun::new(part, place, 1)),
+        }
+    }
+    runs
 }
 
 impl fmt::Debug for Value {

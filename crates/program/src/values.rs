@@ -9,7 +9,7 @@ use crate::word::Word;
 pub(crate) type Rows = (BitMatrix, usize, u32);
 
 /// One or more secrets: a [`Secret`], a tuple or an array of some.
-pub trait Values: sealed::Parts {}
+pub trait Values: Clone + sealed::Parts {}
 
 pub(crate) mod sealed {
     use super::{Rows, Secret};

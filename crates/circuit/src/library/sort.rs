@@ -84,6 +84,22 @@ pub fn merge(b: &mut Builder, x: &[Vec<Bit>], y: &[Vec<Bit>], key: Key, goal: Go
     records
 }
 
+/// The compare-exchanges that sort `count` records, in order, each of which leaves the smaller record on its first line; and
+/// the lines from the smallest record on.
+pub fn sorting_network(count: usize) -> (Vec<(usize, usize)>, Vec<usize>) {
+    let mut network = Network::default();
+    let order = network.sort(&(0..count).collect::<Vec<_>>(), Goal::FewestAnds);
+    (network.exchanges, order)
+}
+
+/// As [`sorting_network`], for `x` records that are sorted already and `y` more that are, too.
+pub fn merging_network(x: usize, y: usize) -> (Vec<(usize, usize)>, Vec<usize>) {
+    let mut network = Network::default();
+    let lines: Vec<usize> = (0..x + y).collect();
+    let order = network.merge(&lines[..x], &lines[x..]);
+    (network.exchanges, order)
+}
+
 /// Sorts `count` integers of `width` bits: inputs `x0`, `x1`, …, outputs `sorted0`, `sorted1`, …, smallest first, all
 /// [`BitOrder::Lsb`].
 ///

@@ -38,7 +38,7 @@ impl<T: Word> Secret<T> {
         if places.is_empty() {
             return self.refused("a row of no secrets".into());
         }
-        Self::lanes(&[self], &runs(places.iter().map(|&place| (0, place))))
+        Secret::of(self.value().gather(places))
     }
 
     /// The secrets of all `parts`, which are at least one, one part after the other.
@@ -61,11 +61,7 @@ impl<T: Word> Secret<T> {
         if times == 0 {
             return self.refused("a row of no secrets".into());
         }
-        let run = LaneRun {
-            times: times as u32,
-            ..LaneRun::new(0, 0, self.len() as u32)
-        };
-        Self::lanes(&[self], &[run])
+        Secret::of(self.value().repeated(times))
     }
 
     /// The row backwards.
@@ -87,17 +83,4 @@ impl<T: Word> Secret<T> {
                 .misuse(what, Location::caller(), T::BITS, self.len()),
         )
     }
-}
-
-/// Places of parts, those that follow one another together.
-pub(crate) fn runs(places: impl IntoIterator<Item = (usize, usize)>) -> Vec<LaneRun> {
-    let mut runs: Vec<LaneRun> = Vec::new();
-    for (part, place) in places {
-        let (part, place) = (part as u32, place as u32);
-        match runs.last_mut() {
-            Some(last) if last.part == part && last.start + last.len == place => last.len += 1,
-            _ => runs.push(LaneRun::new(part, place, 1)),
-        }
-    }
-    runs
 }

@@ -1,0 +1,198 @@
+//! Tables: rows of records, sorted, merged, joined, grouped and compacted without anybody learning which record is where.
+
+mod compact;
+mod join;
+mod network;
+mod scan;
+mod sort;
+
+use cenote_circuit::library::Key;
+
+use crate::function::Function;
+use crate::op::Op;
+use crate::secret::Secret;
+use crate::value::Value;
+use crate::values::Values;
+use crate::word::Integer;
+
+/// The columns of a record, one above the other, and how wide each is.
+struct Packed {
+    record: Value,
+    widths: Vec<u32>,
+}
+
+impl Packed {
+    /// The columns of `key`, and then those of `payload`; all have as many lanes.
+    #[track_caller]
+    fn new(columns: &[Value]) -> Self {
+        let lanes = columns.iter().map(Value::lanes).max().unwrap_or(1);
+        let columns: Vec<Value> = columns.iter().map(|column| column.spread(lanes)).collect();
+        Self {
+            widths: columns.iter().map(Value::width).collect(),
+            record: Value::join(&columns.iter().collect::<Vec<_>>()),
+        }
+    }
+
+    /// The columns of another record of the kind.
+    fn unpack(&self, record: &Value) -> Vec<Value> {
+        let mut first = 0;
+        self.widths
+            .iter()
+            .map(|&width| {
+                let column = record.part(first, width);
+                first += width;
+                column
+            })
+            .collect()
+    }
+}
+
+fn values_of(columns: &impl Values) -> Vec<Value> {
+    let mut values = Vec::new();
+    columns.each(&mut |secret| values.push(secret.value().clone()));
+    values
+}
+
+fn made<V: Values>(columns: impl IntoIterator<Item = Value>) -> V {
+    let mut columns = columns.into_iter();
+    V::made(&mut |_| Secret::of(columns.next().expect("one for each column")))
+}
+
+impl<T: Integer> Secret<T> {
+    /// The row from the smallest secret to the greatest.
+    #[track_caller]
+    pub fn sort(&self) -> Self {
+        Secret::of(sort::sorted(self.value(), key_of::<T>()))
+    }
+
+    /// The secrets of this row and `other`, both of which are sorted, from the smallest to the greatest.
+    #[track_caller]
+    pub fn merge(&self, other: &Self) -> Self {
+        Secret::of(sort::merged(self.value(), other.value(), key_of::<T>()))
+    }
+}
+
+fn key_of<T: Integer>() -> Key {
+    Key {
+        width: T::BITS as usize,
+        signed: T::SIGNED,
+    }
+}
+
+/// The records of a table from the smallest `key` to the greatest, with their `payload`. Those with equal keys come in some order.
+#[track_caller]
+pub fn sort_by<K: Integer, V: Values>(key: &Secret<K>, payload: &V) -> (Secret<K>, V) {
+    let mut columns = vec![key.value().clone()];
+    columns.extend(values_of(payload));
+    let packed = Packed::new(&columns);
+    let mut sorted = packed
+        .unpack(&sort::sorted(&packed.record, key_of::<K>()))
+        .into_iter();
+    let key = Secret::of(sorted.next().expect("the key is a column"));
+    (key, made(sorted))
+}
+
+/// The records of a table that are `chosen`, in their order, before all others; and how many they are. What comes after them has no
+/// meaning.
+#[track_caller]
+pub fn compact<V: Values>(chosen: &Secret<bool>, records: &V) -> (V, Secret<u32>) {
+    let packed = Packed::new(&values_of(records));
+    let (compacted, count) =
+        compact::compacted(&packed.record, &chosen.value().spread(packed.record.lanes()));
+    let count = Value::apply(Op::Resize { signed: false }, &[&count], 32);
+    (made(packed.unpack(&compacted)), Secret::of(count))
+}
+
+/// The records with the `count` smallest keys, from the smallest on, or all if they are fewer.
+#[track_caller]
+pub fn top_k<K: Integer, V: Values>(key: &Secret<K>, payload: &V, count: usize) -> (Secret<K>, V) {
+    let mut columns = vec![key.value().clone()];
+    columns.extend(values_of(payload));
+    let packed = Packed::new(&columns);
+    if count == 0 {
+        let what = "the first 0 records: a table has at least one";
+        let at = std::panic::Location::caller();
+        return (
+            Secret::of(key.session().misuse(what, at, K::BITS, 1)),
+            payload.clone(),
+        );
+    }
+    let mut least = packed
+        .unpack(&sort::least(&packed.record, count, key_of::<K>()))
+        .into_iter();
+    let key = Secret::of(least.next().expect("the key is a column"));
+    (key, made(least))
+}
+
+/// What [`join`] gives: a place for each record of the right table.
+#[derive(Clone, Debug)]
+pub struct Joined<L> {
+    /// Whether a record of the left table has the key of this one.
+    pub matched: Secret<bool>,
+    /// The payload of that one; nothing of meaning if there is none.
+    pub left: L,
+    /// Whether both tables keep what they promise: ascending keys, in the left table without repetition. If not, the rest has no meaning. It
+    /// is for the program to reveal, alone or together with its outcome.
+    pub in_order: Secret<bool>,
+}
+
+/// For each record of the right table, by its key, the record of the left table with the same one. Both tables are sorted by their
+/// keys, and in the left one each key comes once.
+#[track_caller]
+pub fn join<K: Integer, L: Values>(left_key: &Secret<K>, left: &L, right_key: &Secret<K>) -> Joined<L> {
+    let packed = Packed::new(&values_of(left));
+    let keys = left_key.value().spread(packed.record.lanes());
+    let records = packed.record.spread(keys.lanes());
+    let (matched, left, in_order) = join::looked_up((&keys, &records), right_key.value(), key_of::<K>());
+    Joined {
+        matched: Secret::of(matched),
+        left: made(packed.unpack(&left)),
+        in_order: Secret::of(in_order),
+    }
+}
+
+/// For each place of a table that is sorted by `key`, what `combine` makes of the values of all records with its key up to it; and whether it is
+/// the last one with its key, where that is what it makes of all. `combine` is associative.
+///
+/// # Errors
+/// What `combine` does wrong (see [`Function::record`]).
+#[track_caller]
+pub fn group<K: Integer, V: Values>(
+    key: &Secret<K>,
+    values: &V,
+    combine: impl FnOnce((V, V)) -> V,
+) -> crate::Result<(Secret<bool>, V)> {
+    let combine = Function::<(V, V), V>::record(combine)?;
+    let packed = Packed::new(&values_of(values));
+    let (key, lanes) = (key.value(), packed.record.lanes());
+    let key = key.spread(lanes);
+    let lone = || key.session().constant(1, 1).repeated(1);
+    let (starts, ends) = if lanes == 1 {
+        (lone(), lone())
+    } else {
+        let same = Value::apply(
+            Op::Equal,
+            &[&key.slice(0, lanes - 1), &key.slice(1, lanes - 1)],
+            1,
+        );
+        let differs = Value::apply(Op::Not, &[&same], 1);
+        (
+            Value::concat(&[&lone(), &differs]),
+            Value::concat(&[&differs, &lone()]),
+        )
+    };
+    let scanned = scan::scanned(&starts, &packed.record, &|earlier, later| {
+        let columns = |record: &Value| made::<V>(packed.unpack(record));
+        let together = combine.call(&(columns(earlier), columns(later)));
+        Value::join(&values_of(&together).iter().collect::<Vec<_>>())
+    });
+    Ok((Secret::of(ends), made(packed.unpack(&scanned))))
+}
+
+impl<K: Integer> Secret<K> {
+    /// Whether the secrets of the row ascend: one bit for all.
+    #[track_caller]
+    pub fn is_sorted(&self) -> Secret<bool> {
+        Secret::of(join::ascending(self.value(), key_of::<K>(), false))
+    }
+}

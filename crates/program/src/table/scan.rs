@@ -1,0 +1,56 @@
+//! Prefixes of rows under an associative operation, of each segment on its own.
+
+use crate::op::Op;
+use crate::value::{Value, runs};
+
+/// For each place the values of its segment up to it put together by `combine`, which is associative: about two calls for each
+/// place in all, `2 log n` of them one after another. A segment begins where the bit of `starts` is 1, and in the first place.
+#[track_caller]
+pub(crate) fn scanned(starts: &Value, values: &Value, combine: &dyn Fn(&Value, &Value) -> Value) -> Value {
+    prefixes(starts, values, combine).1
+}
+
+fn prefixes(starts: &Value, values: &Value, combine: &dyn Fn(&Value, &Value) -> Value) -> (Value, Value) {
+    let count = values.lanes();
+    if count == 1 {
+        return (starts.clone(), values.clone());
+    }
+    // The earlier of two neighbours, or prefixes, and the later.
+    let both = |first: (&Value, &Value), second: (&Value, &Value)| {
+        let together = combine(first.1, second.1);
+        let value = Value::apply(Op::Select, &[second.0, second.1, &together], values.width());
+        (Value::apply(Op::Or, &[first.0, second.0], 1), value)
+    };
+    let places = |from: usize, count: usize| (0..count).map(|at| 2 * at + from).collect::<Vec<_>>();
+    let take = |from: usize, count: usize| {
+        let places = places(from, count);
+        (starts.gather(&places), values.gather(&places))
+    };
+    let pairs = count / 2;
+    let (even, odd) = (take(0, pairs), take(1, pairs));
+    let of_pairs = both((&even.0, &even.1), (&odd.0, &odd.1));
+    let through_pairs = prefixes(&of_pairs.0, &of_pairs.1, combine);
+    // Even places but the first have a whole number of pairs before them.
+    let later = count.div_ceil(2) - 1;
+    if later == 0 {
+        let order = [(0, 0), (1, 0)];
+        return (
+            Value::arrange(&[starts, &through_pairs.0], &runs(order)),
+            Value::arrange(&[values, &through_pairs.1], &runs(order)),
+        );
+    }
+    let before = (through_pairs.0.slice(0, later), through_pairs.1.slice(0, later));
+    let own = take(2, later);
+    let even = both((&before.0, &before.1), (&own.0, &own.1));
+    let order: Vec<(usize, usize)> = (0..count)
+        .map(|at| match at {
+            0 => (0, 0),
+            _ if at % 2 == 1 => (1, at / 2),
+            _ => (2, at / 2 - 1),
+        })
+        .collect();
+    (
+        Value::arrange(&[starts, &through_pairs.0, &even.0], &runs(order.iter().copied())),
+        Value::arrange(&[values, &through_pairs.1, &even.1], &runs(order)),
+    )
+}
