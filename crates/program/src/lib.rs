@@ -21,6 +21,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod apps;
 mod error;
 mod function;
 pub mod local;

@@ -1,6 +1,7 @@
 //! Secrets: one value that nobody knows, or a row of them.
 
 mod calculate;
+mod fold;
 mod rows;
 
 use std::fmt;

@@ -1,0 +1,13 @@
+//! Programs that are useful in themselves, and show how programs are written.
+
+mod edit_distance;
+
+pub use edit_distance::edit_distance;
+
+use crate::secret::Secret;
+
+/// In how many places two rows of bits differ (Hamming distance): about one AND for each place.
+#[track_caller]
+pub fn hamming_distance(x: &Secret<bool>, y: &Secret<bool>) -> Secret<u32> {
+    (x ^ y).count()
+}

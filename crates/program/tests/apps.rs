@@ -1,0 +1,99 @@
+//! Applications, against plain Rust.
+
+mod common;
+
+use cenote_net::PartyId;
+use cenote_program::{Secret, Session, Uint, Word, apps};
+use common::{alone, everywhere};
+use proptest::prelude::*;
+
+fn of<T: Word>(session: &Session, owner: u8, values: &[T]) -> Secret<T> {
+    let owner = PartyId(owner);
+    session.input(owner, values.len(), (session.me() == owner).then_some(values))
+}
+
+/// Nucleotides.
+fn symbols(seed: u64, count: usize) -> Vec<Uint<2>> {
+    let mut state = seed;
+    let mut next = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        Uint::new(u128::from(state >> 60))
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+fn distance<T: PartialEq>(x: &[T], y: &[T]) -> u32 {
+    let mut row: Vec<u32> = (0..=y.len() as u32).collect();
+    for (i, a) in x.iter().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i as u32 + 1);
+        for (j, b) in y.iter().enumerate() {
+            let replaced = diagonal + u32::from(a != b);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[y.len()]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(30) })]
+
+    #[test]
+    fn edit_distances_are_right(x in prop::collection::vec(0u8..4, 1..30), y in prop::collection::vec(0u8..4, 1..30)) {
+        let found = alone(|session| session.open(&apps::edit_distance(&of(session, 0, &x), &of(session, 0, &y))?));
+        prop_assert_eq!(found, vec![distance(&x, &y)]);
+    }
+
+    #[test]
+    fn rows_are_folded(values in prop::collection::vec(any::<u16>(), 1..300)) {
+        let (sum, least, greatest, odd, all, any) = {
+            let ((sum, least, greatest), (odd, all, any)) = alone(|session| {
+                let row = of(session, 0, &values);
+                let flags = row.bit(0);
+                session.open(&((row.sum(), row.least(), row.greatest()), (flags.count(), flags.all(), flags.any())))
+            });
+            (sum, least, greatest, odd, all, any)
+        };
+        prop_assert_eq!(sum[0], values.iter().fold(0, |sum: u16, &value| sum.wrapping_add(value)));
+        prop_assert_eq!((Some(&least[0]), Some(&greatest[0])), (values.iter().min(), values.iter().max()));
+        let ones = values.iter().filter(|value| *value % 2 == 1).count();
+        prop_assert_eq!((odd[0] as usize, all[0], any[0]), (ones, ones == values.len(), ones > 0));
+    }
+}
+
+#[test]
+fn every_engine_finds_the_same_distances() {
+    let (x, y) = (symbols(1, 40), symbols(2, 33));
+    let bits: Vec<bool> = (0..300).map(|at| at * at % 7 < 3).collect();
+    let flipped: Vec<bool> = bits
+        .iter()
+        .enumerate()
+        .map(|(at, bit)| bit ^ (at % 5 == 0))
+        .collect();
+    let found = everywhere(|session| {
+        let edits = apps::edit_distance(&of(session, 0, &x), &of(session, 1, &y))?;
+        let differ = apps::hamming_distance(&of(session, 0, &bits), &of(session, 1, &flipped));
+        session.open(&(edits, differ))
+    });
+    assert_eq!(found, (vec![distance(&x, &y)], vec![60]));
+}
+
+/// A million bits, and strings of 1,024 nucleotides.
+#[test]
+fn they_cost_what_is_stated() {
+    let (hamming, edits) = alone(|session| {
+        let x: Vec<bool> = (0..1 << 20).map(|at| at % 3 == 0).collect();
+        let y = vec![true; 1 << 20];
+        let far = session.open(&apps::hamming_distance(&of(session, 0, &x), &of(session, 0, &y)))?;
+        assert_eq!(far[0] as usize, x.iter().filter(|&&bit| !bit).count());
+        let hamming = session.costs().and_gates;
+        let (x, y) = (symbols(3, 1024), symbols(4, 1024));
+        let found = session.open(&apps::edit_distance(&of(session, 0, &x), &of(session, 0, &y))?)?;
+        assert_eq!(found, [distance(&x, &y)]);
+        Ok((hamming, session.costs().and_gates - hamming))
+    });
+    println!("Hamming distance: {hamming} ANDs; edit distance: {edits} ANDs");
+    assert!(hamming <= 1_100_000 && edits <= 30_000_000, "{hamming} {edits}");
+}
