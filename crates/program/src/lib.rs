@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 pub mod apps;
+mod choice;
 mod error;
 mod function;
 pub mod local;

@@ -17,6 +17,7 @@ pub(crate) type Wires = (Slot, Range<usize>);
 pub(crate) trait Machine {
     fn me(&self) -> PartyId;
     fn parties(&self) -> usize;
+    fn levels_take_rounds(&self) -> bool;
     fn input(&mut self, owner: PartyId, wires: usize, lanes: usize, bits: Option<&BitMatrix>)
     -> Result<Slot>;
     fn constant(&mut self, bits: &BitMatrix) -> Result<Slot>;
@@ -88,6 +89,10 @@ impl<E: Engine> Machine for Hosted<E> {
 
     fn parties(&self) -> usize {
         self.engine.parties()
+    }
+
+    fn levels_take_rounds(&self) -> bool {
+        self.engine.levels_take_rounds()
     }
 
     fn input(
@@ -171,6 +176,10 @@ impl Machine for Recorder {
 
     fn parties(&self) -> usize {
         1
+    }
+
+    fn levels_take_rounds(&self) -> bool {
+        false
     }
 
     fn input(&mut self, _: PartyId, _: usize, _: usize, bits: Option<&BitMatrix>) -> Result<Slot> {

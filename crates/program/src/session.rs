@@ -4,13 +4,13 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::panic::Location;
 use std::rc::Rc;
+use std::time::Duration;
 
-use cenote_circuit::Plan;
-use cenote_circuit::library::Goal;
 use cenote_net::PartyId;
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{Costs, Engine, Parties};
 
+use crate::choice::Plans;
 use crate::error::{Error, Misuse, Result};
 use crate::machine::{Hosted, Machine, Recorder, Slot, Wires};
 use crate::op::Op;
@@ -40,11 +40,16 @@ struct Core {
     machine: Box<dyn Machine>,
     /// Operations under way, by the number of lanes.
     open: BTreeMap<usize, Segment>,
-    plans: HashMap<Recipe, Rc<Plan>>,
+    plans: HashMap<Recipe, Plans>,
+    /// How long a message takes from party to party, about.
+    way: Duration,
     failure: Option<Failure>,
     /// Whether everything is recorded and nothing run.
     recording: bool,
 }
+
+/// How long a message takes on one machine or in one room, about.
+const WAY: Duration = Duration::from_micros(30);
 
 enum Failure {
     /// Not told yet.
@@ -69,11 +74,18 @@ impl Session {
                 machine,
                 open: BTreeMap::new(),
                 plans: HashMap::new(),
+                way: WAY,
                 failure: None,
                 recording,
             }),
             dropped: Rc::default(),
         }))
+    }
+
+    /// Says how long a message takes from party to party, about, from which circuits are chosen (30 µs unless it is said). All parties say
+    /// the same.
+    pub fn set_way(&self, way: Duration) {
+        self.0.core.borrow_mut().way = way;
     }
 
     /// This party.
@@ -401,11 +413,16 @@ impl Session {
             return;
         };
         let widths: Vec<u32> = results.iter().map(|result| result.width).collect();
-        let plan = core
-            .plans
-            .entry(recipe)
-            .or_insert_with_key(|recipe| Rc::new(Plan::new(&recipe.circuit(Goal::FewestAnds))))
-            .clone();
+        let way = core.machine.levels_take_rounds().then_some(core.way);
+        let plan = match core.plans.get(&recipe) {
+            Some(plans) => plans.best(&recipe, lanes, way),
+            None => {
+                let plans = Plans::new(&recipe);
+                let plan = plans.best(&recipe, lanes, way);
+                core.plans.insert(recipe, plans);
+                plan
+            }
+        };
         let wires: Vec<Wires> = inputs
             .iter()
             .map(|input| (input.held.slot(), input.first..input.first + input.width as usize))

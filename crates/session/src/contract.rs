@@ -140,6 +140,12 @@ pub trait Engine {
     /// [`crate::Error::BadInput`] if the wires differ, or a run is not within its part (see [`crate::check_arrange`]).
     fn arrange(&mut self, parts: &[&Self::Wires], runs: &[LaneRun]) -> Result<Self::Wires>;
 
+    /// Whether each level of a plan takes a message from party to party, so that a plan with fewer levels may be faster than one with
+    /// fewer ANDs.
+    fn levels_take_rounds(&self) -> bool {
+        false
+    }
+
     /// The most lanes of `plan` that can be run before [`Engine::settle`] is called so that the session's memory stays within
     /// what it is meant to take: a multiple of 64. The same at all parties.
     fn most_lanes(&self, _plan: &Plan) -> usize {

@@ -323,6 +323,10 @@ impl Engine for ThreeEngine {
         })
     }
 
+    fn levels_take_rounds(&self) -> bool {
+        true
+    }
+
     fn arrange(&mut self, parts: &[&ThreeWires], runs: &[LaneRun]) -> Result<ThreeWires> {
         self.call("evaluate", |_| {
             check_arrange(parts, runs)?;
