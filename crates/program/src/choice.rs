@@ -85,7 +85,7 @@ mod tests {
             [6, 6, 63]
         );
         assert_eq!(
-            [depth(1, long), depth(1 << 20, long), depth(1 << 30, long)],
+            [depth(1, long), depth(1 << 19, long), depth(1 << 30, long)],
             [6, 6, 63]
         );
     }

@@ -38,7 +38,7 @@ mod word;
 
 pub use error::{Error, Misuse, Result};
 pub use function::Function;
-pub use secret::{Operand, Secret};
+pub use secret::{Divided, Operand, Secret};
 pub use session::Session;
 pub use values::Values;
 pub use word::{Int, Integer, Uint, Word};

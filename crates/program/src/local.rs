@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use cenote_net::PartyId;
-use cenote_session::{ClearEngine, Connections, Demand, Protocol, Source, Topology};
+use cenote_protocol::{Protocol, Source};
+use cenote_session::{ClearEngine, Connections, Demand, Topology};
 
 use crate::error::{Error, Result};
 use crate::session::Session;

@@ -20,6 +20,10 @@ pub(crate) enum Op {
     Subtract,
     Multiply,
     Negate,
+    /// The quotient, and above it the remainder.
+    Divide {
+        signed: bool,
+    },
     Less {
         signed: bool,
     },
@@ -40,6 +44,16 @@ pub(crate) enum Op {
         signed: bool,
     },
     RotateLeft(u32),
+    /// By as many places as the second operand says.
+    ShiftLeftBy,
+    ShiftRightBy {
+        signed: bool,
+    },
+    RotateLeftBy,
+    RotateRightBy,
+    /// The number of zeros above the topmost one, or below the lowest.
+    LeadingZeros,
+    TrailingZeros,
     /// The number of ones.
     CountOnes,
     /// All results of a function.
@@ -112,7 +126,7 @@ impl Op {
             | Op::ShiftLeft(_)
             | Op::ShiftRight { .. }
             | Op::RotateLeft(_) => 1,
-            Op::Multiply => u64::from(width) * u64::from(width),
+            Op::Multiply | Op::Divide { .. } => u64::from(width) * u64::from(width),
             Op::Call(called) => called.weight,
             _ => width.max(32).into(),
         }
@@ -162,6 +176,24 @@ impl Op {
                 bits.rotate_right(*by as usize % width);
                 bits
             }
+            Op::Divide { signed } => {
+                let divide = if *signed {
+                    library::divide_signed
+                } else {
+                    library::divide
+                };
+                let (quotient, remainder) = divide(b, operands[0], operands[1], goal);
+                [quotient, remainder].concat()
+            }
+            Op::ShiftLeftBy => library::shift_left(b, operands[0], operands[1], goal),
+            Op::ShiftRightBy { signed: false } => library::shift_right(b, operands[0], operands[1], goal),
+            Op::ShiftRightBy { signed: true } => {
+                library::shift_right_signed(b, operands[0], operands[1], goal)
+            }
+            Op::RotateLeftBy => library::rotate_left(b, operands[0], operands[1], goal),
+            Op::RotateRightBy => library::rotate_right(b, operands[0], operands[1], goal),
+            Op::LeadingZeros => resized(&library::leading_zeros(b, operands[0], goal), width, false),
+            Op::TrailingZeros => resized(&library::trailing_zeros(b, operands[0], goal), width, false),
             Op::CountOnes => resized(&library::popcount(b, operands[0]), width, false),
             Op::Call(called) => called.emit(b, operands, goal),
         }

@@ -96,6 +96,34 @@ fn check<T: Oracle>(xs: &[u128], ys: &[u128], by: u32) {
             _ => (number as u128).checked_shr(by).unwrap_or(0),
         }
     });
+    words("/", &(&x / &y), &|x, y| quotient(low(x), low(y)).0 as u128);
+    words("%", &(&x % &y), &|x, y| quotient(low(x), low(y)).1 as u128);
+    words("/ public", &(&x / public), &|x, _| {
+        quotient(low(x), public).0 as u128
+    });
+    let places = y.cast::<Uint<9>>() & Uint::new(511);
+    let number = |y: u128| (low(y).number() as u128 & 511) as u32;
+    words("secret shl", &x.shift_left(&places), &|x, y| {
+        x.checked_shl(number(y)).unwrap_or(0)
+    });
+    words("secret shr", &x.shift_right(&places), &|x, y| {
+        let value = low(x).number();
+        match (T::SIGNED, value < 0) {
+            (true, true) => (value >> number(y).min(127)) as u128,
+            _ => (value as u128).checked_shr(number(y)).unwrap_or(0),
+        }
+    });
+    let rotated = |x: u128, by: u32| {
+        let by = by % T::BITS;
+        let kept = T::BITS - by;
+        x << by | if kept == 128 { 0 } else { x >> kept }
+    };
+    words("secret rotation", &x.rotate_left_by(&places), &|x, y| {
+        rotated(x, number(y))
+    });
+    words("secret rotation back", &x.rotate_right_by(&places), &|x, y| {
+        rotated(x, T::BITS - number(y) % T::BITS)
+    });
     words("rotate", &x.rotate_left(by), &|x, _| {
         let by = by % T::BITS;
         let kept = T::BITS - by;
@@ -130,9 +158,33 @@ fn check<T: Oracle>(xs: &[u128], ys: &[u128], by: u32) {
             .zip(&xs)
             .all(|(&ones, x)| ones == x.to_bits().count_ones())
     );
+    let zeros = session.open(&(x.leading_zeros(), x.trailing_zeros())).unwrap();
+    for (x, (&leading, &trailing)) in xs.iter().zip(zeros.0.iter().zip(&zeros.1)) {
+        let bits = x.to_bits();
+        assert_eq!(
+            (leading, trailing),
+            (
+                bits.leading_zeros() + T::BITS - 128,
+                bits.trailing_zeros().min(T::BITS)
+            )
+        );
+    }
     let (wide, narrow) = session.open(&(x.cast::<i128>(), x.cast::<Uint<3>>())).unwrap();
     for (x, (wide, narrow)) in xs.iter().zip(wide.iter().zip(&narrow)) {
         assert_eq!((*wide, narrow.get()), (x.number(), x.number() as u128 & 7));
+    }
+}
+
+/// Quotient and remainder as they are documented.
+fn quotient<T: Oracle>(x: T, y: T) -> (i128, i128) {
+    let (a, b) = (x.number(), y.number());
+    match (y.to_bits(), T::SIGNED) {
+        (0, _) => (-1, a),
+        (_, true) => (a.wrapping_div(b), a.wrapping_rem(b)),
+        (_, false) => (
+            (x.to_bits() / y.to_bits()) as i128,
+            (x.to_bits() % y.to_bits()) as i128,
+        ),
     }
 }
 

@@ -141,6 +141,63 @@ fn records_stay_together() {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(16) })]
+
+    #[test]
+    fn shuffled_records_are_sorted_and_keep_their_order(keys in prop::collection::vec(-3i8..4, 1..80)) {
+        let places: Vec<u32> = (0..keys.len() as u32).collect();
+        let (sorted, names) = alone(|session| {
+            let (key, name) = (row(session, &keys), row(session, &places));
+            session.open(&table::shuffle_and_sort_by(&key, &name)?)
+        });
+        let mut right: Vec<(i8, u32)> = keys.iter().copied().zip(places).collect();
+        right.sort_by_key(|record| record.0);
+        prop_assert_eq!(sorted.into_iter().zip(names).collect::<Vec<_>>(), right);
+    }
+}
+
+/// Two parties shuffle with randomness of their own, so what comes out differs from run to run; what everybody learns of a sort is as many
+/// bits as there were comparisons.
+#[test]
+fn every_engine_shuffles_and_sorts() {
+    let values: Vec<u16> = (0..50).map(|x| x * x % 23).collect();
+    let sorted = everywhere(|session| {
+        let mut shuffled = session.open(&table::shuffle(&row(session, &values)))?;
+        let moved = shuffled != values;
+        shuffled.sort_unstable();
+        Ok((
+            moved,
+            shuffled,
+            session.open(&row(session, &values).shuffle_and_sort()?)?,
+        ))
+    });
+    let mut right = values.clone();
+    right.sort_unstable();
+    assert_eq!(sorted, (true, right.clone(), right));
+}
+
+/// Every order comes up about as often as any other.
+#[test]
+fn shuffles_are_uniform() {
+    let mut counts = std::collections::BTreeMap::new();
+    const RUNS: usize = 600;
+    let orders = alone(|session| {
+        let shuffled = |_| session.open(&table::shuffle(&row(session, &[0u8, 1, 2])));
+        (0..RUNS).map(shuffled).collect::<cenote_program::Result<Vec<_>>>()
+    });
+    for order in orders {
+        *counts.entry(order).or_insert(0) += 1;
+    }
+    let expected = RUNS as f64 / 6.0;
+    let chi: f64 = counts
+        .values()
+        .map(|&count: &i32| (f64::from(count) - expected).powi(2) / expected)
+        .sum();
+    // Five degrees of freedom: above 30 by chance once in 70,000.
+    assert!(counts.len() == 6 && chi < 30.0, "{counts:?}");
+}
+
 /// Sorting 4096 numbers of 32 bits, and compacting as many.
 #[test]
 fn counts_are_as_stated() {
@@ -151,6 +208,16 @@ fn counts_are_as_stated() {
         let sorted = session.open(&x.sort())?;
         assert!(sorted.is_sorted());
         let sort = session.costs().and_gates - before;
+        let sorted = session.open(&x.shuffle_and_sort()?)?;
+        assert!(sorted.is_sorted());
+        // By one party only, which shuffles once: two shuffles where there are two or more.
+        let shuffles = session.costs().and_gates - before - sort;
+        assert!(shuffles < 8_000_000 - 45_057 * 44, "{shuffles}");
+        println!(
+            "sort by a shuffle {shuffles}, and by another {}",
+            shuffles + 45_057 * 44
+        );
+        let before = session.costs().and_gates - sort;
         let chosen = x.lt(1 << 30);
         let (chosen, count) = session.open(&table::compact(&chosen, &x))?;
         assert!(chosen[..count[0] as usize].iter().all(|&x| x < 1 << 30));

@@ -4,12 +4,8 @@
 
 use cenote_circuit::Plan;
 use cenote_net::PartyId;
-<<<<<<< HEAD
-use cenote_primitives::BitMatrix;
-use cenote_protocol::{Protocol, Setting, Source};
-=======
 use cenote_primitives::{BitMatrix, LaneRun};
->>>>>>> 06faf42 (Programs: sessions, typed secrets and rows, recorded and compiled in segments)
+use cenote_protocol::{Protocol, Setting, Source};
 use cenote_session::{
     Check, ClearEngine, ClearWires, Connections, Costs, Demand, Engine, Error, Parties, Result, Terms,
     Topology,

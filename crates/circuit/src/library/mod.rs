@@ -131,6 +131,12 @@ pub use lookup::{lookup, lookup_secret};
 pub use multiply::{multiply, multiply_full};
 pub use permutation::{permutation, permutation_controls, permutation_network, permute, route_permutation};
 pub use registry::{NAMES, NameError, by_name};
+pub use sbox::{AesSbox, aes_inverse_sbox, aes_sbox};
+pub use sha2::{
+    sha256_block, sha256_compress, sha256_initial_state, sha256_single_block, sha512_block, sha512_compress,
+    sha512_initial_state,
+};
+pub use shift::{rotate_left, rotate_right, shift_left, shift_right, shift_right_signed};
 pub use sort::{
     Key, compare_exchange, exchange_if, merge, merging_network, min_max, sort, sort_integers, sorting_network,
 };

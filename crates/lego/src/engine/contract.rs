@@ -134,7 +134,7 @@ impl Engine for LegoEngine {
                 return Err(Error::BadInput(SETTLED.into()));
             }
             let arranged = this.parts().0.arrange(parts, runs);
-            this.note_use(&Order::NOTHING, count(arranged.wires(), arranged.lanes()));
+            this.note_use(&Order::NOTHING, count(arranged.wires(), arranged.lanes()), 0);
             Ok(arranged)
         })
     }

@@ -4,6 +4,8 @@ mod calculate;
 mod fold;
 mod rows;
 
+pub use calculate::Divided;
+
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -160,6 +162,18 @@ impl<T: Word> Secret<T> {
     #[track_caller]
     pub fn count_ones(&self) -> Secret<u32> {
         self.alone(Op::CountOnes, 32)
+    }
+
+    /// The number of zeros above the topmost bit that is 1; the number of bits if none is.
+    #[track_caller]
+    pub fn leading_zeros(&self) -> Secret<u32> {
+        self.alone(Op::LeadingZeros, 32)
+    }
+
+    /// The number of zeros below the lowest bit that is 1; the number of bits if none is.
+    #[track_caller]
+    pub fn trailing_zeros(&self) -> Secret<u32> {
+        self.alone(Op::TrailingZeros, 32)
     }
 }
 

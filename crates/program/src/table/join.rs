@@ -39,7 +39,7 @@ pub(crate) fn looked_up(left: (&Value, &Value), right: &Value, key: Key) -> (Val
             ..key
         },
     );
-    let merged = network.pass(&records, &order, |x, y| {
+    let merged = network.pass(&records, &order, |_, x, y| {
         let [x, y, swap] = exchange(x, y);
         swaps.push(swap);
         (x, y)
@@ -65,7 +65,7 @@ pub(crate) fn looked_up(left: (&Value, &Value), right: &Value, key: Key) -> (Val
     let latest = scanned(&differs, &found, &|earlier, later| {
         Value::apply(Op::Select, &[&later.part(0, 1), later, earlier], width + 1)
     });
-    let back = network.pass_back(&latest, &order, |x, y| {
+    let back = network.pass_back(&latest, &order, |_, x, y| {
         exchange_if(&swaps.pop().expect("one for each layer"), x, y)
     });
     let found = back.slice(count, right.lanes());

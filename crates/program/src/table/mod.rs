@@ -4,6 +4,7 @@ mod compact;
 mod join;
 mod network;
 mod scan;
+mod shuffle;
 mod sort;
 
 use cenote_circuit::library::Key;
@@ -65,6 +66,14 @@ impl<T: Integer> Secret<T> {
         Secret::of(sort::sorted(self.value(), key_of::<T>()))
     }
 
+    /// As [`Secret::sort`], for fewer ANDs where there are a few hundred secrets or more (see [`shuffle_and_sort_by`]).
+    ///
+    /// # Errors
+    /// What happened to the session.
+    pub fn shuffle_and_sort(&self) -> crate::Result<Self> {
+        Ok(Secret::of(shuffle::sorted(self.value(), key_of::<T>())?))
+    }
+
     /// The secrets of this row and `other`, both of which are sorted, from the smallest to the greatest.
     #[track_caller]
     pub fn merge(&self, other: &Self) -> Self {
@@ -90,6 +99,32 @@ pub fn sort_by<K: Integer, V: Values>(key: &Secret<K>, payload: &V) -> (Secret<K
         .into_iter();
     let key = Secret::of(sorted.next().expect("the key is a column"));
     (key, made(sorted))
+}
+
+/// As [`sort_by`], but stable, and for fewer ANDs where there are a few hundred records or more: two parties shuffle the records, and then comparisons
+/// are revealed, which tell nothing after a shuffle. It takes some thirty messages back and forth for thousands of records.
+///
+/// # Errors
+/// What happened to the session.
+pub fn shuffle_and_sort_by<K: Integer, V: Values>(
+    key: &Secret<K>,
+    payload: &V,
+) -> crate::Result<(Secret<K>, V)> {
+    let mut columns = vec![key.value().clone()];
+    columns.extend(values_of(payload));
+    let packed = Packed::new(&columns);
+    let mut sorted = packed
+        .unpack(&shuffle::sorted(&packed.record, key_of::<K>())?)
+        .into_iter();
+    let key = Secret::of(sorted.next().expect("the key is a column"));
+    Ok((key, made(sorted)))
+}
+
+/// The records of a table in an order that is uniformly random to everybody.
+#[track_caller]
+pub fn shuffle<V: Values>(records: &V) -> V {
+    let packed = Packed::new(&values_of(records));
+    made(packed.unpack(&shuffle::shuffled(&packed.record)))
 }
 
 /// The records of a table that are `chosen`, in their order, before all others; and how many they are. What comes after them has no

@@ -4,9 +4,18 @@ use cenote_primitives::LaneRun;
 
 use crate::value::{Value, runs};
 
+/// A gate that takes the records of two lines and puts others there.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Gate {
+    first: usize,
+    second: usize,
+    /// Its number in the order of the network.
+    pub(crate) number: usize,
+}
+
 /// Gates of two lines in the order in which they are passed, as many as possible side by side.
 pub(crate) struct Network {
-    layers: Vec<Vec<(usize, usize)>>,
+    layers: Vec<Vec<Gate>>,
 }
 
 impl Network {
@@ -14,14 +23,18 @@ impl Network {
     pub(crate) fn new(gates: &[(usize, usize)]) -> Self {
         let count = gates.iter().map(|&(x, y)| x.max(y) + 1).max().unwrap_or(0);
         let mut depth = vec![0; count];
-        let mut layers: Vec<Vec<(usize, usize)>> = Vec::new();
-        for &(x, y) in gates {
+        let mut layers: Vec<Vec<Gate>> = Vec::new();
+        for (number, &(x, y)) in gates.iter().enumerate() {
             let layer = depth[x].max(depth[y]);
             (depth[x], depth[y]) = (layer + 1, layer + 1);
             if layers.len() == layer {
                 layers.push(Vec::new());
             }
-            layers[layer].push((x, y));
+            layers[layer].push(Gate {
+                first: x,
+                second: y,
+                number,
+            });
         }
         // Lanes side by side are moved together.
         layers.iter_mut().for_each(|layer| layer.sort_unstable());
@@ -34,7 +47,7 @@ impl Network {
         &self,
         records: &Value,
         order: &[usize],
-        gates: impl FnMut(&Value, &Value) -> (Value, Value),
+        gates: impl FnMut(&[Gate], &Value, &Value) -> (Value, Value),
     ) -> Value {
         let lines: Vec<usize> = (0..records.lanes()).collect();
         through(self.layers.iter(), records, &lines, order, gates)
@@ -46,7 +59,7 @@ impl Network {
         &self,
         records: &Value,
         order: &[usize],
-        gates: impl FnMut(&Value, &Value) -> (Value, Value),
+        gates: impl FnMut(&[Gate], &Value, &Value) -> (Value, Value),
     ) -> Value {
         let lines: Vec<usize> = (0..records.lanes()).collect();
         through(self.layers.iter().rev(), records, order, &lines, gates)
@@ -55,11 +68,11 @@ impl Network {
 
 /// Sends records on the lines `from` through `layers`, and gives what is on the lines `to`.
 fn through<'a>(
-    layers: impl Iterator<Item = &'a Vec<(usize, usize)>>,
+    layers: impl Iterator<Item = &'a Vec<Gate>>,
     records: &Value,
     from: &[usize],
     to: &[usize],
-    mut gates: impl FnMut(&Value, &Value) -> (Value, Value),
+    mut gates: impl FnMut(&[Gate], &Value, &Value) -> (Value, Value),
 ) -> Value {
     let mut parts = vec![records.clone()];
     // Where the record of each line is: in which part, and in which lane of it.
@@ -68,12 +81,12 @@ fn through<'a>(
         .enumerate()
         .for_each(|(lane, &line)| places[line] = (0, lane));
     for layer in layers {
-        let first = arranged(&parts, &runs(layer.iter().map(|gate| places[gate.0])));
-        let second = arranged(&parts, &runs(layer.iter().map(|gate| places[gate.1])));
-        let (first, second) = gates(&first, &second);
+        let first = arranged(&parts, &runs(layer.iter().map(|gate| places[gate.first])));
+        let second = arranged(&parts, &runs(layer.iter().map(|gate| places[gate.second])));
+        let (first, second) = gates(layer, &first, &second);
         let new = parts.len();
-        for (lane, &(x, y)) in layer.iter().enumerate() {
-            (places[x], places[y]) = ((new, lane), (new + 1, lane));
+        for (lane, gate) in layer.iter().enumerate() {
+            (places[gate.first], places[gate.second]) = ((new, lane), (new + 1, lane));
         }
         parts.extend([first, second]);
         drop_unused(&mut parts, &mut places);

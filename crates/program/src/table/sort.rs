@@ -5,7 +5,7 @@ use cenote_circuit::{Bit, Builder};
 
 use crate::function::call;
 use crate::op::Called;
-use crate::table::network::Network;
+use crate::table::network::{Gate, Network};
 use crate::value::Value;
 
 /// The records of a row from the smallest key on: their low bits, as `key` says. Records with equal keys come in some order.
@@ -75,14 +75,14 @@ fn needed(exchanges: &[(usize, usize)], lines: &[usize]) -> Vec<(usize, usize)> 
 }
 
 /// Records of so many bits, the one with the smaller key first.
-fn exchange(width: u32, key: Key) -> impl Fn(&Value, &Value) -> (Value, Value) {
+fn exchange(width: u32, key: Key) -> impl Fn(&[Gate], &Value, &Value) -> (Value, Value) {
     let name = format!("exchange of {width} bits by {key:?}");
     let weight = u64::from(width) + key.width as u64;
     let exchange = Called::new(name, weight, move |b: &mut Builder, operands: &[&[Bit]], goal| {
         let (x, y) = library::min_max(b, operands[0], operands[1], key, goal);
         [x, y].concat()
     });
-    move |x, y| {
+    move |_, x, y| {
         let mut both = call(&exchange, &[x, y], &[width, width]).into_iter();
         let mut next = || both.next().expect("both are given");
         (next(), next())
