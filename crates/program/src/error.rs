@@ -15,6 +15,9 @@ pub enum Error {
     /// The program did something that has no meaning.
     #[error("{0}")]
     Misuse(Misuse),
+    /// An input of this party is not what the program takes.
+    #[error("{0}")]
+    BadInput(String),
     /// The session has failed before; what happened then.
     #[error("the session has failed before: {0}")]
     Failed(String),

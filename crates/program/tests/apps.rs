@@ -3,7 +3,7 @@
 mod common;
 
 use cenote_net::PartyId;
-use cenote_program::{Secret, Session, Uint, Word, apps};
+use cenote_program::{Error, Secret, Session, Uint, Word, apps, local};
 use common::{alone, everywhere};
 use proptest::prelude::*;
 
@@ -78,6 +78,38 @@ fn every_engine_finds_the_same_distances() {
         session.open(&(edits, differ))
     });
     assert_eq!(found, (vec![distance(&x, &y)], vec![60]));
+}
+
+#[test]
+fn cards_over_the_limit_are_found_and_no_others() {
+    let of_first: Vec<apps::Spent> = (1..40).map(|card| (card * 7, card * 100)).collect();
+    let of_second: Vec<apps::Spent> = (1..50).rev().map(|card| (card * 5, 2500 - card * 50)).collect();
+    let found = everywhere(|session| {
+        let cards: &[apps::Spent] = match session.me().0 {
+            0 => &of_first,
+            1 => &of_second,
+            _ => &[],
+        };
+        let none = apps::joint_spending(session, cards, 64, 1 << 40)?;
+        assert_eq!(none, []);
+        apps::joint_spending(session, cards, 64, 3000)
+    });
+    let mut joint = std::collections::BTreeMap::new();
+    for (card, spent) in of_first.iter().chain(&of_second) {
+        *joint.entry(*card).or_insert(0) += spent;
+    }
+    let right: Vec<apps::Spent> = joint.into_iter().filter(|&(_, spent)| spent > 3000).collect();
+    assert_eq!(found, right);
+    let refused = |cards: &[apps::Spent], words: &str| {
+        let result = local::in_the_clear(1, |session| apps::joint_spending(session, cards, 2, 0));
+        assert!(
+            matches!(&result, Err(Error::BadInput(what)) if what.contains(words)),
+            "{result:?}"
+        );
+    };
+    refused(&[(1, 1), (2, 1), (3, 1)], "3 cards, where 2");
+    refused(&[(1, 1), (1, 2)], "comes twice");
+    refused(&[(u64::MAX, 2)], "no card can have");
 }
 
 /// A million bits, and strings of 1,024 nucleotides.

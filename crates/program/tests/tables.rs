@@ -184,7 +184,9 @@ fn shuffles_are_uniform() {
     const RUNS: usize = 600;
     let orders = alone(|session| {
         let shuffled = |_| session.open(&table::shuffle(&row(session, &[0u8, 1, 2])));
-        (0..RUNS).map(shuffled).collect::<cenote_program::Result<Vec<_>>>()
+        (0..RUNS)
+            .map(shuffled)
+            .collect::<cenote_program::Result<Vec<_>>>()
     });
     for order in orders {
         *counts.entry(order).or_insert(0) += 1;

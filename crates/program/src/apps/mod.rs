@@ -1,7 +1,9 @@
 //! Programs that are useful in themselves, and show how programs are written.
 
+mod card_fraud;
 mod edit_distance;
 
+pub use card_fraud::{Spent, joint_spending};
 pub use edit_distance::edit_distance;
 
 use crate::secret::Secret;

@@ -101,6 +101,22 @@ pub fn sort_by<K: Integer, V: Values>(key: &Secret<K>, payload: &V) -> (Secret<K
     (key, made(sorted))
 }
 
+/// The records of two tables, both of which are sorted by their keys, from the smallest key to the greatest.
+#[track_caller]
+pub fn merge_by<K: Integer, V: Values>(first: (&Secret<K>, &V), second: (&Secret<K>, &V)) -> (Secret<K>, V) {
+    let packed = [first, second].map(|(key, payload)| {
+        let mut columns = vec![key.value().clone()];
+        columns.extend(values_of(payload));
+        Packed::new(&columns)
+    });
+    let [x, y] = &packed;
+    let mut merged = x
+        .unpack(&sort::merged(&x.record, &y.record, key_of::<K>()))
+        .into_iter();
+    let key = Secret::of(merged.next().expect("the key is a column"));
+    (key, made(merged))
+}
+
 /// As [`sort_by`], but stable, and for fewer ANDs where there are a few hundred records or more: two parties shuffle the records, and then comparisons
 /// are revealed, which tell nothing after a shuffle. It takes some thirty messages back and forth for thousands of records.
 ///
@@ -229,5 +245,11 @@ impl<K: Integer> Secret<K> {
     #[track_caller]
     pub fn is_sorted(&self) -> Secret<bool> {
         Secret::of(join::ascending(self.value(), key_of::<K>(), false))
+    }
+
+    /// Whether the secrets of the row ascend and no two are equal: one bit for all.
+    #[track_caller]
+    pub fn is_strictly_sorted(&self) -> Secret<bool> {
+        Secret::of(join::ascending(self.value(), key_of::<K>(), true))
     }
 }
