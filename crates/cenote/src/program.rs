@@ -306,6 +306,7 @@ pub fn columns(bits: &BitMatrix, range: Range<usize>) -> BitMatrix {
 #[cfg(test)]
 mod tests {
     use cenote_circuit::{BitOrder, Builder};
+    use cenote_primitives::LaneRun;
     use cenote_session::ClearEngine;
 
     use super::*;

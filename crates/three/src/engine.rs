@@ -9,7 +9,8 @@ use cenote_params::computational::{self, ThreeUse};
 use cenote_params::three::Parameters;
 use cenote_primitives::{BLOCK_BITS, BitMatrix, Block512, LaneRun};
 use cenote_session::{
-    Check, Costs, Engine, Error, Guarded, Ledger, Parties, Result, WireVector, check_arrange, check_input, check_run,
+    Check, Costs, Engine, Error, Guarded, Ledger, Parties, Result, WireVector, check_arrange, check_input,
+    check_run,
 };
 
 use crate::checks;
