@@ -26,6 +26,7 @@ pub mod computational;
 pub mod ihash;
 pub mod lego;
 mod log_prob;
+pub mod memory;
 pub mod pool;
 mod refusal;
 pub mod three;

@@ -18,6 +18,10 @@ pub enum Error {
     /// An input of this party is not what the program takes.
     #[error("{0}")]
     BadInput(String),
+    /// An oblivious memory had more blocks left over than its stash holds, and is of no more use. It happens with the
+    /// probability that its settings allow, whatever is accessed.
+    #[error("the stash of an oblivious memory overflowed: the memory is lost")]
+    MemoryLost,
     /// The session has failed before; what happened then.
     #[error("the session has failed before: {0}")]
     Failed(String),

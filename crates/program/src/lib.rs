@@ -27,7 +27,9 @@ mod error;
 mod function;
 pub mod local;
 mod machine;
+pub mod memory;
 mod op;
+mod random;
 mod secret;
 mod segment;
 mod session;
@@ -38,6 +40,7 @@ mod word;
 
 pub use error::{Error, Misuse, Result};
 pub use function::Function;
+pub use memory::Memory;
 pub use secret::{Divided, Operand, Secret};
 pub use session::Session;
 pub use values::Values;

@@ -261,8 +261,16 @@ impl Session {
         self.0.core.borrow_mut().fail(Error::Misuse(Misuse { what, at }));
     }
 
+    /// Runs what was recorded of single secrets, so that what comes next is compiled by itself.
+    pub(crate) fn flush(&self) {
+        let core = &mut *self.0.core.borrow_mut();
+        if !core.recording {
+            self.run(core, 1);
+        }
+    }
+
     /// A value of new wires, which `make` makes.
-    fn make(
+    pub(crate) fn make(
         &self,
         width: u32,
         lanes: usize,

@@ -9,6 +9,9 @@ mod sort;
 
 use cenote_circuit::library::Key;
 
+pub(crate) use self::compact::compacted;
+pub(crate) use self::shuffle::sorted as shuffled_and_sorted;
+
 use crate::function::Function;
 use crate::op::Op;
 use crate::secret::Secret;

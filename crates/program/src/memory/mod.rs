@@ -1,0 +1,332 @@
+//! Oblivious memory: blocks that are read and written at secret places.
+//!
+//! A small memory is a row of which each access reads every block. A larger one is a Circuit ORAM (Wang, Chan, Shi, CCS 2015): the blocks
+//! lie in the buckets of a binary tree, each somewhere on the path from the root to the leaf that is its label, or in the stash. An access takes
+//! the block's label from the position map and gives it a fresh one, reveals the old label, takes the block off that path, puts it into the stash,
+//! and moves blocks down two paths, which are the next in reverse-lexicographic order. The position map is a memory of
+//! the same kind with several labels to a block, until it is small enough for a row.
+//!
+//! What is revealed are old labels. Each was drawn at random by all parties together ([`Session::random`]) and is
+//! revealed once, so whatever is accessed, everybody sees random numbers. Malicious parties cannot do more than in other programs on
+//! the same engine. A stash holds what finds no place in the tree; that it overflows has a probability which
+//! [`Settings`] bound (by the formula of [`cenote_params::memory`]). It is noticed secretly, and told by the next access before
+//! anything that may be wrong comes out of it.
+//!
+//! An index that is not that of a block reads 0 and writes nothing, in every structure; nobody learns that there was one.
+//!
+//! An access by a secret operation and an index of 32 bits, to blocks of 32 bits, takes so many ANDs: by a scan, by
+//! [`Structure::CIRCUIT_ORAM`], and by [`Structure::best`], which has so many labels to a block and so many labels in a row. The circuits are those with the fewest
+//! ANDs; where levels cost messages, engines may run others with more.
+//!
+//! | blocks | scan | Circuit ORAM | best | labels | row |
+//! |---|---|---|---|---|---|
+//! | 256 | 16759 | 16109 | 16109 | 4 | 256 |
+//! | 512 | 33422 | 35522 | 20153 | 4 | 512 |
+//! | 1024 | 66741 | 41030 | 27571 | 4 | 1024 |
+//! | 2048 | 133340 | 47310 | 40710 | 4 | 512 |
+//! | 4096 | 266531 | 71642 | 50688 | 4 | 1024 |
+//! | 8192 | 532846 | 81525 | 67142 | 8 | 1024 |
+//! | 16384 | 1065465 | 92414 | 80069 | 4 | 1024 |
+//! | 32768 | 2130564 | 121326 | 99458 | 4 | 512 |
+//! | 65536 | 4260751 | 136270 | 115478 | 4 | 1024 |
+//! | 131072 | 8520870 | 152454 | 138162 | 4 | 512 |
+//! | 262144 | 17041085 | 186899 | 157619 | 4 | 1024 |
+//! | 524288 | 34080980 | 207608 | 185162 | 4 | 2048 |
+//! | 1048576 | 68160747 | 229799 | 208882 | 4 | 1024 |
+//! | 10000 | 650414 | 91526 | 75677 | 4 | 625 |
+//!
+//! The scan is the best for up to 244 blocks and from 257 to 270. With the blocks of a row from the beginning, 10,000 of them take 87743 ANDs an access.
+
+mod bucket;
+mod counted;
+mod evict;
+mod fill;
+mod find;
+mod index;
+#[cfg(test)]
+mod model;
+mod oram;
+mod plan;
+mod positions;
+mod scan;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod wires;
+
+use std::marker::PhantomData;
+use std::panic::Location;
+
+use cenote_primitives::Entropy;
+
+use self::index::Kind;
+use self::oram::Oram;
+use self::plan::Plan;
+use self::scan::Scan;
+pub use self::settings::{Access, Settings, Structure};
+use crate::error::Result;
+use crate::secret::{Operand, Secret};
+use crate::session::Session;
+use crate::value::Value;
+use crate::word::{Integer, Word};
+
+/// The most blocks of a memory.
+const MOST: usize = 1 << 30;
+
+/// The blocks of an oblivious memory, each a `T`.
+///
+/// ```
+/// use cenote_program::{Memory, Result, Session};
+///
+/// /// How often each byte comes, by a table of 256 counters.
+/// fn count(session: &Session, bytes: &cenote_program::Secret<u8>) -> Result<Memory<u32>> {
+///     let mut counters = Memory::new(session, 256);
+///     for at in 0..bytes.len() {
+///         let byte = bytes.at(at);
+///         let count = counters.read(&byte)?;
+///         counters.write(&byte, count + 1)?;
+///     }
+///     Ok(counters)
+/// }
+/// # let counted = cenote_program::local::in_the_clear(1, |session| {
+/// #     let bytes = session.input(session.me(), 3, Some(&[7u8, 3, 7]));
+/// #     session.open(&count(session, &bytes)?.read(&session.public(7u8))?)
+/// # });
+/// # assert_eq!(counted.unwrap(), [[2]]);
+/// ```
+pub struct Memory<T> {
+    session: Session,
+    store: Store,
+    structure: Structure,
+    blocks: usize,
+    of: PhantomData<fn() -> T>,
+}
+
+enum Store {
+    Scan(Scan),
+    Oram(Box<Oram>),
+}
+
+impl<T: Word> Memory<T> {
+    /// `blocks` blocks, all zero. It costs next to nothing.
+    #[track_caller]
+    pub fn new(session: &Session, blocks: usize) -> Self {
+        Self::with(session, blocks, &Settings::default())
+    }
+
+    /// As [`Memory::new`], with settings.
+    #[track_caller]
+    pub fn with(session: &Session, blocks: usize, settings: &Settings) -> Self {
+        Self::zeros(session, blocks, settings, Entropy::os())
+    }
+
+    /// The blocks of `row`. For a Circuit ORAM they are shuffled and sorted by random labels, which takes a few hundred messages back and
+    /// forth, and bins that an access reads besides.
+    ///
+    /// # Errors
+    /// Those of [`Session::reveal`].
+    #[track_caller]
+    pub fn of_row(row: &Secret<T>) -> Result<Self> {
+        Self::of_row_with(row, &Settings::default())
+    }
+
+    /// As [`Memory::of_row`], with settings.
+    ///
+    /// # Errors
+    /// As [`Memory::of_row`].
+    #[track_caller]
+    pub fn of_row_with(row: &Secret<T>, settings: &Settings) -> Result<Self> {
+        Self::filled(row, settings, Entropy::os())
+    }
+
+    #[track_caller]
+    fn filled(row: &Secret<T>, settings: &Settings, entropy: Entropy) -> Result<Self> {
+        let (session, blocks) = (row.session(), row.len());
+        let structure = Self::structure_for(session, blocks, settings, true);
+        let store = match Plan::new(blocks, T::BITS, structure, settings, true) {
+            Some(plan) => Store::Oram(Box::new(Oram::of_row(row.value(), plan, entropy)?)),
+            None => Store::Scan(Scan::new(row.value().clone())),
+        };
+        Ok(Self::made(session, blocks, structure, store))
+    }
+
+    #[track_caller]
+    fn zeros(session: &Session, blocks: usize, settings: &Settings, entropy: Entropy) -> Self {
+        let structure = Self::structure_for(session, blocks, settings, false);
+        let store = match Plan::new(blocks, T::BITS, structure, settings, false) {
+            Some(plan) => Store::Oram(Box::new(Oram::new(session, plan, entropy))),
+            None => Store::Scan(Scan::new(wires::zeros(session, T::BITS, blocks.clamp(1, MOST)))),
+        };
+        Self::made(session, blocks, structure, store)
+    }
+
+    /// The structure that the settings ask for, or the best; that of least harm if there is none.
+    #[track_caller]
+    fn structure_for(session: &Session, blocks: usize, settings: &Settings, of_row: bool) -> Structure {
+        let wrong = if (1..=MOST).contains(&blocks) {
+            settings.refuse()
+        } else {
+            Some(format!("a memory has 1 to 2^30 blocks, not {blocks}"))
+        };
+        if let Some(wrong) = wrong {
+            session.misuse(wrong, Location::caller(), T::BITS, 1);
+            return Structure::Scan;
+        }
+        let best = || settings::best(blocks, T::BITS, settings, of_row);
+        settings.structure.unwrap_or_else(best)
+    }
+
+    fn made(session: &Session, blocks: usize, structure: Structure, store: Store) -> Self {
+        Self {
+            session: session.clone(),
+            store,
+            structure,
+            blocks,
+            of: PhantomData,
+        }
+    }
+
+    /// Number of blocks.
+    #[allow(clippy::len_without_is_empty, reason = "a memory is never empty")]
+    pub fn len(&self) -> usize {
+        self.blocks
+    }
+
+    /// How the blocks are kept.
+    pub fn structure(&self) -> Structure {
+        self.structure
+    }
+
+    /// ANDs of an access by an index of type `I`, in the circuits that are run.
+    pub fn ands<I: Integer>(&self, access: Access) -> u64 {
+        let kind = kind::<I>();
+        match &self.store {
+            Store::Scan(_) => scan::ands(self.blocks, T::BITS, access, kind),
+            Store::Oram(oram) => oram.plan().ands(access, kind),
+        }
+    }
+
+    /// The block at `index`.
+    ///
+    /// # Errors
+    /// [`crate::Error::MemoryLost`]; [`crate::Error::Misuse`] if `index` is a row; those of [`Session::reveal`].
+    #[track_caller]
+    pub fn read<I: Integer>(&mut self, index: &Secret<I>) -> Result<Secret<T>> {
+        self.single(&[index.value()])?;
+        let (index, kind) = (index.value(), kind::<I>());
+        Ok(Secret::of(match &mut self.store {
+            Store::Scan(scan) => scan.read(index, kind),
+            Store::Oram(oram) => oram.read(index, kind)?,
+        }))
+    }
+
+    /// Makes `value` the block at `index`.
+    ///
+    /// # Errors
+    /// As [`Memory::read`], for `value` as well.
+    #[track_caller]
+    pub fn write<I: Integer>(&mut self, index: &Secret<I>, value: impl Operand<T>) -> Result<()> {
+        let value = value.secret(&self.session);
+        self.single(&[index.value(), value.value()])?;
+        let (index, kind, value) = (index.value(), kind::<I>(), value.value());
+        match &mut self.store {
+            Store::Scan(scan) => scan.write(index, kind, value),
+            Store::Oram(oram) => oram.write(index, kind, value)?,
+        }
+        Ok(())
+    }
+
+    /// The block at `index` as it was, and from then on, where `write` is set, `value`.
+    ///
+    /// # Errors
+    /// As [`Memory::read`], for `write` and `value` as well.
+    #[track_caller]
+    pub fn access<I: Integer>(
+        &mut self,
+        write: &Secret<bool>,
+        index: &Secret<I>,
+        value: impl Operand<T>,
+    ) -> Result<Secret<T>> {
+        let value = value.secret(&self.session);
+        self.single(&[write.value(), index.value(), value.value()])?;
+        let (write, index, kind, value) = (write.value(), index.value(), kind::<I>(), value.value());
+        Ok(Secret::of(match &mut self.store {
+            Store::Scan(scan) => scan.access(write, index, kind, value),
+            Store::Oram(oram) => oram.access(write, index, kind, value)?,
+        }))
+    }
+
+    /// Verifies that nothing has been lost so far. The next access does it, too.
+    ///
+    /// # Errors
+    /// [`crate::Error::MemoryLost`]; those of [`Session::reveal`].
+    pub fn check(&mut self) -> Result<()> {
+        match &mut self.store {
+            Store::Scan(_) => Ok(()),
+            Store::Oram(oram) => oram.check(),
+        }
+    }
+
+    /// Refuses rows and secrets of another session, and lets what the program has recorded be compiled by itself.
+    #[track_caller]
+    fn single(&self, values: &[&Value]) -> Result<()> {
+        let wrong = values.iter().find_map(|value| match value.lanes() {
+            _ if !self.session.is(value.session()) => {
+                Some("a memory is accessed with a secret of another session".to_owned())
+            }
+            1 => None,
+            lanes => Some(format!(
+                "a memory is accessed with a row of {lanes} secrets: one at a time"
+            )),
+        });
+        if let Some(wrong) = wrong {
+            let lost = self.session.misuse(wrong, Location::caller(), 1, 1);
+            self.session.open(&Secret::<bool>::of(lost))?;
+        }
+        self.session.flush();
+        Ok(())
+    }
+}
+
+fn kind<I: Integer>() -> Kind {
+    Kind {
+        bits: I::BITS,
+        signed: I::SIGNED,
+    }
+}
+
+/// ANDs of an access by an index of type `I` to so many blocks of `width` bits, in the circuits that would be run. Memories that begin with
+/// the blocks of a row have more (see [`Memory::ands`]).
+///
+/// # Panics
+/// If there is no memory with these settings.
+pub fn ands<I: Integer>(
+    blocks: usize,
+    width: u32,
+    structure: Structure,
+    access: Access,
+    settings: &Settings,
+) -> u64 {
+    let structured = Settings {
+        structure: Some(structure),
+        ..settings.clone()
+    };
+    assert_eq!(structured.refuse(), None, "settings of a memory");
+    counted(blocks, width, structure, access, kind::<I>(), settings, false)
+}
+
+fn counted(
+    blocks: usize,
+    width: u32,
+    structure: Structure,
+    access: Access,
+    kind: Kind,
+    settings: &Settings,
+    of_row: bool,
+) -> u64 {
+    match Plan::new(blocks, width, structure, settings, of_row) {
+        Some(plan) => plan.ands(access, kind),
+        None => scan::ands(blocks, width, access, kind),
+    }
+}

@@ -1,0 +1,61 @@
+//! Wires and lanes of values, and both as the other.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use cenote_primitives::{BitMatrix, LaneRun};
+
+use crate::op::Op;
+use crate::secret::Secret;
+use crate::session::Session;
+use crate::value::{Node, State, Value, runs};
+
+/// As [`Value::part`], without a step of a circuit where the value has been computed.
+pub(super) fn part(value: &Value, from: u32, width: u32) -> Value {
+    match &*value.0.state.borrow() {
+        State::Wires(held, at) => Value(Rc::new(Node {
+            session: value.session().clone(),
+            width,
+            lanes: value.lanes(),
+            state: RefCell::new(State::Wires(held.clone(), at + from as usize)),
+        })),
+        _ => value.part(from, width),
+    }
+}
+
+/// Zeros on wires, as many as one likes: unlike constants of the program they are not compiled into circuits.
+pub(super) fn zeros(session: &Session, width: u32, lanes: usize) -> Value {
+    let bits = BitMatrix::zeros(width as usize, lanes);
+    session.make(width, lanes, |machine| machine.constant(&bits))
+}
+
+/// The secret in one lane, on wires of its own: what is computed of it has the same plan wherever it came from.
+pub(super) fn lane(value: &Value, at: usize) -> Value {
+    Value::arrange(&[value], &[LaneRun::new(0, at as u32, 1)])
+}
+
+/// The sum (XOR) over all lanes.
+pub(super) fn sum(value: Value) -> Value {
+    let width = value.width();
+    let add = |x: &Secret<bool>, y: &Secret<bool>| {
+        Secret::of(Value::apply(Op::Xor, &[x.value(), y.value()], width))
+    };
+    // The type says nothing about the width here.
+    Secret::of(value).fold(add).value().clone()
+}
+
+/// The secrets of a row, `count` to a lane, the first one lowest; zeros after the last.
+pub(super) fn joined(row: &Value, count: usize) -> Value {
+    let zero = zeros(row.session(), row.width(), 1);
+    let lanes = row.lanes().div_ceil(count);
+    let parts: Vec<Value> = (0..count)
+        .map(|at| {
+            let places = (0..lanes).map(|lane| match lane * count + at {
+                place if place < row.lanes() => (0, place),
+                _ => (1, 0),
+            });
+            Value::arrange(&[row, &zero], &runs(places))
+        })
+        .collect();
+    Value::join(&parts.iter().collect::<Vec<_>>())
+}
