@@ -234,6 +234,15 @@ impl From<EngineError> for Error {
     }
 }
 
+impl From<cenote_program::Error> for Error {
+    fn from(error: cenote_program::Error) -> Self {
+        match error {
+            cenote_program::Error::Session(error) => error.into(),
+            other => Error::Usage(other.to_string()),
+        }
+    }
+}
+
 impl From<NetError> for Error {
     fn from(error: NetError) -> Self {
         Error::Protocol { error: error.into() }

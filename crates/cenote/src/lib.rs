@@ -55,6 +55,7 @@ mod outputs;
 mod party_config;
 pub mod processes;
 mod program;
+pub mod programs;
 mod registry;
 pub mod remote;
 mod report;

@@ -244,6 +244,25 @@ impl Prepared {
     }
 }
 
+/// A protocol with the parameters for a program whose circuits are found out as it runs.
+impl Prepared {
+    /// The most bytes of memory that the session of `party` holds, as far as that is known, and how long each phase may take.
+    pub(crate) fn bounds(&self, demand: &Demand<'_>, party: PartyId) -> (u64, Duration) {
+        let limit = Phases::limit(self.0.traffic_bytes(demand));
+        (self.0.memory_bytes(demand, party), limit)
+    }
+
+    /// Starts a session called `name` over `connections`.
+    pub(crate) fn session(
+        self,
+        me: PartyId,
+        connections: Connections,
+        name: &str,
+    ) -> Result<cenote_program::Session> {
+        self.0.session(me, connections, name)
+    }
+}
+
 /// `terms` of a protocol, its name first, and where its material comes from or goes.
 fn with_material(mut terms: Terms, material: &str) -> Terms {
     terms.push(("material".into(), material.into()));
@@ -428,6 +447,12 @@ trait Ready: Send {
         stock: Option<&Store>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Finished>;
+    fn session(
+        self: Box<Self>,
+        me: PartyId,
+        connections: Connections,
+        name: &str,
+    ) -> Result<cenote_program::Session>;
 }
 
 impl<P: AnyProtocol> Ready for (P, P::Prepared) {
@@ -478,6 +503,19 @@ impl<P: AnyProtocol> Ready for (P, P::Prepared) {
             computational_bits: Some(engine.computational_bits()).filter(|bits| bits.is_finite()),
             warnings: engine.warnings(),
         })
+    }
+
+    fn session(
+        self: Box<Self>,
+        me: PartyId,
+        connections: Connections,
+        name: &str,
+    ) -> Result<cenote_program::Session> {
+        let (settings, prepared) = *self;
+        let engine = settings
+            .start(prepared, me, connections, name, Source::Live)
+            .map_err(|error| error.with_checks(P::CHECKS))?;
+        Ok(cenote_program::Session::new(engine))
     }
 }
 

@@ -17,7 +17,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 /// The first failure, in the order of the parties.
-pub fn in_memory<P: Protocol<Engine: 'static>, T: Send>(
+pub fn in_memory<P: Protocol, T: Send>(
     protocol: &P,
     demand: &Demand<'_>,
     program: impl Fn(&Session) -> Result<T> + Sync,

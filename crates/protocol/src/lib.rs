@@ -38,7 +38,7 @@ pub trait Protocol:
     /// What the one search for parameters has found for a demand.
     type Prepared: Send;
     /// One party of a session.
-    type Engine: Engine;
+    type Engine: Engine + 'static;
     /// Material that can be made ahead of a session: what [`Protocol::order_stock`] orders.
     type Material: Send;
     /// What it calls the material of one run of making.

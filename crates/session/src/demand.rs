@@ -21,6 +21,8 @@ pub struct Run<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Demand<'a> {
     runs: Vec<Run<'a>>,
+    /// AND gates of circuits that are not known yet.
+    ands: u64,
     inputs: Vec<(PartyId, u64)>,
     outputs: Vec<(Parties, u64)>,
 }
@@ -37,6 +39,13 @@ impl<'a> Demand<'a> {
         if lanes > 0 && times > 0 {
             self.runs.push(Run { plan, lanes, times });
         }
+        self
+    }
+
+    /// And about so many AND gates of circuits that are not known yet, many of them side by side.
+    #[must_use]
+    pub fn and_gates(mut self, count: u64) -> Self {
+        self.ands = self.ands.saturating_add(count);
         self
     }
 
@@ -71,16 +80,18 @@ impl<'a> Demand<'a> {
 
     /// AND gates, counted once for each lane.
     pub fn ands(&self) -> u64 {
-        self.each_run(|run| (run.plan.and_count() as u64).saturating_mul(run.lanes as u64))
+        let runs = self.each_run(|run| (run.plan.and_count() as u64).saturating_mul(run.lanes as u64));
+        runs.saturating_add(self.ands)
     }
 
     /// Words of 64 AND gates where each level of a run fills whole words.
     pub fn and_words(&self) -> u64 {
-        self.each_run(|run| {
+        let runs = self.each_run(|run| {
             let level = |ands: usize| (ands as u64).saturating_mul(run.lanes as u64).div_ceil(64);
             let levels = run.plan.levels().iter();
             levels.map(|l| level(l.ands.len())).fold(0, u64::saturating_add)
-        })
+        });
+        runs.saturating_add(self.ands.div_ceil(64))
     }
 
     fn each_run(&self, count: impl Fn(&Run<'a>) -> u64) -> u64 {
@@ -134,5 +145,10 @@ mod tests {
         assert_eq!(demand.runs().len(), 2);
         let huge = Demand::new().and_run(&plan, usize::MAX, usize::MAX);
         assert_eq!((huge.ands(), huge.and_words()), (u64::MAX, u64::MAX));
+        let unknown = demand.clone().and_gates(1000);
+        assert_eq!(
+            (unknown.ands(), unknown.and_words()),
+            (demand.ands() + 1000, demand.and_words() + 16)
+        );
     }
 }

@@ -1,0 +1,91 @@
+//! Programs in Rust over secret values, between the parties of a party file.
+//!
+//! ```no_run
+//! use std::path::Path;
+//!
+//! use cenote::programs::{Run, Session};
+//! use cenote::{PartyConfig, PartyId, Protocol};
+//!
+//! # fn main() -> cenote::Result<()> {
+//! let config = PartyConfig::load(Path::new("party.toml"))?;
+//! let run = Run {
+//!     protocol: Protocol::named("lego").expect("it exists"),
+//!     name: "who is richer",
+//!     and_gates: 1000,
+//! };
+//! let own = [1_000_000u64];
+//! let first_is = run.between(&config, |session: &Session| {
+//!     let [first, second] = [0, 1].map(PartyId).map(|party| {
+//!         session.input(party, 1, (session.me() == party).then_some(&own[..]))
+//!     });
+//!     Ok(session.open(&first.gt(&second))?[0])
+//! })?;
+//! println!("party 0 is the richer one: {first_is}");
+//! # Ok(())
+//! # }
+//! ```
+
+use std::sync::Arc;
+
+pub use cenote_program::*;
+use cenote_session::{Demand, handshake, memory};
+
+use crate::remote::{load_identity, meet};
+use crate::{Error, PartyConfig, Protocol, stop};
+
+/// A run of a program. All parties say the same.
+#[derive(Clone, Debug)]
+pub struct Run<'a> {
+    /// The protocol and its settings.
+    pub protocol: Protocol,
+    /// What the parties call the program, and its version: they compare it before they compute. What the program does they compare as they go,
+    /// for messages of different programs do not fit.
+    pub name: &'a str,
+    /// About how many AND gates it computes. More than that are computed too, but cost more each.
+    pub and_gates: u64,
+}
+
+impl Run<'_> {
+    /// Meets the peers of `config`, runs `program` with them, and ends the session in agreement.
+    ///
+    /// # Errors
+    /// [`Error::Config`] or [`Error::Usage`] for what is wrong before anybody is met; [`Error::Protocol`] if a peer is missing, different, lost, or caught
+    /// cheating; [`Error::Usage`] with the place in the program if it does what has no meaning.
+    pub fn between<T>(
+        &self,
+        config: &PartyConfig,
+        program: impl FnOnce(&Session) -> Result<T>,
+    ) -> crate::Result<T> {
+        let identity = Arc::new(load_identity(&config.identity)?);
+        config.check_parties(&self.protocol)?;
+        if let Some(bytes) = config.memory {
+            memory::set_limit(bytes);
+        }
+        let demand = Demand::new().and_gates(self.and_gates);
+        let prepared = self.protocol.prepare(&demand)?;
+        let (bytes, limit) = prepared.bounds(&demand, config.me);
+        memory::admit(bytes).map_err(|error| Error::Usage(error.to_string()))?;
+        let what = "the program has ended, and its peers were told";
+        stop::Session::run(what, |session| {
+            let connections = meet(config, identity, &self.protocol.topology())?;
+            let mut connections = session.interrupts(connections);
+            let mut terms = vec![("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned())];
+            terms.extend(prepared.terms(false));
+            terms.push(("program".into(), self.name.into()));
+            terms.push(("AND gates".into(), self.and_gates.to_string()));
+            let phases = connections.phases(config.phase_timeout.unwrap_or(limit));
+            phases.begin("the handshake");
+            handshake(config.me, &mut connections, &terms, &())?;
+            phases.begin("the set-up");
+            let session = prepared.session(config.me, connections, self.name)?;
+            // How long a program takes nobody knows ahead: its time is limited if that was asked for.
+            match config.phase_timeout {
+                Some(_) => phases.begin("the program"),
+                None => drop(phases),
+            }
+            let result = program(&session)?;
+            session.finish()?;
+            Ok(result)
+        })
+    }
+}
