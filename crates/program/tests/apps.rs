@@ -112,6 +112,40 @@ fn cards_over_the_limit_are_found_and_no_others() {
     refused(&[(u64::MAX, 2)], "no card can have");
 }
 
+#[test]
+fn hospitals_learn_totals_only() {
+    let patients: Vec<u32> = vec![40, 7, 1000, 3, 22];
+    let stays: Vec<apps::Stay> = vec![(3, 5), (1000, 11), (8, 100), (41, 9), (7, 2)];
+    let found = everywhere(|session| {
+        let (own, theirs): (&[u32], &[apps::Stay]) = match session.me().0 {
+            0 => (&patients, &[]),
+            1 => (&[], &stays),
+            _ => (&[], &[]),
+        };
+        apps::joint_stays(session, (own, 6), (theirs, 9))
+    });
+    assert_eq!(
+        found,
+        apps::Stays {
+            patients: 3,
+            days: 18
+        }
+    );
+    let refused = |patients: &[u32], words: &str| {
+        let result = local::in_the_clear(2, |session| {
+            let own = if session.me().0 == 0 { patients } else { &[] };
+            apps::joint_stays(session, (own, 2), (&[], 2))
+        });
+        assert!(
+            matches!(&result, Err(Error::BadInput(what)) if what.contains(words)),
+            "{result:?}"
+        );
+    };
+    refused(&[1, 2, 3], "3 records, where 2");
+    refused(&[5, 5], "comes twice");
+    refused(&[u32::MAX], "no patient can have");
+}
+
 /// A million bits, and strings of 1,024 nucleotides.
 #[test]
 fn they_cost_what_is_stated() {

@@ -60,12 +60,12 @@ impl Lanes {
     pub(crate) fn pick<T: Copy>(&self, rows: &[Vec<&[T]>]) -> Vec<T> {
         let wires = rows.first().map_or(0, Vec::len);
         let mut picked = Vec::with_capacity(wires * self.count());
-        for wire in 0..wires {
+        (0..wires).for_each(|wire| {
             for run in &*self.runs {
                 let items = &rows[run.part as usize][wire][run.start as usize..][..run.len as usize];
                 (0..run.times).for_each(|_| picked.extend_from_slice(items));
             }
-        }
+        });
         picked
     }
 

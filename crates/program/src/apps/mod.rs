@@ -2,9 +2,11 @@
 
 mod card_fraud;
 mod edit_distance;
+mod hospitals;
 
 pub use card_fraud::{Spent, joint_spending};
 pub use edit_distance::edit_distance;
+pub use hospitals::{Stay, Stays, joint_stays};
 
 use crate::secret::Secret;
 

@@ -1,0 +1,105 @@
+//! What two hospitals know of the same patients, by look-ups that nobody can follow.
+
+use cenote_net::PartyId;
+
+use crate::error::{Error, Result};
+use crate::memory::Memory;
+use crate::session::Session;
+
+/// A patient's number, and the days that the patient spent in hospital.
+pub type Stay = (u32, u32);
+
+/// What [`joint_stays`] tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stays {
+    /// Patients that both hospitals know.
+    pub patients: u32,
+    /// The days that these spent at the second hospital.
+    pub days: u64,
+}
+
+/// The number of no patient.
+const NOBODY: u32 = u32::MAX;
+
+/// How many patients of the first hospital, party 0, the second, party 1, knows, and how many days they spent there; nothing is revealed of any patient. The
+/// first gives its `patients`, at most `most_patients`, each once, and the second its `stays`, at most `most_stays`, where a patient comes once; the other party's argument is
+/// not looked at. Each patient is looked up by a binary search in an oblivious [`Memory`].
+///
+/// # Errors
+/// What happened to the session; [`Error::BadInput`] for more patients or stays than agreed, or a patient that comes twice or has the greatest number.
+pub fn joint_stays(
+    session: &Session,
+    (patients, most_patients): (&[u32], usize),
+    (stays, most_stays): (&[Stay], usize),
+) -> Result<Stays> {
+    let (first, second) = (PartyId(0), PartyId(1));
+    let mine =
+        (session.me() == first).then(|| padded(patients.to_vec(), most_patients, NOBODY, |&patient| patient));
+    let patients = session.input(first, most_patients, mine.transpose()?.as_deref());
+    // A table of one less than a power of two is searched in as many steps as the power says.
+    let steps = (most_stays + 1).next_power_of_two().ilog2();
+    let size = 1usize << steps;
+    let mine =
+        (session.me() == second).then(|| padded(stays.to_vec(), most_stays, (NOBODY, 0), |stay| stay.0));
+    let table = mine.transpose()?.map(|mut stays| {
+        stays.resize(size, (NOBODY, 0));
+        stays
+            .iter()
+            .map(|&(patient, days)| u64::from(patient) << 32 | u64::from(days))
+            .collect::<Vec<u64>>()
+    });
+    let table = session.input(second, size, table.as_deref());
+    let mut memory = Memory::of_row(&table)?;
+
+    let mut found = session.public(0u32).repeat(1);
+    let mut days = session.public(0u64).repeat(1);
+    for at in 0..most_patients {
+        let patient = patients.at(at);
+        // How many stays are of patients with smaller numbers.
+        let mut before = session.public(0u32).repeat(1);
+        for step in (0..steps).rev() {
+            let probe = &before + (1 << step);
+            let stay = memory.read(&(&probe - 1))?;
+            let smaller = (stay >> 32).cast::<u32>().lt(&patient);
+            before = smaller.select(&probe, &before);
+        }
+        let stay = memory.read(&before)?;
+        let known = (&stay >> 32).cast::<u32>().equals(&patient) & patient.differs(NOBODY);
+        found = found + known.to_integer::<u32>();
+        days = days + known.select((stay & u64::from(u32::MAX)), 0);
+    }
+    memory.check()?;
+    let (patients, days) = session.open(&(found, days))?;
+    Ok(Stays {
+        patients: patients[0],
+        days: days[0],
+    })
+}
+
+/// The records by number, and then as many of nobody as there is room for.
+fn padded<T: Ord + Clone>(
+    mut records: Vec<T>,
+    most: usize,
+    nobody: T,
+    number: impl Fn(&T) -> u32,
+) -> Result<Vec<T>> {
+    records.sort_unstable();
+    let wrong = |what: String| Err(Error::BadInput(what));
+    if records.len() > most {
+        return wrong(format!(
+            "{} records, where {most} were agreed at most",
+            records.len()
+        ));
+    }
+    if records
+        .windows(2)
+        .any(|pair| number(&pair[0]) == number(&pair[1]))
+    {
+        return wrong("a patient comes twice".into());
+    }
+    if records.last().is_some_and(|last| number(last) == NOBODY) {
+        return wrong(format!("no patient can have the number {NOBODY}"));
+    }
+    records.resize(most, nobody);
+    Ok(records)
+}
