@@ -27,7 +27,10 @@
 
 use std::sync::Arc;
 
-pub use cenote_program::*;
+pub use cenote_program::{
+    Divided, Function, Int, Integer, Memory, Operand, Result, Secret, Session, Uint, Values, Word, apps,
+    table,
+};
 use cenote_session::{Demand, handshake, memory};
 
 use crate::remote::{load_identity, meet};

@@ -40,7 +40,7 @@ fn rows_and_single_secrets_meet() {
         let (row, one) = (of(session, 0, &values), of(session, 1, &[50]));
         let scaled = &row * &one + 7;
         let halves = (scaled.slice(0..50), scaled.slice(50..100));
-        let larger = halves.0.max(&halves.1.reverse());
+        let larger = halves.0.max(halves.1.reverse());
         session.open(&(larger, row.lt(&one).to_integer::<u32>().gather(&[3, 7, 99, 7])))
     });
     let scaled: Vec<u32> = values.iter().map(|x| x * 50 + 7).collect();

@@ -66,7 +66,7 @@ pub fn joint_stays(
         let stay = memory.read(&before)?;
         let known = (&stay >> 32).cast::<u32>().equals(&patient) & patient.differs(NOBODY);
         found = found + known.to_integer::<u32>();
-        days = days + known.select((stay & u64::from(u32::MAX)), 0);
+        days = days + known.select(stay & u64::from(u32::MAX), 0);
     }
     memory.check()?;
     let (patients, days) = session.open(&(found, days))?;
