@@ -198,7 +198,7 @@ fn less<T: Oracle>(x: T, y: T) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(8))]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(8) })]
 
     #[test]
     fn operators_are_right(
