@@ -25,7 +25,7 @@ impl Prepared {
 
     /// The most bytes that `party` takes to run `program`, as a process of its own.
     pub fn memory_bytes(&self, program: &Program, party: PartyId) -> u64 {
-        self.session_bytes(program, party)
+        self.session_bytes(&program.demand(), party)
             .saturating_add(around(program, party, &self.topology()))
     }
 }

@@ -66,7 +66,10 @@ impl Run<'_> {
         }
         let demand = Demand::new().and_gates(self.and_gates);
         let prepared = self.protocol.prepare(&demand)?;
-        let (bytes, limit) = prepared.bounds(&demand, config.me);
+        let (bytes, limit) = (
+            prepared.session_bytes(&demand, config.me),
+            prepared.phase_limit(&demand),
+        );
         memory::admit(bytes).map_err(|error| Error::Usage(error.to_string()))?;
         let what = "the program has ended, and its peers were told";
         stop::Session::run(what, |session| {

@@ -222,14 +222,14 @@ impl Prepared {
         self.0.topology()
     }
 
-    /// The most bytes of memory that the session of `party` holds.
-    pub(crate) fn session_bytes(&self, program: &Program, party: PartyId) -> u64 {
-        self.0.memory_bytes(&program.demand(), party)
+    /// The most bytes of memory that the session of `party` holds that does what `demand` says, as far as it is known ahead.
+    pub(crate) fn session_bytes(&self, demand: &Demand<'_>, party: PartyId) -> u64 {
+        self.0.memory_bytes(demand, party)
     }
 
-    /// How long each phase of a session that runs `program` may take, unless it is set.
-    pub(crate) fn phase_limit(&self, program: &Program) -> Duration {
-        Phases::limit(self.0.traffic_bytes(&program.demand()))
+    /// How long each phase of a session that does what `demand` says may take, unless it is set.
+    pub(crate) fn phase_limit(&self, demand: &Demand<'_>) -> Duration {
+        Phases::limit(self.0.traffic_bytes(demand))
     }
 
     /// Runs `task` over `connections`, with what is in `stock` instead of what is made in the session if given.
@@ -242,17 +242,8 @@ impl Prepared {
     ) -> Result<Finished> {
         self.0.run(task, connections, stock, progress)
     }
-}
 
-/// A protocol with the parameters for a program whose circuits are found out as it runs.
-impl Prepared {
-    /// The most bytes of memory that the session of `party` holds, as far as that is known, and how long each phase may take.
-    pub(crate) fn bounds(&self, demand: &Demand<'_>, party: PartyId) -> (u64, Duration) {
-        let limit = Phases::limit(self.0.traffic_bytes(demand));
-        (self.0.memory_bytes(demand, party), limit)
-    }
-
-    /// Starts a session called `name` over `connections`.
+    /// Starts a session called `name` over `connections`, for a program whose circuits are found out as it runs.
     pub(crate) fn session(
         self,
         me: PartyId,

@@ -134,7 +134,8 @@ impl Party<'_> {
 
         let run = Instant::now();
         let limit = self.phase_timeout;
-        let phases = connections.phases(limit.unwrap_or_else(|| prepared.phase_limit(self.program)));
+        let phases =
+            connections.phases(limit.unwrap_or_else(|| prepared.phase_limit(&self.program.demand())));
         phases.begin("the handshake");
         handshake(
             self.me,

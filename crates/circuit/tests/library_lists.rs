@@ -1,8 +1,8 @@
-//! Tables, permutation networks, compaction and edit distances against plain Rust.
+//! Tables, permutation networks and compaction against plain Rust.
 
 mod words;
 
-use cenote_circuit::library::{self, Goal};
+use cenote_circuit::library;
 use cenote_circuit::{Bit, Builder};
 use proptest::prelude::*;
 use words::{check, circuit, everything, mask, run, samples};
@@ -286,82 +286,6 @@ fn compaction_costs_what_it_says() {
     }
 }
 
-/// The edit distance by the definition.
-fn plain_distance(x: &[u128], y: &[u128]) -> usize {
-    match (x, y) {
-        ([], rest) | (rest, []) => rest.len(),
-        ([x, x_rest @ ..], [y, y_rest @ ..]) => {
-            let replaced = plain_distance(x_rest, y_rest) + usize::from(x != y);
-            let deleted = plain_distance(x_rest, &[&[*y], y_rest].concat()) + 1;
-            let inserted = plain_distance(&[&[*x], x_rest].concat(), y_rest) + 1;
-            replaced.min(deleted).min(inserted)
-        }
-    }
-}
-
-/// The edit distance by a table.
-fn distance_by_table(x: &[u128], y: &[u128]) -> usize {
-    let mut row: Vec<usize> = (0..=y.len()).collect();
-    for (i, x) in x.iter().enumerate() {
-        let mut next = vec![i + 1];
-        for (j, y) in y.iter().enumerate() {
-            let replaced = row[j] + usize::from(x != y);
-            next.push(replaced.min(row[j + 1] + 1).min(next[j] + 1));
-        }
-        row = next;
-    }
-    row[y.len()]
-}
-
-fn check_distance(
-    m: usize,
-    n: usize,
-    w: usize,
-    goal: Goal,
-    rows: &[Vec<u128>],
-    plain: fn(&[u128], &[u128]) -> usize,
-) {
-    check(
-        &vec![w; m + n],
-        rows,
-        |b, i| vec![library::edit_distance(b, &i[..m], &i[m..], goal)],
-        |r| vec![plain(&r[..m], &r[m..]) as u128],
-    );
-}
-
-#[test]
-fn edit_distances_of_all_short_words() {
-    for goal in [Goal::FewestAnds, Goal::LeastDepth] {
-        for (m, n, w) in [
-            (0, 0, 2),
-            (0, 3, 1),
-            (3, 0, 1),
-            (1, 1, 3),
-            (4, 5, 1),
-            (5, 4, 1),
-            (6, 6, 1),
-            (3, 3, 2),
-            (2, 4, 2),
-        ] {
-            check_distance(m, n, w, goal, &everything(&vec![w; m + n]), plain_distance);
-        }
-    }
-}
-
-#[test]
-fn edit_distances_cost_what_they_say() {
-    for (m, n, w) in [(2, 2, 1), (20, 30, 2), (64, 64, 2), (10, 7, 8)] {
-        let [few, shallow] = [Goal::FewestAnds, Goal::LeastDepth].map(|goal| {
-            let circuit = circuit(&vec![w; m + n], |b, i| {
-                vec![library::edit_distance(b, &i[..m], &i[m..], goal)]
-            });
-            circuit.statistics()
-        });
-        assert!(few.ands < (w + 3) * m * n + 2 * n);
-        assert!(shallow.and_depth <= 2 * (m + n) + 8 && shallow.and_depth <= few.and_depth);
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
@@ -372,14 +296,6 @@ proptest! {
             order.swap(i, ((random[0] >> 7) % (i as u128 + 1)) as usize);
         }
         check_permutation(&order);
-    }
-
-    #[test]
-    fn edit_distances_of_random_words(m in 0usize..40, n in 0usize..40, w in 1usize..4, seed: u64) {
-        let rows = samples(&vec![w; m + n], 20, seed);
-        for goal in [Goal::FewestAnds, Goal::LeastDepth] {
-            check_distance(m, n, w, goal, &rows, distance_by_table);
-        }
     }
 
     #[test]

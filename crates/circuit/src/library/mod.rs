@@ -1,4 +1,4 @@
-//! The standard library: integers, tables, lists, edit distance, AES, SHA-2, Keccak and ready-made circuits, each with few
+//! The standard library: integers, tables, lists, AES, SHA-2, Keccak and ready-made circuits, each with few
 //! ANDs or with little AND depth.
 //!
 //! Functions on [`Bit`](crate::Bit)s add to a [`Builder`](crate::Builder); [`by_name`] gives whole circuits. Integers
@@ -97,7 +97,6 @@ mod columns;
 mod compact;
 mod count;
 mod divide;
-mod edit;
 mod exposure;
 mod field;
 mod integer;
@@ -120,7 +119,6 @@ pub use columns::{popcount, sum};
 pub use compact::{compact, compaction, compaction_controls, compaction_network, expand};
 pub use count::{leading_zeros, trailing_zeros};
 pub use divide::{divide, divide_signed};
-pub use edit::{EditStep, edit_distance, edit_distance_row};
 pub use exposure::exposure_over_limit;
 pub use integer::{
     absolute, add, add_with_carry, all, constant, equal, is_zero, less_than, less_than_signed, mux, negate,

@@ -1,6 +1,7 @@
 //! Cards that two issuers together see too much of.
 
-use crate::error::{Error, Result};
+use super::{Words, padded};
+use crate::error::Result;
 use crate::session::Session;
 use crate::table;
 use cenote_net::PartyId;
@@ -11,15 +12,21 @@ pub type Spent = (u64, u64);
 /// The key of a record that is no card's.
 const NO_CARD: u64 = u64::MAX;
 
+const CARDS: Words = Words {
+    records: "cards",
+    one: "card",
+    twice: "a card comes twice: add up what was spent with it",
+};
+
 /// The cards with which more than `limit` was spent at the issuers, parties 0 and 1, together; and how much. Nothing is revealed of other
 /// cards, not even who knows them. Each issuer gives its own `cards`, at most `most` of them, where each comes once; another party none.
 ///
 /// # Errors
-/// What happened to the session; [`Error::BadInput`] for cards that are too many, come twice, or have the greatest number.
+/// What happened to the session; [`Error::BadInput`](crate::Error::BadInput) for cards that are too many, come twice, or have the greatest number.
 pub fn joint_spending(session: &Session, cards: &[Spent], most: usize, limit: u64) -> Result<Vec<Spent>> {
     let issuer = |id: u8| -> Result<_> {
         let own = (session.me() == PartyId(id))
-            .then(|| sorted(cards, most))
+            .then(|| padded(cards, most, (NO_CARD, 0), |card| card.0, &CARDS))
             .transpose()?;
         let (keys, spent): (Vec<u64>, Vec<u64>) = own.iter().flatten().copied().unzip();
         let given = own.is_some();
@@ -42,22 +49,4 @@ pub fn joint_spending(session: &Session, cards: &[Spent], most: usize, limit: u6
     }
     let (cards, joint) = session.open(&(card.slice(0..count), joint.slice(0..count)))?;
     Ok(cards.into_iter().zip(joint).collect())
-}
-
-/// The records by their cards, and then as many without a card as there is room for.
-fn sorted(cards: &[Spent], most: usize) -> Result<Vec<Spent>> {
-    let mut cards = cards.to_vec();
-    cards.sort_unstable();
-    let wrong = |what: String| Err(Error::BadInput(what));
-    if cards.len() > most {
-        return wrong(format!("{} cards, where {most} were agreed at most", cards.len()));
-    }
-    if cards.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-        return wrong("a card comes twice: add up what was spent with it".into());
-    }
-    if cards.last().is_some_and(|card| card.0 == NO_CARD) {
-        return wrong(format!("no card can have the number {NO_CARD}"));
-    }
-    cards.resize(most, (NO_CARD, 0));
-    Ok(cards)
 }

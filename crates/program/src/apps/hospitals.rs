@@ -2,7 +2,8 @@
 
 use cenote_net::PartyId;
 
-use crate::error::{Error, Result};
+use super::{Words, padded};
+use crate::error::Result;
 use crate::memory::Memory;
 use crate::session::Session;
 
@@ -21,26 +22,32 @@ pub struct Stays {
 /// The number of no patient.
 const NOBODY: u32 = u32::MAX;
 
+const PATIENTS: Words = Words {
+    records: "records",
+    one: "patient",
+    twice: "a patient comes twice",
+};
+
 /// How many patients of the first hospital, party 0, the second, party 1, knows, and how many days they spent there; nothing is revealed of any patient. The
 /// first gives its `patients`, at most `most_patients`, each once, and the second its `stays`, at most `most_stays`, where a patient comes once; the other party's argument is
 /// not looked at. Each patient is looked up by a binary search in an oblivious [`Memory`].
 ///
 /// # Errors
-/// What happened to the session; [`Error::BadInput`] for more patients or stays than agreed, or a patient that comes twice or has the greatest number.
+/// What happened to the session; [`Error::BadInput`](crate::Error::BadInput) for more patients or stays than agreed, or a patient that comes twice or has the greatest number.
 pub fn joint_stays(
     session: &Session,
     (patients, most_patients): (&[u32], usize),
     (stays, most_stays): (&[Stay], usize),
 ) -> Result<Stays> {
     let (first, second) = (PartyId(0), PartyId(1));
-    let mine =
-        (session.me() == first).then(|| padded(patients.to_vec(), most_patients, NOBODY, |&patient| patient));
+    let mine = (session.me() == first)
+        .then(|| padded(patients, most_patients, NOBODY, |&patient| patient, &PATIENTS));
     let patients = session.input(first, most_patients, mine.transpose()?.as_deref());
     // A table of one less than a power of two is searched in as many steps as the power says.
     let steps = (most_stays + 1).next_power_of_two().ilog2();
     let size = 1usize << steps;
     let mine =
-        (session.me() == second).then(|| padded(stays.to_vec(), most_stays, (NOBODY, 0), |stay| stay.0));
+        (session.me() == second).then(|| padded(stays, most_stays, (NOBODY, 0), |stay| stay.0, &PATIENTS));
     let table = mine.transpose()?.map(|mut stays| {
         stays.resize(size, (NOBODY, 0));
         stays
@@ -74,32 +81,4 @@ pub fn joint_stays(
         patients: patients[0],
         days: days[0],
     })
-}
-
-/// The records by number, and then as many of nobody as there is room for.
-fn padded<T: Ord + Clone>(
-    mut records: Vec<T>,
-    most: usize,
-    nobody: T,
-    number: impl Fn(&T) -> u32,
-) -> Result<Vec<T>> {
-    records.sort_unstable();
-    let wrong = |what: String| Err(Error::BadInput(what));
-    if records.len() > most {
-        return wrong(format!(
-            "{} records, where {most} were agreed at most",
-            records.len()
-        ));
-    }
-    if records
-        .windows(2)
-        .any(|pair| number(&pair[0]) == number(&pair[1]))
-    {
-        return wrong("a patient comes twice".into());
-    }
-    if records.last().is_some_and(|last| number(last) == NOBODY) {
-        return wrong(format!("no patient can have the number {NOBODY}"));
-    }
-    records.resize(most, nobody);
-    Ok(records)
 }

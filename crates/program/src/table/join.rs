@@ -7,7 +7,7 @@ use crate::function::call;
 use crate::op::{Called, Op};
 use crate::table::compact::exchange_if;
 use crate::table::network::Network;
-use crate::table::scan::scanned;
+use crate::table::scan::{scanned, starts};
 use crate::value::Value;
 
 /// For each record of the right table whether a record of the left has its key, and the payload of that one; and whether the keys of
@@ -46,23 +46,10 @@ pub(crate) fn looked_up(left: (&Value, &Value), right: &Value, key: Key) -> (Val
     });
 
     let keys = merged.part(1, key.width as u32);
-    let lanes = merged.lanes();
-    let differs = match lanes {
-        1 => session.constant(1, 1).repeated(1),
-        _ => {
-            let same = Value::apply(
-                Op::Equal,
-                &[&keys.slice(0, lanes - 1), &keys.slice(1, lanes - 1)],
-                1,
-            );
-            let first = session.constant(1, 1).repeated(1);
-            Value::concat(&[&first, &Value::apply(Op::Not, &[&same], 1)])
-        }
-    };
     let is_left = Value::apply(Op::Not, &[&merged.part(0, 1)], 1);
     let width = left.1.width();
     let found = Value::join(&[&is_left, &merged.part(1 + key.width as u32, width)]);
-    let latest = scanned(&differs, &found, &|earlier, later| {
+    let latest = scanned(&starts(&keys), &found, &|earlier, later| {
         Value::apply(Op::Select, &[&later.part(0, 1), later, earlier], width + 1)
     });
     let back = network.pass_back(&latest, &order, |_, x, y| {
@@ -119,9 +106,8 @@ fn exchange_told(width: u32, key: Key) -> impl Fn(&Value, &Value) -> [Value; 3] 
         move |b: &mut Builder, operands: &[&[Bit]], goal: Goal| {
             let (x, y) = (operands[0], operands[1]);
             let swap = less(b, &y[..key.width], &x[..key.width], goal);
-            let differ = library::xor(b, x, y);
-            let change: Vec<Bit> = differ.iter().map(|&bit| b.and(swap, bit)).collect();
-            let (x, y) = (library::xor(b, x, &change), library::xor(b, y, &change));
+            let (mut x, mut y) = (x.to_vec(), y.to_vec());
+            library::exchange_if(b, swap, &mut x, &mut y);
             [x, y, vec![swap]].concat()
         },
     );

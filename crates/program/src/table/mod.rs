@@ -26,7 +26,7 @@ struct Packed {
 }
 
 impl Packed {
-    /// The columns of `key`, and then those of `payload`; all have as many lanes.
+    /// These columns; a single secret is in every lane.
     #[track_caller]
     fn new(columns: &[Value]) -> Self {
         let lanes = columns.iter().map(Value::lanes).max().unwrap_or(1);
@@ -35,6 +35,21 @@ impl Packed {
             widths: columns.iter().map(Value::width).collect(),
             record: Value::join(&columns.iter().collect::<Vec<_>>()),
         }
+    }
+
+    /// The columns of `key`, and then those of `payload`.
+    #[track_caller]
+    fn keyed<K: Integer>(key: &Secret<K>, payload: &impl Values) -> Self {
+        let mut columns = vec![key.value().clone()];
+        columns.extend(values_of(payload));
+        Self::new(&columns)
+    }
+
+    /// Key and payload of another record of the kind.
+    fn with_key<K: Integer, V: Values>(&self, record: &Value) -> (Secret<K>, V) {
+        let mut columns = self.unpack(record).into_iter();
+        let key = Secret::of(columns.next().expect("the key is a column"));
+        (key, made(columns))
     }
 
     /// The columns of another record of the kind.
@@ -94,30 +109,15 @@ fn key_of<T: Integer>() -> Key {
 /// The records of a table from the smallest `key` to the greatest, with their `payload`. Those with equal keys come in some order.
 #[track_caller]
 pub fn sort_by<K: Integer, V: Values>(key: &Secret<K>, payload: &V) -> (Secret<K>, V) {
-    let mut columns = vec![key.value().clone()];
-    columns.extend(values_of(payload));
-    let packed = Packed::new(&columns);
-    let mut sorted = packed
-        .unpack(&sort::sorted(&packed.record, key_of::<K>()))
-        .into_iter();
-    let key = Secret::of(sorted.next().expect("the key is a column"));
-    (key, made(sorted))
+    let packed = Packed::keyed(key, payload);
+    packed.with_key(&sort::sorted(&packed.record, key_of::<K>()))
 }
 
 /// The records of two tables, both of which are sorted by their keys, from the smallest key to the greatest.
 #[track_caller]
 pub fn merge_by<K: Integer, V: Values>(first: (&Secret<K>, &V), second: (&Secret<K>, &V)) -> (Secret<K>, V) {
-    let packed = [first, second].map(|(key, payload)| {
-        let mut columns = vec![key.value().clone()];
-        columns.extend(values_of(payload));
-        Packed::new(&columns)
-    });
-    let [x, y] = &packed;
-    let mut merged = x
-        .unpack(&sort::merged(&x.record, &y.record, key_of::<K>()))
-        .into_iter();
-    let key = Secret::of(merged.next().expect("the key is a column"));
-    (key, made(merged))
+    let [x, y] = [first, second].map(|(key, payload)| Packed::keyed(key, payload));
+    x.with_key(&sort::merged(&x.record, &y.record, key_of::<K>()))
 }
 
 /// As [`sort_by`], but stable, and for fewer ANDs where there are a few hundred records or more: two parties shuffle the records, and then comparisons
@@ -129,14 +129,8 @@ pub fn shuffle_and_sort_by<K: Integer, V: Values>(
     key: &Secret<K>,
     payload: &V,
 ) -> crate::Result<(Secret<K>, V)> {
-    let mut columns = vec![key.value().clone()];
-    columns.extend(values_of(payload));
-    let packed = Packed::new(&columns);
-    let mut sorted = packed
-        .unpack(&shuffle::sorted(&packed.record, key_of::<K>())?)
-        .into_iter();
-    let key = Secret::of(sorted.next().expect("the key is a column"));
-    Ok((key, made(sorted)))
+    let packed = Packed::keyed(key, payload);
+    Ok(packed.with_key(&shuffle::sorted(&packed.record, key_of::<K>())?))
 }
 
 /// The records of a table in an order that is uniformly random to everybody.
@@ -160,9 +154,7 @@ pub fn compact<V: Values>(chosen: &Secret<bool>, records: &V) -> (V, Secret<u32>
 /// The records with the `count` smallest keys, from the smallest on, or all if they are fewer.
 #[track_caller]
 pub fn top_k<K: Integer, V: Values>(key: &Secret<K>, payload: &V, count: usize) -> (Secret<K>, V) {
-    let mut columns = vec![key.value().clone()];
-    columns.extend(values_of(payload));
-    let packed = Packed::new(&columns);
+    let packed = Packed::keyed(key, payload);
     if count == 0 {
         let what = "the first 0 records: a table has at least one";
         let at = std::panic::Location::caller();
@@ -171,11 +163,7 @@ pub fn top_k<K: Integer, V: Values>(key: &Secret<K>, payload: &V, count: usize) 
             payload.clone(),
         );
     }
-    let mut least = packed
-        .unpack(&sort::least(&packed.record, count, key_of::<K>()))
-        .into_iter();
-    let key = Secret::of(least.next().expect("the key is a column"));
-    (key, made(least))
+    packed.with_key(&sort::least(&packed.record, count, key_of::<K>()))
 }
 
 /// What [`join`] gives: a place for each record of the right table.
@@ -218,22 +206,12 @@ pub fn group<K: Integer, V: Values>(
 ) -> crate::Result<(Secret<bool>, V)> {
     let combine = Function::<(V, V), V>::record(combine)?;
     let packed = Packed::new(&values_of(values));
-    let (key, lanes) = (key.value(), packed.record.lanes());
-    let key = key.spread(lanes);
-    let lone = || key.session().constant(1, 1).repeated(1);
-    let (starts, ends) = if lanes == 1 {
-        (lone(), lone())
-    } else {
-        let same = Value::apply(
-            Op::Equal,
-            &[&key.slice(0, lanes - 1), &key.slice(1, lanes - 1)],
-            1,
-        );
-        let differs = Value::apply(Op::Not, &[&same], 1);
-        (
-            Value::concat(&[&lone(), &differs]),
-            Value::concat(&[&differs, &lone()]),
-        )
+    let starts = scan::starts(&key.value().spread(packed.record.lanes()));
+    let after = starts.lanes() - 1;
+    let end = key.session().constant(1, 1).repeated(1);
+    let ends = match after {
+        0 => end,
+        _ => Value::concat(&[&starts.slice(1, after), &end]),
     };
     let scanned = scan::scanned(&starts, &packed.record, &|earlier, later| {
         let columns = |record: &Value| made::<V>(packed.unpack(record));

@@ -3,6 +3,18 @@
 use crate::op::Op;
 use crate::value::{Value, runs};
 
+/// Whether each place of a row of keys that are side by side is the first with its key.
+#[track_caller]
+pub(crate) fn starts(keys: &Value) -> Value {
+    let first = keys.session().constant(1, 1).repeated(1);
+    let others = keys.lanes() - 1;
+    if others == 0 {
+        return first;
+    }
+    let same = Value::apply(Op::Equal, &[&keys.slice(0, others), &keys.slice(1, others)], 1);
+    Value::concat(&[&first, &Value::apply(Op::Not, &[&same], 1)])
+}
+
 /// For each place the values of its segment up to it put together by `combine`, which is associative: about two calls for each
 /// place in all, `2 log n` of them one after another. A segment begins where the bit of `starts` is 1, and in the first place.
 #[track_caller]
