@@ -4,6 +4,8 @@
 //! |---|---|
 //! | [`three`] | the three-party protocol: one job, a service that never ends, latencies, the bare channels, its paper's Table II |
 //! | [`lego`] | the two-party protocol and its parts, beside the figures of its paper |
+//! | [`apps`] | programs over secret values on every engine, beside the figures of POOL's paper |
+//! | [`plan`] | what a plan says beside what is measured |
 //! | [`curves`], [`plot`] | the papers' figures on parameters, as data and as drawings |
 //! | [`simulate`] | Monte-Carlo simulations of the games that the parameters rest on |
 //!
@@ -11,9 +13,11 @@
 //! secret hangs on them.
 #![forbid(unsafe_code)]
 
+pub mod apps;
 pub mod curves;
 pub mod lego;
 mod measure;
+pub mod plan;
 pub mod plot;
 mod sample;
 pub mod simulate;

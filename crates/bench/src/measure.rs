@@ -5,12 +5,13 @@ use std::process::Command;
 use cenote::local::{Seat, Setting, as_child, run};
 use cenote::runner::as_threads;
 use cenote::{Error, Kind, Result, Transport};
-use cenote_net::{PartyId, Shape, Shaped};
+use cenote_net::PartyId;
 use cenote_session::{Connections, Topology};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::apps::AppBench;
 use crate::lego::circuit::LegoBench;
 use crate::lego::commit::CommitBench;
 use crate::lego::ot::OtBench;
@@ -46,6 +47,7 @@ pub(crate) enum Task {
     Ot(OtBench),
     Commit(CommitBench),
     Lego(LegoBench),
+    App(AppBench),
 }
 
 macro_rules! tasks {
@@ -64,7 +66,8 @@ tasks!(
     Ring(RingBench),
     Ot(OtBench),
     Commit(CommitBench),
-    Lego(LegoBench)
+    Lego(LegoBench),
+    App(AppBench)
 );
 
 /// The whole of a child process that a benchmark started: one party, told what to do on standard input.
@@ -80,6 +83,7 @@ pub fn child_main() -> std::result::Result<(), Kind> {
         Task::Ot(ot) => take_part(&ot, &seat),
         Task::Commit(commit) => take_part(&commit, &seat),
         Task::Lego(lego) => take_part(&lego, &seat),
+        Task::App(app) => take_part(&app, &seat),
     })
 }
 
@@ -125,14 +129,6 @@ impl Place<'_> {
         let task: Task = measurement.clone().into();
         run(topology.parties, self.setting, &task, self.command, self.progress)
     }
-}
-
-/// The same connections, as slow as `shape` says.
-pub(crate) fn shaped(connections: Connections, shape: Shape) -> Connections {
-    if shape.latency.is_zero() && shape.bytes_per_second.is_none() {
-        return connections;
-    }
-    connections.map(|channel| Box::new(Shaped::new(channel, shape)))
 }
 
 /// The parties' measurements do not belong together.

@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::outputs::OutputFiles;
+use crate::plan::Sample;
 use crate::processes::{Contact, Parent, child, run_all};
 use crate::runner::{AlsoAgree, Outcome, with_version};
 use crate::stop::Session;
@@ -33,6 +34,7 @@ pub struct Setting {
 enum Task {
     Job { path: PathBuf, lanes: usize },
     Demo(demo::Task),
+    Sample(Sample),
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -47,6 +49,15 @@ struct Answer {
     report: PartyReport,
     /// The ids that the demonstration found.
     over_limit: Vec<String>,
+}
+
+impl Answer {
+    fn of(report: PartyReport) -> Self {
+        Answer {
+            report,
+            over_limit: Vec::new(),
+        }
+    }
 }
 
 /// Runs `job` with a process for each party. `command` starts a child, which must call [`child_main`]; `progress` is told the
@@ -119,6 +130,21 @@ pub fn run_demo(
     })
 }
 
+/// Runs `sample` with a process for each party.
+///
+/// # Errors
+/// As [`run_job`].
+pub(crate) fn run_sample(sample: &Sample, setting: Setting, command: impl Fn() -> Command) -> Result<Report> {
+    let parties = sample.protocol.parties();
+    report(run(
+        parties,
+        setting,
+        &Task::Sample(sample.clone()),
+        command,
+        &mut |_, _| (),
+    )?)
+}
+
 /// Runs `task` with a process for each of `parties` parties, joined as `setting` says, and gives their answers in order.
 /// `command` starts a child, which must call [`as_child`] with the same types; `progress` is told the work done, of how much.
 ///
@@ -189,10 +215,15 @@ pub fn child_main() -> std::result::Result<(), Kind> {
             let job = Job::load(&path)?;
             let inputs = job.read_inputs(seat.me, lanes)?;
             let outcome = seat.compute(job.protocol(), &job.program(lanes)?, &inputs, &())?;
-            Ok(Answer {
-                report: outcome.report,
-                over_limit: Vec::new(),
-            })
+            Ok(Answer::of(outcome.report))
+        }
+        Task::Sample(sample) => {
+            let program = sample.program()?;
+            let inputs = sample.inputs(&program, seat.me);
+            let channels = sample.protocol.topology().channels();
+            let slow = |connections| sample.link.shape(connections, channels as u8);
+            let outcome = seat.compute_over(slow, &sample.protocol, &program, &inputs, &())?;
+            Ok(Answer::of(outcome.report))
         }
         Task::Demo(task) => {
             let protocol = Protocol::default();
@@ -232,6 +263,18 @@ impl Seat<'_> {
         inputs: &[Option<BitMatrix>],
         also_agree: &dyn AlsoAgree,
     ) -> Result<Outcome> {
+        self.compute_over(|connections| connections, protocol, program, inputs, also_agree)
+    }
+
+    /// The same over what `wrap` makes of the connections.
+    fn compute_over(
+        &self,
+        wrap: impl FnOnce(Connections) -> Connections,
+        protocol: &Protocol,
+        program: &Program,
+        inputs: &[Option<BitMatrix>],
+        also_agree: &dyn AlsoAgree,
+    ) -> Result<Outcome> {
         let party = Party {
             me: self.me,
             protocol,
@@ -242,7 +285,7 @@ impl Seat<'_> {
             phase_timeout: self.setting.phase_timeout,
         };
         Session::run("its peers were told", |session| {
-            let connect = || Ok(session.interrupts(self.connect(&protocol.topology())?));
+            let connect = || Ok(wrap(session.interrupts(self.connect(&protocol.topology())?)));
             party.run(connect, &mut |done, total| self.progress(done, total))
         })
     }

@@ -195,16 +195,7 @@ impl Program {
         let several = segments.len() > 1;
         let mut results = Vec::new();
         for lanes in segments {
-            let mut wires = Vec::with_capacity(inputs.len());
-            for ((value, &owner), bits) in self.circuit.inputs().iter().zip(&self.owners).zip(inputs) {
-                let own = bits.as_ref().map(|bits| columns(bits, lanes.clone()));
-                wires.push(engine.input(owner, value.width as usize, lanes.len(), own.as_ref())?);
-            }
-            let wires = if wires.is_empty() {
-                engine.constant(&BitMatrix::zeros(0, lanes.len()))?
-            } else {
-                E::Wires::concat(&wires.iter().collect::<Vec<_>>())
-            };
+            let wires = self.put_in(engine, inputs, lanes.clone())?;
             let outputs = engine.run(&self.plan, &wires)?;
             let outputs = if several { engine.settle(outputs)? } else { outputs };
             results.push((lanes.clone(), outputs));
@@ -212,7 +203,7 @@ impl Program {
         }
         let mut outputs: Vec<Option<BitMatrix>> = vec![None; self.receivers.len()];
         for (lanes, wires) in results {
-            for (receivers, values) in self.by_receivers() {
+            for (receivers, values) in grouped(&self.receivers) {
                 let parts: Vec<E::Wires> = values
                     .iter()
                     .map(|&value| wires.select(self.circuit.output_range(value)))
@@ -246,17 +237,68 @@ impl Program {
         Ok(Executed { outputs, unfinished })
     }
 
-    /// The output values that go to the same receivers, which are revealed together.
-    fn by_receivers(&self) -> Vec<(Parties, Vec<usize>)> {
-        let mut groups: Vec<(Parties, Vec<usize>)> = Vec::new();
-        for (value, &receivers) in self.receivers.iter().enumerate() {
-            match groups.iter_mut().find(|(known, _)| *known == receivers) {
-                Some((_, values)) => values.push(value),
-                None => groups.push((receivers, vec![value])),
+    /// The input wires of `lanes`: all values of an owner are put in together.
+    fn put_in<E: Engine>(
+        &self,
+        engine: &mut E,
+        inputs: &[Option<BitMatrix>],
+        lanes: Range<usize>,
+    ) -> Result<E::Wires> {
+        let values = self.circuit.inputs();
+        let mut wires: Vec<Option<E::Wires>> = vec![None; values.len()];
+        for (owner, of_owner) in grouped(&self.owners) {
+            let width = of_owner.iter().map(|&value| values[value].width as usize).sum();
+            let own: Option<Vec<&BitMatrix>> = of_owner.iter().map(|&value| inputs[value].as_ref()).collect();
+            let shaped = |(bits, value): (&&BitMatrix, &usize)| {
+                bits.rows() == values[*value].width as usize && bits.lanes() >= lanes.end
+            };
+            if own
+                .as_ref()
+                .is_some_and(|own| !own.iter().zip(&of_owner).all(shaped))
+            {
+                let reason =
+                    format!("the inputs of {owner} are not of the circuit's widths, or have fewer lanes");
+                return Err(EngineError::BadInput(reason).into());
+            }
+            let own = own.map(|values| {
+                let mut together = BitMatrix::zeros(width, lanes.len());
+                let rows = values
+                    .iter()
+                    .flat_map(|bits| (0..bits.rows()).map(|row| bits.row(row)));
+                for (row, bits) in rows.enumerate() {
+                    let words = together.row_mut(row);
+                    let start = lanes.start / 64;
+                    words.copy_from_slice(&bits[start..start + words.len()]);
+                }
+                together.mask_padding();
+                together
+            });
+            let together = engine.input(owner, width, lanes.len(), own.as_ref())?;
+            let mut first = 0;
+            for value in of_owner {
+                let width = values[value].width as usize;
+                wires[value] = Some(together.select(first..first + width));
+                first += width;
             }
         }
-        groups
+        let wires: Vec<&E::Wires> = wires.iter().flatten().collect();
+        Ok(match wires.as_slice() {
+            [] => engine.constant(&BitMatrix::zeros(0, lanes.len()))?,
+            wires => E::Wires::concat(wires),
+        })
     }
+}
+
+/// The places of each item, items in the order in which they first come.
+fn grouped<T: Copy + PartialEq>(items: &[T]) -> Vec<(T, Vec<usize>)> {
+    let mut groups: Vec<(T, Vec<usize>)> = Vec::new();
+    for (place, &item) in items.iter().enumerate() {
+        match groups.iter_mut().find(|(known, _)| *known == item) {
+            Some((_, places)) => places.push(place),
+            None => groups.push((item, vec![place])),
+        }
+    }
+    groups
 }
 
 /// Refuses what no machine holds, before anything is allocated.

@@ -26,15 +26,18 @@
 //! ```
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use cenote_net::PartyId;
 pub use cenote_program::{
     Divided, Function, Int, Integer, Memory, Operand, Result, Secret, Session, Uint, Values, Word, apps,
     table,
 };
-use cenote_session::{Demand, handshake, memory};
+use cenote_session::{Connections, Demand, handshake, memory};
 
 use crate::remote::{load_identity, meet};
-use crate::{Error, PartyConfig, Protocol, stop};
+use crate::runner::with_version;
+use crate::{Error, PartyConfig, Prepared, Protocol, stop};
 
 /// A run of a program. All parties say the same.
 #[derive(Clone, Debug)]
@@ -64,34 +67,59 @@ impl Run<'_> {
         if let Some(bytes) = config.memory {
             memory::set_limit(bytes);
         }
-        let demand = Demand::new().and_gates(self.and_gates);
-        let prepared = self.protocol.prepare(&demand)?;
-        let (bytes, limit) = (
-            prepared.session_bytes(&demand, config.me),
-            prepared.phase_limit(&demand),
-        );
+        let prepared = self.protocol.prepare(&self.demand())?;
+        let bytes = prepared.session_bytes(&self.demand(), config.me);
         memory::admit(bytes).map_err(|error| Error::Usage(error.to_string()))?;
         let what = "the program has ended, and its peers were told";
         stop::Session::run(what, |session| {
             let connections = meet(config, identity, &self.protocol.topology())?;
-            let mut connections = session.interrupts(connections);
-            let mut terms = vec![("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned())];
-            terms.extend(prepared.terms(false));
-            terms.push(("program".into(), self.name.into()));
-            terms.push(("AND gates".into(), self.and_gates.to_string()));
-            let phases = connections.phases(config.phase_timeout.unwrap_or(limit));
-            phases.begin("the handshake");
-            handshake(config.me, &mut connections, &terms, &())?;
-            phases.begin("the set-up");
-            let session = prepared.session(config.me, connections, self.name)?;
-            // How long a program takes nobody knows ahead: its time is limited if that was asked for.
-            match config.phase_timeout {
-                Some(_) => phases.begin("the program"),
-                None => drop(phases),
-            }
-            let result = program(&session)?;
-            session.finish()?;
-            Ok(result)
+            let connections = session.interrupts(connections);
+            self.run(prepared, config.me, connections, config.phase_timeout, program)
         })
+    }
+
+    /// As [`Run::between`], as party `me` over `connections`.
+    ///
+    /// # Errors
+    /// As [`Run::between`].
+    pub fn over<T>(
+        &self,
+        me: PartyId,
+        connections: Connections,
+        program: impl FnOnce(&Session) -> Result<T>,
+    ) -> crate::Result<T> {
+        let prepared = self.protocol.prepare(&self.demand())?;
+        self.run(prepared, me, connections, None, program)
+    }
+
+    fn demand(&self) -> Demand<'static> {
+        Demand::new().and_gates(self.and_gates)
+    }
+
+    fn run<T>(
+        &self,
+        prepared: Prepared,
+        me: PartyId,
+        mut connections: Connections,
+        phase_timeout: Option<Duration>,
+        program: impl FnOnce(&Session) -> Result<T>,
+    ) -> crate::Result<T> {
+        let demand = self.demand();
+        let mut terms = with_version(prepared.terms(false));
+        terms.push(("program".into(), self.name.into()));
+        terms.push(("AND gates".into(), self.and_gates.to_string()));
+        let phases = connections.phases(phase_timeout.unwrap_or_else(|| prepared.phase_limit(&demand)));
+        phases.begin("the handshake");
+        handshake(me, &mut connections, &terms, &())?;
+        phases.begin("the set-up");
+        let session = prepared.session(me, connections, self.name, &demand)?;
+        // How long a program takes nobody knows ahead: its time is limited if that was asked for.
+        match phase_timeout {
+            Some(_) => phases.begin("the program"),
+            None => drop(phases),
+        }
+        let result = program(&session)?;
+        session.finish()?;
+        Ok(result)
     }
 }

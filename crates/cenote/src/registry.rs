@@ -75,6 +75,11 @@ pub fn describe(stored: &Stored) -> Option<(&'static str, Facts)> {
 pub struct Protocol(Box<dyn Chosen>);
 
 impl Protocol {
+    /// All of them, with their default settings, the default one first.
+    pub fn all() -> impl Iterator<Item = Protocol> {
+        PROTOCOLS.iter().map(|entry| (entry.chosen)())
+    }
+
     /// The names there are.
     pub fn names() -> impl Iterator<Item = &'static str> {
         PROTOCOLS.iter().map(|entry| entry.name)
@@ -145,6 +150,11 @@ impl Protocol {
     /// [`Error::Usage`] if no parameters reach the security level.
     pub fn prepare(&self, demand: &Demand<'_>) -> Result<Prepared> {
         self.0.prepare(demand).map(Prepared)
+    }
+
+    /// How many messages of a session that does what `demand` says wait for one another, about, besides a number that is the same for all.
+    pub(crate) fn rounds(&self, demand: &Demand<'_>) -> u64 {
+        self.0.rounds(demand)
     }
 
     /// The material that `amount` comes to, for a job that does what `demand` says.
@@ -227,9 +237,14 @@ impl Prepared {
         self.0.memory_bytes(demand, party)
     }
 
+    /// The bytes that a party of a session sends and receives that does what `demand` says, about.
+    pub(crate) fn traffic_bytes(&self, demand: &Demand<'_>) -> u64 {
+        self.0.traffic_bytes(demand)
+    }
+
     /// How long each phase of a session that does what `demand` says may take, unless it is set.
     pub(crate) fn phase_limit(&self, demand: &Demand<'_>) -> Duration {
-        Phases::limit(self.0.traffic_bytes(demand))
+        Phases::limit(self.traffic_bytes(demand))
     }
 
     /// Runs `task` over `connections`, with what is in `stock` instead of what is made in the session if given.
@@ -243,14 +258,15 @@ impl Prepared {
         self.0.run(task, connections, stock, progress)
     }
 
-    /// Starts a session called `name` over `connections`, for a program whose circuits are found out as it runs.
+    /// Starts a session called `name` over `connections`, for a program that does about what `demand` says.
     pub(crate) fn session(
         self,
         me: PartyId,
         connections: Connections,
         name: &str,
+        demand: &Demand<'_>,
     ) -> Result<cenote_program::Session> {
-        self.0.session(me, connections, name)
+        self.0.session(me, connections, name, demand)
     }
 }
 
@@ -323,6 +339,7 @@ trait Chosen: fmt::Debug + Send + Sync {
     fn topology(&self) -> Topology;
     fn security(&self) -> u32;
     fn prepare(&self, demand: &Demand<'_>) -> Result<Box<dyn Ready>>;
+    fn rounds(&self, demand: &Demand<'_>) -> u64;
     fn order_stock(&self, demand: &Demand<'_>, amount: Amount) -> Result<Box<dyn ToMake>>;
 }
 
@@ -373,6 +390,10 @@ impl<P: AnyProtocol> Chosen for P {
     fn prepare(&self, demand: &Demand<'_>) -> Result<Box<dyn Ready>> {
         let prepared = AnyProtocol::prepare(self, demand).map_err(Error::Usage)?;
         Ok(Box::new((self.clone(), prepared)))
+    }
+
+    fn rounds(&self, demand: &Demand<'_>) -> u64 {
+        AnyProtocol::rounds(self, demand)
     }
 
     fn order_stock(&self, demand: &Demand<'_>, amount: Amount) -> Result<Box<dyn ToMake>> {
@@ -443,6 +464,7 @@ trait Ready: Send {
         me: PartyId,
         connections: Connections,
         name: &str,
+        demand: &Demand<'_>,
     ) -> Result<cenote_program::Session>;
 }
 
@@ -501,11 +523,14 @@ impl<P: AnyProtocol> Ready for (P, P::Prepared) {
         me: PartyId,
         connections: Connections,
         name: &str,
+        demand: &Demand<'_>,
     ) -> Result<cenote_program::Session> {
         let (settings, prepared) = *self;
-        let engine = settings
+        let named = |error: EngineError| Error::from(error.with_checks(P::CHECKS));
+        let mut engine = settings
             .start(prepared, me, connections, name, Source::Live)
-            .map_err(|error| error.with_checks(P::CHECKS))?;
+            .map_err(named)?;
+        demand.announce(&mut engine).map_err(named)?;
         Ok(cenote_program::Session::new(engine))
     }
 }

@@ -10,6 +10,7 @@ use cenote_primitives::BitMatrix;
 use cenote_session::handshake;
 use cenote_store::Store;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use crate::program::Executed;
 use crate::registry::{Finished, Prepared, Task};
@@ -191,13 +192,6 @@ impl Party<'_> {
     /// Everything public that must be the same at all parties, the most telling differences first.
     fn terms(&self, prepared: &Prepared, stored: bool) -> Terms {
         let program = self.program;
-        let list = |items: Vec<String>| {
-            if items.is_empty() {
-                "none".to_owned()
-            } else {
-                items.join(" ")
-            }
-        };
         let orders = |values: &[cenote_circuit::Value]| {
             let name = |value: &cenote_circuit::Value| match value.order {
                 BitOrder::Lsb => "lsb".to_owned(),
@@ -225,6 +219,34 @@ impl Party<'_> {
         terms.extend(self.also_agree.terms());
         terms.push(("lanes".into(), program.lanes().to_string()));
         terms
+    }
+}
+
+/// Most bytes of a list that is compared as it is.
+const LONG: usize = 1000;
+
+/// A list in few words: what comes several times is told once, and of a long one the digest.
+fn list(items: Vec<String>) -> String {
+    let mut runs: Vec<(&str, usize)> = Vec::new();
+    for item in &items {
+        match runs.last_mut() {
+            Some((last, times)) if *last == item => *times += 1,
+            _ => runs.push((item, 1)),
+        }
+    }
+    let told = |&(item, times): &(&str, usize)| match times {
+        1 => item.to_owned(),
+        _ => format!("{item} ({times} times)"),
+    };
+    let text = runs.iter().map(told).collect::<Vec<_>>().join(" ");
+    match text.len() {
+        0 => "none".into(),
+        len if len > LONG => format!(
+            "{} with SHA-256 {}",
+            items.len(),
+            hex::encode(Sha256::digest(&text))
+        ),
+        _ => text,
     }
 }
 
@@ -305,4 +327,25 @@ pub fn as_threads<T: Send>(
         })
     };
     Session::run("all its parties have ended", work)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_short_and_tell_differences() {
+        let of = |items: &[&str]| list(items.iter().map(ToString::to_string).collect());
+        assert_eq!(of(&[]), "none");
+        assert_eq!(of(&["0", "1", "1", "0"]), "0 1 (2 times) 0");
+        assert_eq!(of(&["0,1,2"; 5000]), "0,1,2 (5000 times)");
+        let mut many: Vec<&str> = ["0", "1"].repeat(2000);
+        let before = of(&many);
+        assert!(
+            before.len() < 100 && before.starts_with("4000 with SHA-256 "),
+            "{before}"
+        );
+        many.swap(17, 18);
+        assert_ne!(of(&many), before);
+    }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cenote::circuits::Format;
 use cenote::text::count;
-use cenote::{Three, Transport, Variant};
+use cenote::{Link, Three, Transport, Variant};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -36,6 +36,8 @@ pub(crate) enum Command {
     Demo(Demo),
     /// Run all parties of a job on this machine
     Run(Run),
+    /// Tell what a job will take with each protocol, before any of it is computed
+    Plan(Plan),
     /// Run one party of a job; its peers run elsewhere
     Party(Party),
     /// Make, show or drop stock: material made before a job needs it
@@ -67,6 +69,7 @@ impl Command {
         match self {
             Command::Demo(_)
             | Command::Run(_)
+            | Command::Plan(_)
             | Command::Party(_)
             | Command::Stock(Stock::Make { .. })
             | Command::Bench(_)
@@ -80,6 +83,7 @@ impl Command {
     pub(crate) fn memory(&self) -> Option<u64> {
         let megabytes = match self {
             Command::Run(options) => options.memory,
+            Command::Plan(options) => options.memory,
             Command::Party(options) => options.memory,
             _ => None,
         };
@@ -91,6 +95,7 @@ impl Command {
         match self {
             Command::Demo(options) => options.json,
             Command::Run(options) => options.json,
+            Command::Plan(options) => options.json,
             Command::Party(options) => options.json,
             Command::Stock(
                 Stock::Make { json, .. } | Stock::Show { json, .. } | Stock::Drop { json, .. },
@@ -123,6 +128,23 @@ pub(crate) struct Run {
     /// The job file
     pub(crate) job: PathBuf,
     /// The most memory that all parties together may take, in megabytes; without it, what the machine has left
+    #[arg(long, value_name = "MB")]
+    pub(crate) memory: Option<u64>,
+    #[command(flatten)]
+    pub(crate) local: Local,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Plan {
+    /// The job file; values of inputs are not read
+    pub(crate) job: PathBuf,
+    /// The link between the parties: none, lan (0.16 ms, 9.52 Gbit/s), wan (81 ms, 3 Gbit/s), or RTT,RATE in ms and Gbit/s
+    #[arg(long, default_value = "none")]
+    pub(crate) link: Link,
+    /// The most memory that a party may take, in megabytes; without it, what the machine has left
     #[arg(long, value_name = "MB")]
     pub(crate) memory: Option<u64>,
     #[command(flatten)]

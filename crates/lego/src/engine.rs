@@ -39,7 +39,9 @@ pub use stored::{MadeLot, make_lot};
 ///
 /// Memory is bounded whatever the number of AND gates: no more than [`Config::ahead`] of them are made or built ahead, and a
 /// circuit with more is run in pieces of levels, each of which is built, evaluated and forgotten (unless it is run on
-/// reserved inputs, or material for all of it was ordered by [`LegoEngine::generate`]).
+/// reserved inputs, or material for all of it was ordered by [`LegoEngine::generate`]). Circuits that are run without being
+/// prepared are evaluated at once when they come to that many. What wires come from is kept, though: 56 bytes for each bit that
+/// a circuit puts out, as long as anything depends on it.
 ///
 /// [`Engine::costs`] has the phases "setup", "independent" (Generate), "dependent" (Build ahead of a run) and "online".
 ///
@@ -54,10 +56,14 @@ pub struct LegoEngine {
     side: Option<Box<dyn Side>>,
     /// Announced, and not used yet.
     announced: Order,
+    /// What is known of a program whose circuits are not.
+    open: Option<Open>,
     /// What a group of lanes takes but for its outputs, if the announced program is run in groups or its circuit in pieces.
     group: Option<Order>,
     /// AND gates of circuits that are built and have not been run.
     built: u64,
+    /// AND gates of circuits that were soldered when they were run, and have not been evaluated.
+    waiting: u64,
     held: Held,
     ledger: Ledger,
     cheated: bool,
@@ -71,6 +77,46 @@ const ROUNDING: u64 = 128;
 
 /// The same for AND buckets, which are dear one by one.
 const ROUNDING_ANDS: u64 = 1024;
+
+/// A program whose circuits are found out as it runs.
+#[derive(Default)]
+struct Open {
+    /// AND gates that are announced and have not been run.
+    ands: u64,
+    /// What was used so far.
+    used: Order,
+    /// Calls of `generate` so far.
+    calls: u64,
+}
+
+impl Open {
+    /// Most items of a kind that are made beyond what is asked for because as many were used before.
+    const MORE: u64 = 4096;
+
+    /// What there should be when there is not enough `left` for `order`: of what lacks as much as was used so far, so that
+    /// there are few calls whoever asks for a little at a time; of AND gates what was announced, up to `ahead`.
+    fn soon(&self, order: &Order, left: &Order, ahead: u64) -> Order {
+        let (asked, left, used) = (order.counts(), left.counts(), self.used.counts());
+        let mut soon: [u64; 6] = std::array::from_fn(|kind| match asked[kind] > left[kind] {
+            true => used[kind].min(Self::MORE),
+            false => 0,
+        });
+        if left[0] == 0 || left[0] < asked[0] {
+            soon[0] = self.ands.min(ahead);
+        }
+        Order::from_counts(soon)
+    }
+
+    /// How many calls would share the error if each had as much of it as the next one: call `k` has a share of `1/k(k+1)`, so
+    /// that all of them, however many there are, have no more than 1.
+    fn next_call(&mut self) -> u64 {
+        self.calls += 1;
+        self.calls.saturating_mul(self.calls + 1)
+    }
+}
+
+/// Of the gates made ahead for an open program, one part in so many may be thrown away once more are made.
+const LEFT_OVER: u64 = 8;
 
 impl LegoEngine {
     /// Agrees with the peer on the session, and sets it up: base OTs, commitments, `Δ`. The session uses the first channel;
@@ -121,8 +167,10 @@ impl LegoEngine {
             config,
             side: Some(side),
             announced: Order::NOTHING,
+            open: None,
             group: None,
             built: 0,
+            waiting: 0,
             held: Held::default(),
             ledger: Ledger::default(),
             cheated: false,
@@ -228,10 +276,13 @@ impl LegoEngine {
         let left = self.stock();
         if left.covers(&order).is_err() {
             let needed = order.beyond(&left);
-            let wanted = self.wanted(&order).beyond(&left).max(&needed);
+            let wanted = self.wanted(&order, &left).beyond(&left).max(&needed);
             self.obtain(&needed, wanted)?;
         }
         self.note_use(&order, 0, 0);
+        if let Some(open) = &mut self.open {
+            open.used += order;
+        }
         self.announced = self.announced.beyond(&order);
         if self.announced.is_empty() {
             (self.group, self.config.calls) = (None, 1);
@@ -242,8 +293,12 @@ impl LegoEngine {
     /// What there should be when `order` is short: all that was announced, and a little more. Of a program that is run in
     /// groups of lanes, what a group takes and nothing else, so that nothing is left that would keep an epoch's arrays; what
     /// outputs take is made when they are revealed.
-    fn wanted(&mut self, order: &Order) -> Order {
-        let announced = self.announced.max(order);
+    fn wanted(&mut self, order: &Order, left: &Order) -> Order {
+        let soon = self
+            .open
+            .as_ref()
+            .map_or(Order::NOTHING, |open| open.soon(order, left, self.config.ahead));
+        let announced = self.announced.max(&soon).max(order);
         let stored = self.parts().0.lot().is_some();
         match self.group {
             Some(group) => group.min(&announced).max(order),
@@ -277,12 +332,24 @@ impl LegoEngine {
         wires.settled(Some((plan, inputs)))
     }
 
+    /// Evaluates what was run without being prepared if that and `ands` more AND gates come to more than are made ahead, or
+    /// gates must be made first: so two lots of them are held at most.
+    fn make_room(&mut self, ands: u64) -> Result<()> {
+        let much = self.waiting.saturating_add(ands) > self.config.ahead;
+        let short = self.open.is_some() && self.stock().ands < ands;
+        if self.waiting > 0 && (much || short) && self.next_reserved().is_none() {
+            self.compute()?;
+        }
+        Ok(())
+    }
+
     /// Eval, up to the labels of all that was run: nothing is opened.
     fn compute(&mut self) -> Result<()> {
         let (side, channel) = self.parts();
         let (_, rounds) = side.reveal(&LegoWires::none(), Parties::NONE, channel)?;
         self.ledger.costs.rounds += rounds;
-        self.held.computed(self.built);
+        self.held.computed(self.built, self.open.is_some());
+        self.waiting = 0;
         Ok(())
     }
 
@@ -311,16 +378,27 @@ impl LegoEngine {
     }
 
     fn make(&mut self, order: &Order) -> Result<()> {
-        let stock = self.stock();
+        let mut stock = self.stock();
+        let mut order = *order;
         let side = live(&mut self.side);
+        if let Some(open) = &mut self.open {
+            self.config.calls = open.next_call();
+            if order.ands > 0 && stock.ands <= self.config.ahead / LEFT_OVER {
+                side.forget_ands();
+                order.ands += std::mem::take(&mut stock.ands);
+            } else if stock.ands > 0 {
+                // The arrays that they are in live as long as they do.
+                stock.ands = self.config.ahead;
+            }
+        }
         side.rest();
-        let epochs = estimate(order, &self.config)?;
+        let epochs = estimate(&order, &self.config)?;
         let most = self.held.making(stock, &epochs, |epoch| side.memory(epoch));
         self.ledger.costs.memory_bytes = self.ledger.costs.memory_bytes.max(most);
         let security = self.config.security;
         let account = self.account.get_or_insert_with(|| Account::new(security));
         epochs.iter().for_each(|epoch| account.make(&epoch.made(), 1.0));
-        side.make(&mut self.channels, &mut self.config, order)
+        side.make(&mut self.channels, &mut self.config, &order)
     }
 
     fn parts(&mut self) -> (&mut dyn Side, &mut dyn Channel) {

@@ -58,7 +58,10 @@ impl Forecast {
             .iter()
             .map(|run| run.lanes.saturating_mul(run.times));
         let lanes = lanes.fold(0, usize::saturating_add);
-        let portions = Portions::new(plan, lanes, config.ahead);
+        let portions = match demand.unknown_ands() {
+            0 => Portions::new(plan, lanes, config.ahead),
+            _ => Portions::unknown(whole.ands, config.ahead),
+        };
         let (group, streamed) = (portions.lanes, portions.many());
         let made = if streamed { portions.group(whole) } else { whole };
         let made = Order {
@@ -183,6 +186,20 @@ impl Portions {
         portions
     }
 
+    /// So many AND gates of circuits that are not known yet.
+    pub(crate) fn unknown(ands: u64, ahead: u64) -> Self {
+        Self {
+            all: 1,
+            lanes: 1,
+            pieces: ands.div_ceil(ahead.max(1)).max(1),
+            ands: ands.min(ahead),
+            between: 0,
+            slot_bytes: 0,
+            plan_bytes: 0,
+            plan_bytes_in_use: 0,
+        }
+    }
+
     /// How many there are, at most.
     fn count(&self) -> u64 {
         (self.all.div_ceil(self.lanes.max(1)) as u64)
@@ -267,7 +284,7 @@ pub(crate) struct Held {
     taken: Order,
     /// Outputs of circuits since then.
     outputs: u64,
-    /// Outputs that were settled.
+    /// Outputs that were settled, or are kept as what others come from.
     settled: u64,
     /// Bytes of the pieces of a circuit, and of the wires between them.
     between: u64,
@@ -310,13 +327,17 @@ impl Held {
         self.bytes(stock).saturating_add(self.taken.weighed(using))
     }
 
-    /// Notes that everything was computed: but for circuits with `built` AND gates, which have not been run.
-    pub(crate) fn computed(&mut self, built: u64) {
+    /// Notes that everything was computed, but for circuits with `built` AND gates, which have not been run. In an `open` program
+    /// outputs are kept as what later ones come from.
+    pub(crate) fn computed(&mut self, built: u64, open: bool) {
         self.taken = Order {
             ands: built.min(self.taken.ands),
             ..Order::NOTHING
         };
-        self.outputs = 0;
+        let outputs = std::mem::take(&mut self.outputs);
+        if open {
+            self.settle(outputs);
+        }
     }
 
     /// Notes that so many wires go into a piece of a circuit, of which pieces take so many bytes.

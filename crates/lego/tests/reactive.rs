@@ -199,3 +199,74 @@ fn material_may_be_made_between_openings() {
         assert_eq!(revealed, vec![Some(right); 4]);
     }
 }
+
+/// What one party has of a program of twelve steps that were not announced one by one: the last state, the gates in stock after each step,
+/// error, and memory.
+type Told = (Option<BitMatrix>, Vec<u64>, f64, u64);
+
+fn unknown_steps(ahead: u64) -> Vec<Result<Told>> {
+    World::new(2, 6).run(move |mut context| {
+        let (me, peer) = (context.me, cenote_net::PartyId(1 - context.me.0));
+        let mut config = common::config(me, 40, 6);
+        config.ahead = ahead * step_ands();
+        let mut engine = cenote_lego::LegoEngine::start(me, vec![context.take(peer, "main")], config)?;
+        engine.prepare_gates(STEPS * step_ands())?;
+        let mut state = engine.constant(&random_bits(0, 8, STEP_LANES))?;
+        let plan = Plan::new(&step());
+        let mut stocks = Vec::new();
+        for round in 0..STEPS {
+            let mut wires = vec![state];
+            for (owner, seed) in [(A, 100), (B, 200)] {
+                let bits = random_bits(seed + round, 8, STEP_LANES);
+                wires.push(engine.input(owner, 8, STEP_LANES, (owner == me).then_some(&bits))?);
+            }
+            state = engine.run(&plan, &WireVector::concat(&wires.iter().collect::<Vec<_>>()))?;
+            stocks.push(engine.stock().ands);
+        }
+        let bits = engine.reveal(&state, Parties::all(2))?;
+        let (error, memory) = (engine.error_bound(), engine.costs().memory_bytes);
+        engine.finish()?;
+        Ok((bits, stocks, error, memory))
+    })
+}
+
+const STEPS: u64 = 12;
+const STEP_LANES: usize = 64;
+
+fn step_ands() -> u64 {
+    (Plan::new(&step()).and_count() * STEP_LANES) as u64
+}
+
+/// Of gates that were announced for circuits that are not known, as many are made at a time as a session may have, and what was run is evaluated
+/// before there are more.
+#[test]
+fn gates_announced_for_unknown_circuits_are_made_in_bulk_and_used_up() {
+    let plan = Plan::new(&step());
+    let mut state = random_bits(0, 8, STEP_LANES);
+    for round in 0..STEPS {
+        let parts = [
+            state,
+            random_bits(100 + round, 8, STEP_LANES),
+            random_bits(200 + round, 8, STEP_LANES),
+        ];
+        let inputs = BitMatrix::from_fn(24, STEP_LANES, |row, lane| parts[row / 8].get(row % 8, lane));
+        state = plan.evaluate(&inputs).unwrap();
+    }
+    let (four, all) = (unknown_steps(4), unknown_steps(STEPS));
+    for (result, at_once) in four.into_iter().zip(all) {
+        let (bits, stocks, error, memory) = result.unwrap();
+        let at_once = at_once.unwrap();
+        assert_eq!((&bits, &at_once.0), (&Some(state.clone()), &bits));
+        // Three calls make all that is used; each is followed by runs that need none.
+        let calls = |stocks: &[u64]| stocks.windows(2).filter(|pair| pair[1] >= pair[0]).count();
+        assert_eq!((calls(&stocks), calls(&at_once.1)), (2, 0), "{stocks:?}");
+        assert!(
+            stocks.iter().all(|&left| left <= 4 * step_ands() + 1024),
+            "{stocks:?}"
+        );
+        // However many calls there were: each bound 2^-40, and with it the sum of all that may go wrong.
+        assert!(error < -38.5 && at_once.2 < -38.5, "{error} {}", at_once.2);
+        println!("{memory} bytes in three parts, {} at once", at_once.3);
+        assert!(10 * memory < 9 * at_once.3, "{memory} {}", at_once.3);
+    }
+}

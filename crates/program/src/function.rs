@@ -5,9 +5,9 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cenote_circuit::library::Goal;
-use cenote_circuit::{Bit, BitOrder, Builder, Circuit};
+use cenote_circuit::{self as circuit, Bit, BitOrder, Builder, Circuit, Plan};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::op::{Called, Op};
 use crate::secret::Secret;
 use crate::session::Session;
@@ -83,6 +83,45 @@ impl<A: Values, R: Values> Function<A, R> {
         })
     }
 
+    /// `circuit` as a function, such as one of a file. Each of its values is a number, and has the bits of one argument or several, those of the first
+    /// lowest; and so have its outputs those of the results.
+    ///
+    /// ```
+    /// use cenote_circuit::library::by_name;
+    /// use cenote_program::{Function, Secret};
+    /// let encrypt = Function::<(Secret<u128>, Secret<u128>), Secret<u128>>::of_circuit(by_name("aes128").unwrap()).unwrap();
+    /// assert_eq!(encrypt.circuit().statistics().ands, 6400);
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::BadInput`](crate::Error::BadInput) if arguments or results have not as many bits as the circuit.
+    pub fn of_circuit(circuit: Circuit) -> Result<Self> {
+        let (inputs, outputs) = (widths::<A>(), widths::<R>());
+        for (what, widths, values) in [
+            ("arguments", &inputs, circuit.inputs()),
+            ("results", &outputs, circuit.outputs()),
+        ] {
+            let ours: u64 = widths.iter().copied().map(u64::from).sum();
+            let its: u64 = values.iter().map(|value| u64::from(value.width)).sum();
+            if ours != its {
+                let what = format!("{what} of {ours} bits, where the circuit has {its}");
+                return Err(Error::BadInput(what));
+            }
+        }
+        let digest = hex::encode(Plan::new(&circuit).digest());
+        let weight = circuit.statistics().ands as u64;
+        let called = Called::new(format!("circuit {digest}"), weight, move |b, operands, _| {
+            let wires = by_significance(circuit.inputs(), operands.concat());
+            by_significance(circuit.outputs(), b.embed(&circuit, &wires))
+        });
+        Ok(Self {
+            called,
+            inputs,
+            outputs,
+            of: PhantomData,
+        })
+    }
+
     /// The results on `arguments`.
     #[track_caller]
     pub fn call(&self, arguments: &A) -> R {
@@ -113,6 +152,30 @@ impl<A: Values, R: Values> Function<A, R> {
         }
         b.finish()
     }
+}
+
+/// How many bits each of some values has.
+fn widths<V: Values>() -> Vec<u32> {
+    let session = Session::recording();
+    let mut widths = Vec::new();
+    let _ = V::made(&mut |width| {
+        widths.push(width);
+        Secret::of(session.argument(width))
+    });
+    widths
+}
+
+/// The wires of `values` as numbers, least significant bits first; or the other way round.
+fn by_significance(values: &[circuit::Value], mut wires: Vec<Bit>) -> Vec<Bit> {
+    let mut first = 0;
+    for value in values {
+        let end = first + value.width as usize;
+        if value.order == BitOrder::Msb {
+            wires[first..end].reverse();
+        }
+        first = end;
+    }
+    wires
 }
 
 /// The results, of `widths` bits, of a function on `operands`, of which there is at least one.

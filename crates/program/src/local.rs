@@ -28,7 +28,8 @@ pub fn in_memory<P: Protocol, T: Send>(
     let connections = Connections::in_memory(&protocol.topology(), TIMEOUT);
     let parties = prepared.into_iter().zip(connections);
     as_threads(parties, |me, (prepared, connections)| {
-        let engine = protocol.start(prepared, me, connections, "in memory", Source::Live)?;
+        let mut engine = protocol.start(prepared, me, connections, "in memory", Source::Live)?;
+        demand.announce(&mut engine)?;
         run(&Session::new(engine), &program)
     })
 }

@@ -46,6 +46,10 @@ struct Core {
     failure: Option<Failure>,
     /// Whether everything is recorded and nothing run.
     recording: bool,
+    /// AND gates run.
+    done: u64,
+    /// Is told them.
+    progress: Option<Box<dyn FnMut(u64)>>,
 }
 
 /// How long a message takes on one machine or in one room, about.
@@ -77,6 +81,8 @@ impl Session {
                 way: WAY,
                 failure: None,
                 recording,
+                done: 0,
+                progress: None,
             }),
             dropped: Rc::default(),
         }))
@@ -86,6 +92,11 @@ impl Session {
     /// the same.
     pub fn set_way(&self, way: Duration) {
         self.0.core.borrow_mut().way = way;
+    }
+
+    /// Has `told` called with the AND gates run so far whenever some were.
+    pub fn on_progress(&self, told: impl FnMut(u64) + 'static) {
+        self.0.core.borrow_mut().progress = Some(Box::new(told));
     }
 
     /// This party.
@@ -438,6 +449,12 @@ impl Session {
         let held = core
             .attempt(|machine| machine.run(&plan, lanes, &wires))
             .map(|slot| Held::new(slot, &self.0.dropped));
+        if held.is_some() {
+            core.done += plan.and_count() as u64 * lanes as u64;
+            if let Some(progress) = &mut core.progress {
+                progress(core.done);
+            }
+        }
         let mut first = 0;
         for (result, width) in results.iter().zip(widths) {
             *result.state.borrow_mut() = match &held {

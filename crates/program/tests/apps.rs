@@ -3,9 +3,10 @@
 mod common;
 
 use cenote_net::PartyId;
-use cenote_program::{Error, Secret, Session, Uint, Word, apps, local};
+use cenote_program::{Error, Secret, Session, Uint, Word, apps, local, table};
 use common::{alone, everywhere};
 use proptest::prelude::*;
+use sha2::{Digest as _, Sha256};
 
 fn of<T: Word>(session: &Session, owner: u8, values: &[T]) -> Secret<T> {
     let owner = PartyId(owner);
@@ -162,4 +163,83 @@ fn they_cost_what_is_stated() {
     });
     println!("Hamming distance: {hamming} ANDs; edit distance: {edits} ANDs");
     assert!(hamming <= 1_100_000 && edits <= 30_000_000, "{hamming} {edits}");
+}
+
+#[test]
+fn common_items_are_found_and_no_others() {
+    let first: Vec<u64> = (0..30).map(|at| at * 6).rev().collect();
+    let second: Vec<u64> = (0..25).map(|at| at * 4).collect();
+    let common = everywhere(|session| {
+        let (own, none): (&[u64], &[u64]) = match session.me().0 {
+            0 => (&first, &[1, 3]),
+            1 => (&second, &[2]),
+            _ => (&[], &[]),
+        };
+        assert!(apps::intersection(session, none, 2)?.is_empty());
+        apps::intersection(session, own, 33)
+    });
+    assert_eq!(common, (0..9).map(|at| at * 12).collect::<Vec<u64>>());
+    let refused = |items: &[u64], words: &str| {
+        let result = local::in_the_clear(1, |session| apps::intersection(session, items, 3));
+        assert!(
+            matches!(&result, Err(Error::BadInput(what)) if what.contains(words)),
+            "{result:?}"
+        );
+    };
+    refused(&[1, 2, 3, 4], "4 items, where 3");
+    refused(&[5, 5], "comes twice");
+    refused(&[u64::MAX - 3], "too large");
+}
+
+/// A party that gives an item twice or out of order, which the other one has too, learns nothing by it.
+#[test]
+fn lists_that_break_their_promise_have_nothing_in_common() {
+    for cheating in [[4u64, 4, 9], [9, 4, 10]] {
+        let found = local::in_the_clear(2, |session| {
+            if session.me() == PartyId(1) {
+                return apps::intersection(session, &[1, 9, 10], 3);
+            }
+            // What the program does, on a list that it would refuse.
+            let first = of(session, 0, &cheating);
+            let second = session.input::<u64>(PartyId(1), 3, None);
+            let in_order = first.is_strictly_sorted() & second.is_strictly_sorted();
+            let merged = first.merge(&second);
+            let each = merged.slice(0..5);
+            let common = each.equals(merged.slice(1..6)) & each.lt(u64::MAX - 3) & in_order;
+            let (_, count) = table::compact(&common, &each);
+            assert_eq!(session.open(&count)?, [0]);
+            Ok(Vec::new())
+        });
+        assert!(found.unwrap().iter().all(Vec::is_empty));
+    }
+}
+
+/// FIPS 197 and FIPS 180-4, and messages of one and of two blocks.
+#[test]
+fn ciphers_and_digests_are_right() {
+    let messages: [Vec<u8>; 3] = [b"abc".to_vec(), vec![b'a'; 55], vec![0x5a; 56]];
+    let (ciphertext, digests) = everywhere(|session| {
+        let key = of(session, 0, &[0x0001_0203_0405_0607_0809_0a0b_0c0d_0e0fu128]);
+        let message = of(session, 1, &[0x0011_2233_4455_6677_8899_aabb_ccdd_eeffu128]);
+        let ciphertext = apps::aes128(&key, &message);
+        let mut digests = Vec::new();
+        for message in &messages {
+            // Each byte is the other party's, and there are two messages.
+            let bytes: Vec<_> = (0..)
+                .zip(message)
+                .map(|(at, &byte)| of(session, at % 2, &[byte, !byte]))
+                .collect();
+            let digest: [Secret<u8>; 32] = apps::sha256(&bytes).try_into().expect("32 bytes");
+            digests.push(session.open(&digest)?);
+        }
+        Ok((session.open(&ciphertext)?, digests))
+    });
+    assert_eq!(ciphertext, [0x69c4_e0d8_6a7b_0430_d8cd_b780_70b4_c55a]);
+    for (message, digest) in messages.iter().zip(digests) {
+        let negated: Vec<u8> = message.iter().map(|byte| !byte).collect();
+        for (lane, message) in [message, &negated].into_iter().enumerate() {
+            let right: [u8; 32] = Sha256::digest(message).into();
+            assert_eq!(digest.clone().map(|bytes| bytes[lane]), right);
+        }
+    }
 }

@@ -2,7 +2,8 @@
 
 mod common;
 
-use cenote_circuit::Plan;
+use cenote_circuit::library::by_name;
+use cenote_circuit::{BitOrder, Builder, Plan};
 use cenote_net::PartyId;
 use cenote_program::{Function, Secret};
 use common::{alone, everywhere};
@@ -80,4 +81,61 @@ fn what_cannot_be_recorded_is_refused() {
         }),
         "cannot reveal",
     );
+}
+
+/// AES of FIPS 197, by a circuit of the library; and one whose values begin with the top bit.
+#[test]
+fn circuits_become_functions() {
+    let aes = by_name("aes128").unwrap();
+    let mut b = Builder::new();
+    let x = b.input("x", 16, BitOrder::Msb);
+    let high: Vec<_> = x[..8].to_vec();
+    b.output("high", &high, BitOrder::Msb);
+    b.output("mixed", &x, BitOrder::Lsb);
+    let mixed = b.finish();
+    let opened = everywhere(|session| {
+        let encrypt = Function::<(Secret<u128>, Secret<u128>), Secret<u128>>::of_circuit(aes.clone())?;
+        let owner = PartyId(1);
+        let of = |values: &[u128]| session.input(owner, 2, (session.me() == owner).then_some(values));
+        let key = of(&[0x0001_0203_0405_0607_0809_0a0b_0c0d_0e0f, 0]);
+        let message = of(&[0x0011_2233_4455_6677_8899_aabb_ccdd_eeff, 0]);
+        let take = Function::<[Secret<u8>; 2], (Secret<u8>, Secret<u16>)>::of_circuit(mixed.clone())?;
+        let low = session.public_row(&[0x12u8, 0x80]);
+        let high = session.public(0x34u8);
+        session.open(&(encrypt.call(&(key, message)), take.call(&[low, high])))
+    });
+    let zeros = 0x66e9_4bd4_ef8a_2c3b_884c_fa59_ca34_2b2e;
+    assert_eq!(opened.0, [0x69c4_e0d8_6a7b_0430_d8cd_b780_70b4_c55a, zeros]);
+    assert_eq!(
+        opened.1,
+        (
+            vec![0x34; 2],
+            vec![0x3412u16.reverse_bits(), 0x3480u16.reverse_bits()]
+        )
+    );
+
+    let narrow = Function::<Secret<u8>, Secret<u8>>::of_circuit(by_name("add16").unwrap());
+    let error = narrow.err().expect("widths differ").to_string();
+    assert!(
+        error.contains("arguments of 8 bits, where the circuit has 32"),
+        "{error}"
+    );
+    let wide = Function::<[Secret<u16>; 2], Secret<u8>>::of_circuit(by_name("add16").unwrap());
+    let error = wide.err().expect("widths differ").to_string();
+    assert!(error.contains("results of 8 bits"), "{error}");
+}
+
+#[test]
+fn progress_is_told_as_gates_are_run() {
+    let told = alone(|session| {
+        let told = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+        let tell = told.clone();
+        session.on_progress(move |done| tell.borrow_mut().push(done));
+        let x = session.input(session.me(), 100, Some(&[7u32; 100]));
+        let y = &x & &x.reverse();
+        session.open(&y)?;
+        session.open(&(&y & &x))?;
+        Ok(told.take())
+    });
+    assert_eq!(told, [3200, 6400]);
 }

@@ -78,6 +78,12 @@ pub trait Protocol:
         0
     }
 
+    /// How many messages of a session that does what `demand` says wait for one another, about, besides a number that is the same for all.
+    fn rounds(&self, demand: &Demand<'_>) -> u64 {
+        let _ = demand;
+        0
+    }
+
     /// What the parties compare of it.
     fn terms(&self, prepared: &Self::Prepared) -> Terms;
 

@@ -117,6 +117,12 @@ pub trait Engine {
         Ok(())
     }
 
+    /// Work ahead of circuits that are not known yet: announces that about so many AND gates will be run, besides those of
+    /// [`Engine::prepare`]. Optional; most protocols have nothing to do.
+    fn prepare_gates(&mut self, _count: u64) -> Result<()> {
+        Ok(())
+    }
+
     /// Secret wires with the private bits of `owner`: `wires` × `lanes`. The owner gives `bits` of that shape, all
     /// others `None`.
     fn input(

@@ -78,6 +78,11 @@ impl<'a> Demand<'a> {
         &self.outputs
     }
 
+    /// AND gates of circuits that are not known yet.
+    pub fn unknown_ands(&self) -> u64 {
+        self.ands
+    }
+
     /// AND gates, counted once for each lane.
     pub fn ands(&self) -> u64 {
         let runs = self.each_run(|run| (run.plan.and_count() as u64).saturating_mul(run.lanes as u64));
@@ -115,6 +120,7 @@ impl<'a> Demand<'a> {
             .collect();
         let outputs: Vec<_> = self.outputs.iter().map(|&(to, bits)| (to, of(bits))).collect();
         engine.prepare_values(&inputs, &outputs)?;
+        engine.prepare_gates(self.ands)?;
         for run in &self.runs {
             for _ in 0..run.times {
                 engine.prepare(run.plan, run.lanes)?;

@@ -166,6 +166,12 @@ impl Protocol for Three {
         both_ways(sent(Self::and_blocks(demand)).saturating_add(started))
     }
 
+    /// One for each level of a circuit.
+    fn rounds(&self, demand: &Demand<'_>) -> u64 {
+        let levels = |run: &Run<'_>| (run.plan.and_depth() as u64).saturating_mul(run.times as u64);
+        demand.runs().iter().map(levels).fold(0, u64::saturating_add)
+    }
+
     fn terms(&self, parameters: &Parameters) -> Terms {
         // What people choose tells more than what follows from it.
         let mut terms = vec![("security".into(), self.security.to_string())];

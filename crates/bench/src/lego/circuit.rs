@@ -13,14 +13,14 @@ use cenote_protocol::{Protocol, Source};
 use cenote_session::{Connections, Costs, Engine, Parties, Topology, WireVector};
 use serde::{Deserialize, Serialize};
 
-use super::link::{Link, Meeting};
+use super::meeting::Meeting;
 use super::paper::{Data, Timing, circuit_of_paper, paper};
 use super::topology;
 use crate::measure::{Measurement, Place, no_report};
 use crate::sample;
 use crate::usage::{Machine, median};
 use cenote::peak_memory_bytes;
-use cenote::{CircuitDescription, Error, Lego, Program, Result, Transport, circuits};
+use cenote::{CircuitDescription, Error, Lego, Link, Program, Result, Transport, circuits};
 
 /// Who learns the outputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,12 +10,11 @@
 pub mod circuit;
 mod circuit_text;
 pub mod commit;
-mod link;
+mod meeting;
 pub mod ot;
 mod paper;
 pub mod tables;
 
-pub use link::Link;
 pub use paper::{Commitment, Data, Timing};
 
 use cenote::Error;

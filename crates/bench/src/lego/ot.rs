@@ -7,12 +7,12 @@ use cenote_ot::{DeltaReceiver, DeltaSender};
 use cenote_primitives::Entropy;
 use serde::{Deserialize, Serialize};
 
-use super::link::{Link, Meeting};
+use super::meeting::Meeting;
 use super::{failed, topology};
 use crate::measure::{Measurement, Place, no_report};
 use crate::usage::{Machine, median};
 use cenote::text::{Table, s};
-use cenote::{Error, Result, Transport};
+use cenote::{Error, Link, Result, Transport};
 use cenote_session::{Connections, Topology};
 
 /// The session name that the keys of a measurement are bound to.

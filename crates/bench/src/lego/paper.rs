@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::Link;
+use cenote::Link;
 
 /// The tables of Nielsen, Schneider and Trifiletti (NDSS 2017).
 #[derive(Debug, Deserialize)]

@@ -5,11 +5,11 @@ use serde::Serialize;
 use super::circuit::{LegoBench, LegoRow, To, measure};
 use super::circuit_text::or_blank;
 use super::commit::{CommitBench, CommitReport, run_commit};
-use super::link::Link;
 use super::paper::{circuit_of_paper, paper};
 use crate::measure::Place;
 use crate::plot::{Bars, Group, Scale};
 use crate::usage::Machine;
+use cenote::Link;
 use cenote::text::{Table, grouped, megabytes};
 use cenote::{Error, Lego, Result};
 

@@ -1,8 +1,6 @@
 //! How long one instance takes: from its inputs to its opened outputs, with triples in stock.
 
-use std::time::Duration;
-
-use cenote_net::{PartyId, Shape};
+use cenote_net::PartyId;
 use cenote_params::three::Variant;
 
 use cenote_three::Links;
@@ -10,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Settings;
 use super::driver::{Driver, Load};
-use crate::measure::{Measurement, Place, no_report, shaped};
+use crate::measure::{Measurement, Place, no_report};
 use crate::usage::{Machine, median};
 use cenote::text::Table;
-use cenote::{CircuitDescription, Error, Protocol, Result, Three, Transport};
+use cenote::{CircuitDescription, Error, Link, Protocol, Result, Three, Transport};
 use cenote_session::{Connections, Demand, Topology};
 
 /// The circuits that are measured unless others are named.
@@ -58,7 +56,7 @@ impl Measurement for Latency {
         connections: Connections,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<LatencyParty> {
-        let connections = shaped(connections, Shape::new(self.one_way(), None));
+        let connections = self.link().shape(connections, 1);
         let links = Links::of(me, connections);
         let loads: Vec<Load> = self
             .circuits
@@ -107,9 +105,11 @@ impl Measurement for Latency {
 }
 
 impl Latency {
-    /// The delay of a message.
-    pub(crate) fn one_way(&self) -> Duration {
-        Duration::from_secs_f64(self.link_rtt_ms.max(0.0) / 2000.0)
+    fn link(&self) -> Link {
+        Link {
+            rtt_ms: self.link_rtt_ms,
+            gbit_per_second: None,
+        }
     }
 }
 
@@ -179,7 +179,7 @@ pub fn run_latency(latency: &Latency, place: &mut Place<'_>) -> Result<LatencyRe
     if parties.is_empty() || parties.iter().any(|party| party.circuits.len() != loads.len()) {
         return Err(no_report());
     }
-    let one_way = latency.one_way().as_secs_f64();
+    let one_way = latency.link().way().as_secs_f64();
     let circuit = |(index, load): (usize, &Load)| {
         let times: Vec<&PartyTimes> = parties.iter().map(|party| &party.circuits[index]).collect();
         let rounds = times.iter().map(|times| times.rounds).max().unwrap_or(0);

@@ -6,5 +6,6 @@ pub(crate) mod demo;
 pub(crate) mod identity;
 pub(crate) mod params;
 pub(crate) mod party;
+pub(crate) mod plan;
 pub(crate) mod run;
 pub(crate) mod stock;

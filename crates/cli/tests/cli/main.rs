@@ -12,6 +12,7 @@ mod jobs;
 mod memory;
 mod others;
 mod parties;
+mod plan;
 mod processes;
 mod signals;
 mod silence;

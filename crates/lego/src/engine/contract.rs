@@ -79,6 +79,14 @@ impl Engine for LegoEngine {
         })
     }
 
+    fn prepare_gates(&mut self, count: u64) -> Result<()> {
+        self.call("dependent", |this| {
+            let open = this.open.get_or_insert_default();
+            open.ands = open.ands.saturating_add(count);
+            Ok(())
+        })
+    }
+
     fn input(
         &mut self,
         owner: PartyId,
@@ -115,10 +123,15 @@ impl Engine for LegoEngine {
             } else if ands > this.config.ahead.max(this.stock().ands) && this.next_reserved().is_none() {
                 return this.run_in_pieces(plan, inputs);
             } else {
+                this.make_room(ands)?;
                 this.secure(Order {
                     ands,
                     ..Order::NOTHING
                 })?;
+                this.waiting = this.waiting.saturating_add(ands);
+                if let Some(open) = &mut this.open {
+                    open.ands = open.ands.saturating_sub(ands);
+                }
             }
             let (side, channel) = this.parts();
             let outputs = side.run(plan, inputs, channel)?;
@@ -165,7 +178,8 @@ impl Engine for LegoEngine {
             let (side, channel) = this.parts();
             let (outputs, rounds) = side.reveal(wires, to, channel)?;
             this.ledger.costs.rounds += rounds;
-            this.held.computed(this.built);
+            this.held.computed(this.built, this.open.is_some());
+            this.waiting = 0;
             Ok(outputs)
         })
     }

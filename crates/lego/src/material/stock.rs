@@ -112,6 +112,11 @@ impl<T> Queue<T> {
         }
     }
 
+    fn clear(&mut self) {
+        self.runs.clear();
+        self.left = 0;
+    }
+
     fn take(&mut self, kind: &'static str, count: usize) -> Result<Vec<Run<T>>, Short> {
         if self.left < count as u64 {
             return Err(Short {
@@ -212,6 +217,11 @@ impl GarblerStock {
     /// If fewer are left; so with all of these calls, and then nothing is taken.
     pub fn take_ands(&mut self, count: usize) -> Result<Vec<Run<GarblerAnds>>, Short> {
         self.ands.take("AND gates", count)
+    }
+
+    /// Throws all AND buckets away.
+    pub(crate) fn forget_ands(&mut self) {
+        self.ands.clear();
     }
 
     /// The next `count` input wires of the garbler: their 0-labels.
@@ -318,6 +328,11 @@ impl EvaluatorStock {
     /// If fewer are left; so with all of these calls, and then nothing is taken.
     pub fn take_ands(&mut self, count: usize) -> Result<Vec<Run<AndBuckets>>, Short> {
         self.ands.take("AND gates", count)
+    }
+
+    /// Throws all AND buckets away.
+    pub(crate) fn forget_ands(&mut self) {
+        self.ands.clear();
     }
 
     /// The next `count` input wires of the garbler.

@@ -375,6 +375,10 @@ impl Side for Evaluator {
         self.circuits.forget(plan);
     }
 
+    fn forget_ands(&mut self) {
+        self.stock.forget_ands();
+    }
+
     fn rest(&mut self) {
         self.reaper.wait();
     }

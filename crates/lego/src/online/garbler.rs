@@ -416,6 +416,10 @@ impl Side for Garbler {
         self.circuits.forget(plan);
     }
 
+    fn forget_ands(&mut self) {
+        self.stock.forget_ands();
+    }
+
     fn rest(&mut self) {
         self.reaper.wait();
     }

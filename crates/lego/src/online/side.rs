@@ -80,6 +80,9 @@ pub(crate) trait Side: Any + Send {
     /// Drops what is kept of a circuit so that it can be run again.
     fn forget(&mut self, plan: &Plan);
 
+    /// Throws the AND buckets in stock away: a few of them keep the arrays of a whole epoch.
+    fn forget_ands(&mut self);
+
     /// Waits until memory that was given up is free.
     fn rest(&mut self);
 

@@ -1,12 +1,16 @@
 //! Programs that are useful in themselves, and show how programs are written.
 
 mod card_fraud;
+mod ciphers;
 mod edit_distance;
 mod hospitals;
+mod intersection;
 
 pub use card_fraud::{Spent, joint_spending};
+pub use ciphers::{aes128, sha256};
 pub use edit_distance::edit_distance;
 pub use hospitals::{Stay, Stays, joint_stays};
+pub use intersection::intersection;
 
 use std::fmt::Display;
 

@@ -22,6 +22,30 @@ use crate::word::{Integer, Word};
 /// next [`Session::reveal`], with its place in the program.
 ///
 /// Arithmetic is modulo 2 to the number of bits, in two's complement for signed types. A clone is the same secret. `Debug` tells the shape only.
+///
+/// What would tell a secret does not compile: a branch on it,
+///
+/// ```compile_fail,E0308
+/// fn f(x: cenote_program::Secret<bool>) -> u8 { if x { 1 } else { 2 } }
+/// ```
+/// a comparison whose outcome is public,
+///
+/// ```compile_fail,E0369
+/// fn f(x: cenote_program::Secret<u8>, y: cenote_program::Secret<u8>) -> bool { x == y }
+/// ```
+/// a secret index,
+///
+/// ```compile_fail,E0277
+/// fn f(table: [u8; 4], x: cenote_program::Secret<u8>) -> u8 { table[x] }
+/// ```
+/// nor does calculating with different types, or with what is no number:
+///
+/// ```compile_fail,E0277
+/// fn f(x: cenote_program::Secret<u8>, y: cenote_program::Secret<u16>) -> cenote_program::Secret<u8> { x + y }
+/// ```
+/// ```compile_fail,E0277
+/// fn f(x: cenote_program::Secret<bool>) -> cenote_program::Secret<bool> { x.clone() + x }
+/// ```
 pub struct Secret<T> {
     value: Value,
     of: PhantomData<fn() -> T>,

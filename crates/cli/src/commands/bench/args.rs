@@ -11,6 +11,7 @@ use cenote_bench::three::latency::CIRCUITS;
 use cenote_bench::three::steady::{Length, Mode};
 use clap::Subcommand;
 
+use super::apps::{BenchApps, BenchPlan};
 use super::two_args::{BenchCommit, BenchLego, BenchOt, WhichLego};
 use crate::args::{seconds, variants};
 
@@ -28,6 +29,10 @@ pub(crate) enum Bench {
     Commit(BenchCommit),
     /// Oblivious transfers alone
     Ot(BenchOt),
+    /// Programs on every engine, all parties on this machine, beside the figures of POOL's paper
+    Apps(BenchApps),
+    /// What `cenote plan` says beside what is measured, all parties on this machine
+    Plan(BenchPlan),
 }
 
 impl Bench {
@@ -45,6 +50,8 @@ impl Bench {
             },
             Bench::Commit(options) => options.place.how.json,
             Bench::Ot(options) => options.place.how.json,
+            Bench::Apps(options) => options.place.how.json,
+            Bench::Plan(options) => options.json,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `cenote bench`
 
+mod apps;
 pub(crate) mod args;
 mod two;
 pub(crate) mod two_args;
@@ -38,6 +39,8 @@ pub(crate) fn run(command: &args::Bench, verbose: u8) -> Result<()> {
         },
         args::Bench::Commit(options) => two::commit(options, verbose),
         args::Bench::Ot(options) => two::ot(options, verbose),
+        args::Bench::Apps(options) => apps::run(options, verbose),
+        args::Bench::Plan(options) => apps::plan(options, verbose),
     }
 }
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use cenote::Lego;
+use cenote::Link;
 use cenote::text::{count, quantity};
-use cenote_bench::lego::Link;
 use cenote_bench::lego::circuit::To;
 use clap::Subcommand;
 

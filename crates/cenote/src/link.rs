@@ -1,15 +1,12 @@
-//! The link that joins the parties of a measurement: what it adds to the machine's own delays.
+//! A link between parties: what it adds to the machine's own delays.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::measure::shaped;
-use cenote_net::{Channel, Shape, Step};
-use serde::{Deserialize, Serialize};
-
-use cenote::Result;
+use cenote_net::{Shape, Shaped};
 use cenote_session::Connections;
+use serde::{Deserialize, Serialize};
 
 /// A link that is slower than this machine's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -32,12 +29,26 @@ impl Link {
         gbit_per_second: Some(3.0),
     };
 
-    /// The same connections, slowed down: they share the rate of this link.
-    pub(super) fn shape(&self, connections: Connections, channels: u8) -> Connections {
-        let latency = Duration::from_secs_f64(self.rtt_ms / 2000.0);
-        let bytes = |gbit: f64| (gbit * 1e9 / 8.0 / f64::from(channels.max(1))) as u64;
-        let shape = Shape::new(latency, self.gbit_per_second.map(bytes));
-        shaped(connections, shape)
+    /// How long a message takes from one party to another.
+    pub fn way(&self) -> Duration {
+        Duration::from_secs_f64(self.rtt_ms / 2000.0)
+    }
+
+    /// Bytes that it carries in a second, in each direction.
+    pub fn bytes_per_second(&self) -> Option<f64> {
+        self.gbit_per_second.map(|gbit| gbit * 1e9 / 8.0)
+    }
+
+    /// The same connections, slowed down: so many channels share the rate of this link.
+    pub fn shape(&self, connections: Connections, channels: u8) -> Connections {
+        if *self == Link::default() {
+            return connections;
+        }
+        let rate = self
+            .bytes_per_second()
+            .map(|bytes| (bytes / f64::from(channels.max(1))) as u64);
+        let shape = Shape::new(self.way(), rate);
+        connections.map(|channel| Box::new(Shaped::new(channel, shape)))
     }
 }
 
@@ -80,29 +91,6 @@ impl FromStr for Link {
                 "the link is none, lan, wan, or milliseconds of a round trip and Gbit/s, such as 20,1".into()
             }),
         }
-    }
-}
-
-const MEET: Step = Step {
-    code: 0x3f8,
-    name: "meet before a phase",
-};
-
-/// Where the parties wait for each other before they start their clocks: a channel of its own, which is never slowed down.
-pub(super) struct Meeting(Box<dyn Channel>);
-
-impl Meeting {
-    /// Takes the channel of the last purpose for it.
-    pub(super) fn take(connections: Connections) -> Result<(Connections, Meeting)> {
-        let (connections, last) = connections.split_last();
-        Ok((connections, Meeting(last.one()?)))
-    }
-
-    /// Returns once both parties have called this.
-    pub(super) fn wait(&mut self) -> Result<()> {
-        self.0.send(MEET, &[])?;
-        self.0.flush()?;
-        Ok(self.0.recv(MEET, &mut [])?)
     }
 }
 

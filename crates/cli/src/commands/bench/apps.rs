@@ -1,0 +1,99 @@
+//! `cenote bench apps` and `cenote bench plan`
+
+use std::path::PathBuf;
+
+use cenote::{Protocol, Result};
+use cenote_bench::apps::{App, Apps, CLEAR, run_apps};
+use cenote_bench::plan::run_plan;
+use clap::builder::PossibleValuesParser;
+use clap::builder::TypedValueParser;
+
+use super::args::Where;
+use super::two_args::Slowed;
+use super::{draw, measured, tell};
+use crate::args::Local;
+use crate::console::{Progress, child};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchApps {
+    /// Programs [default: all but billion]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = apps())]
+    app: Vec<App>,
+    /// Protocols, or clear for none [default: all]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = engines())]
+    engine: Vec<String>,
+    /// How many sessions to run of each; medians are reported
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 1)]
+    repeat: u32,
+    /// Draw the times as a bar chart, into this SVG file
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) place: Where,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchPlan {
+    /// How often to run each circuit; medians are compared
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 3)]
+    repeat: u32,
+    #[command(flatten)]
+    slowed: Slowed,
+    #[command(flatten)]
+    local: Local,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn apps() -> impl TypedValueParser<Value = App> {
+    let named = |name: String| App::ALL.into_iter().find(|app| app.name() == name);
+    PossibleValuesParser::new(App::ALL.map(App::name)).map(move |name| named(name).expect("one of the names"))
+}
+
+fn engines() -> PossibleValuesParser {
+    PossibleValuesParser::new(all_engines())
+}
+
+fn all_engines() -> impl Iterator<Item = &'static str> {
+    std::iter::once(CLEAR).chain(Protocol::names())
+}
+
+pub(super) fn run(options: &BenchApps, verbose: u8) -> Result<()> {
+    let mut apps = Apps {
+        apps: options.app.clone(),
+        engines: options.engine.clone(),
+        repeat: options.repeat,
+    };
+    if apps.apps.is_empty() {
+        apps.apps = App::ALL.into_iter().filter(|&app| app != App::Billion).collect();
+    }
+    if apps.engines.is_empty() {
+        apps.engines = all_engines().map(str::to_owned).collect();
+    }
+    let report = measured(
+        "measuring",
+        verbose,
+        options.place.setting(),
+        |place, progress| run_apps(&apps, place, &mut |what| progress.name(what)),
+    )?;
+    draw(options.plot.as_deref(), || report.to_svg())?;
+    tell(options.place.how.json, &report, || report.table())
+}
+
+pub(super) fn plan(options: &BenchPlan, verbose: u8) -> Result<()> {
+    let progress = Progress::start("measuring");
+    let command = child("child", verbose)?;
+    let setting = options.local.setting();
+    let report = run_plan(
+        options.slowed.link,
+        options.repeat,
+        setting,
+        &command,
+        &mut |what| {
+            progress.name(what);
+        },
+    )?;
+    drop(progress);
+    tell(options.json, &report, || report.table())
+}

@@ -1,0 +1,31 @@
+//! `cenote plan`
+
+use cenote::plan::plan;
+use cenote::{Error, Result};
+
+use crate::args::Plan;
+use crate::console::{Progress, child, print, print_json};
+
+pub(crate) fn run(options: &Plan, verbose: u8) -> Result<()> {
+    let progress = Progress::start("planning");
+    let child = child("child", verbose)?;
+    let plan = plan(
+        &options.job,
+        options.link,
+        options.local.setting(),
+        child,
+        &mut |what| {
+            progress.name(what);
+        },
+    )?;
+    drop(progress);
+    if options.json {
+        print_json(&plan)?;
+    } else {
+        print(&plan.table())?;
+    }
+    match plan.refused() {
+        Some(why) if !options.json => Err(Error::Usage(format!("the job cannot be run as it is: {why}"))),
+        _ => Ok(()),
+    }
+}

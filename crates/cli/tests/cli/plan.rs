@@ -1,0 +1,125 @@
+//! `cenote plan`, and programs that are measured.
+
+use crate::common::{cenote, run, write};
+
+/// Two parties with `lanes` instances of AES, in a job of `protocol`.
+fn job(protocol: &str, owner: u8, lanes: u64) -> String {
+    format!(
+        "protocol = \"{protocol}\"\ncircuit = \"lib:aes128\"\nlanes = {lanes}\n[[input]]\nparty = 0\n[[input]]\nparty = {owner}\n\
+         [[output]]\nto = [0]\n"
+    )
+}
+
+#[test]
+fn what_a_job_takes_is_told_for_every_protocol() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), "job.toml", &job("lego", 1, 20));
+    let plan = run(cenote()
+        .arg("plan")
+        .arg(&file)
+        .args(["--json", "--transport", "tcp", "--link", "20,1"]))
+    .json();
+    assert_eq!(plan["and_gates"], 128_000);
+    let protocols = plan["protocols"].as_array().unwrap();
+    assert_eq!(protocols[0]["protocol"], "lego");
+    assert_eq!(protocols[1]["protocol"], "three");
+    for (protocol, parties) in protocols.iter().zip([2, 3]) {
+        assert!(protocol["refused"].is_null(), "{protocol}");
+        let estimate = &protocol["estimate"];
+        assert_eq!(estimate["memory_bytes"].as_array().unwrap().len(), parties);
+        // A round trip takes that long.
+        assert!(estimate["seconds"].as_f64().unwrap() > 0.02, "{protocol}");
+        assert!(estimate["bytes_sent"].as_u64().unwrap() > 100_000, "{protocol}");
+    }
+    // A job of the same kind sends about what was said.
+    let values = "00000000000000000000000000000000\n".repeat(20);
+    let values = write(folder.path(), "values", &values);
+    let with_values = format!("\nfile = {:?}\n[[", values.display().to_string());
+    let text = job("lego", 1, 20).replacen(
+        "\n[[input]]\nparty = 1\n[[",
+        &format!("\n[[input]]\nparty = 1{with_values}"),
+        1,
+    );
+    let text = text.replacen(
+        "party = 0\n",
+        &format!("party = 0\nfile = {:?}\n", values.display().to_string()),
+        1,
+    );
+    let file = write(folder.path(), "run.toml", &text);
+    let report = run(cenote()
+        .arg("run")
+        .arg(&file)
+        .args(["--json", "--transport", "tcp"]))
+    .json();
+    let sent = report["bytes_sent"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|bytes| bytes.as_u64().unwrap())
+        .max()
+        .unwrap();
+    let said = protocols[0]["estimate"]["bytes_sent"].as_u64().unwrap();
+    assert!((0.6..1.6).contains(&(said as f64 / sent as f64)), "{said} {sent}");
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_with_its_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), "job.toml", &job("three", 2, 1));
+    let plan = run(cenote().arg("plan").arg(&file).args(["--transport", "tcp"]));
+    assert_eq!(plan.code, Some(0), "{}", plan.stderr);
+    assert!(
+        plan.stdout.contains("lego cannot run it: it has 2 parties"),
+        "{}",
+        plan.stdout
+    );
+
+    let huge = write(folder.path(), "huge.toml", &job("three", 2, 1 << 30));
+    let plan = run(cenote().arg("plan").arg(&huge));
+    plan.failed(2, &["the job cannot be run as it is", "of memory are needed"]);
+    assert!(plan.stdout.contains("three cannot run it"), "{}", plan.stdout);
+}
+
+#[test]
+fn programs_are_measured_on_every_engine() {
+    let folder = tempfile::tempdir().unwrap();
+    let plot = folder.path().join("apps.svg");
+    let report = run(cenote()
+        .args([
+            "bench",
+            "apps",
+            "--app",
+            "oram,aes",
+            "--engine",
+            "clear,three",
+            "--transport",
+            "tcp",
+            "--json",
+            "--plot",
+        ])
+        .arg(&plot))
+    .json();
+    let rows = report["rows"].as_array().unwrap();
+    let named: Vec<_> = rows
+        .iter()
+        .map(|row| (row["app"].as_str().unwrap(), row["engine"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        named,
+        [
+            ("oram", "clear"),
+            ("oram", "three"),
+            ("aes", "clear"),
+            ("aes", "three")
+        ]
+    );
+    for row in rows {
+        assert!(
+            row["seconds"].as_f64().unwrap() > 0.0 && row["and_gates"].as_u64().unwrap() > 0,
+            "{row}"
+        );
+    }
+    assert_eq!(rows[2]["and_gates"], 6400 * 1024);
+    assert!(rows[1]["speedup"].as_f64().unwrap() > 0.0 && rows[0]["speedup"].is_null());
+    assert!(std::fs::read_to_string(plot).unwrap().contains("oram"));
+}
