@@ -248,7 +248,10 @@ impl Program {
         let mut wires: Vec<Option<E::Wires>> = vec![None; values.len()];
         for (owner, of_owner) in grouped(&self.owners) {
             let width = of_owner.iter().map(|&value| values[value].width as usize).sum();
-            let own: Option<Vec<&BitMatrix>> = of_owner.iter().map(|&value| inputs[value].as_ref()).collect();
+            let own: Option<Vec<&BitMatrix>> = of_owner
+                .iter()
+                .map(|&value| inputs.get(value)?.as_ref())
+                .collect();
             let shaped = |(bits, value): (&&BitMatrix, &usize)| {
                 bits.rows() == values[*value].width as usize && bits.lanes() >= lanes.end
             };
@@ -461,6 +464,10 @@ mod tests {
 
         fn reveal(&mut self, wires: &Self::Wires, to: Parties) -> cenote_session::Result<Option<BitMatrix>> {
             self.0.reveal(wires, to)
+        }
+
+        fn compare(&mut self, digest: &[u8; 32]) -> cenote_session::Result<()> {
+            self.0.compare(digest)
         }
 
         fn finish(&mut self) -> cenote_session::Result<()> {

@@ -44,8 +44,8 @@ use crate::{Error, PartyConfig, Prepared, Protocol, stop};
 pub struct Run<'a> {
     /// The protocol and its settings.
     pub protocol: Protocol,
-    /// What the parties call the program, and its version: they compare it before they compute. What the program does they compare as they go,
-    /// for messages of different programs do not fit.
+    /// What the parties call the program, and its version: they compare it before they compute. What the program does they compare before anything
+    /// is revealed.
     pub name: &'a str,
     /// About how many AND gates it computes. More than that are computed too, but cost more each.
     pub and_gates: u64,
@@ -119,7 +119,19 @@ impl Run<'_> {
             None => drop(phases),
         }
         let result = program(&session)?;
-        session.finish()?;
+        match session.finish() {
+            // A peer that withholds its farewell must not take away what is verified.
+            Err(cenote_program::Error::Session(error)) if session.has_learnt() => tracing::warn!(
+                "what {me} learnt is verified and right, but the session did not end in agreement, so its peers may lack theirs: {error}"
+            ),
+            finished => {
+                finished?;
+            }
+        }
+        session
+            .warnings()
+            .iter()
+            .for_each(|warning| tracing::warn!("{warning}"));
         Ok(result)
     }
 }

@@ -74,6 +74,13 @@ steps! {
 }
 
 steps! {
+    /// Every step that only programs have whose circuits are found out as they run.
+    OPEN;
+    /// The digest of what the program has done so far, both ways.
+    COMPARE = 0x23b, "compare programs";
+}
+
+steps! {
     /// Every step that only making stored material has, but for those of [`cenote_store::steps`].
     STORE;
     /// The word that all material is on disk, both ways.

@@ -15,11 +15,12 @@ pub fn overflow(stash: u32) -> LogProb {
     LogProb::from_log2(14f64.log2() - f64::from(stash) * std::f64::consts::LOG2_E)
 }
 
-/// The smallest stash that none of `2^accesses` accesses to each of `trees` trees overflows but with probability `2^-bits`.
+/// The smallest stash that none of `2^accesses` accesses to each of `trees` trees overflows but with probability `2^-bits`. It has room for the
+/// block that is accessed besides those that the bound is of, which are left over from the access before.
 ///
 /// ```
 /// use cenote_params::memory::stash;
-/// assert_eq!((stash(40, 0, 1), stash(40, 20, 3)), (31, 46));
+/// assert_eq!((stash(40, 0, 1), stash(40, 20, 3)), (32, 47));
 /// ```
 #[must_use]
 pub fn stash(bits: u32, accesses: u32, trees: u32) -> u32 {
@@ -29,7 +30,7 @@ pub fn stash(bits: u32, accesses: u32, trees: u32) -> u32 {
     while !fits(&stash) {
         stash += 1;
     }
-    stash
+    stash + 1
 }
 
 /// The probability, at most, that one of `bins` bins holds more than `capacity` of `blocks` blocks, each of which is in a bin at
@@ -92,8 +93,8 @@ mod tests {
 
     #[test]
     fn stashes_grow_with_what_is_asked() {
-        assert_eq!(stash(0, 0, 1), 3);
-        assert!(overflow(stash(60, 0, 1)).meets(60) && !overflow(stash(60, 0, 1) - 1).meets(60));
+        assert_eq!(stash(0, 0, 1), 4);
+        assert!(overflow(stash(60, 0, 1) - 1).meets(60) && !overflow(stash(60, 0, 1) - 2).meets(60));
         assert_eq!(stash(40, 20, 1), stash(60, 0, 1));
     }
 }

@@ -2,7 +2,6 @@
 
 use std::marker::PhantomData;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use cenote_circuit::library::Goal;
 use cenote_circuit::{self as circuit, Bit, BitOrder, Builder, Circuit, Plan};
@@ -33,9 +32,8 @@ impl<A: Values, R: Values> Function<A, R> {
     /// Records what `body` does with single secrets.
     ///
     /// # Errors
-    /// What `body` does wrong: it cannot reveal, take inputs, or use rows.
+    /// What `body` does wrong: it cannot reveal, take inputs, use rows, or give secrets of a session; and it has arguments.
     pub fn record(body: impl FnOnce(A) -> R) -> Result<Self> {
-        static RECORDED: AtomicU64 = AtomicU64::new(0);
         let session = Session::recording();
         let mut inputs = Vec::new();
         let arguments = A::made(&mut |width| {
@@ -43,9 +41,11 @@ impl<A: Values, R: Values> Function<A, R> {
             Secret::of(session.argument(width))
         });
         let mut results = Vec::new();
+        let mut others = false;
         // A value of its own for each result, arguments and constants too.
         body(arguments).each(&mut |secret| {
             let value = secret.value();
+            others |= !session.is(value.session());
             results.push(Value::apply(
                 Op::Resize { signed: false },
                 &[value],
@@ -53,11 +53,13 @@ impl<A: Values, R: Values> Function<A, R> {
             ));
         });
         let outputs: Vec<u32> = results.iter().map(Value::width).collect();
-        let number = RECORDED.fetch_add(1, Ordering::Relaxed);
-        let name = format!("recorded function {number}");
+        if others || inputs.is_empty() {
+            let what = "a function has arguments, and its results come from them: it cannot give a secret of a session";
+            return Err(Error::BadInput(what.into()));
+        }
         let due = session.recorded()?;
         let called = match due {
-            None => Called::new(name, 0, |_, _, _| Vec::new()),
+            None => Called::new("nothing", 0, |_, _, _| Vec::new()),
             Some(due) => {
                 let arguments: Vec<usize> = due.inputs.iter().map(|input| input.held.slot()).collect();
                 let order: Vec<usize> = results
@@ -68,6 +70,9 @@ impl<A: Values, R: Values> Function<A, R> {
                     })
                     .collect();
                 let recipe = due.recipe;
+                // Functions that do the same are the same, however often they are recorded.
+                let steps = format!("{recipe:?} of {arguments:?} gives {order:?}");
+                let name = format!("recorded {}", blake3::hash(steps.as_bytes()));
                 Called::new(name, recipe.weight(), move |b, operands, goal| {
                     let inputs: Vec<&[Bit]> = arguments.iter().map(|&at| operands[at]).collect();
                     let outputs = recipe.emit(b, &inputs, goal);
@@ -107,6 +112,9 @@ impl<A: Values, R: Values> Function<A, R> {
                 let what = format!("{what} of {ours} bits, where the circuit has {its}");
                 return Err(Error::BadInput(what));
             }
+        }
+        if inputs.is_empty() {
+            return Err(Error::BadInput("a function has arguments".into()));
         }
         let digest = hex::encode(Plan::new(&circuit).digest());
         let weight = circuit.statistics().ands as u64;

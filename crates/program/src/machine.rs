@@ -21,8 +21,8 @@ pub(crate) trait Machine {
     fn input(&mut self, owner: PartyId, wires: usize, lanes: usize, bits: Option<&BitMatrix>)
     -> Result<Slot>;
     fn constant(&mut self, bits: &BitMatrix) -> Result<Slot>;
-    /// Runs `plan` in `lanes` lanes of all wires of `inputs`.
-    fn run(&mut self, plan: &Plan, lanes: usize, inputs: &[Wires]) -> Result<Slot>;
+    /// Runs `plan`, which may be `new`, in `lanes` lanes of all wires of `inputs`.
+    fn run(&mut self, plan: &Plan, new: bool, lanes: usize, inputs: &[Wires]) -> Result<Slot>;
     fn arrange(&mut self, parts: &[Wires], runs: &[LaneRun]) -> Result<Slot>;
     fn reveal(&mut self, wires: &[Wires], to: Parties) -> Result<Option<BitMatrix>>;
     fn forget(&mut self, slot: Slot);
@@ -35,8 +35,33 @@ pub(crate) trait Machine {
 /// An engine and the wires that are alive.
 pub(crate) struct Hosted<E: Engine> {
     engine: E,
-    wires: Vec<Option<E::Wires>>,
+    wires: Vec<Option<(u64, E::Wires)>>,
     free: Vec<Slot>,
+    /// How many vectors of wires there have been: each has a number, which slots do not, as they are used again.
+    made: u64,
+    done: Done,
+}
+
+/// Everything public that was done so far. The parties compare it before anything is revealed, since most of it is in no message: three
+/// parties that calculate with different constants, or in a different order, would not notice.
+struct Done(blake3::Hasher);
+
+impl Done {
+    /// Adds a call, and what it is given.
+    fn call(&mut self, name: &str, numbers: impl IntoIterator<Item = u64>) {
+        self.bytes(name.as_bytes());
+        let numbers: Vec<u8> = numbers.into_iter().flat_map(u64::to_le_bytes).collect();
+        self.bytes(&numbers);
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.0.update(&(bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+    }
+
+    fn digest(&self) -> [u8; 32] {
+        self.0.finalize().into()
+    }
 }
 
 impl<E: Engine> Hosted<E> {
@@ -45,10 +70,14 @@ impl<E: Engine> Hosted<E> {
             engine,
             wires: Vec::new(),
             free: Vec::new(),
+            made: 0,
+            done: Done(blake3::Hasher::new()),
         }
     }
 
     fn keep(&mut self, wires: E::Wires) -> Slot {
+        let wires = (self.made, wires);
+        self.made += 1;
         match self.free.pop() {
             Some(slot) => {
                 self.wires[slot] = Some(wires);
@@ -61,12 +90,20 @@ impl<E: Engine> Hosted<E> {
         }
     }
 
-    fn at(&self, slot: Slot) -> &E::Wires {
+    fn at(&self, slot: Slot) -> &(u64, E::Wires) {
         self.wires[slot].as_ref().expect("a slot in use has wires")
     }
 
     fn select(&self, (slot, range): &Wires) -> E::Wires {
-        self.at(*slot).select(range.clone())
+        self.at(*slot).1.select(range.clone())
+    }
+
+    /// Adds a call on `wires`, and what else it is given.
+    fn note(&mut self, name: &str, wires: &[Wires], more: impl IntoIterator<Item = u64>) {
+        let numbers = |(slot, range): &Wires| [self.at(*slot).0, range.start as u64, range.end as u64];
+        let wires: Vec<u64> = wires.iter().flat_map(numbers).collect();
+        self.done.call(name, wires);
+        self.done.call("and", more);
     }
 
     /// All of `wires` together; nothing if there are none.
@@ -102,16 +139,25 @@ impl<E: Engine> Machine for Hosted<E> {
         lanes: usize,
         bits: Option<&BitMatrix>,
     ) -> Result<Slot> {
+        self.note("input", &[], [owner.0.into(), wires as u64, lanes as u64]);
         let wires = self.engine.input(owner, wires, lanes, bits)?;
         Ok(self.keep(wires))
     }
 
     fn constant(&mut self, bits: &BitMatrix) -> Result<Slot> {
+        self.note("constant", &[], [bits.rows() as u64, bits.lanes() as u64]);
+        self.done.call("bits", bits.words().iter().copied());
         let wires = self.engine.constant(bits)?;
         Ok(self.keep(wires))
     }
 
-    fn run(&mut self, plan: &Plan, lanes: usize, inputs: &[Wires]) -> Result<Slot> {
+    fn run(&mut self, plan: &Plan, new: bool, lanes: usize, inputs: &[Wires]) -> Result<Slot> {
+        self.note("run", inputs, [lanes as u64]);
+        self.done.bytes(&plan.digest());
+        if new {
+            // Peers with another plan would send other messages, and be accused of cheating.
+            self.engine.compare(&self.done.digest())?;
+        }
         let inputs = match self.together(inputs) {
             Some(inputs) => inputs,
             None => self.engine.constant(&BitMatrix::zeros(0, lanes))?,
@@ -121,12 +167,16 @@ impl<E: Engine> Machine for Hosted<E> {
     }
 
     fn arrange(&mut self, parts: &[Wires], runs: &[LaneRun]) -> Result<Slot> {
+        let of = |run: &LaneRun| [run.part, run.start, run.len, run.times].map(u64::from);
+        self.note("arrange", parts, runs.iter().flat_map(of));
         let parts: Vec<E::Wires> = parts.iter().map(|wires| self.select(wires)).collect();
         let arranged = self.engine.arrange(&parts.iter().collect::<Vec<_>>(), runs)?;
         Ok(self.keep(arranged))
     }
 
     fn reveal(&mut self, wires: &[Wires], to: Parties) -> Result<Option<BitMatrix>> {
+        self.note("reveal", wires, to.iter().map(|party| party.0.into()));
+        self.engine.compare(&self.done.digest())?;
         match self.together(wires) {
             Some(wires) => self.engine.reveal(&wires, to),
             None => Ok(to.contains(self.me()).then(|| BitMatrix::zeros(0, 0))),
@@ -134,12 +184,16 @@ impl<E: Engine> Machine for Hosted<E> {
     }
 
     fn forget(&mut self, slot: Slot) {
-        self.wires[slot] = None;
-        self.free.push(slot);
+        // At the end of the session all are gone.
+        if let Some(wires) = self.wires.get_mut(slot) {
+            *wires = None;
+            self.free.push(slot);
+        }
     }
 
     fn finish(&mut self) -> Result<()> {
         self.wires.clear();
+        self.engine.compare(&self.done.digest())?;
         self.engine.finish()
     }
 
@@ -194,7 +248,7 @@ impl Machine for Recorder {
         refuse("use rows")
     }
 
-    fn run(&mut self, _: &Plan, _: usize, _: &[Wires]) -> Result<Slot> {
+    fn run(&mut self, _: &Plan, _: bool, _: usize, _: &[Wires]) -> Result<Slot> {
         refuse("reveal")
     }
 

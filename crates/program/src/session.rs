@@ -22,7 +22,8 @@ use crate::word::Word;
 
 /// One party's part in a computation over secrets, whatever the protocol.
 ///
-/// All parties run the same program: the same calls, in the same order, with the same public arguments. Operations on
+/// All parties run the same program: the same calls, in the same order, with the same public arguments; they hold on to the same secrets, too, for what
+/// nobody holds any more is not computed. Before anything is revealed they compare what they have done, and stop if it differs. Operations on
 /// [`Secret`]s are recorded; what is recorded is compiled and run when something is revealed, when lanes are moved, or when it
 /// has become much. A session that has failed computes nothing more, and says at the next [`Session::reveal`] what happened.
 ///
@@ -40,17 +41,24 @@ struct Core {
     machine: Box<dyn Machine>,
     /// Operations under way, by the number of lanes.
     open: BTreeMap<usize, Segment>,
-    plans: HashMap<Recipe, Plans>,
+    /// Plans, and when each was used last, in runs.
+    plans: HashMap<Recipe, (Plans, u64)>,
+    runs: u64,
     /// How long a message takes from party to party, about.
     way: Duration,
     failure: Option<Failure>,
     /// Whether everything is recorded and nothing run.
     recording: bool,
+    /// Whether anything was revealed to this party.
+    learnt: bool,
     /// AND gates run.
     done: u64,
     /// Is told them.
     progress: Option<Box<dyn FnMut(u64)>>,
 }
+
+/// Most recipes whose plans are kept.
+const PLANS: usize = 512;
 
 /// How long a message takes on one machine or in one room, about.
 const WAY: Duration = Duration::from_micros(30);
@@ -78,9 +86,11 @@ impl Session {
                 machine,
                 open: BTreeMap::new(),
                 plans: HashMap::new(),
+                runs: 0,
                 way: WAY,
                 failure: None,
                 recording,
+                learnt: false,
                 done: 0,
                 progress: None,
             }),
@@ -94,7 +104,7 @@ impl Session {
         self.0.core.borrow_mut().way = way;
     }
 
-    /// Has `told` called with the AND gates run so far whenever some were.
+    /// Has `told` called with the AND gates run so far whenever some were. It cannot use the session.
     pub fn on_progress(&self, told: impl FnMut(u64) + 'static) {
         self.0.core.borrow_mut().progress = Some(Box::new(told));
     }
@@ -114,6 +124,9 @@ impl Session {
     pub fn input<T: Word>(&self, owner: PartyId, len: usize, values: Option<&[T]>) -> Secret<T> {
         let at = Location::caller();
         let wires = T::BITS as usize;
+        if let Some(what) = no_row(len) {
+            return Secret::of(self.misuse(what, at, T::BITS, 1));
+        }
         if let Some(values) = values
             && values.len() != len
         {
@@ -147,7 +160,11 @@ impl Session {
     }
 
     /// Values that everybody knows, one in each lane.
+    #[track_caller]
     pub fn public_row<T: Word>(&self, values: &[T]) -> Secret<T> {
+        if let Some(what) = no_row(values.len()) {
+            return Secret::of(self.misuse(what, Location::caller(), T::BITS, 1));
+        }
         let bits: Vec<u128> = values.iter().map(|value| value.to_bits()).collect();
         Secret::of(self.constant_row(T::BITS, &bits))
     }
@@ -213,6 +230,11 @@ impl Session {
         Ok(costs)
     }
 
+    /// Whether this party has learnt anything.
+    pub fn has_learnt(&self) -> bool {
+        self.0.core.borrow().learnt
+    }
+
     /// What the session has cost this party so far.
     pub fn costs(&self) -> Costs {
         self.0.core.borrow().machine.costs()
@@ -264,7 +286,7 @@ impl Session {
         lanes: usize,
     ) -> Value {
         self.fail_at(what, at);
-        self.node(width, lanes, State::Lost)
+        self.node(width, lanes.max(1), State::Lost)
     }
 
     fn fail_at(&self, what: impl Into<String>, at: &'static Location<'static>) {
@@ -408,7 +430,10 @@ impl Session {
             .map(|(held, wires)| (held.slot(), wires.clone()))
             .collect();
         match core.machine.reveal(&slots, to) {
-            Ok(bits) => Ok(bits),
+            Ok(bits) => {
+                core.learnt |= bits.is_some();
+                Ok(bits)
+            }
             Err(error) => {
                 core.fail(error.into());
                 core.check()?;
@@ -433,13 +458,17 @@ impl Session {
         };
         let widths: Vec<u32> = results.iter().map(|result| result.width).collect();
         let way = core.machine.levels_take_rounds().then_some(core.way);
-        let plan = match core.plans.get(&recipe) {
-            Some(plans) => plans.best(&recipe, lanes, way),
+        core.runs += 1;
+        let (plan, new) = match core.plans.get_mut(&recipe) {
+            Some((plans, used)) => {
+                *used = core.runs;
+                (plans.best(&recipe, lanes, way), false)
+            }
             None => {
                 let plans = Plans::new(&recipe);
                 let plan = plans.best(&recipe, lanes, way);
-                core.plans.insert(recipe, plans);
-                plan
+                core.keep(recipe, plans);
+                (plan, true)
             }
         };
         let wires: Vec<Wires> = inputs
@@ -447,7 +476,7 @@ impl Session {
             .map(|input| (input.held.slot(), input.first..input.first + input.width as usize))
             .collect();
         let held = core
-            .attempt(|machine| machine.run(&plan, lanes, &wires))
+            .attempt(|machine| machine.run(&plan, new, lanes, &wires))
             .map(|slot| Held::new(slot, &self.0.dropped));
         if held.is_some() {
             core.done += plan.and_count() as u64 * lanes as u64;
@@ -467,6 +496,16 @@ impl Session {
 }
 
 impl Core {
+    /// Keeps plans, and for them gives up those that were not used for longest.
+    fn keep(&mut self, recipe: Recipe, plans: Plans) {
+        if self.plans.len() >= PLANS {
+            let mut last: Vec<u64> = self.plans.values().map(|(_, used)| *used).collect();
+            let (_, &mut middle, _) = last.select_nth_unstable(PLANS / 2);
+            self.plans.retain(|_, (_, used)| *used > middle);
+        }
+        self.plans.insert(recipe, (plans, self.runs));
+    }
+
     fn fail(&mut self, error: Error) {
         self.failure.get_or_insert(Failure::New(error));
     }
@@ -498,6 +537,15 @@ impl Core {
                 Err(Error::Failed(words))
             }
         }
+    }
+}
+
+/// Why there is no row of `len` secrets.
+pub(crate) fn no_row(len: usize) -> Option<String> {
+    match u32::try_from(len) {
+        Ok(0) => Some("a row of no secrets".into()),
+        Ok(_) => None,
+        Err(_) => Some(format!("a row of {len} secrets: it has fewer than 2^32")),
     }
 }
 

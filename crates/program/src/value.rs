@@ -79,12 +79,31 @@ impl Value {
         operands[0].session().record(op, operands, width)
     }
 
-    /// Itself, or in each of `lanes` lanes if it is a single secret.
+    /// Itself, or in each of `lanes` lanes if it is a single secret. A constant is left as it is.
+    #[track_caller]
     pub(crate) fn spread(&self, lanes: usize) -> Value {
-        if self.lanes() == lanes || matches!(*self.0.state.borrow(), State::Constant(_)) {
-            return self.clone();
+        let constant = matches!(*self.0.state.borrow(), State::Constant(_));
+        if constant {
+            self.clone()
+        } else {
+            self.filling(lanes)
         }
-        self.repeated(lanes)
+    }
+
+    /// Itself, or in each of `lanes` lanes if it is a single secret or a constant.
+    #[track_caller]
+    pub(crate) fn filling(&self, lanes: usize) -> Value {
+        match self.lanes() {
+            own if own == lanes => self.clone(),
+            1 => self.repeated(lanes),
+            own => {
+                let what = format!(
+                    "a row of {own} secrets meets a row of {lanes}: rows must be of one length, or one of them a single secret"
+                );
+                let at = std::panic::Location::caller();
+                self.session().misuse(what, at, self.width(), lanes)
+            }
+        }
     }
 
     /// All lanes `times` times over.

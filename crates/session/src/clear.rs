@@ -7,11 +7,15 @@ use cenote_circuit::Plan;
 use cenote_net::{Channel, Meter, PartyId, Step};
 use cenote_primitives::{BitMatrix, LaneRun, as_bytes, as_bytes_mut};
 
-use crate::{Costs, Engine, Error, Parties, Result, WireVector};
+use crate::{Costs, Engine, Error, Parties, Result, WireVector, compare_digests};
 
 const INPUT: Step = Step {
     code: 0xc1,
     name: "clear input",
+};
+const COMPARE: Step = Step {
+    code: 0xc3,
+    name: "compare programs",
 };
 const FINISH: Step = Step {
     code: 0xc2,
@@ -133,6 +137,11 @@ impl Engine for ClearEngine {
 
     fn reveal(&mut self, wires: &ClearWires, to: Parties) -> Result<Option<BitMatrix>> {
         Ok(to.contains(self.me).then(|| wires.0.clone()))
+    }
+
+    fn compare(&mut self, digest: &[u8; 32]) -> Result<()> {
+        let mut peers: Vec<&mut dyn Channel> = self.peers.iter_mut().map(|peer| &mut **peer as _).collect();
+        compare_digests(&mut peers, COMPARE, digest)
     }
 
     fn finish(&mut self) -> Result<()> {

@@ -168,6 +168,13 @@ pub trait Engine {
     /// Verifies everything that `wires` depend on, then opens them to the parties in `to`. `Some` exactly at those.
     fn reveal(&mut self, wires: &Self::Wires, to: Parties) -> Result<Option<BitMatrix>>;
 
+    /// Sees that all parties have done the same so far, for a program that is not compared as a whole before it is run: `digest` is of
+    /// everything public that it has done.
+    ///
+    /// # Errors
+    /// [`cenote_net::Error::Mismatch`] in the field "program" if a peer's digest is another.
+    fn compare(&mut self, digest: &[u8; 32]) -> Result<()>;
+
     /// Ends the session in agreement with the peers: all of them have what they need once this returns.
     fn finish(&mut self) -> Result<()>;
 

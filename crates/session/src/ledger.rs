@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use cenote_net::{Channel, Step};
+use cenote_net::{Channel, Error as NetError, Step};
 
 use crate::{Check, Costs, Engine, Error, MESSAGE_FORM, Result};
 
@@ -97,6 +97,32 @@ pub fn farewell<const N: usize>(channels: [&mut dyn Channel; N], step: Step) -> 
         }
     }
     Ok(())
+}
+
+/// Sees, in `step`, that the other ends of `channels` have done the same so far: that their `digest` is this one.
+///
+/// # Errors
+/// [`NetError::Mismatch`] in the field "program" if one has another; those of the channels.
+pub fn compare_digests(channels: &mut [&mut dyn Channel], step: Step, digest: &[u8; 32]) -> Result<()> {
+    for channel in channels.iter_mut() {
+        channel.send(step, digest)?;
+        channel.flush()?;
+    }
+    // All are heard first, so that each of them learns what differs.
+    let mut heard = vec![[0; 32]; channels.len()];
+    for (channel, heard) in channels.iter_mut().zip(&mut heard) {
+        channel.recv(step, heard)?;
+    }
+    let told = |digest: &[u8; 32]| hex::encode(&digest[..8]);
+    match channels.iter().zip(&heard).find(|(_, heard)| *heard != digest) {
+        None => Ok(()),
+        Some((channel, heard)) => Err(Error::Net(NetError::Mismatch {
+            peer: channel.peer(),
+            field: "program".into(),
+            ours: told(digest),
+            theirs: told(heard),
+        })),
+    }
 }
 
 #[cfg(test)]

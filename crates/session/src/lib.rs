@@ -26,5 +26,5 @@ pub use costs::Costs;
 pub use demand::{Demand, Run};
 pub use error::{Cause, Error, Reason, Result};
 pub use handshake::{AlsoAgree, Terms, handshake};
-pub use ledger::{Guarded, Ledger, farewell};
+pub use ledger::{Guarded, Ledger, compare_digests, farewell};
 pub use phases::Phases;

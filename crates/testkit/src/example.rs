@@ -160,6 +160,10 @@ impl Engine for ExampleEngine {
         self.0.reveal(wires, to)
     }
 
+    fn compare(&mut self, digest: &[u8; 32]) -> Result<()> {
+        self.0.compare(digest)
+    }
+
     fn finish(&mut self) -> Result<()> {
         self.0.finish()
     }

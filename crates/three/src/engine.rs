@@ -10,7 +10,7 @@ use cenote_params::three::Parameters;
 use cenote_primitives::{BLOCK_BITS, BitMatrix, Block512, LaneRun};
 use cenote_session::{
     Check, Costs, Engine, Error, Guarded, Ledger, Parties, Result, WireVector, check_arrange, check_input,
-    check_run,
+    check_run, compare_digests,
 };
 
 use crate::checks;
@@ -30,6 +30,7 @@ use crate::store::{Online, Store, settings};
 use crate::triple_check::{constant_holder, window_bytes};
 use crate::view::Views;
 use crate::wires::ThreeWires;
+use crate::{Ring, steps};
 
 /// One party of a three-party session.
 ///
@@ -341,6 +342,14 @@ impl Engine for ThreeEngine {
             let ring = &mut this.workers[0].evaluator.ring;
             this.rounds += 1;
             output::open(this.me, wires, (wires.wires(), wires.lanes()), to, ring)
+        })
+    }
+
+    fn compare(&mut self, digest: &[u8; 32]) -> Result<()> {
+        self.call("verify", |this| {
+            this.rounds += 1;
+            let Ring { previous, next } = &mut this.workers[0].evaluator.ring;
+            compare_digests(&mut [previous.as_mut(), next.as_mut()], steps::COMPARE, digest)
         })
     }
 

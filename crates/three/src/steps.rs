@@ -40,6 +40,13 @@ steps! {
 }
 
 steps! {
+    /// Every step that only programs have whose circuits are found out as they run.
+    OPEN;
+    /// The digest of what the program has done so far, to both others.
+    COMPARE = 0x318, "compare programs";
+}
+
+steps! {
     /// Every step that only sessions with measured links have.
     MEASURED;
     /// A word whose time on the way is measured, to both others.

@@ -1,8 +1,9 @@
 //! A corrupted party deviates in one of several workers: the checks of that worker stop all of them, at all honest
 //! parties, before anything is opened.
-use cenote_three::checks;
 
 mod common;
+
+use cenote_three::checks;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -6,12 +6,13 @@ use cenote_params::computational;
 use cenote_params::lego::Account;
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{
-    Costs, Demand, Engine, Error, Guarded, Parties, Result, WireVector, check_arrange, check_input, check_run,
+    Costs, Demand, Engine, Error, Guarded, Parties, Result, WireVector, check_arrange, check_input,
+    check_run, compare_digests,
 };
 
 use super::{LegoEngine, count};
 use crate::memory::{Portions, most_lanes};
-use crate::{LegoWires, Order};
+use crate::{LegoWires, Order, steps};
 
 /// Why nothing can be revealed or put in.
 const NOT_GIVEN: &str = "inputs were reserved whose bits have not been given";
@@ -81,6 +82,9 @@ impl Engine for LegoEngine {
 
     fn prepare_gates(&mut self, count: u64) -> Result<()> {
         self.call("dependent", |this| {
+            if count == 0 {
+                return Ok(());
+            }
             let open = this.open.get_or_insert_default();
             open.ands = open.ands.saturating_add(count);
             Ok(())
@@ -118,7 +122,11 @@ impl Engine for LegoEngine {
             }
             let ands = count(plan.and_count(), lanes);
             this.ledger.costs.and_gates += ands;
-            if this.parts().0.is_built(plan, lanes) {
+            let built = this.parts().0.is_built(plan, lanes);
+            if let (false, Some(open)) = (built, &mut this.open) {
+                open.ands = open.ands.saturating_sub(ands);
+            }
+            if built {
                 this.built -= ands;
             } else if ands > this.config.ahead.max(this.stock().ands) && this.next_reserved().is_none() {
                 return this.run_in_pieces(plan, inputs);
@@ -129,9 +137,6 @@ impl Engine for LegoEngine {
                     ..Order::NOTHING
                 })?;
                 this.waiting = this.waiting.saturating_add(ands);
-                if let Some(open) = &mut this.open {
-                    open.ands = open.ands.saturating_sub(ands);
-                }
             }
             let (side, channel) = this.parts();
             let outputs = side.run(plan, inputs, channel)?;
@@ -181,6 +186,15 @@ impl Engine for LegoEngine {
             this.held.computed(this.built, this.open.is_some());
             this.waiting = 0;
             Ok(outputs)
+        })
+    }
+
+    fn compare(&mut self, digest: &[u8; 32]) -> Result<()> {
+        self.call("online", |this| {
+            this.ledger.costs.rounds += 1;
+            let (side, channel) = this.parts();
+            side.clear_line(channel)?;
+            compare_digests(&mut [channel], steps::COMPARE, digest)
         })
     }
 

@@ -5,6 +5,7 @@ use cenote_net::PartyId;
 use super::{Words, padded};
 use crate::error::Result;
 use crate::memory::Memory;
+use crate::secret::Secret;
 use crate::session::Session;
 
 /// A patient's number, and the days that the patient spent in hospital.
@@ -42,7 +43,7 @@ pub fn joint_stays(
     let (first, second) = (PartyId(0), PartyId(1));
     let mine = (session.me() == first)
         .then(|| padded(patients, most_patients, NOBODY, |&patient| patient, &PATIENTS));
-    let patients = session.input(first, most_patients, mine.transpose()?.as_deref());
+    let patients = mine.transpose()?;
     // A table of one less than a power of two is searched in as many steps as the power says.
     let steps = (most_stays + 1).next_power_of_two().ilog2();
     let size = 1usize << steps;
@@ -55,12 +56,21 @@ pub fn joint_stays(
             .map(|&(patient, days)| u64::from(patient) << 32 | u64::from(days))
             .collect::<Vec<u64>>()
     });
+    let patients = session.input(first, most_patients, patients.as_deref());
     let table = session.input(second, size, table.as_deref());
-    let mut memory = Memory::of_row(&table)?;
+    totals(&patients, &table)
+}
+
+/// What is told of the patients of the one and the table of the other, whatever they gave. The table has a power of two of records.
+fn totals(patients: &Secret<u32>, table: &Secret<u64>) -> Result<Stays> {
+    let (session, steps) = (patients.session(), table.len().ilog2());
+    // What comes twice would be counted twice, and tell of single patients by how often.
+    let in_order = each_once(patients) & each_once(&(table >> 32).cast());
+    let mut memory = Memory::of_row(table)?;
 
     let mut found = session.public(0u32).repeat(1);
     let mut days = session.public(0u64).repeat(1);
-    for at in 0..most_patients {
+    for at in 0..patients.len() {
         let patient = patients.at(at);
         // How many stays are of patients with smaller numbers.
         let mut before = session.public(0u32).repeat(1);
@@ -76,9 +86,55 @@ pub fn joint_stays(
         days = days + known.select(stay & u64::from(u32::MAX), 0);
     }
     memory.check()?;
+    let (found, days) = (in_order.select(found, 0), in_order.select(days, 0));
     let (patients, days) = session.open(&(found, days))?;
     Ok(Stays {
         patients: patients[0],
         days: days[0],
     })
+}
+
+/// Whether the numbers ascend, and none but [`NOBODY`] comes twice.
+fn each_once(numbers: &Secret<u32>) -> Secret<bool> {
+    let count = numbers.len();
+    if count == 1 {
+        return numbers.session().public(true).repeat(1);
+    }
+    let (each, next) = (numbers.slice(0..count - 1), numbers.slice(1..count));
+    (each.lt(&next) | each.equals(NOBODY) & next.equals(NOBODY)).all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::local::in_the_clear;
+
+    /// Lists that [`padded`] would refuse, of a party that does not ask it.
+    #[test]
+    fn who_gives_a_patient_twice_or_out_of_order_learns_nothing() {
+        let table = [(3, 5), (7, 2), (NOBODY, 0), (NOBODY, 0)];
+        let told = |patients: [u32; 4], table: [Stay; 4]| {
+            let results = in_the_clear(1, |session| {
+                let stays = table.map(|(patient, days)| u64::from(patient) << 32 | u64::from(days));
+                let of = PartyId(0);
+                totals(
+                    &session.input(of, 4, Some(&patients)),
+                    &session.input(of, 4, Some(&stays)),
+                )
+            });
+            let stays = results.unwrap()[0];
+            (stays.patients, stays.days)
+        };
+        assert_eq!(told([3, 4, 7, NOBODY], table), (2, 7));
+        assert_eq!(told([3, 7, 7, NOBODY], table), (0, 0));
+        assert_eq!(told([7, 3, NOBODY, NOBODY], table), (0, 0));
+        assert_eq!(
+            told([3, 4, 7, NOBODY], [(3, 5), (3, 9), (7, 2), (NOBODY, 0)]),
+            (0, 0)
+        );
+        assert_eq!(
+            told([3, 4, 7, NOBODY], [(3, 5), (NOBODY, 0), (7, 2), (NOBODY, 0)]),
+            (0, 0)
+        );
+    }
 }

@@ -14,6 +14,9 @@ use crate::table;
 /// # Errors
 /// What happened to the session; [`Error::BadInput`] for items that are too many, too large, or come twice.
 pub fn intersection(session: &Session, items: &[u64], most: usize) -> Result<Vec<u64>> {
+    if most == 0 {
+        return Err(Error::BadInput("no items were agreed on: at least one".into()));
+    }
     // What there is no item for has a number of its own.
     let limit = u64::MAX - most as u64;
     let of = |owner: PartyId| -> Result<_> {
@@ -44,8 +47,8 @@ fn padded(items: &[u64], most: usize, limit: u64) -> Result<Vec<u64>> {
     } else if items.windows(2).any(|pair| pair[0] == pair[1]) {
         Some("an item comes twice".into())
     } else {
-        let largest = items.last().filter(|&&item| item >= limit);
-        largest.map(|item| format!("the item {item} is too large: items are less than {limit}"))
+        let too_large = items.last().is_some_and(|&item| item >= limit);
+        too_large.then(|| format!("an item is too large: items are less than {limit}"))
     };
     if let Some(what) = refused {
         return Err(Error::BadInput(what));

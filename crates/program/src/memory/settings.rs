@@ -76,7 +76,8 @@ pub struct Settings {
     pub structure: Option<Structure>,
     /// Blocks of a bucket. The stash is large enough for the bound of [`cenote_params::memory`] from 4 on.
     pub bucket: u32,
-    /// Blocks of the stash; `None` for what [`Settings::security`] and [`Settings::accesses`] ask for.
+    /// Blocks of the stash; `None` for what [`Settings::security`] and [`Settings::accesses`] ask for. With any other number no bound
+    /// holds: the memory may be lost, and when it is tells of what was accessed. A bucket of fewer than 4 blocks needs one.
     pub stash: Option<u32>,
     /// `s`: the memory is lost with probability `2^-s` at most.
     pub security: u32,
@@ -105,6 +106,7 @@ impl Settings {
         };
         let sane = (1..=6).contains(&factor)
             && (1..=64).contains(&self.bucket)
+            && (self.bucket >= BUCKET || self.stash.is_some())
             && (1..=1024).contains(&self.stash.unwrap_or(1))
             && self.security <= 128
             && self.accesses <= 64;

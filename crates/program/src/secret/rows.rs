@@ -6,6 +6,7 @@ use std::panic::Location;
 use cenote_primitives::LaneRun;
 
 use super::Secret;
+use crate::session::no_row;
 use crate::value::Value;
 use crate::word::Word;
 
@@ -48,6 +49,10 @@ impl<T: Word> Secret<T> {
     #[track_caller]
     pub fn concat(parts: &[&Self]) -> Self {
         assert!(!parts.is_empty(), "a row has at least one secret");
+        let all = parts.iter().map(|part| part.len()).fold(0, usize::saturating_add);
+        if let Some(what) = no_row(all) {
+            return parts[0].refused(what);
+        }
         let runs: Vec<LaneRun> = (0..)
             .zip(parts)
             .map(|(part, row)| LaneRun::new(part, 0, row.len() as u32))
@@ -58,8 +63,8 @@ impl<T: Word> Secret<T> {
     /// The row `times` times over; the secrets of a row stay together.
     #[track_caller]
     pub fn repeat(&self, times: usize) -> Self {
-        if times == 0 {
-            return self.refused("a row of no secrets".into());
+        if let Some(what) = no_row(self.len().saturating_mul(times)) {
+            return self.refused(what);
         }
         Secret::of(self.value().repeated(times))
     }

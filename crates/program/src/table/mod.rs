@@ -30,11 +30,18 @@ impl Packed {
     #[track_caller]
     fn new(columns: &[Value]) -> Self {
         let lanes = columns.iter().map(Value::lanes).max().unwrap_or(1);
-        let columns: Vec<Value> = columns.iter().map(|column| column.spread(lanes)).collect();
+        let columns: Vec<Value> = columns.iter().map(|column| column.filling(lanes)).collect();
         Self {
             widths: columns.iter().map(Value::width).collect(),
             record: Value::join(&columns.iter().collect::<Vec<_>>()),
         }
+    }
+
+    /// The records and `other`, in as many lanes.
+    #[track_caller]
+    fn beside(&self, other: &Value) -> (Value, Value) {
+        let lanes = self.record.lanes().max(other.lanes());
+        (self.record.filling(lanes), other.filling(lanes))
     }
 
     /// The columns of `key`, and then those of `payload`.
@@ -140,13 +147,13 @@ pub fn shuffle<V: Values>(records: &V) -> V {
     made(packed.unpack(&shuffle::shuffled(&packed.record)))
 }
 
-/// The records of a table that are `chosen`, in their order, before all others; and how many they are. What comes after them has no
-/// meaning.
+/// The records of a table that are `chosen`, in their order, before all others; and how many they are. After them come the others, in
+/// some order: what is not to be known must not be revealed of them.
 #[track_caller]
 pub fn compact<V: Values>(chosen: &Secret<bool>, records: &V) -> (V, Secret<u32>) {
     let packed = Packed::new(&values_of(records));
-    let (compacted, count) =
-        compact::compacted(&packed.record, &chosen.value().spread(packed.record.lanes()));
+    let (records, chosen) = packed.beside(chosen.value());
+    let (compacted, count) = compact::compacted(&records, &chosen);
     let count = Value::apply(Op::Resize { signed: false }, &[&count], 32);
     (made(packed.unpack(&compacted)), Secret::of(count))
 }
@@ -173,8 +180,8 @@ pub struct Joined<L> {
     pub matched: Secret<bool>,
     /// The payload of that one; nothing of meaning if there is none.
     pub left: L,
-    /// Whether both tables keep what they promise: ascending keys, in the left table without repetition. If not, the rest has no meaning. It
-    /// is for the program to reveal, alone or together with its outcome.
+    /// Whether both tables keep what they promise: ascending keys, in the left table without repetition. If not, nothing is
+    /// matched, and all payloads are zero.
     pub in_order: Secret<bool>,
 }
 
@@ -183,11 +190,12 @@ pub struct Joined<L> {
 #[track_caller]
 pub fn join<K: Integer, L: Values>(left_key: &Secret<K>, left: &L, right_key: &Secret<K>) -> Joined<L> {
     let packed = Packed::new(&values_of(left));
-    let keys = left_key.value().spread(packed.record.lanes());
-    let records = packed.record.spread(keys.lanes());
+    let (records, keys) = packed.beside(left_key.value());
     let (matched, left, in_order) = join::looked_up((&keys, &records), right_key.value(), key_of::<K>());
+    let nothing = left.session().constant(left.width(), 0);
+    let left = Value::apply(Op::Select, &[&in_order, &left, &nothing], left.width());
     Joined {
-        matched: Secret::of(matched),
+        matched: Secret::of(Value::apply(Op::And, &[&matched, &in_order], 1)),
         left: made(packed.unpack(&left)),
         in_order: Secret::of(in_order),
     }
@@ -206,14 +214,15 @@ pub fn group<K: Integer, V: Values>(
 ) -> crate::Result<(Secret<bool>, V)> {
     let combine = Function::<(V, V), V>::record(combine)?;
     let packed = Packed::new(&values_of(values));
-    let starts = scan::starts(&key.value().spread(packed.record.lanes()));
+    let (records, keys) = packed.beside(key.value());
+    let starts = scan::starts(&keys);
     let after = starts.lanes() - 1;
     let end = key.session().constant(1, 1).repeated(1);
     let ends = match after {
         0 => end,
         _ => Value::concat(&[&starts.slice(1, after), &end]),
     };
-    let scanned = scan::scanned(&starts, &packed.record, &|earlier, later| {
+    let scanned = scan::scanned(&starts, &records, &|earlier, later| {
         let columns = |record: &Value| made::<V>(packed.unpack(record));
         let together = combine.call(&(columns(earlier), columns(later)));
         Value::join(&values_of(&together).iter().collect::<Vec<_>>())

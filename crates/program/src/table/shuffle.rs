@@ -10,6 +10,7 @@ use crate::secret::Secret;
 use crate::table::compact::exchange_if;
 use crate::table::network::Network;
 use crate::value::Value;
+use zeroize::Zeroizing;
 
 /// The records in an order that is uniformly random to every party: two parties one after the other arrange them as only they know, by a
 /// permutation network whose exchanges are their secret inputs. Of two or three parties one cheats at most.
@@ -26,12 +27,18 @@ pub(crate) fn shuffled(records: &Value) -> Value {
         .map(PartyId)
         .fold(records.clone(), |records, arranger| {
             let controls = (session.me() == arranger).then(|| {
-                let mut arrangement = vec![0u32; count];
-                Sampler::new(Entropy::os().block()).permutation(&mut arrangement);
-                let arrangement: Vec<usize> = arrangement.into_iter().map(|place| place as usize).collect();
-                route_permutation(&arrangement).expect("a permutation was drawn")
+                // Nobody but this party can time it.
+                let mut drawn = Zeroizing::new(vec![0u32; count]);
+                Sampler::new(Entropy::os().block()).permutation(&mut drawn);
+                let arrangement =
+                    Zeroizing::new(drawn.iter().map(|&place| place as usize).collect::<Vec<_>>());
+                Zeroizing::new(route_permutation(&arrangement).expect("a permutation was drawn"))
             });
-            let controls = session.input(arranger, exchanges.len(), controls.as_deref());
+            let controls = session.input(
+                arranger,
+                exchanges.len(),
+                controls.as_ref().map(|controls| controls.as_slice()),
+            );
             network.pass(&records, &order, |gates, x, y| {
                 let places: Vec<usize> = gates.iter().map(|gate| gate.number).collect();
                 exchange_if(&controls.value().gather(&places), x, y)

@@ -1,0 +1,117 @@
+//! The costs that the documentation of the library states are those of the circuits.
+
+use cenote_circuit::library::{NAMES, NameError, by_name};
+
+/// The rows of the table in the module documentation: name, ANDs, XORs, AND depth.
+fn table() -> Vec<(String, [usize; 3])> {
+    include_str!("../../src/library/mod.rs")
+        .lines()
+        .filter_map(|line| line.strip_prefix("//! | `"))
+        .map(|row| {
+            let cells: Vec<&str> = row
+                .split('|')
+                .map(|cell| cell.trim().trim_end_matches('`'))
+                .collect();
+            let number = |i: usize| cells[i].parse().expect("a number");
+            (cells[0].to_owned(), [number(1), number(2), number(3)])
+        })
+        .collect()
+}
+
+#[test]
+fn the_documented_costs_are_exact() {
+    let table = table();
+    assert!(table.len() >= 60, "the table was not found");
+    let mut wrong = false;
+    for (name, documented) in table {
+        let statistics = by_name(&name)
+            .unwrap_or_else(|error| panic!("{name}: {error}"))
+            .statistics();
+        let measured = [statistics.ands, statistics.xors, statistics.and_depth];
+        println!(
+            "//! | `{name}` | {} | {} | {} |",
+            measured[0], measured[1], measured[2]
+        );
+        wrong |= measured != documented;
+    }
+    assert!(!wrong, "the counts above are right, those of the table are not");
+}
+
+#[test]
+fn every_listed_form_is_known() {
+    for (form, _) in NAMES {
+        let name = form
+            .replace("PxN-L", "3x8-100")
+            .replace("MxN", "9x4")
+            .replace('N', "8");
+        let circuit = by_name(&name).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let shallow = by_name(&format!("{name}-depth")).unwrap();
+        assert_eq!(circuit.inputs(), shallow.inputs(), "{name}");
+        assert_eq!(circuit.outputs(), shallow.outputs(), "{name}");
+        let (circuit, shallow) = (circuit.statistics(), shallow.statistics());
+        assert!(
+            circuit.ands <= shallow.ands && circuit.and_depth >= shallow.and_depth,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn other_names_are_refused() {
+    let names = [
+        "",
+        "add",
+        "add-1",
+        "add+8",
+        "add8x",
+        "32",
+        "aes",
+        "aes512",
+        "aes128-encrypt",
+        "div32-decrypt",
+        "sha512-single",
+        "keccak",
+        "add8-balanced",
+        "sha256-balanced",
+        "add8-depth-depth",
+        "exposure",
+        "exposure3",
+        "exposure3x8",
+        "exposure3x8-",
+        "sort8",
+        "sort8x",
+        "sort8x8x8",
+        "sort8x+8",
+        "ADD8",
+        " add8",
+        "add٣",
+    ];
+    for name in names {
+        assert_eq!(by_name(name), Err(NameError::Unknown), "{name:?}");
+    }
+    let sizes = [
+        "add0",
+        "add99999999999",
+        "add5000",
+        "mult513",
+        "div513",
+        "sdiv0",
+        "shl4097",
+        "compact4096x33",
+        "permute0x1",
+        "exposure0x8-1",
+        "exposure3x65-1",
+        "exposure3x8-99999999999999999999",
+        "exposure2000x8-1",
+        "sort0x8",
+        "sort8x0",
+        "sort8x65",
+        "sort4097x1",
+        "sort4096x33",
+        "ssort4096x33",
+        "sort99999999999999999999x8",
+    ];
+    for name in sizes {
+        assert!(matches!(by_name(name), Err(NameError::Size(_))), "{name:?}");
+    }
+}

@@ -1,0 +1,129 @@
+//! Peers that flood, or take nothing, on many channels cost bounded memory, and nobody waits for ever for memory.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::common::{Boxed, Kind, STEP, brief, bytes, pair};
+use cenote_net::{Budget, Channel, ChannelOptions, Error, PartyId, memory_pair};
+
+const PIPES: usize = 12;
+const MIB: usize = 1 << 20;
+
+fn options(timeout_ms: u64, budget: usize) -> ChannelOptions {
+    ChannelOptions {
+        budget: Budget::new(budget),
+        linger: Duration::ZERO,
+        least_rate: u64::MAX,
+        ..brief(timeout_ms)
+    }
+}
+
+/// Pairs of channels whose ends draw on the budgets of `a` and `b`.
+fn pairs(kind: Kind, a: &ChannelOptions, b: &ChannelOptions) -> Vec<(Boxed, Boxed)> {
+    (0..PIPES)
+        .map(|_| match kind {
+            Kind::Memory => {
+                let (for_a, for_b) = memory_pair(PartyId(0), PartyId(1), a.clone());
+                (Box::new(for_a) as Boxed, Box::new(for_b) as Boxed)
+            }
+            _ => crate::common::pair_with(kind, [a, b]),
+        })
+        .collect()
+}
+
+/// Two parties send 6 MiB to each other on each of many channels, before either receives; together they could queue a
+/// third of that.
+#[test]
+fn both_send_first_on_many_channels() {
+    const SIZE: usize = 6 * MIB;
+    for kind in [Kind::Memory, Kind::Tcp, Kind::Tls] {
+        let ends = [options(60_000, 16 * MIB), options(60_000, 16 * MIB)];
+        let most = AtomicU64::new(0);
+        let over = AtomicBool::new(false);
+        let all = pairs(kind, &ends[0], &ends[1]);
+        std::thread::scope(|scope| {
+            let watch = scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    for end in &ends {
+                        most.fetch_max(end.budget.drawn(), Ordering::Relaxed);
+                    }
+                    std::thread::sleep(Duration::from_micros(200));
+                }
+            });
+            let mut threads = Vec::new();
+            for (index, (a, b)) in all.into_iter().enumerate() {
+                for (me, mut channel) in [(0, a), (1, b)] {
+                    threads.push(scope.spawn(move || {
+                        let seed = |of: u64| 2 * index as u64 + of;
+                        channel.send(STEP, &bytes(seed(me), SIZE)).unwrap();
+                        let mut body = vec![0; SIZE];
+                        channel.recv(STEP, &mut body).unwrap();
+                        assert!(body == bytes(seed(1 - me), SIZE), "{kind:?}");
+                        channel.close().unwrap();
+                    }));
+                }
+            }
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+            over.store(true, Ordering::Relaxed);
+            watch.join().unwrap();
+        });
+        let most = most.into_inner();
+        // Two pools, where both parties have one budget.
+        let pools = if kind == Kind::Memory { 2 } else { 1 };
+        assert!(
+            most > 8 * MIB as u64,
+            "{kind:?}: the budget was not used up: {most}"
+        );
+        assert!(most <= pools * 16 * MIB as u64, "{kind:?}: {most}");
+        for end in &ends {
+            assert_eq!(end.budget.drawn(), 0, "{kind:?}: all is given back");
+        }
+    }
+}
+
+/// A peer that takes nothing uses up its own pool, not another peer's.
+#[test]
+fn one_peer_does_not_use_up_the_memory_for_another() {
+    let options = options(300, 8 * MIB);
+    let body = vec![1; 32 * MIB];
+    let (mut idle, _silent) = memory_pair(PartyId(0), PartyId(1), options.clone());
+    assert!(matches!(
+        idle.send(STEP, &body),
+        Err(Error::Timeout {
+            peer: PartyId(1),
+            step: STEP,
+            ..
+        })
+    ));
+    assert!(options.budget.drawn() > 7 * MIB as u64);
+    let (mut a, mut b) = memory_pair(PartyId(0), PartyId(2), options);
+    let half = &body[..4 * MIB];
+    a.send(STEP, half).and_then(|()| a.flush()).unwrap();
+    let mut received = vec![0; half.len()];
+    b.recv(STEP, &mut received).unwrap();
+}
+
+/// With no budget at all, messages of any size pass, and last words are said.
+#[test]
+fn the_fixed_part_suffices_for_one_direction() {
+    for kind in [Kind::Memory, Kind::Tcp, Kind::Tls] {
+        let (mut a, mut b) = pair(kind, &options(20_000, 0));
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                a.send(STEP, &bytes(1, 24 * MIB)).unwrap();
+                a.abort([9].into());
+            });
+            let mut body = vec![0; 24 * MIB];
+            b.recv(STEP, &mut body).unwrap();
+            assert!(body == bytes(1, 24 * MIB), "{kind:?}");
+            assert_eq!(
+                b.recv(STEP, &mut [0]),
+                Err(Error::PeerAborted {
+                    peer: PartyId(0),
+                    step: STEP,
+                    reason: [9].into()
+                })
+            );
+        });
+    }
+}

@@ -1,0 +1,120 @@
+//! A shaped network is as slow as it says (lower bounds only: machines may be slower).
+
+use std::time::{Duration, Instant};
+
+use crate::common::{STEP, brief};
+use cenote_net::{Channel, Error, PartyId, Shape, Shaped, memory_pair};
+
+fn shaped(shape: Shape) -> [Shaped<cenote_net::MemoryChannel>; 2] {
+    let (a, b) = memory_pair(PartyId(0), PartyId(1), brief(5000));
+    [Shaped::new(a, shape), Shaped::new(b, shape)]
+}
+
+#[test]
+fn latency_delays_each_round_but_not_each_message() {
+    let [mut a, mut b] = shaped(Shape::new(Duration::from_millis(20), None));
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            for _ in 0..3 {
+                for _ in 0..50 {
+                    b.recv(STEP, &mut [0; 10]).unwrap();
+                }
+                b.send(STEP, &[1]).and_then(|()| b.flush()).unwrap();
+            }
+        });
+        for _ in 0..3 {
+            for _ in 0..50 {
+                a.send(STEP, &[0; 10]).unwrap();
+            }
+            a.recv(STEP, &mut [0]).unwrap();
+        }
+    });
+    // Three round trips of 40 ms; were each message to wait for the one before, it would be three seconds.
+    assert!(
+        start.elapsed() >= Duration::from_millis(120),
+        "{:?}",
+        start.elapsed()
+    );
+    assert!(
+        start.elapsed() < Duration::from_millis(1500),
+        "{:?}",
+        start.elapsed()
+    );
+}
+
+#[test]
+fn bandwidth_delays_bytes() {
+    let [mut a, mut b] = shaped(Shape::new(Duration::ZERO, Some(10_000_000)));
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            for _ in 0..20 {
+                a.send(STEP, &[0; 100_000]).unwrap();
+            }
+            a.flush().unwrap();
+            assert!(
+                start.elapsed() < Duration::from_millis(150),
+                "the sender need not wait"
+            );
+            a.recv(STEP, &mut []).unwrap();
+        });
+        for index in 1..=20 {
+            b.recv(STEP, &mut [0; 100_000]).unwrap();
+            assert!(
+                start.elapsed() >= Duration::from_millis(10 * index),
+                "message {index}"
+            );
+        }
+        b.send(STEP, &[]).and_then(|()| b.flush()).unwrap();
+    });
+}
+
+#[test]
+fn a_bounded_queue_makes_the_sender_wait() {
+    let shape = Shape {
+        queue_bytes: 100_000,
+        ..Shape::new(Duration::ZERO, Some(1_000_000))
+    };
+    let [mut a, _b] = shaped(shape);
+    let start = Instant::now();
+    for _ in 0..3 {
+        a.send(STEP, &[0; 100_000]).unwrap();
+    }
+    assert!(
+        start.elapsed() >= Duration::from_millis(100),
+        "{:?}",
+        start.elapsed()
+    );
+}
+
+#[test]
+fn a_closer_ends_the_delay() {
+    let [mut a, mut b] = shaped(Shape::new(Duration::from_secs(30), None));
+    a.send(STEP, &[1]).and_then(|()| a.flush()).unwrap();
+    let closer = b.closer();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            std::thread::sleep(Duration::from_millis(50));
+            closer.close();
+        });
+        assert_eq!(b.recv(STEP, &mut [0]), Err(Error::Closed { peer: PartyId(0) }));
+    });
+}
+
+#[test]
+fn a_message_from_the_far_future_is_refused() {
+    let (mut a, b) = memory_pair(PartyId(0), PartyId(1), brief(5000));
+    let mut b = Shaped::new(b, Shape::new(Duration::ZERO, None));
+    a.send_parts(STEP, &[&u64::MAX.to_le_bytes(), &[1]])
+        .and_then(|()| a.flush())
+        .unwrap();
+    match b.recv(STEP, &mut [0]) {
+        Err(Error::Violation {
+            peer: PartyId(0),
+            what,
+            ..
+        }) => assert!(what.contains("later than the shaped network allows"), "{what}"),
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,12 @@
+//! Programs: all tests but those that depend on how busy their process is, or on its memory.
+
+mod apps;
+mod common;
+mod differing;
+mod everywhere;
+mod functions;
+mod memory;
+mod misuse;
+mod operators;
+mod rows;
+mod tables;

@@ -1,0 +1,132 @@
+//! Golden transcripts: with fixed randomness the bytes that each party sends are the recorded ones, on every
+//! instruction set. A change here is a change of the protocol on the wire: raise the version in the handshake, then
+//! record anew what this test prints.
+
+use std::process::Command;
+use std::sync::Arc;
+
+use crate::common::intercept::{Spy, Thread};
+use crate::common::session::{Change, Session, share, small_answer, small_input, small_plan};
+use crate::common::tiny;
+use cenote_params::three::Variant;
+use cenote_primitives::Simd;
+use cenote_session::{Engine, Parties};
+use cenote_three::{Lag, ViewCheck, steps};
+use sha2::{Digest, Sha256};
+
+/// Per variant and view check, the first 8 bytes of the SHA-256 of what parties 0, 1 and 2 send.
+const RECORDED: [(Variant, ViewCheck, [&str; 3]); 5] = [
+    (
+        Variant::OnDemand,
+        ViewCheck::Mac,
+        ["712eb9a402873eb5", "c4bf742a7c0e6cd1", "e92a73c937c63f47"],
+    ),
+    (
+        Variant::OnDemand,
+        ViewCheck::Sha256,
+        ["36b26b0a43f507d4", "ad1b4bf0f5a73134", "6267f93580de44ea"],
+    ),
+    (
+        Variant::Baseline,
+        ViewCheck::Mac,
+        ["1ca28977f0a59331", "02d68b57266cd992", "e5353cf365230e6a"],
+    ),
+    (
+        Variant::CacheEfficient,
+        ViewCheck::Sha256,
+        ["89672e66b87024ef", "f4f3945c7bdcb956", "9ddaa8997ee90c70"],
+    ),
+    (
+        Variant::Reshuffle,
+        ViewCheck::Mac,
+        ["b7987e792252ef3e", "ebd76ccb60db9b22", "be44e5a13c932131"],
+    ),
+];
+
+/// The hash of the protocol's messages that one party sent; the comparison of terms before them is none. Its threads run side by side, so each wire is hashed by itself, in a fixed order.
+fn hash(spy: &Spy) -> String {
+    let sent = spy.sent();
+    let mut hash = Sha256::new();
+    for thread in [Thread::Generator, Thread::Evaluator] {
+        for to in 0..3 {
+            for message in sent
+                .iter()
+                .filter(|message| (message.wire.thread, message.wire.to) == (thread, to))
+                .filter(|message| steps::ALL.contains(&message.step))
+            {
+                hash.update(message.step.code.to_le_bytes());
+                hash.update((message.body.len() as u64).to_le_bytes());
+                hash.update(&message.body);
+            }
+            hash.update([0xFF; 16]);
+        }
+    }
+    hash.finalize()[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+#[test]
+fn transcripts_are_as_recorded() {
+    check_transcripts(|_| ());
+}
+
+/// How many messages are in flight shows in nobody's messages, even where the parties differ in it.
+#[test]
+fn messages_in_flight_change_no_transcript() {
+    check_transcripts(|config| config.lag = Lag::Messages(1));
+    check_transcripts(|config| config.lag = Lag::Messages(Lag::MOST));
+}
+
+/// `change` is made at party 1 only: what it sends must not depend on it, and the others must not notice.
+fn check_transcripts(change: Change) {
+    let mut wrong = Vec::new();
+    for (variant, view_check, recorded) in RECORDED {
+        let spies = [(); 3].map(|()| Spy::listening());
+        let mut session = Session::new(&tiny(variant), view_check, 21);
+        session.odd = Some((1, change));
+        session.spies = spies.each_ref().map(|spy| Some(Arc::clone(spy)));
+        let inputs = [0, 1, 2].map(small_input);
+        let answer = small_answer(&inputs);
+        // Two verifications, so that what is numbered and refilled shows.
+        let results = session.run(move |engine| {
+            let (wires, plan) = (share(engine, &inputs)?, small_plan());
+            let mut revealed = Vec::new();
+            for _ in 0..2 {
+                let outputs = engine.run(&plan, &wires)?;
+                revealed.push(engine.reveal(&outputs, Parties::all(3))?);
+            }
+            engine.finish()?;
+            Ok(revealed)
+        });
+        for result in results {
+            assert!(
+                result
+                    .unwrap()
+                    .iter()
+                    .all(|output| output.as_ref() == Some(&answer))
+            );
+        }
+        let found = spies.each_ref().map(|spy| hash(spy));
+        if found != recorded {
+            wrong.push(format!("{variant} with {view_check}: {found:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "on {}:\n{}", Simd::detect(), wrong.join("\n"));
+}
+
+/// The instruction set is chosen once per process, so each level gets a process.
+#[test]
+fn every_instruction_set_sends_the_same_bytes() {
+    for level in Simd::supported() {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "golden::transcripts_are_as_recorded"])
+            .env("CENOTE_SIMD", level.to_string())
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{level}: {text}");
+        assert!(text.contains("1 passed"), "{level}: {text}");
+    }
+}

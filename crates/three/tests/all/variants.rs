@@ -1,0 +1,186 @@
+//! The conformance suite over the remaining shapes of a session: reshuffling, buckets of two sizes, several workers,
+//! and an offline phase.
+
+use std::time::Duration;
+
+use crate::common::{memory_links, tiny};
+use cenote_circuit::{Plan, library};
+use cenote_net::{ChannelOptions, PartyId};
+use cenote_params::three::{Parameters, Variant, check, check_mixed};
+use cenote_primitives::{BitMatrix, Entropy};
+use cenote_session::conformance::{self, Cluster};
+use cenote_session::{Engine, Parties, Result};
+use cenote_three::{Config, Links, ThreeEngine, ViewCheck};
+
+/// Three parties over memory, each with several workers.
+struct Workers {
+    parameters: Parameters,
+    view_check: ViewCheck,
+    workers: usize,
+    ahead: usize,
+}
+
+impl Workers {
+    fn new(parameters: Parameters) -> Self {
+        Self {
+            parameters,
+            view_check: ViewCheck::Mac,
+            workers: 1,
+            ahead: 1,
+        }
+    }
+}
+
+impl Cluster for Workers {
+    type Engine = ThreeEngine;
+
+    fn parties(&self) -> usize {
+        3
+    }
+
+    fn run<T: Send>(&self, program: impl Fn(&mut ThreeEngine) -> Result<T> + Sync) -> Vec<Result<T>> {
+        let options = ChannelOptions::with_timeout(Duration::from_secs(20));
+        let mut links: [Vec<Links>; 3] = Default::default();
+        for _ in 0..self.workers {
+            for (party, link) in links.iter_mut().zip(memory_links(&options)) {
+                party.push(link);
+            }
+        }
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = links
+                .into_iter()
+                .zip(0u8..)
+                .map(|(links, me)| {
+                    let program = &program;
+                    scope.spawn(move || {
+                        let mut config = Config::new(self.parameters.clone(), "variants");
+                        config.view_check = self.view_check;
+                        config.entropy = Entropy::for_tests(me.into());
+                        config.ahead = self.ahead;
+                        program(&mut ThreeEngine::start(PartyId(me), links, config)?)
+                    })
+                })
+                .collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().expect("no party panics"))
+                .collect()
+        })
+    }
+}
+
+#[test]
+fn reshuffle() {
+    let parameters = check(Variant::Reshuffle, 64, 2, 1, 4).unwrap();
+    conformance::all(&Workers::new(parameters.clone()));
+    conformance::all(&Workers {
+        view_check: ViewCheck::Sha256,
+        ..Workers::new(parameters)
+    });
+}
+
+#[test]
+fn buckets_of_two_sizes() {
+    for (variant, l, k) in [
+        (Variant::Baseline, 1, 37),
+        (Variant::CacheEfficient, 4, 48),
+        (Variant::CacheEfficient, 4, 16),
+    ] {
+        conformance::all(&Workers::new(check_mixed(variant, 64, 2, 1, l, k).unwrap()));
+    }
+}
+
+#[test]
+fn several_workers() {
+    for (variant, workers) in [
+        (Variant::OnDemand, 2),
+        (Variant::OnDemand, 5),
+        (Variant::Baseline, 3),
+    ] {
+        conformance::all(&Workers {
+            workers,
+            ..Workers::new(tiny(variant))
+        });
+    }
+}
+
+/// Many lanes, so that every worker has groups to evaluate and logs are verified on the way.
+#[test]
+fn workers_share_the_lanes() {
+    let plan = Plan::new(&library::by_name("add16").unwrap());
+    let lanes = 70_000;
+    let inputs = BitMatrix::from_fn(plan.input_slots().len(), lanes, |row, lane| {
+        (row * 7 + lane * lane) % 5 < 2
+    });
+    let expected = plan.evaluate(&inputs).unwrap();
+    for workers in [1, 3] {
+        let cluster = Workers {
+            workers,
+            ..Workers::new(tiny(Variant::OnDemand))
+        };
+        let results = cluster.run(|engine| {
+            let own = (engine.me() == PartyId(2)).then_some(&inputs);
+            let wires = engine.input(PartyId(2), inputs.rows(), lanes, own)?;
+            let outputs = engine.run(&plan, &wires)?;
+            let revealed = engine.reveal(&outputs, Parties::all(3))?;
+            engine.finish()?;
+            Ok(revealed)
+        });
+        for revealed in results {
+            assert_eq!(revealed.unwrap().as_ref(), Some(&expected), "{workers} workers");
+        }
+    }
+}
+
+#[test]
+fn stock_can_be_filled_ahead() {
+    let plan = Plan::new(&library::by_name("add16").unwrap());
+    let inputs = BitMatrix::from_fn(plan.input_slots().len(), 30_000, |row, lane| {
+        (row + lane) % 3 == 0
+    });
+    let expected = plan.evaluate(&inputs).unwrap();
+    for variant in [Variant::OnDemand, Variant::CacheEfficient] {
+        let cluster = Workers {
+            workers: 2,
+            ahead: 100,
+            ..Workers::new(tiny(variant))
+        };
+        let results = cluster.run(|engine| {
+            engine.prepare(&plan, 30_000)?;
+            engine.fill_stock()?;
+            let offline = engine.costs().traffic;
+            let own = (engine.me() == PartyId(0)).then_some(&inputs);
+            let wires = engine.input(PartyId(0), inputs.rows(), 30_000, own)?;
+            let outputs = engine.run(&plan, &wires)?;
+            let revealed = engine.reveal(&outputs, Parties::all(3))?;
+            engine.finish()?;
+            Ok((revealed, offline, engine.costs()))
+        });
+        for result in results {
+            let (revealed, offline, costs) = result.unwrap();
+            assert_eq!(revealed.as_ref(), Some(&expected));
+            // Online, a gate costs its product and the two factors opened to verify it, besides inputs and outputs.
+            let io = (plan.input_slots().len() + plan.output_slots().len()) as u64 * 30_000 / 8;
+            let online = costs.traffic.payload_sent - offline.payload_sent;
+            assert!(
+                online < costs.and_gates * 3 * 102 / 800 + io + 10_000,
+                "{online} bytes online"
+            );
+        }
+    }
+    let cluster = Workers {
+        ahead: 1,
+        ..Workers::new(tiny(Variant::OnDemand))
+    };
+    for result in cluster.run(|engine| {
+        engine.prepare(&plan, 30_000)?;
+        engine.fill_stock()
+    }) {
+        assert!(
+            result
+                .unwrap_err()
+                .to_string()
+                .contains("batches of triples are wanted in stock, which holds 1")
+        );
+    }
+}
