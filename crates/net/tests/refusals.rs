@@ -1,13 +1,15 @@
 //! What the log says of strangers: words, and few lines of them.
 
+mod common;
+
 use std::fmt;
 use std::io::Write;
 use std::net::TcpStream;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use crate::common::{brief, configs, connect_all};
 use cenote_net::Label;
+use common::{brief, configs, connect_all};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};

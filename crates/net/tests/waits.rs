@@ -1,14 +1,16 @@
 //! Waits that every message prolongs end with their phase, and long waits are told of.
 
+mod common;
+
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::common::{Kind, STEP, brief, configs, pair, raw_pair};
 use cenote_net::{
     Awaited, Channel, ChannelOptions, Error, Label, Listen, OnWait, PartyId, PhaseClock, Waiting, connect,
     step,
 };
+use common::{Kind, STEP, brief, configs, pair, raw_pair};
 
 const PHASE: Duration = Duration::from_millis(400);
 

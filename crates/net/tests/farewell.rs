@@ -1,9 +1,11 @@
 //! What the end of a process would cut off can be waited for, in bounded time.
 
+mod common;
+
 use std::time::{Duration, Instant};
 
-use crate::common::{Kind, STEP, brief, pair};
 use cenote_net::wait_for_farewells;
+use common::{Kind, STEP, brief, pair};
 
 /// The only test of this binary: what it waits for is the process's.
 #[test]
