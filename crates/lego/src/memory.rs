@@ -136,6 +136,8 @@ pub(crate) struct Portions {
     lanes: usize,
     /// Of a circuit.
     pieces: u64,
+    /// Whether nobody knows how many calls of `generate` there will be.
+    open: bool,
     /// AND gates of a group, or of the largest piece.
     ands: u64,
     /// Wires that go into a piece and come out of it, at most.
@@ -156,6 +158,7 @@ impl Portions {
             all: lanes,
             lanes: group,
             pieces: 1,
+            open: false,
             ands: of_group(plan.and_count()),
             between: 0,
             slot_bytes: slot_bytes(plan),
@@ -192,6 +195,7 @@ impl Portions {
             all: 1,
             lanes: 1,
             pieces: ands.div_ceil(ahead.max(1)).max(1),
+            open: true,
             ands: ands.min(ahead),
             between: 0,
             slot_bytes: 0,
@@ -214,6 +218,8 @@ impl Portions {
     /// How many calls of `generate` share the error: one for each, and in each group one for inputs if there are pieces.
     pub(crate) fn sharing(&self) -> u64 {
         match self.count() {
+            // As call `k` has a share of `1/k(k+1)`: what the last one has.
+            calls if self.open => calls.saturating_mul(calls.saturating_add(1)),
             1 => 1,
             count => count
                 .saturating_mul(1 + u64::from(self.pieces > 1))
