@@ -15,7 +15,7 @@ use cenote_session::{
 
 use crate::checks;
 use crate::material::shape::Shape;
-use crate::material::stock::{GRACE, Producer, Stock};
+use crate::material::stock::{Producer, Stock};
 use crate::offline::generator::Generator;
 use crate::online::evaluator::{Evaluator, assemble, groups, most_lanes};
 use crate::online::gate_log::GateLog;
@@ -211,27 +211,6 @@ impl ThreeEngine {
     }
 }
 
-impl ThreeEngine {
-    /// What led to `error`: if a peer stopped or was lost, perhaps a check that a worker of this party saw fail.
-    fn explained(&self, error: Error) -> Error {
-        if matches!(error, Error::Aborted { .. }) {
-            return error;
-        }
-        // A peer that lost this party was told why, or will be in a moment.
-        let blamed = matches!(&error, Error::PeerStopped { reason, .. } if reason.lost() == Some(self.me));
-        let deadline = Instant::now() + if blamed { GRACE } else { Duration::ZERO };
-        loop {
-            if let Some(seen) = self.workers.iter().find_map(|worker| worker.stock.saw()) {
-                return seen;
-            }
-            if Instant::now() >= deadline {
-                return self.workers[0].stock.explain(error);
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-}
-
 impl Guarded for ThreeEngine {
     const CHECKS: &'static [Check] = checks::ALL;
 
@@ -244,7 +223,7 @@ impl Guarded for ThreeEngine {
     }
 
     fn wipe(&mut self, error: Error) -> Error {
-        let error = self.explained(error);
+        let error = self.workers[0].stock.explain(error);
         let code = error.reason().code();
         for worker in &mut self.workers {
             worker.evaluator.ring.abort(code);

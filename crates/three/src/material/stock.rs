@@ -27,7 +27,7 @@ pub(crate) struct Batch {
 }
 
 /// How long a thread that lost a peer waits for the other thread to learn the peer's reason.
-pub(crate) const GRACE: Duration = Duration::from_secs(1);
+const GRACE: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 struct State {
@@ -100,14 +100,6 @@ impl Stock {
         match self {
             Stock::Made(producer) => producer.recycle(spare),
             Stock::Stored(claimed) => claimed.recycle(spare),
-        }
-    }
-
-    /// The check that a generator saw fail, if one did.
-    pub(crate) fn saw(&self) -> Option<Error> {
-        match self {
-            Stock::Made(producer) => producer.saw(),
-            Stock::Stored(_) => None,
         }
     }
 
@@ -242,15 +234,6 @@ impl Producer {
     /// The generator's failure, if it has failed.
     pub(crate) fn check(&self) -> Result<()> {
         self.shared.lock().failure.take().map_or(Ok(()), Err)
-    }
-
-    /// The check that the generator saw fail, if one did.
-    pub(crate) fn saw(&self) -> Option<Error> {
-        let state = self.shared.lock();
-        let failure = state.failure.as_ref();
-        failure
-            .filter(|failure| matches!(failure, Error::Aborted { .. }))
-            .cloned()
     }
 
     /// Gives arrays back for the generator to use again.
