@@ -20,7 +20,7 @@ use crate::offline::generator::Generator;
 use crate::online::evaluator::{Evaluator, assemble, groups, most_lanes};
 use crate::online::gate_log::GateLog;
 use crate::online::verify::Verifier;
-use crate::online::worker::{Worker, groups_of, run_groups, verify};
+use crate::online::worker::{Worker, groups_of, more_telling, run_groups, verify};
 use crate::online::{input, output};
 use crate::settings::{Config, Lag, Links, ViewCheck};
 use crate::setup::eras::BLOCKS_PER_TRIPLE;
@@ -224,6 +224,9 @@ impl Guarded for ThreeEngine {
 
     fn wipe(&mut self, error: Error) -> Error {
         let error = self.workers[0].stock.explain(error);
+        // A worker may know the cause of what another one met.
+        let failures = self.workers.iter().filter_map(|worker| worker.stock.failure());
+        let error = more_telling(failures, error);
         let code = error.reason().code();
         for worker in &mut self.workers {
             worker.evaluator.ring.abort(code);

@@ -103,6 +103,14 @@ impl Stock {
         }
     }
 
+    /// Why a generator has failed, if it has and nobody has been told.
+    pub(crate) fn failure(&self) -> Option<Error> {
+        match self {
+            Stock::Made(producer) => producer.failure(),
+            Stock::Stored(_) => None,
+        }
+    }
+
     /// The better explanation of an evaluator's `error`.
     pub(crate) fn explain(&self, error: Error) -> Error {
         match self {
@@ -234,6 +242,11 @@ impl Producer {
     /// The generator's failure, if it has failed.
     pub(crate) fn check(&self) -> Result<()> {
         self.shared.lock().failure.take().map_or(Ok(()), Err)
+    }
+
+    /// Why the generator has failed, if it has and nobody has been told.
+    pub(crate) fn failure(&self) -> Option<Error> {
+        self.shared.lock().failure.clone()
     }
 
     /// Gives arrays back for the generator to use again.

@@ -150,23 +150,23 @@ fn at_all<T: Send>(
 
 /// What all of them gave, or else the error that says most about the cause.
 pub(crate) fn most_telling<T, All: FromIterator<T>>(results: impl Iterator<Item = Result<T>>) -> Result<All> {
-    let mut worst: Option<Error> = None;
+    let mut errors = Vec::new();
     let done = results
-        .filter_map(|result| {
-            let error = match result {
-                Ok(value) => return Some(value),
-                Err(error) => error,
-            };
-            if worst
-                .as_ref()
-                .is_none_or(|known| telling(&error) > telling(known))
-            {
-                worst = Some(error);
-            }
-            None
-        })
+        .filter_map(|result| result.map_err(|error| errors.push(error)).ok())
         .collect();
-    worst.map_or(Ok(done), Err)
+    let mut errors = errors.into_iter();
+    match errors.next() {
+        None => Ok(done),
+        Some(first) => Err(more_telling(errors, first)),
+    }
+}
+
+/// Of `error` and the `others` the one that says most about the cause; `error` if others say as much.
+pub(crate) fn more_telling(others: impl Iterator<Item = Error>, error: Error) -> Error {
+    others.fold(error, |known, other| match telling(&other) > telling(&known) {
+        true => other,
+        false => known,
+    })
 }
 
 /// Interrupts the evaluators of all workers when it is dropped.
@@ -181,8 +181,9 @@ impl Drop for StopOthers<'_> {
 /// How much an error says about the cause: more for cheating than for its consequences.
 fn telling(error: &Error) -> u8 {
     match error {
-        Error::Aborted { check, .. } if *check != MESSAGE_FORM => 5,
-        Error::Aborted { .. } => 4,
+        Error::Aborted { check, .. } if *check != MESSAGE_FORM => 6,
+        Error::Aborted { .. } => 5,
+        Error::PeerStopped { reason, .. } if reason.check().is_some() => 4,
         Error::PeerStopped { .. } => 3,
         Error::Net(cenote_net::Error::Closed { .. }) => 0,
         Error::Net(cenote_net::Error::PeerLost { .. }) => 1,
