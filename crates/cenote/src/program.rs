@@ -265,15 +265,13 @@ impl Program {
             }
             let own = own.map(|values| {
                 let mut together = BitMatrix::zeros(width, lanes.len());
-                let rows = values
-                    .iter()
-                    .flat_map(|bits| (0..bits.rows()).map(|row| bits.row(row)));
-                for (row, bits) in rows.enumerate() {
-                    let words = together.row_mut(row);
-                    let start = lanes.start / 64;
-                    words.copy_from_slice(&bits[start..start + words.len()]);
+                let mut words = together.words_mut();
+                for bits in values {
+                    let part = columns(bits, lanes.clone());
+                    let (here, rest) = words.split_at_mut(part.words().len());
+                    here.copy_from_slice(part.words());
+                    words = rest;
                 }
-                together.mask_padding();
                 together
             });
             let together = engine.input(owner, width, lanes.len(), own.as_ref())?;

@@ -342,10 +342,7 @@ impl Session {
             .filter(|&lanes| lanes != 1);
         let lanes = several.clone().next().unwrap_or(1);
         if let Some(other) = several.clone().find(|&other| other != lanes) {
-            let what = format!(
-                "a row of {lanes} secrets meets a row of {other}: rows must be of one length, or one of them a single secret"
-            );
-            return self.misuse(what, at, width, lanes);
+            return self.misuse(lengths_differ(lanes, other), at, width, lanes);
         }
         let spread: Vec<Value> = operands.iter().map(|operand| operand.spread(lanes)).collect();
         let core = &mut *self.0.core.borrow_mut();
@@ -538,6 +535,13 @@ impl Core {
             }
         }
     }
+}
+
+/// Why rows of `one` and of `other` secrets cannot be calculated with.
+pub(crate) fn lengths_differ(one: usize, other: usize) -> String {
+    format!(
+        "a row of {one} secrets meets a row of {other}: rows must be of one length, or one of them a single secret"
+    )
 }
 
 /// Why there is no row of `len` secrets.

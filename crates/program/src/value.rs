@@ -8,7 +8,7 @@ use cenote_primitives::LaneRun;
 
 use crate::machine::Slot;
 use crate::op::Op;
-use crate::session::Session;
+use crate::session::{Session, lengths_differ};
 
 /// A secret of `width` bits in each of `lanes` lanes.
 #[derive(Clone)]
@@ -97,9 +97,7 @@ impl Value {
             own if own == lanes => self.clone(),
             1 => self.repeated(lanes),
             own => {
-                let what = format!(
-                    "a row of {own} secrets meets a row of {lanes}: rows must be of one length, or one of them a single secret"
-                );
+                let what = lengths_differ(own, lanes);
                 let at = std::panic::Location::caller();
                 self.session().misuse(what, at, self.width(), lanes)
             }
