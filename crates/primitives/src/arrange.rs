@@ -1,7 +1,13 @@
 //! Bits moved from lanes to lanes.
 
+use bytemuck::{Pod, Zeroable};
+use zeroize::Zeroizing;
+
+use crate::transpose64;
+
 /// Lanes that lie side by side in one of several matrices, once or several times over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Pod, Zeroable)]
+#[repr(C)]
 pub struct LaneRun {
     /// Which matrix.
     pub part: u32,
@@ -75,7 +81,7 @@ fn fill_bits(target: &mut [u64], at: usize, bit: bool, bits: usize) {
 ///
 /// # Panics
 /// If `target` has less room, or a run is not within its part.
-pub fn arrange_row<'a>(target: &mut [u64], runs: &[LaneRun], row: impl Fn(usize) -> &'a [u64]) {
+fn arrange_row<'a>(target: &mut [u64], runs: &[LaneRun], row: impl Fn(usize) -> &'a [u64]) {
     let mut at = 0;
     for run in runs {
         let source = row(run.part as usize);
@@ -88,6 +94,97 @@ pub fn arrange_row<'a>(target: &mut [u64], runs: &[LaneRun], row: impl Fn(usize)
             for _ in 0..run.times {
                 copy_bits(target, at, source, start, len);
                 at += len;
+            }
+        }
+    }
+}
+
+/// Lanes of a run, on average, from which on runs are copied row by row.
+const LONG: usize = 32;
+
+/// Rows of a matrix, of so many words each.
+#[derive(Clone, Copy)]
+pub struct Rows<'a> {
+    /// The words of all rows.
+    pub words: &'a [u64],
+    /// Bits of a row.
+    pub lanes: usize,
+}
+
+impl Rows<'_> {
+    fn stride(&self) -> usize {
+        self.lanes.div_ceil(64)
+    }
+}
+
+/// Fills all of `rows` rows with the lanes of `runs`, one run after the other. The padding of rows becomes anything.
+///
+/// Many short runs are moved 64 rows at a time, as words of a lane each.
+///
+/// # Panics
+/// If the target has another number of words, parts have fewer rows, or a run is not within its part.
+pub fn arrange_rows(target: &mut [u64], rows: usize, runs: &[LaneRun], parts: &[Rows<'_>]) {
+    let lanes: usize = runs.iter().map(LaneRun::lanes).sum();
+    let stride = lanes.div_ceil(64);
+    assert_eq!(
+        target.len(),
+        rows * stride,
+        "the target has {rows} rows of {lanes} lanes"
+    );
+    let sources: usize = parts.iter().map(|part| part.lanes).sum();
+    let short = lanes < LONG * runs.len();
+    if !short || rows < 16 || sources > 4 * lanes {
+        for (row, words) in target.chunks_exact_mut(stride.max(1)).enumerate() {
+            arrange_row(words, runs, |part| {
+                let part = &parts[part];
+                &part.words[row * part.stride()..][..part.stride()]
+            });
+        }
+        return;
+    }
+    // Where the lanes of each part begin.
+    let mut starts = Vec::with_capacity(parts.len());
+    let mut words = 0;
+    for part in parts {
+        starts.push(words);
+        words += 64 * part.stride();
+    }
+    let mut columns = Zeroizing::new(vec![0u64; words]);
+    let mut moved = Zeroizing::new(vec![0u64; 64 * stride]);
+    for first in (0..rows).step_by(64) {
+        let count = (rows - first).min(64);
+        for (part, &start) in parts.iter().zip(&starts) {
+            let own = part.stride();
+            let tiles = columns[start..].chunks_exact_mut(64).take(own).enumerate();
+            for (word, tile) in tiles {
+                let tile: &mut [u64; 64] = tile.try_into().expect("a tile has 64 words");
+                for (row, bits) in tile.iter_mut().enumerate() {
+                    *bits = if row < count {
+                        part.words[(first + row) * own + word]
+                    } else {
+                        0
+                    };
+                }
+                transpose64(tile);
+            }
+        }
+        let mut at = 0;
+        for run in runs {
+            let (start, len) = (starts[run.part as usize] + run.start as usize, run.len as usize);
+            assert!(
+                run.start as usize + len <= parts[run.part as usize].lanes,
+                "a run is within its part"
+            );
+            for _ in 0..run.times {
+                moved[at..at + len].copy_from_slice(&columns[start..start + len]);
+                at += len;
+            }
+        }
+        for (word, tile) in moved.chunks_exact_mut(64).enumerate() {
+            let tile: &mut [u64; 64] = tile.try_into().expect("a tile has 64 words");
+            transpose64(tile);
+            for (row, &bits) in tile[..count].iter().enumerate() {
+                target[(first + row) * stride + word] = bits;
             }
         }
     }
@@ -157,5 +254,60 @@ mod tests {
         right.extend([true; 70]);
         right.extend([true, false, true, false, false]);
         assert_eq!(all, right);
+    }
+
+    /// Many rows of short runs are what each row is by itself.
+    #[test]
+    fn all_rows_are_arranged_as_each_is() {
+        let mut state = 1u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state >> 11
+        };
+        for (rows, lanes) in [(16, 100), (64, 65), (70, 129), (130, 1000), (3, 100)] {
+            let parts: Vec<(Vec<u64>, usize)> = [lanes, lanes / 2 + 1]
+                .into_iter()
+                .map(|lanes: usize| {
+                    (
+                        (0..rows * lanes.div_ceil(64))
+                            .map(|_| next() << 11 | next())
+                            .collect(),
+                        lanes,
+                    )
+                })
+                .collect();
+            let views: Vec<Rows<'_>> = parts
+                .iter()
+                .map(|(words, lanes)| Rows { words, lanes: *lanes })
+                .collect();
+            let runs: Vec<LaneRun> = (0..lanes)
+                .map(|_| {
+                    let part = (next() % 2) as u32;
+                    let start = (next() % (views[part as usize].lanes as u64 - 2)) as u32;
+                    LaneRun {
+                        times: 1 + (next() % 2) as u32,
+                        ..LaneRun::new(part, start, 1 + (next() % 2) as u32)
+                    }
+                })
+                .collect();
+            let total: usize = runs.iter().map(LaneRun::lanes).sum();
+            let stride = total.div_ceil(64);
+            let mut all = vec![0; rows * stride];
+            arrange_rows(&mut all, rows, &runs, &views);
+            for row in 0..rows {
+                let mut alone = vec![0; stride];
+                arrange_row(&mut alone, &runs, |part| {
+                    let stride = views[part].stride();
+                    &views[part].words[row * stride..][..stride]
+                });
+                for lane in 0..total {
+                    assert_eq!(
+                        bit(&all[row * stride..], lane),
+                        bit(&alone, lane),
+                        "row {row}, lane {lane}"
+                    );
+                }
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{LaneRun, arrange_row, transpose64};
+use crate::{LaneRun, Rows, arrange_rows, transpose64};
 
 /// 64 × 64 bit tiles along each side of the square of tiles that is transposed at once: a cache line of words per
 /// row, so that every line of both matrices is used whole while it is in the fastest cache.
@@ -100,9 +100,15 @@ impl BitMatrix {
             "all parts have the same rows"
         );
         let mut arranged = BitMatrix::zeros(rows, runs.iter().map(LaneRun::lanes).sum());
-        for row in 0..rows {
-            arrange_row(arranged.row_mut(row), runs, |part| parts[part].row(row));
-        }
+        let parts: Vec<Rows<'_>> = parts
+            .iter()
+            .map(|part| Rows {
+                words: part.words(),
+                lanes: part.lanes,
+            })
+            .collect();
+        arrange_rows(&mut arranged.words, rows, runs, &parts);
+        arranged.mask_padding();
         arranged
     }
 

@@ -25,7 +25,7 @@ mod random;
 mod sample;
 mod secret;
 
-pub use arrange::{LaneRun, arrange_row, copy_bits};
+pub use arrange::{LaneRun, Rows, arrange_rows, copy_bits};
 pub use bit_matrix::BitMatrix;
 pub use block::{BLOCK_BITS, BLOCK_WORDS, Block, Block512, as_bytes, as_bytes_mut, as_words, as_words_mut};
 pub use cpu::Simd;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use cenote_primitives::{LaneRun, arrange_row};
+use cenote_primitives::{LaneRun, Rows, arrange_rows};
 use cenote_session::WireVector;
 use zeroize::Zeroize;
 
@@ -32,14 +32,15 @@ impl ThreeWires {
     pub(crate) fn arrange(parts: &[&Self], runs: &[LaneRun]) -> Self {
         let wires = parts.first().map_or(0, |part| part.wires);
         let mut arranged = Self::zeros(wires, runs.iter().map(LaneRun::lanes).sum());
-        let stride = arranged.stride();
         for (index, component) in arranged.components.iter_mut().enumerate() {
-            for (wire, row) in component.chunks_exact_mut(stride.max(1)).enumerate() {
-                arrange_row(row, runs, |part| {
-                    let part = parts[part];
-                    &part.components[index][wire * part.stride()..][..part.stride()]
-                });
-            }
+            let parts: Vec<Rows<'_>> = parts
+                .iter()
+                .map(|part| Rows {
+                    words: &part.components[index],
+                    lanes: part.lanes,
+                })
+                .collect();
+            arrange_rows(component, wires, runs, &parts);
         }
         arranged
     }
