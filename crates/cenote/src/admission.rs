@@ -46,14 +46,18 @@ fn around(program: &Program, party: PartyId, topology: &Topology) -> u64 {
         bits(value.width.into()).saturating_add(text)
     });
     let gates = circuit.gates().len() as u64 * 40;
-    let peers = usize::from(topology.parties.saturating_sub(1));
-    let queues = Budget::default().bound(peers, peers * topology.channels());
-    let fixed = [PROCESS, queues, gates].into_iter();
+    let fixed = [process_bytes(topology), gates].into_iter();
     // Inputs are read as text, or copied once.
     fixed
         .chain(inputs.map(|bytes| bytes.saturating_mul(2)))
         .chain(outputs)
         .fold(0, u64::saturating_add)
+}
+
+/// Bytes of a process of a party before it computes anything, and of messages on their way.
+pub(crate) fn process_bytes(topology: &Topology) -> u64 {
+    let peers = usize::from(topology.parties.saturating_sub(1));
+    PROCESS.saturating_add(Budget::default().bound(peers, peers * topology.channels()))
 }
 
 #[cfg(test)]

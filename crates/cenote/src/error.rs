@@ -69,6 +69,9 @@ pub enum Error {
         /// What is wrong and what to do.
         what: String,
     },
+    /// A table cannot be used, or not be written. Never quotes values.
+    #[error("{0}")]
+    Table(String),
     /// A file of this party does not go with a peer's.
     #[error("{}: {what}", Place(file, *line))]
     Differs {
@@ -178,7 +181,7 @@ impl Error {
     pub fn kind(&self) -> Kind {
         match self {
             Error::Config { .. } | Error::Usage(_) | Error::Refused(_) => Kind::Misuse,
-            Error::Data { .. } | Error::Differs { .. } => Kind::BadInput,
+            Error::Data { .. } | Error::Table(_) | Error::Differs { .. } => Kind::BadInput,
             Error::Local { .. } => Kind::Internal,
             Error::Stopped { .. } => Kind::Stopped,
             Error::Parties(failures) => failures.root().kind,

@@ -134,7 +134,7 @@ impl Job {
     pub fn load(path: &Path) -> Result<Self> {
         let is_setting = |key: &str| !Protocol::with_setting(key).is_empty();
         let (file, settings, source) = Source::read_with::<JobFile>(path, is_setting)?;
-        let protocol = protocol(&file, &settings, &source)?;
+        let protocol = protocol(&file.protocol, &settings, &source)?;
         let parties = protocol.parties();
         let text = file.circuit.get_ref();
         let mut circuit = match text.strip_prefix(circuits::LIBRARY_PREFIX) {
@@ -374,14 +374,15 @@ fn others_may_read(_: &Path) -> bool {
     false
 }
 
-fn protocol(file: &JobFile, settings: &[Kept], source: &Source) -> Result<Protocol> {
-    let name = file.protocol.get_ref();
+/// The protocol that a job names, with its settings.
+pub(crate) fn protocol(named: &Spanned<String>, settings: &[Kept], source: &Source) -> Result<Protocol> {
+    let name = named.get_ref();
     let mut protocol = Protocol::named(name).ok_or_else(|| {
         let names: Vec<String> = Protocol::names()
             .map(|name| format!("protocol = \"{name}\""))
             .collect();
         let what = format!("there is no protocol \"{name}\"; write {}", names.join(" or "));
-        source.fault(file.protocol.span(), what)
+        source.fault(named.span(), what)
     })?;
     for setting in settings {
         let (key, having) = (&setting.key, Protocol::with_setting(&setting.key));
@@ -429,7 +430,8 @@ fn bit_order(source: &Source, order: &Spanned<String>) -> Result<BitOrder> {
     }
 }
 
-fn entitled(source: &Source, to: &Spanned<Vec<Spanned<u8>>>, parties: u8) -> Result<Parties> {
+/// Those that learn an output.
+pub(crate) fn entitled(source: &Source, to: &Spanned<Vec<Spanned<u8>>>, parties: u8) -> Result<Parties> {
     let mut receivers = Parties::NONE;
     for entry in to.get_ref() {
         let id = party(source, entry, parties)?;

@@ -58,6 +58,7 @@ pub mod plan;
 pub mod processes;
 mod program;
 pub mod programs;
+pub mod query;
 mod registry;
 pub mod remote;
 mod report;

@@ -1,4 +1,4 @@
-//! All parties on this machine: jobs, the demonstration, and whatever else a crate above runs so.
+//! All parties on this machine: jobs, queries, and whatever else a crate above runs so.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -14,9 +14,10 @@ use serde::{Deserialize, Serialize};
 use crate::outputs::OutputFiles;
 use crate::plan::Sample;
 use crate::processes::{Contact, Parent, child, run_all};
+use crate::query::Told;
 use crate::runner::{AlsoAgree, Outcome, with_version};
 use crate::stop::Session;
-use crate::{Error, Job, Kind, Party, PartyReport, Program, Protocol, Report, Result, Transport, demo};
+use crate::{Error, Job, Kind, Party, PartyReport, Program, Protocol, Report, Result, Transport, query};
 use cenote_session::{Connections, Link, Terms, Topology, handshake};
 
 /// How parties on this machine find each other.
@@ -33,7 +34,7 @@ pub struct Setting {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Task {
     Job { path: PathBuf, lanes: usize },
-    Demo(demo::Task),
+    Query(query::Task),
     Sample(Sample),
 }
 
@@ -41,23 +42,6 @@ enum Task {
 struct Assignment<T> {
     setting: Setting,
     task: T,
-}
-
-/// What the process of a party answers.
-#[derive(Debug, Serialize, Deserialize)]
-struct Answer {
-    report: PartyReport,
-    /// The ids that the demonstration found.
-    over_limit: Vec<String>,
-}
-
-impl Answer {
-    fn of(report: PartyReport) -> Self {
-        Answer {
-            report,
-            over_limit: Vec::new(),
-        }
-    }
 }
 
 /// Runs `job` with a process for each party. `command` starts a child, which must call [`child_main`]; `progress` is told the
@@ -89,45 +73,18 @@ pub fn run_job(
     Ok(report)
 }
 
-/// What the demonstration found.
-#[derive(Clone, Debug, Serialize)]
-pub struct DemoReport {
-    /// The customers whose joint exposure passes the limit, as all three banks learnt them.
-    pub over_limit: Vec<String>,
-    /// The limit, in cents.
-    pub limit: u64,
-    /// Customers compared.
-    pub customers: u64,
-    /// What it cost.
-    #[serde(flatten)]
-    pub report: Report,
-}
-
-/// Runs the demonstration over the files in `folder`, which must exist, with a process for each bank.
+/// Runs a query with a process for each of `parties` parties, and gives what they tell.
 ///
 /// # Errors
-/// [`Error::Parties`] if a bank fails, such as for a malformed file.
-pub fn run_demo(
-    task: demo::Task,
+/// As [`run`].
+pub(crate) fn run_query(
+    parties: u8,
     setting: Setting,
+    task: query::Task,
     command: impl Fn() -> Command,
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<DemoReport> {
-    task.check()?;
-    let limit = task.limit;
-    let parties = Protocol::default().parties();
-    let answers: Vec<Answer> = run(parties, setting, &Task::Demo(task), command, progress)?;
-    let over_limit = answers[0].over_limit.clone();
-    if answers.iter().any(|answer| answer.over_limit != over_limit) {
-        return Err(disagreement("the banks found different customers"));
-    }
-    let report = report(answers)?;
-    Ok(DemoReport {
-        over_limit,
-        limit,
-        customers: report.description.lanes,
-        report,
-    })
+) -> Result<Vec<Told>> {
+    run(parties, setting, &Task::Query(task), command, progress)
 }
 
 /// Runs `sample` with a process for each party.
@@ -186,8 +143,8 @@ pub fn as_child<T: DeserializeOwned, R: Serialize>(
     })
 }
 
-fn report(answers: Vec<Answer>) -> Result<Report> {
-    combine(answers.into_iter().map(|answer| answer.report).collect())
+fn report(told: Vec<Told>) -> Result<Report> {
+    combine(told.into_iter().map(|told| told.report).collect())
 }
 
 /// What the parties' reports say together.
@@ -205,7 +162,7 @@ fn disagreement(what: impl Into<String>) -> Error {
     )
 }
 
-/// The whole of a child process that [`run_job`] or [`run_demo`] started.
+/// The whole of a child process that [`run_job`] or [`query::run_here`] started.
 ///
 /// # Errors
 /// As [`as_child`].
@@ -215,7 +172,7 @@ pub fn child_main() -> std::result::Result<(), Kind> {
             let job = Job::load(&path)?;
             let inputs = job.read_inputs(seat.me, lanes)?;
             let outcome = seat.compute(job.protocol(), &job.program(lanes)?, &inputs, &())?;
-            Ok(Answer::of(outcome.report))
+            Ok(Told::of(outcome.report))
         }
         Task::Sample(sample) => {
             let program = sample.program()?;
@@ -223,18 +180,9 @@ pub fn child_main() -> std::result::Result<(), Kind> {
             let channels = sample.protocol.topology().channels();
             let slow = |connections| sample.link.shape(connections, channels as u8);
             let outcome = seat.compute_over(slow, &sample.protocol, &program, &inputs, &())?;
-            Ok(Answer::of(outcome.report))
+            Ok(Told::of(outcome.report))
         }
-        Task::Demo(task) => {
-            let protocol = Protocol::default();
-            let findings = task.run(seat.me, |program, inputs, fields| {
-                seat.compute(&protocol, program, inputs, fields)
-            })?;
-            Ok(Answer {
-                report: findings.report,
-                over_limit: findings.over_limit,
-            })
-        }
+        Task::Query(task) => query::run_task(&seat, &task),
     })
 }
 
@@ -247,6 +195,16 @@ pub struct Seat<'a> {
 }
 
 impl Seat<'_> {
+    /// How the parties are joined.
+    pub(crate) fn transport(&self) -> Transport {
+        self.setting.transport
+    }
+
+    /// How long each phase may take.
+    pub(crate) fn phase_timeout(&self) -> Option<Duration> {
+        self.setting.phase_timeout
+    }
+
     /// Tells the parent how much is done, of how much.
     pub fn progress(&self, done: u64, total: u64) {
         self.parent.progress(done, total);
@@ -316,7 +274,7 @@ impl Seat<'_> {
     }
 
     /// Makes a key, listens, tells the parent, and connects to those that the parent tells of.
-    fn connect(&self, topology: &Topology) -> Result<Connections> {
+    pub(crate) fn connect(&self, topology: &Topology) -> Result<Connections> {
         let identity = Identity::generate()?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .map_err(|error| Error::local("listening on the loopback interface", error))?;

@@ -72,7 +72,11 @@ fn write(path: &Path, values: &[String]) -> Result<()> {
     write().map_err(|error| unwritable(path, &error))
 }
 
-fn check_writable(path: &Path) -> Result<()> {
+/// Sees that a file can be written at `path`.
+///
+/// # Errors
+/// As [`OutputFiles::check`].
+pub(crate) fn check_writable(path: &Path) -> Result<()> {
     let check = || {
         // Where the disk is full, an empty file can be made all the same.
         beside(path)?.as_file().write_all(&[0; 1 << 12])?;
@@ -81,7 +85,11 @@ fn check_writable(path: &Path) -> Result<()> {
     check().map(drop).map_err(|error| unwritable(path, &error))
 }
 
-fn put_aside(path: &Path) -> Result<()> {
+/// Renames the file at `path`, if there is one.
+///
+/// # Errors
+/// As [`OutputFiles::put_aside`].
+pub(crate) fn put_aside(path: &Path) -> Result<()> {
     let rename = || match is_file(path)? {
         true => std::fs::rename(path, previous(path)),
         false => Ok(()),

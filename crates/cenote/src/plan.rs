@@ -119,10 +119,10 @@ impl Measured {
 
 /// What the time of a run depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-struct Size {
-    traffic: f64,
-    rounds: f64,
-    gates: f64,
+pub(crate) struct Size {
+    pub(crate) traffic: f64,
+    pub(crate) rounds: f64,
+    pub(crate) gates: f64,
 }
 
 impl Size {
@@ -229,7 +229,7 @@ impl Rates {
         Ok(self.seconds_of(Size::of(protocol, program)?, link))
     }
 
-    fn seconds_of(&self, size: Size, link: &Link) -> f64 {
+    pub(crate) fn seconds_of(&self, size: Size, link: &Link) -> f64 {
         let computing = size.traffic / self.bytes_per_second;
         let sending = link
             .bytes_per_second()

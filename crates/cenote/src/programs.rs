@@ -33,7 +33,7 @@ pub use cenote_program::{
     Divided, Function, Int, Integer, Memory, Operand, Result, Secret, Session, Uint, Values, Word, apps,
     table,
 };
-use cenote_session::{Connections, Demand, handshake, memory};
+use cenote_session::{Connections, Costs, Demand, Terms, handshake, memory};
 
 use crate::remote::{load_identity, meet};
 use crate::runner::with_version;
@@ -100,38 +100,92 @@ impl Run<'_> {
         &self,
         prepared: Prepared,
         me: PartyId,
-        mut connections: Connections,
+        connections: Connections,
         phase_timeout: Option<Duration>,
         program: impl FnOnce(&Session) -> Result<T>,
     ) -> crate::Result<T> {
         let demand = self.demand();
+        let conversation = Conversation {
+            me,
+            name: self.name,
+            demand: &demand,
+            terms: vec![
+                ("program".into(), self.name.into()),
+                ("AND gates".into(), self.and_gates.to_string()),
+            ],
+            phase_timeout,
+        };
+        let (result, ended) = conversation.hold(prepared, connections, program)?;
+        ended
+            .warnings
+            .iter()
+            .for_each(|warning| tracing::warn!("{warning}"));
+        Ok(result)
+    }
+}
+
+/// A program that a party runs with the others.
+pub(crate) struct Conversation<'a> {
+    pub(crate) me: PartyId,
+    /// The session's name.
+    pub(crate) name: &'a str,
+    /// What the program does, about.
+    pub(crate) demand: &'a Demand<'a>,
+    /// What the parties compare besides the protocol's terms.
+    pub(crate) terms: Terms,
+    pub(crate) phase_timeout: Option<Duration>,
+}
+
+/// How it ended.
+pub(crate) struct Ended {
+    pub(crate) costs: Costs,
+    pub(crate) error_log2: f64,
+    pub(crate) computational_bits: f64,
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Conversation<'_> {
+    /// Compares the terms, runs `program`, and ends the session in agreement.
+    pub(crate) fn hold<T, E: Into<Error>>(
+        self,
+        prepared: Prepared,
+        mut connections: Connections,
+        program: impl FnOnce(&Session) -> std::result::Result<T, E>,
+    ) -> crate::Result<(T, Ended)> {
+        let me = self.me;
         let mut terms = with_version(prepared.terms(false));
-        terms.push(("program".into(), self.name.into()));
-        terms.push(("AND gates".into(), self.and_gates.to_string()));
-        let phases = connections.phases(phase_timeout.unwrap_or_else(|| prepared.phase_limit(&demand)));
+        terms.extend(self.terms);
+        let phases = connections.phases(
+            self.phase_timeout
+                .unwrap_or_else(|| prepared.phase_limit(self.demand)),
+        );
         phases.begin("the handshake");
         handshake(me, &mut connections, &terms, &())?;
         phases.begin("the set-up");
-        let session = prepared.session(me, connections, self.name, &demand)?;
+        let session = prepared.session(me, connections, self.name, self.demand)?;
         // How long a program takes nobody knows ahead: its time is limited if that was asked for.
-        match phase_timeout {
+        match self.phase_timeout {
             Some(_) => phases.begin("the program"),
             None => drop(phases),
         }
-        let result = program(&session)?;
+        let result = program(&session).map_err(Into::into)?;
+        let mut warnings = Vec::new();
         match session.finish() {
             // A peer that withholds its farewell must not take away what is verified.
-            Err(cenote_program::Error::Session(error)) if session.has_learnt() => tracing::warn!(
+            Err(cenote_program::Error::Session(error)) if session.has_learnt() => warnings.push(format!(
                 "what {me} learnt is verified and right, but the session did not end in agreement, so its peers may lack theirs: {error}"
-            ),
+            )),
             finished => {
                 finished?;
             }
         }
-        session
-            .warnings()
-            .iter()
-            .for_each(|warning| tracing::warn!("{warning}"));
-        Ok(result)
+        warnings.extend(session.warnings());
+        let ended = Ended {
+            costs: session.costs(),
+            error_log2: session.error_bound(),
+            computational_bits: session.computational_bits(),
+            warnings,
+        };
+        Ok((result, ended))
     }
 }

@@ -29,7 +29,7 @@ const PROTOCOLS: &[Entry] = &[
 const NAME: &str = "protocol";
 
 /// What is told as the error of a session that made nothing that could be wrong: JSON has no infinity.
-const NO_ERROR_LOG2: f64 = -1024.0;
+pub(crate) const NO_ERROR_LOG2: f64 = -1024.0;
 
 /// A protocol before it has settings.
 struct Entry {
@@ -157,6 +157,16 @@ impl Protocol {
         self.0.rounds(demand)
     }
 
+    /// Whether levels of ANDs wait for one another.
+    pub(crate) fn levels_take_rounds(&self) -> bool {
+        let mut b = cenote_circuit::Builder::new();
+        let x = b.input("x", 2, cenote_circuit::BitOrder::Lsb);
+        let both = b.and(x[0], x[1]);
+        b.output("both", &[both], cenote_circuit::BitOrder::Lsb);
+        let plan = cenote_circuit::Plan::new(&b.finish());
+        self.rounds(&Demand::new().and_run(&plan, 1, 1)) > 0
+    }
+
     /// The material that `amount` comes to, for a job that does what `demand` says.
     pub(crate) fn order_stock(&self, demand: &Demand<'_>, amount: Amount) -> Result<Ordered> {
         self.0.order_stock(demand, amount).map(Ordered)
@@ -240,6 +250,11 @@ impl Prepared {
     /// The bytes that a party of a session sends and receives that does what `demand` says, about.
     pub(crate) fn traffic_bytes(&self, demand: &Demand<'_>) -> u64 {
         self.0.traffic_bytes(demand)
+    }
+
+    /// The cut-and-choose parameters of a session that makes its own material, for the report.
+    pub(crate) fn parameters(&self) -> Value {
+        self.0.parameters()
     }
 
     /// How long each phase of a session that does what `demand` says may take, unless it is set.
@@ -450,6 +465,7 @@ fn named<P: AnyProtocol>(terms: &[(String, String)]) -> Terms {
 trait Ready: Send {
     fn topology(&self) -> Topology;
     fn terms(&self) -> Terms;
+    fn parameters(&self) -> Value;
     fn memory_bytes(&self, demand: &Demand<'_>, party: PartyId) -> u64;
     fn traffic_bytes(&self, demand: &Demand<'_>) -> u64;
     fn run(
@@ -471,6 +487,10 @@ trait Ready: Send {
 impl<P: AnyProtocol> Ready for (P, P::Prepared) {
     fn topology(&self) -> Topology {
         self.0.topology()
+    }
+
+    fn parameters(&self) -> Value {
+        self.0.parameters(&self.1, &Source::Live)
     }
 
     fn memory_bytes(&self, demand: &Demand<'_>, party: PartyId) -> u64 {

@@ -32,10 +32,12 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Three banks find the customers whose joint exposure passes a limit
+    /// Three banks find the customers who owe them more than a million together
     Demo(Demo),
     /// Run all parties of a job on this machine
     Run(Run),
+    /// Ask a query of tables, with all parties on this machine
+    Query(Query),
     /// Tell what a job will take with each protocol, before any of it is computed
     Plan(Plan),
     /// Run one party of a job; its peers run elsewhere
@@ -69,6 +71,7 @@ impl Command {
         match self {
             Command::Demo(_)
             | Command::Run(_)
+            | Command::Query(_)
             | Command::Plan(_)
             | Command::Party(_)
             | Command::Stock(Stock::Make { .. })
@@ -83,6 +86,7 @@ impl Command {
     pub(crate) fn memory(&self) -> Option<u64> {
         let megabytes = match self {
             Command::Run(options) => options.memory,
+            Command::Query(options) => options.memory,
             Command::Plan(options) => options.memory,
             Command::Party(options) => options.memory,
             _ => None,
@@ -95,6 +99,7 @@ impl Command {
         match self {
             Command::Demo(options) => options.json,
             Command::Run(options) => options.json,
+            Command::Query(options) => options.json,
             Command::Plan(options) => options.json,
             Command::Party(options) => options.json,
             Command::Stock(
@@ -110,12 +115,9 @@ impl Command {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Demo {
-    /// The folder of the banks' files, bank-0.csv to bank-2.csv; missing ones are written as samples
+    /// The folder of the query, job.toml, and of the banks' files; missing ones are written as samples
     #[arg(long, default_value = "cenote-demo")]
     pub(crate) dir: PathBuf,
-    /// The limit, in cents
-    #[arg(long, value_name = "CENTS", default_value_t = cenote::demo::DEFAULT_LIMIT)]
-    pub(crate) limit: u64,
     #[command(flatten)]
     pub(crate) local: Local,
     /// Print one JSON object instead of text
@@ -127,6 +129,26 @@ pub(crate) struct Demo {
 pub(crate) struct Run {
     /// The job file
     pub(crate) job: PathBuf,
+    /// The most memory that all parties together may take, in megabytes; without it, what the machine has left
+    #[arg(long, value_name = "MB")]
+    pub(crate) memory: Option<u64>,
+    #[command(flatten)]
+    pub(crate) local: Local,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Query {
+    /// The query, such as "SELECT region, SUM(owed) FROM loans GROUP BY region"
+    pub(crate) query: String,
+    /// The file that says which tables there are: a job file, whose own query is not asked
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tables: PathBuf,
+    /// The protocol, if not that of the file
+    #[arg(long, value_name = "NAME")]
+    pub(crate) protocol: Option<String>,
     /// The most memory that all parties together may take, in megabytes; without it, what the machine has left
     #[arg(long, value_name = "MB")]
     pub(crate) memory: Option<u64>,

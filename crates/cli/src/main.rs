@@ -37,6 +37,7 @@ fn main() -> ExitCode {
     }
     let result = match args.command {
         Command::Demo(options) => commands::demo::run(&options, args.verbose),
+        Command::Query(options) => commands::query::run(&options, args.verbose),
         Command::Run(options) => commands::run::run(&options, args.verbose),
         Command::Plan(options) => commands::plan::run(&options, args.verbose),
         Command::Party(options) => commands::party::run(&options),

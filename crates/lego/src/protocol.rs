@@ -75,6 +75,9 @@ impl Prepared {
 /// Bytes that solderings, labels and openings of an item take when it is used, at the most.
 const BYTES_OF_USE: u64 = 256;
 
+/// Bytes of a wire that a program keeps: its label, and what it comes from.
+const BYTES_OF_WIRE: u64 = 72;
+
 impl Lego {
     /// What an engine is started with.
     pub fn config(&self, session: &str) -> Config {
@@ -164,12 +167,13 @@ impl Protocol for Lego {
         self.prepare_with(demand, self.config("").ahead)
     }
 
-    fn memory_bytes(&self, prepared: &Prepared, _: &Demand<'_>, party: PartyId) -> u64 {
-        if party == self.roles()[0] {
+    fn memory_bytes(&self, prepared: &Prepared, demand: &Demand<'_>, party: PartyId) -> u64 {
+        let forecast = if party == self.roles()[0] {
             prepared.forecast.garbler_bytes
         } else {
             prepared.forecast.evaluator_bytes
-        }
+        };
+        forecast.saturating_add(demand.unknown_wires().saturating_mul(BYTES_OF_WIRE))
     }
 
     fn traffic_bytes(&self, prepared: &Prepared, _: &Demand<'_>) -> u64 {

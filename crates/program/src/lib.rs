@@ -22,7 +22,9 @@
 #![forbid(unsafe_code)]
 
 pub mod apps;
+mod bits;
 mod choice;
+mod counter;
 mod error;
 mod function;
 pub mod local;
@@ -38,6 +40,8 @@ mod value;
 mod values;
 mod word;
 
+pub use bits::Bits;
+pub use counter::{Tally, tally};
 pub use error::{Error, Misuse, Result};
 pub use function::Function;
 pub use memory::Memory;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use cenote_circuit::Plan;
 use cenote_net::PartyId;
-use cenote_primitives::{BitMatrix, LaneRun};
+use cenote_primitives::{BitMatrix, LaneRun, as_bytes};
 use cenote_session::{Costs, Engine, Error, Parties, Result, WireVector};
 
 /// A vector of wires that a [`Machine`] keeps.
@@ -29,6 +29,7 @@ pub(crate) trait Machine {
     fn finish(&mut self) -> Result<()>;
     fn costs(&self) -> Costs;
     fn error_bound(&self) -> f64;
+    fn computational_bits(&self) -> f64;
     fn warnings(&self) -> Vec<String>;
 }
 
@@ -167,8 +168,8 @@ impl<E: Engine> Machine for Hosted<E> {
     }
 
     fn arrange(&mut self, parts: &[Wires], runs: &[LaneRun]) -> Result<Slot> {
-        let of = |run: &LaneRun| [run.part, run.start, run.len, run.times].map(u64::from);
-        self.note("arrange", parts, runs.iter().flat_map(of));
+        self.note("arrange", parts, []);
+        self.done.bytes(as_bytes(runs));
         let parts: Vec<E::Wires> = parts.iter().map(|wires| self.select(wires)).collect();
         let arranged = self.engine.arrange(&parts.iter().collect::<Vec<_>>(), runs)?;
         Ok(self.keep(arranged))
@@ -203,6 +204,10 @@ impl<E: Engine> Machine for Hosted<E> {
 
     fn error_bound(&self) -> f64 {
         self.engine.error_bound()
+    }
+
+    fn computational_bits(&self) -> f64 {
+        self.engine.computational_bits()
     }
 
     fn warnings(&self) -> Vec<String> {
@@ -272,6 +277,10 @@ impl Machine for Recorder {
 
     fn error_bound(&self) -> f64 {
         f64::NEG_INFINITY
+    }
+
+    fn computational_bits(&self) -> f64 {
+        f64::INFINITY
     }
 
     fn warnings(&self) -> Vec<String> {

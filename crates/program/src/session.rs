@@ -80,7 +80,7 @@ impl Session {
         Self::over(Box::new(Recorder::default()), true)
     }
 
-    fn over(machine: Box<dyn Machine>, recording: bool) -> Self {
+    pub(crate) fn over(machine: Box<dyn Machine>, recording: bool) -> Self {
         Session(Rc::new(Shared {
             core: RefCell::new(Core {
                 machine,
@@ -245,6 +245,11 @@ impl Session {
         self.0.core.borrow().machine.error_bound()
     }
 
+    /// The base-2 logarithm of the work that breaks the weakest primitive of the protocol; infinite if it rests on none.
+    pub fn computational_bits(&self) -> f64 {
+        self.0.core.borrow().machine.computational_bits()
+    }
+
     /// What this party should know besides its outputs, in words.
     pub fn warnings(&self) -> Vec<String> {
         self.0.core.borrow().machine.warnings()
@@ -268,7 +273,7 @@ impl Session {
         Rc::ptr_eq(&self.0, &other.0)
     }
 
-    fn node(&self, width: u32, lanes: usize, state: State) -> Value {
+    pub(crate) fn node(&self, width: u32, lanes: usize, state: State) -> Value {
         Value(Rc::new(Node {
             session: self.clone(),
             width,
@@ -417,7 +422,7 @@ impl Session {
     }
 
     /// Opens values of as many lanes.
-    fn open_wires(&self, values: &[Value], to: Parties) -> Result<Option<BitMatrix>> {
+    pub(crate) fn open_wires(&self, values: &[Value], to: Parties) -> Result<Option<BitMatrix>> {
         let wires = self.wires(&values.iter().collect::<Vec<_>>());
         let core = &mut *self.0.core.borrow_mut();
         core.check()?;

@@ -23,6 +23,8 @@ pub struct Demand<'a> {
     runs: Vec<Run<'a>>,
     /// AND gates of circuits that are not known yet.
     ands: u64,
+    /// Wires that are kept at a time between them.
+    wires: u64,
     inputs: Vec<(PartyId, u64)>,
     outputs: Vec<(Parties, u64)>,
 }
@@ -46,6 +48,13 @@ impl<'a> Demand<'a> {
     #[must_use]
     pub fn and_gates(mut self, count: u64) -> Self {
         self.ands = self.ands.saturating_add(count);
+        self
+    }
+
+    /// And at most so many wires, each counted in all of its lanes, that are kept at a time by circuits that are not known yet.
+    #[must_use]
+    pub fn and_wires(mut self, count: u64) -> Self {
+        self.wires = self.wires.saturating_add(count);
         self
     }
 
@@ -81,6 +90,11 @@ impl<'a> Demand<'a> {
     /// AND gates of circuits that are not known yet.
     pub fn unknown_ands(&self) -> u64 {
         self.ands
+    }
+
+    /// Wires that circuits that are not known yet keep at a time.
+    pub fn unknown_wires(&self) -> u64 {
+        self.wires
     }
 
     /// AND gates, counted once for each lane.

@@ -151,7 +151,13 @@ impl Protocol for Three {
             let slots = run.plan.slots() + run.plan.input_wires() + run.plan.output_wires();
             (slots as u64).saturating_mul(run.lanes as u64)
         };
-        let of_run = demand.runs().iter().map(slots).max().unwrap_or(0);
+        let of_run = demand
+            .runs()
+            .iter()
+            .map(slots)
+            .max()
+            .unwrap_or(0)
+            .max(demand.unknown_wires());
         let outputs = demand.outputs().iter().map(|(_, bits)| *bits);
         let wires = outputs.fold(of_run, u64::saturating_add);
         worker_bytes(parameters, 1, Lag::MOST)

@@ -7,5 +7,6 @@ pub(crate) mod identity;
 pub(crate) mod params;
 pub(crate) mod party;
 pub(crate) mod plan;
+pub(crate) mod query;
 pub(crate) mod run;
 pub(crate) mod stock;

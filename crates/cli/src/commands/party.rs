@@ -1,9 +1,11 @@
 //! `cenote party`
 
+use cenote::query::QueryJob;
 use cenote::remote::{Ready, run_party, run_party_online};
 use cenote::{Job, PartyConfig, Report, Result};
 use serde::Serialize;
 
+use super::query;
 use super::run::SHOWN_LANES;
 use crate::args::Party;
 use crate::console::{Progress, print, print_json, warn};
@@ -18,6 +20,9 @@ struct Checked {
 }
 
 pub(crate) fn run(options: &Party) -> Result<()> {
+    if QueryJob::is_at(&options.job) {
+        return query::party(options);
+    }
     let mut config = PartyConfig::load(&options.config)?;
     let job = Job::load(&options.job)?;
     if options.check {

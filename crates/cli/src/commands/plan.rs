@@ -1,12 +1,17 @@
 //! `cenote plan`
 
 use cenote::plan::plan;
+use cenote::query::QueryJob;
 use cenote::{Error, Result};
 
+use super::query;
 use crate::args::Plan;
 use crate::console::{Progress, child, print, print_json};
 
 pub(crate) fn run(options: &Plan, verbose: u8) -> Result<()> {
+    if QueryJob::is_at(&options.job) {
+        return query::plan(options, verbose);
+    }
     let progress = Progress::start("planning");
     let child = child("child", verbose)?;
     let plan = plan(

@@ -2,7 +2,9 @@
 
 use cenote::Result;
 use cenote::local::{Setting, run_job};
+use cenote::query::{Instead, QueryJob};
 
+use super::query::told;
 use crate::args::{Local, Run};
 use crate::console::{Progress, child, print, print_json, warn};
 
@@ -20,6 +22,15 @@ impl Local {
 }
 
 pub(crate) fn run(options: &Run, verbose: u8) -> Result<()> {
+    if QueryJob::is_at(&options.job) {
+        return told(
+            &options.job,
+            &Instead::default(),
+            &options.local,
+            options.json,
+            verbose,
+        );
+    }
     let progress = Progress::start("running");
     let report = run_job(
         &options.job,

@@ -17,38 +17,79 @@ pub(crate) fn compacted(records: &Value, chosen: &Value) -> (Value, Value) {
         return (records.clone(), chosen.clone());
     }
     let levels = count.next_power_of_two().ilog2();
-    let padded = |value: &Value| match (1 << levels) - count {
+    let (records, chosen) = (padded(records, 1 << levels), padded(chosen, 1 << levels));
+    let (before, all) = counted_before(&chosen, levels);
+    (in_blocks(records, &before, levels).slice(0, count), all)
+}
+
+/// As [`compacted`], but no more than `most` records: those in the first places that are chosen, and zeros after them. If more are chosen, the
+/// records mean nothing.
+///
+/// Blocks of as many places are compacted to where their records come in the whole, and of all blocks one has a record for each place.
+#[track_caller]
+pub(crate) fn compacted_to(records: &Value, chosen: &Value, most: usize) -> (Value, Value) {
+    let (count, width) = (records.lanes(), records.width());
+    let levels = count.next_power_of_two().ilog2();
+    let size = most.next_power_of_two();
+    let zero = records.session().constant(width, 0);
+    let records = Value::apply(Op::Select, &[chosen, records, &zero], width);
+    if size >= count {
+        let (records, all) = compacted(&records, chosen);
+        return (records.slice(0, most.min(count)), all);
+    }
+    let (before, all) = counted_before(&padded(chosen, 1 << levels), levels);
+    let blocks = count.div_ceil(size);
+    let mut row = in_blocks(padded(&records, blocks * size), &before, size.ilog2());
+    let mut blocks = blocks;
+    while blocks > 1 {
+        let half = blocks / 2;
+        let (one, other) = (row.slice(0, half * size), row.slice(half * size, half * size));
+        let both = Value::apply(Op::Xor, &[&one, &other], width);
+        row = match blocks % 2 {
+            0 => both,
+            _ => Value::concat(&[&both, &row.slice(2 * half * size, size)]),
+        };
+        blocks = half + blocks % 2;
+    }
+    (row.slice(0, most), all)
+}
+
+/// A row with zeros after it, of so many places.
+fn padded(value: &Value, lanes: usize) -> Value {
+    match lanes - value.lanes() {
         0 => value.clone(),
         missing => {
             let zeros = value.session().constant(value.width(), 0).repeated(missing);
             Value::concat(&[value, &zeros])
         }
-    };
-    let (records, chosen) = (padded(records), padded(chosen));
-    let (before, all) = counted_before(&chosen, levels);
+    }
+}
+
+/// Compacts each block of `2^levels` records to the place that is the number of those chosen `before` it, modulo its size.
+#[track_caller]
+fn in_blocks(records: Value, before: &Value, levels: u32) -> Value {
+    let count = records.lanes();
     let mut row = records;
     for level in 0..levels {
         let half = 1usize << level;
-        let blocks = 1usize << (levels - level - 1);
+        let pairs = count / 2;
         // For each pair of places what is chosen before the middle of their block.
-        let middles: Vec<usize> = (0..blocks * half)
-            .map(|pair| (pair / half * 2 + 1) * half)
-            .collect();
+        let middles: Vec<usize> = (0..pairs).map(|pair| (pair / half * 2 + 1) * half).collect();
         let swaps = swaps(&before.gather(&middles), level);
         let places = |upper: usize| -> Vec<usize> {
-            (0..blocks * half)
+            (0..pairs)
                 .map(|at| at / half * 2 * half + at % half + upper * half)
                 .collect()
         };
         let (low, high) = (row.gather(&places(0)), row.gather(&places(1)));
         let exchanged = exchange_if(&swaps, &low, &high);
-        let back = (0..2 * blocks * half).map(|at| {
+        let back = (0..count).map(|at| {
             let (block, within) = (at / (2 * half), at % (2 * half));
             (within / half, block * half + within % half)
         });
         row = Value::arrange(&[&exchanged.0, &exchanged.1], &runs(back));
     }
-    (row.slice(0, count), all)
+    row
 }
 
 /// Both, exchanged where `swap` is 1.

@@ -10,19 +10,14 @@ use crate::table::network::Network;
 use crate::table::scan::{scanned, starts};
 use crate::value::Value;
 
-/// For each record of the right table whether a record of the left has its key, and the payload of that one; and whether the keys of
-/// both tables are in order, those of the left without repetition.
+/// For each record of the right table whether a record of the left has its key, and the payload of the last such one. Both are sorted by their
+/// keys.
 ///
 /// Both tables are merged by key, those of the left first; each record of the right takes what the last of the left before it has, if the key
 /// is the same; and then everything goes back to where it came from, through the same exchanges.
 #[track_caller]
-pub(crate) fn looked_up(left: (&Value, &Value), right: &Value, key: Key) -> (Value, Value, Value) {
+pub(crate) fn looked_up(left: (&Value, &Value), right: &Value, key: Key) -> (Value, Value) {
     let (count, session) = (left.0.lanes(), right.session());
-    let in_order = Value::apply(
-        Op::And,
-        &[&ascending(left.0, key, true), &ascending(right, key, false)],
-        1,
-    );
     // Whose a record is counts as the lowest bit of its key.
     let of = |owner: u128, keys: &Value, payload: &Value| {
         Value::join(&[&session.constant(1, owner), keys, payload])
@@ -56,7 +51,7 @@ pub(crate) fn looked_up(left: (&Value, &Value), right: &Value, key: Key) -> (Val
         exchange_if(&swaps.pop().expect("one for each layer"), x, y)
     });
     let found = back.slice(count, right.lanes());
-    (found.part(0, 1), found.part(1, width), in_order)
+    (found.part(0, 1), found.part(1, width))
 }
 
 /// Whether keys ascend, strictly or not: one bit for all.

@@ -9,8 +9,11 @@ mod sort;
 
 use cenote_circuit::library::Key;
 
-pub(crate) use self::compact::compacted;
-pub(crate) use self::shuffle::sorted as shuffled_and_sorted;
+pub(crate) use self::compact::{compacted, compacted_to};
+pub(crate) use self::join::{all, looked_up};
+pub(crate) use self::scan::{scanned, starts};
+pub(crate) use self::shuffle::{shuffled, sorted as shuffled_and_sorted};
+pub(crate) use self::sort::{least, merged, sorted};
 
 use crate::function::Function;
 use crate::op::Op;
@@ -88,7 +91,7 @@ impl<T: Integer> Secret<T> {
     /// The row from the smallest secret to the greatest.
     #[track_caller]
     pub fn sort(&self) -> Self {
-        Secret::of(sort::sorted(self.value(), key_of::<T>()))
+        Secret::of(sorted(self.value(), key_of::<T>()))
     }
 
     /// As [`Secret::sort`], for fewer ANDs where there are a few hundred secrets or more (see [`shuffle_and_sort_by`]).
@@ -96,13 +99,13 @@ impl<T: Integer> Secret<T> {
     /// # Errors
     /// What happened to the session.
     pub fn shuffle_and_sort(&self) -> crate::Result<Self> {
-        Ok(Secret::of(shuffle::sorted(self.value(), key_of::<T>())?))
+        Ok(Secret::of(shuffled_and_sorted(self.value(), key_of::<T>())?))
     }
 
     /// The secrets of this row and `other`, both of which are sorted, from the smallest to the greatest.
     #[track_caller]
     pub fn merge(&self, other: &Self) -> Self {
-        Secret::of(sort::merged(self.value(), other.value(), key_of::<T>()))
+        Secret::of(merged(self.value(), other.value(), key_of::<T>()))
     }
 }
 
@@ -117,14 +120,14 @@ fn key_of<T: Integer>() -> Key {
 #[track_caller]
 pub fn sort_by<K: Integer, V: Values>(key: &Secret<K>, payload: &V) -> (Secret<K>, V) {
     let packed = Packed::keyed(key, payload);
-    packed.with_key(&sort::sorted(&packed.record, key_of::<K>()))
+    packed.with_key(&sorted(&packed.record, key_of::<K>()))
 }
 
 /// The records of two tables, both of which are sorted by their keys, from the smallest key to the greatest.
 #[track_caller]
 pub fn merge_by<K: Integer, V: Values>(first: (&Secret<K>, &V), second: (&Secret<K>, &V)) -> (Secret<K>, V) {
     let [x, y] = [first, second].map(|(key, payload)| Packed::keyed(key, payload));
-    x.with_key(&sort::merged(&x.record, &y.record, key_of::<K>()))
+    x.with_key(&merged(&x.record, &y.record, key_of::<K>()))
 }
 
 /// As [`sort_by`], but stable, and for fewer ANDs where there are a few hundred records or more: two parties shuffle the records, and then comparisons
@@ -137,14 +140,14 @@ pub fn shuffle_and_sort_by<K: Integer, V: Values>(
     payload: &V,
 ) -> crate::Result<(Secret<K>, V)> {
     let packed = Packed::keyed(key, payload);
-    Ok(packed.with_key(&shuffle::sorted(&packed.record, key_of::<K>())?))
+    Ok(packed.with_key(&shuffled_and_sorted(&packed.record, key_of::<K>())?))
 }
 
 /// The records of a table in an order that is uniformly random to everybody.
 #[track_caller]
 pub fn shuffle<V: Values>(records: &V) -> V {
     let packed = Packed::new(&values_of(records));
-    made(packed.unpack(&shuffle::shuffled(&packed.record)))
+    made(packed.unpack(&shuffled(&packed.record)))
 }
 
 /// The records of a table that are `chosen`, in their order, before all others; and how many they are. After them come the others, in
@@ -153,7 +156,7 @@ pub fn shuffle<V: Values>(records: &V) -> V {
 pub fn compact<V: Values>(chosen: &Secret<bool>, records: &V) -> (V, Secret<u32>) {
     let packed = Packed::new(&values_of(records));
     let (records, chosen) = packed.beside(chosen.value());
-    let (compacted, count) = compact::compacted(&records, &chosen);
+    let (compacted, count) = compacted(&records, &chosen);
     let count = Value::apply(Op::Resize { signed: false }, &[&count], 32);
     (made(packed.unpack(&compacted)), Secret::of(count))
 }
@@ -170,7 +173,7 @@ pub fn top_k<K: Integer, V: Values>(key: &Secret<K>, payload: &V, count: usize) 
             payload.clone(),
         );
     }
-    packed.with_key(&sort::least(&packed.record, count, key_of::<K>()))
+    packed.with_key(&least(&packed.record, count, key_of::<K>()))
 }
 
 /// What [`join`] gives: a place for each record of the right table.
@@ -191,7 +194,16 @@ pub struct Joined<L> {
 pub fn join<K: Integer, L: Values>(left_key: &Secret<K>, left: &L, right_key: &Secret<K>) -> Joined<L> {
     let packed = Packed::new(&values_of(left));
     let (records, keys) = packed.beside(left_key.value());
-    let (matched, left, in_order) = join::looked_up((&keys, &records), right_key.value(), key_of::<K>());
+    let (key, right) = (key_of::<K>(), right_key.value());
+    let (matched, left) = looked_up((&keys, &records), right, key);
+    let in_order = Value::apply(
+        Op::And,
+        &[
+            &join::ascending(&keys, key, true),
+            &join::ascending(right, key, false),
+        ],
+        1,
+    );
     let nothing = left.session().constant(left.width(), 0);
     let left = Value::apply(Op::Select, &[&in_order, &left, &nothing], left.width());
     Joined {
@@ -215,14 +227,14 @@ pub fn group<K: Integer, V: Values>(
     let combine = Function::<(V, V), V>::record(combine)?;
     let packed = Packed::new(&values_of(values));
     let (records, keys) = packed.beside(key.value());
-    let starts = scan::starts(&keys);
+    let starts = starts(&keys);
     let after = starts.lanes() - 1;
     let end = key.session().constant(1, 1).repeated(1);
     let ends = match after {
         0 => end,
         _ => Value::concat(&[&starts.slice(1, after), &end]),
     };
-    let scanned = scan::scanned(&starts, &records, &|earlier, later| {
+    let scanned = scanned(&starts, &records, &|earlier, later| {
         let columns = |record: &Value| made::<V>(packed.unpack(record));
         let together = combine.call(&(columns(earlier), columns(later)));
         Value::join(&values_of(&together).iter().collect::<Vec<_>>())

@@ -1,5 +1,7 @@
 //! Networks of gates that take two records each, over the places of a row.
 
+use std::borrow::Borrow;
+
 use cenote_primitives::LaneRun;
 
 use crate::value::{Value, runs};
@@ -66,9 +68,47 @@ impl Network {
     }
 }
 
+/// Sorts the records on as many lines by gates that leave the smaller record on their first line: Batcher's merge exchange (Knuth, The Art of Computer
+/// Programming, volume 3, algorithm 5.2.2M), whose layers are made one by one, so that nothing is kept of a network of many lines.
+pub(crate) fn merge_exchange(
+    records: &Value,
+    gates: impl FnMut(&[Gate], &Value, &Value) -> (Value, Value),
+) -> Value {
+    let lines: Vec<usize> = (0..records.lanes()).collect();
+    through(
+        merge_exchange_layers(records.lanes()),
+        records,
+        &lines,
+        &lines,
+        gates,
+    )
+}
+
+fn merge_exchange_layers(count: usize) -> impl Iterator<Item = Vec<Gate>> {
+    let top = count.next_power_of_two() / 2;
+    let steps = (0..=top.checked_ilog2().unwrap_or(0))
+        .rev()
+        .map(|at| 1usize << at)
+        .flat_map(move |p| {
+            // The distance, and which lines are the first of a gate.
+            let later = std::iter::successors(Some(top), |q| Some(q / 2)).take_while(move |&q| q > p);
+            std::iter::once((p, p, 0)).chain(later.map(move |q| (p, q - p, p)))
+        });
+    steps.map(move |(p, distance, rest)| {
+        (0..count.saturating_sub(distance))
+            .filter(|line| line & p == rest)
+            .map(|line| Gate {
+                first: line,
+                second: line + distance,
+                number: 0,
+            })
+            .collect()
+    })
+}
+
 /// Sends records on the lines `from` through `layers`, and gives what is on the lines `to`.
-fn through<'a>(
-    layers: impl Iterator<Item = &'a Vec<Gate>>,
+fn through(
+    layers: impl Iterator<Item = impl Borrow<Vec<Gate>>>,
     records: &Value,
     from: &[usize],
     to: &[usize],
@@ -81,6 +121,10 @@ fn through<'a>(
         .enumerate()
         .for_each(|(lane, &line)| places[line] = (0, lane));
     for layer in layers {
+        let layer = layer.borrow();
+        if layer.is_empty() {
+            continue;
+        }
         let first = arranged(&parts, &runs(layer.iter().map(|gate| places[gate.first])));
         let second = arranged(&parts, &runs(layer.iter().map(|gate| places[gate.second])));
         let (first, second) = gates(layer, &first, &second);

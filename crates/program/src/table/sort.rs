@@ -5,14 +5,21 @@ use cenote_circuit::{Bit, Builder};
 
 use crate::function::call;
 use crate::op::Called;
-use crate::table::network::{Gate, Network};
+use crate::table::network::{Gate, Network, merge_exchange};
 use crate::value::Value;
+
+/// Most records that are sorted by the network with the fewest exchanges, all of which are kept while they are.
+const KEPT: usize = 1 << 14;
 
 /// The records of a row from the smallest key on: their low bits, as `key` says. Records with equal keys come in some order.
 #[track_caller]
 pub(crate) fn sorted(records: &Value, key: Key) -> Value {
+    let exchange = exchange(records.width(), key);
+    if records.lanes() > KEPT {
+        return merge_exchange(records, exchange);
+    }
     let (exchanges, order) = library::sorting_network(records.lanes());
-    Network::new(&exchanges).pass(records, &order, exchange(records.width(), key))
+    Network::new(&exchanges).pass(records, &order, exchange)
 }
 
 /// All records of two rows that are sorted by their keys, from the smallest on.
@@ -86,5 +93,33 @@ fn exchange(width: u32, key: Key) -> impl Fn(&[Gate], &Value, &Value) -> (Value,
         let mut both = call(&exchange, &[x, y], &[width, width]).into_iter();
         let mut next = || both.next().expect("both are given");
         (next(), next())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cenote_net::PartyId;
+    use cenote_session::ClearEngine;
+
+    use super::*;
+    use crate::secret::Secret;
+    use crate::session::Session;
+
+    #[test]
+    fn networks_that_are_not_kept_sort_too() {
+        for count in [1, 2, 3, 5, 16, 31, 100, 257] {
+            let session = Session::new(ClearEngine::new(PartyId(0), Vec::new()));
+            let values: Vec<u16> = (0..count as u32).map(|at| (at * 40_503 % 1009) as u16).collect();
+            let row = session.input(PartyId(0), count, Some(&values));
+            let key = Key::unsigned(16);
+            let sorted = merge_exchange(row.value(), exchange(16, key));
+            let mut expected = values.clone();
+            expected.sort_unstable();
+            assert_eq!(
+                session.open(&Secret::<u16>::of(sorted)).unwrap(),
+                expected,
+                "{count}"
+            );
+        }
     }
 }

@@ -1,0 +1,357 @@
+//! The file of a job that is a query.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use cenote_net::PartyId;
+use cenote_query::{Answer, Count, Declared, MAX_ROWS, Query, Schema};
+use cenote_session::{Parties, Terms};
+use cenote_tables::{Field, Table};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use sha2::{Digest as _, Sha256};
+use toml::Spanned;
+
+use crate::job::{entitled, protocol};
+use crate::party_config::party;
+use crate::settings_file::Source;
+use crate::{Error, Protocol, Result};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    protocol: Option<Spanned<String>>,
+    query: Option<Spanned<String>>,
+    #[serde(default, rename = "table")]
+    tables: Vec<Spanned<TableEntry>>,
+    answer: Option<AnswerEntry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TableEntry {
+    name: Spanned<String>,
+    party: Spanned<u8>,
+    columns: Spanned<Columns>,
+    max_rows: Spanned<u64>,
+    #[serde(default)]
+    unique: Vec<String>,
+    #[serde(default)]
+    at_most: BTreeMap<String, usize>,
+    #[serde(default)]
+    distinct: BTreeMap<String, usize>,
+    same_rows_as: Option<String>,
+    file: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AnswerEntry {
+    to: Option<Spanned<Vec<Spanned<u8>>>>,
+    max_rows: Option<Spanned<u64>>,
+    count: Option<Spanned<String>>,
+    min_group: Option<u64>,
+    file: Option<PathBuf>,
+}
+
+/// Columns and their types, in the order of the file.
+struct Columns(Vec<(String, String)>);
+
+impl<'de> Deserialize<'de> for Columns {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Pairs;
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = Columns;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "columns and their types, such as { id = \"u64 not null\", owed = \"decimal(12,2)\" }",
+                )
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Columns, A::Error> {
+                let mut columns = Vec::new();
+                while let Some(column) = map.next_entry()? {
+                    columns.push(column);
+                }
+                Ok(Columns(columns))
+            }
+        }
+        deserializer.deserialize_map(Pairs)
+    }
+}
+
+/// A job that is a query, read, checked and planned. Tables are not read before [`QueryJob::tables`].
+#[derive(Debug)]
+pub struct QueryJob {
+    path: PathBuf,
+    protocol: Protocol,
+    text: String,
+    query: Query,
+    files: Vec<Option<PathBuf>>,
+    answer_file: Option<PathBuf>,
+}
+
+/// What a command line says instead of the file.
+#[derive(Clone, Debug, Default, serde::Serialize, Deserialize)]
+pub struct Instead {
+    /// The query.
+    pub query: Option<String>,
+    /// The protocol.
+    pub protocol: Option<String>,
+}
+
+impl QueryJob {
+    /// Whether the file at `path` is a job that is a query, as far as that can be told.
+    pub fn is_at(path: &Path) -> bool {
+        crate::files::read(path, 64 << 20, "job file")
+            .ok()
+            .and_then(|text| text.parse::<toml::Table>().ok())
+            .is_some_and(|table| table.contains_key("query") || table.contains_key("table"))
+    }
+
+    /// Reads the job file at `path`, and plans its query.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the line, if a key is missing, unknown or wrong; [`Error::Usage`] with the place in the query.
+    pub fn load(path: &Path) -> Result<Self> {
+        Self::load_with(path, &Instead::default())
+    }
+
+    /// The same with what is said instead of the file.
+    ///
+    /// # Errors
+    /// As [`QueryJob::load`].
+    pub fn load_with(path: &Path, instead: &Instead) -> Result<Self> {
+        let is_setting = |key: &str| !Protocol::with_setting(key).is_empty();
+        let (file, settings, source) = Source::read_with::<File>(path, is_setting)?;
+        let protocol = match (&instead.protocol, &file.protocol) {
+            (Some(name), _) => Protocol::named(name).ok_or_else(|| {
+                let names: Vec<&str> = Protocol::names().collect();
+                Error::Usage(format!(
+                    "there is no protocol {name}; there are {}",
+                    names.join(" and ")
+                ))
+            })?,
+            (None, Some(named)) => protocol(named, &settings, &source)?,
+            (None, None) => {
+                return Err(source.fault_in_general("`protocol` is missing; write protocol = \"three\""));
+            }
+        };
+        let parties = protocol.parties();
+        let text = instead
+            .query
+            .clone()
+            .or_else(|| file.query.as_ref().map(|query| query.get_ref().clone()));
+        let text =
+            text.ok_or_else(|| source.fault_in_general("`query` is missing; write query = \"SELECT …\""))?;
+        let (mut tables, mut files) = (Vec::new(), Vec::new());
+        for entry in file.tables {
+            let entry = entry.into_inner();
+            files.push(entry.file.as_ref().map(|file| source.resolve(file)));
+            tables.push(declared(&source, entry, parties)?);
+        }
+        let (answer, answer_file) = match file.answer {
+            Some(entry) => answer(&source, entry, parties)?,
+            None => (everything(parties), None),
+        };
+        let schema = Schema {
+            parties,
+            tables,
+            answer,
+        };
+        let query = Query::new(&text, schema).map_err(|error| match error {
+            cenote_query::Error::Declared(what) => source.fault_in_general(what),
+            other => other.into(),
+        })?;
+        Ok(QueryJob {
+            path: path.to_owned(),
+            protocol,
+            text,
+            query,
+            files,
+            answer_file,
+        })
+    }
+
+    /// The protocol and its settings.
+    pub fn protocol(&self) -> &Protocol {
+        &self.protocol
+    }
+
+    /// The text of the query.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The query, and how it is done.
+    pub fn query(&self) -> &Query {
+        &self.query
+    }
+
+    /// The file that the answer is written to by those to whom it goes, if the job names one.
+    pub fn answer_file(&self) -> Option<&Path> {
+        self.answer_file.as_deref()
+    }
+
+    /// The tables of `me`, read from their files; nothing for those of others.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if one has no file; [`Error::Table`] with the row, if it cannot be used. Values are not quoted.
+    pub fn tables(&self, me: PartyId) -> Result<Vec<Option<Table>>> {
+        let tables = self.query.schema().tables.iter().zip(&self.files);
+        tables
+            .map(|(declared, file)| {
+                if declared.party != me {
+                    return Ok(None);
+                }
+                let file = file.as_ref().ok_or_else(|| {
+                    let what = format!(
+                        "table {} of {me} has no file here; give `file = \"…\"`",
+                        declared.name
+                    );
+                    Error::config(&self.path, None, what)
+                })?;
+                Ok(Some(cenote_tables::read(
+                    file,
+                    &declared.fields,
+                    declared.max_rows,
+                )?))
+            })
+            .collect()
+    }
+
+    /// What the parties compare of it.
+    pub(crate) fn terms(&self) -> Terms {
+        let schema = self.query.schema();
+        let mut terms: Terms = vec![("query".into(), short(self.text.trim()))];
+        for table in &schema.tables {
+            let Declared {
+                name,
+                party,
+                max_rows,
+                unique,
+                at_most,
+                distinct,
+                same_rows_as,
+                fields,
+            } = table;
+            let columns: Vec<String> = fields
+                .iter()
+                .map(|field| {
+                    let null = if field.nullable { "" } else { " not null" };
+                    format!("{} {}{null}", field.name, field.kind)
+                })
+                .collect();
+            let told = format!(
+                "{party}, at most {max_rows} rows, unique {unique:?}, at_most {at_most:?}, distinct {distinct:?}, same_rows_as {same_rows_as:?}: {}",
+                columns.join(", ")
+            );
+            terms.push((format!("table {name}"), short(&told)));
+        }
+        let Answer { to, count, min_group } = schema.answer;
+        terms.push((
+            "answer".into(),
+            format!("to {to}, {count:?}, groups of {min_group} or more"),
+        ));
+        terms
+    }
+
+    /// What stands for it in reports.
+    pub(crate) fn digest(&self) -> String {
+        let mut hasher = Sha256::new();
+        for (name, told) in self.terms() {
+            hasher.update((name.len() as u64).to_le_bytes());
+            hasher.update(name);
+            hasher.update((told.len() as u64).to_le_bytes());
+            hasher.update(told);
+        }
+        hex::encode(hasher.finalize())
+    }
+}
+
+/// A text, or its digest if it is long.
+fn short(text: &str) -> String {
+    match text.len() {
+        0..=900 => text.to_owned(),
+        len => format!("{len} bytes with SHA-256 {}", hex::encode(Sha256::digest(text))),
+    }
+}
+
+fn declared(source: &Source, entry: TableEntry, parties: u8) -> Result<Declared> {
+    let at = entry.columns.span();
+    let fields = entry
+        .columns
+        .into_inner()
+        .0
+        .into_iter()
+        .map(|(name, kind)| field(name, &kind).map_err(|what| source.fault(at.clone(), what)));
+    let fields = fields.collect::<Result<Vec<Field>>>()?;
+    let max_rows = usize::try_from(*entry.max_rows.get_ref()).unwrap_or(usize::MAX);
+    if !(1..=MAX_ROWS).contains(&max_rows) {
+        return Err(source.fault(entry.max_rows.span(), format!("`max_rows` is 1 to {MAX_ROWS}")));
+    }
+    Ok(Declared {
+        party: party(source, &entry.party, parties)?,
+        name: entry.name.into_inner(),
+        fields,
+        max_rows,
+        unique: entry.unique,
+        at_most: entry.at_most,
+        distinct: entry.distinct,
+        same_rows_as: entry.same_rows_as,
+    })
+}
+
+/// A column as it is declared: its type, and `not null` if it never is.
+fn field(name: String, declared: &str) -> std::result::Result<Field, String> {
+    let lower = declared.to_ascii_lowercase();
+    let words = lower.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (kind, nullable) = match words.strip_suffix(" not null") {
+        Some(kind) => (kind, false),
+        None => (words.strip_suffix(" null").unwrap_or(&words), true),
+    };
+    let kind = kind.parse().map_err(|what| format!("column {name}: {what}"))?;
+    Ok(Field { name, kind, nullable })
+}
+
+fn answer(source: &Source, entry: AnswerEntry, parties: u8) -> Result<(Answer, Option<PathBuf>)> {
+    let to = match &entry.to {
+        Some(to) => entitled(source, to, parties)?,
+        None => Parties::all(parties.into()),
+    };
+    let count = match (&entry.max_rows, &entry.count) {
+        (Some(rows), None) => {
+            let most = usize::try_from(*rows.get_ref()).unwrap_or(usize::MAX);
+            if !(1..=MAX_ROWS).contains(&most) {
+                return Err(source.fault(rows.span(), format!("`max_rows` is 1 to {MAX_ROWS}")));
+            }
+            Count::AtMost(most)
+        }
+        (None, Some(count)) if count.get_ref() == "revealed" => Count::Revealed,
+        (None, Some(count)) => {
+            return Err(source.fault(count.span(), "write count = \"revealed\", or max_rows = N"));
+        }
+        (None, None) => {
+            return Err(source.fault_in_general("[answer] needs `max_rows = N`, or `count = \"revealed\"` if everybody may learn how many rows it has"));
+        }
+        (Some(_), Some(count)) => {
+            return Err(source.fault(count.span(), "an answer has `max_rows` or `count`, not both"));
+        }
+    };
+    let answer = Answer {
+        to,
+        count,
+        min_group: entry.min_group.unwrap_or(0),
+    };
+    Ok((answer, entry.file.map(|file| source.resolve(file))))
+}
+
+fn everything(parties: u8) -> Answer {
+    Answer {
+        to: Parties::all(parties.into()),
+        count: Count::Revealed,
+        min_group: 0,
+    }
+}

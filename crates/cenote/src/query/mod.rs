@@ -1,0 +1,36 @@
+//! Jobs that are queries: SQL over tables that the parties hold.
+
+mod file;
+mod plan;
+mod report;
+mod run;
+
+pub use cenote_query::{Explained, Query};
+pub use cenote_tables::{Table, show};
+
+pub use self::file::{Instead, QueryJob};
+pub use self::plan::QueryPlan;
+pub(crate) use self::report::Told;
+pub use self::report::{Answered, QueryReport};
+pub(crate) use self::run::{Task, run_task};
+pub use self::run::{check_party, run_here, run_party};
+
+use crate::Error;
+
+impl From<cenote_tables::Error> for Error {
+    fn from(error: cenote_tables::Error) -> Self {
+        Error::Table(error.to_string())
+    }
+}
+
+impl From<cenote_query::Error> for Error {
+    fn from(error: cenote_query::Error) -> Self {
+        match error {
+            cenote_query::Error::Session(error) => error.into(),
+            cenote_query::Error::Rows { .. } | cenote_query::Error::NoAnswer => {
+                Error::Table(error.to_string())
+            }
+            other => Error::Usage(other.to_string()),
+        }
+    }
+}

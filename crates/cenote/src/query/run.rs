@@ -1,0 +1,307 @@
+//! A query, run by all parties on this machine or by one whose peers are elsewhere.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use cenote_net::PartyId;
+use cenote_program::Tally;
+use cenote_query::{Error as QueryError, Given};
+use cenote_session::{Connections, memory};
+use cenote_tables::Table;
+use serde::{Deserialize, Serialize};
+
+use super::file::{Instead, QueryJob};
+use super::report::{Answered, QueryReport, Told};
+use crate::admission::process_bytes;
+use crate::local::{Seat, Setting, combine, run_query};
+use crate::outputs::{check_writable, put_aside};
+use crate::programs::Conversation;
+use crate::registry::NO_ERROR_LOG2;
+use crate::remote::{load_identity, meet};
+use crate::report::{CircuitDescription, Description, PartyCosts, PartyReport, Report, Seconds};
+use crate::stop::Session;
+use crate::{Error, PartyConfig, Prepared, Result, Transport};
+
+/// A query that a child process is to run as one party.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Task {
+    path: PathBuf,
+    instead: Instead,
+    /// What it takes, as the parent has found.
+    tally: Tally,
+}
+
+/// A query with all that follows from it and is public.
+pub(super) struct Planned {
+    pub(super) job: QueryJob,
+    pub(super) tally: Tally,
+    pub(super) prepared: Prepared,
+}
+
+impl Planned {
+    pub(super) fn new(job: QueryJob) -> Result<Self> {
+        let tally = job.query().tally(job.protocol().levels_take_rounds())?;
+        Self::with(job, tally)
+    }
+
+    /// The same, with what it takes known.
+    fn with(job: QueryJob, tally: Tally) -> Result<Self> {
+        let prepared = job.protocol().prepare(&tally.demand())?;
+        Ok(Planned { job, tally, prepared })
+    }
+
+    /// The most bytes that `party` takes: the protocol's session, and its tables.
+    pub(super) fn memory_bytes(&self, party: PartyId) -> u64 {
+        let own = self
+            .job
+            .query()
+            .schema()
+            .tables
+            .iter()
+            .filter(|table| table.party == party);
+        let tables = own.map(|table| {
+            // Each value is a number of 16 bytes, and becomes bits; both are there several times while rows are sorted.
+            let bits: u64 = table
+                .fields
+                .iter()
+                .map(|field| u64::from(field.kind.width()))
+                .sum();
+            let row = table.fields.len() as u64 * 17 + bits / 8;
+            (table.max_rows as u64).saturating_mul(3 * row)
+        });
+        let session = self.prepared.session_bytes(&self.tally.demand(), party);
+        let process = process_bytes(&self.job.protocol().topology());
+        tables.fold(session.saturating_add(process), u64::saturating_add)
+    }
+
+    fn admit(&self, parties: impl IntoIterator<Item = PartyId>) -> Result<()> {
+        let needed = parties.into_iter().map(|party| self.memory_bytes(party));
+        memory::admit(needed.fold(0, u64::saturating_add)).map_err(|error| Error::Usage(error.to_string()))
+    }
+}
+
+/// Runs the query of the job at `path` with a process for each party. `command` starts a child, which must call
+/// [`child_main`](crate::local::child_main); `progress` is told the AND gates done, of how many. The file that the job names for the answer is written.
+///
+/// # Errors
+/// Those of [`QueryJob::load`], before anything is started; [`Error::Parties`] if a party fails, such as for its table.
+pub fn run_here(
+    path: &Path,
+    instead: &Instead,
+    setting: Setting,
+    command: impl Fn() -> Command,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<QueryReport> {
+    let planned = Planned::new(QueryJob::load_with(path, instead)?)?;
+    let parties = planned.job.protocol().parties();
+    planned.admit((0..parties).map(PartyId))?;
+    if let Some(file) = planned.job.answer_file() {
+        check_writable(file)?;
+        put_aside(file)?;
+    }
+    let task = Task {
+        path: path.to_owned(),
+        instead: instead.clone(),
+        tally: planned.tally.clone(),
+    };
+    let told: Vec<Told> = run_query(parties, setting, task, command, progress)?;
+    let answer = told.iter().find_map(|told| told.answer.clone());
+    let report = combine(told.into_iter().map(|told| told.report).collect())?;
+    Ok(QueryReport {
+        answer,
+        file: planned.job.answer_file().map(|file| file.display().to_string()),
+        report,
+    })
+}
+
+/// Runs `task` as the child process of one party.
+pub(crate) fn run_task(seat: &Seat<'_>, task: &Task) -> Result<Told> {
+    let start = Instant::now();
+    let job = QueryJob::load_with(&task.path, &task.instead)?;
+    let planned = Planned::with(job, task.tally.clone())?;
+    let given = given(&planned.job, seat.me)?;
+    let topology = planned.job.protocol().topology();
+    let writes = planned.job.query().schema().answer.to.iter().next();
+    let (file, to_write) = (
+        planned.job.answer_file().map(Path::to_owned),
+        writes == Some(seat.me),
+    );
+    let (table, told) = Session::run("its peers were told", |session| {
+        let connections = session.interrupts(seat.connect(&topology)?);
+        let party = Party {
+            me: seat.me,
+            start,
+            phase_timeout: seat.phase_timeout(),
+            transport: seat.transport(),
+        };
+        party.run(planned, given, connections, &mut |done, total| {
+            seat.progress(done, total)
+        })
+    })?;
+    if let (Some(file), Some(table), true) = (file, &table, to_write) {
+        cenote_tables::write(&file, table)?;
+    }
+    Ok(told)
+}
+
+/// What `me` gives for the query of a job.
+fn given(job: &QueryJob, me: PartyId) -> Result<Given> {
+    let tables = job.tables(me)?;
+    Ok(job.query().prepare(me, &tables)?)
+}
+
+/// Sees that everything is in order that can be known before the peers are met: the identity, the job and this party's tables. Gives the
+/// fingerprint that peers know it by, and the AND gates of the query.
+///
+/// # Errors
+/// As [`run_party`].
+pub fn check_party(config: &PartyConfig, job: QueryJob) -> Result<(cenote_net::Fingerprint, u64)> {
+    let identity = load_identity(&config.identity)?;
+    config.check_parties(job.protocol())?;
+    let planned = Planned::new(job)?;
+    if let Some(bytes) = config.memory {
+        memory::set_limit(bytes);
+    }
+    planned.admit([config.me])?;
+    given(&planned.job, config.me)?;
+    Ok((identity.fingerprint(), planned.tally.and_gates))
+}
+
+/// Runs the query of `job` as the party of `config`, and writes its answer if the job names a file and it is for this party.
+///
+/// # Errors
+/// [`Error::Config`], [`Error::Usage`] or [`Error::Table`] for what is wrong before anybody is met; [`Error::Protocol`] if a peer is missing, different, lost,
+/// or caught cheating; [`Error::Usage`] if the query has no answer.
+pub fn run_party(
+    config: &PartyConfig,
+    job: QueryJob,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<QueryReport> {
+    let start = Instant::now();
+    let identity = Arc::new(load_identity(&config.identity)?);
+    config.check_parties(job.protocol())?;
+    if let Some(bytes) = config.memory {
+        memory::set_limit(bytes);
+    }
+    let planned = Planned::new(job)?;
+    planned.admit([config.me])?;
+    let given = given(&planned.job, config.me)?;
+    let entitled = planned.job.query().schema().answer.to.contains(config.me);
+    let file = planned.job.answer_file().filter(|_| entitled).map(Path::to_owned);
+    if let Some(file) = &file {
+        check_writable(file)?;
+        put_aside(file)?;
+    }
+    let topology = planned.job.protocol().topology();
+    let what = "the query has ended, its peers were told, and this party has written no answer";
+    let (table, told) = Session::run(what, |session| {
+        let connections = session.interrupts(meet(config, identity, &topology)?);
+        let party = Party {
+            me: config.me,
+            start,
+            phase_timeout: config.phase_timeout,
+            transport: Transport::Tls,
+        };
+        party.run(planned, given, connections, progress)
+    })?;
+    if let (Some(file), Some(table)) = (&file, &table) {
+        cenote_tables::write(file, table)?;
+    }
+    Ok(QueryReport {
+        answer: told.answer,
+        file: file.map(|file| file.display().to_string()),
+        report: Report::of_one(told.report),
+    })
+}
+
+/// One party of a query.
+struct Party {
+    me: PartyId,
+    start: Instant,
+    phase_timeout: Option<Duration>,
+    transport: Transport,
+}
+
+impl Party {
+    fn run(
+        self,
+        planned: Planned,
+        given: Given,
+        connections: Connections,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(Option<Table>, Told)> {
+        let mut seconds = Seconds::default();
+        seconds.add("connect", self.start.elapsed());
+        let memory_bytes = planned.memory_bytes(self.me);
+        let Planned { job, tally, prepared } = planned;
+        let (digest, parameters, demand) = (job.digest(), prepared.parameters(), tally.demand());
+        let conversation = Conversation {
+            me: self.me,
+            name: &digest,
+            demand: &demand,
+            terms: job.terms(),
+            phase_timeout: self.phase_timeout,
+        };
+        let run = Instant::now();
+        let (telling, told) = mpsc::channel();
+        // A session stays with its thread, and this one tells how far it is.
+        let (answer, ended) = std::thread::scope(|scope| {
+            let query = job.query();
+            let party = scope.spawn(move || {
+                conversation.hold(prepared, connections, |session| {
+                    session.on_progress(move |done| {
+                        // Nobody listening any more is no failure.
+                        let _ = telling.send(done);
+                    });
+                    match query.run(session, given) {
+                        // All parties know it, and end as if there were one.
+                        Err(QueryError::NoAnswer) => Ok(None),
+                        answer => answer.map(Some),
+                    }
+                })
+            });
+            told.iter()
+                .for_each(|done| progress(done, tally.and_gates.max(done)));
+            party.join().unwrap_or_else(|_| {
+                Err(Error::local(
+                    "running the query",
+                    std::io::Error::other("its thread panicked"),
+                ))
+            })
+        })?;
+        let table = answer.ok_or(QueryError::NoAnswer)?;
+        seconds.add("run", run.elapsed());
+        seconds.add("total", self.start.elapsed());
+        ended
+            .warnings
+            .iter()
+            .for_each(|warning| tracing::warn!("{warning}"));
+        let mut costs = ended.costs;
+        costs.memory_bytes = costs.memory_bytes.max(memory_bytes);
+        let report = PartyReport {
+            description: Description {
+                protocol: job.protocol().clone(),
+                transport: self.transport,
+                parameters,
+                error_log2: ended.error_log2.max(NO_ERROR_LOG2),
+                computational_bits: Some(ended.computational_bits).filter(|bits| bits.is_finite()),
+                circuit: CircuitDescription {
+                    name: "query".into(),
+                    digest,
+                    and_gates: tally.and_gates,
+                    and_depth: tally.levels,
+                },
+                lanes: 1,
+            },
+            outputs: Vec::new(),
+            costs: PartyCosts::new(self.me.0, &costs, seconds),
+            warnings: ended.warnings,
+        };
+        let answer = table
+            .as_ref()
+            .map(|table| Answered::new(table, job.answer_file().is_none()));
+        Ok((table, Told { report, answer }))
+    }
+}

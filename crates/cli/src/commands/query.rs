@@ -1,0 +1,106 @@
+//! `cenote query`, and jobs that are queries
+
+use std::path::Path;
+
+use cenote::query::{Instead, QueryJob, QueryPlan, QueryReport, check_party, run_here, run_party};
+use cenote::{Error, PartyConfig, Result};
+use serde::Serialize;
+
+use crate::args::{Local, Party, Plan, Query};
+use crate::console::{Progress, child, print, print_json, warn};
+
+pub(crate) fn run(options: &Query, verbose: u8) -> Result<()> {
+    let instead = Instead {
+        query: Some(options.query.clone()),
+        protocol: options.protocol.clone(),
+    };
+    told(&options.tables, &instead, &options.local, options.json, verbose)
+}
+
+/// Runs the query of the job at `path` with all parties on this machine, and prints its answer.
+pub(crate) fn told(path: &Path, instead: &Instead, local: &Local, json: bool, verbose: u8) -> Result<()> {
+    let progress = Progress::start("running");
+    let report = run_here(
+        path,
+        instead,
+        local.setting(),
+        child("child", verbose)?,
+        &mut |done, total| {
+            progress.set(done, total);
+        },
+    )?;
+    drop(progress);
+    show(&report, json)
+}
+
+fn show(report: &QueryReport, json: bool) -> Result<()> {
+    warn(&report.report);
+    if json {
+        return print_json(report);
+    }
+    print(&format!(
+        "{}\n{}",
+        report.answer_table(),
+        report.report.cost_table()
+    ))
+}
+
+#[derive(Serialize)]
+struct Checked {
+    party: u8,
+    fingerprint: String,
+    and_gates: u64,
+}
+
+/// `cenote party` for a query.
+pub(crate) fn party(options: &Party) -> Result<()> {
+    if options.online {
+        return Err(Error::Usage(
+            "a query makes its material while it runs: leave --online out".into(),
+        ));
+    }
+    let mut config = PartyConfig::load(&options.config)?;
+    let job = QueryJob::load(&options.job)?;
+    if options.check {
+        let (fingerprint, and_gates) = check_party(&config, job)?;
+        let checked = Checked {
+            party: config.me.0,
+            fingerprint: fingerprint.to_string(),
+            and_gates,
+        };
+        if options.json {
+            return print_json(&checked);
+        }
+        return print(&format!(
+            "{} is ready: identity, query and tables are in order\nfingerprint  {}\nAND gates    {}\n",
+            config.me, checked.fingerprint, checked.and_gates
+        ));
+    }
+    let progress = Progress::start("running");
+    config.on_wait = progress.on_wait();
+    let report = run_party(&config, job, &mut |done, total| progress.set(done, total))?;
+    drop(progress);
+    show(&report, options.json)
+}
+
+/// `cenote plan` for a query.
+pub(crate) fn plan(options: &Plan, verbose: u8) -> Result<()> {
+    let progress = Progress::start("planning");
+    let plan = QueryPlan::new(
+        &options.job,
+        &Instead::default(),
+        options.link,
+        options.local.setting(),
+        child("child", verbose)?,
+        &mut |what| progress.name(what),
+    )?;
+    drop(progress);
+    if options.json {
+        return print_json(&plan);
+    }
+    print(&plan.table())?;
+    match plan.refused {
+        Some(why) => Err(Error::Usage(format!("the query cannot be run as it is: {why}"))),
+        None => Ok(()),
+    }
+}

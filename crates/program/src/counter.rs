@@ -1,0 +1,189 @@
+//! What a program takes, counted without computing anything.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use cenote_circuit::Plan;
+use cenote_net::PartyId;
+use cenote_primitives::{BitMatrix, LaneRun};
+use cenote_session::{Costs, Demand, Parties, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::machine::{Machine, Slot, Wires};
+use crate::session::Session;
+
+/// What a program takes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tally {
+    /// AND gates, of all lanes.
+    pub and_gates: u64,
+    /// Gates of one lane of each circuit that is run, free ones too.
+    pub gates: u64,
+    /// Levels of ANDs that are evaluated one after another.
+    pub levels: u64,
+    /// Bits that each party gives.
+    pub inputs: Vec<(u8, u64)>,
+    /// Bits that parties learn.
+    pub outputs: Vec<(Vec<u8>, u64)>,
+    /// The most wires that are kept at a time, each in all of its lanes, and those within a circuit that is run.
+    pub wires: u64,
+}
+
+impl Tally {
+    /// What it asks of a protocol.
+    pub fn demand(&self) -> Demand<'static> {
+        let demand = Demand::new().and_gates(self.and_gates).and_wires(self.wires);
+        let demand = self.inputs.iter().fold(demand, |demand, &(owner, bits)| {
+            demand.and_input(PartyId(owner), bits)
+        });
+        let set = |to: &[u8]| {
+            to.iter()
+                .fold(Parties::NONE, |all, &party| all.with(PartyId(party)))
+        };
+        self.outputs
+            .iter()
+            .fold(demand, |demand, (to, bits)| demand.and_output(set(to), *bits))
+    }
+}
+
+/// Runs `program` as one of `parties` parties without any values: everything that is revealed is zero. In protocols where `levels_take_rounds`, circuits
+/// with fewer levels may be chosen.
+///
+/// # Errors
+/// The program's.
+pub fn tally<T>(
+    parties: usize,
+    levels_take_rounds: bool,
+    program: impl FnOnce(&Session) -> crate::Result<T>,
+) -> crate::Result<Tally> {
+    let tally = Rc::new(RefCell::new(Tally::default()));
+    let counter = Counter {
+        parties,
+        levels_take_rounds,
+        slots: Vec::new(),
+        kept: 0,
+        tally: Rc::clone(&tally),
+    };
+    program(&Session::over(Box::new(counter), false))?;
+    let counted = tally.borrow().clone();
+    Ok(counted)
+}
+
+struct Counter {
+    parties: usize,
+    levels_take_rounds: bool,
+    /// Lanes and wires of each vector.
+    slots: Vec<(usize, usize)>,
+    /// Wires that are kept, each in all of its lanes.
+    kept: u64,
+    tally: Rc<RefCell<Tally>>,
+}
+
+impl Counter {
+    fn keep(&mut self, wires: usize, lanes: usize) -> Slot {
+        self.slots.push((wires, lanes));
+        self.kept += (wires * lanes) as u64;
+        self.peak(0);
+        self.slots.len() - 1
+    }
+
+    fn peak(&self, besides: u64) {
+        let tally = &mut *self.tally.borrow_mut();
+        tally.wires = tally.wires.max(self.kept + besides);
+    }
+
+    fn lanes(&self, wires: &[Wires]) -> usize {
+        wires.first().map_or(0, |(slot, _)| self.slots[*slot].1)
+    }
+}
+
+fn width(wires: &[Wires]) -> usize {
+    wires.iter().map(|(_, range)| range.len()).sum()
+}
+
+/// Adds to what is counted for `of`.
+fn add<K: PartialEq>(counts: &mut Vec<(K, u64)>, of: K, bits: u64) {
+    match counts.iter_mut().find(|(known, _)| *known == of) {
+        Some((_, count)) => *count += bits,
+        None => counts.push((of, bits)),
+    }
+}
+
+impl Machine for Counter {
+    fn me(&self) -> PartyId {
+        PartyId(0)
+    }
+
+    fn parties(&self) -> usize {
+        self.parties
+    }
+
+    fn levels_take_rounds(&self) -> bool {
+        self.levels_take_rounds
+    }
+
+    fn input(&mut self, owner: PartyId, wires: usize, lanes: usize, _: Option<&BitMatrix>) -> Result<Slot> {
+        add(
+            &mut self.tally.borrow_mut().inputs,
+            owner.0,
+            (wires * lanes) as u64,
+        );
+        Ok(self.keep(wires, lanes))
+    }
+
+    fn constant(&mut self, bits: &BitMatrix) -> Result<Slot> {
+        Ok(self.keep(bits.rows(), bits.lanes()))
+    }
+
+    fn run(&mut self, plan: &Plan, _: bool, lanes: usize, inputs: &[Wires]) -> Result<Slot> {
+        {
+            let tally = &mut *self.tally.borrow_mut();
+            tally.and_gates += (plan.and_count() * lanes) as u64;
+            tally.gates += (plan.local_ops().len() + plan.and_ops().len()) as u64;
+            tally.levels += plan.and_depth() as u64;
+        }
+        let own = width(inputs) + plan.slots();
+        self.peak((own * lanes) as u64);
+        Ok(self.keep(plan.output_wires(), lanes))
+    }
+
+    fn arrange(&mut self, parts: &[Wires], runs: &[LaneRun]) -> Result<Slot> {
+        let wires = parts.first().map_or(0, |(_, range)| range.len());
+        Ok(self.keep(wires, runs.iter().map(LaneRun::lanes).sum()))
+    }
+
+    fn reveal(&mut self, wires: &[Wires], to: Parties) -> Result<Option<BitMatrix>> {
+        let (width, lanes) = (width(wires), self.lanes(wires));
+        add(
+            &mut self.tally.borrow_mut().outputs,
+            to.iter().map(|party| party.0).collect(),
+            (width * lanes) as u64,
+        );
+        Ok(to.contains(self.me()).then(|| BitMatrix::zeros(width, lanes)))
+    }
+
+    fn forget(&mut self, slot: Slot) {
+        let (wires, lanes) = std::mem::take(&mut self.slots[slot]);
+        self.kept -= (wires * lanes) as u64;
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn costs(&self) -> Costs {
+        Costs::default()
+    }
+
+    fn error_bound(&self) -> f64 {
+        f64::NEG_INFINITY
+    }
+
+    fn computational_bits(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,537 @@
+//! Expressions over the columns of a row, with their types.
+//!
+//! A number is a whole number of its last decimal place, between bounds that follow from the expression, so that it gets no more bits than it
+//! needs. Nothing wraps: what does not fit 128 bits is an overflow, and so is a division by zero.
+
+use cenote_tables::{Type, ten_to};
+
+/// Places behind the point that a division adds.
+pub(crate) const DIVISION_PLACES: u8 = 6;
+
+/// What the values of an expression are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
+    Bool,
+    /// A number between bounds, in units of its last place.
+    Number {
+        least: i128,
+        most: i128,
+        scale: u8,
+    },
+    /// Days.
+    Date,
+    /// Microseconds.
+    Timestamp,
+    /// So many bytes.
+    Text(u16),
+}
+
+impl Kind {
+    pub(crate) fn of(kind: Type) -> Self {
+        match kind {
+            Type::Bool => Kind::Bool,
+            Type::Date => Kind::Date,
+            Type::Timestamp => Kind::Timestamp,
+            Type::Char(bytes) => Kind::Text(bytes),
+            Type::Int { .. } => {
+                let (least, most) = kind.range().unwrap_or_default();
+                Kind::Number {
+                    least,
+                    most,
+                    scale: 0,
+                }
+            }
+            // Whoever gives a number may give any that its bits hold.
+            Type::Decimal { scale, .. } => {
+                let most = i128::MAX >> (128 - kind.width());
+                Kind::Number {
+                    least: -most - 1,
+                    most,
+                    scale,
+                }
+            }
+        }
+    }
+
+    /// The number `value`, with so many places.
+    pub(crate) fn exactly(value: i128, scale: u8) -> Self {
+        Kind::Number {
+            least: value,
+            most: value,
+            scale,
+        }
+    }
+
+    /// The least and greatest number that stands for a value; nothing of text.
+    pub(crate) fn range(self) -> Option<(i128, i128)> {
+        match self {
+            Kind::Bool => Some((0, 1)),
+            Kind::Number { least, most, .. } => Some((least, most)),
+            Kind::Date => Type::Date.range(),
+            Kind::Timestamp => Type::Timestamp.range(),
+            Kind::Text(_) => None,
+        }
+    }
+
+    /// Bits of a value.
+    pub(crate) fn width(self) -> u32 {
+        match (self, self.range()) {
+            (Kind::Text(bytes), _) => 8 * u32::from(bytes),
+            (_, Some((least, most))) if least < 0 => {
+                // As many as the further bound needs, and one for the sign.
+                129 - least
+                    .unsigned_abs()
+                    .saturating_sub(1)
+                    .max(most.unsigned_abs())
+                    .leading_zeros()
+            }
+            (_, Some((_, most))) => (128 - most.leading_zeros()).max(1),
+            (_, None) => 0,
+        }
+    }
+
+    /// Whether it is in two's complement.
+    pub(crate) fn is_signed(self) -> bool {
+        self.range().is_some_and(|(least, _)| least < 0)
+    }
+
+    pub(crate) fn scale(self) -> u8 {
+        match self {
+            Kind::Number { scale, .. } => scale,
+            _ => 0,
+        }
+    }
+
+    /// The type of a column of an answer.
+    pub(crate) fn to_type(self) -> Type {
+        match self {
+            Kind::Bool => Type::Bool,
+            Kind::Date => Type::Date,
+            Kind::Timestamp => Type::Timestamp,
+            Kind::Text(bytes) => Type::Char(bytes),
+            Kind::Number { least, most, scale } => {
+                let fits = |signed, bits| {
+                    let kind = Type::Int { signed, bits };
+                    kind.range()
+                        .is_some_and(|(low, high)| low <= least && most <= high)
+                };
+                if scale == 0 && fits(true, 64) {
+                    return Type::Int {
+                        signed: true,
+                        bits: 64,
+                    };
+                }
+                if scale == 0 && fits(false, 64) {
+                    return Type::Int {
+                        signed: false,
+                        bits: 64,
+                    };
+                }
+                let further = least.unsigned_abs().max(most.unsigned_abs());
+                let precision = (1..38).find(|&digits| further < ten_to(digits)).unwrap_or(38);
+                Type::Decimal {
+                    precision: precision.max(scale),
+                    scale,
+                }
+            }
+        }
+    }
+
+    /// What it is called in messages.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Kind::Bool => "a truth value",
+            Kind::Number { .. } => "a number",
+            Kind::Date => "a date",
+            Kind::Timestamp => "a timestamp",
+            Kind::Text(_) => "text",
+        }
+    }
+
+    /// The kind that holds the values of both; nothing if they cannot meet.
+    pub(crate) fn unified(self, other: Self) -> Option<Self> {
+        match (self, other) {
+            (Kind::Text(one), Kind::Text(other)) => Some(Kind::Text(one.max(other))),
+            (
+                Kind::Number { least, most, scale },
+                Kind::Number {
+                    least: other_least,
+                    most: other_most,
+                    scale: other_scale,
+                },
+            ) => {
+                let places = scale.max(other_scale);
+                let up = |bound: i128, scale| scaled(bound, places - scale);
+                Some(Kind::Number {
+                    least: up(least, scale).min(up(other_least, other_scale)),
+                    most: up(most, scale).max(up(other_most, other_scale)),
+                    scale: places,
+                })
+            }
+            _ if self == other => Some(self),
+            _ => None,
+        }
+    }
+}
+
+/// A bound with so many places more, or the last number.
+fn scaled(bound: i128, places: u8) -> i128 {
+    bound.saturating_mul(i128::try_from(ten_to(places)).unwrap_or(i128::MAX))
+}
+
+/// How two values are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Comparison {
+    Equal,
+    Less,
+}
+
+/// An arithmetic operation on two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Arithmetic {
+    Add,
+    Subtract,
+    Multiply,
+    /// The quotient towards zero, or, if it is `rounded`, the nearest number, halves away from zero.
+    Divide {
+        rounded: bool,
+    },
+    Remainder,
+}
+
+/// How an expression is made up.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Node {
+    Column(usize),
+    Number(i128),
+    Text(Vec<u8>),
+    Null,
+    Arithmetic(Arithmetic, Box<Expr>, Box<Expr>),
+    /// The same value as another kind: more places, other bounds that hold it, longer text.
+    As(Box<Expr>),
+    Compare(Comparison, Box<Expr>, Box<Expr>),
+    And(Box<Expr>, Box<Expr>),
+    Or(Box<Expr>, Box<Expr>),
+    Not(Box<Expr>),
+    IsNull(Box<Expr>),
+    /// The second where the first is true, and the third elsewhere.
+    If(Box<Expr>, Box<Expr>, Box<Expr>),
+    StartsWith(Box<Expr>, Vec<u8>),
+}
+
+/// An expression over the columns of a row.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Expr {
+    pub(crate) node: Node,
+    pub(crate) kind: Kind,
+    pub(crate) nullable: bool,
+}
+
+impl Expr {
+    pub(crate) fn column(index: usize, kind: Kind, nullable: bool) -> Self {
+        Expr {
+            node: Node::Column(index),
+            kind,
+            nullable,
+        }
+    }
+
+    pub(crate) fn number(value: i128, scale: u8) -> Self {
+        Self::constant(Node::Number(value), Kind::exactly(value, scale))
+    }
+
+    pub(crate) fn bool(value: bool) -> Self {
+        Self::constant(Node::Number(value.into()), Kind::Bool)
+    }
+
+    pub(crate) fn constant(node: Node, kind: Kind) -> Self {
+        Expr {
+            node,
+            kind,
+            nullable: false,
+        }
+    }
+
+    pub(crate) fn null(kind: Kind) -> Self {
+        Expr {
+            node: Node::Null,
+            kind,
+            nullable: true,
+        }
+    }
+
+    /// This as `kind`, which holds all of its values.
+    pub(crate) fn into_kind(self, kind: Kind) -> Self {
+        if self.kind == kind {
+            return self;
+        }
+        match self.node {
+            Node::Null => Expr::null(kind),
+            Node::Number(value) => {
+                let places = kind.scale().saturating_sub(self.kind.scale());
+                Self::constant(Node::Number(scaled(value, places)), kind)
+            }
+            _ => Expr {
+                nullable: self.nullable,
+                kind,
+                node: Node::As(Box::new(self)),
+            },
+        }
+    }
+
+    /// An operation on two numbers.
+    pub(crate) fn arithmetic(operation: Arithmetic, x: Expr, y: Expr) -> Self {
+        let nullable = x.nullable || y.nullable;
+        let (x, y) = match operation {
+            Arithmetic::Multiply | Arithmetic::Divide { .. } => (x, y),
+            _ => {
+                let places = x.kind.scale().max(y.kind.scale());
+                (x.with_places(places), y.with_places(places))
+            }
+        };
+        let kind = result(operation, x.kind, y.kind);
+        Expr {
+            node: Node::Arithmetic(operation, Box::new(x), Box::new(y)),
+            kind,
+            nullable,
+        }
+    }
+
+    /// The quotient as numbers with places have it.
+    pub(crate) fn quotient(x: Expr, y: Expr) -> Self {
+        // As a whole number of its last place it is x·10^(places + scale of y) / y.
+        let places = x.kind.scale().saturating_add(DIVISION_PLACES).min(30);
+        let x = x.with_places(places.saturating_add(y.kind.scale()));
+        let mut quotient = Self::arithmetic(Arithmetic::Divide { rounded: true }, x, y);
+        if let Kind::Number { scale, .. } = &mut quotient.kind {
+            *scale = places;
+        }
+        quotient
+    }
+
+    /// A number with so many places, not fewer than it has.
+    pub(crate) fn with_places(self, scale: u8) -> Self {
+        let Kind::Number {
+            least,
+            most,
+            scale: own,
+        } = self.kind
+        else {
+            return self;
+        };
+        let more = scale - own;
+        let kind = Kind::Number {
+            least: scaled(least, more),
+            most: scaled(most, more),
+            scale,
+        };
+        self.into_kind(kind)
+    }
+
+    pub(crate) fn compare(comparison: Comparison, x: Expr, y: Expr) -> Option<Self> {
+        let kind = x.kind.unified(y.kind)?;
+        let nullable = x.nullable || y.nullable;
+        // Numbers meet with as many places; their bounds may differ.
+        let places = |side: Expr| match kind {
+            Kind::Number { scale, .. } => side.with_places(scale),
+            kind => side.into_kind(kind),
+        };
+        let node = Node::Compare(comparison, Box::new(places(x)), Box::new(places(y)));
+        Some(Expr {
+            node,
+            kind: Kind::Bool,
+            nullable,
+        })
+    }
+
+    pub(crate) fn and(self, other: Self) -> Self {
+        let nullable = self.nullable || other.nullable;
+        Expr {
+            node: Node::And(Box::new(self), Box::new(other)),
+            kind: Kind::Bool,
+            nullable,
+        }
+    }
+
+    pub(crate) fn or(self, other: Self) -> Self {
+        let nullable = self.nullable || other.nullable;
+        Expr {
+            node: Node::Or(Box::new(self), Box::new(other)),
+            kind: Kind::Bool,
+            nullable,
+        }
+    }
+
+    #[allow(clippy::should_implement_trait, reason = "it is the negation of SQL")]
+    pub(crate) fn not(self) -> Self {
+        let nullable = self.nullable;
+        Expr {
+            node: Node::Not(Box::new(self)),
+            kind: Kind::Bool,
+            nullable,
+        }
+    }
+
+    pub(crate) fn missing(self) -> Self {
+        Expr {
+            node: Node::IsNull(Box::new(self)),
+            kind: Kind::Bool,
+            nullable: false,
+        }
+    }
+
+    pub(crate) fn choice(condition: Expr, yes: Expr, no: Expr) -> Option<Self> {
+        let kind = match (&yes.node, &no.node) {
+            (Node::Null, _) => no.kind,
+            (_, Node::Null) => yes.kind,
+            _ => yes.kind.unified(no.kind)?,
+        };
+        let (yes, no) = (yes.into_kind(kind), no.into_kind(kind));
+        let nullable = yes.nullable || no.nullable;
+        let node = Node::If(Box::new(condition), Box::new(yes), Box::new(no));
+        Some(Expr { node, kind, nullable })
+    }
+
+    pub(crate) fn starts_with(self, prefix: Vec<u8>) -> Self {
+        let nullable = self.nullable;
+        Expr {
+            node: Node::StartsWith(Box::new(self), prefix),
+            kind: Kind::Bool,
+            nullable,
+        }
+    }
+
+    /// The column whose values it has, if it is one, perhaps with more bits or places.
+    pub(crate) fn as_column(&self) -> Option<usize> {
+        match &self.node {
+            Node::Column(column) => Some(*column),
+            Node::As(part) => part.as_column(),
+            _ => None,
+        }
+    }
+
+    /// The expressions that it is made of.
+    pub(crate) fn parts(&self) -> Vec<&Expr> {
+        match &self.node {
+            Node::Column(_) | Node::Number(_) | Node::Text(_) | Node::Null => Vec::new(),
+            Node::As(x) | Node::Not(x) | Node::IsNull(x) | Node::StartsWith(x, _) => vec![x],
+            Node::Arithmetic(_, x, y) | Node::Compare(_, x, y) | Node::And(x, y) | Node::Or(x, y) => {
+                vec![x, y]
+            }
+            Node::If(x, y, z) => vec![x, y, z],
+        }
+    }
+
+    /// Calls `each` with every column that it reads.
+    pub(crate) fn columns(&self, each: &mut impl FnMut(usize)) {
+        if let Node::Column(column) = self.node {
+            each(column);
+        }
+        self.parts().into_iter().for_each(|part| part.columns(each));
+    }
+
+    /// The same over other columns: `of` gives what stands for each.
+    pub(crate) fn over(&self, of: &impl Fn(usize) -> Expr) -> Self {
+        let boxed = |x: &Expr| Box::new(x.over(of));
+        let node = match &self.node {
+            // What stands for it may hold more.
+            Node::Column(column) => return of(*column),
+            Node::Number(_) | Node::Text(_) | Node::Null => self.node.clone(),
+            Node::As(x) => Node::As(boxed(x)),
+            Node::Not(x) => Node::Not(boxed(x)),
+            Node::IsNull(x) => Node::IsNull(boxed(x)),
+            Node::StartsWith(x, prefix) => Node::StartsWith(boxed(x), prefix.clone()),
+            Node::Arithmetic(operation, x, y) => Node::Arithmetic(*operation, boxed(x), boxed(y)),
+            Node::Compare(comparison, x, y) => Node::Compare(*comparison, boxed(x), boxed(y)),
+            Node::And(x, y) => Node::And(boxed(x), boxed(y)),
+            Node::Or(x, y) => Node::Or(boxed(x), boxed(y)),
+            Node::If(x, y, z) => Node::If(boxed(x), boxed(y), boxed(z)),
+        };
+        let nullable = match &node {
+            Node::Null => true,
+            Node::Number(_) | Node::Text(_) | Node::IsNull(_) => false,
+            Node::If(_, yes, no) => yes.nullable || no.nullable,
+            Node::As(x) | Node::Not(x) | Node::StartsWith(x, _) => x.nullable,
+            Node::Arithmetic(_, x, y) | Node::Compare(_, x, y) | Node::And(x, y) | Node::Or(x, y) => {
+                x.nullable || y.nullable
+            }
+            Node::Column(_) => self.nullable,
+        };
+        // COALESCE is less often null than its parts.
+        Expr {
+            node,
+            kind: self.kind,
+            nullable: nullable && self.nullable,
+        }
+    }
+
+    /// The conditions that it is the conjunction of.
+    pub(crate) fn conjuncts(self) -> Vec<Expr> {
+        match self.node {
+            Node::And(x, y) => [x.conjuncts(), y.conjuncts()].concat(),
+            _ => vec![self],
+        }
+    }
+
+    /// Whether it may overflow or divide by zero.
+    pub(crate) fn may_fail(&self) -> bool {
+        let own = match &self.node {
+            Node::Arithmetic(operation, x, y) => may_fail(*operation, x.kind, y.kind),
+            Node::As(x) => {
+                let more = self.kind.scale().saturating_sub(x.kind.scale());
+                x.kind.range().is_some_and(|(least, most)| {
+                    let factor = i128::try_from(ten_to(more)).unwrap_or(i128::MAX);
+                    least.checked_mul(factor).is_none() || most.checked_mul(factor).is_none()
+                })
+            }
+            _ => false,
+        };
+        own || self.parts().iter().any(|part| part.may_fail())
+    }
+}
+
+/// The corners of what an operation gives within bounds, `None` for each that does not fit.
+fn corners(operation: Arithmetic, x: Kind, y: Kind) -> Vec<Option<i128>> {
+    let ((a, b), (c, d)) = (x.range().unwrap_or_default(), y.range().unwrap_or_default());
+    let of = |work: fn(i128, i128) -> Option<i128>| vec![work(a, c), work(a, d), work(b, c), work(b, d)];
+    match operation {
+        Arithmetic::Add => of(i128::checked_add),
+        Arithmetic::Subtract => of(i128::checked_sub),
+        Arithmetic::Multiply => of(i128::checked_mul),
+        // No further from zero than the dividend, or, rounded or not, its opposite.
+        Arithmetic::Divide { .. } => [a, b]
+            .into_iter()
+            .flat_map(|x| [Some(x), if c < 0 { x.checked_neg() } else { Some(x) }, Some(0)])
+            .collect(),
+        // The sign of the dividend, and nearer to zero than the divisor.
+        Arithmetic::Remainder => {
+            let limit = c.unsigned_abs().max(d.unsigned_abs()).saturating_sub(1);
+            let limit = i128::try_from(limit).unwrap_or(i128::MAX);
+            vec![Some(a.clamp(-limit, 0)), Some(b.clamp(0, limit))]
+        }
+    }
+}
+
+fn result(operation: Arithmetic, x: Kind, y: Kind) -> Kind {
+    let corners = corners(operation, x, y);
+    let fits = corners.iter().all(Option::is_some);
+    let numbers = || corners.iter().flatten().copied();
+    let (least, most) = if fits {
+        (numbers().min().unwrap_or(0), numbers().max().unwrap_or(0))
+    } else {
+        (i128::MIN, i128::MAX)
+    };
+    let scale = match operation {
+        Arithmetic::Multiply => x.scale().saturating_add(y.scale()),
+        Arithmetic::Divide { .. } => x.scale().saturating_sub(y.scale()),
+        _ => x.scale(),
+    };
+    Kind::Number { least, most, scale }
+}
+
+/// Whether an operation within bounds may overflow or divide by zero.
+pub(crate) fn may_fail(operation: Arithmetic, x: Kind, y: Kind) -> bool {
+    let zero = |kind: Kind| kind.range().is_some_and(|(least, most)| least <= 0 && 0 <= most);
+    let divides = matches!(operation, Arithmetic::Divide { .. } | Arithmetic::Remainder);
+    (divides && zero(y)) || corners(operation, x, y).iter().any(Option::is_none)
+}

@@ -1,0 +1,18 @@
+//! SQL over tables that several parties hold.
+#![forbid(unsafe_code)]
+
+mod error;
+mod explain;
+mod expr;
+mod local;
+mod plan;
+mod query;
+mod relation;
+mod resolve;
+mod schema;
+mod secret;
+
+pub use error::{Error, Place, Result};
+pub use explain::Explained;
+pub use query::{Given, Query};
+pub use schema::{Answer, Count, Declared, MAX_ROWS, Schema};

@@ -1,0 +1,209 @@
+//! What is done where.
+
+use cenote_net::PartyId;
+
+use crate::expr::{Expr, Kind};
+use crate::relation::Function;
+
+/// A column that a step gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Column {
+    pub(crate) kind: Kind,
+    pub(crate) nullable: bool,
+}
+
+/// What is known of the rows that a step gives, because owners promise it. Whatever relies on it verifies it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Facts {
+    /// Columns whose values together come at most so many times.
+    pub(crate) at_most: Vec<(Vec<usize>, usize)>,
+    /// How many different values, nulls included, each column has at most.
+    pub(crate) distinct: Vec<Option<u64>>,
+}
+
+/// A step, what it gives, and where it is done.
+#[derive(Clone, Debug)]
+pub(crate) struct Physical {
+    pub(crate) step: Step,
+    pub(crate) columns: Vec<Column>,
+    /// How many rows it gives, those that do not count included: at most, at its owner.
+    pub(crate) rows: usize,
+    /// The party that does it in the clear; nothing if all do it secretly.
+    pub(crate) owner: Option<PartyId>,
+    pub(crate) facts: Facts,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    /// Columns of a table.
+    Scan {
+        table: usize,
+        columns: Vec<usize>,
+    },
+    Project(Box<Physical>, Vec<Expr>),
+    Filter(Box<Physical>, Expr),
+    Join(Box<Join>),
+    Paired(Vec<Part>),
+    Union(Vec<Physical>),
+    /// The first `keys` columns of the input are grouped by, and the others are what each of `functions` is of.
+    Group {
+        input: Box<Physical>,
+        keys: usize,
+        functions: Vec<Function>,
+        grouped: bool,
+    },
+    First {
+        input: Box<Physical>,
+        order: Vec<Ordered>,
+        count: usize,
+    },
+    /// Rows of a party become secrets, in the order of these columns.
+    Share(Box<Physical>, Vec<usize>),
+}
+
+/// What rows are ordered by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ordered {
+    pub(crate) column: usize,
+    pub(crate) descending: bool,
+    pub(crate) nulls_first: bool,
+}
+
+/// Each row of `probe` with the rows of `lookup` that have its keys: its columns, and then theirs.
+#[derive(Clone, Debug)]
+pub(crate) struct Join {
+    pub(crate) probe: Physical,
+    pub(crate) lookup: Physical,
+    pub(crate) probe_keys: Vec<usize>,
+    pub(crate) lookup_keys: Vec<usize>,
+    /// How many of them there are at most.
+    pub(crate) slots: usize,
+    /// Whether a row without any counts too, with nulls.
+    pub(crate) outer: bool,
+}
+
+/// A table of one party, whose rows go together with those of others.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) input: Physical,
+    /// What they go together by.
+    pub(crate) key: usize,
+    /// Whether a row counts.
+    pub(crate) counts: Option<usize>,
+}
+
+impl Physical {
+    /// The columns of the rows as expressions.
+    pub(crate) fn all(&self) -> Vec<Expr> {
+        let column = |(at, column): (usize, &Column)| Expr::column(at, column.kind, column.nullable);
+        self.columns.iter().enumerate().map(column).collect()
+    }
+
+    /// Whether an expression takes the columns for what they are.
+    fn fits(&self, expr: &Expr) -> bool {
+        match expr.node {
+            crate::expr::Node::Column(column) => {
+                let own = self.columns[column];
+                own.kind == expr.kind && (expr.nullable || !own.nullable)
+            }
+            _ => expr.parts().into_iter().all(|part| self.fits(part)),
+        }
+    }
+
+    /// How often the values of these columns come at most.
+    pub(crate) fn at_most(&self, columns: &[usize]) -> Option<usize> {
+        let promises = self.facts.at_most.iter();
+        promises
+            .filter(|(of, _)| of.iter().all(|column| columns.contains(column)))
+            .map(|&(_, count)| count)
+            .min()
+            .or_else(|| (self.rows == 1).then_some(1))
+    }
+
+    /// How many different values these columns have at most, together.
+    pub(crate) fn distinct(&self, columns: usize) -> Option<u64> {
+        self.facts.distinct[..columns]
+            .iter()
+            .try_fold(1u64, |all, own| Some(all.saturating_mul((*own)?)))
+    }
+
+    /// Bits of a row.
+    pub(crate) fn width(&self) -> u64 {
+        let bits = |column: &Column| u64::from(column.kind.width()) + u64::from(column.nullable);
+        self.columns.iter().map(bits).sum::<u64>() + 1
+    }
+
+    /// The rows that these expressions are of.
+    pub(crate) fn project(self, exprs: Vec<Expr>) -> Self {
+        debug_assert!(exprs.iter().all(|expr| self.fits(expr)), "{exprs:?} of {:?}", self.columns);
+        if exprs == self.all() {
+            return self;
+        }
+        let column = |expr: &Expr| Column {
+            kind: expr.kind,
+            nullable: expr.nullable,
+        };
+        let place = |old: usize| exprs.iter().position(|expr| expr.as_column() == Some(old));
+        let at_most = self.facts.at_most.iter().filter_map(|(of, count)| {
+            let of: Option<Vec<usize>> = of.iter().map(|&old| place(old)).collect();
+            Some((of?, *count))
+        });
+        let distinct = exprs.iter().map(|expr| match expr.as_column() {
+            Some(old) => self.facts.distinct[old],
+            None => values(expr.kind, expr.nullable),
+        });
+        Physical {
+            columns: exprs.iter().map(column).collect(),
+            rows: self.rows,
+            owner: self.owner,
+            facts: Facts {
+                at_most: at_most.collect(),
+                distinct: distinct.collect(),
+            },
+            step: Step::Project(Box::new(self), exprs),
+        }
+    }
+
+    /// Those of the rows for which `condition` holds.
+    pub(crate) fn filter(self, condition: Expr) -> Self {
+        debug_assert!(self.fits(&condition), "{condition:?} of {:?}", self.columns);
+        Physical {
+            columns: self.columns.clone(),
+            rows: self.rows,
+            owner: self.owner,
+            facts: self.facts.clone(),
+            step: Step::Filter(Box::new(self), condition),
+        }
+    }
+
+    /// The rows as secrets, sorted by `keys` if they have an owner.
+    pub(crate) fn shared(self, keys: &[usize]) -> Self {
+        if self.owner.is_none() {
+            return self;
+        }
+        Physical {
+            columns: self.columns.clone(),
+            rows: self.rows,
+            owner: None,
+            facts: self.facts.clone(),
+            step: Step::Share(Box::new(self), keys.to_vec()),
+        }
+    }
+
+    /// Whether its owner puts those of its rows first that have all of these keys, in their order.
+    pub(crate) fn is_sorted(&self, keys: &[usize]) -> bool {
+        matches!(&self.step, Step::Share(_, sorted) if sorted == keys)
+    }
+}
+
+/// How many different values of a kind there are, if they are few.
+pub(crate) fn values(kind: Kind, nullable: bool) -> Option<u64> {
+    let width = kind.width();
+    let (least, most) = kind.range().unwrap_or((0, 0));
+    let count = match kind {
+        Kind::Text(_) if width < 16 => 1 << width,
+        Kind::Text(_) => return None,
+        _ => u64::try_from(most.checked_sub(least)?.checked_add(1)?).ok()?,
+    };
+    (count <= 1 << 20).then(|| count + u64::from(nullable))
+}

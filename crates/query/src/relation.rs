@@ -1,0 +1,132 @@
+//! A query as operations on relations, before it is decided where each is done.
+
+use crate::error::Place;
+use crate::expr::{Expr, Kind};
+
+/// A column of a relation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Info {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    pub(crate) nullable: bool,
+}
+
+/// What is made of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Function {
+    /// How many rows it has.
+    Rows,
+    /// How many values there are.
+    Count,
+    Sum,
+    Least,
+    Greatest,
+}
+
+/// A function of the values of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Aggregate {
+    pub(crate) function: Function,
+    /// What it is made of; nothing matters for [`Function::Rows`].
+    pub(crate) of: Expr,
+}
+
+/// An order: by what, and which come first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Order {
+    pub(crate) by: Expr,
+    pub(crate) descending: bool,
+    pub(crate) nulls_first: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Operation {
+    Scan(usize),
+    Project(Box<Relation>, Vec<Expr>),
+    Filter(Box<Relation>, Expr),
+    /// All combinations for which all conditions hold. The columns are those of all inputs.
+    Inner(Vec<Relation>, Vec<Expr>),
+    /// Each row of the first with the rows of the second where these are equal, or with nulls. `at` is where it stands.
+    Left {
+        left: Box<Relation>,
+        right: Box<Relation>,
+        on: Vec<(Expr, Expr)>,
+    },
+    Union(Vec<Relation>),
+    /// The columns are the keys, and then the aggregates. Without keys there is one row; `grouped` says whether there are.
+    Group {
+        input: Box<Relation>,
+        keys: Vec<Expr>,
+        aggregates: Vec<Aggregate>,
+        grouped: bool,
+    },
+    /// The first rows in an order.
+    First(Box<Relation>, Vec<Order>, usize),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Relation {
+    pub(crate) operation: Operation,
+    pub(crate) columns: Vec<Info>,
+    /// Where it stands in the query.
+    pub(crate) at: Option<Place>,
+}
+
+impl Relation {
+    /// Its columns as expressions.
+    pub(crate) fn all(&self) -> Vec<Expr> {
+        let column = |(at, info): (usize, &Info)| Expr::column(at, info.kind, info.nullable);
+        self.columns.iter().enumerate().map(column).collect()
+    }
+
+    pub(crate) fn filter(self, condition: Expr) -> Self {
+        Relation {
+            columns: self.columns.clone(),
+            at: self.at,
+            operation: Operation::Filter(Box::new(self), condition),
+        }
+    }
+
+    pub(crate) fn project(self, columns: Vec<(String, Expr)>) -> Self {
+        let info = |(name, expr): &(String, Expr)| Info {
+            name: name.clone(),
+            kind: expr.kind,
+            nullable: expr.nullable,
+        };
+        Relation {
+            columns: columns.iter().map(info).collect(),
+            at: self.at,
+            operation: Operation::Project(
+                Box::new(self),
+                columns.into_iter().map(|(_, expr)| expr).collect(),
+            ),
+        }
+    }
+}
+
+impl Aggregate {
+    /// The kind of its values, for groups of at most `rows` rows, and whether it may be null.
+    pub(crate) fn kind(&self, rows: u64, grouped: bool) -> (Kind, bool) {
+        let rows = i128::from(rows);
+        let maybe_empty = self.of.nullable || !grouped;
+        match (self.function, self.of.kind) {
+            (Function::Rows | Function::Count, _) => (
+                Kind::Number {
+                    least: 0,
+                    most: rows,
+                    scale: 0,
+                },
+                false,
+            ),
+            (Function::Sum, Kind::Number { least, most, scale }) => {
+                let kind = Kind::Number {
+                    least: least.min(0).saturating_mul(rows),
+                    most: most.max(0).saturating_mul(rows),
+                    scale,
+                };
+                (kind, maybe_empty)
+            }
+            (_, kind) => (kind, maybe_empty),
+        }
+    }
+}

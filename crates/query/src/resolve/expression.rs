@@ -1,0 +1,572 @@
+//! Expressions: names become columns, and every part gets its type.
+
+use sqlparser::ast::{
+    self, BinaryOperator, FunctionArg, FunctionArgExpr, FunctionArguments, Spanned, UnaryOperator,
+};
+
+use super::literal;
+use super::scope::{Scope, place};
+use crate::error::{Error, Place, Result};
+use crate::expr::{Arithmetic, Comparison, Expr, Kind, Node};
+use crate::relation::{Aggregate, Function};
+
+/// What is grouped, and what is made of the groups so far.
+pub(super) struct Grouping {
+    pub(super) keys: Vec<Expr>,
+    pub(super) aggregates: Vec<Aggregate>,
+    pub(super) grouped: bool,
+    /// The most rows of a group.
+    pub(super) rows: u64,
+}
+
+impl Grouping {
+    /// The column of the grouped relation that is this aggregate.
+    fn add(&mut self, aggregate: Aggregate) -> Expr {
+        let (kind, nullable) = aggregate.kind(self.rows, self.grouped);
+        let at = self.aggregates.iter().position(|other| *other == aggregate);
+        let at = at.unwrap_or_else(|| {
+            self.aggregates.push(aggregate);
+            self.aggregates.len() - 1
+        });
+        Expr::column(self.keys.len() + at, kind, nullable)
+    }
+}
+
+/// What an expression is resolved with.
+pub(super) struct Context<'a> {
+    pub(super) scope: &'a Scope,
+    pub(super) grouping: Option<&'a mut Grouping>,
+}
+
+impl Context<'_> {
+    /// The expression, which is a truth value.
+    pub(super) fn condition(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        let condition = self.expression(expr)?;
+        match (condition.kind, &condition.node) {
+            (Kind::Bool, _) => Ok(condition),
+            (_, Node::Null) => Ok(Expr::null(Kind::Bool)),
+            (kind, _) => Err(Error::query(
+                at(expr),
+                format!(
+                    "a condition stands here, and this is {}; compare it with something",
+                    kind.name()
+                ),
+            )),
+        }
+    }
+
+    pub(super) fn expression(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        if let Some(grouping) = &self.grouping {
+            // What is grouped by stands for itself.
+            let mut plain = Context {
+                scope: self.scope,
+                grouping: None,
+            };
+            if let Ok(found) = plain.expression(expr)
+                && let Some(key) = grouping.keys.iter().position(|key| *key == found)
+            {
+                return Ok(Expr::column(key, found.kind, found.nullable));
+            }
+        }
+        use ast::Expr as E;
+        match expr {
+            E::Identifier(name) => self.column(None, name),
+            E::CompoundIdentifier(names) => match names.as_slice() {
+                [table, name] => self.column(Some(table), name),
+                _ => Err(Error::query(
+                    at(expr),
+                    "a column is written as column or table.column",
+                )),
+            },
+            E::Nested(inner) => self.expression(inner),
+            E::Value(value) => literal::constant(value),
+            E::TypedString(string) => literal::typed(string),
+            E::IsNull(x) => Ok(self.expression(x)?.missing()),
+            E::IsNotNull(x) => Ok(self.expression(x)?.missing().not()),
+            E::IsTrue(x) => Ok(or_else(self.condition(x)?, false)),
+            E::IsNotTrue(x) => Ok(or_else(self.condition(x)?, false).not()),
+            E::IsFalse(x) => Ok(or_else(self.condition(x)?, true).not()),
+            E::IsNotFalse(x) => Ok(or_else(self.condition(x)?, true)),
+            E::Between {
+                expr: x,
+                negated,
+                low,
+                high,
+            } => {
+                let (x, low, high) = (self.expression(x)?, self.expression(low)?, self.expression(high)?);
+                let above = self.compared(expr, Comparison::Less, x.clone(), low)?.not();
+                let below = self.compared(expr, Comparison::Less, high, x)?.not();
+                Ok(negated_if(*negated, above.and(below)))
+            }
+            E::InList {
+                expr: x,
+                list,
+                negated,
+            } => {
+                let x = self.expression(x)?;
+                let mut any: Option<Expr> = None;
+                for item in list {
+                    let same = self.expression(item)?;
+                    let same = self.compared(item, Comparison::Equal, x.clone(), same)?;
+                    any = Some(match any {
+                        Some(any) => any.or(same),
+                        None => same,
+                    });
+                }
+                Ok(negated_if(*negated, any.unwrap_or_else(|| Expr::bool(false))))
+            }
+            E::Like {
+                negated,
+                any: false,
+                expr: x,
+                pattern,
+                escape_char: None,
+            } => {
+                let x = self.expression(x)?;
+                Ok(negated_if(*negated, self.like(x, pattern)?))
+            }
+            E::BinaryOp { left, op, right } => self.binary(expr, left, op, right),
+            E::UnaryOp { op, expr: x } => self.unary(expr, *op, x),
+            E::Case {
+                operand,
+                conditions,
+                else_result,
+                ..
+            } => {
+                let operand = operand
+                    .as_ref()
+                    .map(|operand| self.expression(operand))
+                    .transpose()?;
+                let mut result = match else_result {
+                    Some(other) => self.expression(other)?,
+                    None => Expr::null(Kind::Bool),
+                };
+                for when in conditions.iter().rev() {
+                    let condition = match &operand {
+                        None => self.condition(&when.condition)?,
+                        Some(operand) => {
+                            let value = self.expression(&when.condition)?;
+                            self.compared(&when.condition, Comparison::Equal, operand.clone(), value)?
+                        }
+                    };
+                    let value = self.expression(&when.result)?;
+                    result = self.choice(&when.result, condition, value, result)?;
+                }
+                Ok(result)
+            }
+            E::Cast {
+                expr: x, data_type, ..
+            } => {
+                let value = self.expression(x)?;
+                self.cast(at(expr), value, data_type)
+            }
+            E::Function(function) => self.function(expr, function),
+            E::InSubquery { .. } | E::Exists { .. } | E::Subquery(_) | E::AnyOp { .. } | E::AllOp { .. } => {
+                Err(Error::query(
+                    at(expr),
+                    "a subquery stands in FROM only: write JOIN (SELECT DISTINCT key FROM …) AS s ON s.key = …",
+                ))
+            }
+            E::Like { .. } | E::ILike { .. } | E::SimilarTo { .. } | E::RLike { .. } => Err(Error::query(
+                at(expr),
+                "only LIKE with a fixed beginning is there: name LIKE 'abc%'",
+            )),
+            E::Extract { .. } => Err(Error::query(
+                at(expr),
+                "EXTRACT is not there; compare with dates instead: d >= date '1995-01-01' AND d < date '1996-01-01'",
+            )),
+            E::Interval(_) => Err(Error::query(
+                at(expr),
+                "an interval is added to a constant date: date '1994-01-01' + interval '1' year",
+            )),
+            other => Err(Error::query(
+                at(expr),
+                format!(
+                    "`{}` is not there; docs/sql.md lists what is",
+                    shortened(&other.to_string())
+                ),
+            )),
+        }
+    }
+
+    fn column(&mut self, table: Option<&ast::Ident>, name: &ast::Ident) -> Result<Expr> {
+        let found = self.scope.find(table, name)?;
+        if self.grouping.is_some() {
+            let what =
+                format!("{name} is not grouped by: write it in GROUP BY, or in SUM, COUNT, MIN, MAX or AVG");
+            return Err(Error::query(place(name.span), what));
+        }
+        Ok(found.expr())
+    }
+
+    fn compared(&self, whole: &ast::Expr, comparison: Comparison, x: Expr, y: Expr) -> Result<Expr> {
+        let (x, y) = literal::meeting(x, y).map_err(|what| Error::query(at(whole), what))?;
+        let (one, other) = (x.kind.name(), y.kind.name());
+        Expr::compare(comparison, x, y).ok_or_else(|| {
+            Error::query(
+                at(whole),
+                format!("{one} is compared with {other}; both must be alike"),
+            )
+        })
+    }
+
+    fn choice(&self, whole: &ast::Expr, condition: Expr, yes: Expr, no: Expr) -> Result<Expr> {
+        let (yes, no) = literal::meeting(yes, no).map_err(|what| Error::query(at(whole), what))?;
+        let (one, other) = (yes.kind.name(), no.kind.name());
+        Expr::choice(condition, yes, no).ok_or_else(|| {
+            let what = format!("this would be {one} in one case and {other} in another; all must be alike");
+            Error::query(at(whole), what)
+        })
+    }
+
+    fn number(&self, whole: &ast::Expr, x: Expr) -> Result<Expr> {
+        match (x.kind, &x.node) {
+            (Kind::Number { .. }, _) => Ok(x),
+            (_, Node::Null) => Ok(Expr::null(Kind::exactly(0, 0))),
+            (kind, _) => Err(Error::query(
+                at(whole),
+                format!("a number stands here, and this is {}", kind.name()),
+            )),
+        }
+    }
+
+    fn binary(
+        &mut self,
+        whole: &ast::Expr,
+        left: &ast::Expr,
+        op: &BinaryOperator,
+        right: &ast::Expr,
+    ) -> Result<Expr> {
+        use BinaryOperator as B;
+        match op {
+            B::And => return Ok(self.condition(left)?.and(self.condition(right)?)),
+            B::Or => return Ok(self.condition(left)?.or(self.condition(right)?)),
+            _ => (),
+        }
+        let x = self.expression(left)?;
+        if let (B::Plus | B::Minus, ast::Expr::Interval(interval)) = (op, right) {
+            return literal::later(&x, interval, if *op == B::Plus { 1 } else { -1 });
+        }
+        let y = self.expression(right)?;
+        let arithmetic = match op {
+            B::Eq => return self.compared(whole, Comparison::Equal, x, y),
+            B::NotEq => return Ok(self.compared(whole, Comparison::Equal, x, y)?.not()),
+            B::Lt => return self.compared(whole, Comparison::Less, x, y),
+            B::Gt => return self.compared(whole, Comparison::Less, y, x),
+            B::LtEq => return Ok(self.compared(whole, Comparison::Less, y, x)?.not()),
+            B::GtEq => return Ok(self.compared(whole, Comparison::Less, x, y)?.not()),
+            B::Minus if x.kind == Kind::Date && y.kind == Kind::Date => {
+                return Ok(Expr::arithmetic(Arithmetic::Subtract, x, y));
+            }
+            B::Plus => Arithmetic::Add,
+            B::Minus => Arithmetic::Subtract,
+            B::Multiply => Arithmetic::Multiply,
+            B::Modulo => Arithmetic::Remainder,
+            B::Divide => Arithmetic::Divide { rounded: false },
+            _ => {
+                let what =
+                    format!("there is no operator {op}; there are + - * / % = <> < <= > >= AND OR NOT");
+                return Err(Error::query(at(whole), what));
+            }
+        };
+        let (x, y) = (self.number(left, x)?, self.number(right, y)?);
+        if x.kind.scale() + y.kind.scale() > 30 {
+            return Err(Error::query(
+                at(whole),
+                "this has more than 30 places behind the point",
+            ));
+        }
+        let whole_numbers = x.kind.scale() == 0 && y.kind.scale() == 0;
+        Ok(match arithmetic {
+            Arithmetic::Divide { .. } if !whole_numbers => Expr::quotient(x, y),
+            arithmetic => Expr::arithmetic(arithmetic, x, y),
+        })
+    }
+
+    fn unary(&mut self, whole: &ast::Expr, op: UnaryOperator, x: &ast::Expr) -> Result<Expr> {
+        match op {
+            UnaryOperator::Not => Ok(self.condition(x)?.not()),
+            UnaryOperator::Plus => {
+                let value = self.expression(x)?;
+                self.number(x, value)
+            }
+            UnaryOperator::Minus => {
+                let value = self.expression(x)?;
+                let value = self.number(x, value)?;
+                Ok(negative(value))
+            }
+            _ => Err(Error::query(
+                at(whole),
+                format!("there is no operator {op}; there are - and NOT"),
+            )),
+        }
+    }
+
+    fn like(&self, x: Expr, pattern: &ast::Expr) -> Result<Expr> {
+        let wrong = || {
+            Error::query(
+                at(pattern),
+                "LIKE takes a fixed beginning and then one %, such as 'abc%', without _ or another %",
+            )
+        };
+        let ast::Expr::Value(value) = pattern else {
+            return Err(wrong());
+        };
+        let ast::Value::SingleQuotedString(text) = &value.value else {
+            return Err(wrong());
+        };
+        if !matches!(x.kind, Kind::Text(_)) {
+            return Err(Error::query(at(pattern), "LIKE is for text"));
+        }
+        let fixed = text.strip_suffix('%');
+        if fixed.unwrap_or(text).contains(['%', '_', '\\']) {
+            return Err(wrong());
+        }
+        match fixed {
+            Some(prefix) => Ok(x.starts_with(prefix.as_bytes().to_vec())),
+            None => self.compared(pattern, Comparison::Equal, x, literal::constant(value)?),
+        }
+    }
+
+    fn cast(&self, at: Option<Place>, x: Expr, to: &ast::DataType) -> Result<Expr> {
+        let wrong = |x: &Expr| Error::query(at, format!("{} cannot be cast to {to}", x.kind.name()));
+        let kind = Kind::of(literal::named(to).ok_or_else(|| wrong(&x))?);
+        match (x.kind, kind) {
+            _ if matches!(x.node, Node::Null) => Ok(Expr::null(kind)),
+            (Kind::Number { scale, .. }, Kind::Number { scale: wanted, .. }) => Ok(if wanted >= scale {
+                x.with_places(wanted)
+            } else {
+                rounded(x, wanted)
+            }),
+            (Kind::Bool, Kind::Number { scale, .. }) => {
+                let (nullable, missing) = (x.nullable, x.clone().missing());
+                let number = Expr::choice(x, Expr::number(1, 0), Expr::number(0, 0));
+                let number = number.expect("both are numbers").with_places(scale);
+                let none = Expr::null(number.kind);
+                Ok(match nullable {
+                    true => Expr::choice(missing, none, number).expect("both are numbers"),
+                    false => number,
+                })
+            }
+            (Kind::Text(own), Kind::Text(wanted)) if own <= wanted => Ok(x.into_kind(kind)),
+            (own, kind) if own == kind => Ok(x),
+            (Kind::Text(_), Kind::Date | Kind::Timestamp) => {
+                let none = Expr::column(0, kind, false);
+                let (x, _) = literal::meeting(x, none).map_err(|what| Error::query(at, what))?;
+                if x.kind == kind { Ok(x) } else { Err(wrong(&x)) }
+            }
+            _ => Err(wrong(&x)),
+        }
+    }
+
+    fn function(&mut self, whole: &ast::Expr, function: &ast::Function) -> Result<Expr> {
+        let at = at(whole);
+        let name = function.name.to_string().to_ascii_uppercase();
+        if function.over.is_some() {
+            return Err(Error::query(
+                at,
+                "window functions are not there; use GROUP BY in a subquery",
+            ));
+        }
+        if function.filter.is_some() || !function.within_group.is_empty() {
+            return Err(Error::query(
+                at,
+                "FILTER is not there; write SUM(CASE WHEN … THEN … END)",
+            ));
+        }
+        let list = match &function.args {
+            FunctionArguments::List(list) => list,
+            _ => {
+                return Err(Error::query(
+                    at,
+                    format!("there is no function {name} without arguments"),
+                ));
+            }
+        };
+        if matches!(list.duplicate_treatment, Some(ast::DuplicateTreatment::Distinct)) {
+            let what =
+                format!("{name}(DISTINCT …) is not there; group or SELECT DISTINCT in a subquery first");
+            return Err(Error::query(at, what));
+        }
+        let mut arguments = Vec::new();
+        for argument in &list.args {
+            match argument {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => arguments.push(Some(expr)),
+                FunctionArg::Unnamed(FunctionArgExpr::Wildcard) => arguments.push(None),
+                _ => return Err(Error::query(at, format!("{name} takes values"))),
+            }
+        }
+        let aggregate = match (name.as_str(), arguments.as_slice()) {
+            ("COUNT", [None]) => Some(Function::Rows),
+            ("COUNT", [Some(_)]) => Some(Function::Count),
+            ("SUM", [Some(_)]) => Some(Function::Sum),
+            ("MIN", [Some(_)]) => Some(Function::Least),
+            ("MAX", [Some(_)]) => Some(Function::Greatest),
+            ("AVG", [Some(of)]) => {
+                let sum = self.aggregate(at, Function::Sum, Some(of))?;
+                let count = self.aggregate(at, Function::Count, Some(of))?;
+                // Without values there is no average, and nothing is divided.
+                let some = Expr::compare(Comparison::Less, Expr::number(0, 0), count.clone());
+                let (Some(some), Kind::Number { most, scale, .. }) = (some, count.kind) else {
+                    return Err(Error::query(at, "AVG is of numbers"));
+                };
+                let divisor = Kind::Number {
+                    least: 1,
+                    most: most.max(1),
+                    scale,
+                };
+                let divisor = Expr {
+                    kind: divisor,
+                    ..Expr::choice(some, count, Expr::number(1, 0)).expect("both are numbers")
+                };
+                return Ok(Expr::quotient(sum, divisor));
+            }
+            _ => None,
+        };
+        if let Some(aggregate) = aggregate {
+            return self.aggregate(at, aggregate, arguments[0]);
+        }
+        let values: Option<Vec<&ast::Expr>> = arguments.into_iter().collect();
+        match (name.as_str(), values.as_deref()) {
+            ("COALESCE", Some([first, others @ ..])) => {
+                let mut result = self.expression(first)?;
+                for other in others {
+                    let value = self.expression(other)?;
+                    let missing = result.clone().missing();
+                    let mut chosen = self.choice(other, missing, value.clone(), result)?;
+                    chosen.nullable = value.nullable;
+                    result = chosen;
+                }
+                Ok(result)
+            }
+            ("NULLIF", Some([x, y])) => {
+                let (x, y) = (self.expression(x)?, self.expression(y)?);
+                let same = self.compared(whole, Comparison::Equal, x.clone(), y)?;
+                let none = Expr::null(x.kind);
+                self.choice(whole, same, none, x)
+            }
+            ("ABS", Some([x])) => {
+                let value = self.expression(x)?;
+                let value = self.number(x, value)?;
+                let below = self.compared(whole, Comparison::Less, value.clone(), Expr::number(0, 0))?;
+                self.choice(whole, below, negative(value.clone()), value)
+            }
+            ("ROUND", Some([x, rest @ ..])) if rest.len() < 2 => {
+                let value = self.expression(x)?;
+                let value = self.number(x, value)?;
+                let places = match rest {
+                    [] => 0,
+                    [places] => match self.expression(places)?.node {
+                        Node::Number(places @ 0..=30) => places as u8,
+                        _ => return Err(Error::query(at, "ROUND takes a number of places from 0 to 30")),
+                    },
+                    _ => 0,
+                };
+                Ok(if places >= value.kind.scale() {
+                    value
+                } else {
+                    rounded(value, places)
+                })
+            }
+            ("GREATEST" | "LEAST", Some([first, others @ ..])) => {
+                let mut result = self.expression(first)?;
+                for other in others {
+                    let value = self.expression(other)?;
+                    let (one, two) = match name.as_str() {
+                        "LEAST" => (value.clone(), result.clone()),
+                        _ => (result.clone(), value.clone()),
+                    };
+                    let better = self.compared(other, Comparison::Less, one, two)?;
+                    // With a null there is no comparison, and the result is null as in standard SQL.
+                    let null = (better.nullable).then(|| better.clone().missing());
+                    result = self.choice(other, better, value, result)?;
+                    if let Some(null) = null {
+                        let none = Expr::null(result.kind);
+                        result = self.choice(other, null, none, result)?;
+                    }
+                }
+                Ok(result)
+            }
+            _ => Err(Error::query(
+                at,
+                format!(
+                    "there is no function {name} of these; there are COUNT, SUM, MIN, MAX, AVG, COALESCE, NULLIF, ABS, ROUND, GREATEST and LEAST"
+                ),
+            )),
+        }
+    }
+
+    fn aggregate(&mut self, at: Option<Place>, function: Function, of: Option<&ast::Expr>) -> Result<Expr> {
+        let Some(grouping) = &mut self.grouping else {
+            let what = "SUM, COUNT, MIN, MAX and AVG stand in SELECT, HAVING and ORDER BY only, and not within one another";
+            return Err(Error::query(at, what));
+        };
+        let mut plain = Context {
+            scope: self.scope,
+            grouping: None,
+        };
+        let of = match of {
+            None => Expr::bool(true),
+            Some(of) => plain.expression(of)?,
+        };
+        if function == Function::Sum && !matches!(of.kind, Kind::Number { .. }) {
+            let what = format!("a number is added up, and this is {}", of.kind.name());
+            return Err(Error::query(at, what));
+        }
+        // What is never null is counted as rows.
+        let function = match function {
+            Function::Count if !of.nullable => Function::Rows,
+            function => function,
+        };
+        let of = if function == Function::Rows {
+            Expr::bool(true)
+        } else {
+            of
+        };
+        Ok(grouping.add(Aggregate { function, of }))
+    }
+}
+
+fn negative(value: Expr) -> Expr {
+    match value.node {
+        Node::Number(number) => Expr::number(number.saturating_neg(), value.kind.scale()),
+        _ => Expr::arithmetic(Arithmetic::Subtract, Expr::number(0, value.kind.scale()), value),
+    }
+}
+
+/// A number with fewer places: the nearest one, halves away from zero.
+fn rounded(value: Expr, places: u8) -> Expr {
+    let fewer = value.kind.scale() - places;
+    let unit = i128::try_from(cenote_tables::ten_to(fewer)).unwrap_or(i128::MAX);
+    let mut result = Expr::arithmetic(Arithmetic::Divide { rounded: true }, value, Expr::number(unit, 0));
+    if let Kind::Number { scale, .. } = &mut result.kind {
+        *scale = places;
+    }
+    result
+}
+
+/// A truth value with `other` for null.
+fn or_else(x: Expr, other: bool) -> Expr {
+    if !x.nullable {
+        return x;
+    }
+    let missing = x.clone().missing();
+    let mut result = Expr::choice(missing, Expr::bool(other), x).expect("both are truth values");
+    result.nullable = false;
+    result
+}
+
+fn negated_if(negated: bool, x: Expr) -> Expr {
+    if negated { x.not() } else { x }
+}
+
+pub(super) fn at(expr: &ast::Expr) -> Option<Place> {
+    place(expr.span())
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,238 @@
+//! Constants as they are written.
+
+use cenote_tables::{MAX_CHARS, Type, add_months, parse_date, parse_timestamp};
+use sqlparser::ast::{self, Spanned, UnaryOperator, Value};
+
+use super::scope::place;
+use crate::error::{Error, Result};
+use crate::expr::{Expr, Kind, Node};
+
+const MICROSECONDS: i128 = 1_000_000;
+const SECONDS_OF_DAY: i128 = 86_400;
+
+/// The constant that `value` is.
+pub(super) fn constant(value: &ast::ValueWithSpan) -> Result<Expr> {
+    let at = place(value.span);
+    match &value.value {
+        Value::Number(digits, _) => number(digits).ok_or_else(|| {
+            Error::query(
+                at,
+                format!("{digits} is no number of at most 38 digits; write digits and at most one point"),
+            )
+        }),
+        Value::SingleQuotedString(text) => self::text(text).map_err(|what| Error::query(at, what)),
+        Value::Boolean(value) => Ok(Expr::bool(*value)),
+        Value::Null => Ok(Expr::null(Kind::Bool)),
+        Value::DoubleQuotedString(_) => Err(Error::query(at, "text stands in single quotes: 'text'")),
+        Value::Placeholder(_) => Err(Error::query(
+            at,
+            "there are no parameters; write the value itself",
+        )),
+        _ => Err(Error::query(
+            at,
+            "constants are numbers, 'text', date 'YYYY-MM-DD', true, false and null",
+        )),
+    }
+}
+
+/// A number with the places that it is written with.
+fn number(digits: &str) -> Option<Expr> {
+    let (whole, places) = digits.split_once('.').unwrap_or((digits, ""));
+    if whole.len() + places.len() > 38 {
+        return None;
+    }
+    let value = format!("0{whole}{places}").parse().ok()?;
+    Some(Expr::number(value, places.len() as u8))
+}
+
+fn text(text: &str) -> std::result::Result<Expr, String> {
+    if text.len() > MAX_CHARS.into() {
+        return Err(format!("text has at most {MAX_CHARS} bytes"));
+    }
+    if text.contains('\0') {
+        return Err("text has no zero bytes".into());
+    }
+    let kind = Kind::Text(text.len().max(1) as u16);
+    let mut bytes = text.as_bytes().to_vec();
+    bytes.resize(text.len().max(1), 0);
+    Ok(Expr::constant(Node::Text(bytes), kind))
+}
+
+/// A constant with its type before it.
+pub(super) fn typed(string: &ast::TypedString) -> Result<Expr> {
+    let at = place(string.value.span);
+    let kind = match string.data_type {
+        ast::DataType::Date => Type::Date,
+        ast::DataType::Timestamp(..) | ast::DataType::Datetime(_) => Type::Timestamp,
+        _ => {
+            let what = "before a text there is date or timestamp: date '2024-02-29'";
+            return Err(Error::query(at, what));
+        }
+    };
+    let text = string.value.value.clone().into_string().unwrap_or_default();
+    moment(&text, kind).ok_or_else(|| Error::query(at, no_moment(kind)))
+}
+
+fn no_moment(kind: Type) -> &'static str {
+    match kind {
+        Type::Date => "this is no date; write one as 'YYYY-MM-DD', such as '2024-02-29'",
+        _ => "this is no timestamp; write one as 'YYYY-MM-DD HH:MM:SS', in UTC",
+    }
+}
+
+fn moment(text: &str, kind: Type) -> Option<Expr> {
+    match kind {
+        Type::Date => Some(Expr::constant(Node::Number(parse_date(text)?.into()), Kind::Date)),
+        _ => Some(Expr::constant(
+            Node::Number(parse_timestamp(text)?.into()),
+            Kind::Timestamp,
+        )),
+    }
+}
+
+/// Text that meets a date or a timestamp is one; a date that meets a timestamp is its beginning.
+pub(super) fn meeting(x: Expr, y: Expr) -> std::result::Result<(Expr, Expr), &'static str> {
+    let read = |x: Expr, y: &Expr| -> std::result::Result<Expr, &'static str> {
+        let kind = match y.kind {
+            Kind::Date => Type::Date,
+            Kind::Timestamp => Type::Timestamp,
+            _ => return Ok(x),
+        };
+        match (&x.node, x.kind) {
+            (Node::Null, _) => Ok(Expr::null(y.kind)),
+            (Node::Text(bytes), _) => {
+                let text = String::from_utf8_lossy(bytes);
+                moment(text.trim_end_matches('\0'), kind).ok_or_else(|| no_moment(kind))
+            }
+            (Node::Number(days), Kind::Date) if kind == Type::Timestamp => Ok(Expr::constant(
+                Node::Number(days * SECONDS_OF_DAY * MICROSECONDS),
+                Kind::Timestamp,
+            )),
+            _ => Ok(x),
+        }
+    };
+    let first = read(x, &y)?;
+    let second = read(y, &first)?;
+    Ok(match (&first.node, &second.node) {
+        (Node::Null, _) => (Expr::null(second.kind), second),
+        (_, Node::Null) => {
+            let kind = first.kind;
+            (first, Expr::null(kind))
+        }
+        _ => (first, second),
+    })
+}
+
+/// A constant date or timestamp that is so much later, or earlier.
+pub(super) fn later(moment: &Expr, interval: &ast::Interval, sign: i64) -> Result<Expr> {
+    let at = place(interval.value.span());
+    let Node::Number(value) = moment.node else {
+        let what =
+            "an interval is added to a constant date: write it as date '1994-01-01' + interval '1' year";
+        return Err(Error::query(at, what));
+    };
+    let wrong = || {
+        Error::query(
+            at,
+            "write an interval as a whole number and a unit: interval '3' month",
+        )
+    };
+    let (text, negative) = amount(&interval.value).ok_or_else(wrong)?;
+    let mut words = text.split_whitespace();
+    let count: i64 = words
+        .next()
+        .and_then(|word| word.parse().ok())
+        .ok_or_else(wrong)?;
+    let unit = match (&interval.leading_field, words.next()) {
+        (Some(field), None) => field.to_string(),
+        (None, Some(unit)) => unit.to_owned(),
+        _ => return Err(wrong()),
+    };
+    let count = count
+        .checked_mul(if negative { -sign } else { sign })
+        .ok_or_else(wrong)?;
+    let unit = unit.to_ascii_lowercase();
+    let unit = unit.strip_suffix('s').unwrap_or(&unit);
+    let too_far = || Error::query(at, "this interval leads further than dates go");
+    let (day, rest) = match moment.kind {
+        Kind::Date => (value, 0),
+        _ => {
+            let of_day = SECONDS_OF_DAY * MICROSECONDS;
+            (value.div_euclid(of_day), value.rem_euclid(of_day))
+        }
+    };
+    let months = |months: i64| -> Option<i128> {
+        let day = i32::try_from(day).ok()?;
+        Some(add_months(day, i32::try_from(months).ok()?)?.into())
+    };
+    let days = match unit {
+        "year" => count.checked_mul(12).and_then(months),
+        "month" => months(count),
+        "week" => Some(day + i128::from(count) * 7),
+        "day" => Some(day + i128::from(count)),
+        _ => {
+            let seconds = match unit {
+                "hour" => 3600,
+                "minute" => 60,
+                "second" => 1,
+                _ => return Err(wrong()),
+            };
+            if moment.kind == Kind::Date {
+                return Err(Error::query(
+                    at,
+                    "to a date, whole days are added; write timestamp '…' for hours",
+                ));
+            }
+            let value = value + i128::from(count) * seconds * MICROSECONDS;
+            return in_range(value, Kind::Timestamp).ok_or_else(too_far);
+        }
+    };
+    let value = match moment.kind {
+        Kind::Date => days,
+        _ => days.map(|days| days * SECONDS_OF_DAY * MICROSECONDS + rest),
+    };
+    value
+        .and_then(|value| in_range(value, moment.kind))
+        .ok_or_else(too_far)
+}
+
+fn in_range(value: i128, kind: Kind) -> Option<Expr> {
+    let (least, most) = kind.range()?;
+    (least..=most)
+        .contains(&value)
+        .then(|| Expr::constant(Node::Number(value), kind))
+}
+
+/// The text of an interval, and whether it is negated.
+fn amount(value: &ast::Expr) -> Option<(String, bool)> {
+    match value {
+        ast::Expr::Value(value) => match &value.value {
+            Value::Number(text, _) | Value::SingleQuotedString(text) => Some((text.clone(), false)),
+            _ => None,
+        },
+        ast::Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr,
+        } => amount(expr).map(|(text, sign)| (text, !sign)),
+        _ => None,
+    }
+}
+
+/// The type that a cast names.
+pub(super) fn named(kind: &ast::DataType) -> Option<Type> {
+    use ast::DataType as D;
+    let text = match kind {
+        D::Date => "date".to_owned(),
+        D::Timestamp(..) | D::Datetime(_) => "timestamp".into(),
+        D::Bool | D::Boolean => "bool".into(),
+        D::TinyInt(_) => "i8".into(),
+        D::SmallInt(_) | D::Int2(_) => "i16".into(),
+        D::Int(_) | D::Integer(_) | D::Int4(_) => "i32".into(),
+        D::BigInt(_) | D::Int8(_) => "i64".into(),
+        other => other
+            .to_string()
+            .to_ascii_lowercase()
+            .replace("numeric", "decimal"),
+    };
+    text.parse().ok()
+}

@@ -1,0 +1,164 @@
+//! What the parties agree on besides the query: the tables, and what becomes of the answer.
+
+use std::collections::BTreeMap;
+
+use cenote_net::PartyId;
+use cenote_session::Parties;
+use cenote_tables::Field;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// Most rows of a table.
+pub const MAX_ROWS: usize = 1 << 28;
+
+/// A table that one party holds.
+#[derive(Clone, Debug)]
+pub struct Declared {
+    /// Its name in the query.
+    pub name: String,
+    /// Who holds it.
+    pub party: PartyId,
+    /// Its columns.
+    pub fields: Vec<Field>,
+    /// The most rows it has: all that is known of how many there are.
+    pub max_rows: usize,
+    /// Columns in each of which no value comes twice.
+    pub unique: Vec<String>,
+    /// Columns in each of which a value comes at most so many times.
+    pub at_most: BTreeMap<String, usize>,
+    /// Columns that have at most so many different values.
+    pub distinct: BTreeMap<String, usize>,
+    /// Another table that has the same values in the column that both are joined by, which is unique in both: those of one name, or the only ones.
+    pub same_rows_as: Option<String>,
+}
+
+/// How many rows of an answer are told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Count {
+    /// Nothing but that there are at most so many; those to whom the answer goes learn how many.
+    AtMost(usize),
+    /// Everybody learns how many there are.
+    Revealed,
+}
+
+/// What becomes of the answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer {
+    /// Who learns it.
+    pub to: Parties,
+    /// What is told of how many rows it has.
+    pub count: Count,
+    /// Groups of fewer rows are left out.
+    pub min_group: u64,
+}
+
+/// What a query is asked of.
+#[derive(Clone, Debug)]
+pub struct Schema {
+    /// How many parties there are.
+    pub parties: u8,
+    /// The tables.
+    pub tables: Vec<Declared>,
+    /// What becomes of the answer.
+    pub answer: Answer,
+}
+
+impl Declared {
+    /// The place of a column.
+    pub(crate) fn column(&self, name: &str) -> Option<usize> {
+        self.fields.iter().position(|field| field.name == name)
+    }
+
+    fn check(&self, schema: &Schema) -> Result<()> {
+        let name = &self.name;
+        let wrong = |what: String| Err(Error::Declared(format!("table {name}: {what}")));
+        if self.party.0 >= schema.parties {
+            return wrong(format!(
+                "there is no {}: there are {}",
+                self.party, schema.parties
+            ));
+        }
+        if self.fields.is_empty() {
+            return wrong("it has no columns".into());
+        }
+        if !(1..=MAX_ROWS).contains(&self.max_rows) {
+            return wrong(format!("`max_rows` is {}: 1 to {MAX_ROWS}", self.max_rows));
+        }
+        for (at, field) in self.fields.iter().enumerate() {
+            if self.column(&field.name) != Some(at) {
+                return wrong(format!("there are two columns {}", field.name));
+            }
+        }
+        let promised = [
+            ("unique", self.unique.iter().collect::<Vec<_>>()),
+            ("at_most", self.at_most.keys().collect()),
+            ("distinct", self.distinct.keys().collect()),
+        ];
+        for (promise, columns) in promised {
+            if let Some(column) = columns.into_iter().find(|column| self.column(column).is_none()) {
+                return wrong(format!("`{promise}` names {column}, which is no column of it"));
+            }
+        }
+        if self
+            .at_most
+            .values()
+            .chain(self.distinct.values())
+            .any(|&count| count == 0)
+        {
+            return wrong("`at_most` and `distinct` count from 1".into());
+        }
+        if let Some(other) = &self.same_rows_as {
+            match schema.table(other) {
+                Some(at) if schema.tables[at].name == *name => {
+                    return wrong("`same_rows_as` names the table itself".into());
+                }
+                Some(at) if schema.tables[at].max_rows != self.max_rows => {
+                    return wrong(format!(
+                        "it has the same rows as {other}, and must have the same `max_rows`"
+                    ));
+                }
+                Some(_) => (),
+                None => return wrong(format!("`same_rows_as` names {other}, which is no table")),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Schema {
+    /// The place of a table.
+    pub(crate) fn table(&self, name: &str) -> Option<usize> {
+        self.tables.iter().position(|table| table.name == name)
+    }
+
+    /// Tables that promise to have the same rows have the same number.
+    pub(crate) fn rows_like(&self, table: usize) -> usize {
+        let next = |at: usize| {
+            let other = self.tables[at].same_rows_as.as_deref();
+            other.and_then(|name| self.table(name)).unwrap_or(at)
+        };
+        // After as many steps as there are tables, a chain is at its end, or goes round.
+        let end = (0..self.tables.len()).fold(table, |at, _| next(at));
+        let (_, least) =
+            (0..self.tables.len()).fold((end, end), |(at, least), _| (next(at), least.min(next(at))));
+        least
+    }
+
+    /// Whether it makes sense.
+    ///
+    /// # Errors
+    /// [`Error::Declared`], which says what is wrong.
+    pub fn check(&self) -> Result<()> {
+        for (at, table) in self.tables.iter().enumerate() {
+            if self.table(&table.name) != Some(at) {
+                return Err(Error::Declared(format!("there are two tables {}", table.name)));
+            }
+            table.check(self)?;
+        }
+        if self.answer.count == Count::AtMost(0) {
+            return Err(Error::Declared("the answer has `max_rows` 0: at least 1".into()));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,343 @@
+//! Expressions over secret rows.
+
+use cenote_program::{Bits, Session};
+
+use super::cell::{Cell, number, text};
+use crate::expr::{Arithmetic, Comparison, Expr, Kind, Node, may_fail};
+
+/// What an expression is evaluated with.
+pub(crate) struct Evaluator<'a> {
+    pub(crate) session: &'a Session,
+    pub(crate) columns: &'a [Cell],
+    /// Where a calculation went wrong, of rows that count.
+    pub(crate) failures: Vec<Bits>,
+}
+
+/// Bits that hold a value of a kind in two's complement.
+fn signed_width(kind: Kind) -> u32 {
+    kind.width() + u32::from(!kind.is_signed())
+}
+
+impl Evaluator<'_> {
+    /// The values of `expr`. What goes wrong is noted where `active` is 1.
+    pub(crate) fn evaluate(&mut self, expr: &Expr, active: &Bits) -> Cell {
+        let full = |value: Bits| Cell { value, null: None };
+        match &expr.node {
+            Node::Column(column) => self.columns[*column].clone(),
+            Node::Number(value) => full(number(self.session, expr.kind.width(), *value)),
+            Node::Text(bytes) => full(text(self.session, bytes, expr.kind.width())),
+            Node::Null => Cell {
+                value: number(self.session, expr.kind.width(), 0),
+                null: Some(self.session.public_bits(1, 1)),
+            },
+            Node::As(part) => self.converted(part, expr.kind, active),
+            Node::Arithmetic(operation, x, y) => {
+                let (kinds, x, y) = (
+                    (x.kind, y.kind),
+                    self.evaluate(x, active),
+                    self.evaluate(y, active),
+                );
+                let null = either(x.null, y.null);
+                let active = match &null {
+                    Some(null) => active.and(&null.not()),
+                    None => active.clone(),
+                };
+                let fails = may_fail(*operation, kinds.0, kinds.1);
+                let (value, failed) = calculated(
+                    *operation,
+                    (&x.value, kinds.0),
+                    (&y.value, kinds.1),
+                    expr.kind,
+                    fails,
+                );
+                if let Some(failed) = failed {
+                    self.failures.push(failed.and(&active));
+                }
+                Cell { value, null }
+            }
+            Node::Compare(comparison, x, y) => {
+                let (kinds, x, y) = (
+                    (x.kind, y.kind),
+                    self.evaluate(x, active),
+                    self.evaluate(y, active),
+                );
+                let (one, other, signed) = aligned((&x.value, kinds.0), (&y.value, kinds.1));
+                let value = match comparison {
+                    Comparison::Equal => one.equal(&other),
+                    Comparison::Less => one.less(&other, signed),
+                };
+                Cell {
+                    value,
+                    null: either(x.null, y.null),
+                }
+            }
+            Node::And(x, y) => {
+                let (x, y) = (self.evaluate(x, active), self.evaluate(y, active));
+                junction(&x, &y, false)
+            }
+            Node::Or(x, y) => {
+                let (x, y) = (self.evaluate(x, active), self.evaluate(y, active));
+                junction(&x, &y, true)
+            }
+            Node::Not(x) => {
+                let x = self.evaluate(x, active);
+                Cell {
+                    value: x.value.not(),
+                    null: x.null,
+                }
+            }
+            Node::IsNull(x) => {
+                let null = self.evaluate(x, active).null;
+                full(null.unwrap_or_else(|| self.session.public_bits(1, 0)))
+            }
+            Node::If(condition, yes, no) => {
+                let condition = truth(&self.evaluate(condition, active));
+                let within = |part: &Expr, chosen: &Bits| match part.may_fail() {
+                    true => active.and(chosen),
+                    false => active.clone(),
+                };
+                let (on, off) = (within(yes, &condition), within(no, &condition.not()));
+                let (yes, no) = (self.evaluate(yes, &on), self.evaluate(no, &off));
+                let none = self.session.public_bits(1, 0);
+                let null = match (&yes.null, &no.null) {
+                    (None, None) => None,
+                    (yes, no) => {
+                        Some(condition.select(yes.as_ref().unwrap_or(&none), no.as_ref().unwrap_or(&none)))
+                    }
+                };
+                Cell {
+                    value: condition.select(&yes.value, &no.value),
+                    null,
+                }
+            }
+            Node::StartsWith(x, prefix) => {
+                let Cell { value, null } = self.evaluate(x, active);
+                let wanted = 8 * prefix.len() as u32;
+                let value = match wanted {
+                    0 => self.session.public_bits(1, 1),
+                    wanted if wanted > value.width() => self.session.public_bits(1, 0),
+                    wanted => {
+                        let first = value.part(value.width() - wanted, wanted);
+                        first.equal(&text(self.session, prefix, wanted))
+                    }
+                };
+                Cell { value, null }
+            }
+        }
+    }
+
+    /// A value as another kind that holds it, but for an overflow.
+    fn converted(&mut self, part: &Expr, kind: Kind, active: &Bits) -> Cell {
+        let Cell { value, null } = self.evaluate(part, active);
+        let value = match (part.kind, kind) {
+            (Kind::Text(_), Kind::Text(_)) => longer(&value, kind.width()),
+            _ => {
+                let more = kind.scale().saturating_sub(part.kind.scale());
+                let from = part.kind;
+                if more == 0 {
+                    value.resized(kind.width(), from.is_signed())
+                } else {
+                    let factor = i128::try_from(cenote_tables::ten_to(more)).unwrap_or(i128::MAX);
+                    let factor_kind = Kind::exactly(factor, 0);
+                    let times = number(self.session, factor_kind.width(), factor);
+                    let fails = may_fail(Arithmetic::Multiply, from, factor_kind);
+                    let (value, failed) = calculated(
+                        Arithmetic::Multiply,
+                        (&value, from),
+                        (&times, factor_kind),
+                        kind,
+                        fails,
+                    );
+                    if let Some(failed) = failed {
+                        let failed = failed.and(active);
+                        self.failures.push(match &null {
+                            Some(null) => failed.and(&null.not()),
+                            None => failed,
+                        });
+                    }
+                    value
+                }
+            }
+        };
+        Cell { value, null }
+    }
+}
+
+/// Where a condition is true, and neither false nor null.
+pub(crate) fn truth(condition: &Cell) -> Bits {
+    match &condition.null {
+        None => condition.value.clone(),
+        Some(null) => condition.value.and(&null.not()),
+    }
+}
+
+fn either(x: Option<Bits>, y: Option<Bits>) -> Option<Bits> {
+    match (x, y) {
+        (None, other) | (other, None) => other,
+        (Some(x), Some(y)) => Some(x.or(&y)),
+    }
+}
+
+/// AND, or OR if `decisive` is true, of truth values that may be null: one that is decisive decides.
+fn junction(x: &Cell, y: &Cell, decisive: bool) -> Cell {
+    let value = if decisive {
+        x.value.or(&y.value)
+    } else {
+        x.value.and(&y.value)
+    };
+    if x.null.is_none() && y.null.is_none() {
+        return Cell { value, null: None };
+    }
+    let decides = |cell: &Cell| {
+        let value = if decisive {
+            cell.value.clone()
+        } else {
+            cell.value.not()
+        };
+        match &cell.null {
+            None => value,
+            Some(null) => value.and(&null.not()),
+        }
+    };
+    let decided = decides(x).or(&decides(y));
+    let null = either(x.null.clone(), y.null.clone()).map(|null| null.and(&decided.not()));
+    // Where it is decided, what is null must not matter.
+    let value = if decisive {
+        decided
+    } else {
+        value.and(&decided.not())
+    };
+    Cell { value, null }
+}
+
+/// Text of more bytes, which are zero.
+pub(crate) fn longer(value: &Bits, width: u32) -> Bits {
+    if value.width() >= width {
+        return value.clone();
+    }
+    let zeros = number(value.session(), width - value.width(), 0);
+    Bits::join(&[&zeros, value])
+}
+
+/// Two values in as many bits, and whether these are in two's complement.
+fn aligned((x, x_kind): (&Bits, Kind), (y, y_kind): (&Bits, Kind)) -> (Bits, Bits, bool) {
+    if let Kind::Text(_) = x_kind {
+        let width = x.width().max(y.width());
+        return (longer(x, width), longer(y, width), false);
+    }
+    let signed = x_kind.is_signed() || y_kind.is_signed();
+    let width = match signed {
+        true => signed_width(x_kind).max(signed_width(y_kind)),
+        false => x.width().max(y.width()),
+    };
+    (
+        x.resized(width, x_kind.is_signed()),
+        y.resized(width, y_kind.is_signed()),
+        signed,
+    )
+}
+
+/// The result of an operation as `kind`, and where there is none.
+fn calculated(
+    operation: Arithmetic,
+    (x, x_kind): (&Bits, Kind),
+    (y, y_kind): (&Bits, Kind),
+    kind: Kind,
+    fails: bool,
+) -> (Bits, Option<Bits>) {
+    let (x_width, y_width) = (signed_width(x_kind), signed_width(y_kind));
+    let wide = |width: u32| {
+        (
+            x.resized(width, x_kind.is_signed()),
+            y.resized(width, y_kind.is_signed()),
+        )
+    };
+    let width = kind.width();
+    match operation {
+        Arithmetic::Add | Arithmetic::Subtract => {
+            let exact = if fails { x_width.max(y_width) + 1 } else { width };
+            let (one, other) = wide(exact);
+            let result = match operation {
+                Arithmetic::Add => one.add(&other),
+                _ => one.subtract(&other),
+            };
+            cut(&result, width, fails)
+        }
+        Arithmetic::Multiply => {
+            let exact = if fails { x_width + y_width } else { width };
+            cut(&product((x, x_kind), (y, y_kind), exact), width, fails)
+        }
+        Arithmetic::Divide { .. } | Arithmetic::Remainder => {
+            let signed = x_kind.is_signed() || y_kind.is_signed();
+            let exact = match signed {
+                true => x_width.max(y_width) + 1,
+                false => x.width().max(y.width()) + 1,
+            };
+            let (one, other) = wide(exact);
+            let (quotient, rest) = one.divide(&other, signed);
+            let result = match operation {
+                Arithmetic::Remainder => rest,
+                Arithmetic::Divide { rounded: false } => quotient,
+                _ => {
+                    let magnitude = |value: &Bits| match signed {
+                        true => value.part(exact - 1, 1).select(&value.negate(), value),
+                        false => value.clone(),
+                    };
+                    let (rest, divisor) = (magnitude(&rest), magnitude(&other));
+                    // Up where the rest is at least half of the divisor.
+                    let up = rest.less(&divisor.subtract(&rest), false).not();
+                    let session = x.session();
+                    let (plus, minus) = (number(session, exact, 1), number(session, exact, -1));
+                    let step = match signed {
+                        true => one
+                            .part(exact - 1, 1)
+                            .xor(&other.part(exact - 1, 1))
+                            .select(&minus, &plus),
+                        false => plus,
+                    };
+                    quotient.add(&step.where_chosen(&up))
+                }
+            };
+            let zero = fails.then(|| y.equal(&number(y.session(), y.width(), 0)));
+            let (result, over) = cut(&result, width, fails && width == 128);
+            (result, either(zero, over))
+        }
+    }
+}
+
+/// The low bits of a number in two's complement, and where the others count, if that is asked for.
+fn cut(value: &Bits, width: u32, fails: bool) -> (Bits, Option<Bits>) {
+    let result = value.resized(width, true);
+    if !fails || value.width() <= width {
+        return (result, None);
+    }
+    let above = value.part(width, value.width() - width);
+    let sign = result.part(width - 1, 1).resized(above.width(), true);
+    (result, Some(above.equal(&sign).not()))
+}
+
+/// The product of two numbers, in so many bits.
+fn product((x, x_kind): (&Bits, Kind), (y, y_kind): (&Bits, Kind), width: u32) -> Bits {
+    // With s for the sign of a number of w bits, it is its bits as an unsigned number minus s · 2^w.
+    let unsigned = x.resized(width, false).multiply(&y.resized(width, false));
+    let less = |all: Bits, x: &Bits, kind: Kind, y: &Bits| {
+        let own = x.width();
+        if !kind.is_signed() || own >= width {
+            return all;
+        }
+        let sign = x.part(own - 1, 1);
+        let high = all.part(own, width - own);
+        let high = high.subtract(&y.resized(width - own, false).where_chosen(&sign));
+        Bits::join(&[&all.part(0, own), &high])
+    };
+    let result = less(unsigned, x, x_kind, y);
+    let result = less(result, y, y_kind, x);
+    let both = x.width() + y.width();
+    if x_kind.is_signed() && y_kind.is_signed() && both < width {
+        let signs = x.part(x.width() - 1, 1).and(&y.part(y.width() - 1, 1));
+        let high = result.part(both, width - both);
+        let high = high.add(&signs.resized(width - both, false));
+        return Bits::join(&[&result.part(0, both), &high]);
+    }
+    result
+}

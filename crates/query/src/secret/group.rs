@@ -1,0 +1,280 @@
+//! Groups of secret rows, and what is made of them.
+
+use cenote_program::Bits;
+
+use super::cell::{Cell, ordered};
+use super::{Rows, Secretly};
+use crate::expr::Kind;
+use crate::plan::physical::Physical;
+use crate::relation::Function;
+
+/// What is made of the values of one function, as it is put together.
+#[derive(Clone)]
+struct Made {
+    function: Function,
+    /// A sum or count, or a key that orders as the value does.
+    value: Bits,
+    /// Whether there was any value; nothing where that does not matter.
+    some: Option<Bits>,
+    /// The kind of the values, and whether sums are in two's complement.
+    kind: Kind,
+}
+
+impl Made {
+    fn parts(&self) -> impl Iterator<Item = &Bits> {
+        std::iter::once(&self.value).chain(&self.some)
+    }
+
+    fn next(&self, record: &Bits, from: &mut u32) -> Made {
+        let mut take = |width: u32| {
+            *from += width;
+            record.part(*from - width, width)
+        };
+        Made {
+            value: take(self.value.width()),
+            some: self.some.as_ref().map(|_| take(1)),
+            ..self.clone()
+        }
+    }
+
+    /// Of two groups, of the same function.
+    fn with(&self, other: &Made) -> Made {
+        let some = match (&self.some, &other.some) {
+            (Some(one), Some(other)) => Some(one.or(other)),
+            _ => None,
+        };
+        let value = match self.function {
+            Function::Rows | Function::Count | Function::Sum => self.value.add(&other.value),
+            Function::Least | Function::Greatest => {
+                let (one, two) = match self.function {
+                    Function::Least => (&other.value, &self.value),
+                    _ => (&self.value, &other.value),
+                };
+                let mut better = one.less(two, false);
+                if let (Some(mine), Some(its)) = (&self.some, &other.some) {
+                    better = its.and(&better.or(&mine.not()));
+                }
+                better.select(&other.value, &self.value)
+            }
+        };
+        Made {
+            value,
+            some,
+            ..self.clone()
+        }
+    }
+
+    /// The column of an answer of this kind.
+    fn cell(&self, kind: Kind, nullable: bool) -> Cell {
+        let value = match self.function {
+            Function::Rows | Function::Count => self.value.resized(kind.width(), false),
+            Function::Sum => self.value.resized(kind.width(), self.kind.is_signed()),
+            Function::Least | Function::Greatest => ordered(&self.value, self.kind),
+        };
+        let null = match (&self.some, nullable) {
+            (Some(some), true) => Some(some.not()),
+            _ => None,
+        };
+        Cell { value, null }
+    }
+}
+
+/// Bits that count to `count`, and more.
+fn bits_for(count: usize) -> u32 {
+    usize::BITS - count.leading_zeros()
+}
+
+impl Secretly<'_> {
+    /// Groups `rows`, whose columns are of `kinds`: the first `keys` are grouped by.
+    pub(super) fn grouped(
+        &mut self,
+        rows: Rows,
+        (kinds, physical): (&[Kind], &Physical),
+        keys: usize,
+        functions: &[Function],
+        grouped: bool,
+    ) -> Rows {
+        let live = rows.live.filling(rows.count);
+        let cells: Vec<Cell> = rows.columns.iter().map(|cell| cell.filling(rows.count)).collect();
+        let of = |cells: &[Cell], live: &Bits| -> Vec<Made> {
+            let values = cells.iter().zip(functions).zip(&kinds[keys..]);
+            values
+                .map(|((cell, function), kind)| made(cell, live, *function, *kind, rows.count))
+                .collect()
+        };
+        if !grouped {
+            return self.all_together(&of(&cells[keys..], &live), physical);
+        }
+        // Sorted by the keys, groups stand side by side.
+        let parts: Vec<Bits> = cells[..keys]
+            .iter()
+            .zip(kinds)
+            .map(|(cell, kind)| cell.key(*kind, false, true))
+            .collect();
+        let dead = live.not();
+        let key = Bits::join(&parts.iter().chain([&dead]).collect::<Vec<_>>());
+        let width = key.width();
+        let carried: Vec<&Bits> = cells[keys..]
+            .iter()
+            .zip(functions)
+            .flat_map(|(cell, function)| carried(cell, *function))
+            .collect();
+        let record = Bits::join(&[&[&key], carried.as_slice()].concat()).sorted(width);
+        let key = record.part(0, width);
+        let live = record.part(width - 1, 1).not();
+        let mut from = 0;
+        let mut result: Vec<Cell> = cells[..keys]
+            .iter()
+            .zip(kinds)
+            .map(|(cell, kind)| Cell::from_key(&key, &mut from, cell, *kind))
+            .collect();
+        let mut from = width;
+        let sorted: Vec<Cell> = cells[keys..]
+            .iter()
+            .zip(functions)
+            .map(|(cell, function)| again(&record, &mut from, cell, *function))
+            .collect();
+        let made = of(&sorted, &live);
+        let starts = key.starts();
+        if !made.is_empty() {
+            let values = Bits::join(&made.iter().flat_map(Made::parts).collect::<Vec<_>>());
+            let scanned = values.scanned(&starts, |earlier, later| {
+                let (mut one, mut two) = (0, 0);
+                let both: Vec<Made> = made
+                    .iter()
+                    .map(|made| made.next(earlier, &mut one).with(&made.next(later, &mut two)))
+                    .collect();
+                Bits::join(&both.iter().flat_map(Made::parts).collect::<Vec<_>>())
+            });
+            let mut from = 0;
+            for (made, info) in made.iter().zip(&physical.columns[keys..]) {
+                result.push(made.next(&scanned, &mut from).cell(info.kind, info.nullable));
+            }
+        }
+        let ends = match rows.count {
+            1 => self.session.public_bits(1, 1).filling(1),
+            count => {
+                let end = self.session.public_bits(1, 1).filling(1);
+                Bits::concat(&[&starts.slice(1, count - 1), &end])
+            }
+        };
+        let groups = Rows {
+            columns: result,
+            live: live.and(&ends),
+            count: rows.count,
+        };
+        self.at_most(groups, physical.rows)
+    }
+
+    /// One group of all rows.
+    fn all_together(&mut self, made: &[Made], physical: &Physical) -> Rows {
+        let columns = made.iter().zip(&physical.columns).map(|(made, info)| {
+            let total = match made.function {
+                Function::Rows | Function::Count | Function::Sum => {
+                    let signed = made.function == Function::Sum && made.kind.is_signed();
+                    let lanes = made.value.lanes();
+                    // Sums get wider as they grow.
+                    let narrow = made.value.resized(
+                        made.value.width() - bits_for(lanes) + u32::from(made.function != Function::Sum),
+                        signed,
+                    );
+                    let wider = |value: &Bits, width: u32| value.resized(width, signed);
+                    let sum = narrow.fold(
+                        |x, y| {
+                            let width = x.width() + 1;
+                            wider(x, width).add(&wider(y, width))
+                        },
+                        wider,
+                    );
+                    let some = made.some.as_ref().filter(|_| info.nullable).map(super::cell::any);
+                    Made {
+                        value: sum,
+                        some,
+                        ..made.clone()
+                    }
+                }
+                _ => {
+                    let record = Bits::join(&made.parts().collect::<Vec<_>>());
+                    let best = record.fold(
+                        |x, y| {
+                            let both = made.next(x, &mut 0).with(&made.next(y, &mut 0));
+                            Bits::join(&both.parts().collect::<Vec<_>>())
+                        },
+                        |x, _| x.clone(),
+                    );
+                    made.next(&best, &mut 0)
+                }
+            };
+            total.cell(info.kind, info.nullable)
+        });
+        Rows {
+            columns: columns.collect(),
+            live: self.session.public_bits(1, 1).filling(1),
+            count: 1,
+        }
+    }
+
+    /// Rows of which at most `most` count, put together; more of them are a failure.
+    pub(crate) fn at_most(&mut self, rows: Rows, most: usize) -> Rows {
+        if most >= rows.count {
+            return rows;
+        }
+        let (record, count) = rows.packed().compacted_to(&rows.live.filling(rows.count), most);
+        let limit = super::cell::number(self.session, count.width(), most as i128);
+        self.failures.push(limit.less(&count, false));
+        rows.of_packed(&record)
+    }
+}
+
+/// What of a column a function needs of each row.
+fn carried(cell: &Cell, function: Function) -> Vec<&Bits> {
+    match function {
+        Function::Rows => Vec::new(),
+        Function::Count => cell.null.iter().collect(),
+        _ => cell.parts().collect(),
+    }
+}
+
+/// The same, from a record.
+fn again(record: &Bits, from: &mut u32, cell: &Cell, function: Function) -> Cell {
+    match function {
+        Function::Rows | Function::Count => {
+            let null = cell
+                .null
+                .as_ref()
+                .filter(|_| function == Function::Count)
+                .map(|_| {
+                    *from += 1;
+                    record.part(*from - 1, 1)
+                });
+            // The value does not matter.
+            let value = record.part(0, 1);
+            Cell { value, null }
+        }
+        _ => Cell::from_record(record, from, cell),
+    }
+}
+
+/// What a function makes of each of `count` rows.
+fn made(cell: &Cell, live: &Bits, function: Function, kind: Kind, count: usize) -> Made {
+    let there = match cell.present() {
+        Some(present) => live.and(&present),
+        None => live.clone(),
+    };
+    let more = bits_for(count);
+    let (value, some) = match function {
+        Function::Rows => (live.resized(more, false), None),
+        Function::Count => (there.resized(more, false), None),
+        Function::Sum => {
+            let value = cell.value.where_chosen(&there);
+            (value.resized(value.width() + more, kind.is_signed()), Some(there))
+        }
+        Function::Least | Function::Greatest => (ordered(&cell.value, kind), Some(there)),
+    };
+    Made {
+        function,
+        value,
+        some,
+        kind,
+    }
+}

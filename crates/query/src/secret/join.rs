@@ -1,0 +1,308 @@
+//! Joins of secret rows.
+
+use cenote_program::Bits;
+
+use super::cell::{Cell, ordered};
+use super::upload::{Shape, Upload};
+use super::{Rows, Secretly, next};
+use crate::plan::physical::{Join, Part, Physical};
+
+/// Rows that are looked up by their key.
+struct Keyed {
+    /// Whether a row is absent, above its key.
+    key: Bits,
+    absent: Bits,
+}
+
+/// Whether there is a row, if that is not told by its key, and its columns besides the keys.
+type Slot = (Option<Bits>, Vec<Cell>);
+
+impl Secretly<'_> {
+    pub(super) fn joined(&mut self, join: &Join) -> Rows {
+        let probe = self.rows(&join.probe);
+        if join.probe_keys.is_empty() {
+            return self.with_only(join, probe);
+        }
+        let (probe, keyed) = self.in_order(probe, &join.probe, &join.probe_keys);
+        let (key, slots) = match join.slots {
+            1 => {
+                let lookup = self.rows(&join.lookup);
+                let (lookup, keyed) = self.in_order(lookup, &join.lookup, &join.lookup_keys);
+                self.each_once(&keyed, lookup.count);
+                let others = others(join, |column| lookup.columns[column].clone());
+                (keyed.key, vec![(None, others)])
+            }
+            slots => self.wide(join, slots),
+        };
+        let mut record: Vec<&Bits> = Vec::new();
+        for (there, cells) in &slots {
+            record.extend(there.iter());
+            record.extend(cells.iter().flat_map(Cell::parts));
+        }
+        let nothing = self.session.public_bits(1, 0);
+        let record = match record.as_slice() {
+            [] => nothing.filling(key.lanes()),
+            parts => Bits::join(parts),
+        };
+        let (found, record) = keyed.key.looked_up(&key, &record);
+        let matched = found.and(&keyed.absent.not());
+        let mut from = 0;
+        let mut parts = Vec::new();
+        for (slot, (there, cells)) in slots.iter().enumerate() {
+            let matched = match there {
+                None => matched.clone(),
+                Some(_) => {
+                    from += 1;
+                    matched.and(&record.part(from - 1, 1))
+                }
+            };
+            let mut cells = cells.iter();
+            let mut columns = probe.columns.clone();
+            for (column, info) in join.lookup.columns.iter().enumerate() {
+                // Keys are equal where anything is found.
+                let cell = match join.lookup_keys.iter().position(|&key| key == column) {
+                    Some(at) => Cell {
+                        value: probe.columns[join.probe_keys[at]].value.clone(),
+                        null: info.nullable.then(|| nothing.clone()),
+                    },
+                    None => Cell::from_record(
+                        &record,
+                        &mut from,
+                        cells.next().expect("one for each that is no key"),
+                    ),
+                };
+                columns.push(if join.outer { or_null(cell, &matched) } else { cell });
+            }
+            let live = match (join.outer, slot) {
+                (true, 0) => probe.live.clone(),
+                _ => probe.live.and(&matched),
+            };
+            parts.push(Rows {
+                columns,
+                live,
+                count: probe.count,
+            });
+        }
+        match parts.len() {
+            1 => parts.remove(0),
+            _ => self.together(parts),
+        }
+    }
+
+    /// Rows with the only row of the other side.
+    fn with_only(&mut self, join: &Join, probe: Rows) -> Rows {
+        let lookup = self.rows(&join.lookup);
+        let matched = lookup.live.filling(probe.count);
+        let others = lookup.columns.iter().map(|cell| {
+            let cell = cell.filling(probe.count);
+            if join.outer { or_null(cell, &matched) } else { cell }
+        });
+        let columns = probe.columns.iter().cloned().chain(others).collect();
+        let live = if join.outer {
+            probe.live.clone()
+        } else {
+            probe.live.and(&matched)
+        };
+        Rows {
+            columns,
+            live,
+            count: probe.count,
+        }
+    }
+
+    /// Rows sorted by their keys: those that have none, or do not count, come last.
+    fn in_order(&mut self, rows: Rows, of: &Physical, keys: &[usize]) -> (Rows, Keyed) {
+        let keyed = keyed(&rows, of, keys);
+        if of.is_sorted(keys) || rows.count == 1 {
+            // Its owner sorted them.
+            self.ascending(&keyed.key, rows.count);
+            return (rows, keyed);
+        }
+        let columns = rows
+            .columns
+            .iter()
+            .map(|cell| cell.filling(rows.count))
+            .collect::<Vec<_>>();
+        let live = rows.live.filling(rows.count);
+        let parts: Vec<&Bits> = [&keyed.key, &live]
+            .into_iter()
+            .chain(columns.iter().flat_map(Cell::parts))
+            .collect();
+        let width = keyed.key.width();
+        let record = Bits::join(&parts).sorted(width);
+        let mut from = width + 1;
+        let sorted = Rows {
+            columns: columns
+                .iter()
+                .map(|cell| Cell::from_record(&record, &mut from, cell))
+                .collect(),
+            live: record.part(width, 1),
+            count: rows.count,
+        };
+        let key = record.part(0, width);
+        (
+            sorted,
+            Keyed {
+                absent: key.part(width - 1, 1),
+                key,
+            },
+        )
+    }
+
+    /// Notes a failure if keys do not ascend.
+    fn ascending(&mut self, key: &Bits, count: usize) {
+        if count > 1 {
+            let (these, next) = (key.slice(0, count - 1), key.slice(1, count - 1));
+            self.failures.push(next.less(&these, false).not().all().not());
+        }
+    }
+
+    /// Notes a failure if a key comes twice, but where rows are absent.
+    fn each_once(&mut self, keyed: &Keyed, count: usize) {
+        if count > 1 {
+            let (these, next) = (keyed.key.slice(0, count - 1), keyed.key.slice(1, count - 1));
+            let fine = keyed.absent.slice(1, count - 1).or(&these.less(&next, false));
+            self.failures.push(fine.all().not());
+        }
+    }
+
+    /// Rows with the same key, which their owner has put together: their keys, and what there is in each slot.
+    fn wide(&mut self, join: &Join, slots: usize) -> (Bits, Vec<Slot>) {
+        let keys = &join.lookup_keys;
+        let input = &join.lookup;
+        let mut fields = self.uploaded(&Upload {
+            input,
+            shape: Shape::Wide { keys, slots },
+        });
+        let values: Vec<Bits> = keys
+            .iter()
+            .map(|&key| ordered(&next(&mut fields), input.columns[key].kind))
+            .collect();
+        let mut all: Vec<Slot> = Vec::new();
+        for _ in 0..slots {
+            let there = next(&mut fields);
+            let cells = others(join, |column| Cell {
+                value: next(&mut fields),
+                null: input.columns[column].nullable.then(|| next(&mut fields)),
+            });
+            all.push((Some(there), cells));
+        }
+        // The first slot says whether there is anything; the others follow it.
+        for pair in all.windows(2) {
+            if let [(Some(earlier), _), (Some(later), _)] = pair {
+                self.failures.push(later.and(&earlier.not()).not().all().not());
+            }
+        }
+        let first = all[0].0.clone().expect("a slot says whether there is a row");
+        let absent = first.not();
+        let parts: Vec<Bits> = values
+            .iter()
+            .rev()
+            .map(|value| value.where_chosen(&first))
+            .chain([absent.clone()])
+            .collect();
+        let keyed = Keyed {
+            key: Bits::join(&parts.iter().collect::<Vec<_>>()),
+            absent,
+        };
+        self.each_once(&keyed, input.rows);
+        (keyed.key, all)
+    }
+
+    /// Rows of several parties that go together one by one.
+    pub(super) fn paired(&mut self, parts: &[Part]) -> Rows {
+        let count = parts[0].input.rows;
+        let mut columns = Vec::new();
+        let mut live: Option<Bits> = None;
+        let mut keys: Vec<Bits> = Vec::new();
+        for part in parts {
+            let shape = Shape::Paired {
+                key: part.key,
+                counts: part.counts,
+            };
+            let mut fields = self.uploaded(&Upload {
+                input: &part.input,
+                shape,
+            });
+            let (absent, counts) = (next(&mut fields), next(&mut fields));
+            for (column, info) in part.input.columns.iter().enumerate() {
+                if Some(column) == part.counts {
+                    continue;
+                }
+                let value = next(&mut fields);
+                let mut null = info.nullable.then(|| next(&mut fields));
+                if column == part.key {
+                    // Rows without a key are absent.
+                    null = None;
+                    keys.push(Bits::join(&[&ordered(&value, info.kind), &absent]));
+                }
+                columns.push(Cell { value, null });
+            }
+            let own = counts.and(&absent.not());
+            live = Some(match live {
+                None => {
+                    self.each_once(
+                        &Keyed {
+                            key: keys[0].clone(),
+                            absent,
+                        },
+                        count,
+                    );
+                    own
+                }
+                Some(live) => {
+                    let same = keys[0].equal(keys.last().expect("each part has a key"));
+                    self.failures.push(same.all().not());
+                    live.and(&own)
+                }
+            });
+        }
+        Rows {
+            columns,
+            live: live.expect("there are several parts"),
+            count,
+        }
+    }
+}
+
+/// What is looked up besides the keys.
+fn others(join: &Join, of: impl FnMut(usize) -> Cell) -> Vec<Cell> {
+    (0..join.lookup.columns.len())
+        .filter(|column| !join.lookup_keys.contains(column))
+        .map(of)
+        .collect()
+}
+
+/// A value where it was found, and null elsewhere.
+fn or_null(cell: Cell, found: &Bits) -> Cell {
+    let missing = found.not();
+    Cell {
+        null: Some(match &cell.null {
+            None => missing,
+            Some(null) => null.or(&missing),
+        }),
+        value: cell.value,
+    }
+}
+
+/// The keys of rows as unsigned numbers that order as their values do. Those that have none are equal.
+fn keyed(rows: &Rows, of: &Physical, keys: &[usize]) -> Keyed {
+    let cells: Vec<&Cell> = keys.iter().map(|&key| &rows.columns[key]).collect();
+    let mut there = rows.live.filling(rows.count);
+    for cell in &cells {
+        if let Some(present) = cell.present() {
+            there = there.and(&present.filling(rows.count));
+        }
+    }
+    // The first key counts most.
+    let values = keys.iter().zip(&cells).rev().map(|(&key, cell)| {
+        let value = cell.value.filling(rows.count);
+        ordered(&value, of.columns[key].kind).where_chosen(&there)
+    });
+    let absent = there.not();
+    let parts: Vec<Bits> = values.chain([absent.clone()]).collect();
+    Keyed {
+        key: Bits::join(&parts.iter().collect::<Vec<_>>()),
+        absent,
+    }
+}

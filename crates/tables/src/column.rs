@@ -1,0 +1,94 @@
+//! A column while it is read: every value is checked against the field on its way in.
+
+use crate::error::Problem;
+use crate::table::{Column, Field, Values};
+use crate::types::Type;
+
+pub(crate) struct Builder {
+    kind: Type,
+    nullable: bool,
+    /// The least and greatest number.
+    range: (i128, i128),
+    values: Values,
+    nulls: Option<Vec<bool>>,
+    rows: usize,
+}
+
+impl Builder {
+    pub(crate) fn new(field: &Field) -> Self {
+        Builder {
+            kind: field.kind,
+            nullable: field.nullable,
+            range: field.kind.range().unwrap_or_default(),
+            values: Values::none(field.kind),
+            nulls: None,
+            rows: 0,
+        }
+    }
+
+    pub(crate) fn number(&mut self, number: i128) -> Result<(), Problem> {
+        if number < self.range.0 || number > self.range.1 {
+            return Err(Problem::Range(self.kind));
+        }
+        match &mut self.values {
+            Values::Numbers(numbers) => numbers.push(number),
+            Values::Text(..) => return Err(Problem::Form(self.kind)),
+        }
+        self.pushed(false);
+        Ok(())
+    }
+
+    pub(crate) fn text(&mut self, text: &[u8]) -> Result<(), Problem> {
+        let (Values::Text(width, bytes), Type::Char(most)) = (&mut self.values, self.kind) else {
+            return Err(Problem::Form(self.kind));
+        };
+        if std::str::from_utf8(text).is_err() {
+            return Err(Problem::NotUtf8);
+        }
+        if text.contains(&0) {
+            return Err(Problem::ZeroByte);
+        }
+        if text.len() > *width {
+            return Err(Problem::TooLong(most));
+        }
+        bytes.extend_from_slice(text);
+        bytes.resize(bytes.len() + *width - text.len(), 0);
+        self.pushed(false);
+        Ok(())
+    }
+
+    pub(crate) fn null(&mut self) -> Result<(), Problem> {
+        if !self.nullable {
+            return Err(Problem::Null);
+        }
+        match &mut self.values {
+            Values::Numbers(numbers) => numbers.push(0),
+            Values::Text(width, bytes) => bytes.resize(bytes.len() + *width, 0),
+        }
+        self.pushed(true);
+        Ok(())
+    }
+
+    fn pushed(&mut self, null: bool) {
+        if null || self.nulls.is_some() {
+            let rows = self.rows;
+            self.nulls.get_or_insert_with(|| vec![false; rows]).push(null);
+        }
+        self.rows += 1;
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    pub(crate) fn finish(mut self) -> Column {
+        match &mut self.values {
+            Values::Numbers(numbers) => numbers.shrink_to_fit(),
+            Values::Text(_, bytes) => bytes.shrink_to_fit(),
+        }
+        Column {
+            values: self.values,
+            nulls: self.nulls,
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Tables in CSV files.
+
+use std::io::{self, Read, Write};
+
+use crate::column::Builder;
+use crate::error::{Fault, Place, Problem};
+use crate::file::find;
+use crate::records::{Record, Records, without_mark};
+use crate::table::{Field, Table, Values};
+use crate::text::{cell_of, parse, text_of};
+use crate::types::Type;
+
+/// Reads these columns.
+pub(crate) fn read(source: impl Read, fields: &[Field], max_rows: usize) -> Result<Table, Fault> {
+    let mut records = Records::new(without_mark(source).map_err(Problem::Unreadable)?);
+    let broken = |row: Option<usize>| {
+        move |(line, problem)| Fault {
+            place: Place {
+                row,
+                line: Some(line),
+                column: None,
+            },
+            problem,
+        }
+    };
+    let header = header(records.next().map_err(broken(None))?.ok_or(Problem::NoHeader)?)?;
+    // Where no column is found, the first line may be values, which no message may quote.
+    let places = find(&header, fields).map_err(|problem| match problem {
+        Problem::Missing { .. } if !fields.iter().any(|field| has(&header, &field.name)) => {
+            Problem::NoColumns(fields.iter().map(|field| field.name.clone()).collect())
+        }
+        problem => problem,
+    })?;
+    let mut columns: Vec<Builder> = fields.iter().map(Builder::new).collect();
+    let mut rows = 0;
+    while let Some(record) = records.next().map_err(broken(Some(rows + 1)))? {
+        let row = rows + 1;
+        if rows == max_rows {
+            return Err(Problem::TooManyRows(max_rows).into());
+        }
+        if record.len() != header.len() {
+            let problem = Problem::Ragged {
+                found: record.len(),
+                expected: header.len(),
+            };
+            return Err(broken(Some(row))((record.line, problem)));
+        }
+        for ((field, column), &place) in fields.iter().zip(&mut columns).zip(&places) {
+            push(field.kind, column, &record.get(place)).map_err(|problem| Fault {
+                place: Place {
+                    row: Some(row),
+                    line: Some(record.line),
+                    column: Some(header[place].clone()),
+                },
+                problem,
+            })?;
+        }
+        rows = row;
+    }
+    Ok(Table {
+        fields: fields.to_vec(),
+        columns: columns.into_iter().map(Builder::finish).collect(),
+        rows,
+    })
+}
+
+fn header(record: Record<'_>) -> Result<Vec<String>, Fault> {
+    let name = |place| match std::str::from_utf8(&record.get(place)) {
+        Ok(name) => Ok(name.trim().to_owned()),
+        Err(_) => Err(Fault {
+            place: Place {
+                line: Some(record.line),
+                ..Place::default()
+            },
+            problem: Problem::NotUtf8,
+        }),
+    };
+    (0..record.len()).map(name).collect()
+}
+
+fn has(header: &[String], name: &str) -> bool {
+    header
+        .iter()
+        .any(|there| there.to_lowercase() == name.to_lowercase())
+}
+
+fn push(kind: Type, column: &mut Builder, cell: &[u8]) -> Result<(), Problem> {
+    match kind {
+        Type::Char(_) if cell.is_empty() => column.null(),
+        Type::Char(_) => column.text(cell),
+        _ => match parse(kind, cell)? {
+            Some(number) => column.number(number),
+            None => column.null(),
+        },
+    }
+}
+
+/// Writes the table: a header, and a line for each row.
+pub(crate) fn write(table: &Table, target: &mut impl Write) -> Result<(), Fault> {
+    let names = table.fields.iter().map(|field| field.name.as_bytes());
+    line(names.map(|name| (name, false)), target)?;
+    let mut cells: Vec<Vec<u8>> = vec![Vec::new(); table.fields.len()];
+    for row in 0..table.rows {
+        for ((field, column), cell) in table.fields.iter().zip(&table.columns).zip(&mut cells) {
+            cell.clear();
+            if !column.is_null(row) {
+                match &column.values {
+                    Values::Numbers(numbers) => cell.extend(cell_of(field.kind, numbers[row]).bytes()),
+                    Values::Text(width, bytes) => cell.extend(text_of(*width, bytes, row)),
+                }
+            }
+        }
+        let nulls = table.columns.iter().map(|column| column.is_null(row));
+        line(cells.iter().map(Vec::as_slice).zip(nulls), target)?;
+    }
+    Ok(())
+}
+
+/// Writes a line of cells, with whether each is null. Text that is empty but there is quoted, and so is the null of a table with one column:
+/// a blank line is no row.
+fn line<'a>(
+    cells: impl ExactSizeIterator<Item = (&'a [u8], bool)>,
+    target: &mut impl Write,
+) -> Result<(), Fault> {
+    let alone = cells.len() == 1;
+    let write = || -> io::Result<()> {
+        for (place, (cell, null)) in cells.enumerate() {
+            if place > 0 {
+                target.write_all(b",")?;
+            }
+            let special = cell
+                .iter()
+                .any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n'));
+            if special || cell.is_empty() && (alone || !null) {
+                target.write_all(b"\"")?;
+                for (place, piece) in cell.split(|&byte| byte == b'"').enumerate() {
+                    target.write_all(if place > 0 { b"\"\"" } else { b"" })?;
+                    target.write_all(piece)?;
+                }
+                target.write_all(b"\"")?;
+            } else {
+                target.write_all(cell)?;
+            }
+        }
+        target.write_all(b"\n")
+    };
+    write().map_err(|error| Problem::Unwritable(error).into())
+}

@@ -1,0 +1,191 @@
+//! Tables in files.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use crate::error::{Error, Fault, Problem};
+use crate::table::{Field, Table, Values};
+use crate::text::text_of;
+use crate::{csv, parquet};
+
+/// What a Parquet file begins and ends with.
+const PARQUET: [u8; 4] = *b"PAR1";
+
+/// Reads the columns `fields` of the file at `path`, which has at most `max_rows` rows. The file is Parquet if its name ends in `.parquet`, or
+/// if it begins and ends as Parquet files do. Otherwise it is CSV with a header.
+///
+/// A column is found by its name. If no column has exactly that name, capitals do not count. Other columns are not looked at.
+///
+/// In CSV:
+/// - An empty cell is null, with quotes or without, so an empty text is null too. Blanks alone are null as well, except in a text.
+/// - Blanks around a number, bool, date or timestamp do not count. Text is taken as it is.
+/// - A bool is `true`, `t`, `yes` or `1`, or `false`, `f`, `no` or `0`. Capitals do not count.
+/// - A decimal may have fewer places than its type. It may have more if these are zeros.
+/// - A date is `2024-01-31`. A timestamp is `2024-01-31 12:30:00.123456` and in UTC. The seconds or their fraction may be left out, `T` may
+///   stand for the blank, and `Z` or `+00:00` may stand at the end.
+/// - Lines end in LF or CR LF. Blank lines are no rows. A byte order mark at the beginning is skipped.
+///
+/// In Parquet:
+/// - Integers of all widths are read as integers, and so are decimals without places.
+/// - Decimals of all sizes and scales are read as decimals. Integers are, if the type has no places.
+/// - Timestamps of all units are read, in UTC if the file names no zone.
+/// - Dates, bools and strings are read as such. Floating-point numbers are not read as anything.
+///
+/// Text is UTF-8 without zero bytes.
+///
+/// # Errors
+/// The place in the file and what is wrong there. What the cells hold is not told.
+pub fn read(path: &Path, fields: &[Field], max_rows: usize) -> Result<Table, Error> {
+    let read = || {
+        let mut file = open(path)?;
+        let is_parquet =
+            ends_in(path, "parquet") || looks_like_parquet(&mut file).map_err(Problem::Unreadable)?;
+        match is_parquet {
+            true => parquet::read(&file, fields, max_rows),
+            false => csv::read(file, fields, max_rows),
+        }
+    };
+    read().map_err(|fault: Fault| fault.of(path))
+}
+
+/// Writes a table to a new file at `path`, which ends in `.csv` or `.parquet`. Either the whole file is written or none. It replaces a regular
+/// file that was there before. On Unix only the owner may read it (mode 0600).
+///
+/// In CSV, a null is an empty cell, and an empty text is two quotes; [`read`] takes both for null. In Parquet, columns have types that Arrow has
+/// too, and are compressed with snappy.
+///
+/// # Errors
+/// The file cannot be written, or the table holds what its fields do not allow.
+pub fn write(path: &Path, table: &Table) -> Result<(), Error> {
+    let write = || {
+        let is_csv = ends_in(path, "csv");
+        if !is_csv && !ends_in(path, "parquet") {
+            return Err(Problem::NoFormat.into());
+        }
+        check(table)?;
+        let file = beside(path)?;
+        let mut target = BufWriter::new(file.as_file());
+        match is_csv {
+            true => csv::write(table, &mut target)?,
+            false => parquet::write(table, &mut target)?,
+        }
+        target.flush().map_err(Problem::Unwritable)?;
+        drop(target);
+        file.as_file().sync_all().map_err(Problem::Unwritable)?;
+        file.persist(path)
+            .map_err(|error| Problem::Unwritable(error.error))?;
+        Ok(())
+    };
+    write().map_err(|fault: Fault| fault.of(path))
+}
+
+/// Opens a file that is one. Pipes are turned away unopened: opening one would wait for its writer.
+fn open(path: &Path) -> Result<File, Problem> {
+    let unreadable = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => Problem::NotFound,
+        _ => Problem::Unreadable(error),
+    };
+    if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
+        return Err(Problem::NotAFile);
+    }
+    File::open(path).map_err(unreadable)
+}
+
+/// A new file for its owner only, to take the place of the one at `path`. It goes away when dropped.
+fn beside(path: &Path) -> Result<tempfile::NamedTempFile, Problem> {
+    match std::fs::symlink_metadata(path) {
+        Ok(there) if !there.is_file() => return Err(Problem::NotAFile),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Problem::Unwritable(error)),
+        _ => (),
+    }
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    tempfile::Builder::new()
+        .prefix(".cenote-")
+        .tempfile_in(folder)
+        .map_err(|error| {
+            let what = format!("no file can be made in its folder ({})", error.kind());
+            Problem::Unwritable(io::Error::new(error.kind(), what))
+        })
+}
+
+fn ends_in(path: &Path, end: &str) -> bool {
+    path.extension()
+        .is_some_and(|there| there.eq_ignore_ascii_case(end))
+}
+
+fn looks_like_parquet(file: &mut File) -> io::Result<bool> {
+    if file.metadata()?.len() < 12 {
+        return Ok(false);
+    }
+    let (mut first, mut last) = ([0; 4], [0; 4]);
+    file.read_exact(&mut first)?;
+    file.seek(SeekFrom::End(-4))?;
+    file.read_exact(&mut last)?;
+    file.rewind()?;
+    Ok(first == PARQUET && last == PARQUET)
+}
+
+/// Where each field is among the columns of a file.
+pub(crate) fn find(there: &[String], fields: &[Field]) -> Result<Vec<usize>, Problem> {
+    let find = |field: &Field| {
+        let name = field.name.clone();
+        let like = |fits: &dyn Fn(&str) -> bool| -> Vec<usize> {
+            there
+                .iter()
+                .enumerate()
+                .filter(|(_, other)| fits(other))
+                .map(|(place, _)| place)
+                .collect()
+        };
+        match like(&|other| other == name)[..] {
+            [place] => return Ok(place),
+            [] => (),
+            ref all => {
+                return Err(Problem::Duplicate {
+                    name,
+                    count: all.len(),
+                });
+            }
+        }
+        match like(&|other| other.to_lowercase() == name.to_lowercase())[..] {
+            [place] => Ok(place),
+            [] => Err(Problem::Missing {
+                name,
+                there: there.to_vec(),
+            }),
+            ref all => {
+                let there = all.iter().map(|&place| there[place].clone()).collect();
+                Err(Problem::Ambiguous { name, there })
+            }
+        }
+    };
+    fields.iter().map(find).collect()
+}
+
+/// Whether the table holds what its fields allow.
+fn check(table: &Table) -> Result<(), Fault> {
+    for (field, column) in table.fields.iter().zip(&table.columns) {
+        let range = field.kind.range();
+        for row in 0..table.rows {
+            let problem = match &column.values {
+                _ if column.is_null(row) => (!field.nullable).then_some(Problem::Null),
+                Values::Numbers(numbers) => match range {
+                    Some((least, most)) if (least..=most).contains(&numbers[row]) => None,
+                    _ => Some(Problem::Range(field.kind)),
+                },
+                Values::Text(width, bytes) => match std::str::from_utf8(text_of(*width, bytes, row)) {
+                    Ok(text) => text.contains('\0').then_some(Problem::ZeroByte),
+                    Err(_) => Some(Problem::NotUtf8),
+                },
+            };
+            if let Some(problem) = problem {
+                return Err(Fault::at_cell(row + 1, &field.name, problem));
+            }
+        }
+    }
+    Ok(())
+}

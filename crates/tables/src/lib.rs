@@ -1,0 +1,22 @@
+//! Tables in the clear: types, columns, and the files that they are read from and written to.
+#![forbid(unsafe_code)]
+
+mod column;
+mod csv;
+mod error;
+mod file;
+mod parquet;
+mod records;
+mod show;
+mod table;
+mod text;
+mod time;
+mod types;
+
+pub use error::{Error, Place, Problem};
+pub use file::{read, write};
+pub use show::show;
+pub use table::{Column, Field, Table, Values};
+pub use text::cell;
+pub use time::{add_months, civil, days, format_date, format_timestamp, parse_date, parse_timestamp};
+pub use types::{MAX_CHARS, MAX_DIGITS, Type, ten_to};

@@ -1,0 +1,153 @@
+//! Which types of Parquet are read as which types of columns, and how.
+
+use ::parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as Physical};
+use ::parquet::schema::types::ColumnDescriptor;
+
+use crate::error::Problem;
+use crate::types::{MAX_DIGITS, Type, ten_to};
+
+/// How the values of a column are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fit {
+    /// As they are.
+    Truth,
+    /// As numbers, times this.
+    Times(i128),
+    /// As numbers, divided by this, which must leave nothing over.
+    Divided(i128),
+    /// As text.
+    Text,
+    /// Not at all: there are none but nulls.
+    Nulls,
+}
+
+/// What a column of a file holds.
+enum Held {
+    Bool,
+    Int { signed: bool, bits: u8 },
+    Decimal { precision: i32, scale: i32 },
+    Date,
+    Moment(TimeUnit),
+    Text,
+    Bytes,
+    Nulls,
+    Other(String),
+}
+
+impl Held {
+    fn of(column: &ColumnDescriptor) -> Self {
+        if column.max_rep_level() > 0 || column.path().parts().len() > 1 {
+            return Held::Other("a list or a group".into());
+        }
+        if let Some(logical) = column.logical_type_ref() {
+            return match logical {
+                LogicalType::String | LogicalType::Enum | LogicalType::Json => Held::Text,
+                LogicalType::Decimal(decimal) => Held::Decimal {
+                    precision: decimal.precision,
+                    scale: decimal.scale,
+                },
+                LogicalType::Date => Held::Date,
+                LogicalType::Timestamp(moment) => Held::Moment(moment.unit),
+                LogicalType::Integer(int) => Held::Int {
+                    signed: int.is_signed,
+                    bits: int.bit_width as u8,
+                },
+                LogicalType::Unknown => Held::Nulls,
+                other => {
+                    let name = format!("{other:?}").to_lowercase();
+                    Held::Other(
+                        name.split(|char: char| !char.is_alphanumeric())
+                            .next()
+                            .unwrap_or_default()
+                            .into(),
+                    )
+                }
+            };
+        }
+        let int = |signed, bits| Held::Int { signed, bits };
+        match column.converted_type() {
+            ConvertedType::NONE => match column.physical_type() {
+                Physical::BOOLEAN => Held::Bool,
+                Physical::INT32 => int(true, 32),
+                Physical::INT64 => int(true, 64),
+                // Deprecated, and always a moment.
+                Physical::INT96 => Held::Moment(TimeUnit::NANOS),
+                Physical::FLOAT => Held::Other("float".into()),
+                Physical::DOUBLE => Held::Other("double".into()),
+                Physical::BYTE_ARRAY => Held::Bytes,
+                Physical::FIXED_LEN_BYTE_ARRAY => Held::Other(format!("bytes({})", column.type_length())),
+            },
+            ConvertedType::UTF8 | ConvertedType::ENUM | ConvertedType::JSON => Held::Text,
+            ConvertedType::DECIMAL => Held::Decimal {
+                precision: column.type_precision(),
+                scale: column.type_scale(),
+            },
+            ConvertedType::DATE => Held::Date,
+            ConvertedType::TIMESTAMP_MILLIS => Held::Moment(TimeUnit::MILLIS),
+            ConvertedType::TIMESTAMP_MICROS => Held::Moment(TimeUnit::MICROS),
+            ConvertedType::UINT_8 => int(false, 8),
+            ConvertedType::UINT_16 => int(false, 16),
+            ConvertedType::UINT_32 => int(false, 32),
+            ConvertedType::UINT_64 => int(false, 64),
+            ConvertedType::INT_8 => int(true, 8),
+            ConvertedType::INT_16 => int(true, 16),
+            ConvertedType::INT_32 => int(true, 32),
+            ConvertedType::INT_64 => int(true, 64),
+            other => Held::Other(other.to_string().to_lowercase()),
+        }
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Held::Bool => "bool".into(),
+            Held::Int { signed, bits } => format!("{}int{bits}", if *signed { "" } else { "u" }),
+            Held::Decimal { precision, scale } => format!("decimal({precision},{scale})"),
+            Held::Date => "date".into(),
+            Held::Moment(TimeUnit::MILLIS) => "timestamp(ms)".into(),
+            Held::Moment(TimeUnit::MICROS) => "timestamp(us)".into(),
+            Held::Moment(TimeUnit::NANOS) => "timestamp(ns)".into(),
+            Held::Text => "string".into(),
+            Held::Bytes => "bytes".into(),
+            Held::Nulls => "null".into(),
+            Held::Other(name) => name.clone(),
+        }
+    }
+}
+
+/// Whether the numbers of a column have no sign.
+pub(super) fn is_unsigned(column: &ColumnDescriptor) -> bool {
+    matches!(Held::of(column), Held::Int { signed: false, .. })
+}
+
+/// How the column is read as `kind`.
+pub(super) fn fit(column: &ColumnDescriptor, kind: Type) -> Result<Fit, Problem> {
+    let held = Held::of(column);
+    let fit = match (&held, kind) {
+        (Held::Nulls, _) => Some(Fit::Nulls),
+        (Held::Bool, Type::Bool) => Some(Fit::Truth),
+        (Held::Int { .. }, Type::Int { .. } | Type::Decimal { scale: 0, .. }) => Some(Fit::Times(1)),
+        (Held::Decimal { scale: 0, .. }, Type::Int { .. }) => Some(Fit::Times(1)),
+        (Held::Decimal { scale: from, .. }, Type::Decimal { scale: to, .. }) => rescale(*from, to.into()),
+        (Held::Date, Type::Date) => Some(Fit::Times(1)),
+        (Held::Moment(TimeUnit::MILLIS), Type::Timestamp) => Some(Fit::Times(1_000)),
+        (Held::Moment(TimeUnit::MICROS), Type::Timestamp) => Some(Fit::Times(1)),
+        (Held::Moment(TimeUnit::NANOS), Type::Timestamp) => Some(Fit::Divided(1_000)),
+        (Held::Text | Held::Bytes, Type::Char(_)) => Some(Fit::Text),
+        _ => None,
+    };
+    fit.ok_or_else(|| Problem::WrongType {
+        there: held.name(),
+        kind,
+    })
+}
+
+fn rescale(from: i32, to: i32) -> Option<Fit> {
+    let ten_to = |digits: i32| {
+        let digits = u8::try_from(digits).ok().filter(|&digits| digits <= MAX_DIGITS)?;
+        i128::try_from(ten_to(digits)).ok()
+    };
+    match from <= to {
+        true => ten_to(to - from).map(Fit::Times),
+        false => ten_to(from - to).map(Fit::Divided),
+    }
+}

@@ -1,0 +1,255 @@
+//! Reading Parquet: column after column, a batch of values at a time.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use ::parquet::basic::Compression;
+use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
+use ::parquet::data_type::{DataType, Int96};
+use ::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
+use ::parquet::file::reader::ChunkReader;
+use ::parquet::file::serialized_reader::SerializedPageReader;
+
+use super::fit::{Fit, fit, is_unsigned};
+use super::guard::{PageFile, Pages, guarded, problem};
+use crate::column::Builder;
+use crate::error::{Fault, Problem};
+use crate::file::find;
+use crate::table::{Field, Table};
+use crate::types::Type;
+
+/// Values that are read at once.
+const BATCH: usize = 1 << 13;
+
+/// The length of the footer and the mark behind it.
+const TAIL: usize = 8;
+
+/// Parts of a file that messages name.
+const FOOTER: &str = "its footer";
+const COUNT: &str = "the count of its rows";
+const PAGE: &str = "a page";
+
+/// The day in which INT96 counts 1970-01-01.
+const JULIAN_1970: i128 = 2_440_588;
+const NANOS_A_DAY: i128 = 86_400_000_000_000;
+
+/// Reads these columns.
+pub(crate) fn read(file: &File, fields: &[Field], max_rows: usize) -> Result<Table, Fault> {
+    let footer = footer(file)?;
+    let schema = footer.file_metadata().schema_descr();
+    let names: Vec<String> = schema
+        .root_schema()
+        .get_fields()
+        .iter()
+        .map(|field| field.name().to_owned())
+        .collect();
+    let mut leaves = Vec::with_capacity(fields.len());
+    for (field, place) in fields.iter().zip(find(&names, fields)?) {
+        let leaf = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == place);
+        let leaf = leaf.ok_or(Problem::Damaged(FOOTER))?;
+        let at = |problem| Fault::at_column(&names[place], problem);
+        leaves.push((
+            leaf,
+            &names[place],
+            fit(&schema.column(leaf), field.kind).map_err(at)?,
+        ));
+    }
+    let rows = rows(&footer, max_rows)?;
+    let mut columns = Vec::with_capacity(fields.len());
+    for (field, (leaf, name, fit)) in fields.iter().zip(leaves) {
+        let mut column = Builder::new(field);
+        for group in footer.row_groups() {
+            let before = column.rows();
+            let read = guarded(PAGE, || {
+                read_chunk(file, group, leaf, fit, field.kind, &mut column)
+            });
+            read.map_err(|problem| match problem {
+                Problem::Codec(_) | Problem::Damaged(_) | Problem::LargePage(_) | Problem::Unreadable(_) => {
+                    Fault::at_column(name, problem)
+                }
+                _ => Fault::at_cell(column.rows() + 1, name, problem),
+            })?;
+            if column.rows() - before != of(group)? {
+                return Err(Fault::at_column(name, Problem::Damaged(COUNT)));
+            }
+        }
+        columns.push(column.finish());
+    }
+    Ok(Table {
+        fields: fields.to_vec(),
+        columns,
+        rows,
+    })
+}
+
+fn footer(file: &File) -> Result<ParquetMetaData, Problem> {
+    let length = file.metadata().map_err(Problem::Unreadable)?.len();
+    let unread = |error| problem(error, FOOTER);
+    let start = length.checked_sub(TAIL as u64).ok_or(Problem::Damaged(FOOTER))?;
+    let tail = file.get_bytes(start, TAIL).map_err(unread)?;
+    match &tail[4..] {
+        b"PAR1" => (),
+        b"PARE" => return Err(Problem::Encrypted),
+        _ => return Err(Problem::Damaged(FOOTER)),
+    }
+    let size = tail.first_chunk().map_or(0, |size| u32::from_le_bytes(*size));
+    let start = start.checked_sub(size.into()).ok_or(Problem::Damaged(FOOTER))?;
+    let bytes = file.get_bytes(start, size as usize).map_err(unread)?;
+    guarded(FOOTER, || {
+        ParquetMetaDataReader::decode_metadata(&bytes).map_err(unread)
+    })
+}
+
+/// All rows of the file, which are no more than this.
+fn rows(footer: &ParquetMetaData, max_rows: usize) -> Result<usize, Problem> {
+    let mut rows = 0usize;
+    for group in footer.row_groups() {
+        rows = rows.checked_add(of(group)?).ok_or(Problem::Damaged(COUNT))?;
+    }
+    if usize::try_from(footer.file_metadata().num_rows()) != Ok(rows) {
+        return Err(Problem::Damaged(COUNT));
+    }
+    match rows <= max_rows {
+        true => Ok(rows),
+        false => Err(Problem::TooManyRows(max_rows)),
+    }
+}
+
+fn of(group: &RowGroupMetaData) -> Result<usize, Problem> {
+    usize::try_from(group.num_rows()).map_err(|_| Problem::Damaged(COUNT))
+}
+
+/// Reads what a group of rows has of a column.
+fn read_chunk(
+    file: &File,
+    group: &RowGroupMetaData,
+    leaf: usize,
+    fit: Fit,
+    kind: Type,
+    column: &mut Builder,
+) -> Result<(), Problem> {
+    let chunk = group.column(leaf);
+    check_codec(chunk.compression())?;
+    let rows = of(group)?;
+    if fit == Fit::Nulls {
+        return (0..rows).try_for_each(|_| column.null());
+    }
+    let source = Arc::new(PageFile::new(file, rows).map_err(Problem::Unreadable)?);
+    let pages = SerializedPageReader::new(source, chunk, rows, None).map_err(|error| problem(error, PAGE))?;
+    let descriptor = chunk.column_descr_ptr();
+    let pages = Pages::new(pages, &descriptor, rows);
+    let unsigned = is_unsigned(&descriptor);
+    let drain = Drain {
+        rows,
+        optional: descriptor.max_def_level() > 0,
+        column,
+    };
+    let number = |column: &mut Builder, number: i128| push(column, fit, kind, number);
+    match get_column_reader(descriptor, Box::new(pages)) {
+        ColumnReader::BoolColumnReader(reader) => drain.all(reader, |column, &value| match fit {
+            Fit::Truth => column.number(value.into()),
+            _ => Err(Problem::Damaged(PAGE)),
+        }),
+        ColumnReader::Int32ColumnReader(reader) => drain.all(reader, |column, &value| match unsigned {
+            true => number(column, (value as u32).into()),
+            false => number(column, value.into()),
+        }),
+        ColumnReader::Int64ColumnReader(reader) => drain.all(reader, |column, &value| match unsigned {
+            true => number(column, (value as u64).into()),
+            false => number(column, value.into()),
+        }),
+        ColumnReader::Int96ColumnReader(reader) => {
+            drain.all(reader, |column, value| number(column, nanos(value)))
+        }
+        ColumnReader::ByteArrayColumnReader(reader) => drain.all(reader, |column, value| match fit {
+            Fit::Text => column.text(value.data()),
+            _ => number(column, whole(value.data()).ok_or(Problem::Range(kind))?),
+        }),
+        ColumnReader::FixedLenByteArrayColumnReader(reader) => drain.all(reader, |column, value| {
+            number(column, whole(value.data()).ok_or(Problem::Range(kind))?)
+        }),
+        ColumnReader::FloatColumnReader(_) | ColumnReader::DoubleColumnReader(_) => {
+            Err(Problem::Damaged(PAGE))
+        }
+    }
+}
+
+fn check_codec(codec: Compression) -> Result<(), Problem> {
+    match codec {
+        Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::ZSTD(_) => Ok(()),
+        Compression::GZIP(_) => Err(Problem::Codec("gzip")),
+        Compression::LZO => Err(Problem::Codec("lzo")),
+        Compression::BROTLI(_) => Err(Problem::Codec("brotli")),
+        Compression::LZ4 | Compression::LZ4_RAW => Err(Problem::Codec("lz4")),
+    }
+}
+
+fn push(column: &mut Builder, fit: Fit, kind: Type, number: i128) -> Result<(), Problem> {
+    match fit {
+        Fit::Times(1) => column.number(number),
+        Fit::Times(factor) => column.number(number.checked_mul(factor).ok_or(Problem::Range(kind))?),
+        Fit::Divided(divisor) if number % divisor == 0 => column.number(number / divisor),
+        Fit::Divided(_) => Err(Problem::Places(kind)),
+        Fit::Truth | Fit::Text | Fit::Nulls => Err(Problem::Damaged(PAGE)),
+    }
+}
+
+/// Nanoseconds since 1970.
+fn nanos(value: &Int96) -> i128 {
+    let &[low, high, day] = value.data() else {
+        return 0;
+    };
+    let of_day = u64::from(high) << 32 | u64::from(low);
+    (i128::from(day) - JULIAN_1970) * NANOS_A_DAY + i128::from(of_day)
+}
+
+/// A whole number of any number of bytes, the highest first, in two's complement; nothing if 128 bits do not hold it.
+fn whole(bytes: &[u8]) -> Option<i128> {
+    let fill = if *bytes.first()? < 0x80 { 0 } else { 0xff };
+    let (head, tail) = bytes.split_at(bytes.len().saturating_sub(16));
+    let mut number = [fill; 16];
+    number[16 - tail.len()..].copy_from_slice(tail);
+    let number = i128::from_be_bytes(number);
+    (head.iter().all(|&byte| byte == fill) && (number < 0) == (fill != 0)).then_some(number)
+}
+
+struct Drain<'a> {
+    rows: usize,
+    optional: bool,
+    column: &'a mut Builder,
+}
+
+impl Drain<'_> {
+    /// Reads all rows of the group.
+    fn all<T: DataType>(
+        self,
+        mut reader: ColumnReaderImpl<T>,
+        push: impl Fn(&mut Builder, &T::T) -> Result<(), Problem>,
+    ) -> Result<(), Problem> {
+        let (mut levels, mut values) = (Vec::new(), Vec::new());
+        let mut left = self.rows;
+        while left > 0 {
+            levels.clear();
+            values.clear();
+            let levels_of = self.optional.then_some(&mut levels);
+            let read = reader.read_records(left.min(BATCH), levels_of, None, &mut values);
+            let (records, _, _) = read.map_err(|error| problem(error, PAGE))?;
+            left = left
+                .checked_sub(records)
+                .filter(|_| records > 0)
+                .ok_or(Problem::Damaged(COUNT))?;
+            if !self.optional {
+                values.iter().try_for_each(|value| push(self.column, value))?;
+                continue;
+            }
+            let mut values = values.iter();
+            for &level in &levels {
+                match level {
+                    0 => self.column.null()?,
+                    _ => push(self.column, values.next().ok_or(Problem::Damaged(PAGE))?)?,
+                }
+            }
+        }
+        Ok(())
+    }
+}
