@@ -19,6 +19,7 @@ pub mod lego;
 mod measure;
 pub mod plan;
 pub mod plot;
+pub mod queries;
 mod sample;
 pub mod simulate;
 pub mod three;

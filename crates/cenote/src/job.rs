@@ -358,7 +358,7 @@ impl Job {
 }
 
 /// Whether two paths lead to the same place, as far as that is there.
-fn same_file(a: &Path, b: &Path) -> bool {
+pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
     let there = |path: &Path| path.canonicalize().ok();
     a == b || there(a).is_some_and(|place| there(b) == Some(place))
 }

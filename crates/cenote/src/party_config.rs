@@ -27,6 +27,7 @@ struct File {
     memory: Option<Spanned<u64>>,
     stock: Option<PathBuf>,
     stock_key: Option<PathBuf>,
+    policy: Option<PathBuf>,
     #[serde(default, rename = "peer")]
     peers: Vec<Spanned<FilePeer>>,
 }
@@ -68,6 +69,8 @@ pub struct PartyConfig {
     pub memory: Option<u64>,
     /// The folder of its stock of triples, and the file of that folder's key, if it has one.
     pub stock: Option<(PathBuf, PathBuf)>,
+    /// The file of what may be asked of its tables: anything, without one.
+    pub policy: Option<PathBuf>,
     /// Who hears that a peer is waited for for long: the log, where nobody else is named.
     pub on_wait: OnWait,
 }
@@ -170,6 +173,7 @@ impl PartyConfig {
                 .memory
                 .map(|megabytes| megabytes.into_inner().saturating_mul(1_000_000)),
             stock,
+            policy: file.policy.as_ref().map(|policy| source.resolve(policy)),
             on_wait: OnWait::default(),
         })
     }

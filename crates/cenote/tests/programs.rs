@@ -35,6 +35,7 @@ fn parties(count: u8) -> (tempfile::TempDir, Vec<PartyConfig>) {
             phase_timeout: None,
             memory: None,
             stock: None,
+            policy: None,
             on_wait: OnWait::default(),
         }
     };

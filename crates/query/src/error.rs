@@ -57,7 +57,8 @@ impl Error {
     pub(crate) fn query(at: Option<Place>, what: impl Into<String>) -> Self {
         Error::Query {
             at,
-            what: what.into(),
+            // Names of the query stand in it, which may have been made to steer a screen.
+            what: what.into().chars().map(cenote_tables::printable).collect(),
         }
     }
 }

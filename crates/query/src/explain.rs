@@ -70,7 +70,7 @@ impl Query {
                 answer.min_group
             ));
         }
-        told
+        told.iter().map(|sentence| printable(sentence)).collect()
     }
 }
 
@@ -79,7 +79,7 @@ impl Explained {
     pub fn tree(&self) -> String {
         let mut text = String::new();
         self.write(0, &mut text);
-        text
+        text.lines().map(|line| printable(line) + "\n").collect()
     }
 
     fn write(&self, depth: usize, text: &mut String) {
@@ -164,6 +164,10 @@ fn explained(physical: &Physical, schema: &Schema) -> Explained {
             };
             (what, vec![&**input])
         }
+        Step::Verify { input, most, .. } => {
+            let what = format!("verified to be groups of at most {most} rows");
+            (what, vec![&**input])
+        }
         Step::Share(input, keys) => {
             let names = names(input, schema);
             let by: Vec<&str> = keys.iter().map(|&key| names[key].as_str()).collect();
@@ -197,6 +201,11 @@ fn joined(join: &Join, schema: &Schema) -> String {
     }
 }
 
+/// Text that steers no screen.
+fn printable(text: &str) -> String {
+    text.chars().map(cenote_tables::printable).collect()
+}
+
 /// What is computed, besides columns that are there and constants.
 fn computed(exprs: &[Expr], names: &[String]) -> Vec<String> {
     let is_new = |expr: &&Expr| {
@@ -227,7 +236,7 @@ fn names(physical: &Physical, schema: &Schema) -> Vec<String> {
             let names = names(input, schema);
             exprs.iter().map(|expr| told(expr, &names)).collect()
         }
-        Step::Filter(input, _) | Step::Share(input, _) => names(input, schema),
+        Step::Filter(input, _) | Step::Share(input, _) | Step::Verify { input, .. } => names(input, schema),
         Step::First { input, .. } => names(input, schema),
         Step::Union(inputs) => names(&inputs[0], schema),
         Step::Group {

@@ -174,9 +174,15 @@ impl Kind {
     }
 }
 
+/// A number with so many places more, if it has as many bits then.
+fn scaled_exactly(number: i128, places: u8) -> Option<i128> {
+    number.checked_mul(i128::try_from(ten_to(places)).ok()?)
+}
+
 /// A bound with so many places more, or the last number.
 fn scaled(bound: i128, places: u8) -> i128 {
-    bound.saturating_mul(i128::try_from(ten_to(places)).unwrap_or(i128::MAX))
+    let last = if bound < 0 { i128::MIN } else { i128::MAX };
+    scaled_exactly(bound, places).unwrap_or(last)
 }
 
 /// How two values are compared.
@@ -269,7 +275,11 @@ impl Expr {
             Node::Null => Expr::null(kind),
             Node::Number(value) => {
                 let places = kind.scale().saturating_sub(self.kind.scale());
-                Self::constant(Node::Number(scaled(value, places)), kind)
+                match scaled_exactly(value, places) {
+                    Some(value) => Self::constant(Node::Number(value), kind),
+                    // It overflows wherever it is needed.
+                    None => Self::constant(Node::As(Box::new(self)), kind),
+                }
             }
             _ => Expr {
                 nullable: self.nullable,
@@ -300,7 +310,7 @@ impl Expr {
     /// The quotient as numbers with places have it.
     pub(crate) fn quotient(x: Expr, y: Expr) -> Self {
         // As a whole number of its last place it is x·10^(places + scale of y) / y.
-        let places = x.kind.scale().saturating_add(DIVISION_PLACES).min(30);
+        let places = x.kind.scale().max((x.kind.scale() + DIVISION_PLACES).min(30));
         let x = x.with_places(places.saturating_add(y.kind.scale()));
         let mut quotient = Self::arithmetic(Arithmetic::Divide { rounded: true }, x, y);
         if let Kind::Number { scale, .. } = &mut quotient.kind {
@@ -422,12 +432,35 @@ impl Expr {
         }
     }
 
+    /// How many expressions it is made of, itself too.
+    pub(crate) fn size(&self) -> usize {
+        1 + self.parts().into_iter().map(Expr::size).sum::<usize>()
+    }
+
+    /// The same once an expression of so many parts stands for each column.
+    pub(crate) fn size_over(&self, of: &impl Fn(usize) -> usize) -> usize {
+        match self.node {
+            Node::Column(column) => of(column),
+            _ => {
+                let parts = self.parts().into_iter().map(|part| part.size_over(of));
+                parts.fold(1, usize::saturating_add)
+            }
+        }
+    }
+
     /// Calls `each` with every column that it reads.
     pub(crate) fn columns(&self, each: &mut impl FnMut(usize)) {
         if let Node::Column(column) = self.node {
             each(column);
         }
         self.parts().into_iter().for_each(|part| part.columns(each));
+    }
+
+    /// Whether it is the same in all rows, and never fails.
+    pub(crate) fn is_constant(&self) -> bool {
+        let mut columns = 0;
+        self.columns(&mut |_| columns += 1);
+        columns == 0 && !self.may_fail()
     }
 
     /// The same over other columns: `of` gives what stands for each.
@@ -480,8 +513,9 @@ impl Expr {
             Node::As(x) => {
                 let more = self.kind.scale().saturating_sub(x.kind.scale());
                 x.kind.range().is_some_and(|(least, most)| {
-                    let factor = i128::try_from(ten_to(more)).unwrap_or(i128::MAX);
-                    least.checked_mul(factor).is_none() || most.checked_mul(factor).is_none()
+                    [least, most]
+                        .iter()
+                        .any(|&bound| scaled_exactly(bound, more).is_none())
                 })
             }
             _ => false,

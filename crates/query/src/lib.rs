@@ -4,6 +4,7 @@
 mod error;
 mod explain;
 mod expr;
+mod flow;
 mod local;
 mod plan;
 mod query;
@@ -14,5 +15,6 @@ mod secret;
 
 pub use error::{Error, Place, Result};
 pub use explain::Explained;
+pub use flow::{Flow, FlowKind};
 pub use query::{Given, Query};
 pub use schema::{Answer, Count, Declared, MAX_ROWS, Schema};

@@ -23,6 +23,7 @@ use crate::secret::{Rows, Secretly};
 #[derive(Debug)]
 pub struct Query {
     schema: Schema,
+    relation: Relation,
     physical: Physical,
     fields: Vec<Field>,
     /// The order in which the answer is shown.
@@ -33,6 +34,14 @@ pub struct Query {
 
 /// What a party gives for a query: made of its own rows before anybody is met.
 pub struct Given(VecDeque<BitMatrix>);
+
+impl Given {
+    /// The bits of each input, which an owner may change as it likes: for tests of what the others do about it.
+    #[doc(hidden)]
+    pub fn bits(&mut self) -> impl Iterator<Item = &mut BitMatrix> {
+        self.0.iter_mut()
+    }
+}
 
 impl Query {
     /// Plans the query `sql`.
@@ -67,6 +76,7 @@ impl Query {
         let physical = Planner { schema: &schema }.steps(&resolved.relation)?;
         Ok(Query {
             schema,
+            relation: resolved.relation,
             physical,
             fields,
             order,
@@ -94,6 +104,10 @@ impl Query {
         Ok(tally)
     }
 
+    pub(crate) fn relation(&self) -> &Relation {
+        &self.relation
+    }
+
     pub(crate) fn physical(&self) -> &Physical {
         &self.physical
     }
@@ -113,6 +127,12 @@ impl Query {
                 local::check(declared, table)?;
             }
         }
+        self.prepare_unchecked(me, tables)
+    }
+
+    /// The same of tables that may not keep what is declared: for tests of what the others do about it.
+    #[doc(hidden)]
+    pub fn prepare_unchecked(&self, me: PartyId, tables: &[Option<Table>]) -> Result<Given> {
         let own = Own {
             schema: &self.schema,
             tables,
@@ -137,6 +157,16 @@ impl Query {
             Count::AtMost(most) => secretly.at_most(rows, most),
             Count::Revealed => rows,
         };
+        // An answer has the numbers that its types have.
+        let columns = rows.columns.iter().zip(&self.physical.columns);
+        for ((cell, info), field) in columns.zip(&self.fields) {
+            let beyond = |(least, most): (i128, i128)| {
+                let own = info.kind.range();
+                own.is_some_and(|(own_least, own_most)| own_least < least || most < own_most)
+            };
+            let bounds = field.kind.range().filter(|bounds| beyond(*bounds));
+            secretly.bounded(cell, info.kind, bounds, &rows.live);
+        }
         let failed = secretly
             .failures
             .iter()
@@ -177,7 +207,7 @@ impl Query {
             record.shuffled()
         };
         let opened = session.reveal_bits(&[record], answer.to)?;
-        opened.map(|bits| self.answer(&bits)).transpose()
+        Ok(opened.map(|bits| self.answer(&bits)))
     }
 
     /// Bits of a row of the answer.
@@ -186,19 +216,10 @@ impl Query {
     }
 
     /// The answer, in its order.
-    fn answer(&self, bits: &BitMatrix) -> Result<Table> {
+    fn answer(&self, bits: &BitMatrix) -> Table {
         let table = self.table(bits);
-        let fits = |(field, column): (&Field, &Column)| match (&column.values, field.kind.range()) {
-            (Values::Numbers(numbers), Some((least, most))) => {
-                numbers.iter().all(|number| (least..=most).contains(number))
-            }
-            _ => true,
-        };
-        if !self.fields.iter().zip(&table.columns).all(fits) {
-            return Err(Error::NoAnswer);
-        }
         if self.is_ordered && self.order.is_empty() {
-            return Ok(table);
+            return table;
         }
         // Where the order leaves rows equal, all columns count.
         let all = (0..self.fields.len()).map(|column| Ordered {
@@ -209,7 +230,7 @@ impl Query {
         let order: Vec<Ordered> = self.order.iter().copied().chain(all).collect();
         let mut places: Vec<usize> = (0..table.rows).collect();
         places.sort_by(|&one, &other| compare(&table.columns, &order, one, other));
-        Ok(table.gather(&places))
+        table.gather(&places)
     }
 
     /// The rows that were opened and count.
@@ -315,5 +336,118 @@ fn large_groups(relation: &mut Relation, least: u64) -> Result<()> {
             at,
             "with `min_group`, an answer is of groups: use GROUP BY, or SUM, COUNT, MIN, MAX or AVG",
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cenote_program::local::in_the_clear;
+    use cenote_tables::Type;
+
+    use super::*;
+    use crate::schema::{Answer, Declared};
+
+    fn groups(name: &str, party: u8) -> Declared {
+        let kind = Type::Int {
+            signed: false,
+            bits: 8,
+        };
+        let field = |name: &str| Field {
+            name: name.into(),
+            kind,
+            nullable: false,
+        };
+        Declared {
+            name: name.into(),
+            party: PartyId(party),
+            fields: vec![field("g"), field("x")],
+            max_rows: 5,
+            unique: Vec::new(),
+            at_most: [].into(),
+            distinct: [].into(),
+            same_rows_as: None,
+        }
+    }
+
+    /// What becomes of sums by group if party 1 changes what it gives: bit by bit, by row and column.
+    fn told(change: impl Fn(&mut BitMatrix) + Sync) -> Result<Vec<String>> {
+        let schema = Schema {
+            parties: 2,
+            tables: vec![groups("a", 0), groups("b", 1)],
+            answer: Answer {
+                to: Parties::all(2),
+                count: Count::AtMost(10),
+                min_group: 0,
+            },
+        };
+        let sql = "SELECT g, SUM(x), COUNT(*) FROM (SELECT * FROM a UNION ALL SELECT * FROM b) u GROUP BY g ORDER BY g";
+        let query = Query::new(sql, schema)?;
+        let column = |numbers: &[i128]| Column {
+            values: Values::Numbers(numbers.to_vec()),
+            nulls: None,
+        };
+        let table = Table {
+            fields: query.schema().tables[0].fields.clone(),
+            columns: vec![column(&[1, 1, 2]), column(&[10, 20, 30])],
+            rows: 3,
+        };
+        let answers = in_the_clear(2, |session| {
+            let me = session.me();
+            let own = [0, 1].map(|party| (me == PartyId(party)).then(|| table.clone()));
+            let mut given = query.prepare(me, &own).expect("the tables are fine");
+            if me == PartyId(1) {
+                given.0.iter_mut().for_each(&change);
+            }
+            match query.run(session, given) {
+                Err(Error::Session(error)) => Err(error),
+                other => Ok(other),
+            }
+        })?;
+        let table = answers
+            .into_iter()
+            .next()
+            .expect("there are parties")?
+            .expect("all learn it");
+        let cell = |row: usize, at: usize| cenote_tables::cell(&table.columns[at], &table.fields[at], row);
+        Ok((0..table.rows)
+            .map(|row| [0, 1, 2].map(|at| cell(row, at)).join(" "))
+            .collect())
+    }
+
+    /// A row of party 1 is: whether it counts, eight bits of the group, eleven of the sum, and three of the count.
+    #[test]
+    fn groups_that_no_rows_give_are_no_answer() {
+        assert_eq!(told(|_| ()).unwrap(), ["1 60 4", "2 60 2"]);
+        let set = |bits: &mut BitMatrix, lane: usize, from: usize, width: usize, value: usize| {
+            (0..width).for_each(|at| bits.set(from + at, lane, value >> at & 1 == 1));
+        };
+        let sum_at = 9;
+        let width = told_width();
+        let count_at = width - 3;
+        // Other rows are what they could have been.
+        assert_eq!(told(|bits| set(bits, 0, sum_at, 8, 31)).unwrap()[0], "1 61 4");
+        assert_eq!(told(|bits| set(bits, 0, count_at, 3, 3)).unwrap()[0], "1 60 5");
+        let lies: [(&str, &(dyn Fn(&mut BitMatrix) + Sync)); 4] = [
+            ("more rows than there may be", &|bits| {
+                set(bits, 0, count_at, 3, 5);
+                set(bits, 1, count_at, 3, 5);
+            }),
+            ("a group of no rows", &|bits| set(bits, 0, count_at, 3, 0)),
+            ("a sum that one row cannot have", &|bits| {
+                set(bits, 1, sum_at, 9, 256)
+            }),
+            ("rows that do not fit the bits", &|bits| {
+                set(bits, 0, count_at, 3, 7)
+            }),
+        ];
+        for (lie, change) in lies {
+            assert!(matches!(told(change), Err(Error::NoAnswer)), "{lie}");
+        }
+    }
+
+    fn told_width() -> usize {
+        let width = std::sync::Mutex::new(0);
+        told(|bits| *width.lock().unwrap() = bits.rows()).unwrap();
+        width.into_inner().unwrap()
     }
 }

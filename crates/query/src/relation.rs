@@ -79,6 +79,21 @@ impl Relation {
         self.columns.iter().enumerate().map(column).collect()
     }
 
+    /// How many tables it is of, those that come several times counted as often.
+    pub(crate) fn tables(&self) -> usize {
+        match &self.operation {
+            Operation::Scan(_) => 1,
+            Operation::Project(input, _) | Operation::Filter(input, _) | Operation::First(input, ..) => {
+                input.tables()
+            }
+            Operation::Group { input, .. } => input.tables(),
+            Operation::Left { left, right, .. } => left.tables() + right.tables(),
+            Operation::Inner(inputs, _) | Operation::Union(inputs) => {
+                inputs.iter().map(Relation::tables).sum()
+            }
+        }
+    }
+
     pub(crate) fn filter(self, condition: Expr) -> Self {
         Relation {
             columns: self.columns.clone(),

@@ -12,6 +12,9 @@ use crate::error::{Error, Result};
 /// Most rows of a table.
 pub const MAX_ROWS: usize = 1 << 28;
 
+/// Most rows with one key.
+const MAX_REPEATS: usize = 1000;
+
 /// A table that one party holds.
 #[derive(Clone, Debug)]
 pub struct Declared {
@@ -86,8 +89,12 @@ impl Declared {
             return wrong(format!("`max_rows` is {}: 1 to {MAX_ROWS}", self.max_rows));
         }
         for (at, field) in self.fields.iter().enumerate() {
-            if self.column(&field.name) != Some(at) {
-                return wrong(format!("there are two columns {}", field.name));
+            let alike = |other: &Field| other.name.eq_ignore_ascii_case(&field.name);
+            if self.fields.iter().position(alike) != Some(at) {
+                return wrong(format!(
+                    "there are two columns {}; names must differ in more than case",
+                    field.name
+                ));
             }
         }
         let promised = [
@@ -107,6 +114,9 @@ impl Declared {
             .any(|&count| count == 0)
         {
             return wrong("`at_most` and `distinct` count from 1".into());
+        }
+        if self.at_most.values().any(|&count| count > MAX_REPEATS) {
+            return wrong(format!("`at_most` is {MAX_REPEATS} at most"));
         }
         if let Some(other) = &self.same_rows_as {
             match schema.table(other) {

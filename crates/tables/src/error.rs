@@ -220,9 +220,10 @@ fn plain(name: &str) -> String {
     short + if chars.next().is_some() { "…" } else { "" }
 }
 
-/// The character, or one that stands for it if it would steer a screen.
-pub(crate) fn printable(char: char) -> char {
-    match char.is_control() {
+/// The character, or one that stands for it if it would steer a screen, or the direction of what is written.
+pub fn printable(char: char) -> char {
+    let steers = matches!(char, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    match char.is_control() || steers {
         true => char::REPLACEMENT_CHARACTER,
         false => char,
     }

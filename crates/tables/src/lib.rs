@@ -13,7 +13,7 @@ mod text;
 mod time;
 mod types;
 
-pub use error::{Error, Place, Problem};
+pub use error::{Error, Place, Problem, printable};
 pub use file::{read, write};
 pub use show::show;
 pub use table::{Column, Field, Table, Values};

@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer};
 use sha2::{Digest as _, Sha256};
 use toml::Spanned;
 
-use crate::job::{entitled, protocol};
+use crate::job::{entitled, protocol, same_file};
 use crate::party_config::party;
 use crate::settings_file::Source;
 use crate::{Error, Protocol, Result};
@@ -156,6 +156,20 @@ impl QueryJob {
             Some(entry) => answer(&source, entry, parties)?,
             None => (everything(parties), None),
         };
+        if let Some(answer) = &answer_file {
+            let wanted = matches!(
+                answer.extension().and_then(|end| end.to_str()),
+                Some("csv" | "parquet")
+            );
+            let others = files.iter().flatten().map(PathBuf::as_path).chain([path]);
+            let taken = others.into_iter().any(|other| same_file(other, answer));
+            if !wanted || taken {
+                return Err(source.fault_in_general(format!(
+                    "the answer's file {} must end in .csv or .parquet, and be none of the tables' files",
+                    answer.display()
+                )));
+            }
+        }
         let schema = Schema {
             parties,
             tables,
@@ -251,6 +265,10 @@ impl QueryJob {
             terms.push((format!("table {name}"), short(&told)));
         }
         let Answer { to, count, min_group } = schema.answer;
+        terms.push((
+            "plan".into(),
+            hex::encode(Sha256::digest(self.query.explained().tree())),
+        ));
         terms.push((
             "answer".into(),
             format!("to {to}, {count:?}, groups of {min_group} or more"),

@@ -2,6 +2,7 @@
 
 mod file;
 mod plan;
+mod policy;
 mod report;
 mod run;
 
@@ -10,6 +11,7 @@ pub use cenote_tables::{Table, show};
 
 pub use self::file::{Instead, QueryJob};
 pub use self::plan::QueryPlan;
+pub use self::policy::Policy;
 pub(crate) use self::report::Told;
 pub use self::report::{Answered, QueryReport};
 pub(crate) use self::run::{Task, run_task};

@@ -13,6 +13,7 @@ use cenote_tables::Table;
 use serde::{Deserialize, Serialize};
 
 use super::file::{Instead, QueryJob};
+use super::policy::Policy;
 use super::report::{Answered, QueryReport, Told};
 use crate::admission::process_bytes;
 use crate::local::{Seat, Setting, combine, run_query};
@@ -146,6 +147,15 @@ pub(crate) fn run_task(seat: &Seat<'_>, task: &Task) -> Result<Told> {
     Ok(told)
 }
 
+/// The policy of a party, which allows the query of `job`.
+fn allowed(config: &PartyConfig, job: &QueryJob) -> Result<Option<Policy>> {
+    let policy = config.policy.as_deref().map(Policy::load).transpose()?;
+    if let Some(policy) = &policy {
+        policy.check(config.me, job.query())?;
+    }
+    Ok(policy)
+}
+
 /// What `me` gives for the query of a job.
 fn given(job: &QueryJob, me: PartyId) -> Result<Given> {
     let tables = job.tables(me)?;
@@ -165,6 +175,7 @@ pub fn check_party(config: &PartyConfig, job: QueryJob) -> Result<(cenote_net::F
         memory::set_limit(bytes);
     }
     planned.admit([config.me])?;
+    allowed(config, &planned.job)?;
     given(&planned.job, config.me)?;
     Ok((identity.fingerprint(), planned.tally.and_gates))
 }
@@ -187,12 +198,16 @@ pub fn run_party(
     }
     let planned = Planned::new(job)?;
     planned.admit([config.me])?;
+    let policy = allowed(config, &planned.job)?;
     let given = given(&planned.job, config.me)?;
     let entitled = planned.job.query().schema().answer.to.contains(config.me);
     let file = planned.job.answer_file().filter(|_| entitled).map(Path::to_owned);
     if let Some(file) = &file {
         check_writable(file)?;
         put_aside(file)?;
+    }
+    if let Some(policy) = policy {
+        policy.count(config.me, planned.job.query())?;
     }
     let topology = planned.job.protocol().topology();
     let what = "the query has ended, its peers were told, and this party has written no answer";

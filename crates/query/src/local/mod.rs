@@ -5,7 +5,7 @@ mod expr;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use cenote_tables::{Column, Table, Values};
+use cenote_tables::{Column, Field, Table, Type, Values};
 
 use self::expr::{evaluate, truths};
 use crate::error::{Error, Result};
@@ -48,8 +48,14 @@ pub(crate) fn check(declared: &Declared, table: &Table) -> Result<()> {
         );
         return Err(refused(name, what));
     }
-    if table.fields != declared.fields {
+    if table.fields != declared.fields || table.columns.len() != table.fields.len() {
         return Err(refused(name, "its columns are not those that are declared"));
+    }
+    for (field, column) in table.fields.iter().zip(&table.columns) {
+        if !is_of(field, column, table.rows) {
+            let what = format!("{} has what is not of its type", field.name);
+            return Err(refused(name, what));
+        }
     }
     let counts = |column: usize| {
         let mut counts: HashMap<Vec<u8>, usize> = HashMap::new();
@@ -83,6 +89,25 @@ pub(crate) fn check(declared: &Declared, table: &Table) -> Result<()> {
     Ok(())
 }
 
+/// Whether a column has so many values, all of them as its field says.
+fn is_of(field: &Field, column: &Column, rows: usize) -> bool {
+    let whole = match &column.nulls {
+        None => true,
+        Some(nulls) => nulls.len() == rows && (field.nullable || !nulls.contains(&true)),
+    };
+    whole
+        && match (&column.values, field.kind, field.kind.range()) {
+            (Values::Numbers(numbers), _, Some((least, most))) => {
+                let fits = |(row, number)| column.is_null(row) || (least..=most).contains(number);
+                numbers.len() == rows && numbers.iter().enumerate().all(fits)
+            }
+            (Values::Text(width, bytes), Type::Char(most), _) => {
+                *width == usize::from(most) && bytes.len() == rows * width
+            }
+            _ => false,
+        }
+}
+
 impl Own<'_> {
     /// The rows that `physical`, which this party owns, gives.
     ///
@@ -91,7 +116,7 @@ impl Own<'_> {
     pub(crate) fn rows(&self, physical: &Physical) -> Result<Rows> {
         match &physical.step {
             Step::Scan { table, columns } => {
-                let own = self.tables[*table].as_ref();
+                let own = self.tables.get(*table).and_then(Option::as_ref);
                 let own = own.ok_or_else(|| refused(&self.schema.tables[*table].name, "it is not given"))?;
                 Ok(Rows {
                     columns: columns
@@ -145,7 +170,9 @@ impl Own<'_> {
                 places.truncate(*count);
                 Ok(rows.gather(&places))
             }
-            Step::Share(..) | Step::Paired(_) => unreachable!("what is secret has no owner"),
+            Step::Share(..) | Step::Paired(_) | Step::Verify { .. } => {
+                unreachable!("what is secret has no owner")
+            }
         }
     }
 
@@ -229,7 +256,9 @@ pub(crate) fn tables(physical: &Physical, each: &mut impl FnMut(usize)) {
     match &physical.step {
         Step::Scan { table, .. } => each(*table),
         Step::Project(input, _) | Step::Filter(input, _) | Step::Share(input, _) => tables(input, each),
-        Step::Group { input, .. } | Step::First { input, .. } => tables(input, each),
+        Step::Group { input, .. } | Step::First { input, .. } | Step::Verify { input, .. } => {
+            tables(input, each)
+        }
         Step::Union(inputs) => inputs.iter().for_each(|input| tables(input, each)),
         Step::Paired(parts) => parts.iter().for_each(|part| tables(&part.input, each)),
         Step::Join(join) => {
@@ -360,11 +389,18 @@ fn aggregated(column: &Column, function: Function, group_of: &[usize], count: us
     }
     if let (Function::Sum, Values::Numbers(numbers)) = (function, &column.values) {
         let (mut sums, mut any) = (vec![0i128; count], vec![false; count]);
+        // How often a sum has gone beyond the greatest number more than beyond the least.
+        let mut over = vec![0i64; count];
         for (row, &group) in group_of.iter().enumerate() {
             if present(row) {
-                sums[group] = sums[group].checked_add(numbers[row])?;
+                let (sum, overflows) = sums[group].overflowing_add(numbers[row]);
+                over[group] += i64::from(overflows) * if numbers[row] < 0 { -1 } else { 1 };
+                sums[group] = sum;
                 any[group] = true;
             }
+        }
+        if over.iter().any(|&over| over != 0) {
+            return None;
         }
         let nulls = any
             .iter()

@@ -94,9 +94,11 @@ impl Planner<'_> {
         let mut together: Vec<Vec<(usize, Expr)>> = Vec::new();
         for edge in edges.iter().filter(|edge| self.pairs(inputs, edge)) {
             let ends = [0, 1].map(|side| (edge.inputs[side], edge.sides[side].clone()));
-            let groups = edge
-                .inputs
-                .map(|input| together.iter().position(|group| group.iter().any(|(at, _)| *at == input)));
+            let groups = edge.inputs.map(|input| {
+                together
+                    .iter()
+                    .position(|group| group.iter().any(|(at, _)| *at == input))
+            });
             let joins = |group: usize, side: usize| together[group].contains(&ends[side]);
             let [one, other] = ends.clone();
             match groups {
@@ -149,7 +151,10 @@ impl Planner<'_> {
             return false;
         };
         let (tables, like) = (&self.schema.tables, |table| self.schema.rows_like(table));
-        let (name, other_name) = (&tables[one].fields[column].name, &tables[other].fields[other_column].name);
+        let (name, other_name) = (
+            &tables[one].fields[column].name,
+            &tables[other].fields[other_column].name,
+        );
         let unique = tables[one].unique.contains(name) && tables[other].unique.contains(other_name);
         let only = tables[one].unique.len() == 1 && tables[other].unique.len() == 1;
         tables[one].party != tables[other].party
@@ -206,7 +211,11 @@ impl Planner<'_> {
             step: Step::Paired(parts),
         };
         // What else is to be equal.
-        let of_group = |edge: &&Edge| edge.inputs.iter().all(|input| group.iter().any(|(at, _)| at == input));
+        let of_group = |edge: &&Edge| {
+            edge.inputs
+                .iter()
+                .all(|input| group.iter().any(|(at, _)| at == input))
+        };
         let by_keys = |edge: &Edge| {
             let mut ends = edge.inputs.iter().zip(&edge.sides);
             ends.all(|(input, side)| group.iter().any(|(at, key)| at == input && key == side))

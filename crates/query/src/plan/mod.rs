@@ -7,9 +7,13 @@ use std::collections::BTreeSet;
 
 use self::physical::{Column, Facts, Join, Ordered, Physical, Step, values};
 use crate::error::{Error, Place, Result};
-use crate::expr::{Expr, Kind, Node};
+use crate::expr::{Arithmetic, Comparison, Expr, Kind, Node, may_fail};
 use crate::relation::{Function, Operation, Order, Relation};
+use crate::resolve::MAX_PARTS;
 use crate::schema::{MAX_ROWS, Schema};
+
+/// Most exchanges of records of a query: some minutes of planning, and hours of computing.
+const MAX_EXCHANGES: u64 = 1 << 33;
 
 /// The steps of a query.
 pub(crate) struct Planner<'a> {
@@ -19,20 +23,23 @@ pub(crate) struct Planner<'a> {
 impl Planner<'_> {
     /// Steps whose columns are all of those of `relation`.
     pub(crate) fn steps(&self, relation: &Relation) -> Result<Physical> {
-        Ok(self.plan(relation, &relation.all())?.shared(&[]))
+        let steps = self.plan(relation, &relation.all())?.shared(&[]);
+        let exchanges = steps.exchanges();
+        if exchanges > MAX_EXCHANGES {
+            let what = format!(
+                "it sorts so many rows secretly that it would take {exchanges} exchanges, and {MAX_EXCHANGES} is the most: make `max_rows` of the tables \
+                 smaller, or promise with `distinct` that there are few groups"
+            );
+            return Err(Error::query(relation.at, what));
+        }
+        Ok(steps)
     }
 
     /// Steps whose columns are `wanted`, which are of the columns of `relation`.
     fn plan(&self, relation: &Relation, wanted: &[Expr]) -> Result<Physical> {
         match &relation.operation {
             Operation::Scan(table) => Ok(self.scan(*table, wanted)),
-            Operation::Project(input, exprs) => {
-                let wanted: Vec<Expr> = wanted
-                    .iter()
-                    .map(|expr| expr.over(&|at| exprs[at].clone()))
-                    .collect();
-                self.plan(input, &wanted)
-            }
+            Operation::Project(input, exprs) => self.plan(input, &composed(wanted, exprs, relation.at)?),
             Operation::Filter(input, condition) => self.filter(input, condition, wanted),
             Operation::Inner(..) => self.inner(relation, Vec::new(), wanted),
             Operation::Left { left, right, on } => self.left(relation.at, (left, right), on, wanted),
@@ -145,9 +152,9 @@ impl Planner<'_> {
                 self.filter(inner, &other.clone().and(condition.clone()), wanted)
             }
             Operation::Project(inner, exprs) => {
-                let over = |expr: &Expr| expr.over(&|at| exprs[at].clone());
-                let wanted: Vec<Expr> = wanted.iter().map(over).collect();
-                self.filter(inner, &over(condition), &wanted)
+                let wanted = composed(wanted, exprs, input.at)?;
+                let condition = composed(std::slice::from_ref(condition), exprs, input.at)?;
+                self.filter(inner, &condition[0], &wanted)
             }
             Operation::Inner(..) => self.inner(input, condition.clone().conjuncts(), wanted),
             Operation::Union(inputs) => {
@@ -234,9 +241,8 @@ impl Planner<'_> {
         let count = left.columns.len();
         // Of the first table what is wanted, of the second columns alone: an expression may not be null where its columns are.
         let side = |column: usize| usize::from(column >= count);
-        let moved = |expr: &Expr| {
-            expr.over(&|column| Expr::column(column + count, right.columns[column].kind, true))
-        };
+        let moved =
+            |expr: &Expr| expr.over(&|column| Expr::column(column + count, right.columns[column].kind, true));
         let mut atoms = [Vec::new(), Vec::new()];
         for expr in wanted {
             inner::atoms(expr, &side, &|input| input == 0, &mut atoms);
@@ -287,6 +293,20 @@ impl Planner<'_> {
         let wanted = wanted.iter().map(|expr| inner::placed(expr, &places)).collect();
         Ok(joined.project(wanted))
     }
+}
+
+/// Expressions over the columns that a projection gives, as those over what it takes.
+fn composed(exprs: &[Expr], projection: &[Expr], at: Option<Place>) -> Result<Vec<Expr>> {
+    let sizes: Vec<usize> = projection.iter().map(Expr::size).collect();
+    if exprs
+        .iter()
+        .any(|expr| expr.size_over(&|column| sizes[column]) > MAX_PARTS)
+    {
+        let what = format!("with the subqueries put in, this has expressions of more than {MAX_PARTS} parts");
+        return Err(Error::query(at, what));
+    }
+    let over = |expr: &Expr| expr.over(&|column| projection[column].clone());
+    Ok(exprs.iter().map(over).collect())
 }
 
 /// How often a key comes among the rows that are looked up, if that can be relied on.
@@ -424,7 +444,7 @@ fn grouped_by(
             let parts: Vec<Physical> = parts
                 .into_iter()
                 .map(|part| match part.owner {
-                    Some(_) => group(part, keys, functions, grouped),
+                    Some(_) => own_groups(part, keys, functions, grouped),
                     None => in_parts(part, keys, functions),
                 })
                 .collect();
@@ -456,6 +476,64 @@ fn grouped_by(
         }
         step => Ok(group(Physical { step, ..input }, keys, functions, grouped)),
     }
+}
+
+/// The groups that a party makes of its own rows, of which it is verified that rows could give them: without that, it could add groups that cancel
+/// those of others, or make small groups seem large.
+fn own_groups(part: Physical, keys: usize, functions: &[Function], grouped: bool) -> Physical {
+    let most = part.rows;
+    let values = part.columns[keys..].to_vec();
+    let (mut functions, mut exprs) = (functions.to_vec(), part.all());
+    let told = exprs.len();
+    let rows_at = functions.iter().position(|function| *function == Function::Rows);
+    let rows_at = rows_at.unwrap_or_else(|| {
+        functions.push(Function::Rows);
+        exprs.push(Expr::bool(true));
+        functions.len() - 1
+    });
+    let groups = group(part.project(exprs), keys, &functions, grouped).shared(&[]);
+    let all = groups.all();
+    let count = &all[keys + rows_at];
+    let less = |x: Expr, y: Expr| Expr::compare(Comparison::Less, x, y).expect("both are numbers");
+    let mut conditions = Vec::new();
+    if grouped {
+        conditions.push(less(count.clone(), Expr::number(1, 0)).not());
+    }
+    for ((function, value), total) in functions.iter().zip(&values).zip(&all[keys..]) {
+        match (function, value.kind) {
+            (Function::Count, _) => conditions.push(less(count.clone(), total.clone()).not()),
+            (Function::Sum, Kind::Number { least, most, scale }) => {
+                let bound = |of: i128| {
+                    let of = Expr::number(of, scale);
+                    let fits = !may_fail(Arithmetic::Multiply, count.kind, of.kind);
+                    fits.then(|| Expr::arithmetic(Arithmetic::Multiply, count.clone(), of))
+                };
+                let low = bound(least.min(0)).map(|low| less(total.clone(), low).not());
+                let high = bound(most.max(0)).map(|high| less(high, total.clone()).not());
+                for within in low.into_iter().chain(high) {
+                    conditions.push(match total.nullable {
+                        true => total.clone().missing().or(within),
+                        false => within,
+                    });
+                }
+            }
+            _ => (),
+        }
+    }
+    let told = all[..told].to_vec();
+    Physical {
+        columns: groups.columns.clone(),
+        rows: groups.rows,
+        owner: None,
+        facts: groups.facts.clone(),
+        step: Step::Verify {
+            input: Box::new(groups),
+            conditions,
+            count: keys + rows_at,
+            most,
+        },
+    }
+    .project(told)
 }
 
 /// The same rows, with columns of one kind each.

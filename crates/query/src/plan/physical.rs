@@ -57,6 +57,13 @@ pub(crate) enum Step {
         order: Vec<Ordered>,
         count: usize,
     },
+    /// Sees that these conditions hold for all rows, and that a column adds up to `most` at the most.
+    Verify {
+        input: Box<Physical>,
+        conditions: Vec<Expr>,
+        count: usize,
+        most: usize,
+    },
     /// Rows of a party become secrets, in the order of these columns.
     Share(Box<Physical>, Vec<usize>),
 }
@@ -110,6 +117,29 @@ impl Physical {
         }
     }
 
+    /// What a column is in all rows, if that is a constant.
+    pub(crate) fn constant(&self, column: usize) -> Option<&Expr> {
+        match &self.step {
+            Step::Project(input, exprs) => match &exprs[column] {
+                expr if expr.is_constant() => Some(expr),
+                Expr {
+                    node: crate::expr::Node::Column(column),
+                    ..
+                } => input.constant(*column),
+                _ => None,
+            },
+            Step::Filter(input, _) | Step::Share(input, _) => input.constant(column),
+            Step::First { input, .. } | Step::Verify { input, .. } => input.constant(column),
+            Step::Group { input, keys, .. } if column < *keys => input.constant(column),
+            Step::Join(join) => match column.checked_sub(join.probe.columns.len()) {
+                None => join.probe.constant(column),
+                Some(column) if !join.outer => join.lookup.constant(column),
+                Some(_) => None,
+            },
+            _ => None,
+        }
+    }
+
     /// How often the values of these columns come at most.
     pub(crate) fn at_most(&self, columns: &[usize]) -> Option<usize> {
         let promises = self.facts.at_most.iter();
@@ -127,6 +157,33 @@ impl Physical {
             .try_fold(1u64, |all, own| Some(all.saturating_mul((*own)?)))
     }
 
+    /// About how many exchanges of records all secret steps take.
+    pub(crate) fn exchanges(&self) -> u64 {
+        let sorts = |rows: usize| {
+            let levels = u64::from(usize::BITS - rows.leading_zeros());
+            (rows as u64).saturating_mul(levels * levels / 4 + 1)
+        };
+        let (own, inputs): (u64, Vec<&Physical>) = match &self.step {
+            _ if self.owner.is_some() => (0, Vec::new()),
+            Step::Scan { .. } => (0, Vec::new()),
+            Step::Share(..) | Step::Paired(_) => (self.rows as u64, Vec::new()),
+            Step::Project(input, _) | Step::Filter(input, _) => (input.rows as u64, vec![&**input]),
+            Step::Verify { input, .. } => (input.rows as u64, vec![&**input]),
+            Step::Union(inputs) => (0, inputs.iter().collect()),
+            Step::Group { input, .. } | Step::First { input, .. } => (sorts(input.rows), vec![&**input]),
+            Step::Join(join) => {
+                let rows = join
+                    .probe
+                    .rows
+                    .saturating_add(join.lookup.rows.saturating_mul(join.slots));
+                (sorts(rows), vec![&join.probe, &join.lookup])
+            }
+        };
+        inputs
+            .iter()
+            .fold(own, |all, input| all.saturating_add(input.exchanges()))
+    }
+
     /// Bits of a row.
     pub(crate) fn width(&self) -> u64 {
         let bits = |column: &Column| u64::from(column.kind.width()) + u64::from(column.nullable);
@@ -135,7 +192,11 @@ impl Physical {
 
     /// The rows that these expressions are of.
     pub(crate) fn project(self, exprs: Vec<Expr>) -> Self {
-        debug_assert!(exprs.iter().all(|expr| self.fits(expr)), "{exprs:?} of {:?}", self.columns);
+        debug_assert!(
+            exprs.iter().all(|expr| self.fits(expr)),
+            "{exprs:?} of {:?}",
+            self.columns
+        );
         if exprs == self.all() {
             return self;
         }

@@ -1,14 +1,12 @@
 //! Expressions: names become columns, and every part gets its type.
 
-use sqlparser::ast::{
-    self, BinaryOperator, FunctionArg, FunctionArgExpr, FunctionArguments, Spanned, UnaryOperator,
-};
+use sqlparser::ast::{self, BinaryOperator, Spanned, UnaryOperator};
 
-use super::literal;
 use super::scope::{Scope, place};
+use super::{MAX_PARTS, literal};
 use crate::error::{Error, Place, Result};
 use crate::expr::{Arithmetic, Comparison, Expr, Kind, Node};
-use crate::relation::{Aggregate, Function};
+use crate::relation::Aggregate;
 
 /// What is grouped, and what is made of the groups so far.
 pub(super) struct Grouping {
@@ -21,7 +19,7 @@ pub(super) struct Grouping {
 
 impl Grouping {
     /// The column of the grouped relation that is this aggregate.
-    fn add(&mut self, aggregate: Aggregate) -> Expr {
+    pub(super) fn add(&mut self, aggregate: Aggregate) -> Expr {
         let (kind, nullable) = aggregate.kind(self.rows, self.grouped);
         let at = self.aggregates.iter().position(|other| *other == aggregate);
         let at = at.unwrap_or_else(|| {
@@ -32,10 +30,46 @@ impl Grouping {
     }
 }
 
+/// How many operators may stand within one another.
+const MAX_NESTED: usize = 100;
+
 /// What an expression is resolved with.
 pub(super) struct Context<'a> {
-    pub(super) scope: &'a Scope,
+    scope: &'a Scope,
     pub(super) grouping: Option<&'a mut Grouping>,
+    /// In how many others the expression is.
+    nested: usize,
+}
+
+impl<'a> Context<'a> {
+    pub(super) fn new(scope: &'a Scope) -> Self {
+        Context {
+            scope,
+            grouping: None,
+            nested: 0,
+        }
+    }
+
+    /// Where aggregates may stand, if there is a grouping.
+    pub(super) fn grouped(scope: &'a Scope, grouping: Option<&'a mut Grouping>) -> Self {
+        Context {
+            grouping,
+            ..Context::new(scope)
+        }
+    }
+
+    pub(super) fn scope(&self) -> &'a Scope {
+        self.scope
+    }
+
+    /// The same where no aggregates may stand.
+    pub(super) fn plain(&self) -> Context<'a> {
+        Context {
+            scope: self.scope,
+            grouping: None,
+            nested: self.nested,
+        }
+    }
 }
 
 impl Context<'_> {
@@ -58,16 +92,28 @@ impl Context<'_> {
     pub(super) fn expression(&mut self, expr: &ast::Expr) -> Result<Expr> {
         if let Some(grouping) = &self.grouping {
             // What is grouped by stands for itself.
-            let mut plain = Context {
-                scope: self.scope,
-                grouping: None,
-            };
-            if let Ok(found) = plain.expression(expr)
+            if let Ok(found) = self.plain().expression(expr)
                 && let Some(key) = grouping.keys.iter().position(|key| *key == found)
             {
                 return Ok(Expr::column(key, found.kind, found.nullable));
             }
         }
+        if self.nested == MAX_NESTED {
+            let what = format!("this stands within {MAX_NESTED} others; write a part of it in a subquery");
+            return Err(Error::query(at(expr), what));
+        }
+        self.nested += 1;
+        let result = self.resolved(expr);
+        self.nested -= 1;
+        let result = result?;
+        if result.size() > MAX_PARTS {
+            let what = format!("this has more than {MAX_PARTS} parts; write a part of it in a subquery");
+            return Err(Error::query(at(expr), what));
+        }
+        Ok(result)
+    }
+
+    fn resolved(&mut self, expr: &ast::Expr) -> Result<Expr> {
         use ast::Expr as E;
         match expr {
             E::Identifier(name) => self.column(None, name),
@@ -104,15 +150,11 @@ impl Context<'_> {
                 negated,
             } => {
                 let x = self.expression(x)?;
-                let mut any: Option<Expr> = None;
-                for item in list {
-                    let same = self.expression(item)?;
-                    let same = self.compared(item, Comparison::Equal, x.clone(), same)?;
-                    any = Some(match any {
-                        Some(any) => any.or(same),
-                        None => same,
-                    });
-                }
+                let same = list.iter().map(|item| {
+                    let value = self.expression(item)?;
+                    self.compared(item, Comparison::Equal, x.clone(), value)
+                });
+                let any = balanced(same.collect::<Result<_>>()?, &Expr::or);
                 Ok(negated_if(*negated, any.unwrap_or_else(|| Expr::bool(false))))
             }
             E::Like {
@@ -155,7 +197,11 @@ impl Context<'_> {
                 Ok(result)
             }
             E::Cast {
-                expr: x, data_type, ..
+                kind: ast::CastKind::Cast | ast::CastKind::DoubleColon,
+                expr: x,
+                data_type,
+                format: None,
+                ..
             } => {
                 let value = self.expression(x)?;
                 self.cast(at(expr), value, data_type)
@@ -199,7 +245,13 @@ impl Context<'_> {
         Ok(found.expr())
     }
 
-    fn compared(&self, whole: &ast::Expr, comparison: Comparison, x: Expr, y: Expr) -> Result<Expr> {
+    pub(super) fn compared(
+        &self,
+        whole: &ast::Expr,
+        comparison: Comparison,
+        x: Expr,
+        y: Expr,
+    ) -> Result<Expr> {
         let (x, y) = literal::meeting(x, y).map_err(|what| Error::query(at(whole), what))?;
         let (one, other) = (x.kind.name(), y.kind.name());
         Expr::compare(comparison, x, y).ok_or_else(|| {
@@ -210,7 +262,7 @@ impl Context<'_> {
         })
     }
 
-    fn choice(&self, whole: &ast::Expr, condition: Expr, yes: Expr, no: Expr) -> Result<Expr> {
+    pub(super) fn choice(&self, whole: &ast::Expr, condition: Expr, yes: Expr, no: Expr) -> Result<Expr> {
         let (yes, no) = literal::meeting(yes, no).map_err(|what| Error::query(at(whole), what))?;
         let (one, other) = (yes.kind.name(), no.kind.name());
         Expr::choice(condition, yes, no).ok_or_else(|| {
@@ -219,7 +271,7 @@ impl Context<'_> {
         })
     }
 
-    fn number(&self, whole: &ast::Expr, x: Expr) -> Result<Expr> {
+    pub(super) fn number(&self, whole: &ast::Expr, x: Expr) -> Result<Expr> {
         match (x.kind, &x.node) {
             (Kind::Number { .. }, _) => Ok(x),
             (_, Node::Null) => Ok(Expr::null(Kind::exactly(0, 0))),
@@ -239,8 +291,8 @@ impl Context<'_> {
     ) -> Result<Expr> {
         use BinaryOperator as B;
         match op {
-            B::And => return Ok(self.condition(left)?.and(self.condition(right)?)),
-            B::Or => return Ok(self.condition(left)?.or(self.condition(right)?)),
+            B::And => return self.all(whole, op, &Expr::and),
+            B::Or => return self.all(whole, op, &Expr::or),
             _ => (),
         }
         let x = self.expression(left)?;
@@ -283,6 +335,20 @@ impl Context<'_> {
         })
     }
 
+    /// All conditions that `op` joins, one after the other, put together.
+    fn all(&mut self, whole: &ast::Expr, op: &BinaryOperator, together: &Together) -> Result<Expr> {
+        let (mut conditions, mut rest) = (Vec::new(), whole);
+        while let ast::Expr::BinaryOp { left, op: own, right } = rest
+            && own == op
+        {
+            conditions.push(self.condition(right)?);
+            rest = left;
+        }
+        conditions.push(self.condition(rest)?);
+        conditions.reverse();
+        Ok(balanced(conditions, together).expect("there are two"))
+    }
+
     fn unary(&mut self, whole: &ast::Expr, op: UnaryOperator, x: &ast::Expr) -> Result<Expr> {
         match op {
             UnaryOperator::Not => Ok(self.condition(x)?.not()),
@@ -319,7 +385,7 @@ impl Context<'_> {
             return Err(Error::query(at(pattern), "LIKE is for text"));
         }
         let fixed = text.strip_suffix('%');
-        if fixed.unwrap_or(text).contains(['%', '_', '\\']) {
+        if fixed.unwrap_or(text).contains(['%', '_', '\\', '\0']) {
             return Err(wrong());
         }
         match fixed {
@@ -358,176 +424,21 @@ impl Context<'_> {
             _ => Err(wrong(&x)),
         }
     }
-
-    fn function(&mut self, whole: &ast::Expr, function: &ast::Function) -> Result<Expr> {
-        let at = at(whole);
-        let name = function.name.to_string().to_ascii_uppercase();
-        if function.over.is_some() {
-            return Err(Error::query(
-                at,
-                "window functions are not there; use GROUP BY in a subquery",
-            ));
-        }
-        if function.filter.is_some() || !function.within_group.is_empty() {
-            return Err(Error::query(
-                at,
-                "FILTER is not there; write SUM(CASE WHEN … THEN … END)",
-            ));
-        }
-        let list = match &function.args {
-            FunctionArguments::List(list) => list,
-            _ => {
-                return Err(Error::query(
-                    at,
-                    format!("there is no function {name} without arguments"),
-                ));
-            }
-        };
-        if matches!(list.duplicate_treatment, Some(ast::DuplicateTreatment::Distinct)) {
-            let what =
-                format!("{name}(DISTINCT …) is not there; group or SELECT DISTINCT in a subquery first");
-            return Err(Error::query(at, what));
-        }
-        let mut arguments = Vec::new();
-        for argument in &list.args {
-            match argument {
-                FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => arguments.push(Some(expr)),
-                FunctionArg::Unnamed(FunctionArgExpr::Wildcard) => arguments.push(None),
-                _ => return Err(Error::query(at, format!("{name} takes values"))),
-            }
-        }
-        let aggregate = match (name.as_str(), arguments.as_slice()) {
-            ("COUNT", [None]) => Some(Function::Rows),
-            ("COUNT", [Some(_)]) => Some(Function::Count),
-            ("SUM", [Some(_)]) => Some(Function::Sum),
-            ("MIN", [Some(_)]) => Some(Function::Least),
-            ("MAX", [Some(_)]) => Some(Function::Greatest),
-            ("AVG", [Some(of)]) => {
-                let sum = self.aggregate(at, Function::Sum, Some(of))?;
-                let count = self.aggregate(at, Function::Count, Some(of))?;
-                // Without values there is no average, and nothing is divided.
-                let some = Expr::compare(Comparison::Less, Expr::number(0, 0), count.clone());
-                let (Some(some), Kind::Number { most, scale, .. }) = (some, count.kind) else {
-                    return Err(Error::query(at, "AVG is of numbers"));
-                };
-                let divisor = Kind::Number {
-                    least: 1,
-                    most: most.max(1),
-                    scale,
-                };
-                let divisor = Expr {
-                    kind: divisor,
-                    ..Expr::choice(some, count, Expr::number(1, 0)).expect("both are numbers")
-                };
-                return Ok(Expr::quotient(sum, divisor));
-            }
-            _ => None,
-        };
-        if let Some(aggregate) = aggregate {
-            return self.aggregate(at, aggregate, arguments[0]);
-        }
-        let values: Option<Vec<&ast::Expr>> = arguments.into_iter().collect();
-        match (name.as_str(), values.as_deref()) {
-            ("COALESCE", Some([first, others @ ..])) => {
-                let mut result = self.expression(first)?;
-                for other in others {
-                    let value = self.expression(other)?;
-                    let missing = result.clone().missing();
-                    let mut chosen = self.choice(other, missing, value.clone(), result)?;
-                    chosen.nullable = value.nullable;
-                    result = chosen;
-                }
-                Ok(result)
-            }
-            ("NULLIF", Some([x, y])) => {
-                let (x, y) = (self.expression(x)?, self.expression(y)?);
-                let same = self.compared(whole, Comparison::Equal, x.clone(), y)?;
-                let none = Expr::null(x.kind);
-                self.choice(whole, same, none, x)
-            }
-            ("ABS", Some([x])) => {
-                let value = self.expression(x)?;
-                let value = self.number(x, value)?;
-                let below = self.compared(whole, Comparison::Less, value.clone(), Expr::number(0, 0))?;
-                self.choice(whole, below, negative(value.clone()), value)
-            }
-            ("ROUND", Some([x, rest @ ..])) if rest.len() < 2 => {
-                let value = self.expression(x)?;
-                let value = self.number(x, value)?;
-                let places = match rest {
-                    [] => 0,
-                    [places] => match self.expression(places)?.node {
-                        Node::Number(places @ 0..=30) => places as u8,
-                        _ => return Err(Error::query(at, "ROUND takes a number of places from 0 to 30")),
-                    },
-                    _ => 0,
-                };
-                Ok(if places >= value.kind.scale() {
-                    value
-                } else {
-                    rounded(value, places)
-                })
-            }
-            ("GREATEST" | "LEAST", Some([first, others @ ..])) => {
-                let mut result = self.expression(first)?;
-                for other in others {
-                    let value = self.expression(other)?;
-                    let (one, two) = match name.as_str() {
-                        "LEAST" => (value.clone(), result.clone()),
-                        _ => (result.clone(), value.clone()),
-                    };
-                    let better = self.compared(other, Comparison::Less, one, two)?;
-                    // With a null there is no comparison, and the result is null as in standard SQL.
-                    let null = (better.nullable).then(|| better.clone().missing());
-                    result = self.choice(other, better, value, result)?;
-                    if let Some(null) = null {
-                        let none = Expr::null(result.kind);
-                        result = self.choice(other, null, none, result)?;
-                    }
-                }
-                Ok(result)
-            }
-            _ => Err(Error::query(
-                at,
-                format!(
-                    "there is no function {name} of these; there are COUNT, SUM, MIN, MAX, AVG, COALESCE, NULLIF, ABS, ROUND, GREATEST and LEAST"
-                ),
-            )),
-        }
-    }
-
-    fn aggregate(&mut self, at: Option<Place>, function: Function, of: Option<&ast::Expr>) -> Result<Expr> {
-        let Some(grouping) = &mut self.grouping else {
-            let what = "SUM, COUNT, MIN, MAX and AVG stand in SELECT, HAVING and ORDER BY only, and not within one another";
-            return Err(Error::query(at, what));
-        };
-        let mut plain = Context {
-            scope: self.scope,
-            grouping: None,
-        };
-        let of = match of {
-            None => Expr::bool(true),
-            Some(of) => plain.expression(of)?,
-        };
-        if function == Function::Sum && !matches!(of.kind, Kind::Number { .. }) {
-            let what = format!("a number is added up, and this is {}", of.kind.name());
-            return Err(Error::query(at, what));
-        }
-        // What is never null is counted as rows.
-        let function = match function {
-            Function::Count if !of.nullable => Function::Rows,
-            function => function,
-        };
-        let of = if function == Function::Rows {
-            Expr::bool(true)
-        } else {
-            of
-        };
-        Ok(grouping.add(Aggregate { function, of }))
-    }
 }
 
-fn negative(value: Expr) -> Expr {
+/// Makes one expression of two.
+pub(super) type Together = dyn Fn(Expr, Expr) -> Expr;
+
+/// One expression of several, none of which is deep within others.
+pub(super) fn balanced(mut exprs: Vec<Expr>, together: &Together) -> Option<Expr> {
+    if exprs.len() < 2 {
+        return exprs.pop();
+    }
+    let later = exprs.split_off(exprs.len() / 2);
+    Some(together(balanced(exprs, together)?, balanced(later, together)?))
+}
+
+pub(super) fn negative(value: Expr) -> Expr {
     match value.node {
         Node::Number(number) => Expr::number(number.saturating_neg(), value.kind.scale()),
         _ => Expr::arithmetic(Arithmetic::Subtract, Expr::number(0, value.kind.scale()), value),
@@ -535,7 +446,7 @@ fn negative(value: Expr) -> Expr {
 }
 
 /// A number with fewer places: the nearest one, halves away from zero.
-fn rounded(value: Expr, places: u8) -> Expr {
+pub(super) fn rounded(value: Expr, places: u8) -> Expr {
     let fewer = value.kind.scale() - places;
     let unit = i128::try_from(cenote_tables::ten_to(fewer)).unwrap_or(i128::MAX);
     let mut result = Expr::arithmetic(Arithmetic::Divide { rounded: true }, value, Expr::number(unit, 0));

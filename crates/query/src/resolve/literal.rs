@@ -104,10 +104,10 @@ pub(super) fn meeting(x: Expr, y: Expr) -> std::result::Result<(Expr, Expr), &'s
                 let text = String::from_utf8_lossy(bytes);
                 moment(text.trim_end_matches('\0'), kind).ok_or_else(|| no_moment(kind))
             }
-            (Node::Number(days), Kind::Date) if kind == Type::Timestamp => Ok(Expr::constant(
-                Node::Number(days * SECONDS_OF_DAY * MICROSECONDS),
-                Kind::Timestamp,
-            )),
+            (Node::Number(days), Kind::Date) if kind == Type::Timestamp => {
+                let moment = days * SECONDS_OF_DAY * MICROSECONDS;
+                in_range(moment, Kind::Timestamp).ok_or("this date is further away than timestamps go")
+            }
             _ => Ok(x),
         }
     };
@@ -126,10 +126,13 @@ pub(super) fn meeting(x: Expr, y: Expr) -> std::result::Result<(Expr, Expr), &'s
 /// A constant date or timestamp that is so much later, or earlier.
 pub(super) fn later(moment: &Expr, interval: &ast::Interval, sign: i64) -> Result<Expr> {
     let at = place(interval.value.span());
-    let Node::Number(value) = moment.node else {
-        let what =
-            "an interval is added to a constant date: write it as date '1994-01-01' + interval '1' year";
-        return Err(Error::query(at, what));
+    let value = match (&moment.node, moment.kind) {
+        (Node::Number(value), Kind::Date | Kind::Timestamp) => *value,
+        _ => {
+            let what =
+                "an interval is added to a constant date: write it as date '1994-01-01' + interval '1' year";
+            return Err(Error::query(at, what));
+        }
     };
     let wrong = || {
         Error::query(

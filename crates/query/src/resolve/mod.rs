@@ -1,13 +1,17 @@
 //! From the text of a query to operations on relations: names are found, types are checked.
 
 mod expression;
+mod function;
 mod literal;
 mod scope;
 mod select;
 
+use std::cell::Cell;
+
 use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier, Spanned, Statement};
 use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::{Token, Tokenizer};
 
 use self::scope::{means, place};
 use crate::error::{Error, Place, Result};
@@ -17,8 +21,14 @@ use crate::schema::{MAX_ROWS, Schema};
 
 /// Longest text of a query, in bytes.
 const MAX_LENGTH: usize = 1 << 16;
+/// Most words and signs of a query, constants and commas not counted.
+const MAX_WORDS: usize = 2000;
 /// How deep parts of a query may stand within one another.
 const MAX_DEPTH: usize = 40;
+/// Most tables of a query, those of a subquery counted wherever it is named.
+const MAX_TABLES: usize = 64;
+/// Most parts of an expression.
+pub(crate) const MAX_PARTS: usize = 1 << 16;
 
 /// A query that makes sense.
 #[derive(Debug)]
@@ -39,10 +49,17 @@ pub(crate) fn resolve(sql: &str, schema: &Schema) -> Result<Resolved> {
         return Err(Error::query(None, format!("it has more than {MAX_LENGTH} bytes")));
     }
     let dialect = GenericDialect {};
+    let tokens = Tokenizer::new(&dialect, sql).tokenize_with_location();
+    let tokens = tokens.map_err(|error| unparsed(&error.into()))?;
+    // What is read stands as deep within other parts as there are words.
+    if tokens.iter().filter(|token| is_word(&token.token)).count() > MAX_WORDS {
+        let what = format!("it has more than {MAX_WORDS} words and signs besides constants and commas");
+        return Err(Error::query(None, what));
+    }
     let statements = Parser::new(&dialect)
         .with_recursion_limit(MAX_DEPTH)
-        .try_with_sql(sql)
-        .and_then(|mut parser| parser.parse_statements())
+        .with_tokens_with_locations(tokens)
+        .parse_statements()
         .map_err(|error| unparsed(&error))?;
     let query = match statements.as_slice() {
         [Statement::Query(query)] => query,
@@ -60,7 +77,18 @@ pub(crate) fn resolve(sql: &str, schema: &Schema) -> Result<Resolved> {
             ));
         }
     };
-    Resolver { schema }.query(query, &[])
+    let resolver = Resolver {
+        schema,
+        tables: Cell::new(0),
+    };
+    resolver.query(query, &[])
+}
+
+fn is_word(token: &Token) -> bool {
+    !matches!(
+        token,
+        Token::Whitespace(_) | Token::Comma | Token::Number(..) | Token::SingleQuotedString(_) | Token::EOF
+    )
 }
 
 /// What the parser says, with the place apart.
@@ -96,6 +124,8 @@ struct Named<'a> {
 
 struct Resolver<'a> {
     schema: &'a Schema,
+    /// Tables so far.
+    tables: Cell<usize>,
 }
 
 impl Resolver<'_> {
@@ -164,7 +194,7 @@ impl Resolver<'_> {
                         "ORDER BY names columns of the answer here",
                     )
                 })?;
-                Ok(ordered_by(by, column))
+                ordered_by(by, column)
             })
             .collect::<Result<Vec<_>>>()?;
         Ok(first(relation, order, limit))
@@ -183,15 +213,8 @@ impl Resolver<'_> {
             }
             ast::Expr::Value(value) => match &value.value {
                 ast::Value::Number(number, _) => {
-                    let at: Option<usize> = number.parse().ok();
-                    match at.and_then(|at| all.get(at.checked_sub(1)?)) {
-                        Some(column) => Ok(Some(column.clone())),
-                        None => {
-                            let what =
-                                format!("there is no column {number} of the answer: it has {}", all.len());
-                            Err(Error::query(place(value.span), what))
-                        }
-                    }
+                    let at = select::numbered(number, value.span, all.len())?;
+                    Ok(Some(all[at].clone()))
                 }
                 _ => Ok(None),
             },
@@ -304,13 +327,23 @@ fn union(both: [Relation; 2], at: Option<Place>) -> Result<Relation> {
     })
 }
 
-fn ordered_by(by: &ast::OrderByExpr, expr: Expr) -> Order {
-    let descending = matches!(by.options.sort, Some(ast::OrderBySort::Desc));
-    Order {
+fn ordered_by(by: &ast::OrderByExpr, expr: Expr) -> Result<Order> {
+    let descending = match by.options.sort {
+        None | Some(ast::OrderBySort::Asc) => false,
+        Some(ast::OrderBySort::Desc) => true,
+        Some(ast::OrderBySort::Using(_)) => {
+            let what = "of orders there are ASC and DESC";
+            return Err(Error::query(expression::at(&by.expr), what));
+        }
+    };
+    if by.with_fill.is_some() {
+        return Err(Error::query(expression::at(&by.expr), "WITH FILL is not there"));
+    }
+    Ok(Order {
         by: expr,
         descending,
         nulls_first: by.options.nulls_first.unwrap_or(!descending),
-    }
+    })
 }
 
 /// The first rows, if there is a limit; or else the order that the answer is shown in.

@@ -1,12 +1,14 @@
 //! SELECT: what it is from, what is kept, grouped, and told.
 
 use sqlparser::ast::{
-    self, JoinConstraint, JoinOperator, SelectItem, SelectItemQualifiedWildcardKind, Spanned, TableFactor,
+    self, JoinConstraint, JoinOperator, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, Spanned,
+    TableFactor, WildcardAdditionalOptions,
 };
+use sqlparser::tokenizer::Span;
 
 use super::expression::{Context, Grouping};
 use super::scope::{Scope, Visible, means, place};
-use super::{Named, Resolved, Resolver, first, known, most_rows, ordered_by, refuse, rename};
+use super::{MAX_TABLES, Named, Resolved, Resolver, first, known, most_rows, ordered_by, refuse, rename};
 use crate::error::{Error, Result};
 use crate::expr::{Comparison, Expr};
 use crate::relation::{Info, Operation, Relation};
@@ -46,16 +48,24 @@ impl Resolver<'_> {
                 matches!(select.distinct, Some(ast::Distinct::On(_))),
                 "DISTINCT ON is not there; use GROUP BY",
             ),
+            (
+                select.exclude.is_some() || select.value_table_mode.is_some(),
+                "after SELECT there are columns and nothing else",
+            ),
+            (
+                select.select_modifiers.is_some(),
+                "of words after SELECT, DISTINCT is there",
+            ),
+            (
+                select.flavor != SelectFlavor::Standard || select.projection.is_empty(),
+                "SELECT and columns come first",
+            ),
             (select.from.is_empty(), "it needs FROM and a table"),
         ];
         refuse(place(select.span()), &refused)?;
         let From { mut relation, scope } = self.from(&select.from, named)?;
         if let Some(condition) = &select.selection {
-            let condition = Context {
-                scope: &scope,
-                grouping: None,
-            }
-            .condition(condition)?;
+            let condition = Context::new(&scope).condition(condition)?;
             if known(&condition) != Some(true) {
                 relation = relation.filter(condition);
             }
@@ -88,10 +98,7 @@ impl Resolver<'_> {
                 rows: most_rows(&relation, self.schema),
             })
         };
-        let mut context = Context {
-            scope: &scope,
-            grouping: grouping.as_mut(),
-        };
+        let mut context = Context::grouped(&scope, grouping.as_mut());
         let mut columns: Vec<(String, Expr)> = Vec::new();
         for item in &select.projection {
             self.item(item, &mut context, &mut columns)?;
@@ -116,7 +123,7 @@ impl Resolver<'_> {
                     columns.push((String::new(), expr.clone()));
                     columns.len() - 1
                 });
-            order.push(ordered_by(by, Expr::column(at, expr.kind, expr.nullable)));
+            order.push(ordered_by(by, Expr::column(at, expr.kind, expr.nullable))?);
         }
         if let Some(Grouping {
             keys,
@@ -174,19 +181,7 @@ impl Resolver<'_> {
         match by {
             ast::Expr::Identifier(name) => Ok(columns.iter().position(|(column, _)| means(name, column))),
             ast::Expr::Value(value) => match &value.value {
-                ast::Value::Number(number, _) => {
-                    let at = number.parse::<usize>().ok().and_then(|at| at.checked_sub(1));
-                    match at.filter(|&at| at < columns.len()) {
-                        Some(at) => Ok(Some(at)),
-                        None => {
-                            let what = format!(
-                                "there is no column {number} of the answer: it has {}",
-                                columns.len()
-                            );
-                            Err(Error::query(place(value.span), what))
-                        }
-                    }
-                }
+                ast::Value::Number(number, _) => numbered(number, value.span, columns.len()).map(Some),
                 _ => Ok(None),
             },
             _ => Ok(None),
@@ -195,16 +190,13 @@ impl Resolver<'_> {
 
     /// What is grouped by: an expression, or the name or number of a column of the answer.
     fn key(&self, key: &ast::Expr, select: &ast::Select, scope: &Scope) -> Result<Expr> {
-        let mut context = Context {
-            scope,
-            grouping: None,
-        };
+        let mut context = Context::new(scope);
         let item = match key {
             ast::Expr::Value(value) => match &value.value {
-                ast::Value::Number(number, _) => number
-                    .parse::<usize>()
-                    .ok()
-                    .and_then(|at| select.projection.get(at.checked_sub(1)?)),
+                ast::Value::Number(number, _) => {
+                    let at = numbered(number, value.span, select.projection.len())?;
+                    Some(&select.projection[at])
+                }
                 _ => None,
             },
             ast::Expr::Identifier(name) if scope.find(None, name).is_err() => select.projection.iter().find(
@@ -234,7 +226,7 @@ impl Resolver<'_> {
                 ));
             }
             let mut found = Vec::new();
-            for visible in &context.scope.0 {
+            for visible in &context.scope().0 {
                 let wanted = match (table, &visible.table) {
                     (None, _) => visible.alone,
                     (Some(wanted), Some(table)) => means(wanted, table),
@@ -265,6 +257,12 @@ impl Resolver<'_> {
             }
             SelectItem::ExprWithAlias { expr, alias } => {
                 columns.push((alias.value.clone(), context.expression(expr)?))
+            }
+            SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options)
+                if *options != WildcardAdditionalOptions::default() =>
+            {
+                let what = "after * there is nothing; write the columns";
+                return Err(Error::query(place(item.span()), what));
             }
             SelectItem::Wildcard(options) => {
                 columns.extend(whole(context, None, options.wildcard_token.0.span)?)
@@ -356,14 +354,10 @@ impl Resolver<'_> {
         constraint: &JoinConstraint,
         scope: &mut Scope,
         left: usize,
-        span: sqlparser::tokenizer::Span,
+        span: Span,
     ) -> Result<Expr> {
         match constraint {
-            JoinConstraint::On(condition) => Context {
-                scope,
-                grouping: None,
-            }
-            .condition(condition),
+            JoinConstraint::On(condition) => Context::new(scope).condition(condition),
             JoinConstraint::Using(names) => {
                 let mut all: Option<Expr> = None;
                 for name in names {
@@ -406,13 +400,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn left(
-        &self,
-        left: From,
-        right: From,
-        constraint: &JoinConstraint,
-        span: sqlparser::tokenizer::Span,
-    ) -> Result<From> {
+    fn left(&self, left: From, right: From, constraint: &JoinConstraint, span: Span) -> Result<From> {
         let shift = left.relation.columns.len();
         let combined = self.combined(
             From {
@@ -491,8 +479,14 @@ impl Resolver<'_> {
                 name,
                 alias,
                 args: None,
-                ..
-            } => {
+                with_hints,
+                version: None,
+                with_ordinality: false,
+                partitions,
+                json_path: None,
+                sample: None,
+                index_hints,
+            } if with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty() => {
                 let Some(ident) = name
                     .0
                     .first()
@@ -512,7 +506,7 @@ impl Resolver<'_> {
                 lateral: false,
                 subquery,
                 alias,
-                ..
+                sample: None,
             } => {
                 let relation = self.query(subquery, named)?.relation;
                 let called = alias
@@ -554,7 +548,16 @@ impl Resolver<'_> {
     }
 
     fn table(&self, name: &ast::Ident, named: &[Named<'_>]) -> Result<Relation> {
-        if let Some(known) = named.iter().rev().find(|known| means(name, &known.name.value)) {
+        let known = named.iter().rev().find(|known| means(name, &known.name.value));
+        let tables = self.tables.get() + known.map_or(1, |known| known.relation.tables());
+        if tables > MAX_TABLES {
+            let what = format!(
+                "with subqueries put in wherever they are named, it is of more than {MAX_TABLES} tables"
+            );
+            return Err(Error::query(place(name.span), what));
+        }
+        self.tables.set(tables);
+        if let Some(known) = known {
             return Ok(known.relation.clone());
         }
         let at = self
@@ -584,6 +587,15 @@ impl Resolver<'_> {
             at: place(name.span),
         })
     }
+}
+
+/// The place of the column of the answer that has this number.
+pub(super) fn numbered(number: &str, span: Span, columns: usize) -> Result<usize> {
+    let at = number.parse().ok().and_then(|at: usize| at.checked_sub(1));
+    at.filter(|&at| at < columns).ok_or_else(|| {
+        let what = format!("there is no column {number} of the answer: it has {columns}");
+        Error::query(place(span), what)
+    })
 }
 
 /// Each row once.

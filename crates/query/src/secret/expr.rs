@@ -261,11 +261,11 @@ fn calculated(
                 Arithmetic::Add => one.add(&other),
                 _ => one.subtract(&other),
             };
-            cut(&result, width, fails)
+            cut(&result, kind, fails)
         }
         Arithmetic::Multiply => {
             let exact = if fails { x_width + y_width } else { width };
-            cut(&product((x, x_kind), (y, y_kind), exact), width, fails)
+            cut(&product((x, x_kind), (y, y_kind), exact), kind, fails)
         }
         Arithmetic::Divide { .. } | Arithmetic::Remainder => {
             let signed = x_kind.is_signed() || y_kind.is_signed();
@@ -299,21 +299,25 @@ fn calculated(
                 }
             };
             let zero = fails.then(|| y.equal(&number(y.session(), y.width(), 0)));
-            let (result, over) = cut(&result, width, fails && width == 128);
+            let (result, over) = cut(&result, kind, fails && width == 128);
             (result, either(zero, over))
         }
     }
 }
 
-/// The low bits of a number in two's complement, and where the others count, if that is asked for.
-fn cut(value: &Bits, width: u32, fails: bool) -> (Bits, Option<Bits>) {
+/// A number in two's complement with the bits of `kind`, and where that is not all of it, if that is asked for.
+fn cut(value: &Bits, kind: Kind, fails: bool) -> (Bits, Option<Bits>) {
+    let width = kind.width();
     let result = value.resized(width, true);
     if !fails || value.width() <= width {
         return (result, None);
     }
     let above = value.part(width, value.width() - width);
-    let sign = result.part(width - 1, 1).resized(above.width(), true);
-    (result, Some(above.equal(&sign).not()))
+    let right = match kind.is_signed() {
+        true => result.part(width - 1, 1).resized(above.width(), true),
+        false => number(value.session(), above.width(), 0),
+    };
+    (result, Some(above.equal(&right).not()))
 }
 
 /// The product of two numbers, in so many bits.

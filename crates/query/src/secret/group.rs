@@ -2,7 +2,7 @@
 
 use cenote_program::Bits;
 
-use super::cell::{Cell, ordered};
+use super::cell::{Cell, any, ordered};
 use super::{Rows, Secretly};
 use crate::expr::Kind;
 use crate::plan::physical::Physical;
@@ -62,6 +62,17 @@ impl Made {
             some,
             ..self.clone()
         }
+    }
+
+    /// Whether a sum does not fit `kind`; nothing if its bounds say that it does.
+    fn overflows(&self, kind: Kind) -> Option<Bits> {
+        let (own, width) = (self.value.width(), kind.width());
+        let unbounded = |(least, most)| least == i128::MIN || most == i128::MAX;
+        let signed = self.kind.is_signed();
+        (self.function == Function::Sum && own > width && kind.range().is_some_and(unbounded)).then(|| {
+            let cut = self.value.resized(width, signed);
+            cut.resized(own, signed).equal(&self.value).not()
+        })
     }
 
     /// The column of an answer of this kind.
@@ -136,6 +147,12 @@ impl Secretly<'_> {
             .collect();
         let made = of(&sorted, &live);
         let starts = key.starts();
+        let end = self.session.public_bits(1, 1).filling(1);
+        let ends = match rows.count {
+            1 => end,
+            count => Bits::concat(&[&starts.slice(1, count - 1), &end]),
+        };
+        let live = live.and(&ends);
         if !made.is_empty() {
             let values = Bits::join(&made.iter().flat_map(Made::parts).collect::<Vec<_>>());
             let scanned = values.scanned(&starts, |earlier, later| {
@@ -148,19 +165,15 @@ impl Secretly<'_> {
             });
             let mut from = 0;
             for (made, info) in made.iter().zip(&physical.columns[keys..]) {
-                result.push(made.next(&scanned, &mut from).cell(info.kind, info.nullable));
+                let total = made.next(&scanned, &mut from);
+                let over = total.overflows(info.kind);
+                self.failures.extend(over.map(|over| any(&over.and(&live))));
+                result.push(total.cell(info.kind, info.nullable));
             }
         }
-        let ends = match rows.count {
-            1 => self.session.public_bits(1, 1).filling(1),
-            count => {
-                let end = self.session.public_bits(1, 1).filling(1);
-                Bits::concat(&[&starts.slice(1, count - 1), &end])
-            }
-        };
         let groups = Rows {
             columns: result,
-            live: live.and(&ends),
+            live,
             count: rows.count,
         };
         self.at_most(groups, physical.rows)
@@ -168,7 +181,8 @@ impl Secretly<'_> {
 
     /// One group of all rows.
     fn all_together(&mut self, made: &[Made], physical: &Physical) -> Rows {
-        let columns = made.iter().zip(&physical.columns).map(|(made, info)| {
+        let mut columns = Vec::new();
+        for (made, info) in made.iter().zip(&physical.columns) {
             let total = match made.function {
                 Function::Rows | Function::Count | Function::Sum => {
                     let signed = made.function == Function::Sum && made.kind.is_signed();
@@ -186,7 +200,7 @@ impl Secretly<'_> {
                         },
                         wider,
                     );
-                    let some = made.some.as_ref().filter(|_| info.nullable).map(super::cell::any);
+                    let some = made.some.as_ref().filter(|_| info.nullable).map(any);
                     Made {
                         value: sum,
                         some,
@@ -205,10 +219,11 @@ impl Secretly<'_> {
                     made.next(&best, &mut 0)
                 }
             };
-            total.cell(info.kind, info.nullable)
-        });
+            self.failures.extend(total.overflows(info.kind));
+            columns.push(total.cell(info.kind, info.nullable));
+        }
         Rows {
-            columns: columns.collect(),
+            columns,
             live: self.session.public_bits(1, 1).filling(1),
             count: 1,
         }

@@ -42,7 +42,7 @@ impl Secretly<'_> {
         let nothing = self.session.public_bits(1, 0);
         let record = match record.as_slice() {
             [] => nothing.filling(key.lanes()),
-            parts => Bits::join(parts),
+            parts => Bits::join(parts).filling(key.lanes()),
         };
         let (found, record) = keyed.key.looked_up(&key, &record);
         let matched = found.and(&keyed.absent.not());
@@ -174,17 +174,15 @@ impl Secretly<'_> {
             input,
             shape: Shape::Wide { keys, slots },
         });
-        let values: Vec<Bits> = keys
-            .iter()
-            .map(|&key| ordered(&next(&mut fields), input.columns[key].kind))
-            .collect();
+        let values = keys.iter().map(|_| Cell {
+            value: next(&mut fields),
+            null: None,
+        });
+        let values: Vec<Cell> = values.collect();
         let mut all: Vec<Slot> = Vec::new();
         for _ in 0..slots {
             let there = next(&mut fields);
-            let cells = others(join, |column| Cell {
-                value: next(&mut fields),
-                null: input.columns[column].nullable.then(|| next(&mut fields)),
-            });
+            let cells = others(join, |column| self.cell(input, column, &mut fields, &there));
             all.push((Some(there), cells));
         }
         // The first slot says whether there is anything; the others follow it.
@@ -195,12 +193,13 @@ impl Secretly<'_> {
         }
         let first = all[0].0.clone().expect("a slot says whether there is a row");
         let absent = first.not();
-        let parts: Vec<Bits> = values
-            .iter()
-            .rev()
-            .map(|value| value.where_chosen(&first))
-            .chain([absent.clone()])
-            .collect();
+        let mut parts: Vec<Bits> = Vec::new();
+        for (&key, value) in keys.iter().zip(&values).rev() {
+            let kind = input.columns[key].kind;
+            self.bounded(value, kind, kind.range(), &first);
+            parts.push(ordered(&value.value, kind).where_chosen(&first));
+        }
+        parts.push(absent.clone());
         let keyed = Keyed {
             key: Bits::join(&parts.iter().collect::<Vec<_>>()),
             absent,
@@ -225,20 +224,20 @@ impl Secretly<'_> {
                 shape,
             });
             let (absent, counts) = (next(&mut fields), next(&mut fields));
+            let there = absent.not();
             for (column, info) in part.input.columns.iter().enumerate() {
                 if Some(column) == part.counts {
                     continue;
                 }
-                let value = next(&mut fields);
-                let mut null = info.nullable.then(|| next(&mut fields));
+                let mut cell = self.cell(&part.input, column, &mut fields, &there);
                 if column == part.key {
                     // Rows without a key are absent.
-                    null = None;
-                    keys.push(Bits::join(&[&ordered(&value, info.kind), &absent]));
+                    cell.null = None;
+                    keys.push(Bits::join(&[&ordered(&cell.value, info.kind), &absent]));
                 }
-                columns.push(Cell { value, null });
+                columns.push(cell);
             }
-            let own = counts.and(&absent.not());
+            let own = counts.and(&there);
             live = Some(match live {
                 None => {
                     self.each_once(

@@ -11,10 +11,10 @@ use std::collections::VecDeque;
 use cenote_primitives::BitMatrix;
 use cenote_program::{Bits, Session};
 
-use self::cell::{Cell, any};
+use self::cell::{Cell, any, number};
 use self::expr::{Evaluator, truth};
 use self::upload::{Shape, Upload};
-use crate::expr::Expr;
+use crate::expr::{Expr, Kind};
 use crate::plan::physical::{Ordered, Physical, Step};
 
 /// Secret rows.
@@ -72,6 +72,15 @@ impl Secretly<'_> {
                 let kinds: Vec<_> = input.columns.iter().map(|column| column.kind).collect();
                 self.grouped(rows, (&kinds, physical), *keys, functions, *grouped)
             }
+            Step::Verify {
+                input,
+                conditions,
+                count,
+                most,
+            } => {
+                let rows = self.rows(input);
+                self.verified(rows, conditions, *count, *most)
+            }
             Step::First { input, order, count } => {
                 let rows = self.rows(input);
                 self.first(rows, input, order, *count)
@@ -96,14 +105,51 @@ impl Secretly<'_> {
             shape: Shape::Plain { keys },
         });
         let live = next(&mut fields);
-        let columns = input.columns.iter().map(|column| Cell {
-            value: next(&mut fields),
-            null: column.nullable.then(|| next(&mut fields)),
-        });
+        let columns = (0..input.columns.len()).map(|column| self.cell(input, column, &mut fields, &live));
         Rows {
             columns: columns.collect(),
             live,
             count: input.rows,
+        }
+    }
+
+    /// A column of rows that their owner gives: it has its bounds in the rows that are `there`.
+    fn cell(&mut self, input: &Physical, column: usize, fields: &mut VecDeque<Bits>, there: &Bits) -> Cell {
+        if let Some(constant) = input.constant(column) {
+            return self.constant(constant);
+        }
+        let info = input.columns[column];
+        let value = next(fields);
+        let null = info.nullable.then(|| next(fields));
+        let cell = Cell { value, null };
+        self.bounded(&cell, info.kind, info.kind.range(), there);
+        cell
+    }
+
+    fn constant(&self, expr: &Expr) -> Cell {
+        let mut evaluator = Evaluator {
+            session: self.session,
+            columns: &[],
+            failures: Vec::new(),
+        };
+        evaluator.evaluate(expr, &self.session.public_bits(1, 1))
+    }
+
+    /// Notes a failure if a number of `kind` is not within `bounds` in a row that is `there`. Its bits may say that it is.
+    pub(crate) fn bounded(&mut self, cell: &Cell, kind: Kind, bounds: Option<(i128, i128)>, there: &Bits) {
+        let Some((least, most)) = bounds else { return };
+        let (value, there) = match cell.present() {
+            Some(present) => (&cell.value, &there.and(&present)),
+            None => (&cell.value, there),
+        };
+        let (width, signed) = (kind.width(), kind.is_signed());
+        let highest = i128::MAX >> (127 + u32::from(signed) - width);
+        let lowest = if signed { -highest - 1 } else { 0 };
+        let bound = |bound| number(self.session, width, bound);
+        let below = (lowest < least).then(|| value.less(&bound(least), signed));
+        let above = (most < highest).then(|| bound(most).less(value, signed));
+        for outside in below.into_iter().chain(above) {
+            self.failures.push(any(&outside.and(there)));
         }
     }
 
@@ -145,6 +191,31 @@ impl Secretly<'_> {
             live: joined(&|part| filled(&part.live, part)),
             count: parts.iter().map(|part| part.count).sum(),
         }
+    }
+
+    /// The same rows; it is a failure if a condition does not hold for one of them, or column `count` adds up to more than `most`.
+    fn verified(&mut self, rows: Rows, conditions: &[Expr], count: usize, most: usize) -> Rows {
+        let held = self.evaluated(&rows, conditions);
+        let live = rows.live.filling(rows.count);
+        for held in held {
+            self.failures.push(any(&live.and(&truth(&held).not())));
+        }
+        let counts = rows.columns[count]
+            .or_zero()
+            .filling(rows.count)
+            .where_chosen(&live);
+        let wider = |value: &Bits, width: u32| value.resized(width, false);
+        let total = counts.fold(
+            |x, y| {
+                let width = x.width() + 1;
+                wider(x, width).add(&wider(y, width))
+            },
+            wider,
+        );
+        let width = total.width().max(64);
+        let most = number(self.session, width, most as i128);
+        self.failures.push(most.less(&wider(&total, width), false));
+        rows
     }
 
     fn first(&mut self, rows: Rows, input: &Physical, order: &[Ordered], count: usize) -> Rows {

@@ -35,8 +35,12 @@ impl Upload<'_> {
     /// Bits of the fields of a row.
     pub(crate) fn widths(&self) -> Vec<u32> {
         let of = |column: usize| {
-            let column = &self.input.columns[column];
-            std::iter::once(column.kind.width()).chain(column.nullable.then_some(1))
+            let info = &self.input.columns[column];
+            let both = [info.kind.width(), 1]
+                .into_iter()
+                .take(1 + usize::from(info.nullable));
+            // All know a constant.
+            both.filter(move |_| self.input.constant(column).is_none())
         };
         let all = 0..self.input.columns.len();
         match self.shape {
@@ -65,7 +69,13 @@ impl Upload<'_> {
             row: 0,
             at: 0,
         };
+        let known: Vec<bool> = (0..columns.len())
+            .map(|column| self.input.constant(column).is_some())
+            .collect();
         let cell = |put: &mut Writer<'_>, of: &Column, column: usize, row: usize| {
+            if known[column] {
+                return;
+            }
             put.value(&of.values, columns[column].kind.width(), row);
             if columns[column].nullable {
                 put.bit(of.is_null(row));
@@ -224,7 +234,9 @@ pub(crate) fn uploads<'a>(
             }
         }
         Step::Project(input, _) | Step::Filter(input, _) => uploads(input, each),
-        Step::Group { input, .. } | Step::First { input, .. } => uploads(input, each),
+        Step::Group { input, .. } | Step::First { input, .. } | Step::Verify { input, .. } => {
+            uploads(input, each)
+        }
         Step::Union(inputs) => inputs.iter().try_for_each(|input| match input.owner {
             None => uploads(input, each),
             Some(_) => each(&Upload {

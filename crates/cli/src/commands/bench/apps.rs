@@ -1,10 +1,11 @@
-//! `cenote bench apps` and `cenote bench plan`
+//! `cenote bench apps`, `cenote bench plan` and `cenote bench queries`
 
 use std::path::PathBuf;
 
-use cenote::{Protocol, Result};
+use cenote::{Error, Protocol, Result};
 use cenote_bench::apps::{App, Apps, CLEAR, run_apps};
 use cenote_bench::plan::run_plan;
+use cenote_bench::queries::{Asked, run_queries};
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
 
@@ -44,6 +45,30 @@ pub(crate) struct BenchPlan {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchQueries {
+    /// Queries [default: all]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = asked())]
+    query: Vec<Asked>,
+    /// How often to ask each; medians are reported
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 1)]
+    repeat: u32,
+    /// The folder for made-up tables, in a folder of its own for each query [default: one that goes away]
+    #[arg(long)]
+    dir: Option<PathBuf>,
+    #[command(flatten)]
+    local: Local,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn asked() -> impl TypedValueParser<Value = Asked> {
+    let named = |name: String| Asked::ALL.into_iter().find(|asked| asked.name() == name);
+    PossibleValuesParser::new(Asked::ALL.map(Asked::name))
+        .map(move |name| named(name).expect("one of the names"))
 }
 
 fn apps() -> impl TypedValueParser<Value = App> {
@@ -94,6 +119,23 @@ pub(super) fn plan(options: &BenchPlan, verbose: u8) -> Result<()> {
             progress.name(what);
         },
     )?;
+    drop(progress);
+    tell(options.json, &report, || report.table())
+}
+
+pub(super) fn queries(options: &BenchQueries, verbose: u8) -> Result<()> {
+    let asked = match options.query.as_slice() {
+        [] => &Asked::ALL[..],
+        some => some,
+    };
+    let own = tempfile::tempdir().map_err(|error| Error::local("making a folder", error))?;
+    let folder = options.dir.as_deref().unwrap_or(own.path());
+    let progress = Progress::start("measuring");
+    let command = child("child", verbose)?;
+    let setting = options.local.setting();
+    let report = run_queries(asked, options.repeat, folder, setting, &command, &mut |what| {
+        progress.name(what);
+    })?;
     drop(progress);
     tell(options.json, &report, || report.table())
 }

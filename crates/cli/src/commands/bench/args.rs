@@ -11,7 +11,7 @@ use cenote_bench::three::latency::CIRCUITS;
 use cenote_bench::three::steady::{Length, Mode};
 use clap::Subcommand;
 
-use super::apps::{BenchApps, BenchPlan};
+use super::apps::{BenchApps, BenchPlan, BenchQueries};
 use super::two_args::{BenchCommit, BenchLego, BenchOt, WhichLego};
 use crate::args::{seconds, variants};
 
@@ -33,6 +33,8 @@ pub(crate) enum Bench {
     Apps(BenchApps),
     /// What `cenote plan` says beside what is measured, all parties on this machine
     Plan(BenchPlan),
+    /// Queries over tables of up to a million rows, three parties on this machine
+    Queries(BenchQueries),
 }
 
 impl Bench {
@@ -52,6 +54,7 @@ impl Bench {
             Bench::Ot(options) => options.place.how.json,
             Bench::Apps(options) => options.place.how.json,
             Bench::Plan(options) => options.json,
+            Bench::Queries(options) => options.json,
         }
     }
 }

@@ -41,6 +41,7 @@ pub(crate) fn run(command: &args::Bench, verbose: u8) -> Result<()> {
         args::Bench::Ot(options) => two::ot(options, verbose),
         args::Bench::Apps(options) => apps::run(options, verbose),
         args::Bench::Plan(options) => apps::plan(options, verbose),
+        args::Bench::Queries(options) => apps::queries(options, verbose),
     }
 }
 

@@ -1,0 +1,187 @@
+//! Functions, and what is made of groups.
+
+use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments};
+
+use super::expression::{Context, at, negative, rounded};
+use crate::error::{Error, Place, Result};
+use crate::expr::{Comparison, Expr, Kind, Node};
+use crate::relation::{Aggregate, Function};
+
+impl Context<'_> {
+    pub(super) fn function(&mut self, whole: &ast::Expr, function: &ast::Function) -> Result<Expr> {
+        let at = at(whole);
+        let name = function.name.to_string().to_ascii_uppercase();
+        if function.over.is_some() {
+            return Err(Error::query(
+                at,
+                "window functions are not there; use GROUP BY in a subquery",
+            ));
+        }
+        if function.filter.is_some() || !function.within_group.is_empty() {
+            return Err(Error::query(
+                at,
+                "FILTER is not there; write SUM(CASE WHEN … THEN … END)",
+            ));
+        }
+        if function.null_treatment.is_some() || !matches!(function.parameters, FunctionArguments::None) {
+            return Err(Error::query(at, format!("{name} takes values and nothing else")));
+        }
+        let list = match &function.args {
+            FunctionArguments::List(list) if list.clauses.is_empty() => list,
+            FunctionArguments::List(_) => {
+                return Err(Error::query(at, format!("{name} takes values and nothing else")));
+            }
+            _ => {
+                return Err(Error::query(
+                    at,
+                    format!("there is no function {name} without arguments"),
+                ));
+            }
+        };
+        if matches!(list.duplicate_treatment, Some(ast::DuplicateTreatment::Distinct)) {
+            let what =
+                format!("{name}(DISTINCT …) is not there; group or SELECT DISTINCT in a subquery first");
+            return Err(Error::query(at, what));
+        }
+        let mut arguments = Vec::new();
+        for argument in &list.args {
+            match argument {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => arguments.push(Some(expr)),
+                FunctionArg::Unnamed(FunctionArgExpr::Wildcard) => arguments.push(None),
+                _ => return Err(Error::query(at, format!("{name} takes values"))),
+            }
+        }
+        let aggregate = match (name.as_str(), arguments.as_slice()) {
+            ("COUNT", [None]) => Some(Function::Rows),
+            ("COUNT", [Some(_)]) => Some(Function::Count),
+            ("SUM", [Some(_)]) => Some(Function::Sum),
+            ("MIN", [Some(_)]) => Some(Function::Least),
+            ("MAX", [Some(_)]) => Some(Function::Greatest),
+            ("AVG", [Some(of)]) => {
+                let sum = self.aggregate(at, Function::Sum, Some(of))?;
+                let count = self.aggregate(at, Function::Count, Some(of))?;
+                // Without values there is no average, and nothing is divided.
+                let some = Expr::compare(Comparison::Less, Expr::number(0, 0), count.clone());
+                let (Some(some), Kind::Number { most, scale, .. }) = (some, count.kind) else {
+                    return Err(Error::query(at, "AVG is of numbers"));
+                };
+                let divisor = Kind::Number {
+                    least: 1,
+                    most: most.max(1),
+                    scale,
+                };
+                let divisor = Expr {
+                    kind: divisor,
+                    ..Expr::choice(some, count, Expr::number(1, 0)).expect("both are numbers")
+                };
+                return Ok(Expr::quotient(sum, divisor));
+            }
+            _ => None,
+        };
+        if let Some(aggregate) = aggregate {
+            return self.aggregate(at, aggregate, arguments[0]);
+        }
+        let values: Option<Vec<&ast::Expr>> = arguments.into_iter().collect();
+        match (name.as_str(), values.as_deref()) {
+            ("COALESCE", Some([firsts @ .., last])) => {
+                let mut result = self.expression(last)?;
+                for first in firsts.iter().rev() {
+                    let value = self.expression(first)?;
+                    let (missing, nullable) = (value.clone().missing(), value.nullable && result.nullable);
+                    let chosen = self.choice(first, missing, result, value)?;
+                    result = Expr { nullable, ..chosen };
+                }
+                Ok(result)
+            }
+            ("NULLIF", Some([x, y])) => {
+                let (x, y) = (self.expression(x)?, self.expression(y)?);
+                let same = self.compared(whole, Comparison::Equal, x.clone(), y)?;
+                let none = Expr::null(x.kind);
+                self.choice(whole, same, none, x)
+            }
+            ("ABS", Some([x])) => {
+                let value = self.expression(x)?;
+                let value = self.number(x, value)?;
+                let below = self.compared(whole, Comparison::Less, value.clone(), Expr::number(0, 0))?;
+                self.choice(whole, below, negative(value.clone()), value)
+            }
+            ("ROUND", Some([x, rest @ ..])) if rest.len() < 2 => {
+                let value = self.expression(x)?;
+                let value = self.number(x, value)?;
+                let places = match rest {
+                    [] => 0,
+                    [places] => match self.expression(places)?.node {
+                        Node::Number(places @ 0..=30) => places as u8,
+                        _ => return Err(Error::query(at, "ROUND takes a number of places from 0 to 30")),
+                    },
+                    _ => 0,
+                };
+                Ok(if places >= value.kind.scale() {
+                    value
+                } else {
+                    rounded(value, places)
+                })
+            }
+            ("GREATEST" | "LEAST", Some(of)) if !of.is_empty() => self.best(of, name == "LEAST"),
+            _ => Err(Error::query(
+                at,
+                format!(
+                    "there is no function {name} of these; there are COUNT, SUM, MIN, MAX, AVG, COALESCE, NULLIF, ABS, ROUND, GREATEST and LEAST"
+                ),
+            )),
+        }
+    }
+
+    /// The greatest or the least of some values, or null if one of them is, as in standard SQL.
+    fn best(&mut self, of: &[&ast::Expr], least: bool) -> Result<Expr> {
+        if let [one] = of {
+            return self.expression(one);
+        }
+        let (first, second) = of.split_at(of.len() / 2);
+        let (x, y) = (self.best(first, least)?, self.best(second, least)?);
+        let whole = second[0];
+        let (one, other) = if least {
+            (y.clone(), x.clone())
+        } else {
+            (x.clone(), y.clone())
+        };
+        let better = self.compared(whole, Comparison::Less, one, other)?;
+        // With a null there is no comparison.
+        let missing = better.nullable.then(|| better.clone().missing());
+        let best = self.choice(whole, better, y, x)?;
+        match missing {
+            None => Ok(best),
+            Some(missing) => {
+                let none = Expr::null(best.kind);
+                self.choice(whole, missing, none, best)
+            }
+        }
+    }
+
+    fn aggregate(&mut self, at: Option<Place>, function: Function, of: Option<&ast::Expr>) -> Result<Expr> {
+        let mut plain = self.plain();
+        let Some(grouping) = &mut self.grouping else {
+            let what = "SUM, COUNT, MIN, MAX and AVG stand in SELECT, HAVING and ORDER BY only, and not within one another";
+            return Err(Error::query(at, what));
+        };
+        let of = match of {
+            None => Expr::bool(true),
+            Some(of) => plain.expression(of)?,
+        };
+        if function == Function::Sum && !matches!(of.kind, Kind::Number { .. }) {
+            let what = format!("a number is added up, and this is {}", of.kind.name());
+            return Err(Error::query(at, what));
+        }
+        // What is never null is counted as rows.
+        let function = match function {
+            Function::Count if !of.nullable => Function::Rows,
+            function => function,
+        };
+        let of = if function == Function::Rows {
+            Expr::bool(true)
+        } else {
+            of
+        };
+        Ok(grouping.add(Aggregate { function, of }))
+    }
+}

@@ -1,0 +1,263 @@
+//! Tables in the manner of TPC-H: its columns as far as the queries use them, with made-up rows.
+
+use cenote_net::PartyId;
+use cenote_query::{Answer, Count, Declared, Schema};
+use cenote_session::Parties;
+use cenote_tables::{Column, Field, Table, Type, Values, cell, days};
+use rusqlite::Connection;
+use rusqlite::types::Value;
+
+/// Pseudorandom numbers (SplitMix64, Steele et al. 2014).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let x = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (x ^ x >> 31) % most
+    }
+
+    fn of<'a>(&mut self, all: &[&'a str]) -> &'a str {
+        all[self.below(all.len() as u64) as usize]
+    }
+
+    /// A day of the years 1992 to 1998.
+    fn day(&mut self) -> i128 {
+        i128::from(days(1992, 1, 1).unwrap()) + i128::from(self.below(2400))
+    }
+}
+
+/// A value of a row.
+enum Cell {
+    Number(i128),
+    Text(String),
+}
+
+fn n(number: impl Into<i128>) -> Cell {
+    Cell::Number(number.into())
+}
+
+fn t(text: impl Into<String>) -> Cell {
+    Cell::Text(text.into())
+}
+
+/// The tables, and who holds which.
+pub(crate) struct Tpch {
+    pub(crate) schema: Schema,
+    pub(crate) tables: Vec<Table>,
+}
+
+const REGIONS: [&str; 5] = ["AFRICA", "AMERICA", "ASIA", "EUROPE", "MIDDLE EAST"];
+
+impl Tpch {
+    /// `thousandths` of the full size.
+    pub(crate) fn new(thousandths: u64) -> Self {
+        let mut random = Random(7);
+        let mut tpch = Tpch {
+            schema: Schema {
+                parties: 3,
+                tables: Vec::new(),
+                answer: Answer {
+                    to: Parties::all(3),
+                    count: Count::AtMost(200),
+                    min_group: 0,
+                },
+            },
+            tables: Vec::new(),
+        };
+        let (customers, orders, parts, suppliers) = (
+            150 * thousandths,
+            1500 * thousandths,
+            200 * thousandths,
+            10 * thousandths,
+        );
+        let region = (0..5).map(|key| vec![n(key), t(REGIONS[key as usize])]).collect();
+        tpch.add("region", 2, "r_regionkey u8 unique, r_name char(12)", region);
+        let nation = (0..25)
+            .map(|key| vec![n(key), t(format!("NATION {key}")), n(key % 5)])
+            .collect();
+        tpch.add(
+            "nation",
+            2,
+            "n_nationkey u8 unique, n_name char(12), n_regionkey u8",
+            nation,
+        );
+        let supplier = (1..=suppliers)
+            .map(|key| vec![n(key), n(random.below(25))])
+            .collect();
+        tpch.add("supplier", 2, "s_suppkey u32 unique, s_nationkey u8", supplier);
+        let part = (1..=parts)
+            .map(|key| {
+                let kind = random.of(&[
+                    "PROMO BRUSHED TIN",
+                    "STANDARD COPPER",
+                    "ECONOMY STEEL",
+                    "PROMO PLATED STEEL",
+                ]);
+                let brand = random.of(&["Brand#12", "Brand#23", "Brand#34", "Brand#45"]);
+                let container = random.of(&["SM CASE", "MED BAG", "LG BOX", "JUMBO JAR"]);
+                vec![n(key), t(brand), t(kind), n(1 + random.below(50)), t(container)]
+            })
+            .collect();
+        let columns =
+            "p_partkey u32 unique, p_brand char(10), p_type char(20), p_size u8, p_container char(10)";
+        tpch.add("part", 2, columns, part);
+        let customer = (1..=customers)
+            .map(|key| {
+                let segment = random.of(&["BUILDING", "MACHINERY", "AUTOMOBILE"]);
+                let balance = random.below(1_000_000) as i128 - 100_000;
+                vec![
+                    n(key),
+                    t(format!("Customer#{key:06}")),
+                    n(random.below(25)),
+                    n(balance),
+                    t(segment),
+                ]
+            })
+            .collect();
+        let columns = "c_custkey u32 unique, c_name char(16), c_nationkey u8, c_acctbal decimal(12,2), c_mktsegment char(10)";
+        tpch.add("customer", 0, columns, customer);
+        let mut dates = Vec::new();
+        let rows = (1..=orders)
+            .map(|key| {
+                let date = random.day();
+                dates.push(date);
+                let priority = random.of(&["1-URGENT", "2-HIGH", "3-MEDIUM", "5-LOW"]);
+                vec![
+                    n(key * 4),
+                    n(1 + random.below(customers)),
+                    n(date),
+                    t(priority),
+                    n(0),
+                ]
+            })
+            .collect();
+        let columns = "o_orderkey u32 unique, o_custkey u32, o_orderdate date, o_orderpriority char(15), o_shippriority u8";
+        tpch.add("orders", 0, columns, rows);
+        // The items of an order lie with two parties.
+        let mut halves = [Vec::new(), Vec::new()];
+        for (order, date) in dates.iter().enumerate() {
+            for _ in 0..1 + random.below(7) {
+                let ship = date + 1 + i128::from(random.below(121));
+                let commit = date + 30 + i128::from(random.below(61));
+                let receipt = ship + 1 + i128::from(random.below(30));
+                let quantity = 1 + random.below(50);
+                let row = vec![
+                    n(4 * (order as u64 + 1)),
+                    n(1 + random.below(parts)),
+                    n(1 + random.below(suppliers)),
+                    n(quantity),
+                    n(quantity * (90_000 + random.below(100_000))),
+                    n(random.below(11)),
+                    n(random.below(9)),
+                    t(random.of(&["A", "N", "R"])),
+                    t(random.of(&["F", "O"])),
+                    n(ship),
+                    n(commit),
+                    n(receipt),
+                    t(random.of(&["MAIL", "SHIP", "AIR", "AIR REG", "TRUCK"])),
+                    t(random.of(&["DELIVER IN PERSON", "COLLECT COD", "NONE"])),
+                ];
+                halves[random.below(2) as usize].push(row);
+            }
+        }
+        let columns = "l_orderkey u32, l_partkey u32, l_suppkey u32, l_quantity u8, l_extendedprice decimal(12,2), l_discount decimal(4,2), \
+                       l_tax decimal(4,2), l_returnflag char(1), l_linestatus char(1), l_shipdate date, l_commitdate date, l_receiptdate date, \
+                       l_shipmode char(10), l_shipinstruct char(20)";
+        for (half, (party, name)) in halves.into_iter().zip([(0, "lineitem_a"), (1, "lineitem_b")]) {
+            tpch.add(name, party, columns, half);
+            let declared = tpch.schema.tables.last_mut().unwrap();
+            declared.distinct = [("l_returnflag".to_owned(), 3), ("l_linestatus".to_owned(), 2)].into();
+        }
+        tpch
+    }
+
+    fn add(&mut self, name: &str, party: u8, columns: &str, rows: Vec<Vec<Cell>>) {
+        let mut unique = Vec::new();
+        let fields: Vec<Field> = columns
+            .split(", ")
+            .map(|column| {
+                let words: Vec<&str> = column.split_whitespace().collect();
+                if words.get(2) == Some(&"unique") {
+                    unique.push(words[0].to_owned());
+                }
+                Field {
+                    name: words[0].into(),
+                    kind: words[1].parse().unwrap(),
+                    nullable: false,
+                }
+            })
+            .collect();
+        let columns = fields.iter().enumerate().map(|(at, field)| {
+            let values = match field.kind {
+                Type::Char(width) => {
+                    let text = |row: &Vec<Cell>| {
+                        let mut bytes = match &row[at] {
+                            Cell::Text(text) => text.as_bytes().to_vec(),
+                            Cell::Number(_) => panic!("a number in {}", field.name),
+                        };
+                        assert!(bytes.len() <= width.into(), "{}", field.name);
+                        bytes.resize(width.into(), 0);
+                        bytes
+                    };
+                    Values::Text(width.into(), rows.iter().flat_map(text).collect())
+                }
+                _ => {
+                    let number = |row: &Vec<Cell>| match row[at] {
+                        Cell::Number(number) => number,
+                        Cell::Text(_) => panic!("text in {}", field.name),
+                    };
+                    Values::Numbers(rows.iter().map(number).collect())
+                }
+            };
+            Column { values, nulls: None }
+        });
+        let columns = columns.collect();
+        self.schema.tables.push(Declared {
+            name: name.into(),
+            party: PartyId(party),
+            max_rows: rows.len() + rows.len() / 50,
+            fields: fields.clone(),
+            unique,
+            at_most: [].into(),
+            distinct: [].into(),
+            same_rows_as: None,
+        });
+        self.tables.push(Table {
+            columns,
+            rows: rows.len(),
+            fields,
+        });
+    }
+
+    /// The same tables in SQLite.
+    pub(crate) fn in_sqlite(&self) -> Connection {
+        let sqlite = Connection::open_in_memory().unwrap();
+        for (declared, table) in self.schema.tables.iter().zip(&self.tables) {
+            let names: Vec<&str> = table.fields.iter().map(|field| field.name.as_str()).collect();
+            let name = &declared.name;
+            sqlite
+                .execute(&format!("CREATE TABLE {name} ({})", names.join(", ")), [])
+                .unwrap();
+            let places = vec!["?"; names.len()].join(", ");
+            let mut insert = sqlite
+                .prepare(&format!("INSERT INTO {name} VALUES ({places})"))
+                .unwrap();
+            sqlite.execute("BEGIN", []).unwrap();
+            for row in 0..table.rows {
+                let values = table.fields.iter().zip(&table.columns).map(|(field, column)| {
+                    let text = cell(column, field, row);
+                    match field.kind {
+                        Type::Int { .. } => Value::Integer(text.parse().unwrap()),
+                        Type::Decimal { .. } => Value::Real(text.parse().unwrap()),
+                        _ => Value::Text(text),
+                    }
+                });
+                insert.execute(rusqlite::params_from_iter(values)).unwrap();
+            }
+            sqlite.execute("COMMIT", []).unwrap();
+        }
+        sqlite
+    }
+}
