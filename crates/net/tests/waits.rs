@@ -162,14 +162,13 @@ fn a_long_wait_is_told_of_once() {
                 "{late:?}"
             );
         }
-        let told = told.lock().unwrap();
+        // On a busy machine, connecting may be waited for too.
+        let of_message = |waiting: &Waiting| waiting.awaited == Awaited::Message(STEP);
+        let told: Vec<Waiting> = told.lock().unwrap().drain(..).filter(of_message).collect();
         let [waiting] = &told[..] else {
             panic!("{kind:?}: {told:?}");
         };
-        assert_eq!(
-            (waiting.peer, &waiting.awaited),
-            (PartyId(1), &Awaited::Message(STEP))
-        );
+        assert_eq!(waiting.peer, PartyId(1));
         assert!(waiting.waited >= Duration::from_millis(50));
         assert!(waiting.left <= Duration::from_millis(350));
         assert_eq!(

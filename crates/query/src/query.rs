@@ -427,7 +427,8 @@ mod tests {
         // Other rows are what they could have been.
         assert_eq!(told(|bits| set(bits, 0, sum_at, 8, 31)).unwrap()[0], "1 61 4");
         assert_eq!(told(|bits| set(bits, 0, count_at, 3, 3)).unwrap()[0], "1 60 5");
-        let lies: [(&str, &(dyn Fn(&mut BitMatrix) + Sync)); 4] = [
+        type Lie<'a> = (&'a str, &'a (dyn Fn(&mut BitMatrix) + Sync));
+        let lies: [Lie<'_>; 4] = [
             ("more rows than there may be", &|bits| {
                 set(bits, 0, count_at, 3, 5);
                 set(bits, 1, count_at, 3, 5);

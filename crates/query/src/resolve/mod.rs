@@ -372,7 +372,8 @@ fn rename(relation: &mut Relation, alias: &ast::TableAlias) -> Result<()> {
         return Ok(());
     }
     if alias.columns.len() != relation.columns.len() {
-        let what = format!("{} has {} columns", alias.name, relation.columns.len());
+        let (names, columns) = (alias.columns.len(), relation.columns.len());
+        let what = format!("{} names {names} columns, and there are {columns}", alias.name);
         return Err(Error::query(place(alias.name.span), what));
     }
     for (column, name) in relation.columns.iter_mut().zip(&alias.columns) {

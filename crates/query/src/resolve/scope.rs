@@ -66,12 +66,13 @@ impl Scope {
             (Some(one), None) => Ok(one),
             (Some(one), Some(other)) => {
                 let table = |visible: &Visible| visible.table.clone().unwrap_or_else(|| "a subquery".into());
-                let what = format!(
-                    "{called} is a column of {} and of {}; write the table before it, such as {}.{name}",
-                    table(one),
-                    table(other),
-                    table(one)
-                );
+                let (one, other) = (table(one), table(other));
+                let what = match one == other {
+                    true => format!("{called} is the name of two columns of {one}; give one another name with AS"),
+                    false => format!(
+                        "{called} is a column of {one} and of {other}; write the table before it, such as {one}.{name}"
+                    ),
+                };
                 Err(Error::query(at, what))
             }
             (None, _) => Err(Error::query(
