@@ -3,187 +3,11 @@
 //! A number is a whole number of its last decimal place, between bounds that follow from the expression, so that it gets no more bits than it
 //! needs. Nothing wraps: what does not fit 128 bits is an overflow, and so is a division by zero.
 
-use cenote_tables::{Type, ten_to};
+pub(crate) use crate::kind::Kind;
+use crate::kind::{scaled, scaled_exactly};
 
 /// Places behind the point that a division adds.
 pub(crate) const DIVISION_PLACES: u8 = 6;
-
-/// What the values of an expression are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Kind {
-    Bool,
-    /// A number between bounds, in units of its last place.
-    Number {
-        least: i128,
-        most: i128,
-        scale: u8,
-    },
-    /// Days.
-    Date,
-    /// Microseconds.
-    Timestamp,
-    /// So many bytes.
-    Text(u16),
-}
-
-impl Kind {
-    pub(crate) fn of(kind: Type) -> Self {
-        match kind {
-            Type::Bool => Kind::Bool,
-            Type::Date => Kind::Date,
-            Type::Timestamp => Kind::Timestamp,
-            Type::Char(bytes) => Kind::Text(bytes),
-            Type::Int { .. } => {
-                let (least, most) = kind.range().unwrap_or_default();
-                Kind::Number {
-                    least,
-                    most,
-                    scale: 0,
-                }
-            }
-            // Whoever gives a number may give any that its bits hold.
-            Type::Decimal { scale, .. } => {
-                let most = i128::MAX >> (128 - kind.width());
-                Kind::Number {
-                    least: -most - 1,
-                    most,
-                    scale,
-                }
-            }
-        }
-    }
-
-    /// The number `value`, with so many places.
-    pub(crate) fn exactly(value: i128, scale: u8) -> Self {
-        Kind::Number {
-            least: value,
-            most: value,
-            scale,
-        }
-    }
-
-    /// The least and greatest number that stands for a value; nothing of text.
-    pub(crate) fn range(self) -> Option<(i128, i128)> {
-        match self {
-            Kind::Bool => Some((0, 1)),
-            Kind::Number { least, most, .. } => Some((least, most)),
-            Kind::Date => Type::Date.range(),
-            Kind::Timestamp => Type::Timestamp.range(),
-            Kind::Text(_) => None,
-        }
-    }
-
-    /// Bits of a value.
-    pub(crate) fn width(self) -> u32 {
-        match (self, self.range()) {
-            (Kind::Text(bytes), _) => 8 * u32::from(bytes),
-            (_, Some((least, most))) if least < 0 => {
-                // As many as the further bound needs, and one for the sign.
-                129 - least
-                    .unsigned_abs()
-                    .saturating_sub(1)
-                    .max(most.unsigned_abs())
-                    .leading_zeros()
-            }
-            (_, Some((_, most))) => (128 - most.leading_zeros()).max(1),
-            (_, None) => 0,
-        }
-    }
-
-    /// Whether it is in two's complement.
-    pub(crate) fn is_signed(self) -> bool {
-        self.range().is_some_and(|(least, _)| least < 0)
-    }
-
-    pub(crate) fn scale(self) -> u8 {
-        match self {
-            Kind::Number { scale, .. } => scale,
-            _ => 0,
-        }
-    }
-
-    /// The type of a column of an answer.
-    pub(crate) fn to_type(self) -> Type {
-        match self {
-            Kind::Bool => Type::Bool,
-            Kind::Date => Type::Date,
-            Kind::Timestamp => Type::Timestamp,
-            Kind::Text(bytes) => Type::Char(bytes),
-            Kind::Number { least, most, scale } => {
-                let fits = |signed, bits| {
-                    let kind = Type::Int { signed, bits };
-                    kind.range()
-                        .is_some_and(|(low, high)| low <= least && most <= high)
-                };
-                if scale == 0 && fits(true, 64) {
-                    return Type::Int {
-                        signed: true,
-                        bits: 64,
-                    };
-                }
-                if scale == 0 && fits(false, 64) {
-                    return Type::Int {
-                        signed: false,
-                        bits: 64,
-                    };
-                }
-                let further = least.unsigned_abs().max(most.unsigned_abs());
-                let precision = (1..38).find(|&digits| further < ten_to(digits)).unwrap_or(38);
-                Type::Decimal {
-                    precision: precision.max(scale),
-                    scale,
-                }
-            }
-        }
-    }
-
-    /// What it is called in messages.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Kind::Bool => "a truth value",
-            Kind::Number { .. } => "a number",
-            Kind::Date => "a date",
-            Kind::Timestamp => "a timestamp",
-            Kind::Text(_) => "text",
-        }
-    }
-
-    /// The kind that holds the values of both; nothing if they cannot meet.
-    pub(crate) fn unified(self, other: Self) -> Option<Self> {
-        match (self, other) {
-            (Kind::Text(one), Kind::Text(other)) => Some(Kind::Text(one.max(other))),
-            (
-                Kind::Number { least, most, scale },
-                Kind::Number {
-                    least: other_least,
-                    most: other_most,
-                    scale: other_scale,
-                },
-            ) => {
-                let places = scale.max(other_scale);
-                let up = |bound: i128, scale| scaled(bound, places - scale);
-                Some(Kind::Number {
-                    least: up(least, scale).min(up(other_least, other_scale)),
-                    most: up(most, scale).max(up(other_most, other_scale)),
-                    scale: places,
-                })
-            }
-            _ if self == other => Some(self),
-            _ => None,
-        }
-    }
-}
-
-/// A number with so many places more, if it has as many bits then.
-fn scaled_exactly(number: i128, places: u8) -> Option<i128> {
-    number.checked_mul(i128::try_from(ten_to(places)).ok()?)
-}
-
-/// A bound with so many places more, or the last number.
-fn scaled(bound: i128, places: u8) -> i128 {
-    let last = if bound < 0 { i128::MIN } else { i128::MAX };
-    scaled_exactly(bound, places).unwrap_or(last)
-}
 
 /// How two values are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -560,7 +384,17 @@ fn result(operation: Arithmetic, x: Kind, y: Kind) -> Kind {
         Arithmetic::Divide { .. } => x.scale().saturating_sub(y.scale()),
         _ => x.scale(),
     };
-    Kind::Number { least, most, scale }
+    let kind = Kind::Number { least, most, scale };
+    if operation != Arithmetic::Multiply {
+        return kind;
+    }
+    // All that its bits hold, so that what an owner gives need not be compared with bounds.
+    let highest = i128::MAX >> (127 + u32::from(kind.is_signed()) - kind.width());
+    Kind::Number {
+        least: if kind.is_signed() { -highest - 1 } else { 0 },
+        most: highest,
+        scale,
+    }
 }
 
 /// Whether an operation within bounds may overflow or divide by zero.

@@ -5,6 +5,7 @@ mod error;
 mod explain;
 mod expr;
 mod flow;
+mod kind;
 mod local;
 mod plan;
 mod query;

@@ -161,10 +161,21 @@ impl Schema {
     /// [`Error::Declared`], which says what is wrong.
     pub fn check(&self) -> Result<()> {
         for (at, table) in self.tables.iter().enumerate() {
-            if self.table(&table.name) != Some(at) {
-                return Err(Error::Declared(format!("there are two tables {}", table.name)));
+            let alike = |other: &Declared| other.name.eq_ignore_ascii_case(&table.name);
+            if self.tables.iter().position(alike) != Some(at) {
+                let what = format!(
+                    "there are two tables {}; names must differ in more than case",
+                    table.name
+                );
+                return Err(Error::Declared(what));
             }
             table.check(self)?;
+        }
+        let last = self.answer.to.iter().last();
+        if last.is_none_or(|last| last.0 >= self.parties) {
+            let whom = last.map_or_else(|| "nobody".into(), |last| last.to_string());
+            let what = format!("the answer goes to {whom}: there are {} parties", self.parties);
+            return Err(Error::Declared(what));
         }
         if self.answer.count == Count::AtMost(0) {
             return Err(Error::Declared("the answer has `max_rows` 0: at least 1".into()));

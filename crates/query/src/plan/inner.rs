@@ -1,13 +1,11 @@
 //! Joins of several relations: which of them are joined when, and by whom.
 
-use super::physical::{Facts, Join, Part, Physical, Step};
-use super::{Planner, join, slots};
-use crate::error::{Error, Place, Result};
+use super::Planner;
+use super::order::{Edge, Joined, locally, ordered};
+use super::physical::{Facts, Part, Physical, Step};
+use crate::error::Result;
 use crate::expr::{Comparison, Expr, Kind, Node};
 use crate::relation::{Operation, Relation};
-
-/// Most relations of a join for which every order is looked at.
-const ALL_ORDERS: usize = 6;
 
 /// A relation of a join: what is asked of it, and of it alone.
 struct Input {
@@ -17,23 +15,6 @@ struct Input {
     filters: Vec<Expr>,
     /// What is wanted of it, over the columns of the join.
     atoms: Vec<Expr>,
-}
-
-/// Two relations have equal values.
-struct Edge {
-    inputs: [usize; 2],
-    /// Of the first and of the second, over the columns of the join and of one kind.
-    sides: [Expr; 2],
-}
-
-/// Some of the relations, joined.
-#[derive(Clone)]
-struct Joined {
-    physical: Physical,
-    inputs: Vec<usize>,
-    /// What its columns are, over those of the join.
-    places: Vec<(usize, Expr)>,
-    cost: f64,
 }
 
 impl Planner<'_> {
@@ -386,185 +367,5 @@ pub(super) fn placed(expr: &Expr, places: &[(usize, Expr)]) -> Expr {
         node,
         kind: expr.kind,
         nullable: expr.nullable,
-    }
-}
-
-/// Joins two parts of the same party, if there are any that go together.
-fn locally(parts: &[Joined], edges: &[Edge]) -> Option<Vec<Joined>> {
-    for (at, one) in parts.iter().enumerate() {
-        for (other_at, other) in parts.iter().enumerate() {
-            if at == other_at || one.physical.owner.is_none() || one.physical.owner != other.physical.owner {
-                continue;
-            }
-            if let Some(both) = together(one, other, edges, None) {
-                let rest = parts
-                    .iter()
-                    .enumerate()
-                    .filter(|(place, _)| ![at, other_at].contains(place));
-                let rest = rest.map(|(_, part)| part.clone());
-                return Some(rest.chain([both]).collect());
-            }
-        }
-    }
-    None
-}
-
-/// Each row of `probe` with those of `lookup` that it goes together with, if the promises allow it.
-fn together(probe: &Joined, lookup: &Joined, edges: &[Edge], at: Option<Place>) -> Option<Joined> {
-    let place = |joined: &Joined, side: &Expr| {
-        joined
-            .places
-            .iter()
-            .find(|(_, known)| known == side)
-            .map(|&(place, _)| place)
-    };
-    let (mut probe_keys, mut lookup_keys) = (Vec::new(), Vec::new());
-    for edge in edges {
-        for (one, other) in [(0, 1), (1, 0)] {
-            if probe.inputs.contains(&edge.inputs[one]) && lookup.inputs.contains(&edge.inputs[other]) {
-                probe_keys.push(place(probe, &edge.sides[one])?);
-                lookup_keys.push(place(lookup, &edge.sides[other])?);
-            }
-        }
-    }
-    // Without keys, every row goes together with the only one.
-    if probe_keys.is_empty() && lookup.physical.rows != 1 {
-        return None;
-    }
-    let slots = slots(&lookup.physical, &lookup_keys)?;
-    let cost = cost(
-        &probe.physical,
-        &lookup.physical,
-        (&probe_keys, &lookup_keys),
-        slots,
-    );
-    let shift = probe.physical.columns.len();
-    let moved = lookup
-        .places
-        .iter()
-        .map(|(place, expr)| (place + shift, expr.clone()));
-    let places = probe.places.iter().cloned().chain(moved).collect();
-    let physical = join(
-        Join {
-            probe: probe.physical.clone(),
-            lookup: lookup.physical.clone(),
-            probe_keys,
-            lookup_keys,
-            slots,
-            outer: false,
-        },
-        at,
-    );
-    Some(Joined {
-        physical: physical.ok()?,
-        inputs: [&probe.inputs[..], &lookup.inputs].concat(),
-        places,
-        cost: probe.cost + lookup.cost + cost,
-    })
-}
-
-/// About how many ANDs a join takes.
-fn cost(probe: &Physical, lookup: &Physical, keys: (&[usize], &[usize]), slots: usize) -> f64 {
-    if probe.owner.is_some() && probe.owner == lookup.owner {
-        return 0.0;
-    }
-    let bits = |columns: &[usize], of: &Physical| -> f64 {
-        columns
-            .iter()
-            .map(|&column| f64::from(of.columns[column].kind.width()))
-            .sum()
-    };
-    let key = bits(keys.0, probe) + 1.0;
-    let payload = lookup.width() as f64 * slots as f64;
-    let all = (probe.rows + lookup.rows) as f64;
-    let merging = all * all.log2().max(1.0) * (2.0 * key + payload);
-    let sorting = |side: &Physical, keys: &[usize]| {
-        let rows = side.rows as f64;
-        if side.owner.is_some() || side.is_sorted(keys) || side.rows == 1 {
-            return 0.0;
-        }
-        rows * rows.log2().max(1.0).powi(2) / 4.0 * (key + side.width() as f64)
-    };
-    // What comes next is done with as many rows.
-    merging + sorting(probe, keys.0) + sorting(lookup, keys.1) + probe.rows as f64 * slots as f64 * 64.0
-}
-
-/// All parts joined, in the order that is cheapest.
-fn ordered(parts: Vec<Joined>, edges: &[Edge], at: Option<Place>) -> Result<Joined> {
-    let mut best: Option<Joined> = None;
-    if parts.len() <= ALL_ORDERS {
-        for start in 0..parts.len() {
-            let others: Vec<&Joined> = parts
-                .iter()
-                .enumerate()
-                .filter(|(at, _)| *at != start)
-                .map(|(_, part)| part)
-                .collect();
-            search(parts[start].clone(), &others, edges, at, &mut best);
-        }
-    } else {
-        for start in 0..parts.len() {
-            let mut joined = parts[start].clone();
-            let mut others: Vec<&Joined> = parts
-                .iter()
-                .enumerate()
-                .filter(|(at, _)| *at != start)
-                .map(|(_, part)| part)
-                .collect();
-            while !others.is_empty() {
-                let next = others
-                    .iter()
-                    .enumerate()
-                    .filter_map(|(place, other)| Some((place, cheaper(&joined, other, edges, at)?)));
-                let Some((place, both)) = next.min_by(|one, other| one.1.cost.total_cmp(&other.1.cost))
-                else {
-                    break;
-                };
-                others.remove(place);
-                joined = both;
-            }
-            if others.is_empty() && best.as_ref().is_none_or(|best| joined.cost < best.cost) {
-                best = Some(joined);
-            }
-        }
-    }
-    best.ok_or_else(|| {
-        let what = "these tables cannot be joined: each join needs columns of two tables that are equal, and the job must say how often a key comes in \
-                    one of them; add `unique` (or `at_most`) for the column that it is joined by";
-        Error::query(at, what)
-    })
-}
-
-fn cheaper(one: &Joined, other: &Joined, edges: &[Edge], at: Option<Place>) -> Option<Joined> {
-    let both = [together(one, other, edges, at), together(other, one, edges, at)];
-    both.into_iter()
-        .flatten()
-        .min_by(|one, other| one.cost.total_cmp(&other.cost))
-}
-
-fn search(joined: Joined, others: &[&Joined], edges: &[Edge], at: Option<Place>, best: &mut Option<Joined>) {
-    if best.as_ref().is_some_and(|best| best.cost <= joined.cost) {
-        return;
-    }
-    if others.is_empty() {
-        *best = Some(joined);
-        return;
-    }
-    for (place, other) in others.iter().enumerate() {
-        let rest: Vec<&Joined> = others
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| *at != place)
-            .map(|(_, part)| *part)
-            .collect();
-        for both in [
-            together(&joined, other, edges, at),
-            together(other, &joined, edges, at),
-        ]
-        .into_iter()
-        .flatten()
-        {
-            search(both, &rest, edges, at, best);
-        }
     }
 }

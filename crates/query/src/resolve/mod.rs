@@ -1,6 +1,7 @@
 //! From the text of a query to operations on relations: names are found, types are checked.
 
 mod expression;
+mod from;
 mod function;
 mod literal;
 mod scope;

@@ -68,7 +68,9 @@ impl Scope {
                 let table = |visible: &Visible| visible.table.clone().unwrap_or_else(|| "a subquery".into());
                 let (one, other) = (table(one), table(other));
                 let what = match one == other {
-                    true => format!("{called} is the name of two columns of {one}; give one another name with AS"),
+                    true => {
+                        format!("{called} is the name of two columns of {one}; give one another name with AS")
+                    }
                     false => format!(
                         "{called} is a column of {one} and of {other}; write the table before it, such as {one}.{name}"
                     ),

@@ -1,0 +1,6 @@
+//! Each part of the dialect, with the answers that it must have.
+
+mod clauses;
+mod expressions;
+mod joins;
+mod numbers;

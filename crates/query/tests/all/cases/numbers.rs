@@ -1,0 +1,162 @@
+//! Numbers at the ends of their ranges: nothing wraps.
+
+use crate::common::World;
+
+fn world() -> World {
+    World::new(2)
+        .table(
+            0,
+            "a",
+            "id u8 not null unique, i i64, u u64, z decimal(38,0), c decimal(30,10)",
+            "1 -9223372036854775808 18446744073709551615 99999999999999999999999999999999999999 12345678901234567890.0123456789 \
+             | 2 9223372036854775807 0 -99999999999999999999999999999999999999 -0.0000000001 \
+             | 3 -1 18446744073709551614 1 99999999999999999999.9999999999",
+        )
+        .table(
+            1,
+            "b",
+            "id u8 not null unique, j i64, v u64, y decimal(38,0)",
+            "1 -9223372036854775808 18446744073709551615 99999999999999999999999999999999999999 \
+             | 2 -1 1 1 \
+             | 3 9223372036854775807 18446744073709551615 -1",
+        )
+}
+
+/// Asserts what each expression is in the three rows, secretly and where one party has all.
+fn are(cases: &[(&str, &str)]) {
+    let world = world();
+    for (expression, values) in cases {
+        let sql = format!("select {expression} from a join b using (id) order by id");
+        assert_eq!(world.ask(&sql).replace(" |", ""), *values, "{sql}");
+    }
+}
+
+#[test]
+fn sixty_four_bits_and_more() {
+    are(&[
+        (
+            "i + j",
+            "-18446744073709551616 9223372036854775806 9223372036854775806",
+        ),
+        ("i - j", "0 9223372036854775808 -9223372036854775808"),
+        (
+            "i * j",
+            "85070591730234615865843651857942052864 -9223372036854775807 -9223372036854775807",
+        ),
+        ("u + v", "36893488147419103230 1 36893488147419103229"),
+        ("u - v", "0 -1 -1"),
+        (
+            "i / 2 * v",
+            "-85070591730234615861231965839514664960 4611686018427387903 0",
+        ),
+        ("u > i", "true false true"),
+        ("i < v", "true false true"),
+        ("i / j", "1 -9223372036854775807 0"),
+        ("j / i", "1 0 -9223372036854775807"),
+        ("i % j", "0 0 -1"),
+        ("- i", "9223372036854775808 -9223372036854775807 1"),
+        ("abs(i)", "9223372036854775808 9223372036854775807 1"),
+        ("u / v", "1 0 0"),
+        ("u % v", "0 0 18446744073709551614"),
+        (
+            "c + i",
+            "3122306864379792082.0123456789 9223372036854775806.9999999999 99999999999999999998.9999999999",
+        ),
+        (
+            "round(c, 2)",
+            "12345678901234567890.01 0.00 100000000000000000000.00",
+        ),
+        ("c < u", "true true false"),
+        (
+            "greatest(i, v)",
+            "18446744073709551615 9223372036854775807 18446744073709551615",
+        ),
+        ("z = y", "true false false"),
+    ]);
+}
+
+#[test]
+fn sums_of_more_than_sixty_four_bits() {
+    world().answers(&[
+        ("select sum(i), sum(u) from a", "-2 36893488147419103229"),
+        (
+            "select sum(i + j), sum(v) from a join b using (id)",
+            "-4 36893488147419103231",
+        ),
+        (
+            "select min(i), max(i), min(u), max(u) from a",
+            "-9223372036854775808 9223372036854775807 0 18446744073709551615",
+        ),
+        ("select avg(u) from a", "12297829382473034409.666667"),
+        (
+            "select sum(n) from (select u as n from a union all select v from b union all select j from b) s",
+            "73786976294838206458",
+        ),
+        (
+            "select i from a order by i",
+            "-9223372036854775808 | -1 | 9223372036854775807",
+        ),
+        (
+            "select j from a join b using (id) order by j desc",
+            "9223372036854775807 | -1 | -9223372036854775808",
+        ),
+        ("select count(*) from a where u > 18446744073709551614", "1"),
+        ("select id from a where i = -9223372036854775808", "1"),
+        ("select sum(z) from a", "1"),
+        (
+            "select sum(z + y) from a join b using (id) where id > 1",
+            "-99999999999999999999999999999999999998",
+        ),
+    ]);
+}
+
+/// A division by zero and what 128 bits do not hold leave no answer, unless it is of rows that do not count.
+#[test]
+fn overflows() {
+    let no = [
+        "select z + y from a join b using (id)",
+        "select z * y from a join b using (id)",
+        "select u * u from a join b using (id) where v > 0",
+        "select sum(z) from a join b using (id) where z > 0 and v >= 0 or id = 1 and y > 0",
+        // 38 digits are the most of an answer.
+        "select sum(z) from a where z > 0",
+        "select i * v from a join b using (id)",
+        "select x / 0 from a, (select count(*) as x from b) s",
+        "select sum(x) from (select z as x from a where id = 1 union all select y from b where id = 1) s",
+        "select j % (id - 1) from a join b using (id)",
+        "select cast(z as decimal(38,1)) from a join b using (id) where y > 0",
+        "select z * 10 + y * 0 from a join b using (id)",
+    ];
+    // The owner of a table sees what is wrong with its own rows.
+    let own = [
+        "select z + z from a",
+        "select i / (i + 1) from a",
+        "select sum(z) from (select z from a where id = 1 union all select z from a where id = 1) s",
+    ];
+    let world = world();
+    for sql in no {
+        assert_eq!(world.ask(sql), "no answer", "{sql}");
+    }
+    for sql in own {
+        let what = "table a: a calculation of the query overflows or divides by zero on its rows";
+        assert_eq!(world.ask(sql), what, "{sql}");
+    }
+    world.answers(&[
+        (
+            "select z + y from a join b using (id) where id > 1",
+            "-99999999999999999999999999999999999998 | 0",
+        ),
+        (
+            "select case when z > 1 then null else z + y end from a join b using (id) where id < 3",
+            "null | -99999999999999999999999999999999999998",
+        ),
+        (
+            "select j / nullif(id - 1, 0) from a join b using (id) order by id",
+            "null | -1 | 4611686018427387903",
+        ),
+        (
+            "select case when id > 1 then j / (id - 1) end from a join b using (id) order by id",
+            "null | -1 | 4611686018427387903",
+        ),
+    ]);
+}

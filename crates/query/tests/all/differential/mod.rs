@@ -1,0 +1,220 @@
+//! Random queries over random tables, compared with what SQLite says.
+//!
+//! `CENOTE_DIFFERENTIAL=5000` runs so many instead of as many as half a minute allows, and `CENOTE_SEED=17` the one with this seed.
+
+mod expressions;
+mod queries;
+mod random;
+mod tables;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use cenote_query::Count;
+use cenote_tables::{Column, Field, Table, Type, Values, cell};
+use rusqlite::Connection;
+use rusqlite::types::Value;
+
+use self::expressions::Sort;
+use self::queries::{Asked, Queries};
+pub(crate) use self::random::Random;
+use self::tables::{in_sqlite, world};
+use crate::common::{Outcome, World, rows};
+
+/// Queries in a run that is not told how many.
+const LEAST: u64 = 600;
+/// How long such a run takes.
+const TIME: Duration = Duration::from_secs(30);
+
+/// A random query over random tables.
+pub(crate) struct Case {
+    pub(crate) world: World,
+    pub(crate) asked: Asked,
+}
+
+impl Case {
+    pub(crate) fn new(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let world = world(&mut random);
+        let asked = Queries::new(&mut random, &world).query();
+        Case { world, asked }
+    }
+
+    /// What there is to see of it.
+    pub(crate) fn told(&self) -> String {
+        format!(
+            "{}ours: {}\nSQLite: {}",
+            self.world.told(),
+            self.asked.ours,
+            self.asked.lite
+        )
+    }
+
+    /// The rows that SQLite gives.
+    fn right(&self) -> Vec<Vec<Value>> {
+        right(
+            &in_sqlite(&self.world),
+            &self.asked.lite,
+            self.asked.columns.len(),
+        )
+    }
+
+    /// Why `outcome` is wrong, if it is.
+    pub(crate) fn wrong(&self, outcome: &Outcome) -> Option<String> {
+        let right = self.right();
+        let too_many = matches!(self.world.schema.answer.count, Count::AtMost(most) if right.len() > most);
+        match outcome {
+            Outcome::Refused(_) => None,
+            Outcome::NoAnswer if too_many => None,
+            Outcome::Answer(table) if !too_many => {
+                let same = same(table, &right, &self.asked.columns);
+                (!same).then(|| format!("answer: {}\nright: {right:?}", rows(table)))
+            }
+            other => Some(format!("{other:?}\nright: {right:?}")),
+        }
+    }
+}
+
+fn right(sqlite: &Connection, sql: &str, columns: usize) -> Vec<Vec<Value>> {
+    let mut statement = sqlite
+        .prepare(sql)
+        .unwrap_or_else(|error| panic!("{error}\n{sql}"));
+    let rows = statement.query_map((), |row| (0..columns).map(|at| row.get(at)).collect());
+    rows.unwrap().collect::<Result<_, _>>().unwrap()
+}
+
+/// Whether a table has these rows, in their order if all of it is exact.
+fn same(table: &Table, right: &[Vec<Value>], columns: &[(Sort, bool)]) -> bool {
+    if table.rows != right.len() {
+        return false;
+    }
+    let equal = |row: usize, right: &Vec<Value>| {
+        let cells = table.fields.iter().zip(&table.columns);
+        let cells = cells.zip(columns.iter().zip(right));
+        cells
+            .into_iter()
+            .all(|((field, column), ((sort, exact), value))| is(field, column, row, value, *sort, *exact))
+    };
+    if columns.iter().all(|(_, exact)| *exact) {
+        return right.iter().enumerate().all(|(row, right)| equal(row, right));
+    }
+    let mut left: Vec<usize> = (0..table.rows).collect();
+    right.iter().all(|right| {
+        let found = left.iter().position(|&row| equal(row, right));
+        found.map(|at| left.swap_remove(at)).is_some()
+    })
+}
+
+/// Whether a cell is what SQLite says.
+fn is(field: &Field, column: &Column, row: usize, right: &Value, sort: Sort, exact: bool) -> bool {
+    if column.is_null(row) || *right == Value::Null {
+        return column.is_null(row) && *right == Value::Null;
+    }
+    let number = match right {
+        Value::Integer(number) => *number as f64,
+        Value::Real(number) => *number,
+        Value::Text(text) => return cell(column, field, row) == *text,
+        _ => return false,
+    };
+    let Values::Numbers(numbers) = &column.values else {
+        return false;
+    };
+    match (field.kind, right, sort) {
+        (Type::Bool | Type::Int { .. }, Value::Integer(right), _) => numbers[row] == i128::from(*right),
+        (Type::Decimal { scale, .. }, ..) => {
+            let own = numbers[row] as f64 / 10f64.powi(scale.into());
+            match exact {
+                true => own == number,
+                // Half a unit of the last place, and what floating-point numbers lose.
+                false => {
+                    let unit = 0.5 * 10f64.powi(-i32::from(scale));
+                    (own - number).abs() <= unit * 1.001 + 1e-9 * number.abs()
+                }
+            }
+        }
+        (Type::Int { .. }, _, Sort::Decimal(_)) => numbers[row] as f64 == number,
+        _ => false,
+    }
+}
+
+/// What the cases of some seeds came to.
+#[derive(Default)]
+struct Found {
+    run: AtomicU64,
+    refused: Mutex<Vec<(u64, String)>>,
+    wrong: Mutex<Vec<String>>,
+}
+
+fn check(seed: u64, found: &Found) {
+    let case = Case::new(seed);
+    let wrong = catch_unwind(AssertUnwindSafe(|| {
+        let outcome = case.world.run(&case.asked.ours);
+        if let Outcome::Refused(what) = &outcome {
+            found.refused.lock().unwrap().push((seed, what.clone()));
+        }
+        case.wrong(&outcome)
+    }));
+    let wrong = wrong.unwrap_or_else(|_| Some("a panic".into()));
+    found.run.fetch_add(1, Ordering::Relaxed);
+    if let Some(wrong) = wrong {
+        let text = format!("seed {seed}\n{}\n{wrong}\n", case.told());
+        found.wrong.lock().unwrap().push(text);
+    }
+}
+
+pub(crate) fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+#[test]
+fn answers_are_those_of_sqlite() {
+    let found = Found::default();
+    let (count, start) = (number("CENOTE_DIFFERENTIAL"), Instant::now());
+    if let Some(seed) = number("CENOTE_SEED") {
+        check(seed, &found);
+        println!("{}\n{:?}", Case::new(seed).told(), found.refused.lock().unwrap());
+    } else {
+        let next = AtomicU64::new(0);
+        let more = |seed: u64| match count {
+            Some(count) => seed < count,
+            None => seed < LEAST || start.elapsed() < TIME,
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    loop {
+                        let seed = next.fetch_add(1, Ordering::Relaxed);
+                        let enough = found.wrong.lock().unwrap().len() >= 20;
+                        if !more(seed) || enough {
+                            break;
+                        }
+                        check(seed, &found);
+                    }
+                });
+            }
+        });
+    }
+    let (refused, wrong) = (
+        found.refused.into_inner().unwrap(),
+        found.wrong.into_inner().unwrap(),
+    );
+    let run = found.run.into_inner();
+    let mut reasons: Vec<&str> = refused.iter().map(|(_, what)| what.as_str()).collect();
+    reasons.sort_unstable();
+    println!(
+        "{run} queries, {} refused, {} wrong, in {:?}",
+        refused.len(),
+        wrong.len(),
+        start.elapsed()
+    );
+    if number("CENOTE_REFUSED").is_some() {
+        refused.iter().for_each(|(seed, what)| println!("{seed}: {what}"));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(
+        number("CENOTE_SEED").is_some() || refused.len() as u64 * 5 < run,
+        "too many are refused: {reasons:?}"
+    );
+}

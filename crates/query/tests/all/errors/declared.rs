@@ -1,0 +1,155 @@
+//! Tables that are declared wrongly, and rows that are not those that are declared.
+
+use cenote_net::PartyId;
+use cenote_query::{Count, Declared, Error, Query};
+use cenote_session::Parties;
+use cenote_tables::{Field, Type, Values};
+
+use super::world;
+use crate::common::World;
+
+#[test]
+fn declarations_that_are_refused() {
+    type Change = fn(&mut Declared);
+    let wrong: [(Change, &str); 13] = [
+        (
+            |b| b.party = PartyId(2),
+            "table b: there is no party 2: there are 2",
+        ),
+        (|b| b.fields.clear(), "table b: it has no columns"),
+        (|b| b.max_rows = 0, "table b: `max_rows` is 0: 1 to 268435456"),
+        (
+            |b| b.max_rows = 1 << 29,
+            "table b: `max_rows` is 536870912: 1 to 268435456",
+        ),
+        (
+            |b| b.fields[1].name = "ID".into(),
+            "table b: there are two columns ID; names must differ in more than case",
+        ),
+        (
+            |b| b.unique.push("z".into()),
+            "table b: `unique` names z, which is no column of it",
+        ),
+        (
+            |b| _ = b.at_most.insert("z".into(), 1),
+            "table b: `at_most` names z, which is no column of it",
+        ),
+        (
+            |b| _ = b.distinct.insert("z".into(), 1),
+            "table b: `distinct` names z, which is no column of it",
+        ),
+        (
+            |b| _ = b.at_most.insert("y".into(), 0),
+            "table b: `at_most` and `distinct` count from 1",
+        ),
+        (
+            |b| b.same_rows_as = Some("b".into()),
+            "table b: `same_rows_as` names the table itself",
+        ),
+        (
+            |b| b.same_rows_as = Some("c".into()),
+            "table b: `same_rows_as` names c, which is no table",
+        ),
+        (
+            |b| (b.same_rows_as, b.max_rows) = (Some("a".into()), 9),
+            "table b: it has the same rows as a, and must have the same `max_rows`",
+        ),
+        (|b| b.name = "A".into(), "there are two tables A"),
+    ];
+    for (change, what) in wrong {
+        let world = world().with(change);
+        let found = world.ask("select x from a");
+        assert!(found.starts_with(what), "{what}: {found}");
+    }
+    let mut world = world();
+    world.schema.answer.count = Count::AtMost(0);
+    assert_eq!(
+        world.ask("select x from a"),
+        "the answer has `max_rows` 0: at least 1"
+    );
+}
+
+/// Those to whom an answer goes are parties, and there is one.
+#[test]
+fn answers_for_nobody() {
+    let mut world = world();
+    for to in [Parties::NONE, Parties::one(PartyId(2))] {
+        world.schema.answer.to = to;
+        let found = world.ask("select x from a");
+        assert!(found.starts_with("the answer goes to"), "{found}");
+    }
+}
+
+/// An owner is told what is wrong with its rows before it meets anybody.
+#[test]
+fn rows_that_are_not_as_declared() {
+    let world = World::new(2)
+        .table(
+            0,
+            "a",
+            "id u8 unique, k char(2) at_most 2, v i8 distinct 2, w i8 not null",
+            "1 a 1 1 | 2 a 2 1 | null b null 1 | null b 2 1 | 3 null 1 1",
+        )
+        .table(1, "b", "id u8 unique", "1");
+    let sql = "select * from a left join b on a.id = b.id";
+    let told = |world: &World| world.ask(sql);
+    assert!(!told(&world).contains("table"));
+    let with = |row: usize, column: usize, cell: Option<i128>| {
+        let mut world = world.clone();
+        let column = &mut world.tables[0].columns[column];
+        let nulls = column.nulls.get_or_insert_with(|| vec![false; 5]);
+        nulls[row] = cell.is_none();
+        if let (Values::Numbers(numbers), Some(cell)) = (&mut column.values, cell) {
+            numbers[row] = cell;
+        }
+        told(&world)
+    };
+    assert_eq!(
+        with(4, 0, Some(1)),
+        "table a: a value comes 2 times in id, which is declared `unique`"
+    );
+    assert_eq!(
+        with(3, 2, Some(7)),
+        "table a: v has 3 different values, and `distinct` says 2"
+    );
+    assert_eq!(with(3, 2, Some(200)), "table a: v has what is not of its type");
+    assert_eq!(with(1, 3, None), "table a: w has what is not of its type");
+    let mut more = world.clone();
+    if let Values::Text(_, text) = &mut more.tables[0].columns[1].values {
+        text[4..6].copy_from_slice(b"a\0");
+    }
+    assert_eq!(
+        told(&more),
+        "table a: a value comes 3 times in k, and `at_most` says 2"
+    );
+    more.schema.tables[0].max_rows = 4;
+    assert_eq!(told(&more), "table a: it has 5 rows, and `max_rows` is 4");
+    let mut short = world.clone();
+    short.tables[0].columns[2].values = Values::Numbers(vec![1; 4]);
+    assert_eq!(told(&short), "table a: v has what is not of its type");
+    short.tables[0].columns.pop();
+    assert_eq!(
+        told(&short),
+        "table a: its columns are not those that are declared"
+    );
+    let mut other = world.clone();
+    other.tables[0].fields[0] = Field {
+        name: "id".into(),
+        kind: Type::Bool,
+        nullable: true,
+    };
+    assert_eq!(
+        told(&other),
+        "table a: its columns are not those that are declared"
+    );
+    let query = Query::new(sql, world.schema.clone()).unwrap();
+    for none in [&[][..], &[None, None]] {
+        let error = query.prepare(PartyId(0), none).map(|_| ()).unwrap_err();
+        assert!(
+            matches!(&error, Error::Rows { table, what } if table == "a" && what == "it is not given"),
+            "{error}"
+        );
+    }
+    // What another party has is nothing to this one.
+    assert!(query.prepare(PartyId(1), &world.own(PartyId(1))).is_ok());
+}

@@ -1,0 +1,289 @@
+//! Owners that lie: what a plan relies on is verified, and a lie leaves no answer at any party.
+
+use cenote_net::PartyId;
+use cenote_primitives::BitMatrix;
+use cenote_query::{Given, Query};
+
+use crate::common::{Outcome, World};
+use crate::differential::{Case, Random};
+
+/// The outcome of `sql` where party 1 does not look at whether its tables keep what is declared.
+fn unchecked(world: &World, sql: &str) -> Outcome {
+    world.run_with(sql, |query, me| match me.0 {
+        1 => query.prepare_unchecked(me, &world.own(me)),
+        _ => query.prepare(me, &world.own(me)),
+    })
+}
+
+/// The outcome where party 1 changes the bits that it gives: one below the other, in a column for each row.
+fn changed(world: &World, sql: &str, change: impl Fn(&mut BitMatrix) + Sync) -> Outcome {
+    world.run_with(sql, |query, me| {
+        let mut given = query.prepare(me, &world.own(me))?;
+        if me == PartyId(1) {
+            given.bits().for_each(&change);
+        }
+        Ok(given)
+    })
+}
+
+/// The bits of a number from a place on.
+fn put(bits: &mut BitMatrix, row: usize, from: usize, width: usize, number: usize) {
+    (0..width).for_each(|at| bits.set(from + at, row, number >> at & 1 == 1));
+}
+
+/// Exchanges two rows.
+fn exchange(bits: &mut BitMatrix, one: usize, other: usize) {
+    for at in 0..bits.rows() {
+        let (x, y) = (bits.get(at, one), bits.get(at, other));
+        bits.set(at, one, y);
+        bits.set(at, other, x);
+    }
+}
+
+/// Tables of which party 1 promises `promise` for its keys, and keeps it or not.
+fn keys(promise: &str, ids: &str) -> World {
+    World::new(2)
+        .table(0, "a", "id u8, x i8", "1 10 | 2 20 | 3 30")
+        .table(1, "b", &format!("id u8 {promise}"), ids)
+        .with(|table| table.max_rows = 6)
+}
+
+/// What is promised, the queries that rely on it, rows that keep it, and rows that do not.
+#[test]
+fn promises_that_are_not_kept() {
+    let join = "select count(*) from a join b using (id)";
+    let lookups = [
+        join,
+        "select count(*) from a left join b using (id)",
+        "select sum(x) from a, b where a.id = b.id",
+        "select count(*) from a join (select id from b where id > 0) s using (id)",
+        "select count(*) from (select id from a union all select id from a) u join b on u.id + 0 = b.id",
+    ];
+    let honest = keys("unique", "1 | 3 | 2 | null | null");
+    for sql in lookups {
+        assert!(matches!(unchecked(&honest, sql), Outcome::Answer(_)), "{sql}");
+        for lie in ["1 | 1", "3 | 2 | 5 | 3", "7 | 7"] {
+            assert_eq!(
+                unchecked(&keys("unique", lie), sql),
+                Outcome::NoAnswer,
+                "{sql} of {lie}"
+            );
+        }
+    }
+    let groups = [
+        "select b.id, count(*) from b join (select distinct id from a) s using (id) group by b.id",
+        "select b.id, sum(x) from b left join (select id, max(x) as x from a group by id) s using (id) group by b.id",
+    ];
+    for sql in groups {
+        assert!(
+            matches!(
+                unchecked(&keys("distinct 2", "1 | 2 | 1 | null"), sql),
+                Outcome::Answer(_)
+            ),
+            "{sql}"
+        );
+    }
+    // Three groups do not fit two places.
+    for sql in groups {
+        assert_eq!(
+            unchecked(&keys("not null distinct 2", "1 | 2 | 3"), sql),
+            Outcome::NoAnswer,
+            "{sql}"
+        );
+    }
+    // Nulls have one more, and need none here where they are joined by.
+    assert_eq!(
+        unchecked(&keys("distinct 2", "1 | 2 | 3 | null"), groups[1]),
+        Outcome::NoAnswer
+    );
+    assert_ne!(
+        unchecked(&keys("distinct 2", "1 | 2 | 3 | null"), groups[0]),
+        Outcome::NoAnswer
+    );
+    // What an owner does by itself, it cannot do with such rows.
+    let own = unchecked(
+        &keys("not null distinct 2", "1 | 2 | 3"),
+        "select id, count(*) from b group by id",
+    );
+    let what = "table b: there are 3 groups, and by `distinct` there are 2 at most";
+    assert_eq!(own, Outcome::Rows(what.into()));
+    let own = unchecked(
+        &keys("unique", "1 | 1"),
+        "select count(*) from b join b c using (id)",
+    );
+    let what =
+        "table b: a key of a join comes more than 1 times, which is promised with `unique` or `at_most`";
+    assert_eq!(own, Outcome::Rows(what.into()));
+}
+
+#[test]
+fn rows_that_are_not_the_same() {
+    let banks = |ids: &str| {
+        World::new(3)
+            .table(0, "a", "id i8 unique, x i8", "-1 10 | 2 20 | 3 30")
+            .table(1, "b", "id i8 unique", ids)
+            .with(|table| (table.same_rows_as, table.max_rows) = (Some("a".into()), 5))
+            .table(2, "c", "id i8 unique", "2 | -1 | 3")
+            .with(|table| table.same_rows_as = Some("b".into()))
+    };
+    for sql in [
+        "select x from a join b using (id)",
+        "select x from a join b using (id) join c on c.id = b.id where x > 50",
+    ] {
+        assert!(
+            matches!(unchecked(&banks("3 | 2 | -1"), sql), Outcome::Answer(_)),
+            "{sql}"
+        );
+        assert!(
+            matches!(
+                unchecked(&banks("3 | null | 2 | -1 | null"), sql),
+                Outcome::Answer(_)
+            ),
+            "{sql}"
+        );
+        for lie in [
+            "",
+            "3 | 2",
+            "3 | 2 | -1 | 4",
+            "3 | 2 | -2",
+            "3 | 3 | 2 | -1",
+            "3 | 2 | 1",
+        ] {
+            assert_eq!(unchecked(&banks(lie), sql), Outcome::NoAnswer, "{sql} of {lie}");
+        }
+    }
+}
+
+/// Rows that an owner gives: whether each counts, then its columns.
+#[test]
+fn rows_in_another_order() {
+    let world = keys("unique", "1 | 3 | 2").table(1, "c", "id u8, y i8 not null", "3 4 | 1 5 | 1 6 | 9 7");
+    let lookup = "select count(*) from a join b using (id)";
+    let probe = "select sum(x) from c join (select id, max(x) as x from a group by id) s using (id)";
+    for (sql, rows) in [(lookup, 3), (probe, 4)] {
+        assert!(matches!(changed(&world, sql, |_| ()), Outcome::Answer(_)));
+        for one in 0..rows {
+            // Rows that do not count come last, too.
+            for other in one + 1..rows + 1 {
+                let same = sql == probe && (one, other) == (0, 1);
+                let found = changed(&world, sql, |bits| exchange(bits, one, other));
+                assert_eq!(
+                    found == Outcome::NoAnswer,
+                    !same,
+                    "{sql}, {one} and {other}: {found:?}"
+                );
+            }
+            let dead = changed(&world, sql, |bits| bits.set(0, one, false));
+            assert_eq!(
+                dead == Outcome::NoAnswer,
+                one < rows - 1,
+                "{sql}, {one}: {dead:?}"
+            );
+        }
+    }
+}
+
+/// Keys that come several times: the key, and for each row whether there is one and its other columns.
+#[test]
+fn rows_that_are_put_together_wrongly() {
+    let world = World::new(2).table(0, "a", "id i8", "-1 | 2").table(
+        1,
+        "b",
+        "id i8 not null at_most 2, y u8 not null",
+        "-1 1 | -1 2 | 2 3 | 2 4 | 5 5",
+    );
+    let sql = "select sum(y) from a join b using (id)";
+    let told = |change: &(dyn Fn(&mut BitMatrix) + Sync)| changed(&world, sql, change);
+    assert_eq!(world.ask(sql), "10");
+    assert_ne!(told(&|_| ()), Outcome::NoAnswer);
+    type Change<'a> = &'a (dyn Fn(&mut BitMatrix) + Sync);
+    let lies: [(&str, Change<'_>); 6] = [
+        ("a key in two places", &|bits| put(bits, 1, 0, 8, 255)),
+        ("keys in another order", &|bits| exchange(bits, 0, 1)),
+        ("unsigned order", &|bits| exchange(bits, 0, 2)),
+        ("a key behind those that are absent", &|bits| exchange(bits, 2, 4)),
+        ("a second row without a first", &|bits| bits.set(8, 0, false)),
+        ("a first row that is absent among others", &|bits| {
+            bits.set(8, 1, false);
+            bits.set(17, 1, false);
+        }),
+    ];
+    for (lie, change) in lies {
+        assert_eq!(told(change), Outcome::NoAnswer, "{lie}");
+    }
+    // These are rows that there could be.
+    assert_ne!(told(&|bits| put(bits, 1, 0, 8, 3)), Outcome::NoAnswer);
+    assert_ne!(told(&|bits| bits.set(17, 0, false)), Outcome::NoAnswer);
+}
+
+/// A number that an owner has computed is within the bounds that follow from the expression, whatever its bits could hold.
+#[test]
+fn numbers_beyond_their_bounds() {
+    let world = World::new(2)
+        .table(0, "a", "id u8 not null unique, x i8", "1 10 | 2 20")
+        .table(1, "b", "id u8 not null unique, y u8", "1 7 | 2 null");
+    for (column, width, least, most) in [
+        ("y % 10", 4, 0, 9),
+        ("case when y > 5 then 3 else 1 end", 2, 1, 3),
+        ("y - 300", 9, -300, -45),
+    ] {
+        let sql = format!("select x * v from a join (select id, {column} as v from b) s using (id)");
+        for number in 0..1usize << width {
+            let signed = if least < 0 {
+                number as i64 - (1 << width)
+            } else {
+                number as i64
+            };
+            let found = changed(&world, &sql, |bits| put(bits, 0, 1, width, number));
+            assert_eq!(
+                found == Outcome::NoAnswer,
+                !(least..=most).contains(&signed),
+                "{column}: {signed}"
+            );
+        }
+        // In a row that does not count it does not matter.
+        let unused = changed(&world, &sql, |bits| put(bits, 3, 1, width, (1 << width) - 1));
+        assert_ne!(unused, Outcome::NoAnswer);
+    }
+}
+
+/// Constants are not given at all.
+#[test]
+fn constants_are_those_of_the_query() {
+    let world = World::new(2)
+        .table(0, "a", "x u8 not null", "1")
+        .table(1, "b", "x u8 not null", "2 | 3");
+    let sql = "select 'a' as src, 1 as sign, x from a union all select 'b', -1, x from b";
+    let widths = std::sync::Mutex::new(Vec::new());
+    changed(&world, sql, |bits| widths.lock().unwrap().push(bits.rows()));
+    // Whether a row counts, and one column.
+    assert!(widths.into_inner().unwrap().into_iter().all(|width| width == 9));
+    assert_eq!(world.ask(sql), "a 1 1 | b -1 2 | b -1 3");
+}
+
+/// Whatever bits an owner gives, all parties come to the same end.
+#[test]
+fn any_bits_at_all() {
+    let (mut ran, mut answers) = (0, 0);
+    for seed in 0..150 {
+        let Case { world, asked } = Case::new(seed);
+        let change = |query: &Query, me: PartyId| -> cenote_query::Result<Given> {
+            let mut random = Random::new(seed);
+            let mut given = query.prepare(me, &world.own(me))?;
+            for bits in given.bits().filter(|_| me.0 == 0) {
+                for _ in 0..1 + random.below(3) {
+                    let (at, row) = (random.below(bits.rows()), random.below(bits.lanes()));
+                    bits.set(at, row, !bits.get(at, row));
+                }
+            }
+            Ok(given)
+        };
+        match world.run_with(&asked.ours, change) {
+            Outcome::Refused(_) => continue,
+            Outcome::Answer(_) => answers += 1,
+            outcome => assert_eq!(outcome, Outcome::NoAnswer),
+        }
+        ran += 1;
+    }
+    assert!(ran > 100 && answers > 20, "{answers} of {ran}");
+}

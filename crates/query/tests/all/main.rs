@@ -1,0 +1,8 @@
+//! Queries over tables of several parties.
+
+mod cases;
+mod common;
+mod differential;
+mod engines;
+mod errors;
+mod public;
