@@ -123,6 +123,44 @@ fn many_to_many() {
     }
 }
 
+/// Keys of thousands of bits.
+#[test]
+fn long_text() {
+    let [one, other, third] = ["a", "b", "c"].map(|letter| letter.repeat(250));
+    let world = World::new(2)
+        .table(
+            0,
+            "a",
+            "s char(255) unique, x i8",
+            &format!("{one} 1 | {other} 2 | '' 3 | null 4"),
+        )
+        .table(
+            1,
+            "b",
+            "t char(251) at_most 2, y i8",
+            &format!("{other} 5 | {other} 6 | {third} 7 | '' 8 | null 9"),
+        );
+    world.answers(&[
+        ("select x, y from a join b on s = t", "2 5 | 2 6 | 3 8"),
+        (
+            "select y, x from b left join a on s = t",
+            "5 2 | 6 2 | 7 null | 8 3 | 9 null",
+        ),
+        (
+            "select count(*), max(y) from (select t, y from b union all select s, x from a) u group by t",
+            "1 1 | 1 7 | 2 8 | 2 9 | 3 6",
+        ),
+        (
+            "select x from a join b on s = t order by t desc, y limit 2",
+            "2 | 2",
+        ),
+        (
+            &format!("select x from a join b on s = t and t like '{other}%'"),
+            "2 | 2",
+        ),
+    ]);
+}
+
 #[test]
 fn several_keys_and_tables() {
     let world = World::new(3)

@@ -110,6 +110,42 @@ fn sums_of_more_than_sixty_four_bits() {
     ]);
 }
 
+/// As many places as there are.
+#[test]
+fn thirty_eight_places() {
+    let world = World::new(2)
+        .table(
+            0,
+            "a",
+            "id u8 unique, f decimal(38,38), x i8",
+            "1 0.5 1 | 2 -0.25 0 | 3 null -1",
+        )
+        .table(1, "b", "id u8 unique, g decimal(38,30)", "1 2.5 | 2 -0.5 | 3 1");
+    let zeros = |count: usize| "0".repeat(count);
+    let places = |number: &str, places: usize| {
+        let own = number.split_once('.').unwrap().1.len();
+        format!("{number}{}", zeros(places - own))
+    };
+    world.answers(&[
+        ("select avg(f) from a", &places("0.125", 38)),
+        ("select avg(f) from a join b using (id)", &places("0.125", 38)),
+        (
+            "select round(f, 1) from a join b using (id) order by id",
+            "0.5 | -0.3 | null",
+        ),
+        (
+            "select sum(g) from a join b using (id) where f > 0",
+            &places("2.5", 30),
+        ),
+        (
+            "select f > g, f = x from a join b using (id) where g < 1",
+            "true false",
+        ),
+        // A number with 38 places is less than 2 in 128 bits.
+        ("select f > g from a join b using (id)", "no answer"),
+    ]);
+}
+
 /// A division by zero and what 128 bits do not hold leave no answer, unless it is of rows that do not count.
 #[test]
 fn overflows() {

@@ -3,6 +3,7 @@
 //! `CENOTE_DIFFERENTIAL=5000` runs so many instead of as many as half a minute allows, and `CENOTE_SEED=17` the one with this seed.
 
 mod expressions;
+mod from;
 mod queries;
 mod random;
 mod tables;
@@ -12,7 +13,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use cenote_query::Count;
+use cenote_query::{Count, Query};
 use cenote_tables::{Column, Field, Table, Type, Values, cell};
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -217,4 +218,37 @@ fn answers_are_those_of_sqlite() {
         number("CENOTE_SEED").is_some() || refused.len() as u64 * 5 < run,
         "too many are refused: {reasons:?}"
     );
+}
+
+/// Random queries are planned with every kind of step.
+#[test]
+fn queries_take_all_steps() {
+    let steps = [
+        ("sorted by", 300),
+        ("become secrets", 300),
+        ("put rows together one by one", 25),
+        ("join on", 300),
+        ("left join on", 100),
+        ("rows each", 100),
+        ("join with the only row", 30),
+        ("all rows of (all, secretly", 100),
+        ("group by", 300),
+        ("the first", 100),
+        ("compute", 300),
+        ("keep rows where", 300),
+    ];
+    let mut counts = [0; 12];
+    for seed in 0..1500 {
+        let case = Case::new(seed);
+        let Ok(query) = Query::new(&case.asked.ours, case.world.schema.clone()) else {
+            continue;
+        };
+        let tree = query.explained().tree();
+        let counted = counts.iter_mut().zip(steps);
+        counted.for_each(|(count, (step, _))| *count += usize::from(tree.contains(step)));
+    }
+    for (count, (step, least)) in counts.into_iter().zip(steps) {
+        println!("{step}: in {count} queries");
+        assert!(count >= least, "{step}: in {count} queries");
+    }
 }

@@ -1,7 +1,6 @@
 //! Random queries, in our dialect and in SQLite's.
 
 use cenote_net::PartyId;
-use cenote_tables::{Field, Type};
 
 use super::expressions::{Expressions, Sort, Sql};
 use super::random::Random;
@@ -12,9 +11,9 @@ use crate::common::World;
 pub(crate) struct Column {
     pub(crate) sql: Sql,
     /// Its name without its table's.
-    name: String,
+    pub(super) name: String,
     /// How often a value comes in it at most, if that is known.
-    most: Option<usize>,
+    pub(super) most: Option<usize>,
 }
 
 /// A query or a part of one, in both dialects, and its columns by name.
@@ -24,9 +23,9 @@ pub(crate) struct Part {
     pub(crate) lite: String,
     pub(crate) columns: Vec<Column>,
     /// Whether its rows are of groups.
-    grouped: bool,
+    pub(super) grouped: bool,
     /// The only party that it is of, if there is one.
-    owner: Option<PartyId>,
+    pub(super) owner: Option<PartyId>,
 }
 
 /// A query, and what is asked of its answer.
@@ -43,36 +42,11 @@ pub(crate) struct Asked {
 pub(crate) struct Queries<'a> {
     pub(crate) random: &'a mut Random,
     pub(crate) world: &'a World,
-    names: usize,
+    pub(super) names: usize,
     /// Subqueries of WITH.
-    with: Vec<(String, Part)>,
+    pub(super) with: Vec<(String, Part)>,
     /// Smaller groups are left out of the answer.
     min_group: u64,
-}
-
-/// The sort of a column of a table.
-fn sort(field: &Field) -> Sort {
-    match field.kind {
-        Type::Bool => Sort::Bool,
-        Type::Date => Sort::Date,
-        Type::Timestamp => Sort::Timestamp,
-        Type::Char(_) => Sort::Text,
-        Type::Decimal {
-            scale: scale @ 1.., ..
-        } => Sort::Decimal(scale.into()),
-        Type::Int { .. } | Type::Decimal { .. } => Sort::Int,
-    }
-}
-
-fn alike(one: Sort, other: Sort) -> bool {
-    let class = |sort| {
-        if let Sort::Decimal(_) = sort {
-            Sort::Int
-        } else {
-            sort
-        }
-    };
-    class(one) == class(other)
 }
 
 impl<'a> Queries<'a> {
@@ -86,12 +60,12 @@ impl<'a> Queries<'a> {
         }
     }
 
-    fn name(&mut self, prefix: &str) -> String {
+    pub(super) fn name(&mut self, prefix: &str) -> String {
         self.names += 1;
         format!("{prefix}{}", self.names)
     }
 
-    fn over<'b>(&'b mut self, columns: &'b [Sql]) -> Expressions<'b> {
+    pub(super) fn over<'b>(&'b mut self, columns: &'b [Sql]) -> Expressions<'b> {
         Expressions {
             random: self.random,
             columns,
@@ -180,7 +154,7 @@ impl<'a> Queries<'a> {
     }
 
     /// SELECT, or a UNION of them.
-    fn body(&mut self, depth: usize) -> Part {
+    pub(super) fn body(&mut self, depth: usize) -> Part {
         match self.random.below(5) {
             0 => self.union(depth),
             1 => {
@@ -401,7 +375,7 @@ impl<'a> Queries<'a> {
         (part, made.into_iter().filter(|made| made.exact).collect())
     }
 
-    fn aggregate(&mut self, scope: &[Sql]) -> Sql {
+    pub(super) fn aggregate(&mut self, scope: &[Sql]) -> Sql {
         let number = self.random.pick(&[Sort::Int, Sort::Decimal(2)]);
         match self.random.below(8) {
             0 | 1 => Sql::new(Sort::Int, "count(*)", "count(*)").sized(2000.0),
@@ -438,199 +412,11 @@ impl<'a> Queries<'a> {
             }
         }
     }
-
-    /// What FROM names, and a condition that belongs to it.
-    fn from(&mut self, depth: usize) -> (Part, Option<[String; 2]>) {
-        let mut all = self.factor(depth);
-        let mut filter: Option<[String; 2]> = None;
-        let joins = match depth {
-            0 => self.random.pick(&[0, 0, 1]),
-            _ => self.random.pick(&[0, 1, 1, 1, 1, 2, 2, 3]),
-        };
-        for _ in 0..joins {
-            let next = self.factor(depth);
-            let Some((x, y)) = self.edge(&all, &next) else {
-                continue;
-            };
-            let mut on = [
-                format!("{} = {}", x.sql.ours, y.sql.ours),
-                format!("{} = {}", x.sql.lite, y.sql.lite),
-            ];
-            if self.random.chance(15) {
-                on = [
-                    format!("{} = {}", y.sql.ours, x.sql.ours),
-                    format!("{} = {}", y.sql.lite, x.sql.lite),
-                ];
-            }
-            // A second column that is equal.
-            if self.random.chance(15)
-                && let Some((x, y)) = self.pair(&all, &next, |_, _| true)
-            {
-                on[0] += &format!(" and {} = {}", x.sql.ours, y.sql.ours);
-                on[1] += &format!(" and {} = {}", x.sql.lite, y.sql.lite);
-            }
-            let left = next.looks_up(&y) && self.random.chance(35);
-            if self.random.chance(15) {
-                let own: Vec<Sql> = next.columns.iter().map(|column| column.sql.clone()).collect();
-                let more = self.over(&own).condition(1);
-                on[0] += &format!(" and {}", more.ours);
-                on[1] += &format!(" and {}", more.lite);
-            }
-            let shared =
-                |part: &Part| part.columns.iter().filter(|column| column.name == x.name).count() == 1;
-            let using = x.name == y.name && shared(&all) && shared(&next) && self.random.chance(40);
-            let join = if left { "left join" } else { "join" };
-            let text = |at: usize| match using {
-                true => format!(" using ({})", x.name),
-                false => format!(" on {}", on[at]),
-            };
-            if !left && !using && self.random.chance(15) && filter.is_none() {
-                all.ours += &format!(", {}", next.ours);
-                all.lite += &format!(", {}", next.lite);
-                filter = Some(on);
-            } else {
-                all.ours += &format!(" {join} {}{}", next.ours, text(0));
-                all.lite += &format!(" {join} {}{}", next.lite, text(1));
-            }
-            let unique = |column: &Column| column.most == Some(1);
-            let (keeps, gives) = (unique(&y), unique(&x));
-            if !keeps {
-                all.columns.iter_mut().for_each(|column| column.most = None);
-            }
-            let own = next.columns.into_iter().map(|column| Column {
-                most: column.most.filter(|_| gives && !left),
-                ..column
-            });
-            all.columns.extend(own);
-            all.owner = all.owner.filter(|_| all.owner == next.owner);
-            if filter.is_some() {
-                break;
-            }
-        }
-        if depth > 0 && self.random.chance(8) {
-            let only = self.only_row();
-            all.ours += &format!(" cross join {}", only.ours);
-            all.lite += &format!(" cross join {}", only.lite);
-            all.columns.extend(only.columns);
-            all.owner = None;
-        }
-        (all, filter)
-    }
-
-    /// A subquery of one row.
-    fn only_row(&mut self) -> Part {
-        let table = self.factor(0);
-        let scope: Vec<Sql> = table.columns.iter().map(|column| column.sql.clone()).collect();
-        let sql = loop {
-            let sql = self.aggregate(&scope);
-            if sql.exact {
-                break sql;
-            }
-        };
-        let column = Column {
-            sql,
-            name: self.name("c"),
-            most: None,
-        };
-        let part = Part::new("select", vec![column], ["", ""], [&table.ours, &table.lite], true);
-        self.named(part)
-    }
-
-    /// A subquery under a name of its own.
-    fn named(&mut self, part: Part) -> Part {
-        let name = self.name("a");
-        Part {
-            ours: format!("({}) as {name}", part.ours),
-            lite: format!("({}) as {name}", part.lite),
-            columns: part.columns.iter().map(|column| column.of(&name)).collect(),
-            grouped: false,
-            owner: part.owner,
-        }
-    }
-
-    /// Two columns that a join can be by.
-    fn edge(&mut self, one: &Part, other: &Part) -> Option<(Column, Column)> {
-        let careless = self.random.chance(2);
-        self.pair(one, other, |x, y| {
-            careless || one.looks_up(x) || other.looks_up(y)
-        })
-    }
-
-    fn pair(
-        &mut self,
-        one: &Part,
-        other: &Part,
-        fits: impl Fn(&Column, &Column) -> bool,
-    ) -> Option<(Column, Column)> {
-        let mut pairs = Vec::new();
-        for x in &one.columns {
-            for y in &other.columns {
-                let exact = x.sql.exact && y.sql.exact;
-                if exact && alike(x.sql.sort, y.sql.sort) && x.sql.sort != Sort::Bool && fits(x, y) {
-                    // Mostly by the first column.
-                    let times = if x.name == "id" && y.name == "id" { 6 } else { 1 };
-                    pairs.extend(std::iter::repeat_n((x.clone(), y.clone()), times));
-                }
-            }
-        }
-        (!pairs.is_empty()).then(|| self.random.pick(&pairs))
-    }
-
-    /// A table or a subquery, under a name of its own.
-    fn factor(&mut self, depth: usize) -> Part {
-        let name = self.name("a");
-        if depth > 0 && self.random.chance(20) {
-            let part = self.body(depth - 1);
-            return self.named(part);
-        }
-        if !self.with.is_empty() && self.random.chance(60) {
-            let (table, part) = self.random.pick(&self.with);
-            let text = format!("{table} as {name}");
-            return Part {
-                ours: text.clone(),
-                lite: text,
-                columns: part.columns.iter().map(|column| column.of(&name)).collect(),
-                grouped: false,
-                owner: part.owner,
-            };
-        }
-        // Mostly one table after the other, which are of several parties.
-        let tables = &self.world.schema.tables;
-        let declared = match self.random.chance(70) {
-            true => &tables[self.names % tables.len()],
-            false => &tables[self.random.below(tables.len())],
-        };
-        let column = |field: &Field| {
-            let most = match declared.unique.contains(&field.name) {
-                true => Some(1),
-                false => declared.at_most.get(&field.name).copied(),
-            };
-            let size = if matches!(sort(field), Sort::Int | Sort::Decimal(_)) {
-                70_000.0
-            } else {
-                0.0
-            };
-            let column = Column {
-                sql: Sql::new(sort(field), "", "").sized(size),
-                name: field.name.clone(),
-                most,
-            };
-            column.of(&name)
-        };
-        let text = format!("{} {name}", declared.name);
-        Part {
-            ours: text.clone(),
-            lite: text,
-            columns: declared.fields.iter().map(column).collect(),
-            grouped: false,
-            owner: Some(declared.party),
-        }
-    }
 }
 
 impl Column {
     /// The same, of a table.
-    fn of(&self, table: &str) -> Column {
+    pub(super) fn of(&self, table: &str) -> Column {
         let text = format!("{table}.{}", self.name);
         Column {
             sql: Sql {
@@ -644,7 +430,13 @@ impl Column {
 }
 
 impl Part {
-    fn new(verb: &str, columns: Vec<Column>, groups: [&str; 2], from: [&str; 2], grouped: bool) -> Self {
+    pub(super) fn new(
+        verb: &str,
+        columns: Vec<Column>,
+        groups: [&str; 2],
+        from: [&str; 2],
+        grouped: bool,
+    ) -> Self {
         let text = |of: fn(&Sql) -> &str, at: usize| {
             let told = columns
                 .iter()
@@ -671,7 +463,7 @@ impl Part {
     }
 
     /// Whether a join can look its rows up by `column`.
-    fn looks_up(&self, column: &Column) -> bool {
+    pub(super) fn looks_up(&self, column: &Column) -> bool {
         column.most == Some(1) || column.most.is_some() && self.owner.is_some()
     }
 }

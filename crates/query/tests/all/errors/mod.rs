@@ -2,6 +2,7 @@
 
 mod declared;
 mod limits;
+mod mangled;
 mod promises;
 
 use crate::common::{Outcome, World};
