@@ -1,0 +1,21 @@
+//! A pool of gadgets that is always full (Zhu, Huang, Cassel, "POOL", CCS 2017, Sections 3 and 6).
+//!
+//! A gadget is whatever two parties have prepared together and one of them could have prepared badly: a garbled gate, a
+//! leaky triple. It is a *record* of 64-bit words, different at the two parties. A pool holds `n` of them. A draw takes `B` of
+//! them at random, without replacement, and fills the gaps at once from a *buffer* of fresh ones, so that the next draw is from
+//! a full pool again. What a cheater achieves against that over the pool's whole life is in `cenote_params::pool`.
+//!
+//! **Coins.** What is drawn until the next refill is decided by a coin that the parties toss ([`Tosser`], [`toss`]) after every
+//! gadget of the pool and of the buffer was made; it also decides which of the fresh gadgets were checked instead ([`cut`]). So
+//! there is one round trip a buffer, whatever is drawn, and nobody knows, while making a gadget, what it will meet.
+//!
+//! Both parties call the same functions in the same order, and hold their records of a gadget in the same place.
+#![forbid(unsafe_code)]
+
+mod coin;
+mod cut;
+mod pool;
+
+pub use coin::{SHARE_BYTES, Tosser, toss};
+pub use cut::{Cut, cut};
+pub use pool::{Pool, Unready};

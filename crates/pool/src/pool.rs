@@ -1,0 +1,202 @@
+//! The pool: records of gadgets, drawn at random and replaced at once.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use cenote_primitives::{Block, Prg, Sampler, prefetch};
+use zeroize::{Zeroize, Zeroizing};
+
+/// The stream of a coin that decides what is drawn.
+const STREAM: u64 = 1;
+
+/// Buckets whose records are asked for before the first of them is read.
+const AHEAD: usize = 16;
+
+/// Gadgets drawn together, at most.
+const MOST: usize = 64;
+
+/// A draw that cannot be: the buffer has fewer gadgets than it takes, or the pool is not full yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{wanted} gadgets are to be drawn, and there are {left} to take their places")]
+pub struct Unready {
+    /// The gadgets wanted.
+    pub wanted: usize,
+    /// Those in the buffer.
+    pub left: usize,
+}
+
+/// `size` records of `stride` words, and a buffer of those that will replace them. Wiped on drop; `Debug` prints numbers only.
+pub struct Pool {
+    size: usize,
+    stride: usize,
+    /// Less than `size` of them until the pool is full for the first time.
+    records: Zeroizing<Vec<u64>>,
+    /// What takes the place of drawn records, in order: whole deliveries, of which the first is used from `next` on.
+    buffer: VecDeque<Zeroizing<Vec<u64>>>,
+    /// The first record of the buffer that has not been used.
+    next: usize,
+    /// Records in the buffer.
+    left: usize,
+    /// What the last coin says to draw.
+    draws: Option<Sampler>,
+    drawn: u64,
+}
+
+impl Pool {
+    /// An empty pool for `size` records of `stride` words.
+    ///
+    /// # Panics
+    /// If there is no record in it, or none of 2^32 numbers is left for one, or a record has no words.
+    pub fn new(size: usize, stride: usize) -> Self {
+        assert!(size > 0 && size <= u32::MAX as usize && stride > 0);
+        Self {
+            size,
+            stride,
+            records: Zeroizing::default(),
+            buffer: VecDeque::new(),
+            next: 0,
+            left: 0,
+            draws: None,
+            drawn: 0,
+        }
+    }
+
+    /// Takes the room for all records.
+    ///
+    /// # Errors
+    /// If there is not as much memory: the bytes that it would take.
+    pub fn reserve(&mut self) -> Result<(), u64> {
+        let words = self.size.saturating_mul(self.stride);
+        let reserved = self.records.try_reserve_exact(words);
+        reserved.map_err(|_| (words as u64).saturating_mul(8))
+    }
+
+    /// Fresh gadgets that were not checked, in order: they fill the pool, or, once it is full, the buffer. From here on
+    /// `coin` decides what is drawn; it was tossed after all of them were made.
+    ///
+    /// # Panics
+    /// If these are no whole records.
+    pub fn refill(&mut self, mut fresh: Zeroizing<Vec<u64>>, coin: Block) {
+        assert!(fresh.len().is_multiple_of(self.stride), "whole records");
+        let room = self.size * self.stride - self.records.len();
+        let (into_pool, rest) = fresh.split_at(room.min(fresh.len()));
+        self.records.extend_from_slice(into_pool);
+        let used = into_pool.len() / self.stride;
+        let rest = rest.len() / self.stride;
+        if rest > 0 {
+            if used > 0 {
+                let words = fresh.len();
+                fresh.copy_within(used * self.stride.., 0);
+                fresh[words - used * self.stride..].zeroize();
+                fresh.truncate(words - used * self.stride);
+            }
+            self.buffer.push_back(fresh);
+            self.left += rest;
+        }
+        self.draws = Some(Sampler::from_stream(Prg::new(coin), STREAM));
+    }
+
+    /// Whether it holds as many gadgets as it is for.
+    pub fn is_full(&self) -> bool {
+        self.records.len() == self.size * self.stride
+    }
+
+    /// Gadgets in it.
+    pub fn len(&self) -> usize {
+        self.records.len() / self.stride
+    }
+
+    /// Whether there is none in it.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Gadgets that can be drawn before it must be refilled.
+    pub fn left(&self) -> usize {
+        if self.is_full() { self.left } else { 0 }
+    }
+
+    /// Gadgets drawn so far.
+    pub fn drawn(&self) -> u64 {
+        self.drawn
+    }
+
+    /// Bytes that it holds.
+    pub fn bytes(&self) -> u64 {
+        let buffers: usize = self.buffer.iter().map(|buffer| buffer.capacity()).sum();
+        8 * (self.records.capacity() + buffers) as u64
+    }
+
+    /// Draws `count` times `each` gadgets, and replaces them: appends their records to `out`, those of a draw together.
+    /// No gadget is drawn twice.
+    ///
+    /// # Errors
+    /// If the buffer has fewer gadgets.
+    ///
+    /// # Panics
+    /// If more than 64 are drawn together, or more than the pool holds.
+    pub fn draw(&mut self, count: usize, each: usize, out: &mut Vec<u64>) -> Result<(), Unready> {
+        let wanted = count.saturating_mul(each);
+        let left = self.left();
+        let Some(sampler) = self.draws.as_mut().filter(|_| wanted <= left) else {
+            return Err(Unready { wanted, left });
+        };
+        assert!(each <= MOST.min(self.size), "draws of more than a pool has");
+        out.reserve(wanted * self.stride);
+        let mut places = [0; AHEAD * MOST];
+        for first in (0..count).step_by(AHEAD) {
+            let places = &mut places[..(count - first).min(AHEAD) * each];
+            for draw in places.chunks_exact_mut(each.max(1)) {
+                distinct(sampler, self.size as u32, draw);
+            }
+            for &place in &*places {
+                let at = place as usize * self.stride;
+                for line in (at..at + self.stride).step_by(8) {
+                    prefetch(&self.records, line);
+                }
+            }
+            for draw in places.chunks_exact(each.max(1)) {
+                for &place in draw {
+                    let at = place as usize * self.stride;
+                    out.extend_from_slice(&self.records[at..at + self.stride]);
+                }
+                for &place in draw {
+                    let at = place as usize * self.stride;
+                    let fresh = self.buffer.front().expect("there are enough");
+                    let from = self.next * self.stride;
+                    self.records[at..at + self.stride].copy_from_slice(&fresh[from..from + self.stride]);
+                    self.next += 1;
+                    if from + self.stride == fresh.len() {
+                        self.buffer.pop_front();
+                        self.next = 0;
+                    }
+                }
+            }
+        }
+        self.left -= wanted;
+        self.drawn += wanted as u64;
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pool({} of {}, {} left)", self.len(), self.size, self.left)
+    }
+}
+
+/// Different uniform numbers below `size`, in uniform order.
+fn distinct(sampler: &mut Sampler, size: u32, places: &mut [u32]) {
+    for at in 0..places.len() {
+        let (before, rest) = places.split_at_mut(at);
+        rest[0] = loop {
+            let place = sampler.below(size);
+            if !before.contains(&place) {
+                break place;
+            }
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests;

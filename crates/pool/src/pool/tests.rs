@@ -1,0 +1,145 @@
+//! Draws: every gadget once, uniform, and as hard to attack as is said.
+
+use cenote_params::pool::{Attack, Draw};
+
+use super::*;
+
+/// Records of gadgets `first..first + count`: their numbers, in every word.
+fn records(first: u64, count: u64, stride: usize) -> Zeroizing<Vec<u64>> {
+    Zeroizing::new(
+        (first..first + count)
+            .flat_map(|number| vec![number; stride])
+            .collect(),
+    )
+}
+
+fn numbers(drawn: &[u64], stride: usize) -> Vec<u64> {
+    let records = drawn.chunks_exact(stride);
+    assert!(
+        records
+            .clone()
+            .all(|record| record.iter().all(|word| *word == record[0]))
+    );
+    records.map(|record| record[0]).collect()
+}
+
+#[test]
+fn nothing_is_drawn_twice_and_the_pool_stays_full() {
+    for stride in [1, 3, 21] {
+        let mut pool = Pool::new(50, stride);
+        let mut out = Vec::new();
+        pool.refill(records(0, 40, stride), Block([1, 1]));
+        assert!(!pool.is_full() && pool.left() == 0);
+        assert_eq!(pool.draw(1, 3, &mut out), Err(Unready { wanted: 3, left: 0 }));
+        pool.refill(records(40, 40, stride), Block([2, 1]));
+        assert!(pool.is_full() && pool.left() == 30);
+        let mut made = 80;
+        for round in 0..200 {
+            let each = [3, 5, 1, 7][round as usize % 4];
+            pool.draw(pool.left() / each, each, &mut out).unwrap();
+            assert!(pool.left() < each && pool.len() == 50);
+            pool.refill(records(made, 10 + round % 7, stride), Block([round, 2]));
+            made += 10 + round % 7;
+        }
+        let mut drawn = numbers(&out, stride);
+        assert_eq!(drawn.len() as u64, pool.drawn());
+        assert_eq!(drawn.len() + 50 + pool.left(), made as usize);
+        drawn.sort_unstable();
+        assert!(drawn.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+}
+
+#[test]
+fn draws_are_uniform_and_decided_by_the_coin_alone() {
+    let (size, each, draws) = (20, 4, 50_000);
+    let run = |coin: u64| {
+        let mut pool = Pool::new(size, 1);
+        let mut out = Vec::new();
+        pool.refill(records(0, size as u64 + 4 * draws, 1), Block([coin, 9]));
+        pool.draw(draws as usize, each, &mut out).unwrap();
+        out
+    };
+    let (one, other) = (run(1), run(2));
+    assert!(run(1) == one && one != other);
+    // A gadget stays for a geometric number of draws: the first 20 are there for 5 on average, as are all others.
+    let mean = |numbers: std::ops::Range<u64>| {
+        let entered = |number: u64| number.saturating_sub(size as u64) / each as u64;
+        let waits = one
+            .iter()
+            .enumerate()
+            .filter(|(_, number)| numbers.contains(number));
+        let (sum, count) = waits.fold((0.0, 0.0), |(sum, count): (f64, f64), (at, &number)| {
+            let since = if number < size as u64 {
+                0
+            } else {
+                entered(number) + 1
+            };
+            (sum + ((at / each) as u64 - since) as f64 + 1.0, count + 1.0)
+        });
+        sum / count
+    };
+    assert!((mean(20..100_000) - 5.0).abs() < 0.1, "{}", mean(20..100_000));
+    assert!((mean(0..20) - 5.0).abs() < 4.5);
+    // Together in a draw are those that a fair draw would put there: each pair of the first 20 in the first draw alike.
+    let mut together = vec![0; size * size];
+    for coin in 0..20_000 {
+        let mut pool = Pool::new(size, 1);
+        let mut out = Vec::new();
+        pool.refill(records(0, size as u64 + 4, 1), Block([coin, 77]));
+        pool.draw(1, each, &mut out).unwrap();
+        for &a in &out {
+            for &b in &out {
+                together[a as usize * size + b as usize] += 1;
+            }
+        }
+    }
+    for a in 0..size {
+        for b in 0..size {
+            let chance: f64 = if a == b { 0.2 } else { 0.2 * 3.0 / 19.0 };
+            let (expected, count) = (20_000.0 * chance, f64::from(together[a * size + b]));
+            let deviation = (expected * (1.0 - chance)).sqrt();
+            assert!(
+                (count - expected).abs() < 5.0 * deviation,
+                "{a} {b}: {count} for {expected}"
+            );
+        }
+    }
+}
+
+/// The best attack on a tiny pool wins as often as the analysis says (Section 4): `bad` gadgets are in the pool from the beginning,
+/// and a bucket that has no other ever comes, or does not.
+#[test]
+fn a_tiny_pool_is_broken_as_often_as_the_analysis_says() {
+    for (size, each, bad) in [(12, 2, 2), (12, 2, 5), (15, 3, 4), (10, 3, 6)] {
+        let runs = 20_000;
+        let mut broken = 0;
+        for run in 0..runs {
+            let mut pool = Pool::new(size, 1);
+            // Which are bad does not matter: all places are alike.
+            let mut first = records(1, size as u64, 1);
+            first[..bad].fill(0);
+            pool.refill(first, Block([run, 1]));
+            let (mut left, mut round) = (bad, 0);
+            while left >= each {
+                pool.refill(records(1, 8 * each as u64, 1), Block([run, 2 + round]));
+                round += 1;
+                let mut out = Vec::new();
+                pool.draw(8, each, &mut out).unwrap();
+                let taken = |draw: &[u64]| draw.iter().filter(|number| **number == 0).count();
+                if out.chunks_exact(each).any(|draw| taken(draw) == each) {
+                    broken += 1;
+                    break;
+                }
+                left -= taken(&out);
+            }
+        }
+        let attack = Attack::new(size as u64, Draw::bucket(each as u64).unwrap(), bad as u64).unwrap();
+        let chance = attack.ever_fails(bad as u64).log2().exp2();
+        let (expected, runs) = (runs as f64 * chance, runs as f64);
+        let deviation = (runs * chance * (1.0 - chance)).sqrt();
+        assert!(
+            (f64::from(broken) - expected).abs() < 4.0 * deviation,
+            "{size} {each} {bad}: {broken} for {expected}"
+        );
+    }
+}
