@@ -5,4 +5,6 @@ cenote_session::checks! {
     ALL;
     /// The receiver of an OT extension used different choices in different columns (Roy 2022, Figure 10).
     OT_CONSISTENCY = 1, "OT consistency";
+    /// An opened bit, or sum of bits, is not what was authenticated.
+    BIT_OPENING = 2, "opened bits";
 }

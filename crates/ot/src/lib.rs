@@ -6,9 +6,10 @@
 //! returned before the check of what it depends on.
 //!
 //! **Extension.** Ishai, Kilian, Nissim and Petrank (CRYPTO 2003): the Δ-sender chose one of two keys k_c0, k_c1 in each of
-//! 298 base OTs, by the bits of d. For uniform choices x of as many rows as wanted, the Δ-receiver sends the columns
-//! U_c = G(k_c0) ⊕ G(k_c1) ⊕ x and keeps T_c = G(k_c0); the Δ-sender makes Q_c = G(k_c,d_c) ⊕ d_c U_c = T_c ⊕ d_c x. Row i
-//! of Q is that of T, plus d if x_i is 1. G is a PRG whose positions are used once in the life of a set-up.
+//! 298 base OTs, by the bits of d; authenticated bits take 64 or 128. For uniform choices x of as many rows as wanted, the
+//! Δ-receiver sends the columns U_c = G(k_c0) ⊕ G(k_c1) ⊕ x and keeps T_c = G(k_c0); the Δ-sender makes
+//! Q_c = G(k_c,d_c) ⊕ d_c U_c = T_c ⊕ d_c x. Row i of Q is that of T, plus d if x_i is 1. G is a PRG whose positions are used
+//! once in the life of a set-up.
 //!
 //! **Check.** That x is the same in all columns is checked by a universal hash, as in SoftSpokenOT (Roy, CRYPTO 2022, with
 //! the repetition code, its k = 1): when all columns of a chunk are there the Δ-sender draws α in GF(2^128); the Δ-receiver
@@ -31,8 +32,10 @@
 #![forbid(unsafe_code)]
 
 mod base;
+pub mod bits;
 pub mod checks;
 mod columns;
+mod extension;
 mod extractor;
 mod random;
 mod receiver;

@@ -1,17 +1,17 @@
 //! The side with the choices.
-use cenote_session::Result;
 
 use std::fmt;
 
 use cenote_net::Channel;
-use cenote_primitives::{Block, Entropy, Position, Prg, SecretBlocks, as_bytes, as_words};
+use cenote_primitives::{Block, Entropy};
+use cenote_session::Result;
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::columns::{Chunk, Columns, Fold, chunks};
+use crate::columns::Chunk;
+use crate::extension::{self, Sent};
 use crate::extractor::{self, Extractor, WIDTH};
 use crate::random::RowHash;
 use crate::state::State;
-use crate::{base, steps};
 
 /// The side with the choice bits.
 ///
@@ -19,19 +19,14 @@ use crate::{base, steps};
 pub struct DeltaReceiver(State<Secrets>);
 
 struct Secrets {
-    /// Both keys of each base OT.
-    seeds: Vec<[Prg; 2]>,
-    extractor: Extractor,
-    hash: RowHash,
-    /// Units of the seeds' streams that are used up.
-    used: u64,
+    extension: extension::Receiver,
+    /// What becomes of the rows.
+    maker: Maker,
 }
 
-/// What was sent of a chunk, until it has been checked.
-#[derive(Default)]
-struct Pending {
-    columns: Columns,
-    choices: SecretBlocks,
+struct Maker {
+    extractor: Extractor,
+    hash: RowHash,
 }
 
 /// Strings at the receiver, for example correlated ones: `strings[i] = r_i ^ choice_i Δ`, where the sender holds `r_i`.
@@ -52,17 +47,17 @@ impl DeltaReceiver {
     ///
     /// [`cenote_session::MESSAGE_FORM`] if the peer's message has bytes that are no point; those of the channel.
     pub fn new(channel: &mut dyn Channel, entropy: &mut Entropy, session: &[u8]) -> Result<Self> {
-        let keys = base::send(channel, entropy, session, WIDTH)?;
-        Ok(Self::from_keys(&keys, session))
+        let extension = extension::Receiver::new(channel, entropy, session, WIDTH)?;
+        Ok(Self::from_extension(extension, session))
     }
 
-    /// From both keys of each base OT.
-    pub(crate) fn from_keys(keys: &[[Block; 2]], session: &[u8]) -> Self {
+    pub(crate) fn from_extension(extension: extension::Receiver, session: &[u8]) -> Self {
         Self(State::new(Secrets {
-            seeds: keys.iter().map(|keys| keys.map(Prg::new)).collect(),
-            extractor: Extractor::new(),
-            hash: RowHash::new(session),
-            used: 0,
+            extension,
+            maker: Maker {
+                extractor: Extractor::new(),
+                hash: RowHash::new(session),
+            },
         }))
     }
 
@@ -80,9 +75,9 @@ impl DeltaReceiver {
         entropy: &mut Entropy,
         count: usize,
     ) -> Result<Chosen> {
-        self.collect(channel, entropy, count, |secrets, _, chunk, sent, strings| {
+        self.collect(channel, entropy, count, |maker, _, chunk, sent, strings| {
             let low = Some(&*sent.choices);
-            secrets.extractor.strings(chunk, &sent.columns, low, strings);
+            maker.extractor.strings(chunk, &sent.columns, low, strings);
         })
     }
 
@@ -97,9 +92,9 @@ impl DeltaReceiver {
         entropy: &mut Entropy,
         count: usize,
     ) -> Result<Chosen> {
-        self.collect(channel, entropy, count, |secrets, first, chunk, sent, strings| {
+        self.collect(channel, entropy, count, |maker, first, chunk, sent, strings| {
             extractor::rows(chunk, &sent.columns, |row, own| {
-                strings.push(secrets.hash.string(first + row as u64, own));
+                strings.push(maker.hash.string(first + row as u64, own));
             });
         })
     }
@@ -110,108 +105,21 @@ impl DeltaReceiver {
         channel: &mut dyn Channel,
         entropy: &mut Entropy,
         count: usize,
-        mut take: impl FnMut(&mut Secrets, u64, Chunk, &Pending, &mut Vec<Block>),
+        mut take: impl FnMut(&mut Maker, u64, Chunk, &Sent, &mut Vec<Block>),
     ) -> Result<Chosen> {
         self.0.call(|secrets| {
             let mut chosen = Zeroizing::new(Chosen {
                 choices: Vec::with_capacity(count.div_ceil(64)),
                 strings: Vec::with_capacity(count),
             });
-            secrets.extend(channel, entropy, count, |secrets, first, chunk, sent| {
-                let words = as_words(&sent.choices)[..chunk.used.div_ceil(64)].iter();
-                chosen.choices.extend(words.map(|word| u64::from_le(*word)));
-                take(secrets, first, chunk, sent, &mut chosen.strings);
+            let Secrets { extension, maker } = secrets;
+            extension.extend(channel, entropy, None, count, |first, chunk, sent| {
+                sent.append_choices(chunk, &mut chosen.choices);
+                take(maker, first, chunk, sent, &mut chosen.strings);
             })?;
-            if let Some(last) = chosen.choices.last_mut() {
-                *last &= u64::MAX >> (count.wrapping_neg() % 64);
-            }
             Ok(std::mem::take(&mut *chosen))
         })
     }
-}
-
-impl Secrets {
-    /// Extends the base OTs by `count` rows under fresh choices, and gives each chunk, with the number of its first row, to
-    /// `take` once the sender's challenge is answered. While a chunk is checked the next is on its way.
-    fn extend(
-        &mut self,
-        channel: &mut dyn Channel,
-        entropy: &mut Entropy,
-        count: usize,
-        mut take: impl FnMut(&mut Self, u64, Chunk, &Pending),
-    ) -> Result<()> {
-        let fresh = entropy.prg();
-        let mut drawn = 0;
-        let mut masked = Columns::default();
-        let [mut sent, mut next] = [Pending::default(), Pending::default()];
-        let mut send = |secrets: &mut Self, channel: &mut dyn Channel, chunk: Chunk, to: &mut Pending| {
-            to.choices.resize(chunk.units);
-            let at = Position {
-                stream: 0,
-                index: drawn,
-            };
-            fresh.fill(at, &mut to.choices);
-            drawn += chunk.units as u64;
-            secrets.send(channel, chunk, to, &mut masked)
-        };
-        let mut chunks = chunks(count);
-        let mut current = match chunks.next() {
-            Some(chunk) => Some((send(self, channel, chunk, &mut sent)?, chunk)),
-            None => None,
-        };
-        while let Some((first, chunk)) = current {
-            current = match chunks.next() {
-                Some(chunk) => Some((send(self, channel, chunk, &mut next)?, chunk)),
-                None => None,
-            };
-            answer(channel, chunk, &sent)?;
-            take(self, first, chunk, &sent);
-            std::mem::swap(&mut sent, &mut next);
-        }
-        Ok(())
-    }
-
-    /// Makes a chunk's columns T_c = G(k_c0), and sends the choices x masked: U_c = G(k_c0) ⊕ G(k_c1) ⊕ x. Returns the
-    /// number of its first row.
-    fn send(
-        &mut self,
-        channel: &mut dyn Channel,
-        chunk: Chunk,
-        to: &mut Pending,
-        masked: &mut Columns,
-    ) -> Result<u64> {
-        let at = Position {
-            stream: 0,
-            index: self.used,
-        };
-        // Counted before it is used, so that no failure makes it used again.
-        self.used += chunk.units as u64;
-        to.columns.resize(WIDTH, chunk.units);
-        masked.resize(WIDTH, chunk.units);
-        let columns = to.columns.iter_mut().zip(masked.iter_mut());
-        for ((column, masked), [zero, one]) in columns.zip(&self.seeds) {
-            zero.fill(at, column);
-            for ((masked, own), choices) in masked.iter_mut().zip(&*column).zip(&*to.choices) {
-                *masked = *own ^ *choices;
-            }
-            one.xor_into(at, masked);
-        }
-        channel.send(steps::COLUMNS, as_bytes(masked.blocks()))?;
-        channel.flush()?;
-        Ok(at.index * 512)
-    }
-}
-
-/// Answers the challenge on a chunk: the folds of the choices and of all columns, blinded by the last rows.
-fn answer(channel: &mut dyn Channel, chunk: Chunk, sent: &Pending) -> Result<()> {
-    let mut alpha = [0; 16];
-    channel.recv(steps::CHALLENGE, &mut alpha)?;
-    let fold = Fold::new(Block::from_bytes(alpha), chunk.units);
-    let folds = std::iter::once(&*sent.choices).chain(sent.columns.iter());
-    let folds: Zeroizing<Vec<Block>> = Zeroizing::new(folds.map(|column| fold.fold(column)).collect());
-    channel.send(steps::ANSWER, as_bytes(&folds))?;
-    channel.flush()?;
-    Ok(())
 }
 
 impl Zeroize for Chosen {

@@ -8,6 +8,7 @@ use cenote_net::{Channel, ChannelOptions, Label, PartyId, memory_pair};
 use cenote_primitives::{Block, Entropy};
 use cenote_testkit::{Adversary, Message};
 
+use crate::extension::{Receiver, Sender};
 use crate::extractor::{Extractor, ROW_WORDS, Row, WIDTH};
 use crate::{Chosen, DeltaReceiver, DeltaSender, steps};
 
@@ -20,16 +21,21 @@ fn deal(seed: u64) -> (DeltaSender, DeltaReceiver, Row) {
     let chosen: Vec<Block> = (0..WIDTH)
         .map(|i| keys[i][usize::from(bit(&choices, i))])
         .collect();
-    let sender = DeltaSender::from_keys(&choices, &chosen, &mut entropy, b"test");
-    (sender, DeltaReceiver::from_keys(&keys, b"test"), choices)
+    let sender = Sender::from_keys(&choices, &chosen, &mut entropy);
+    let receiver = Receiver::from_keys(&keys);
+    (
+        DeltaSender::from_extension(sender, b"test"),
+        DeltaReceiver::from_extension(receiver, b"test"),
+        choices,
+    )
 }
 
-fn bit(words: &[u64], index: usize) -> bool {
+pub(crate) fn bit(words: &[u64], index: usize) -> bool {
     words[index / 64] >> (index % 64) & 1 == 1
 }
 
 /// Runs both sides, the receiver's channel behind `adversary`. Each drops its channel at its end.
-fn both<A: Send, B>(
+pub(crate) fn both<A: Send, B>(
     adversary: Option<&Adversary>,
     sender: impl FnOnce(&mut dyn Channel) -> A + Send,
     receiver: impl FnOnce(&mut dyn Channel) -> B,
@@ -175,10 +181,10 @@ fn both_kinds_take_turns() {
 fn the_session_goes_into_random_strings() {
     let keys = [[Block([1, 2]), Block([3, 4])]; WIDTH];
     let strings = |session: &[u8]| {
-        let mut receiver = DeltaReceiver::from_keys(&keys, session);
+        let mut receiver = DeltaReceiver::from_extension(Receiver::from_keys(&keys), session);
         let chosen = [keys[0][0]; WIDTH];
-        let mut sender =
-            DeltaSender::from_keys(&Row::default(), &chosen, &mut Entropy::for_tests(1), session);
+        let sender = Sender::from_keys(&Row::default(), &chosen, &mut Entropy::for_tests(1));
+        let mut sender = DeltaSender::from_extension(sender, session);
         let entropy = &mut Entropy::for_tests(2);
         both(
             None,
@@ -192,13 +198,13 @@ fn the_session_goes_into_random_strings() {
     assert!(strings(b"a").iter().zip(strings(b"b")).all(|(a, b)| *a != b));
 }
 
-/// Flips bit `row` of the given columns in message number `occurrence` of the extension: other choices there.
-fn flip(occurrence: usize, row: usize, columns: Vec<usize>) -> Adversary {
+/// Flips bit `row` of the given of `width` columns in message number `occurrence` of the extension: other choices there.
+pub(crate) fn flip(width: usize, occurrence: usize, row: usize, columns: Vec<usize>) -> Adversary {
     let mut seen = 0;
     Adversary::with(move |_, _, mut message| {
         if message.step == steps::COLUMNS {
             if seen == occurrence {
-                let height = message.body.len() / WIDTH;
+                let height = message.body.len() / width;
                 for column in &columns {
                     message.body[column * height + row / 8] ^= 1 << (row % 8);
                 }
@@ -220,7 +226,7 @@ fn attack(seed: u64, count: usize, adversary: &Adversary) -> (Result<Vec<Block>>
     (own, chosen.unwrap_or_default(), sender.delta(), choices)
 }
 
-fn caught<T>(result: &Result<T>) -> bool {
+pub(crate) fn caught<T>(result: &Result<T>) -> bool {
     matches!(
         result,
         Err(Error::Aborted {
@@ -239,7 +245,7 @@ fn one_inconsistent_column_is_a_guess_of_one_bit() {
     let mut passed = 0;
     for seed in 0..RUNS {
         let column = (seed * 37) as usize % WIDTH;
-        let adversary = flip(0, 5 + seed as usize % 90, vec![column]);
+        let adversary = flip(WIDTH, 0, 5 + seed as usize % 90, vec![column]);
         let (own, chosen, delta, choices) = attack(seed, 100, &adversary);
         assert_eq!(adversary.deviations(), 1);
         match own {
@@ -266,7 +272,7 @@ fn many_inconsistent_columns_are_caught() {
         for columns in [&all[..], &all[..60], &all[200..]] {
             // In a used row, an unused one, and a blinding one.
             for row in [0, 300, 511] {
-                let (own, ..) = attack(seed, 100, &flip(0, row, columns.to_vec()));
+                let (own, ..) = attack(seed, 100, &flip(WIDTH, 0, row, columns.to_vec()));
                 assert!(caught(&own), "{} columns, row {row}", columns.len());
             }
         }
@@ -279,12 +285,12 @@ fn the_check_is_exact() {
     let choices = deal(77).2;
     let zeros: Vec<usize> = (0..WIDTH).filter(|&i| !bit(&choices, i)).collect();
     assert!(zeros.len() > 100);
-    let (own, chosen, delta, _) = attack(77, 1000, &flip(0, 999, zeros.clone()));
+    let (own, chosen, delta, _) = attack(77, 1000, &flip(WIDTH, 0, 999, zeros.clone()));
     assert_correlated(delta, &own.unwrap(), &chosen);
     for one in (0..WIDTH).filter(|i| !zeros.contains(i)) {
         let columns = zeros.iter().copied().chain([one]).collect();
         assert!(
-            caught(&attack(77, 1000, &flip(0, 999, columns)).0),
+            caught(&attack(77, 1000, &flip(WIDTH, 0, 999, columns)).0),
             "column {one}"
         );
     }
@@ -294,7 +300,7 @@ fn the_check_is_exact() {
 #[test]
 fn later_chunks_are_checked_too() {
     for chunk in 0..3 {
-        let adversary = flip(chunk, 200, (0..60).collect());
+        let adversary = flip(WIDTH, chunk, 200, (0..60).collect());
         assert!(caught(&attack(5, 300_000, &adversary).0), "chunk {chunk}");
         assert_eq!(adversary.deviations(), 1);
     }
@@ -354,7 +360,7 @@ fn what_was_sent_before_is_no_answer_to_anything_else() {
 #[test]
 fn a_failure_is_for_good() {
     let (mut sender, mut receiver, _) = deal(9);
-    let adversary = flip(0, 0, (0..60).collect());
+    let adversary = flip(WIDTH, 0, 0, (0..60).collect());
     both(
         Some(&adversary),
         |channel| {

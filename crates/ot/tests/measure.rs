@@ -7,12 +7,19 @@ use cenote_net::{
     Channel, ChannelOptions, Label, Listen, MeshConfig, PartyId, PeerAddress, Result, Step, Transport,
     connect,
 };
+use cenote_ot::bits::{BitReceiver, BitSender};
 use cenote_ot::{DeltaReceiver, DeltaSender};
 use cenote_primitives::Entropy;
 
 const STRINGS: usize = 1_000_000;
 const REPEATS: u32 = 5;
-const PHASES: [&str; 3] = ["set-up", "correlated", "random"];
+const PHASES: [&str; 5] = [
+    "set-up",
+    "correlated",
+    "random",
+    "authenticated bits",
+    "openings of bits",
+];
 
 /// Both ends of a TCP connection over the loopback interface.
 fn loopback() -> [Box<dyn Channel>; 2] {
@@ -54,6 +61,12 @@ fn meet(channel: &mut dyn Channel) -> Result<()> {
     channel.send(step, &[]).and_then(|()| channel.recv(step, &mut []))
 }
 
+/// Bits are opened in this step.
+const OPEN: Step = Step {
+    code: 2,
+    name: "open bits",
+};
+
 /// The processor time of this thread, where the system tells.
 fn busy() -> Duration {
     let times = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
@@ -63,7 +76,7 @@ fn busy() -> Duration {
 
 /// The shortest wall and processor time of each phase.
 #[derive(Default)]
-struct Clock([Option<(Duration, Duration)>; 3]);
+struct Clock([Option<(Duration, Duration)>; PHASES.len()]);
 
 impl Clock {
     fn time<T>(
@@ -116,6 +129,14 @@ fn speed_over_loopback() {
             clock
                 .time(channel, 2, |channel| sender.random(channel, STRINGS))
                 .unwrap();
+            let mut sender = BitSender::<1>::new(channel, &mut entropy, b"measure").unwrap();
+            let keys = clock
+                .time(channel, 3, |channel| sender.keys(channel, STRINGS))
+                .unwrap();
+            let mut verifier = sender.verifier(0);
+            clock
+                .time(channel, 4, |channel| verifier.receive(channel, OPEN, &keys))
+                .unwrap();
         }
         clock.print("Δ-sender");
     });
@@ -131,6 +152,18 @@ fn speed_over_loopback() {
         clock
             .time(channel, 2, |channel| {
                 receiver.random(channel, &mut entropy, STRINGS)
+            })
+            .unwrap();
+        let mut receiver = BitReceiver::<1>::new(channel, &mut entropy, b"measure").unwrap();
+        let bits = clock
+            .time(channel, 3, |channel| {
+                receiver.bits(channel, &mut entropy, STRINGS)
+            })
+            .unwrap();
+        let mut opener = receiver.opener(0);
+        clock
+            .time(channel, 4, |channel| {
+                opener.open(channel, OPEN, &bits.bits, &bits.macs)
             })
             .unwrap();
     }
