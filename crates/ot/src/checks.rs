@@ -1,4 +1,5 @@
-//! The checks of the protocols. Protocols built on this crate give their own checks codes from 4 on.
+//! The checks of the protocols. Protocols built on this crate give their own checks codes from 4 on, or
+//! above those of the checks that they use.
 
 cenote_session::checks! {
     /// Every check but the form of messages.
@@ -7,4 +8,8 @@ cenote_session::checks! {
     OT_CONSISTENCY = 1, "OT consistency";
     /// An opened bit, or sum of bits, is not what was authenticated.
     BIT_OPENING = 2, "opened bits";
+    /// The shares that hide a watch list are not those of the polynomial that their sender opens.
+    WATCH_SHARES = 3, "shares of a watch list";
+    /// The receiver of a watch list did not know the shared secret: it took more seeds than it may.
+    WATCH_SECRET = 4, "secret of a watch list";
 }

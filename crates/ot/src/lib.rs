@@ -42,6 +42,7 @@ mod receiver;
 mod sender;
 mod state;
 pub mod steps;
+pub mod watch;
 
 pub use receiver::{Chosen, DeltaReceiver};
 pub use sender::DeltaSender;

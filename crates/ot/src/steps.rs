@@ -3,7 +3,7 @@
 use cenote_net::steps;
 
 steps! {
-    /// Every step.
+    /// Every step of set-ups and extensions.
     ALL;
     /// The element of the group that all base OTs of a set-up share, to the Δ-sender.
     BASE_KEY = 0x201, "base OT key";
@@ -15,4 +15,17 @@ steps! {
     CHALLENGE = 0x204, "challenge the OT extension";
     /// The folded choices and columns, to the Δ-sender.
     ANSWER = 0x205, "check the OT extension";
+}
+
+steps! {
+    /// Every step of [`crate::watch`], but for those of the base OTs.
+    WATCH;
+    /// Masked shares, to the receiver of a watch list.
+    WATCH_SHARES = 0x206, "share the secret of a watch list";
+    /// The receiver's commitment to the secret.
+    WATCH_COMMITMENT = 0x207, "commit to the secret of a watch list";
+    /// The polynomial, to the receiver.
+    WATCH_POLYNOMIAL = 0x208, "open the shares of a watch list";
+    /// The opened commitment, to the sender.
+    WATCH_OPENING = 0x209, "open the secret of a watch list";
 }
