@@ -19,7 +19,7 @@ pub struct Cut {
 /// What `coin` makes of `count` fresh gadgets: each is checked with probability `threshold / 2^32`, independently.
 pub fn cut(coin: Block, count: u32, threshold: u32) -> Cut {
     let mut sampler = Sampler::from_stream(Prg::new(coin), STREAM);
-    let expected = (u64::from(count) * u64::from(threshold) >> 32) as usize;
+    let expected = ((u64::from(count) * u64::from(threshold)) >> 32) as usize;
     let mut cut = Cut {
         checked: Vec::with_capacity(expected + expected / 8),
         bits: Vec::with_capacity(expected + expected / 8),
