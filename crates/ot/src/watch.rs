@@ -127,7 +127,7 @@ pub fn receive(
 ) -> Result<WatchList> {
     let list = draw(entropy, count, watched);
     let session = bind(session, count, watched);
-    let (keys, shares) = take(channel, entropy, &session, &list)?;
+    let [keys, shares] = take(channel, entropy, &session, &list)?;
     let opening = Opening {
         secret: interpolate(&list, &shares).to_bytes(),
         nonce: entropy.bytes(),
@@ -185,7 +185,7 @@ fn take(
     entropy: &mut Entropy,
     session: &[u8; blake3::KEY_LEN],
     list: &Masks,
-) -> Result<(Zeroizing<Vec<Block>>, Zeroizing<Vec<Block>>)> {
+) -> Result<[Zeroizing<Vec<Block>>; 2]> {
     let mut choices = Zeroizing::new(vec![0; list.len().div_ceil(64)]);
     for (i, watched) in list.iter().enumerate() {
         choices[i / 64] |= (!watched & 1) << (i % 64);
@@ -196,7 +196,7 @@ fn take(
     for (share, key) in shares.iter_mut().zip(&*keys) {
         *share ^= *key;
     }
-    Ok((keys, shares))
+    Ok([keys, shares])
 }
 
 /// The secret, and what hides the commitment to it.

@@ -41,7 +41,7 @@ impl Cheat {
             .map(|i| u64::from((self.takes)(i)).wrapping_neg())
             .collect();
         let list = Zeroizing::new(list);
-        let (_, shares) = take(channel, entropy, &session, &list).unwrap();
+        let [_, shares] = take(channel, entropy, &session, &list).unwrap();
         let mut opening = Opening {
             secret: (self.commits)(&list, &shares).to_bytes(),
             nonce: entropy.bytes(),
