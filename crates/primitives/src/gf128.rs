@@ -7,7 +7,7 @@
 //! another modulus and a product that is off by a unit.
 
 #[cfg(target_arch = "x86_64")]
-mod x86;
+pub(crate) mod x86;
 
 use crate::mac::field::product;
 use crate::{Block, Simd};
@@ -54,10 +54,7 @@ fn mul_on(simd: Simd, a: Block, b: Block) -> Block {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the level is supported, so the CPU has PCLMULQDQ and AVX2.
         Simd::Avx2 | Simd::Avx512 => unsafe { x86::mul(a, b) },
-        _ => {
-            let (low, high) = product(a, b);
-            reduce(low, high)
-        }
+        _ => sum_of_products(&[a], &[b]),
     }
 }
 
@@ -91,14 +88,20 @@ fn add_inner_products_on(simd: Simd, rows: &[Block], b: &[Block], sums: &mut [Bl
         Simd::Avx512 => unsafe { x86::add_inner_products_512(rows, b, sums) },
         _ => {
             for (sum, row) in sums.iter_mut().zip(rows.chunks_exact(b.len())) {
-                let (low, high) = row.iter().zip(b).fold((0, 0), |sum, (&a, &b)| {
-                    let (low, high) = product(a, b);
-                    (sum.0 ^ low, sum.1 ^ high)
-                });
-                *sum ^= reduce(low, high);
+                *sum ^= sum_of_products(row, b);
             }
         }
     }
+}
+
+/// The inner product in portable code.
+#[inline]
+pub(crate) fn sum_of_products(a: &[Block], b: &[Block]) -> Block {
+    let (low, high) = a.iter().zip(b).fold((0, 0), |sum, (&a, &b)| {
+        let (low, high) = product(a, b);
+        (sum.0 ^ low, sum.1 ^ high)
+    });
+    reduce(low, high)
 }
 
 /// [`powers`] with `mul` to multiply.

@@ -1,7 +1,7 @@
 //! Four blocks side by side, for code that is written once and compiled for each instruction set.
 //!
-//! A [`Kernel`] is a function over some [`Lanes`]: with AVX-512 and VAES its values are 512-bit registers, with AES-NI
-//! four 128-bit ones, otherwise arrays. It is ordinary safe code. [`run`] chooses among the copies at run time.
+//! A [`Kernel`] is a function over some [`Lanes`]: with AVX-512, VAES and VPCLMULQDQ its values are 512-bit registers, with
+//! AES-NI and PCLMULQDQ four 128-bit ones, otherwise arrays. It is ordinary safe code. [`run`] chooses among the copies at run time.
 //!
 //! **How to write one.** The instructions of a level are used only where the code is inlined into the copy for this
 //! level: mark [`Kernel::run`] and all that it calls with lanes `#[inline(always)]`, and use loops instead of closures.
@@ -34,6 +34,12 @@ pub trait Lanes {
     /// Four pairs to memory.
     fn store_pairs(&self, values: [Self::V; 2], pairs: &mut [[Block; 2]; 4]);
 
+    /// Four blocks from places of their own.
+    fn gather(&self, blocks: [&Block; 4]) -> Self::V;
+
+    /// Four blocks to places of their own.
+    fn scatter(&self, value: Self::V, blocks: [&mut Block; 4]);
+
     /// The same block four times.
     fn splat(&self, block: Block) -> Self::V;
 
@@ -58,6 +64,9 @@ pub trait Lanes {
     /// A linear orthomorphism of the 128 bits: of the halves (low, high) it makes (high, low ^ high). It is linear and one to one,
     /// and so is its sum with the identity.
     fn sigma(&self, value: Self::V) -> Self::V;
+
+    /// In each lane, the sum of all `a[k] · b[k]` in the field of [`gf128`](crate::gf128), with one reduction.
+    fn inner_product<const N: usize>(&self, a: [Self::V; N], b: [Self::V; N]) -> Self::V;
 
     /// AES-128 of `M` values under each of `N` keys, lane by lane: `values[k]` under `keys[k]`. The keys are expanded side by
     /// side, in step with the rounds.
@@ -94,10 +103,10 @@ pub fn run<K: Kernel>(kernel: K) -> K::Output {
 pub fn run_on<K: Kernel>(simd: Simd, kernel: K) -> K::Output {
     match simd.assert_supported() {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the level is supported, so the CPU has AVX-512 F, BW, DQ and VL, VAES and AES-NI.
+        // SAFETY: the level is supported, so the CPU has AVX-512 F, BW, DQ and VL, VAES, AES-NI and VPCLMULQDQ.
         Simd::Avx512 => unsafe { vaes::run(kernel) },
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the level is supported, so the CPU has AVX2 and AES-NI.
+        // SAFETY: the level is supported, so the CPU has AVX2, AES-NI and PCLMULQDQ.
         Simd::Avx2 => unsafe { aesni::run(kernel) },
         _ => kernel.run(&portable::Portable),
     }

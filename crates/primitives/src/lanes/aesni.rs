@@ -4,12 +4,13 @@ use std::arch::x86_64::*;
 
 use super::{Kernel, Lanes, ROTATED_WORD, ROUND_CONSTANTS};
 use crate::Block;
+use crate::gf128::x86;
 
-/// Lanes that exist only on a CPU with AES-NI and AVX2: every `unsafe` below relies on that.
+/// Lanes that exist only on a CPU with AES-NI, AVX2 and PCLMULQDQ: every `unsafe` below relies on that.
 struct Aesni(());
 
-/// Runs `kernel` compiled for AES-NI and AVX2.
-#[target_feature(enable = "aes,avx2")]
+/// Runs `kernel` compiled for AES-NI, AVX2 and PCLMULQDQ.
+#[target_feature(enable = "aes,avx2,pclmulqdq")]
 pub(super) fn run<K: Kernel>(kernel: K) -> K::Output {
     kernel.run(&Aesni(()))
 }
@@ -52,6 +53,18 @@ impl Lanes for Aesni {
     #[inline(always)]
     fn store_pairs(&self, [a, b]: [Self::V; 2], pairs: &mut [[Block; 2]; 4]) {
         *pairs = bytemuck::cast([a[0], b[0], a[1], b[1], a[2], b[2], a[3], b[3]]);
+    }
+
+    #[inline(always)]
+    fn gather(&self, [a, b, c, d]: [&Block; 4]) -> Self::V {
+        bytemuck::cast([*a, *b, *c, *d])
+    }
+
+    #[inline(always)]
+    fn scatter(&self, value: Self::V, blocks: [&mut Block; 4]) {
+        for (block, value) in blocks.into_iter().zip(value) {
+            *block = bytemuck::cast(value);
+        }
     }
 
     #[inline(always)]
@@ -110,6 +123,16 @@ impl Lanes for Aesni {
             let swapped = _mm_shuffle_epi32::<0b0100_1110>(value);
             _mm_xor_si128(swapped, _mm_unpackhi_epi64(_mm_setzero_si128(), value))
         })
+    }
+
+    #[inline(always)]
+    fn inner_product<const N: usize>(&self, a: [Self::V; N], b: [Self::V; N]) -> Self::V {
+        let mut sums = [a[0][0]; 4];
+        for (lane, sum) in sums.iter_mut().enumerate() {
+            // SAFETY: the lanes exist only on a CPU that has the instructions.
+            *sum = unsafe { x86::inner_product(a.map(|a| a[lane]), b.map(|b| b[lane])) };
+        }
+        sums
     }
 
     #[inline(always)]

@@ -4,7 +4,7 @@
 use aes::cipher::{BlockCipherEncrypt, KeyInit};
 
 use super::Lanes;
-use crate::Block;
+use crate::{Block, gf128};
 
 /// Lanes on any CPU.
 pub(super) struct Portable;
@@ -31,6 +31,18 @@ impl Lanes for Portable {
     fn store_pairs(&self, values: [[Block; 4]; 2], pairs: &mut [[Block; 2]; 4]) {
         for (lane, pair) in pairs.iter_mut().enumerate() {
             *pair = [values[0][lane], values[1][lane]];
+        }
+    }
+
+    #[inline(always)]
+    fn gather(&self, blocks: [&Block; 4]) -> [Block; 4] {
+        blocks.map(|block| *block)
+    }
+
+    #[inline(always)]
+    fn scatter(&self, value: [Block; 4], blocks: [&mut Block; 4]) {
+        for (block, value) in blocks.into_iter().zip(value) {
+            *block = value;
         }
     }
 
@@ -77,6 +89,11 @@ impl Lanes for Portable {
     #[inline(always)]
     fn sigma(&self, value: [Block; 4]) -> [Block; 4] {
         value.map(|Block([low, high])| Block([high, low ^ high]))
+    }
+
+    #[inline(always)]
+    fn inner_product<const N: usize>(&self, a: [[Block; 4]; N], b: [[Block; 4]; N]) -> [Block; 4] {
+        std::array::from_fn(|i| gf128::sum_of_products(&a.map(|a| a[i]), &b.map(|b| b[i])))
     }
 
     #[inline(always)]

@@ -16,6 +16,9 @@ enum Operation {
     Pairs,
     Unpair,
     Sigma,
+    Gather,
+    Scatter,
+    InnerProduct,
     EncryptOne,
     EncryptTwo,
     EncryptFour,
@@ -53,6 +56,20 @@ impl Kernel for Apply {
                 return bytemuck::cast(pairs);
             }
             Operation::Sigma => [lanes.sigma(a), zero],
+            Operation::Gather => {
+                let [a, b, _] = &self.values;
+                [lanes.gather([&b[3], &a[1], &b[1], &a[1]]), zero]
+            }
+            Operation::Scatter => {
+                let mut out = [[Block::ZERO; 4]; 2];
+                let [[p, _, q, r], [_, _, _, s]] = &mut out;
+                lanes.scatter(a, [s, q, r, p]);
+                return out;
+            }
+            Operation::InnerProduct => [
+                lanes.inner_product([a], [b]),
+                lanes.inner_product([a, c, b], [b, a, b]),
+            ],
             Operation::EncryptOne => {
                 let [[one], [other], _] = lanes.encrypt([c, b, a], [[a], [b], [c]]);
                 [one, other]
@@ -96,6 +113,18 @@ fn expected(operation: Operation, [a, b, c]: [[u128; 4]; 3], n: [u64; 4]) -> [[u
             [each(&|i| pairs[i]), each(&|i| pairs[4 + i])]
         }
         Operation::Sigma => [a.map(|x| (x ^ x >> 64) << 64 | x >> 64), [0; 4]],
+        Operation::Gather => [[b[3], a[1], b[1], a[1]], [0; 4]],
+        Operation::Scatter => [[a[3], 0, a[1], a[2]], [0, 0, 0, a[0]]],
+        Operation::InnerProduct => {
+            let times = |x: u128, y: u128| {
+                let [x, y] = [x, y].map(|x| Block::from_bytes(x.to_le_bytes()));
+                u128::from_le_bytes(crate::gf128::mul(x, y).to_bytes())
+            };
+            [
+                each(&|i| times(a[i], b[i])),
+                each(&|i| times(a[i], b[i]) ^ times(c[i], a[i]) ^ times(b[i], b[i])),
+            ]
+        }
         Operation::EncryptOne => [each(&|i| encrypt(c[i], a[i])), each(&|i| encrypt(b[i], b[i]))],
         Operation::EncryptTwo | Operation::EncryptFour => {
             [each(&|i| encrypt(c[i], a[i])), each(&|i| encrypt(c[i], b[i]))]
@@ -103,7 +132,7 @@ fn expected(operation: Operation, [a, b, c]: [[u128; 4]; 3], n: [u64; 4]) -> [[u
     }
 }
 
-const ALL: [Operation; 13] = [
+const ALL: [Operation; 16] = [
     Operation::Xor,
     Operation::Or,
     Operation::XorIf,
@@ -114,6 +143,9 @@ const ALL: [Operation; 13] = [
     Operation::Pairs,
     Operation::Unpair,
     Operation::Sigma,
+    Operation::Gather,
+    Operation::Scatter,
+    Operation::InnerProduct,
     Operation::EncryptOne,
     Operation::EncryptTwo,
     Operation::EncryptFour,

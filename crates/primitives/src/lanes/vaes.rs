@@ -5,12 +5,13 @@ use std::arch::x86_64::*;
 
 use super::{Kernel, Lanes, ROTATED_WORD, ROUND_CONSTANTS};
 use crate::Block;
+use crate::gf128::x86;
 
-/// Lanes that exist only on a CPU with AVX-512 F, DQ, VAES: every `unsafe` below relies on that.
+/// Lanes that exist only on a CPU with AVX-512 F, DQ, VAES and VPCLMULQDQ: every `unsafe` below relies on that.
 struct Vaes(());
 
-/// Runs `kernel` compiled for AVX-512 and VAES.
-#[target_feature(enable = "aes,avx512f,avx512bw,avx512dq,avx512vl,vaes")]
+/// Runs `kernel` compiled for AVX-512, VAES and VPCLMULQDQ.
+#[target_feature(enable = "aes,avx512f,avx512bw,avx512dq,avx512vl,vaes,vpclmulqdq")]
 pub(super) fn run<K: Kernel>(kernel: K) -> K::Output {
     kernel.run(&Vaes(()))
 }
@@ -58,6 +59,27 @@ impl Lanes for Vaes {
             ]
         };
         *pairs = bytemuck::cast(halves);
+    }
+
+    #[inline(always)]
+    fn gather(&self, [a, b, c, d]: [&Block; 4]) -> __m512i {
+        // SAFETY: the lanes exist only on a CPU that has the instructions.
+        unsafe {
+            let low = _mm256_set_m128i(bytemuck::cast(*b), bytemuck::cast(*a));
+            let high = _mm256_set_m128i(bytemuck::cast(*d), bytemuck::cast(*c));
+            _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high)
+        }
+    }
+
+    #[inline(always)]
+    fn scatter(&self, value: __m512i, [a, b, c, d]: [&mut Block; 4]) {
+        // SAFETY: the lanes exist only on a CPU that has the instructions.
+        unsafe {
+            *a = bytemuck::cast(_mm512_extracti32x4_epi32::<0>(value));
+            *b = bytemuck::cast(_mm512_extracti32x4_epi32::<1>(value));
+            *c = bytemuck::cast(_mm512_extracti32x4_epi32::<2>(value));
+            *d = bytemuck::cast(_mm512_extracti32x4_epi32::<3>(value));
+        }
     }
 
     #[inline(always)]
@@ -128,6 +150,12 @@ impl Lanes for Vaes {
             let swapped = _mm512_shuffle_epi32::<0b0100_1110>(value);
             _mm512_mask_xor_epi64(swapped, 0xaa, swapped, value)
         }
+    }
+
+    #[inline(always)]
+    fn inner_product<const N: usize>(&self, a: [__m512i; N], b: [__m512i; N]) -> __m512i {
+        // SAFETY: the lanes exist only on a CPU that has the instructions.
+        unsafe { x86::inner_products(a, b) }
     }
 
     #[inline(always)]
@@ -208,6 +236,7 @@ fn in_step(values: &mut [__m512i]) {
         [a, b, c, d, e, f] => claim!(a, b, c, d, e, f),
         [a, b, c, d, e, f, g, h] => claim!(a, b, c, d, e, f, g, h),
         [a, b, c, d, e, f, g, h, i, j] => claim!(a, b, c, d, e, f, g, h, i, j),
+        [a, b, c, d, e, f, g, h, i, j, k, l] => claim!(a, b, c, d, e, f, g, h, i, j, k, l),
         // More would not fit the registers beside the keys.
         _ => {}
     }

@@ -90,6 +90,17 @@ impl Wide4 {
         );
     }
 
+    /// The four sums: their low and their high 128 coefficients.
+    #[target_feature(enable = "avx512f,avx512bw")]
+    #[inline]
+    pub(crate) fn halves(self) -> (__m512i, __m512i) {
+        let middle = _mm512_xor_si512(self.all, _mm512_xor_si512(self.low, self.high));
+        (
+            _mm512_xor_si512(self.low, _mm512_bslli_epi128::<8>(middle)),
+            _mm512_xor_si512(self.high, _mm512_bsrli_epi128::<8>(middle)),
+        )
+    }
+
     /// The sum of the four sums.
     #[target_feature(enable = "avx2,avx512f")]
     #[inline]
