@@ -85,6 +85,43 @@ fn gates(c: &mut Criterion) {
     group.finish();
 }
 
+fn wide(c: &mut Criterion) {
+    let mut group = c.benchmark_group("wide gates");
+    const GATES: usize = 1024;
+    group.throughput(Throughput::Elements(GATES as u64));
+    let numbers: Vec<u64> = (0..GATES as u64).collect();
+    for blocks in [2, 3, 4, 5, 8] {
+        let start = garble::wide::Start {
+            key: START,
+            map: noise(blocks, 3),
+        };
+        let (left, right) = (noise(GATES * blocks, 1), noise(GATES * blocks, 2));
+        let mut delta = noise(blocks, 4);
+        delta[0].0[0] |= 1;
+        let mut tables = vec![Block::ZERO; 2 * GATES * blocks];
+        let mut outputs = vec![Block::ZERO; GATES * blocks];
+        group.bench_function(BenchmarkId::new("garble", blocks), |b| {
+            b.iter(|| {
+                garble::wide::garble(
+                    &start,
+                    &delta,
+                    5,
+                    black_box(&left),
+                    &right,
+                    &mut tables,
+                    &mut outputs,
+                )
+            });
+        });
+        group.bench_function(BenchmarkId::new("evaluate", blocks), |b| {
+            b.iter(|| {
+                garble::wide::evaluate(&start, &numbers, black_box(&left), &right, &tables, &mut outputs)
+            });
+        });
+    }
+    group.finish();
+}
+
 fn in_cache(c: &mut Criterion) {
     let mut group = c.benchmark_group("buckets in cache");
     for beta in [2, 3, 4, 5, 6, 7, 9, 15] {
@@ -177,6 +214,6 @@ fn out_of_cache(c: &mut Criterion) {
 criterion_group! {
     name = benches;
     config = Criterion::default().warm_up_time(Duration::from_millis(100)).measurement_time(Duration::from_millis(300));
-    targets = gates, in_cache, out_of_cache
+    targets = gates, wide, in_cache, out_of_cache
 }
 criterion_main!(benches);

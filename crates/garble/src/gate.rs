@@ -184,7 +184,7 @@ fn garble_group<L: Lanes>(
         let garbler = lanes.xor_if(lanes.xor(a0, a1), b, delta);
         let evaluator = lanes.xor(lanes.xor(b0, b1), a);
         lanes.store(
-            combine(lanes, [a, b], [a0, b0], [garbler, evaluator]),
+            combine(lanes, [a, b], a, [a0, b0], [garbler, evaluator]),
             &mut outputs[k],
         );
         lanes.store_pairs([garbler, evaluator], &mut tables[k]);
@@ -258,6 +258,9 @@ fn evaluate_group<L: Lanes>(
     let hashes = hash::hash(lanes, keys, inputs);
     for k in 0..QUADS {
         let table = lanes.load_pairs(&tables[k]);
-        lanes.store(combine(lanes, labels[k], hashes[k], table), &mut outputs[k]);
+        lanes.store(
+            combine(lanes, labels[k], labels[k][0], hashes[k], table),
+            &mut outputs[k],
+        );
     }
 }

@@ -17,17 +17,19 @@ const SIDE_BY_SIDE: usize = 5;
 /// also where its two labels are the same.
 pub(super) const APART: Block = Block([2u64.to_le(), 0]);
 
-/// The output label of gates: with hashes of the left and right labels, and tables (garbler's half, evaluator's half).
+/// The output label of gates: with the colours and hashes of the left and right labels, the left label, and tables
+/// (garbler's half, evaluator's half).
 #[inline(always)]
 pub(super) fn combine<L: Lanes>(
     lanes: &L,
-    [left, right]: [L::V; 2],
+    colours: [L::V; 2],
+    left: L::V,
     hashes: [L::V; 2],
     [garbler, evaluator]: [L::V; 2],
 ) -> L::V {
     let sum = lanes.xor(hashes[0], hashes[1]);
-    let sum = lanes.xor_if(sum, left, garbler);
-    lanes.xor_if(sum, right, lanes.xor(evaluator, left))
+    let sum = lanes.xor_if(sum, colours[0], garbler);
+    lanes.xor_if(sum, colours[1], lanes.xor(evaluator, left))
 }
 
 /// Blocks of table per gate, of four buckets each.
@@ -201,7 +203,7 @@ impl<L: Lanes> Bucket<'_, L> {
         let mut outputs = [left; N];
         for k in 0..N {
             let table = [lanes.load(&gates[k].table[0]), lanes.load(&gates[k].table[1])];
-            outputs[k] = combine(lanes, labels[k], hashes[k], table);
+            outputs[k] = combine(lanes, labels[k], labels[k][0], hashes[k], table);
             if let Some(soldering) = gates[k].soldering {
                 outputs[k] = lanes.xor(outputs[k], lanes.load(&soldering[2]));
             }

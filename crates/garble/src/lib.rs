@@ -32,6 +32,8 @@
 //! **Authenticators** (Nielsen et al. 2017, Section IV): `{H(K), H(K ⊕ Δ)}` in sorted order. It accepts both labels of
 //! the wire and, but for chance 2^-127, nothing else; the order tells nothing of which label is which.
 //!
+//! **Wide labels**, of several blocks, are the matter of [`wide`].
+//!
 //! Nothing here branches on a label or takes an address from one. [`Buckets::evaluate`] tells its caller whether all
 //! gates agreed: honest gates always do.
 
@@ -39,6 +41,7 @@ mod authenticator;
 mod buckets;
 mod gate;
 mod kernel;
+pub mod wide;
 
 use cenote_primitives::Block;
 

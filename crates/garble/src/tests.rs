@@ -2,6 +2,7 @@ mod authenticators;
 mod buckets;
 mod gates;
 mod reference;
+mod wide;
 
 use cenote_primitives::Block;
 use proptest::prelude::*;

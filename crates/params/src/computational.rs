@@ -62,12 +62,7 @@ const PER_GATE: u32 = 2;
 /// advantage of `2 u p / 2^127` for `p` calls, and of `(u-1) q / 2^127` without any, for `q` hashes.
 #[must_use]
 pub fn garbling_hash(keys: f64) -> Primitive {
-    let meet = |m: u32| {
-        let next = f64::from(m + 1);
-        next * keys.log2() - log2_factorial(u64::from(m + 1)) - 128.0 * f64::from(m)
-    };
-    let gates = (1..128).find(|&m| meet(m) <= MEETING).unwrap_or(128);
-    let uses = f64::from(PER_GATE * gates);
+    let uses = uses_of_a_key(keys, PER_GATE);
     let hashes = f64::from(PER_GATE) * keys.max(1.0);
     Primitive {
         protects: "gates and authenticators",
@@ -79,6 +74,45 @@ pub fn garbling_hash(keys: f64) -> Primitive {
         formula: "127 - log2(2 u), u uses of a key; without work (u-1) hashes / 2^127",
         source: "Guo, Katz, Wang, Weng, Yu, CRYPTO 2020, multi-instance TCCR of MMO",
     }
+}
+
+/// The hash of half gates over labels of `blocks` blocks, of which 128 bits are unknown and which a random linear map compresses to
+/// 128, in `sessions` sessions with `keys` gates in all: [`garbling_hash`] with `2 blocks` hashes in a gate, one for each block of
+/// each half, and what the maps cost.
+///
+/// The difference has `d >= 127` unknown bits. A call of AES on an input tests guesses of its compression C(D), a call of the
+/// inverse guesses of s(C(D)) or s(C(D)) + D_b, D_b a block of it. All are linear maps of the unknown bits, random enough that what
+/// is not 0 becomes 0 with probability 2^-128: a kernel has `1 + 2^d / 2^128` elements on average, and each makes a guess as much
+/// likelier. An attacker knows the maps. It chooses one of two sums of kernels, and the session where it is largest: that is
+/// `1 + 2 sessions 2^d / 2^128` at most on average, where an ideal map has 1. For `d = 127` this is `1 + sessions`, and for 128
+/// the guess is less likely.
+#[must_use]
+pub fn wide_garbling_hash(keys: f64, blocks: u32, sessions: f64) -> Primitive {
+    let per_gate = PER_GATE * blocks.max(1);
+    let uses = uses_of_a_key(keys, per_gate);
+    let hashes = f64::from(per_gate) * keys.max(1.0);
+    let kernel = (1.0 + sessions.max(1.0)).log2();
+    Primitive {
+        protects: "gates of wide labels",
+        construction: "AES_k(s(x)) ^ s(x), a key for each gate, x a random linear map of the label plus a constant",
+        bits: DELTA_BITS - 1.0 - uses.log2() - kernel,
+        advantage: Some(LogProb::from_log2(
+            (uses - 1.0).log2() + hashes.log2() - DELTA_BITS + kernel,
+        )),
+        formula: "127 - log2(2 u (1 + sessions)), u uses of a key; without work (u-1) (1 + sessions) hashes / 2^127",
+        source: "as the hash of narrow labels; expected kernels of the maps",
+    }
+}
+
+/// How many hashes with the difference added or not an attacker finds under one key at most, `per_gate` for each of the gates that
+/// meet there.
+fn uses_of_a_key(keys: f64, per_gate: u32) -> f64 {
+    let meet = |m: u32| {
+        let next = f64::from(m + 1);
+        next * keys.log2() - log2_factorial(u64::from(m + 1)) - 128.0 * f64::from(m)
+    };
+    let gates = (1..128).find(|&m| meet(m) <= MEETING).unwrap_or(128);
+    f64::from(per_gate * gates)
 }
 
 /// AES-128 in counter mode: `keys` streams of at most `blocks` blocks each.
@@ -281,5 +315,69 @@ mod tests {
         // Of 2^50, two meet with probability 2^-29, three with 2^-108.
         assert_eq!(garbling_hash(2f64.powi(50)).bits, 124.0);
         assert!(garbling_hash(2f64.powi(64)).bits > 123.0);
+    }
+
+    #[test]
+    fn wide_labels_cost_the_blocks_and_a_bit_for_their_compression() {
+        let wide = |keys: f64, blocks, sessions| wide_garbling_hash(keys, blocks, sessions);
+        let (keys, one) = (2f64.powi(20), garbling_hash(2f64.powi(20)));
+        // Of one block it would be the narrow hash, but for the map.
+        assert_eq!(wide(keys, 1, 1.0).bits, one.bits - 1.0);
+        assert_eq!(wide(keys, 2, 1.0).bits, one.bits - 2.0);
+        assert_eq!(wide(keys, 4, 1.0).bits, one.bits - 3.0);
+        assert_eq!(wide(keys, 4, 7.0).bits, one.bits - 5.0);
+        let three = wide(keys, 3, 1.0);
+        assert_eq!(three.bits, 125.0 - 6f64.log2());
+        let meets = 5f64.log2() + 6f64.log2() + 20.0 - 126.0;
+        assert!((three.advantage.unwrap().log2() - meets).abs() < 1e-9);
+    }
+
+    /// The average over all maps of the kernel of C and of s(C) + D_b, with labels of two elements of GF(2^4) in place of
+    /// GF(2^128) and spaces of 3 and of 4 unknown bits.
+    #[test]
+    fn kernels_of_random_maps_are_as_large_as_counted_on() {
+        let times = |a: u32, b: u32| {
+            (0..4).rev().fold(0, |product, i| {
+                let carry = product >> 3;
+                (product << 1 & 15) ^ (carry * 3) ^ ((b >> i & 1) * a)
+            })
+        };
+        // Of the halves (low, high): (high, low + high).
+        let sigma = |x: u32| x >> 2 | (x ^ x >> 2) << 2 & 12;
+        let sum = |basis: &[u32], u: usize| {
+            (0..basis.len())
+                .filter(|k| u >> k & 1 == 1)
+                .fold(0, |sum, k| sum ^ basis[k])
+        };
+        for basis in [
+            &[0x12, 0x35, 0x81][..],
+            &[1, 2, 4],
+            &[0x13, 0x26, 0x4c, 0x88],
+            &[0x10, 0x20, 0x40, 0x80],
+        ] {
+            let (mut plain, mut masked, mut larger) = (0, 0, 0);
+            for map in 0..256 {
+                let compress = |x: u32| times(x & 15, map & 15) ^ times(x >> 4, map >> 4);
+                let values = || (0..1 << basis.len()).map(|u| sum(basis, u));
+                let kernels = [
+                    values().filter(|x| compress(*x) == 0).count(),
+                    values().filter(|x| sigma(compress(*x)) == x & 15).count(),
+                    values().filter(|x| sigma(compress(*x)) == x >> 4).count(),
+                ];
+                plain += kernels[0];
+                masked += kernels[1] + kernels[2];
+                larger += (2 * kernels[0]).max(kernels[1] + kernels[2]);
+            }
+            let ways = 1 << basis.len();
+            // 256 maps: one for 0, and one in 16 for each other value.
+            let all = 256 + (ways - 1) * 16;
+            assert_eq!((plain, masked), (all, 2 * all), "{basis:?}");
+            // As a factor of two kernels of one element each.
+            let factor = larger as f64 / 512.0;
+            assert!(
+                factor > 1.0 && factor <= 1.0 + 2.0 * f64::from(ways as u32) / 16.0,
+                "{factor}"
+            );
+        }
     }
 }

@@ -53,6 +53,64 @@ pub(super) fn evaluate(gate: u64, a: u128, b: u128, [garbler, evaluator]: [u128;
     of_garbler ^ of_evaluator
 }
 
+/// The product in GF(2)[x] modulo x^128 + x^7 + x^2 + x + 1, bit by bit.
+fn times(a: u128, b: u128) -> u128 {
+    (0..128).rev().fold(0, |product: u128, i| {
+        product << 1 ^ when(product >> 127 == 1, 0x87) ^ when(b >> i & 1 == 1, a)
+    })
+}
+
+/// Half gates over labels of several numbers, compressed by the multipliers `map`.
+pub(super) struct Wide<'a> {
+    pub(super) map: &'a [u128],
+}
+
+impl Wide<'_> {
+    /// All blocks of the hash of a left or, with `right`, of a right label.
+    fn hash(&self, label: &[u128], right: bool, gate: u64) -> Vec<u128> {
+        let compressed = label
+            .iter()
+            .zip(self.map)
+            .fold(0, |sum, (&block, &factor)| sum ^ times(block, factor));
+        let blocks = self.map.len();
+        let constants = if right { blocks..2 * blocks } else { 0..blocks };
+        constants
+            .map(|constant| hash(compressed ^ constant as u128, gate))
+            .collect()
+    }
+
+    /// Tables (garbler's half, evaluator's half) and output 0-label.
+    pub(super) fn garble(
+        &self,
+        delta: &[u128],
+        gate: u64,
+        a: &[u128],
+        b: &[u128],
+    ) -> ([Vec<u128>; 2], Vec<u128>) {
+        let add = |x: &[u128], y: &[u128]| -> Vec<u128> { x.iter().zip(y).map(|(x, y)| x ^ y).collect() };
+        let all_when = |bit: bool, x: &[u128]| -> Vec<u128> { x.iter().map(|x| when(bit, *x)).collect() };
+        let [a0, a1] = [a, &add(a, delta)].map(|label| self.hash(label, false, gate));
+        let [b0, b1] = [b, &add(b, delta)].map(|label| self.hash(label, true, gate));
+        let garbler = add(&add(&a0, &a1), &all_when(lsb(b[0]), delta));
+        let of_garbler = add(&a0, &all_when(lsb(a[0]), &garbler));
+        let evaluator = add(&add(&b0, &b1), a);
+        let of_evaluator = add(&b0, &all_when(lsb(b[0]), &add(&evaluator, a)));
+        ([garbler, evaluator], add(&of_garbler, &of_evaluator))
+    }
+
+    /// The output label on labels `a` and `b`.
+    pub(super) fn evaluate(&self, gate: u64, a: &[u128], b: &[u128], table: &[u128]) -> Vec<u128> {
+        let (garbler, evaluator) = table.split_at(a.len());
+        let hashes = [self.hash(a, false, gate), self.hash(b, true, gate)];
+        (0..a.len())
+            .map(|k| {
+                let of_garbler = hashes[0][k] ^ when(lsb(a[0]), garbler[k]);
+                of_garbler ^ hashes[1][k] ^ when(lsb(b[0]), evaluator[k] ^ a[k])
+            })
+            .collect()
+    }
+}
+
 pub(super) fn block(x: u128) -> Block {
     Block::from_bytes(x.to_le_bytes())
 }
