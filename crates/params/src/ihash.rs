@@ -2,13 +2,25 @@
 //!
 //! A value is `k` symbols, encoded by a Reed–Solomon code of length `n`; the verifier knows `w` of the `n` symbols of every
 //! codeword, which ones the prover does not know. Two values agree in at most `k - 1` symbols, so a wrong value passes with
-//! probability at most `C(k-1,w)/C(n,w)`; the `k - w` symbols that are left hide the value.
+//! probability at most `C(k-1,w)/C(n,w)`; the `k - w` symbols that are left hide the value. [`search`] finds the shortest code,
+//! [`for_labels`] that of wire labels, which makes gates cheapest.
 
 use serde::Serialize;
 use serde::ser::SerializeStruct;
 
 use crate::combinatorics::log2_binomial;
 use crate::{LogProb, Refusal, Setting};
+
+/// Bits of a symbol of a wire label.
+pub const LABEL_SYMBOL_BITS: u32 = 8;
+/// A label's symbols are a multiple of this, so that labels are whole 128-bit blocks; and as many are not watched, so that 128
+/// bits of a label are hidden.
+pub const LABEL_UNIT: u32 = 16;
+/// The longest code of labels.
+pub const LONGEST_LABEL_CODE: u32 = 255;
+
+/// Label differences sent for each gate of the pool: in a bucket of B gates, 2B solder the inputs and B - 1 the outputs.
+const SOLDERINGS: f64 = 2.6;
 
 /// A code and how much of it is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +95,15 @@ impl InteractiveHash {
         (self.message - self.watched) * self.symbol_bits
     }
 
+    /// Bytes that a gate of the pool costs if its labels are hashed so: three wires with `n - k` parity symbols each, of which
+    /// one is chosen and needs `k` symbols more; two table rows of `k`; and 2.6 label differences of `k` that solder it.
+    #[must_use]
+    pub fn bytes_per_gate(&self) -> f64 {
+        let (n, k) = (f64::from(self.length), f64::from(self.message));
+        let symbols = 3.0 * (n - k) + k + 2.0 * k + SOLDERINGS * k;
+        symbols * f64::from(self.symbol_bits) / 8.0
+    }
+
     /// The probability that a wrong value passes, at most.
     #[must_use]
     pub fn error(&self) -> LogProb {
@@ -142,6 +163,55 @@ pub fn search(security: u32, hidden_bits: u32, symbol_bits: u32) -> Result<Inter
             format!("{hidden_bits} hidden bits, field of 2^{symbol_bits}"),
         )
         .nearest(settings.into_iter().collect()))
+}
+
+/// The hash of wire labels: the code over GF(2^8) of at most [`LONGEST_LABEL_CODE`] symbols with error at most `2^-security` that
+/// has the fewest [`InteractiveHash::bytes_per_gate`], among those in which labels are whole blocks and 16 symbols, 128 bits, are not
+/// watched.
+///
+/// # Errors
+/// A security level that no such code reaches, with the nearest that one does.
+///
+/// ```
+/// let hash = cenote_params::ihash::for_labels(40)?;
+/// assert_eq!((hash.length(), hash.message(), hash.watched()), (88, 48, 32));
+/// # Ok::<(), cenote_params::Refusal>(())
+/// ```
+pub fn for_labels(security: u32) -> Result<InteractiveHash, Refusal> {
+    let refusal = Refusal::new("i-hash of labels");
+    let nearest = |security: u32| vec![Setting::new("security", f64::from(security))];
+    if security == 0 {
+        return Err(refusal
+            .because("security >= 1", "security = 0")
+            .nearest(nearest(1)));
+    }
+    label_codes()
+        .filter_map(|longest| {
+            let lengths = longest.message + 1..=longest.length;
+            let mut codes = lengths.map(|length| InteractiveHash { length, ..longest });
+            codes.find(|code| code.error().meets(security))
+        })
+        .min_by(|a, b| a.bytes_per_gate().total_cmp(&b.bytes_per_gate()))
+        .ok_or_else(|| {
+            let reached = |security: u32| label_codes().any(|code| code.error().meets(security));
+            let highest = (1..security).take_while(|&s| reached(s)).last().unwrap_or(1);
+            refusal
+                .because(
+                    format!("a code of at most {LONGEST_LABEL_CODE} symbols reaches 2^-security"),
+                    format!("security = {security}"),
+                )
+                .nearest(nearest(highest))
+        })
+}
+
+/// The longest code for every size of label.
+fn label_codes() -> impl Iterator<Item = InteractiveHash> {
+    (2..=(LONGEST_LABEL_CODE - 1) / LABEL_UNIT).map(|units| InteractiveHash {
+        length: LONGEST_LABEL_CODE,
+        message: units * LABEL_UNIT,
+        watched: (units - 1) * LABEL_UNIT,
+        symbol_bits: LABEL_SYMBOL_BITS,
+    })
 }
 
 fn shortest(security: u32, hidden_bits: u32, symbol_bits: u32) -> Option<InteractiveHash> {
@@ -211,6 +281,65 @@ mod tests {
                         .meets(s)
                 );
             }
+        }
+    }
+
+    /// Computed with exact integers: the security level; n, k and w.
+    const KNOWN_LABEL_CODES: [(u32, [u32; 3]); 8] = [
+        (20, [63, 32, 16]),
+        (30, [74, 48, 32]),
+        (40, [88, 48, 32]),
+        (60, [113, 64, 48]),
+        (64, [118, 64, 48]),
+        (80, [142, 64, 48]),
+        (128, [193, 96, 80]),
+        (184, [255, 128, 112]),
+    ];
+
+    #[test]
+    fn labels_have_known_codes() {
+        for (s, known) in KNOWN_LABEL_CODES {
+            let hash = for_labels(s).unwrap();
+            assert_eq!([hash.length, hash.message, hash.watched], known, "s = {s}");
+            assert_eq!(hash.hidden_bits(), 128);
+        }
+        let hash = for_labels(40).unwrap();
+        assert_eq!(hash, InteractiveHash::new(88, 48, 32, 8).unwrap());
+        assert!((hash.bytes_per_gate() - 388.8).abs() < 1e-9);
+    }
+
+    #[test]
+    fn labels_have_the_cheapest_code() {
+        for s in [1, 20, 33, 40, 57, 64, 80, 128] {
+            let found = for_labels(s).unwrap();
+            assert!(found.error().meets(s));
+            for k in (32..255).step_by(16) {
+                let all = (k + 1..=255).map(|n| InteractiveHash::new(n, k, k - 16, 8).unwrap());
+                for other in all.filter(|code| code.error().meets(s)) {
+                    assert!(
+                        other.bytes_per_gate() >= found.bytes_per_gate(),
+                        "{s}: {other:?} {found:?}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_no_code_of_labels_reaches_is_refused_with_what_one_does() {
+        for (security, why, reached) in [
+            (0, "security >= 1", 1),
+            (185, "a code of at most 255 symbols", 184),
+            (u32::MAX, "a code of at most 255 symbols", 184),
+        ] {
+            let refusal = for_labels(security).unwrap_err();
+            assert!(refusal.to_string().contains(why), "{refusal}");
+            assert_eq!(
+                refusal.nearest_value("security"),
+                Some(f64::from(reached)),
+                "{refusal}"
+            );
+            assert!(for_labels(reached).is_ok());
         }
     }
 
