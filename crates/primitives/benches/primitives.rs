@@ -1,9 +1,11 @@
-//! Throughput of the generator, the MAC, the samplers and the transpose on every level that this CPU has:
+//! Throughput of the generator, the MAC, the samplers, the transpose and Reed–Solomon codes on every level that this CPU has:
 //! `cargo bench -p cenote-primitives`.
 
 use std::hint::black_box;
 use std::time::Duration;
 
+use cenote_primitives::kernels::{rows_to_vectors, vectors_to_rows};
+use cenote_primitives::reed_solomon::ReedSolomon;
 use cenote_primitives::{
     BitMatrix, Block, Block512, PolyMac, Position, Prg, Sampler, Simd, pack_bits, transpose64, unpack_bits,
 };
@@ -113,9 +115,33 @@ fn bits(c: &mut Criterion) {
     }
 }
 
+/// 64 labels of 48 symbols in a code of length 88, of which 32 symbols are watched.
+fn symbols(c: &mut Criterion) {
+    let mut group = c.benchmark_group("symbols");
+    group.throughput(Throughput::Elements(64));
+    let code = ReedSolomon::new(88, 48);
+    let watched: Vec<usize> = (0..32).map(|i| 2 * i + 20).collect();
+    let rows = vec![Block512([3; 8]); 48];
+    for (name, map) in [("parity", code.parity()), ("watched", code.symbols(&watched))] {
+        let mut out = vec![Block512::ZERO; map.outputs()];
+        for &simd in Simd::supported() {
+            group.bench_function(BenchmarkId::new(name, simd), |b| {
+                b.iter(|| map.add_on(simd, black_box(&rows), &mut out));
+            });
+        }
+    }
+    let (mut rows, mut vectors) = (rows, vec![Block::ZERO; 64 * 3]);
+    group.bench_function("vectors to rows", |b| {
+        b.iter(|| vectors_to_rows(black_box(&vectors), &mut rows))
+    });
+    group.bench_function("rows to vectors", |b| {
+        b.iter(|| rows_to_vectors(black_box(&rows), &mut vectors))
+    });
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default().warm_up_time(Duration::from_millis(100)).measurement_time(Duration::from_millis(300));
-    targets = prg, mac, sample, bits
+    targets = prg, mac, sample, bits, symbols
 }
 criterion_main!(benches);

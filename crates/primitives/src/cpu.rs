@@ -13,7 +13,7 @@ pub enum Simd {
     Portable,
     /// AVX2, BMI1/2, POPCNT, AES-NI and PCLMULQDQ.
     Avx2,
-    /// AVX-512 F, BW, DQ and VL, VAES and VPCLMULQDQ.
+    /// AVX-512 F, BW, DQ and VL, VAES, VPCLMULQDQ and GFNI.
     Avx512,
 }
 
@@ -93,7 +93,8 @@ fn probe() -> Simd {
         "avx512dq",
         "avx512vl",
         "vaes",
-        "vpclmulqdq"
+        "vpclmulqdq",
+        "gfni"
     ) {
         Simd::Avx2
     } else {

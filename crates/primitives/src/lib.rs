@@ -1,5 +1,5 @@
 //! Building blocks of every protocol: 128-bit and 512-bit blocks, clear bit matrices, a counter-mode PRG, a
-//! polynomial MAC, the field GF(2^128), BCH codes, a tweakable hash, unbiased sampling and the bit-vector kernels.
+//! polynomial MAC, the fields GF(2^128) and GF(2^8), BCH and Reed–Solomon codes, a tweakable hash, unbiased sampling and the bit-vector kernels.
 //!
 //! This is the only crate with `unsafe` code: the SIMD kernels. Each has a safe wrapper, a portable twin and a
 //! test that both agree; the CPU's features are detected at run time.
@@ -12,6 +12,7 @@ mod bit_matrix;
 mod block;
 mod cpu;
 pub mod gf128;
+pub mod gf256;
 pub mod hash;
 pub mod kernels;
 pub mod lanes;
@@ -22,6 +23,7 @@ mod pages;
 mod prefetch;
 mod prg;
 mod random;
+pub mod reed_solomon;
 mod sample;
 mod secret;
 

@@ -1,11 +1,16 @@
 //! Bit-vector kernels: one body each, compiled for every level of [`crate::Simd`] and chosen at run time.
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod gfni;
 mod linear;
 mod replicated;
 mod rows;
 mod stock;
+mod symbols;
 mod taps;
 #[cfg(test)]
 mod tests;
@@ -15,5 +20,6 @@ pub use linear::{LINEAR_SCRATCH, LinearMap, add_image};
 pub use replicated::{ProductCheck, check_product, mask, multiply_into, xor_into};
 pub use rows::{LocalOp, run_local_ops};
 pub use stock::take_and_replace;
+pub use symbols::{SymbolMap, rows_to_vectors, vectors_to_rows};
 pub use taps::sum_taps;
 pub use transpose::{columns_to_rows, rows_to_columns};

@@ -1,7 +1,7 @@
 //! Each kernel against the definition, bit by bit, on every level of this CPU.
 
 use super::*;
-use crate::{Block512, Entropy, Position, Simd, as_bytes_mut, as_words, as_words_mut};
+use crate::{Block, Block512, Entropy, Position, Simd, as_bytes, as_bytes_mut, as_words, as_words_mut};
 
 const N: usize = 37;
 
@@ -272,6 +272,31 @@ fn linear_maps_are_their_matrices() {
             let (mut found, mut scratch) = (before.to_vec(), [Block512([3; 8]); LINEAR_SCRATCH]);
             linear::add_image_on(level, &map, rows, &mut found, &mut scratch);
             assert!(found == expected, "{level}: {inputs} to {outputs}");
+        }
+    }
+}
+
+#[test]
+fn vectors_of_bytes_become_rows_and_back() {
+    let mut entropy = Entropy::for_tests(12);
+    for blocks in [1, 2, 3, 15] {
+        let mut vectors = vec![Block::ZERO; 64 * blocks];
+        entropy.fill(as_bytes_mut(&mut vectors));
+        for &level in Simd::supported() {
+            let mut rows = vec![Block512::ZERO; 16 * blocks];
+            symbols::vectors_to_rows_on(level, &vectors, &mut rows);
+            for (vector, bytes) in as_bytes(&vectors).chunks(16 * blocks).enumerate() {
+                for (row, &byte) in bytes.iter().enumerate() {
+                    assert_eq!(
+                        as_bytes(&rows)[64 * row + vector],
+                        byte,
+                        "{level}: byte {row} of {vector}"
+                    );
+                }
+            }
+            let mut back = vec![Block::ZERO; 64 * blocks];
+            symbols::rows_to_vectors_on(level, &rows, &mut back);
+            assert!(back == vectors, "{level}");
         }
     }
 }
