@@ -1,5 +1,5 @@
 //! XOR-homomorphic commitments to 128-bit strings (Frederiksen, Jakobsen, Nielsen, Trifiletti 2016; Section V-A of
-//! Nielsen, Schneider, Trifiletti 2017).
+//! Nielsen, Schneider, Trifiletti 2017), and in [`ihash`] those to longer labels that the label itself opens.
 //!
 //! **Scheme.** Of each position `i` of a linear code C with distance at least 41 (see `code`) the committer holds two seeds
 //! and the receiver the one that its secret choice bit `b_i` says. Expanded, they give for every commitment bits `s^0_i`
@@ -25,6 +25,7 @@ mod code;
 mod committer;
 mod consistency;
 mod fold;
+pub mod ihash;
 mod opening;
 mod receiver;
 mod scratch;

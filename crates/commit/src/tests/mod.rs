@@ -4,7 +4,7 @@ mod cheating;
 mod golden;
 mod hiding;
 mod round_trip;
-mod speed;
+pub(crate) mod speed;
 
 use cenote_primitives::{Block, Entropy};
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::*;
 
 /// Seconds of CPU time of this thread where the system tells them, so that a busy machine disturbs less; else of a clock.
-fn now() -> f64 {
+pub(crate) fn now() -> f64 {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     let nanoseconds = std::fs::read_to_string("/proc/thread-self/schedstat")
         .ok()
