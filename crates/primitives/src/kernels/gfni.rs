@@ -59,14 +59,33 @@ pub(super) fn rows_to_vectors(rows: &[Block512], vectors: &mut [Block]) {
 /// The transposes of four 16 × 16 matrices of bytes side by side, in four steps as in the portable code.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
-fn transposed(mut rows: [__m512i; 16]) -> [__m512i; 16] {
-    for _ in 0..4 {
-        let mut next = rows;
-        for i in 0..8 {
-            next[2 * i] = _mm512_unpacklo_epi8(rows[i], rows[i + 8]);
-            next[2 * i + 1] = _mm512_unpackhi_epi8(rows[i], rows[i + 8]);
-        }
-        rows = next;
-    }
-    rows
+fn transposed(rows: [__m512i; 16]) -> [__m512i; 16] {
+    rotated(rotated(rotated(rotated(rows))))
+}
+
+/// One of the steps. It is written out because compilers keep the rows of a loop in memory.
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn rotated(rows: [__m512i; 16]) -> [__m512i; 16] {
+    let [a0, a1, a2, a3, a4, a5, a6, a7, b0, b1, b2, b3, b4, b5, b6, b7] = rows;
+    let low = |a, b| _mm512_unpacklo_epi8(a, b);
+    let high = |a, b| _mm512_unpackhi_epi8(a, b);
+    [
+        low(a0, b0),
+        high(a0, b0),
+        low(a1, b1),
+        high(a1, b1),
+        low(a2, b2),
+        high(a2, b2),
+        low(a3, b3),
+        high(a3, b3),
+        low(a4, b4),
+        high(a4, b4),
+        low(a5, b5),
+        high(a5, b5),
+        low(a6, b6),
+        high(a6, b6),
+        low(a7, b7),
+        high(a7, b7),
+    ]
 }
