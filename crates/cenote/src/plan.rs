@@ -9,12 +9,12 @@ use std::process::Command;
 
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
-use cenote_session::{Parties, Run, memory};
+use cenote_session::{Demand, Parties, Run, memory};
 use serde::{Deserialize, Serialize};
 
 use crate::local::{Setting, run_sample};
 use crate::text::{Table, grouped, megabytes, s};
-use crate::{CircuitDescription, Error, Job, Link, Program, Protocol, Report, Result, circuits};
+use crate::{CircuitDescription, Error, Job, Link, Prepared, Program, Protocol, Report, Result, circuits};
 
 /// Bytes of traffic of the large sample, at least.
 const SAMPLE_BYTES: u64 = 64 << 20;
@@ -73,16 +73,30 @@ impl Sample {
         Ok(seconds(&run_sample(self, setting, command)?))
     }
 
-    fn fastest(&self, setting: Setting, command: &impl Fn() -> Command) -> Result<Measured> {
-        let mut best: Option<Measured> = None;
+    fn size(&self) -> Result<Size> {
+        let program = self.program()?;
+        let demand = program.demand();
+        let prepared = self.protocol.prepare(&demand)?;
+        Ok(Size::new(&self.protocol, &prepared, &demand))
+    }
+
+    /// The fastest of some runs, of what [`Sample::size`] says.
+    fn fastest(&self, size: Size, setting: Setting, command: &impl Fn() -> Command) -> Result<Measured> {
+        let mut best: Option<(f64, Report)> = None;
         for _ in 0..RUNS {
             let report = run_sample(self, setting, command)?;
             let seconds = seconds(&report);
-            if best.as_ref().is_none_or(|best| seconds < best.seconds) {
-                best = Some(Measured::new(self, seconds, &report)?);
+            if best.as_ref().is_none_or(|(fastest, _)| seconds < *fastest) {
+                best = Some((seconds, report));
             }
         }
-        best.ok_or_else(|| Error::Usage("a sample is run at least once".into()))
+        let (seconds, report) = best.ok_or_else(|| Error::Usage("a sample is run at least once".into()))?;
+        let sent = report.parties.iter().map(|party| party.bytes_sent).max();
+        Ok(Measured {
+            seconds,
+            size,
+            sent: sent.unwrap_or(0),
+        })
     }
 }
 
@@ -102,21 +116,6 @@ struct Measured {
     sent: u64,
 }
 
-impl Measured {
-    fn new(sample: &Sample, seconds: f64, report: &Report) -> Result<Self> {
-        Ok(Self {
-            seconds,
-            size: Size::of(&sample.protocol, &sample.program()?)?,
-            sent: report
-                .parties
-                .iter()
-                .map(|party| party.bytes_sent)
-                .max()
-                .unwrap_or(0),
-        })
-    }
-}
-
 /// What the time of a run depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Size {
@@ -126,13 +125,12 @@ pub(crate) struct Size {
 }
 
 impl Size {
-    fn of(protocol: &Protocol, program: &Program) -> Result<Self> {
-        let demand = program.demand();
-        Ok(Self {
-            traffic: protocol.prepare(&demand)?.traffic_bytes(&demand) as f64,
-            rounds: protocol.rounds(&demand) as f64,
+    fn new(protocol: &Protocol, prepared: &Prepared, demand: &Demand<'_>) -> Self {
+        Self {
+            traffic: prepared.traffic_bytes(demand) as f64,
+            rounds: protocol.rounds(demand) as f64,
             gates: demand.runs().iter().map(gates).sum(),
-        })
+        }
     }
 }
 
@@ -177,15 +175,19 @@ impl Rates {
             lanes,
             link: Link::default(),
         };
-        let small = sample("aes128", 1).fastest(setting, command)?;
-        let deep = sample("sha256", 1).fastest(setting, command)?;
+        let of_one = |circuit: &str| {
+            let sample = sample(circuit, 1);
+            sample.fastest(sample.size()?, setting, command)
+        };
+        let (small, deep) = (of_one("aes128")?, of_one("sha256")?);
         let mut large = sample("aes128", 16);
-        while Size::of(protocol, &large.program()?)?.traffic < SAMPLE_BYTES as f64 {
+        let mut size = large.size()?;
+        while size.traffic < SAMPLE_BYTES as f64 {
             large.lanes *= 2;
+            size = large.size()?;
         }
-        let large = large.fastest(setting, command)?;
-
-        let wide = sample("sort256x32", 1).fastest(setting, command)?;
+        let large = large.fastest(size, setting, command)?;
+        let wide = of_one("sort256x32")?;
 
         let bytes_per_second =
             (large.size.traffic - small.size.traffic) / (large.seconds - small.seconds).max(1e-3);
@@ -205,7 +207,7 @@ impl Rates {
         let delays = if link.rtt_ms > 0.0 {
             let mut slow = sample("aes128", 1);
             slow.link.rtt_ms = PROBE_RTT;
-            let slow = slow.fastest(setting, command)?;
+            let slow = slow.fastest(small.size, setting, command)?;
             ((slow.seconds - small.seconds) * 2000.0 / PROBE_RTT).max(0.0)
         } else {
             0.0
@@ -226,7 +228,9 @@ impl Rates {
     /// # Errors
     /// Why the protocol cannot run it.
     pub fn seconds(&self, protocol: &Protocol, program: &Program, link: &Link) -> Result<f64> {
-        Ok(self.seconds_of(Size::of(protocol, program)?, link))
+        let demand = program.demand();
+        let prepared = protocol.prepare(&demand)?;
+        Ok(self.seconds_of(Size::new(protocol, &prepared, &demand), link))
     }
 
     pub(crate) fn seconds_of(&self, size: Size, link: &Link) -> f64 {
@@ -318,11 +322,10 @@ pub fn plan(
     let others = Protocol::all().filter(|other| other.name() != job.protocol().name());
     let mut protocols = Vec::new();
     for protocol in own.chain(others) {
-        let mut planned = ProtocolPlan::new(protocol, &program);
-        if let (None, Some(estimate)) = (&planned.refused, &mut planned.estimate) {
+        let (mut planned, size) = ProtocolPlan::new(protocol, &program);
+        if let (Some(size), Some(estimate)) = (size, &mut planned.estimate) {
             about(&format!("running samples with {}", planned.protocol.name()));
             let rates = Rates::measure(&planned.protocol, &link, setting, &command)?;
-            let size = Size::of(&planned.protocol, &program)?;
             estimate.bytes_sent = Some((size.traffic * rates.share_sent) as u64);
             estimate.seconds = Some(rates.seconds_of(size, &link));
         }
@@ -338,18 +341,24 @@ pub fn plan(
 }
 
 impl ProtocolPlan {
-    fn new(protocol: Protocol, program: &Program) -> Self {
+    /// The plan, and what its time depends on unless the protocol cannot run the job.
+    fn new(protocol: Protocol, program: &Program) -> (Self, Option<Size>) {
         let mut plan = Self {
             protocol,
             refused: None,
             estimate: None,
         };
-        plan.refused = plan.try_estimate(program).err();
-        plan
+        match plan.try_estimate(program) {
+            Ok(size) => (plan, Some(size)),
+            Err(why) => {
+                plan.refused = Some(why);
+                (plan, None)
+            }
+        }
     }
 
     /// Estimates what can be told without running anything.
-    fn try_estimate(&mut self, program: &Program) -> std::result::Result<(), String> {
+    fn try_estimate(&mut self, program: &Program) -> std::result::Result<Size, String> {
         let parties = self.protocol.parties();
         let receivers = program.receivers().iter().flat_map(|to| to.iter());
         let taking_part = program.owners().iter().copied().chain(receivers).max();
@@ -373,7 +382,8 @@ impl ProtocolPlan {
             memory_bytes,
             seconds: None,
         });
-        memory::admit(most).map_err(|error| error.to_string())
+        memory::admit(most).map_err(|error| error.to_string())?;
+        Ok(Size::new(&self.protocol, &prepared, &demand))
     }
 }
 
@@ -490,15 +500,16 @@ mod tests {
 
     #[test]
     fn what_a_protocol_cannot_run_is_told() {
-        let third = ProtocolPlan::new(Lego::default().into(), &program(3));
+        let (third, size) = ProtocolPlan::new(Lego::default().into(), &program(3));
         assert_eq!(
             third.refused.as_deref(),
             Some("it has 2 parties, and party 2 takes part in the job")
         );
-        assert!(third.estimate.is_none());
+        assert!(third.estimate.is_none() && size.is_none());
         for protocol in [Protocol::from(Lego::default()), Three::default().into()] {
-            let plan = ProtocolPlan::new(protocol, &program(2));
+            let (plan, size) = ProtocolPlan::new(protocol, &program(2));
             assert_eq!(plan.refused, None);
+            assert!(size.is_some_and(|size| size.traffic > 0.0));
             let estimate = plan.estimate.unwrap();
             assert_eq!(estimate.memory_bytes.len(), usize::from(plan.protocol.parties()));
             assert!(estimate.memory_bytes.iter().all(|&bytes| bytes > 0));
@@ -506,7 +517,8 @@ mod tests {
         let circuit = circuits::by_name("add64").unwrap();
         let owners = vec![PartyId(0), PartyId(1)];
         let huge = Program::new("test", circuit, owners, vec![Parties::all(2)], 1 << 30).unwrap();
-        let plan = ProtocolPlan::new(Three::default().into(), &huge);
+        let (plan, size) = ProtocolPlan::new(Three::default().into(), &huge);
+        assert_eq!(size, None);
         assert!(
             plan.refused
                 .is_some_and(|why| why.contains("of memory are needed"))
