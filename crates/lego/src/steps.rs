@@ -1,6 +1,6 @@
 //! The steps of the protocol: what every message is called, on the wire and in errors.
 
-use cenote_net::steps;
+use cenote_net::{Step, steps};
 
 steps! {
     /// Every step of `setup`, but for those of the OTs.
@@ -73,16 +73,14 @@ steps! {
     FINISH = 0x23a, "finish";
 }
 
-steps! {
-    /// Every step that only programs have whose circuits are found out as they run.
-    OPEN;
-    /// The digest of what the program has done so far, both ways.
-    COMPARE = 0x23b, "compare programs";
-}
+/// The digest of what a program has done so far whose circuits are found out as it runs, both ways.
+pub const COMPARE: Step = Step {
+    code: 0x23b,
+    name: "compare programs",
+};
 
-steps! {
-    /// Every step that only making stored material has, but for those of [`cenote_store::steps`].
-    STORE;
-    /// The word that all material is on disk, both ways.
-    STORED = 0x240, "store material";
-}
+/// The word that all stored material is on disk, both ways.
+pub const STORED: Step = Step {
+    code: 0x240,
+    name: "store material",
+};

@@ -1,6 +1,6 @@
 //! The steps of the protocol: what every message is called, on the wire and in errors.
 
-use cenote_net::steps;
+use cenote_net::{Step, steps};
 
 steps! {
     /// Every step of a session that makes its own triples.
@@ -39,12 +39,11 @@ steps! {
     FINISH = 0x310, "finish";
 }
 
-steps! {
-    /// Every step that only programs have whose circuits are found out as they run.
-    OPEN;
-    /// The digest of what the program has done so far, to both others.
-    COMPARE = 0x318, "compare programs";
-}
+/// The digest of what a program has done so far whose circuits are found out as it runs, to both others.
+pub const COMPARE: Step = Step {
+    code: 0x318,
+    name: "compare programs",
+};
 
 steps! {
     /// Every step that only sessions with measured links have.
