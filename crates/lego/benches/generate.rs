@@ -6,7 +6,7 @@
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use cenote_lego::{Config, EvaluatorKeys, GarblerKeys, Order};
+use cenote_lego::{Config, EvaluatorKeys, GarblerKeys, Order, Stock};
 use cenote_net::{
     Channel, ChannelOptions, Label, Listen, MeshConfig, Meter, PartyId, PeerAddress, Transport, connect,
 };
@@ -67,7 +67,7 @@ fn garble(mut channels: Channels, order: Order) -> Result<Measured> {
     let start = Instant::now();
     let mut keys = GarblerKeys::setup(&mut *channels[0], &mut config)?;
     let (setup, before) = (start.elapsed(), sent(&channels));
-    let mut stock = keys.stock();
+    let mut stock = Stock::default();
     let start = Instant::now();
     keys.generate(&mut channels, &mut config, &order, &mut |epoch| {
         stock.push(epoch);
@@ -83,7 +83,7 @@ fn evaluate(mut channels: Channels, order: Order) -> Result<Measured> {
     let start = Instant::now();
     let mut keys = EvaluatorKeys::setup(&mut *channels[0], &mut config)?;
     let (setup, before) = (start.elapsed(), sent(&channels));
-    let mut stock = keys.stock();
+    let mut stock = Stock::default();
     let start = Instant::now();
     keys.generate(&mut channels, &mut config, &order, &mut |epoch| {
         stock.push(epoch);

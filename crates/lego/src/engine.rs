@@ -180,7 +180,9 @@ impl LegoEngine {
 
     /// What material is left.
     pub fn stock(&self) -> Order {
-        self.side.as_ref().map_or(Order::NOTHING, |side| side.left())
+        self.side
+            .as_ref()
+            .map_or(Order::NOTHING, |side| side.supply().left())
     }
 
     /// Makes material (Generate), or takes it from the lot of a session on stored material, whatever is there already. Both parties order the same.
@@ -299,7 +301,7 @@ impl LegoEngine {
             .as_ref()
             .map_or(Order::NOTHING, |open| open.soon(order, left, self.config.ahead));
         let announced = self.announced.max(&soon).max(order);
-        let stored = self.parts().0.lot().is_some();
+        let stored = self.parts().0.supply().lot().is_some();
         match self.group {
             Some(group) => group.min(&announced).max(order),
             None if stored => announced,
@@ -358,18 +360,19 @@ impl LegoEngine {
         let start = Instant::now();
         let (side, channel) = (live(&mut self.side), self.channels[0].as_mut());
         side.clear_line(channel)?;
-        match side.lot() {
+        let supply = side.supply_mut();
+        match supply.lot() {
             Some(left) => {
                 let missing = wanted.beyond(&left);
                 let order = wanted.beyond(&missing).max(needed);
                 // About as large as what would be made here.
                 let epochs = estimate(&order, &self.config)?;
-                let stock = side.left();
+                let stock = supply.left();
                 let most = self
                     .held
-                    .making(stock, &epochs, |epoch| (0, side.memory(epoch).1));
+                    .making(stock, &epochs, |epoch| (0, supply.memory(epoch).1));
                 self.ledger.costs.memory_bytes = self.ledger.costs.memory_bytes.max(most);
-                side.draw(&order, channel)?;
+                supply.draw(&order, channel)?;
             }
             None => self.make(&wanted)?,
         }
@@ -384,7 +387,7 @@ impl LegoEngine {
         if let Some(open) = &mut self.open {
             self.config.calls = open.next_call();
             if order.ands > 0 && stock.ands <= self.config.ahead / LEFT_OVER {
-                side.forget_ands();
+                side.supply_mut().forget_ands();
                 order.ands += std::mem::take(&mut stock.ands);
             } else if stock.ands > 0 {
                 // The arrays that they are in live as long as they do.
@@ -393,12 +396,15 @@ impl LegoEngine {
         }
         side.rest();
         let epochs = estimate(&order, &self.config)?;
-        let most = self.held.making(stock, &epochs, |epoch| side.memory(epoch));
+        let most = self
+            .held
+            .making(stock, &epochs, |epoch| side.supply().memory(epoch));
         self.ledger.costs.memory_bytes = self.ledger.costs.memory_bytes.max(most);
         let security = self.config.security;
         let account = self.account.get_or_insert_with(|| Account::new(security));
         epochs.iter().for_each(|epoch| account.make(&epoch.made(), 1.0));
-        side.make(&mut self.channels, &mut self.config, &order)
+        side.supply_mut()
+            .make(&mut self.channels, &mut self.config, &order)
     }
 
     fn parts(&mut self) -> (&mut dyn Side, &mut dyn Channel) {
@@ -417,7 +423,7 @@ impl LegoEngine {
     /// Notes the memory that is held while `order` and so many new wires are used, and so many bytes besides.
     fn note_use(&mut self, order: &Order, wires: u64, besides: u64) {
         let stock = self.stock().beyond(order);
-        let using = self.parts().0.memory_in_use();
+        let using = self.parts().0.supply().memory_in_use();
         let most = self.held.take(stock, order, wires, using);
         self.ledger.costs.memory_bytes = self.ledger.costs.memory_bytes.max(most.saturating_add(besides));
     }
@@ -448,7 +454,7 @@ impl Guarded for LegoEngine {
 
     fn wipe(&mut self, error: Error) -> Error {
         if error.check().is_some() {
-            self.side.iter_mut().for_each(|side| side.burn());
+            self.side.iter_mut().for_each(|side| side.supply_mut().burn());
         }
         let code = error.reason().code();
         self.channels.iter_mut().for_each(|channel| channel.abort(code));

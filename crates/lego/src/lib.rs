@@ -12,6 +12,7 @@ mod memory;
 mod offline;
 mod online;
 mod order;
+mod party;
 mod protocol;
 mod room;
 mod settings;
@@ -22,8 +23,9 @@ mod wires;
 
 pub use engine::{LegoEngine, MadeLot, make_lot};
 pub use material::{
-    AnchorWires, Anchors, AndBuckets, Authenticators, Commitments, EvaluatorEpoch, EvaluatorInputs,
-    EvaluatorStock, GarblerAnds, GarblerEpoch, GarblerInputs, GarblerStock, GarblerStrings, Masks, Run,
+    AnchorWires, Anchors, AndBuckets, Authenticators, Commitments, Epoch, EvaluatorEpoch, EvaluatorInputs,
+    EvaluatorStock, Gadgets, GarblerAnds, GarblerEpoch, GarblerInputs, GarblerStock, GarblerStrings, Holder,
+    Masks, Run, Stock,
 };
 pub use memory::Forecast;
 pub use offline::{Estimate, estimate};

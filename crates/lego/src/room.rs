@@ -12,6 +12,8 @@ pub(crate) const AUTHENTICATORS: &str = "authenticators of wires";
 pub(crate) const BUCKETS: &str = "buckets of AND gates";
 /// What inputs and outputs take.
 pub(crate) const INPUTS: &str = "inputs and outputs";
+/// Pieces of stored material.
+pub(crate) const MATERIAL: &str = "stored material";
 /// Circuits that are built or evaluated.
 pub(crate) const CIRCUITS: &str = "the wires of a circuit";
 

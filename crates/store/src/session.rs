@@ -206,7 +206,7 @@ impl Session {
     /// left out by all parties, and replaced.
     ///
     /// # Errors
-    /// Those of `choose`, [`Error::Exhausted`] if too much is damaged, both at all honest parties alike;
+    /// Those of `choose`, [`Error::Exhausted`] if too much is damaged, both at all honest parties alike; those of `damaged`;
     /// [`Error::Storage`] if what is used cannot be recorded, and what happens on the network: then what was chosen is
     /// lost.
     pub fn claim(
@@ -214,7 +214,7 @@ impl Session {
         channels: Channels<'_, '_>,
         differing: Check,
         mut choose: impl FnMut(&Runs, &Runs) -> Result<Runs>,
-        mut damaged: impl FnMut(&Claim) -> Runs,
+        mut damaged: impl FnMut(&Claim) -> Result<Runs>,
     ) -> Result<Claim> {
         let nothing = || Error::Internal("no item of stock was chosen".into());
         let store = self.reservation.0.clone();
@@ -246,7 +246,7 @@ impl Session {
                 runs: chosen,
                 used: held.used.clone(),
             };
-            let ours = damaged(&claim);
+            let ours = damaged(&claim)?;
             let damage = self.agree(channels, differing, &claim, ours.clone())?;
             let held = self.held.as_mut().ok_or_else(nothing)?;
             if !ours.is_empty() {

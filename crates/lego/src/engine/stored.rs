@@ -53,7 +53,7 @@ impl LegoEngine {
             })
         })?;
         let mut account = Account::new(engine.config.security);
-        let lot = engine.parts().0.lot().unwrap_or(Order::NOTHING);
+        let lot = engine.parts().0.supply().lot().unwrap_or(Order::NOTHING);
         for epoch in estimate(&lot, &engine.config)? {
             account.make(&epoch.made(), 1.0);
         }

@@ -4,20 +4,80 @@
 //! Large kinds stay where `generate` put them, epoch by epoch, and are handed out as [`Run`]s of these arrays; epochs
 //! may have buckets of different sizes. All of it is secret and wiped when the last run of an epoch is dropped.
 
+mod pack;
 mod stock;
 
 use std::ops::Range;
 
+use bytemuck::Zeroable;
 use cenote_primitives::Block;
-use cenote_session::Result;
+use cenote_session::{Error, Result};
 use zeroize::Zeroizing;
 
 use cenote_commit::Share;
 use cenote_garble::{self as garble, Authenticator, Base, Buckets, GateTable};
 
 use crate::room;
+use crate::setup::{EvaluatorKeys, GarblerKeys};
+use pack::{pack, unpack};
 
-pub use stock::{EvaluatorStock, GarblerStock, Run};
+pub(crate) use pack::{GROUP, Pack};
+pub use stock::{EvaluatorStock, GarblerStock, Run, Stock};
+
+/// One of the parties, by its keys: what it has of each kind of material.
+pub trait Holder {
+    /// AND buckets.
+    type Ands: Pack;
+    /// Input wires of the garbler.
+    type GarblerInputs: Pack;
+    /// Input wires of the evaluator.
+    type EvaluatorInputs: Pack;
+    /// Anchors.
+    type Anchors: Pack;
+    /// Masks.
+    type Masks: Pack;
+    /// Ports.
+    type Ports: Pack;
+}
+
+impl Holder for GarblerKeys {
+    type Ands = GarblerAnds;
+    type GarblerInputs = Commitments;
+    type EvaluatorInputs = GarblerStrings;
+    type Anchors = Commitments;
+    type Masks = Commitments;
+    type Ports = Commitments;
+}
+
+impl Holder for EvaluatorKeys {
+    type Ands = AndBuckets;
+    type GarblerInputs = GarblerInputs;
+    type EvaluatorInputs = EvaluatorInputs;
+    type Anchors = AnchorWires;
+    type Masks = Masks;
+    type Ports = Zeroizing<Vec<Share>>;
+}
+
+/// What one epoch of `generate` gives a party.
+pub struct Epoch<H: Holder> {
+    /// AND buckets.
+    pub ands: H::Ands,
+    /// Input wires of the garbler.
+    pub garbler_inputs: H::GarblerInputs,
+    /// Input wires of the evaluator.
+    pub evaluator_inputs: H::EvaluatorInputs,
+    /// Anchors.
+    pub anchors: H::Anchors,
+    /// Masks.
+    pub masks: H::Masks,
+    /// Ports.
+    pub ports: H::Ports,
+}
+
+/// What it gives the garbler.
+pub type GarblerEpoch = Epoch<GarblerKeys>;
+/// What it gives the evaluator.
+pub type EvaluatorEpoch = Epoch<EvaluatorKeys>;
 
 /// Labels or strings that the garbler is committed to, at the garbler: item `i` is `messages[i]`, `shares[i]`.
 #[derive(Default)]
@@ -46,55 +106,30 @@ pub struct GarblerStrings {
     pub strings: Commitments,
 }
 
-/// What one epoch of `generate` gives the garbler.
+/// Gadgets of `size` parts each, at the evaluator. Part `j` of gadget `i` is entry `i * size + j`.
 #[derive(Default)]
-pub struct GarblerEpoch {
-    /// AND buckets.
-    pub ands: GarblerAnds,
-    /// 0-labels of the garbler's input wires.
-    pub garbler_inputs: Commitments,
-    /// 0-labels of the evaluator's input wires and its OT strings.
-    pub evaluator_inputs: GarblerStrings,
-    /// 0-labels of anchors.
-    pub anchors: Commitments,
-    /// Masks.
-    pub masks: Commitments,
-    /// Port labels.
-    pub ports: Commitments,
-}
-
-/// Gadgets of `size` authenticators, at the evaluator. Authenticator `j` of gadget `i` is entry `i * size + j`.
-#[derive(Default)]
-pub struct Authenticators {
-    /// Authenticators in a gadget.
+pub struct Gadgets<P, S> {
+    /// Parts of a gadget.
     pub size: usize,
     /// What the numbers are relative to.
     pub base: Base,
-    /// Numbers of the authenticators, less `base`.
+    /// Numbers of the parts, less `base`.
     pub numbers: Vec<u32>,
-    /// The authenticators.
-    pub authenticators: Vec<Authenticator>,
-    /// 0-label of the gadget's wire ^ that of the authenticator's.
-    pub solderings: Vec<Block>,
+    /// The parts.
+    pub parts: Vec<P>,
+    /// What the wires of the parts are soldered by.
+    pub solderings: Vec<S>,
 }
 
-/// Gadgets of `size` AND gates whose both inputs are one wire. Gate `j` of anchor `i` is entry `i * size + j`.
+/// Gadgets of authenticators. A soldering is the 0-label of the gadget's wire ^ that of the authenticator's.
+pub type Authenticators = Gadgets<Authenticator, Block>;
+
+/// Gadgets of AND gates whose both inputs are one wire. A soldering is the 0-label of the anchor's wire ^ that of the gate's
+/// left input, and of its right.
 ///
 /// A label, with `Δ`, tells which bit it carries: nothing that the evaluator can do in an honest run, and all that it
 /// needs to find the garbler's input when the garbler cheated.
-#[derive(Default)]
-pub struct Anchors {
-    /// Gates in an anchor.
-    pub size: usize,
-    /// What the numbers are relative to.
-    pub base: Base,
-    /// Numbers of the gates, less `base`.
-    pub numbers: Vec<u32>,
-    /// Their tables.
-    pub tables: Vec<GateTable>,
-    /// 0-label of the anchor's wire ^ that of the gate's left input, and of its right.
-    pub solderings: Vec<[Block; 2]>,
-}
+pub type Anchors = Gadgets<GateTable, [Block; 2]>;
 
 /// AND buckets at the evaluator.
 pub struct AndBuckets {
@@ -158,48 +193,97 @@ pub struct Masks {
     pub bits: Zeroizing<Vec<u8>>,
 }
 
-/// What one epoch of `generate` gives the evaluator.
-#[derive(Default)]
-pub struct EvaluatorEpoch {
-    /// AND buckets.
-    pub ands: AndBuckets,
-    /// The garbler's input wires.
-    pub garbler_inputs: GarblerInputs,
-    /// The evaluator's input wires.
-    pub evaluator_inputs: EvaluatorInputs,
-    /// Anchors.
-    pub anchors: AnchorWires,
-    /// Masks.
-    pub masks: Masks,
-    /// Shares of port labels.
-    pub ports: Zeroizing<Vec<Share>>,
-}
-
-impl GarblerEpoch {
-    /// Number of items of each kind, in the order of [`Order::counts`](super::Order::counts).
-    pub fn counts(&self) -> [usize; 6] {
-        [
-            self.ands.messages.len(),
-            self.garbler_inputs.len(),
-            self.evaluator_inputs.labels.len(),
-            self.anchors.len(),
-            self.masks.len(),
-            self.ports.len(),
-        ]
+impl<H: Holder> Default for Epoch<H> {
+    fn default() -> Self {
+        Self {
+            ands: H::Ands::default(),
+            garbler_inputs: H::GarblerInputs::default(),
+            evaluator_inputs: H::EvaluatorInputs::default(),
+            anchors: H::Anchors::default(),
+            masks: H::Masks::default(),
+            ports: H::Ports::default(),
+        }
     }
 }
 
-impl EvaluatorEpoch {
+impl<H: Holder> Epoch<H> {
     /// Number of items of each kind, in the order of [`Order::counts`](super::Order::counts).
     pub fn counts(&self) -> [usize; 6] {
         [
-            self.ands.shares.len(),
-            self.garbler_inputs.shares.len(),
-            self.evaluator_inputs.shares.len(),
-            self.anchors.shares.len(),
-            self.masks.shares.len(),
-            self.ports.len(),
+            self.ands.count(),
+            self.garbler_inputs.count(),
+            self.evaluator_inputs.count(),
+            self.anchors.count(),
+            self.masks.count(),
+            self.ports.count(),
         ]
+    }
+
+    /// Bytes of an item of each kind, about.
+    pub(crate) fn item_bytes(&self) -> [usize; 6] {
+        [
+            self.ands.item_bytes(),
+            self.garbler_inputs.item_bytes(),
+            self.evaluator_inputs.item_bytes(),
+            self.anchors.item_bytes(),
+            self.masks.item_bytes(),
+            self.ports.item_bytes(),
+        ]
+    }
+
+    /// The bytes of some items of a kind.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if there is no memory for them.
+    pub(crate) fn pack(&self, kind: u8, range: Range<usize>) -> Result<Zeroizing<Vec<u8>>> {
+        match kind {
+            0 => pack(&self.ands, range),
+            1 => pack(&self.garbler_inputs, range),
+            2 => pack(&self.evaluator_inputs, range),
+            3 => pack(&self.anchors, range),
+            4 => pack(&self.masks, range),
+            5 => pack(&self.ports, range),
+            _ => Err(no_kind(kind)),
+        }
+    }
+
+    /// An epoch of `count` items of a kind, from what [`Epoch::pack`] gave.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if the bytes are not of so many, or there is no such kind; [`Error::OutOfMemory`] if there is no
+    /// memory for them.
+    pub(crate) fn unpack(kind: u8, bytes: &[u8], count: usize) -> Result<Self> {
+        let mut epoch = Self::default();
+        match kind {
+            0 => epoch.ands = unpack(bytes, count)?,
+            1 => epoch.garbler_inputs = unpack(bytes, count)?,
+            2 => epoch.evaluator_inputs = unpack(bytes, count)?,
+            3 => epoch.anchors = unpack(bytes, count)?,
+            4 => epoch.masks = unpack(bytes, count)?,
+            5 => epoch.ports = unpack(bytes, count)?,
+            _ => return Err(no_kind(kind)),
+        }
+        Ok(epoch)
+    }
+}
+
+fn no_kind(kind: u8) -> Error {
+    Error::Storage(format!("there is no kind {kind} of material"))
+}
+
+impl<P: Zeroable, S: Zeroable> Gadgets<P, S> {
+    /// Room for `count` gadgets of `size` parts.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if there is no memory for `what`.
+    pub(crate) fn with_room(what: &str, size: usize, base: Base, count: usize) -> Result<Self> {
+        Ok(Self {
+            size,
+            base,
+            numbers: room::zeroed(what, size * count)?,
+            parts: room::zeroed(what, size * count)?,
+            solderings: room::zeroed(what, size * count)?,
+        })
     }
 }
 
@@ -238,7 +322,7 @@ impl Authenticators {
         let accepts = |at: &usize| {
             let number = self.base.number + u64::from(self.numbers[*at]);
             let label = label ^ self.solderings[*at];
-            garble::accepts(self.base.start, number, &self.authenticators[*at], label)
+            garble::accepts(self.base.start, number, &self.parts[*at], label)
         };
         (gadget * self.size..(gadget + 1) * self.size)
             .filter(accepts)
@@ -270,7 +354,7 @@ impl Anchors {
         };
         let (left, right) = (side(0, label), side(1, label));
         let opposite: Vec<Block> = right.iter().map(|&label| label ^ delta).collect();
-        let tables = &self.tables[gates];
+        let tables = &self.parts[gates];
         let mut outputs = [vec![Block::ZERO; numbers.len()], vec![Block::ZERO; numbers.len()]];
         let start = self.base.start;
         garble::evaluate(start, &numbers, &left, &right, tables, &mut outputs[0]);

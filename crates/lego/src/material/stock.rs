@@ -10,11 +10,12 @@ use cenote_session as session;
 use zeroize::Zeroizing;
 
 use super::{
-    AnchorWires, AndBuckets, Commitments, EvaluatorEpoch, EvaluatorInputs, GarblerAnds, GarblerEpoch,
-    GarblerInputs, GarblerStrings, Masks,
+    AnchorWires, AndBuckets, Commitments, Epoch, EvaluatorInputs, GarblerAnds, GarblerInputs, GarblerStrings,
+    Holder, Masks,
 };
 use crate::order::{Order, Short};
 use crate::room::{self, INPUTS};
+use crate::setup::{EvaluatorKeys, GarblerKeys};
 use cenote_commit::Share;
 
 /// Some items of an epoch's array, moved out of a stock. The array lives as long as any run of it.
@@ -152,26 +153,25 @@ impl Queue<Commitments> {
     }
 }
 
-/// The garbler's material.
-pub struct GarblerStock {
-    /// `Δ`.
-    pub delta: Zeroizing<Block>,
-    /// The share of the commitment to `Δ`.
-    pub delta_share: Zeroizing<Share>,
-    ands: Queue<GarblerAnds>,
-    garbler_inputs: Queue<Commitments>,
-    evaluator_inputs: Queue<GarblerStrings>,
-    anchors: Queue<Commitments>,
-    masks: Queue<Commitments>,
-    ports: Queue<Commitments>,
+/// A party's material.
+pub struct Stock<H: Holder> {
+    ands: Queue<H::Ands>,
+    garbler_inputs: Queue<H::GarblerInputs>,
+    evaluator_inputs: Queue<H::EvaluatorInputs>,
+    anchors: Queue<H::Anchors>,
+    masks: Queue<H::Masks>,
+    ports: Queue<H::Ports>,
 }
 
-impl GarblerStock {
-    /// No material under `delta`.
-    pub fn new(delta: Block, delta_share: Share) -> Self {
+/// The garbler's.
+pub type GarblerStock = Stock<GarblerKeys>;
+/// The evaluator's.
+pub type EvaluatorStock = Stock<EvaluatorKeys>;
+
+/// No material.
+impl<H: Holder> Default for Stock<H> {
+    fn default() -> Self {
         Self {
-            delta: Zeroizing::new(delta),
-            delta_share: Zeroizing::new(delta_share),
             ands: Queue::default(),
             garbler_inputs: Queue::default(),
             evaluator_inputs: Queue::default(),
@@ -180,15 +180,17 @@ impl GarblerStock {
             ports: Queue::default(),
         }
     }
+}
 
+impl<H: Holder> Stock<H> {
     /// Adds an epoch's material, to be used after what is there.
-    pub fn push(&mut self, epoch: GarblerEpoch) {
+    pub fn push(&mut self, epoch: Epoch<H>) {
         let all = epoch.counts().map(|count| 0..count);
         self.push_some(epoch, all);
     }
 
     /// Adds some of an epoch's material: of each kind the items of a range.
-    pub(crate) fn push_some(&mut self, epoch: GarblerEpoch, ranges: [Range<usize>; 6]) {
+    pub(crate) fn push_some(&mut self, epoch: Epoch<H>, ranges: [Range<usize>; 6]) {
         let [ands, garbler_inputs, evaluator_inputs, anchors, masks, ports] = ranges;
         self.ands.push(epoch.ands, ands);
         self.garbler_inputs.push(epoch.garbler_inputs, garbler_inputs);
@@ -215,7 +217,7 @@ impl GarblerStock {
     ///
     /// # Errors
     /// If fewer are left; so with all of these calls, and then nothing is taken.
-    pub fn take_ands(&mut self, count: usize) -> Result<Vec<Run<GarblerAnds>>, Short> {
+    pub fn take_ands(&mut self, count: usize) -> Result<Vec<Run<H::Ands>>, Short> {
         self.ands.take("AND gates", count)
     }
 
@@ -223,7 +225,16 @@ impl GarblerStock {
     pub(crate) fn forget_ands(&mut self) {
         self.ands.clear();
     }
+}
 
+/// Prints what is left.
+impl<H: Holder> fmt::Debug for Stock<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Stock({})", self.left())
+    }
+}
+
+impl GarblerStock {
     /// The next `count` input wires of the garbler: their 0-labels.
     pub fn take_garbler_inputs(&mut self, count: usize) -> session::Result<Commitments> {
         self.garbler_inputs.take_copy("garbler inputs", count)
@@ -259,82 +270,7 @@ impl GarblerStock {
     }
 }
 
-/// Prints what is left.
-impl fmt::Debug for GarblerStock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "GarblerStock({})", self.left())
-    }
-}
-
-/// The evaluator's material.
-pub struct EvaluatorStock {
-    /// The share of the garbler's commitment to `Δ`.
-    pub delta_share: Zeroizing<Share>,
-    ands: Queue<AndBuckets>,
-    garbler_inputs: Queue<GarblerInputs>,
-    evaluator_inputs: Queue<EvaluatorInputs>,
-    anchors: Queue<AnchorWires>,
-    masks: Queue<Masks>,
-    ports: Queue<Zeroizing<Vec<Share>>>,
-}
-
 impl EvaluatorStock {
-    /// No material.
-    pub fn new(delta_share: Share) -> Self {
-        Self {
-            delta_share: Zeroizing::new(delta_share),
-            ands: Queue::default(),
-            garbler_inputs: Queue::default(),
-            evaluator_inputs: Queue::default(),
-            anchors: Queue::default(),
-            masks: Queue::default(),
-            ports: Queue::default(),
-        }
-    }
-
-    /// Adds an epoch's material, to be used after what is there.
-    pub fn push(&mut self, epoch: EvaluatorEpoch) {
-        let all = epoch.counts().map(|count| 0..count);
-        self.push_some(epoch, all);
-    }
-
-    /// Adds some of an epoch's material: of each kind the items of a range.
-    pub(crate) fn push_some(&mut self, epoch: EvaluatorEpoch, ranges: [Range<usize>; 6]) {
-        let [ands, garbler_inputs, evaluator_inputs, anchors, masks, ports] = ranges;
-        self.ands.push(epoch.ands, ands);
-        self.garbler_inputs.push(epoch.garbler_inputs, garbler_inputs);
-        self.evaluator_inputs
-            .push(epoch.evaluator_inputs, evaluator_inputs);
-        self.anchors.push(epoch.anchors, anchors);
-        self.masks.push(epoch.masks, masks);
-        self.ports.push(epoch.ports, ports);
-    }
-
-    /// What is left.
-    pub fn left(&self) -> Order {
-        Order {
-            ands: self.ands.left,
-            garbler_inputs: self.garbler_inputs.left,
-            evaluator_inputs: self.evaluator_inputs.left,
-            anchors: self.anchors.left,
-            masks: self.masks.left,
-            ports: self.ports.left,
-        }
-    }
-
-    /// The next `count` AND buckets.
-    ///
-    /// # Errors
-    /// If fewer are left; so with all of these calls, and then nothing is taken.
-    pub fn take_ands(&mut self, count: usize) -> Result<Vec<Run<AndBuckets>>, Short> {
-        self.ands.take("AND gates", count)
-    }
-
-    /// Throws all AND buckets away.
-    pub(crate) fn forget_ands(&mut self) {
-        self.ands.clear();
-    }
-
     /// The next `count` input wires of the garbler.
     pub fn take_garbler_inputs(&mut self, count: usize) -> Result<Vec<Run<GarblerInputs>>, Short> {
         self.garbler_inputs.take("garbler inputs", count)
@@ -372,12 +308,5 @@ impl EvaluatorStock {
             all.extend_from_slice(&run.items[run.range.clone()]);
         }
         Ok(all)
-    }
-}
-
-/// Prints what is left.
-impl fmt::Debug for EvaluatorStock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "EvaluatorStock({})", self.left())
     }
 }

@@ -8,21 +8,20 @@ use cenote_primitives::as_bytes;
 use cenote_session::{Error, Result};
 use zeroize::Zeroizing;
 
-use super::agreed;
 use super::garbler::units;
-use super::shape::{Shape, epochs};
+use super::shape::Shape;
 use super::workers::{at_all, parts, split};
 use crate::counters::Committed;
-use crate::failure::told_all;
-use crate::material::{Anchors, Authenticators, EvaluatorEpoch, EvaluatorStock};
+use crate::material::{EvaluatorEpoch, Gadgets};
 use crate::offline::challenge::{Drawn, cut};
 use crate::offline::solder::{Deal, Gadget, Wires};
 use crate::order::Order;
+use crate::party::generate;
 use crate::room;
 use crate::room::{AUTHENTICATORS, BUCKETS, GATES, INPUTS};
 use crate::settings::Config;
 use crate::setup::{EvaluatorKeys, spent};
-use crate::steps::{CHALLENGE, ORDER};
+use crate::steps::CHALLENGE;
 use cenote_commit::{BATCH_UNIT, Share};
 use cenote_garble::{Authenticator, Base, Buckets, GateTable};
 use open::{GadgetsMut, Opening};
@@ -42,18 +41,10 @@ struct Received {
 }
 
 impl EvaluatorKeys {
-    /// An empty stock under this session's `Δ`.
-    pub fn stock(&self) -> EvaluatorStock {
-        EvaluatorStock::new(*self.delta_share)
-    }
-
-    /// Generates what `order` asks for, and perhaps some more, and hands it to `sink` epoch by epoch.
-    ///
-    /// May be called at any time, with the same order at the garbler. There is a thread for each channel, if there are
-    /// several: all lead to the garbler, which must use as many, in the same order.
+    /// As [`GarblerKeys::generate`](crate::GarblerKeys::generate), with the same order.
     ///
     /// # Errors
-    /// If a check fails, of which the peer is told, or a channel or the sink does. The session is over then.
+    /// As there.
     ///
     /// # Panics
     /// If there is no channel.
@@ -64,34 +55,7 @@ impl EvaluatorKeys {
         order: &Order,
         sink: &mut dyn FnMut(EvaluatorEpoch) -> Result<()>,
     ) -> Result<()> {
-        self.counters.alive()?;
-        if self.source.is_none() {
-            return Err(spent());
-        }
-        config.check()?;
-        let result = self.generate_all(channels, config, order, sink);
-        if let Err(error) = &result {
-            self.counters.failed = Some(error.to_string());
-        }
-        told_all(channels, result)
-    }
-
-    fn generate_all(
-        &mut self,
-        channels: &mut [Box<dyn Channel>],
-        config: &mut Config,
-        order: &Order,
-        sink: &mut dyn FnMut(EvaluatorEpoch) -> Result<()>,
-    ) -> Result<()> {
-        let agreed = agreed(order, config, channels.len());
-        channels[0].send(ORDER, &agreed)?;
-        channels[0].flush()?;
-        let (orders, security) = epochs(order, config);
-        for order in orders {
-            let shape = Shape::new(&order, security)?;
-            sink(self.epoch(channels, config, &shape)?)?;
-        }
-        Ok(())
+        generate(self, channels, config, order, sink)
     }
 
     /// Generates one epoch.
@@ -241,24 +205,9 @@ impl Received {
     /// Room for all gadgets of an epoch.
     fn make_room(&self, shape: &Shape, epoch: &mut EvaluatorEpoch) -> Result<()> {
         let [ands, garbler_inputs, evaluator_inputs, anchors, ..] = shape.counts();
-        let authenticators = |what: &str, size: usize, count: usize| -> Result<Authenticators> {
-            Ok(Authenticators {
-                size,
-                base: self.authenticator_base(),
-                numbers: room::zeroed(what, size * count)?,
-                authenticators: room::zeroed(what, size * count)?,
-                solderings: room::zeroed(what, size * count)?,
-            })
-        };
-        let room_for_anchors = |count: usize| -> Result<Anchors> {
-            Ok(Anchors {
-                size: shape.beta_input,
-                base: self.base,
-                numbers: room::zeroed(INPUTS, shape.beta_input * count)?,
-                tables: room::zeroed(INPUTS, shape.beta_input * count)?,
-                solderings: room::zeroed(INPUTS, shape.beta_input * count)?,
-            })
-        };
+        let authenticators =
+            |what, size, count| Gadgets::with_room(what, size, self.authenticator_base(), count);
+        let room_for_anchors = |count| Gadgets::with_room(INPUTS, shape.beta_input, self.base, count);
         let [numbers, blocks] = Buckets::lengths(shape.beta, ands);
         let (numbers, blocks) = (room::zeroed(BUCKETS, numbers)?, room::zeroed(BUCKETS, blocks)?);
         epoch.ands.shares = room::secret(BUCKETS, ands)?;

@@ -9,20 +9,19 @@ use cenote_primitives::{Block, as_bytes_mut};
 use cenote_session::{Error, Result};
 use zeroize::Zeroizing;
 
-use super::shape::{Shape, epochs};
+use super::shape::Shape;
 use super::workers::{at_all, parts, split};
-use super::{AGREED, agreed, compare};
 use crate::counters::Committed;
-use crate::failure::told_all;
-use crate::material::{Commitments, GarblerEpoch, GarblerStock};
+use crate::material::{Commitments, GarblerEpoch};
 use crate::offline::challenge::{Drawn, cut};
 use crate::offline::solder::{Deal, Gadget, Wires};
 use crate::order::Order;
+use crate::party::generate;
 use crate::room;
 use crate::room::{AUTHENTICATORS, BUCKETS, GATES, INPUTS};
 use crate::settings::Config;
 use crate::setup::{GarblerKeys, spent};
-use crate::steps::{CHALLENGE, ORDER};
+use crate::steps::CHALLENGE;
 use cenote_commit::{BATCH_UNIT, Share};
 use cenote_garble::Base;
 use open::Opening;
@@ -38,11 +37,6 @@ struct Labels {
 }
 
 impl GarblerKeys {
-    /// An empty stock under this session's `Δ`.
-    pub fn stock(&self) -> GarblerStock {
-        GarblerStock::new(*self.delta, *self.delta_share)
-    }
-
     /// Generates what `order` asks for, and perhaps some more, and hands it to `sink` epoch by epoch.
     ///
     /// May be called at any time, with the same order at the evaluator. There is a thread for each channel, if there are
@@ -60,38 +54,7 @@ impl GarblerKeys {
         order: &Order,
         sink: &mut dyn FnMut(GarblerEpoch) -> Result<()>,
     ) -> Result<()> {
-        self.counters.alive()?;
-        if self.source.is_none() {
-            return Err(spent());
-        }
-        config.check()?;
-        let result = self.generate_all(channels, config, order, sink);
-        if let Err(error) = &result {
-            self.counters.failed = Some(error.to_string());
-        }
-        told_all(channels, result)
-    }
-
-    fn generate_all(
-        &mut self,
-        channels: &mut [Box<dyn Channel>],
-        config: &Config,
-        order: &Order,
-        sink: &mut dyn FnMut(GarblerEpoch) -> Result<()>,
-    ) -> Result<()> {
-        let mut theirs = [0; AGREED];
-        channels[0].recv(ORDER, &mut theirs)?;
-        compare(
-            &theirs,
-            &agreed(order, config, channels.len()),
-            channels[0].peer(),
-        )?;
-        let (orders, security) = epochs(order, config);
-        for order in orders {
-            let shape = Shape::new(&order, security)?;
-            sink(self.epoch(channels, &shape, &mut vec![Honest; channels.len()])?)?;
-        }
-        Ok(())
+        generate(self, channels, config, order, sink)
     }
 
     /// Generates one epoch, with a maker for each channel.

@@ -30,9 +30,9 @@ const WIRES_IN_BATCH: usize = 16384;
 const OPENED_AT_ONCE: usize = 2048;
 
 /// What both parties must have in common to generate: compared before anything is sent.
-const AGREED: usize = 8 * 8 + 4;
+pub(crate) const AGREED: usize = 8 * 8 + 4;
 
-fn agreed(order: &Order, config: &Config, workers: usize) -> [u8; AGREED] {
+pub(crate) fn agreed(order: &Order, config: &Config, workers: usize) -> [u8; AGREED] {
     let mut all = [0; AGREED];
     let words = order.counts().into_iter().chain([config.epoch, workers as u64]);
     for (bytes, word) in all.chunks_exact_mut(8).zip(words) {
@@ -60,7 +60,7 @@ fn described(all: &[u8; AGREED]) -> String {
 }
 
 /// Compares what the evaluator said with what this party was told to do.
-fn compare(theirs: &[u8; AGREED], ours: &[u8; AGREED], peer: PartyId) -> Result<()> {
+pub(crate) fn compare(theirs: &[u8; AGREED], ours: &[u8; AGREED], peer: PartyId) -> Result<()> {
     if ours == theirs {
         return Ok(());
     }

@@ -85,13 +85,7 @@ fn all_accepted(authenticators: &Authenticators, first: usize, labels: &[Block])
         }
         let accepts = &mut accepts[..moved.len()];
         let start = authenticators.base.start;
-        accepts_each(
-            start,
-            &numbers,
-            &authenticators.authenticators[entries],
-            &moved,
-            accepts,
-        );
+        accepts_each(start, &numbers, &authenticators.parts[entries], &moved, accepts);
         let most = |votes: &[bool]| 2 * votes.iter().filter(|vote| **vote).count() > size;
         all &= accepts.chunks_exact(size).all(most);
     }

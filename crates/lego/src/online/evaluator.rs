@@ -8,25 +8,22 @@ use std::sync::Arc;
 use cenote_circuit::Plan;
 use cenote_net::{Channel, PartyId};
 use cenote_primitives::{BitMatrix, Block, LaneRun, as_bytes};
-use cenote_session::{Error, Parties, Result, WireVector};
+use cenote_session::{Parties, Result, WireVector};
 use zeroize::Zeroizing;
 
+use super::circuits::Circuits;
 use super::reaper::Reaper;
 use super::shares::last_bit;
-use super::side::{Side, burn};
-use super::{Circuits, EVALUATOR, GARBLER, bits, pack, secret, unpack};
+use super::side::Side;
+use super::{EVALUATOR, GARBLER, Supplies, Supply, bits, pack, secret, unpack};
 use crate::counters::{Bound, Transcript};
-use crate::material::{AndBuckets, EvaluatorInputs, EvaluatorStock, Run};
-use crate::memory::EVALUATOR_USE;
-use crate::offline::Estimate;
+use crate::material::{AndBuckets, EvaluatorInputs, Run};
 use crate::online::build::{Soldered, receive_solderings};
 use crate::online::opening::{Watch, receive};
 use crate::online::provenance::{Lanes, Origin, replay};
 use crate::online::recover::{Suspicion, right_labels};
 use crate::online::tiles::{Circuit, Lot};
-use crate::order::Order;
 use crate::room::{self, INPUTS};
-use crate::settings::Config;
 use crate::setup::EvaluatorKeys;
 use crate::steps;
 use crate::store::Drawer;
@@ -36,14 +33,11 @@ use cenote_commit::Share;
 
 /// The party that evaluates: keys, material, and what is under way.
 pub(crate) struct Evaluator {
-    pub(crate) keys: EvaluatorKeys,
-    pub(crate) stock: EvaluatorStock,
+    pub(crate) supply: Supply<EvaluatorKeys>,
     pub(crate) suspicion: Suspicion,
     /// Most threads that evaluate one circuit.
     pub(crate) threads: usize,
-    circuits: Circuits,
-    /// Circuits built ahead.
-    built: VecDeque<Built>,
+    circuits: Circuits<Built>,
     /// Inputs whose bits their owner has not given yet, in order.
     reserved: VecDeque<Reserved>,
     /// Inputs whose labels this party does not have yet.
@@ -56,8 +50,6 @@ pub(crate) struct Evaluator {
     reaper: Reaper,
     builds: u64,
     evaluations: u64,
-    /// Where material comes from, if it is not made in the session.
-    drawer: Option<Drawer<EvaluatorKeys>>,
 }
 
 /// A circuit, proved to be soldered as it should be.
@@ -116,14 +108,11 @@ enum Attachment {
 impl Evaluator {
     /// A session without material.
     pub(crate) fn new(keys: EvaluatorKeys, drawer: Option<Drawer<EvaluatorKeys>>, threads: usize) -> Self {
-        let stock = keys.stock();
         Self {
-            keys,
-            stock,
+            supply: Supply::new(keys, drawer),
             suspicion: Suspicion::default(),
             threads,
             circuits: Circuits::default(),
-            built: VecDeque::new(),
             reserved: VecDeque::new(),
             inputs: Vec::new(),
             runs: Vec::new(),
@@ -131,7 +120,6 @@ impl Evaluator {
             reaper: Reaper::default(),
             builds: 0,
             evaluations: 0,
-            drawer,
         }
     }
 
@@ -143,10 +131,10 @@ impl Evaluator {
         channel: &mut dyn Channel,
     ) -> Result<Built> {
         let gates = circuit.plan.and_count() * lanes;
-        let lot = Lot::new(self.stock.take_ands(gates)?);
-        let transcript = self.keys.counters.transcript("build", self.builds);
-        let mut watch = Watch::new(&self.keys.receiver, &transcript);
-        let delta_share = *self.keys.delta_share;
+        let lot = Lot::new(self.supply.stock.take_ands(gates)?);
+        let transcript = self.supply.keys.counters.transcript("build", self.builds);
+        let mut watch = Watch::new(&self.supply.keys.receiver, &transcript);
+        let delta_share = *self.supply.keys.delta_share;
         let soldered = receive_solderings(circuit, lanes, inputs, &lot, delta_share, &mut watch, channel)?;
         if gates > 0 {
             self.builds += 1;
@@ -161,15 +149,10 @@ impl Evaluator {
         })
     }
 
-    fn position(&self, plan: &Plan, lanes: usize) -> Option<usize> {
-        let same = |built: &Built| built.lanes == lanes && built.circuit.plan.digest() == plan.digest();
-        self.built.iter().position(same)
-    }
-
     /// Notes that the garbler opens something now.
     fn opening(&mut self) {
         if self.transcript.is_none() {
-            self.transcript = Some(self.keys.counters.transcript("eval", self.evaluations));
+            self.transcript = Some(self.supply.keys.counters.transcript("eval", self.evaluations));
         }
     }
 }
@@ -188,39 +171,12 @@ impl Side for Evaluator {
         Ok(())
     }
 
-    fn left(&self) -> Order {
-        self.stock.left()
+    fn supply(&self) -> &dyn Supplies {
+        &self.supply
     }
 
-    fn make(&mut self, channels: &mut [Box<dyn Channel>], config: &mut Config, order: &Order) -> Result<()> {
-        let Self { keys, stock, .. } = self;
-        keys.generate(channels, config, order, &mut |epoch| {
-            stock.push(epoch);
-            Ok(())
-        })
-    }
-
-    fn memory(&self, epoch: &Estimate) -> (u64, [u64; 6]) {
-        (epoch.evaluator_buffer, epoch.evaluator_items)
-    }
-
-    fn memory_in_use(&self) -> &'static [u64; 6] {
-        &EVALUATOR_USE
-    }
-
-    fn lot(&self) -> Option<Order> {
-        self.drawer.as_ref().map(Drawer::left)
-    }
-
-    fn draw(&mut self, order: &Order, channel: &mut dyn Channel) -> Result<()> {
-        match &mut self.drawer {
-            Some(drawer) => drawer.take(channel, order, &mut self.stock),
-            None => Err(Error::Internal("there is no stored material to draw from".into())),
-        }
-    }
-
-    fn burn(&mut self) {
-        self.drawer.take().into_iter().for_each(burn);
+    fn supply_mut(&mut self) -> &mut dyn Supplies {
+        &mut self.supply
     }
 
     fn threads(&self) -> usize {
@@ -239,13 +195,13 @@ impl Side for Evaluator {
         let count = wires * lanes;
         let mut shares = room::empty(INPUTS, count)?;
         let (origin, own) = if owner == GARBLER {
-            let gadgets = self.stock.take_garbler_inputs(count)?;
+            let gadgets = self.supply.stock.take_garbler_inputs(count)?;
             gadgets
                 .iter()
                 .for_each(|run| shares.extend_from_slice(&run.items().shares[run.range()]));
             (Origin::Garbler(gadgets), None)
         } else {
-            let gadgets = self.stock.take_evaluator_inputs(count)?;
+            let gadgets = self.supply.stock.take_evaluator_inputs(count)?;
             gadgets
                 .iter()
                 .for_each(|run| shares.extend_from_slice(&run.items().shares[run.range()]));
@@ -289,7 +245,7 @@ impl Side for Evaluator {
     }
 
     fn constant(&mut self, values: &BitMatrix) -> Result<LegoWires> {
-        let delta_share = *self.keys.delta_share;
+        let delta_share = *self.supply.keys.delta_share;
         let shares = bits(values).map(|bit| if bit { delta_share } else { Share::default() });
         let count = values.rows() * values.lanes();
         let shares = secret(count, shares)?;
@@ -319,23 +275,23 @@ impl Side for Evaluator {
     fn prepare(&mut self, plan: &Plan, lanes: usize, channel: &mut dyn Channel) -> Result<()> {
         self.clear_line(channel)?;
         let circuit = self.circuits.get(plan);
-        let ports = self.stock.take_ports(plan.input_wires() * lanes)?;
+        let ports = self.supply.stock.take_ports(plan.input_wires() * lanes)?;
         let inputs: Vec<_> = (0..plan.input_wires())
             .map(|row| &ports[row * lanes..(row + 1) * lanes])
             .collect();
         let mut built = self.build(&circuit, lanes, &inputs, channel)?;
         built.ports = ports;
-        self.built.push_back(built);
+        self.circuits.keep(circuit, lanes, built);
         Ok(())
     }
 
     fn is_built(&self, plan: &Plan, lanes: usize) -> bool {
-        self.position(plan, lanes).is_some()
+        self.circuits.is_built(plan, lanes)
     }
 
     fn run(&mut self, plan: &Plan, inputs: &LegoWires, channel: &mut dyn Channel) -> Result<LegoWires> {
         let lanes = inputs.lanes();
-        let (mut built, attachment) = match self.position(plan, lanes).and_then(|at| self.built.remove(at)) {
+        let (mut built, attachment) = match self.circuits.take(plan, lanes) {
             Some(built) => {
                 self.opening();
                 (built, Attachment::Awaited)
@@ -357,7 +313,7 @@ impl Side for Evaluator {
             built,
             inputs: inputs.clone(),
             attachment,
-            bound: self.keys.counters.bound(),
+            bound: self.supply.keys.counters.bound(),
             outputs: outputs.clone(),
         }));
         Ok(LegoWires::of(outputs))
@@ -373,10 +329,6 @@ impl Side for Evaluator {
 
     fn forget(&mut self, plan: &Plan) {
         self.circuits.forget(plan);
-    }
-
-    fn forget_ands(&mut self) {
-        self.stock.forget_ands();
     }
 
     fn rest(&mut self) {

@@ -11,19 +11,16 @@ use cenote_session::{Error, Parties, Result, WireVector};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
+use super::circuits::Circuits;
 use super::reaper::Reaper;
-use super::side::{Side, burn};
-use super::{Circuits, EVALUATOR, GARBLER, bits, packed, secret};
-use crate::material::{Commitments, GarblerStock};
-use crate::memory::GARBLER_USE;
-use crate::offline::Estimate;
+use super::side::Side;
+use super::{EVALUATOR, GARBLER, Supplies, Supply, bits, packed, secret};
+use crate::material::Commitments;
 use crate::online::build::solder;
 use crate::online::opening::{Openings, PIECE};
 use crate::online::provenance::Lanes;
 use crate::online::tiles::{Circuit, Lot};
-use crate::order::Order;
 use crate::room::{self, INPUTS};
-use crate::settings::Config;
 use crate::setup::GarblerKeys;
 use crate::steps;
 use crate::store::Drawer;
@@ -32,11 +29,8 @@ use cenote_commit::Share;
 
 /// The party that garbles: keys, material, and what is under way.
 pub(crate) struct Garbler {
-    pub(crate) keys: GarblerKeys,
-    pub(crate) stock: GarblerStock,
-    circuits: Circuits,
-    /// Circuits built ahead.
-    built: VecDeque<Built>,
+    pub(crate) supply: Supply<GarblerKeys>,
+    circuits: Circuits<Built>,
     /// Inputs whose bits their owner has not given yet, in order.
     reserved: VecDeque<Reserved>,
     /// Inputs whose labels the evaluator does not have yet.
@@ -46,14 +40,10 @@ pub(crate) struct Garbler {
     reaper: Reaper,
     builds: u64,
     evaluations: u64,
-    /// Where material comes from, if it is not made in the session.
-    drawer: Option<Drawer<GarblerKeys>>,
 }
 
 /// A circuit built ahead.
 struct Built {
-    circuit: Arc<Circuit>,
-    lanes: usize,
     ports: Commitments,
     outputs: Commitments,
 }
@@ -81,19 +71,15 @@ enum Input {
 impl Garbler {
     /// A session without material.
     pub(crate) fn new(keys: GarblerKeys, drawer: Option<Drawer<GarblerKeys>>) -> Self {
-        let stock = keys.stock();
         Self {
-            keys,
-            stock,
+            supply: Supply::new(keys, drawer),
             circuits: Circuits::default(),
-            built: VecDeque::new(),
             reserved: VecDeque::new(),
             inputs: Vec::new(),
             openings: None,
             reaper: Reaper::default(),
             builds: 0,
             evaluations: 0,
-            drawer,
         }
     }
 
@@ -105,9 +91,9 @@ impl Garbler {
         channel: &mut dyn Channel,
     ) -> Result<Commitments> {
         let gates = circuit.plan.and_count() * lanes;
-        let lot = Lot::new(self.stock.take_ands(gates)?);
-        let mut openings = Openings::new(&self.keys.counters.transcript("build", self.builds));
-        let delta = (*self.keys.delta, *self.keys.delta_share);
+        let lot = Lot::new(self.supply.stock.take_ands(gates)?);
+        let mut openings = Openings::new(&self.supply.keys.counters.transcript("build", self.builds));
+        let delta = (*self.supply.keys.delta, *self.supply.keys.delta_share);
         let outputs = solder(circuit, lanes, inputs, &lot, delta, &mut openings, channel)?;
         if gates > 0 {
             self.builds += 1;
@@ -115,11 +101,6 @@ impl Garbler {
             self.reaper.drop_later(lot);
         }
         Ok(outputs)
-    }
-
-    fn position(&self, plan: &Plan, lanes: usize) -> Option<usize> {
-        let same = |built: &Built| built.lanes == lanes && built.circuit.plan.digest() == plan.digest();
-        self.built.iter().position(same)
     }
 
     /// Solders `wires` to `ports`.
@@ -130,7 +111,7 @@ impl Garbler {
     /// The openings that go with the next evaluation, bound to what was drawn last: between two of them more material may be
     /// made, and what is opened of it needs a challenge from after that.
     fn openings(&mut self) -> &mut Openings {
-        let counters = &self.keys.counters;
+        let counters = &self.supply.keys.counters;
         let openings = self
             .openings
             .get_or_insert_with(|| Openings::new(&counters.transcript("eval", self.evaluations)));
@@ -163,7 +144,7 @@ impl Garbler {
 
     /// Gives the evaluator the labels of an input (steps 1 and 2).
     fn answer(&mut self, input: &Input, channel: &mut dyn Channel) -> Result<()> {
-        let (delta, delta_share) = (*self.keys.delta, *self.keys.delta_share);
+        let (delta, delta_share) = (*self.supply.keys.delta, *self.supply.keys.delta_share);
         match input {
             Input::Own { bundle, bits } => {
                 let labels = &bundle.committed().messages;
@@ -212,7 +193,7 @@ impl Garbler {
             let mut keys = Zeroizing::new(labels.to_vec());
             for (lane, key) in keys.iter_mut().enumerate() {
                 let bit = packed(&last, row * lanes + lane) ^ (key.0[0] & 1 == 1);
-                *key ^= times(*self.keys.delta, bit);
+                *key ^= times(*self.supply.keys.delta, bit);
                 outputs.set(row, lane, bit);
             }
             hasher.update(as_bytes(&keys));
@@ -245,39 +226,12 @@ impl Side for Garbler {
         Ok(())
     }
 
-    fn left(&self) -> Order {
-        self.stock.left()
+    fn supply(&self) -> &dyn Supplies {
+        &self.supply
     }
 
-    fn make(&mut self, channels: &mut [Box<dyn Channel>], config: &mut Config, order: &Order) -> Result<()> {
-        let Self { keys, stock, .. } = self;
-        keys.generate(channels, config, order, &mut |epoch| {
-            stock.push(epoch);
-            Ok(())
-        })
-    }
-
-    fn memory(&self, epoch: &Estimate) -> (u64, [u64; 6]) {
-        (epoch.garbler_buffer, epoch.garbler_items)
-    }
-
-    fn memory_in_use(&self) -> &'static [u64; 6] {
-        &GARBLER_USE
-    }
-
-    fn lot(&self) -> Option<Order> {
-        self.drawer.as_ref().map(Drawer::left)
-    }
-
-    fn draw(&mut self, order: &Order, channel: &mut dyn Channel) -> Result<()> {
-        match &mut self.drawer {
-            Some(drawer) => drawer.take(channel, order, &mut self.stock),
-            None => Err(Error::Internal("there is no stored material to draw from".into())),
-        }
-    }
-
-    fn burn(&mut self) {
-        self.drawer.take().into_iter().for_each(burn);
+    fn supply_mut(&mut self) -> &mut dyn Supplies {
+        &mut self.supply
     }
 
     fn threads(&self) -> usize {
@@ -293,9 +247,9 @@ impl Side for Garbler {
     fn reserve(&mut self, owner: PartyId, wires: usize, lanes: usize) -> Result<LegoWires> {
         let count = wires * lanes;
         let (labels, strings) = if owner == GARBLER {
-            (self.stock.take_garbler_inputs(count)?, None)
+            (self.supply.stock.take_garbler_inputs(count)?, None)
         } else {
-            let gadgets = self.stock.take_evaluator_inputs(count)?;
+            let gadgets = self.supply.stock.take_evaluator_inputs(count)?;
             (gadgets.labels, Some(gadgets.strings))
         };
         let bundle = Bundle::garbler(wires, lanes, labels);
@@ -335,7 +289,7 @@ impl Side for Garbler {
     }
 
     fn constant(&mut self, values: &BitMatrix) -> Result<LegoWires> {
-        let (delta, delta_share) = (*self.keys.delta, *self.keys.delta_share);
+        let (delta, delta_share) = (*self.supply.keys.delta, *self.supply.keys.delta_share);
         let count = values.rows() * values.lanes();
         let shares = bits(values).map(|bit| if bit { delta_share } else { Share::default() });
         let labels = Commitments {
@@ -367,29 +321,24 @@ impl Side for Garbler {
 
     fn prepare(&mut self, plan: &Plan, lanes: usize, channel: &mut dyn Channel) -> Result<()> {
         let circuit = self.circuits.get(plan);
-        let ports = self.stock.take_ports(plan.input_wires() * lanes)?;
+        let ports = self.supply.stock.take_ports(plan.input_wires() * lanes)?;
         let rows = |row: usize| row * lanes..(row + 1) * lanes;
         let inputs: Vec<_> = (0..plan.input_wires())
             .map(|row| (&ports.messages[rows(row)], &ports.shares[rows(row)]))
             .collect();
         let outputs = self.build(&circuit, lanes, &inputs, channel)?;
         channel.flush()?;
-        self.built.push_back(Built {
-            circuit,
-            lanes,
-            ports,
-            outputs,
-        });
+        self.circuits.keep(circuit, lanes, Built { ports, outputs });
         Ok(())
     }
 
     fn is_built(&self, plan: &Plan, lanes: usize) -> bool {
-        self.position(plan, lanes).is_some()
+        self.circuits.is_built(plan, lanes)
     }
 
     fn run(&mut self, plan: &Plan, inputs: &LegoWires, channel: &mut dyn Channel) -> Result<LegoWires> {
         let lanes = inputs.lanes();
-        let outputs = match self.position(plan, lanes).and_then(|at| self.built.remove(at)) {
+        let outputs = match self.circuits.take(plan, lanes) {
             Some(built) => {
                 self.attach(inputs, &built.ports, channel)?;
                 built.outputs
@@ -416,10 +365,6 @@ impl Side for Garbler {
         self.circuits.forget(plan);
     }
 
-    fn forget_ands(&mut self) {
-        self.stock.forget_ands();
-    }
-
     fn rest(&mut self) {
         self.reaper.wait();
     }
@@ -441,10 +386,10 @@ impl Side for Garbler {
         }
         let count = wires.wires() * wires.lanes();
         if to.contains(EVALUATOR) {
-            let masks = self.stock.take_masks(count)?;
+            let masks = self.supply.stock.take_masks(count)?;
             self.open_sums(wires, &masks, steps::DECODE, channel)?;
         } else if to.contains(GARBLER) {
-            let anchors = self.stock.take_anchors(count)?;
+            let anchors = self.supply.stock.take_anchors(count)?;
             self.open_sums(wires, &anchors, steps::ANCHOR, channel)?;
         }
         if let Some(openings) = self.openings.take() {

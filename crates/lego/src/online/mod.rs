@@ -7,6 +7,7 @@
 
 mod accept;
 mod build;
+mod circuits;
 mod eval;
 mod evaluator;
 mod garbler;
@@ -16,62 +17,26 @@ mod reaper;
 mod recover;
 mod shares;
 mod side;
+mod supply;
 pub(crate) mod tiles;
 
-use std::sync::Arc;
-
-use cenote_circuit::Plan;
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
 use cenote_session::{Parties, Result};
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::online::tiles::Circuit;
 use crate::room::{self, INPUTS};
 use crate::settings::Config;
 
 pub(crate) use evaluator::Evaluator;
 pub(crate) use garbler::Garbler;
 pub(crate) use side::Side;
+pub(crate) use supply::{Supplies, Supply};
 
 /// The garbler, where roles are meant: in a [`crate::Config`]'s session it may be either party.
 pub(crate) const GARBLER: PartyId = PartyId(0);
 /// The evaluator, likewise.
 pub(crate) const EVALUATOR: PartyId = PartyId(1);
-
-/// Circuits in use, so that what was prepared many times is kept once.
-#[derive(Default)]
-struct Circuits(Vec<Arc<Circuit>>);
-
-impl Circuits {
-    /// Most circuits that are kept while nothing uses them.
-    const KEPT: usize = 16;
-
-    fn get(&mut self, plan: &Plan) -> Arc<Circuit> {
-        // The digest is of the circuit, and the plan is a function of it.
-        if let Some(known) = self
-            .0
-            .iter()
-            .position(|known| known.plan.digest() == plan.digest())
-        {
-            // The one used last is forgotten last.
-            let circuit = self.0.remove(known);
-            self.0.push(circuit.clone());
-            return circuit;
-        }
-        if self.0.len() >= Self::KEPT {
-            self.0.remove(0);
-        }
-        let circuit = Arc::new(Circuit::new(plan));
-        self.0.push(circuit.clone());
-        circuit
-    }
-
-    /// Drops one that will not be used again soon.
-    fn forget(&mut self, plan: &Plan) {
-        self.0.retain(|known| known.plan.digest() != plan.digest());
-    }
-}
 
 /// Who garbles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -95,7 +95,7 @@ impl Suspicion {
                 size: authenticators.size,
                 base: authenticators.base,
                 numbers: authenticators.numbers[all.clone()].to_vec(),
-                authenticators: authenticators.authenticators[all.clone()].to_vec(),
+                parts: authenticators.parts[all.clone()].to_vec(),
                 solderings: authenticators.solderings[all].to_vec(),
             },
         };

@@ -8,10 +8,7 @@ use cenote_net::{Channel, PartyId};
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{Parties, Result};
 
-use crate::offline::Estimate;
-use crate::order::Order;
-use crate::settings::Config;
-use crate::store::Drawer;
+use crate::online::Supplies;
 use crate::wires::{Bundle, LegoWires};
 
 /// One side of a session: a [`Garbler`](super::Garbler) or an [`Evaluator`](super::Evaluator). Parties are named by their
@@ -20,26 +17,11 @@ pub(crate) trait Side: Any + Send {
     /// Receives what the peer has sent already: it comes before everything else from it.
     fn clear_line(&mut self, channel: &mut dyn Channel) -> Result<()>;
 
-    /// The material that is left.
-    fn left(&self) -> Order;
+    /// This side's keys and material.
+    fn supply(&self) -> &dyn Supplies;
 
-    /// Makes what `order` asks for (Generate).
-    fn make(&mut self, channels: &mut [Box<dyn Channel>], config: &mut Config, order: &Order) -> Result<()>;
-
-    /// What an epoch's [`Estimate`] says of this side: bytes held until it is finished, and bytes of an item of each kind.
-    fn memory(&self, epoch: &Estimate) -> (u64, [u64; 6]);
-
-    /// Bytes that using an item of each kind takes.
-    fn memory_in_use(&self) -> &'static [u64; 6];
-
-    /// What is left of the stored lot that material is drawn from, if it is.
-    fn lot(&self) -> Option<Order>;
-
-    /// Takes `order` from the stored lot.
-    fn draw(&mut self, order: &Order, channel: &mut dyn Channel) -> Result<()>;
-
-    /// Deletes the stored lot, if there is one, after a failed check.
-    fn burn(&mut self);
+    /// The same.
+    fn supply_mut(&mut self) -> &mut dyn Supplies;
 
     /// Most threads that evaluate one circuit.
     fn threads(&self) -> usize;
@@ -80,9 +62,6 @@ pub(crate) trait Side: Any + Send {
     /// Drops what is kept of a circuit so that it can be run again.
     fn forget(&mut self, plan: &Plan);
 
-    /// Throws the AND buckets in stock away: a few of them keep the arrays of a whole epoch.
-    fn forget_ands(&mut self);
-
     /// Waits until memory that was given up is free.
     fn rest(&mut self);
 
@@ -94,13 +73,4 @@ pub(crate) trait Side: Any + Send {
         to: Parties,
         channel: &mut dyn Channel,
     ) -> Result<(Option<BitMatrix>, u64)>;
-}
-
-/// Deletes a stored lot that must not be used again.
-pub(super) fn burn<K>(drawer: Drawer<K>) {
-    let lot = drawer.lot();
-    match drawer.burn() {
-        Ok(()) => tracing::warn!(%lot, "a check failed: the lot of material is deleted"),
-        Err(error) => tracing::error!(%error, "a lot of material that will not be used cannot be deleted"),
-    }
 }

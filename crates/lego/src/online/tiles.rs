@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn segments_go_through_all_runs() {
-        let mut stock = EvaluatorStock::new(Default::default());
+        let mut stock = EvaluatorStock::default();
         for ports in [3, 1, 4] {
             let shares = (0..ports).map(|_| Default::default()).collect::<Vec<_>>();
             let mut epoch = EvaluatorEpoch::default();

@@ -9,11 +9,12 @@ use cenote_session::{Error, MESSAGE_FORM, Result};
 use cenote_store::{Claim, Item, ItemId, Run, Runs, Session, Store};
 
 use super::PROTOCOL;
-use super::lot::{SideOfLot, order, settings};
-use super::pack::{GROUP, Kinds};
+use super::lot::{order, settings};
 use crate::counters::Counters;
 use crate::failure::told;
+use crate::material::{Epoch, GROUP, Stock};
 use crate::order::{KINDS, Order, Short};
+use crate::party::Party;
 use crate::settings::Config;
 
 /// The largest piece that is read.
@@ -44,7 +45,7 @@ impl<K> std::fmt::Debug for Drawer<K> {
 /// # Errors
 /// [`Error::Exhausted`], at both parties, if there is no such lot; [`Error::Storage`] if a file cannot be read or
 /// another session draws from this folder; and what happens on the network.
-pub(crate) fn draw<K: SideOfLot>(
+pub(crate) fn draw<K: Party>(
     store: &Store,
     me: PartyId,
     channel: &mut dyn Channel,
@@ -55,7 +56,7 @@ pub(crate) fn draw<K: SideOfLot>(
     told(channel, drawn)
 }
 
-fn choose<K: SideOfLot>(
+fn choose<K: Party>(
     store: &Store,
     me: PartyId,
     channel: &mut dyn Channel,
@@ -124,7 +125,7 @@ impl<K> Drawer<K> {
     }
 }
 
-impl<K: SideOfLot> Drawer<K> {
+impl<K: Party> Drawer<K> {
     /// Takes what `order` asks for, for good, and puts it in `stock`, after what is there: first recorded on this party's
     /// disk, read, then agreed with the peer at the other end of `channel`. The peer must do the same. What either cannot read is replaced.
     ///
@@ -136,13 +137,13 @@ impl<K: SideOfLot> Drawer<K> {
         &mut self,
         channel: &mut dyn Channel,
         order: &Order,
-        stock: &mut K::Stock,
+        stock: &mut Stock<K>,
     ) -> Result<()> {
         let taken = self.take_now(channel, order, stock);
         told(channel, taken)
     }
 
-    fn take_now(&mut self, channel: &mut dyn Channel, order: &Order, stock: &mut K::Stock) -> Result<()> {
+    fn take_now(&mut self, channel: &mut dyn Channel, order: &Order, stock: &mut Stock<K>) -> Result<()> {
         let mut read = BTreeMap::new();
         let claim = self.session.claim(
             &mut [channel],
@@ -153,12 +154,12 @@ impl<K: SideOfLot> Drawer<K> {
         for (run, items) in read {
             let kept: Vec<Run> = claim.runs().common(&Runs::from_iter([run])).iter().collect();
             if kept == [run] {
-                items.push::<K>(run, stock);
+                items.push(run, stock);
                 continue;
             }
             // The peer could not read the rest.
             for run in kept {
-                items.part(run)?.push::<K>(run, stock);
+                items.part(run)?.push(run, stock);
             }
         }
         claim.parts()?.iter().for_each(|(piece, _)| claim.done(*piece));
@@ -182,51 +183,49 @@ fn next(counts: &[u64; 6], had: &Runs, left: &Runs) -> Result<Runs> {
 }
 
 /// Items of one kind in memory, of which the first has this number.
-struct Items<E> {
-    epoch: E,
+struct Items<K: Party> {
+    epoch: Epoch<K>,
     first: u64,
 }
 
-impl<E: Kinds> Items<E> {
+impl<K: Party> Items<K> {
     /// Those of `run`, and hardly others: what a peer has left is one item of each piece, perhaps, and to hold all pieces for it
     /// would take as much memory as the lot has.
     fn part(&self, run: Run) -> Result<Self> {
-        let kind = usize::from(run.class);
         // AND buckets lie in groups.
         let start = (run.first - self.first) as usize / GROUP * GROUP;
         let end = (run.end - self.first) as usize;
-        let mut epoch = E::default();
-        let cut = epoch.unpack(kind, &self.epoch.pack(kind, start..end), end - start);
-        cut.map_err(|_| Error::Internal(format!("items of {run} cannot be cut out")))?;
-        let first = self.first + start as u64;
-        Ok(Self { epoch, first })
+        let bytes = self.epoch.pack(run.class, start..end)?;
+        Ok(Self {
+            epoch: Epoch::unpack(run.class, &bytes, end - start)?,
+            first: self.first + start as u64,
+        })
     }
 
     /// Puts those of `run` into `stock`.
-    fn push<K: SideOfLot<Epoch = E>>(self, run: Run, stock: &mut K::Stock) {
+    fn push(self, run: Run, stock: &mut Stock<K>) {
         let mut ranges: [_; 6] = std::array::from_fn(|_| 0..0);
         ranges[usize::from(run.class)] = (run.first - self.first) as usize..(run.end - self.first) as usize;
-        K::push(stock, self.epoch, ranges);
+        stock.push_some(self.epoch, ranges);
     }
 }
 
 /// Reads what was claimed. Gives the pieces that cannot be read.
-fn load<K: SideOfLot>(claim: &Claim, items: &mut BTreeMap<Run, Items<K::Epoch>>) -> Runs {
+///
+/// # Errors
+/// [`Error::OutOfMemory`]: that is no reason to give a piece up.
+fn load<K: Party>(claim: &Claim, items: &mut BTreeMap<Run, Items<K>>) -> Result<Runs> {
     let parts = match claim.parts() {
         Ok(parts) => parts,
         Err(error) => {
             tracing::warn!(%error, "a lot of material cannot be read");
-            return claim.runs().clone();
+            return Ok(claim.runs().clone());
         }
     };
     let mut damaged = Vec::new();
     for of_piece in parts.chunk_by(|(one, _), (other, _)| one == other) {
         let (piece, _) = of_piece[0];
-        let whole = read::<K>(claim, piece).map(|epoch| Items {
-            epoch,
-            first: piece.first,
-        });
-        let loaded = whole.and_then(|whole| {
+        let loaded = read::<K>(claim, piece).and_then(|whole| {
             if of_piece == [(piece, piece)] {
                 items.insert(piece, whole);
                 return Ok(());
@@ -235,20 +234,26 @@ fn load<K: SideOfLot>(claim: &Claim, items: &mut BTreeMap<Run, Items<K::Epoch>>)
                 .iter()
                 .try_for_each(|(_, run)| whole.part(*run).map(|part| drop(items.insert(*run, part))))
         });
-        if let Err(error) = loaded {
-            tracing::warn!(%error, "a piece of material is left out");
-            damaged.push(piece);
+        match loaded {
+            Err(error @ Error::OutOfMemory(_)) => return Err(error),
+            Err(error) => {
+                tracing::warn!(%error, "a piece of material is left out");
+                damaged.push(piece);
+            }
+            Ok(()) => {}
         }
     }
-    damaged.into_iter().collect()
+    Ok(damaged.into_iter().collect())
 }
 
-fn read<K: SideOfLot>(claim: &Claim, piece: Run) -> Result<K::Epoch> {
+fn read<K: Party>(claim: &Claim, piece: Run) -> Result<Items<K>> {
     let malformed = || Error::Storage(format!("{piece} of lot {} is malformed", claim.id()));
     let bytes = claim.read(piece, MAX_PIECE)?;
     let count = usize::try_from(piece.count()).map_err(|_| malformed())?;
-    let mut epoch = K::Epoch::default();
-    let unpacked = epoch.unpack(usize::from(piece.class), &bytes, count);
-    unpacked.map_err(|_| malformed())?;
-    Ok(epoch)
+    let epoch = Epoch::unpack(piece.class, &bytes, count).map_err(|error| match error {
+        Error::OutOfMemory(_) => error,
+        _ => malformed(),
+    })?;
+    let first = piece.first;
+    Ok(Items { epoch, first })
 }

@@ -1,20 +1,13 @@
 //! Lots: what was made by one offline run, under one `Δ`.
 
-use std::ops::Range;
-
-use cenote_net::{Channel, PartyId};
-use cenote_primitives::Block;
-use cenote_session::Result;
+use cenote_net::PartyId;
 use cenote_store::{Item, ItemId, Runs, Stored};
-use zeroize::Zeroizing;
 
 use super::PROTOCOL;
-use crate::counters::Counters;
-use crate::material::{EvaluatorEpoch, EvaluatorStock, GarblerEpoch, GarblerStock};
 use crate::order::Order;
+use crate::party::Party;
 use crate::settings::Config;
-use crate::setup::{EvaluatorKeys, GarblerKeys};
-use cenote_commit::{CODE_BITS, Receiver, Share};
+use crate::setup::GarblerKeys;
 
 /// A lot in a folder, for people and programs to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,132 +55,4 @@ pub(super) fn order(left: &Runs) -> Order {
 /// What sessions must have to use a lot: the security.
 pub(super) fn settings(config: &Config) -> String {
     config.security.to_string()
-}
-
-/// One of the two sides of a lot.
-pub(crate) trait SideOfLot: Sized {
-    /// What it is called.
-    const ROLE: &str;
-    /// What one epoch makes.
-    type Epoch: super::pack::Kinds;
-    /// Where sessions take material from.
-    type Stock;
-
-    fn setup(channel: &mut dyn Channel, config: &mut Config) -> Result<Self>;
-    fn generate(
-        &mut self,
-        channels: &mut [Box<dyn Channel>],
-        config: &mut Config,
-        order: &Order,
-        sink: &mut dyn FnMut(Self::Epoch) -> Result<()>,
-    ) -> Result<()>;
-    fn counters(&mut self) -> &mut Counters;
-    /// What is needed to use the material, and nothing that makes more.
-    fn write(&self) -> Zeroizing<Vec<u8>>;
-    /// The inverse of `write`.
-    fn read(bytes: &[u8], counters: Counters) -> Option<Self>;
-    /// Puts some items of a kind after what is in `stock`.
-    fn push(stock: &mut Self::Stock, epoch: Self::Epoch, ranges: [Range<usize>; 6]);
-}
-
-fn written(parts: &[&[u8]]) -> Zeroizing<Vec<u8>> {
-    let mut bytes = Zeroizing::new(Vec::with_capacity(parts.iter().map(|part| part.len()).sum()));
-    parts.iter().for_each(|part| bytes.extend_from_slice(part));
-    bytes
-}
-
-impl SideOfLot for GarblerKeys {
-    const ROLE: &str = "garbler";
-    type Epoch = GarblerEpoch;
-    type Stock = GarblerStock;
-
-    fn setup(channel: &mut dyn Channel, config: &mut Config) -> Result<Self> {
-        Self::setup(channel, config)
-    }
-
-    fn generate(
-        &mut self,
-        channels: &mut [Box<dyn Channel>],
-        config: &mut Config,
-        order: &Order,
-        sink: &mut dyn FnMut(Self::Epoch) -> Result<()>,
-    ) -> Result<()> {
-        self.generate(channels, config, order, sink)
-    }
-
-    fn counters(&mut self) -> &mut Counters {
-        &mut self.counters
-    }
-
-    fn write(&self) -> Zeroizing<Vec<u8>> {
-        written(&[
-            bytemuck::bytes_of(&*self.delta),
-            bytemuck::bytes_of(&*self.delta_share),
-        ])
-    }
-
-    fn read(bytes: &[u8], counters: Counters) -> Option<Self> {
-        let (delta, share) = bytes.split_at_checked(size_of::<Block>())?;
-        Some(Self {
-            source: None,
-            delta: Zeroizing::new(bytemuck::try_pod_read_unaligned(delta).ok()?),
-            delta_share: Zeroizing::new(bytemuck::try_pod_read_unaligned(share).ok()?),
-            counters,
-        })
-    }
-
-    fn push(stock: &mut GarblerStock, epoch: GarblerEpoch, ranges: [Range<usize>; 6]) {
-        stock.push_some(epoch, ranges);
-    }
-}
-
-impl SideOfLot for EvaluatorKeys {
-    const ROLE: &str = "evaluator";
-    type Epoch = EvaluatorEpoch;
-    type Stock = EvaluatorStock;
-
-    fn setup(channel: &mut dyn Channel, config: &mut Config) -> Result<Self> {
-        Self::setup(channel, config)
-    }
-
-    fn generate(
-        &mut self,
-        channels: &mut [Box<dyn Channel>],
-        config: &mut Config,
-        order: &Order,
-        sink: &mut dyn FnMut(Self::Epoch) -> Result<()>,
-    ) -> Result<()> {
-        self.generate(channels, config, order, sink)
-    }
-
-    fn counters(&mut self) -> &mut Counters {
-        &mut self.counters
-    }
-
-    fn write(&self) -> Zeroizing<Vec<u8>> {
-        written(&[
-            bytemuck::bytes_of(&*self.delta_share),
-            bytemuck::cast_slice(&self.choices),
-        ])
-    }
-
-    fn read(bytes: &[u8], counters: Counters) -> Option<Self> {
-        let (share, choices) = bytes.split_at_checked(size_of::<Share>())?;
-        if choices.len() != CODE_BITS.div_ceil(64) * 8 {
-            return None;
-        }
-        let choices = Zeroizing::new(bytemuck::pod_collect_to_vec::<u8, u64>(choices));
-        Some(Self {
-            source: None,
-            // It verifies openings, for which no seeds are needed, and will receive no commitments.
-            receiver: Receiver::new(&choices, &[Block::ZERO; CODE_BITS]),
-            choices,
-            delta_share: Zeroizing::new(bytemuck::try_pod_read_unaligned(share).ok()?),
-            counters,
-        })
-    }
-
-    fn push(stock: &mut EvaluatorStock, epoch: EvaluatorEpoch, ranges: [Range<usize>; 6]) {
-        stock.push_some(epoch, ranges);
-    }
 }

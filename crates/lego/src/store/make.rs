@@ -7,10 +7,11 @@ use cenote_session::Result;
 use cenote_store::{Item, ItemId, Keys, Making, Peers, Run, Store};
 
 use super::PROTOCOL;
-use super::lot::{SideOfLot, settings};
-use super::pack::{GROUP, Kinds};
+use super::lot::settings;
 use crate::failure::told_all;
+use crate::material::{Epoch, GROUP, Holder};
 use crate::order::Order;
+use crate::party::{Party, generate};
 use crate::settings::Config;
 use crate::steps::STORED;
 
@@ -25,7 +26,7 @@ const PIECE_BYTES: usize = 4 << 20;
 ///
 /// # Errors
 /// [`cenote_session::Error::Storage`] if a file cannot be written; otherwise what set-up and generating fail with.
-pub(crate) fn make<K: SideOfLot>(
+pub(crate) fn make<K: Party>(
     store: &Store,
     me: PartyId,
     channels: &mut [Box<dyn Channel>],
@@ -36,7 +37,7 @@ pub(crate) fn make<K: SideOfLot>(
     let mut keys = K::setup(&mut *channels[0], config)?;
     let made = begin(store, me, &mut keys, config).and_then(|making| {
         let mut put = [0; 6];
-        keys.generate(channels, config, order, &mut |epoch| {
+        generate(&mut keys, channels, config, order, &mut |epoch| {
             put_epoch(&making, &mut put, &epoch)?;
             progress(Order::from_counts(put));
             Ok(())
@@ -48,7 +49,7 @@ pub(crate) fn make<K: SideOfLot>(
     told_all(channels, made)
 }
 
-fn begin<K: SideOfLot>(store: &Store, me: PartyId, keys: &mut K, config: &Config) -> Result<Making> {
+fn begin<K: Party>(store: &Store, me: PartyId, keys: &mut K, config: &Config) -> Result<Making> {
     // A clock before 1970 is no reason to fail.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     store.begin(&Item {
@@ -64,15 +65,15 @@ fn begin<K: SideOfLot>(store: &Store, me: PartyId, keys: &mut K, config: &Config
 }
 
 /// Puts an epoch on the disk, after the `put` items of each kind that are there.
-fn put_epoch(making: &Making, put: &mut [u64; 6], epoch: &impl Kinds) -> Result<()> {
-    for (kind, put) in (0..).zip(put) {
-        let (count, bytes) = epoch.size(kind);
+fn put_epoch(making: &Making, put: &mut [u64; 6], epoch: &Epoch<impl Holder>) -> Result<()> {
+    let sizes = epoch.counts().into_iter().zip(epoch.item_bytes());
+    for ((kind, put), (count, bytes)) in (0..).zip(put).zip(sizes) {
         // AND buckets lie in groups.
         let step = (PIECE_BYTES / bytes.max(1)).max(GROUP) / GROUP * GROUP;
         for start in (0..count).step_by(step) {
             let range = start..count.min(start + step);
             let numbers = *put + range.start as u64..*put + range.end as u64;
-            making.put(Run::new(kind as u8, numbers), &[&epoch.pack(kind, range)])?;
+            making.put(Run::new(kind, numbers), &[&epoch.pack(kind, range)?])?;
         }
         *put += count as u64;
     }

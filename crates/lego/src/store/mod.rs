@@ -16,7 +16,6 @@
 mod draw;
 mod lot;
 mod make;
-mod pack;
 
 use cenote_session::Result;
 pub use cenote_store::{ItemId, Store, StoreKey, Unusable};

@@ -137,7 +137,7 @@ fn only_what_is_unused_at_all_is_left() {
                 },
                 |_| {
                     assert!(std::mem::take(&mut once));
-                    Runs::default()
+                    Ok(Runs::default())
                 },
             )
             .unwrap();
@@ -163,7 +163,7 @@ fn take(session: &mut Session, channels: &mut [&mut dyn Channel], count: u64) ->
         |claim| {
             let damaged = claim.parts().unwrap().into_iter();
             let damaged = damaged.filter(|(part, _)| claim.check(*part).is_err());
-            damaged.map(|(part, _)| part).collect()
+            Ok(damaged.map(|(part, _)| part).collect())
         },
     )
 }
@@ -203,9 +203,11 @@ fn a_peer_cannot_refuse_for_ever() {
         session.hold(0, false).unwrap();
         let first = |had: &Runs, left: &Runs| Ok(left.first(1 - had.total()));
         let error = session
-            .claim(channels, DIFFERING, first, |claim| match me {
-                PartyId(1) => claim.runs().clone(),
-                _ => Runs::default(),
+            .claim(channels, DIFFERING, first, |claim| {
+                Ok(match me {
+                    PartyId(1) => claim.runs().clone(),
+                    _ => Runs::default(),
+                })
             })
             .map(|_| ())
             .unwrap_err();

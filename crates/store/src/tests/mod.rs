@@ -112,7 +112,7 @@ fn claim(session: &mut Session, runs: &Runs, channels: &mut [&mut dyn Channel]) 
                     .iter()
                     .all(|(part, _)| claim.check(*part).is_ok())
             );
-            Runs::default()
+            Ok(Runs::default())
         },
     )
 }

@@ -156,7 +156,7 @@ mod tests {
         session.hold(0, false).unwrap();
         let all = |had: &Runs, left: &Runs| Ok(left.first(3 - had.total()));
         let claim = session
-            .claim(&mut [], VIEW_COMPARISON, all, |_| Runs::default())
+            .claim(&mut [], VIEW_COMPARISON, all, |_| Ok(Runs::default()))
             .unwrap();
         let claimed = Claimed::new(N);
         claimed.put(&Arc::new(claim), (0..3).map(number));

@@ -123,7 +123,7 @@ impl Online {
         let claim = self
             .session
             .claim(&mut channels(ring), VIEW_COMPARISON, next, |claim| {
-                damaged(claim, threads)
+                Ok(damaged(claim, threads))
             })?;
         let claim = Arc::new(claim);
         let mut numbers = claim.runs().numbers().filter_map(BatchNumber::of);

@@ -203,9 +203,9 @@ fn the_garbler_commits_to_other_strings() {
             let mut engine = start(&mut context, &shape, Cheat::None, 0)?;
             if let Some(garbler) = side_mut::<Garbler>(&mut engine) {
                 // What it has committed to.
-                let mut strings = garbler.stock.take_evaluator_inputs(4 * LANES)?;
+                let mut strings = garbler.supply.stock.take_evaluator_inputs(4 * LANES)?;
                 strings.strings.messages[0] ^= OFF;
-                garbler.stock.push(crate::GarblerEpoch {
+                garbler.supply.stock.push(crate::GarblerEpoch {
                     evaluator_inputs: strings,
                     ..Default::default()
                 });

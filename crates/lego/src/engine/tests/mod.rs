@@ -135,13 +135,13 @@ fn start(context: &mut PartyContext, shape: &Shape, cheat: Cheat, bad: u32) -> R
         let cheater = &mut [Cheater { cheat, bad, chosen }];
         let epoch = keys.epoch(from_mut(&mut channel), shape, cheater)?;
         let mut garbler = Garbler::new(keys, None);
-        garbler.stock.push(epoch);
+        garbler.supply.stock.push(epoch);
         Box::new(garbler)
     } else {
         let mut keys = EvaluatorKeys::setup(&mut *channel, &mut config)?;
         let epoch = keys.epoch(from_mut(&mut channel), &mut config, shape)?;
         let mut evaluator = Evaluator::new(keys, None, 2);
-        evaluator.stock.push(epoch);
+        evaluator.supply.stock.push(epoch);
         Box::new(evaluator)
     };
     Ok(LegoEngine::with_side(context.me, vec![channel], config, side))
@@ -156,11 +156,14 @@ fn make_more(engine: &mut LegoEngine, shape: &Shape, cheat: Cheat, bad: u32) -> 
         ..
     } = engine;
     let side: &mut dyn Any = side.as_deref_mut().expect("a session that goes on");
-    if let Some(Garbler { keys, stock, .. }) = side.downcast_mut() {
+    if let Some(Garbler { supply, .. }) = side.downcast_mut() {
         let chosen = Sampler::new(Block([u64::from(bad), 1]));
-        stock.push(keys.epoch(channels, shape, &mut [Cheater { cheat, bad, chosen }])?);
-    } else if let Some(Evaluator { keys, stock, .. }) = side.downcast_mut() {
-        stock.push(keys.epoch(channels, config, shape)?);
+        let cheater = &mut [Cheater { cheat, bad, chosen }];
+        let epoch = supply.keys.epoch(channels, shape, cheater)?;
+        supply.stock.push(epoch);
+    } else if let Some(Evaluator { supply, .. }) = side.downcast_mut() {
+        let epoch = supply.keys.epoch(channels, config, shape)?;
+        supply.stock.push(epoch);
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::Received;
 use crate::failure::mismatch;
-use crate::material::{Anchors, Authenticators, EvaluatorEpoch};
+use crate::material::{EvaluatorEpoch, Gadgets};
 use crate::offline::OPENED_AT_ONCE;
 use crate::offline::challenge::Checked;
 use crate::offline::solder::{Deal, Gadget, Piece, Wires};
@@ -45,95 +45,60 @@ pub(super) struct GadgetsMut<'a> {
 #[derive(Default)]
 struct KindMut<'a> {
     shares: &'a mut [Share],
-    anchors: AnchorsMut<'a>,
-    authenticators: AuthenticatorsMut<'a>,
+    anchors: PartsMut<'a, GateTable, [Block; 2]>,
+    authenticators: PartsMut<'a, Authenticator, Block>,
 }
 
-/// Room for the authenticators of some gadgets, and how many are there.
-#[derive(Default)]
-pub(super) struct AuthenticatorsMut<'a> {
+/// Room for the parts of some gadgets, and how many are there.
+struct PartsMut<'a, P, S> {
     size: usize,
     numbers: &'a mut [u32],
-    authenticators: &'a mut [Authenticator],
-    solderings: &'a mut [Block],
+    parts: &'a mut [P],
+    solderings: &'a mut [S],
     filled: usize,
 }
 
-/// Room for some anchors, and how many of their gates are there.
-#[derive(Default)]
-pub(super) struct AnchorsMut<'a> {
-    size: usize,
-    numbers: &'a mut [u32],
-    tables: &'a mut [GateTable],
-    solderings: &'a mut [[Block; 2]],
-    filled: usize,
+impl<P, S> Default for PartsMut<'_, P, S> {
+    fn default() -> Self {
+        Self {
+            size: 0,
+            numbers: &mut [],
+            parts: &mut [],
+            solderings: &mut [],
+            filled: 0,
+        }
+    }
 }
 
-impl<'a> AuthenticatorsMut<'a> {
-    fn of(all: &'a mut Authenticators) -> Self {
+impl<'a, P, S> PartsMut<'a, P, S> {
+    fn of(all: &'a mut Gadgets<P, S>) -> Self {
         Self {
             size: all.size,
             numbers: &mut all.numbers,
-            authenticators: &mut all.authenticators,
+            parts: &mut all.parts,
             solderings: &mut all.solderings,
             filled: 0,
         }
     }
 
-    fn split(self, ranges: &[Range<usize>]) -> Vec<Self> {
-        let numbers = parts(self.numbers, ranges, self.size).into_iter();
-        let authenticators = parts(self.authenticators, ranges, self.size);
-        numbers
-            .zip(authenticators)
-            .zip(parts(self.solderings, ranges, self.size))
-            .map(|((numbers, authenticators), solderings)| Self {
-                size: self.size,
+    fn split(self, ranges: &[Range<usize>]) -> impl Iterator<Item = Self> {
+        let size = self.size;
+        parts(self.numbers, ranges, size)
+            .into_iter()
+            .zip(parts(self.parts, ranges, size))
+            .zip(parts(self.solderings, ranges, size))
+            .map(move |((numbers, parts), solderings)| Self {
+                size,
                 numbers,
-                authenticators,
+                parts,
                 solderings,
                 filled: 0,
             })
-            .collect()
     }
 
-    fn add(&mut self, number: u32, authenticator: Authenticator, soldering: Block) {
+    fn add(&mut self, number: u32, part: P, soldering: S) {
         self.numbers[self.filled] = number;
-        self.authenticators[self.filled] = authenticator;
-        self.solderings[self.filled] = soldering;
-        self.filled += 1;
-    }
-}
-
-impl<'a> AnchorsMut<'a> {
-    fn of(all: &'a mut Anchors) -> Self {
-        Self {
-            size: all.size,
-            numbers: &mut all.numbers,
-            tables: &mut all.tables,
-            solderings: &mut all.solderings,
-            filled: 0,
-        }
-    }
-
-    fn split(self, ranges: &[Range<usize>]) -> Vec<Self> {
-        let numbers = parts(self.numbers, ranges, self.size).into_iter();
-        let tables = parts(self.tables, ranges, self.size);
-        numbers
-            .zip(tables)
-            .zip(parts(self.solderings, ranges, self.size))
-            .map(|((numbers, tables), solderings)| Self {
-                size: self.size,
-                numbers,
-                tables,
-                solderings,
-                filled: 0,
-            })
-            .collect()
-    }
-
-    fn add(&mut self, number: u32, table: GateTable, soldering: [Block; 2]) {
-        self.numbers[self.filled] = number;
-        self.tables[self.filled] = table;
+        self.parts[self.filled] = part;
         self.solderings[self.filled] = soldering;
         self.filled += 1;
     }
@@ -154,23 +119,23 @@ impl<'a> GadgetsMut<'a> {
             kinds: [
                 KindMut {
                     shares: bytemuck::cast_slice_mut(&mut ands.shares),
-                    anchors: AnchorsMut::default(),
-                    authenticators: AuthenticatorsMut::of(&mut ands.authenticators),
+                    anchors: PartsMut::default(),
+                    authenticators: PartsMut::of(&mut ands.authenticators),
                 },
                 KindMut {
                     shares: &mut garbler_inputs.shares,
-                    anchors: AnchorsMut::of(&mut garbler_inputs.anchors),
-                    authenticators: AuthenticatorsMut::of(&mut garbler_inputs.authenticators),
+                    anchors: PartsMut::of(&mut garbler_inputs.anchors),
+                    authenticators: PartsMut::of(&mut garbler_inputs.authenticators),
                 },
                 KindMut {
                     shares: &mut evaluator_inputs.shares,
-                    anchors: AnchorsMut::default(),
-                    authenticators: AuthenticatorsMut::of(&mut evaluator_inputs.authenticators),
+                    anchors: PartsMut::default(),
+                    authenticators: PartsMut::of(&mut evaluator_inputs.authenticators),
                 },
                 KindMut {
                     shares: &mut anchors.shares,
-                    anchors: AnchorsMut::of(&mut anchors.anchors),
-                    authenticators: AuthenticatorsMut::default(),
+                    anchors: PartsMut::of(&mut anchors.anchors),
+                    authenticators: PartsMut::default(),
                 },
             ],
         }

@@ -30,9 +30,9 @@ impl Evaluator {
     ) -> Result<Decoding> {
         let transcript = self.transcript.take();
         let transcript =
-            transcript.unwrap_or_else(|| self.keys.counters.transcript("eval", self.evaluations));
-        let mut watch = Watch::new(&self.keys.receiver, &transcript);
-        let bound = self.keys.counters.bound();
+            transcript.unwrap_or_else(|| self.supply.keys.counters.transcript("eval", self.evaluations));
+        let mut watch = Watch::new(&self.supply.keys.receiver, &transcript);
+        let bound = self.supply.keys.counters.bound();
         let mut anything = false;
         for run in &self.runs {
             if let Pending::Circuit(run) = run
@@ -72,7 +72,10 @@ impl Evaluator {
                     let mut sums = room::secret(INPUTS, bundle.wires * bundle.lanes)?;
                     receive(channel, steps::EVALUATOR_LABELS, &mut sums)?;
                     watch.bind(bound);
-                    watch.absorb(&sums, &own_shares(&gadgets, &bits, *self.keys.delta_share)?);
+                    watch.absorb(
+                        &sums,
+                        &own_shares(&gadgets, &bits, *self.supply.keys.delta_share)?,
+                    );
                     anything = true;
                     own.push((bundle, gadgets, sums));
                 }
@@ -81,7 +84,7 @@ impl Evaluator {
         let count = wires.wires() * wires.lanes();
         let mut opened = room::zeroed(INPUTS, count)?;
         let decoding = if to.contains(EVALUATOR) {
-            let masks = self.stock.take_masks(count)?;
+            let masks = self.supply.stock.take_masks(count)?;
             receive(channel, steps::DECODE, &mut opened)?;
             watch.bind(bound);
             watch.absorb(&opened, &sums(wires, &masks.shares)?);
@@ -91,7 +94,7 @@ impl Evaluator {
                 .map(|(&sum, &last)| last_bit(sum) ^ (last == 1));
             Decoding::Masks(pack(zeros, count))
         } else if to.contains(GARBLER) {
-            let anchors = self.stock.take_anchors(count)?;
+            let anchors = self.supply.stock.take_anchors(count)?;
             receive(channel, steps::ANCHOR, &mut opened)?;
             let shares = anchors.iter().flat_map(|run| &run.items().shares[run.range()]);
             let shares = secret(count, shares.copied())?;
