@@ -162,6 +162,11 @@ impl Runs {
         self.0.len()
     }
 
+    /// Number of gaps before and between runs, of all classes.
+    pub(crate) fn gaps(&self) -> usize {
+        self.0.iter().filter(|run| run.first > 0).count()
+    }
+
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.0.len() * RUN_BYTES);
         for run in &self.0 {

@@ -20,6 +20,11 @@ use crate::steps::{STOCK_CLAIM, STOCK_DAMAGE, STOCK_ITEMS, STOCK_OFFER};
 /// needed.
 const REPLACEMENTS: usize = 2;
 
+/// Most gaps that claims leave in what is used of an item. A peer chooses by what it says that it has left where claims fall: with
+/// no bound, many sessions that claim an item here and an item there would leave more runs than an offer can tell, and the rest
+/// of the item would never be offered again. Claims from the front on, as honest parties make them, leave hardly any.
+const MAX_GAPS: usize = 1 << 12;
+
 /// What all parties of a session have in stock, and the item that it has chosen. One session at a time can use a folder.
 ///
 /// Dropping it gives back what was not claimed. If it is never dropped, because the process ends, or dropped by a panic, a marked item
@@ -207,6 +212,7 @@ impl Session {
     ///
     /// # Errors
     /// Those of `choose`, [`Error::Exhausted`] if too much is damaged, both at all honest parties alike; those of `damaged`;
+    /// [`Error::Exhausted`] if what was chosen is scattered over more than some thousand places: then it is not lost;
     /// [`Error::Storage`] if what is used cannot be recorded, and what happens on the network: then what was chosen is
     /// lost.
     pub fn claim(
@@ -237,7 +243,15 @@ impl Session {
                 let what = "too much of the stock cannot be read at one of the parties";
                 return Err(Error::Exhausted(what.into()));
             }
-            held.used = held.used.union(&chosen);
+            let used = held.used.union(&chosen);
+            if used.gaps() > MAX_GAPS.max(held.used.gaps()) {
+                let what = format!(
+                    "what all parties have left of {id} is so scattered that using it would leave more than {MAX_GAPS} gaps: a \
+                     peer says that it lacks what is between. This claim takes nothing"
+                );
+                return Err(Error::Exhausted(what));
+            }
+            held.used = used;
             store.record(&id, &held.used)?;
             *left = left.without(&chosen);
             let claim = Claim {
@@ -369,6 +383,65 @@ mod tests {
             session.shelves.push(Shelf { item, left });
         }
         (path, session)
+    }
+
+    /// A peer that has every other number left, by its word, does not get this party to leave as many gaps. What it claims
+    /// from the front on is given all the same, and when it has all again, all is of use.
+    #[test]
+    fn a_peer_cannot_scatter_what_is_left() {
+        const COUNT: u64 = 4 * MAX_GAPS as u64;
+        let (mut a, mut b) = memory_pair(PartyId(0), PartyId(1), ChannelOptions::default());
+        let differing = cenote_session::MESSAGE_FORM;
+        let claim = |session: &mut Session, channel: &mut dyn Channel, count: u64| {
+            let first = move |had: &Runs, left: &Runs| Ok(left.first(count - had.total()));
+            let none = |_: &Claim| Ok(Runs::default());
+            session.claim(&mut [channel], differing, first, none).map(|_| ())
+        };
+        std::thread::scope(|scope| {
+            for (me, channel) in [(0, &mut a), (1, &mut b)] {
+                scope.spawn(move || {
+                    let channel: &mut dyn Channel = channel;
+                    let (path, _) = party(PartyId(me), 0..0);
+                    let store = Store::open(path.path(), &StoreKey::from_bytes([1; 32])).unwrap();
+                    let item = Item {
+                        id: ItemId([9; 32]),
+                        protocol: "some".into(),
+                        party: PartyId(me),
+                        role: String::new(),
+                        settings: String::new(),
+                        made: 0,
+                        peers: Peers::default(),
+                        keys: Keys(Vec::new().into()),
+                    };
+                    let making = store.begin(&item).unwrap();
+                    making.put(Run::new(0, 0..COUNT), &[&[0; 9]]).unwrap();
+                    making.confirm().unwrap();
+                    drop(making);
+
+                    let mut session = store.session(PartyId(me), "some", |_| true).unwrap();
+                    if me == 1 {
+                        let even = (0..COUNT / 2).map(|half| Run::new(0, 2 * half..2 * half + 1));
+                        session.shelves[0].left = even.collect();
+                    }
+                    session.compare([me; 16], &mut [&mut *channel], differing).unwrap();
+                    session.hold(0, true).unwrap();
+                    // Number 0 makes no gap.
+                    claim(&mut session, channel, MAX_GAPS as u64 + 1).unwrap();
+                    let error = claim(&mut session, channel, 1).unwrap_err();
+                    assert!(matches!(&error, Error::Exhausted(why) if why.contains("scattered")), "{error}");
+                    drop(session);
+                    let left = |store: &Store| store.inventory().unwrap().items[0].left.total();
+                    assert_eq!(left(&store), COUNT - MAX_GAPS as u64 - 1);
+
+                    let mut session = store.session(PartyId(me), "some", |_| true).unwrap();
+                    session.compare([me; 16], &mut [&mut *channel], differing).unwrap();
+                    session.hold(0, true).unwrap();
+                    claim(&mut session, channel, COUNT / 2).unwrap();
+                    drop(session);
+                    assert_eq!(left(&store), COUNT / 2 - MAX_GAPS as u64 - 1);
+                });
+            }
+        });
     }
 
     /// More items than fit into an offer, lost at the peer: what both have is found all the same.
