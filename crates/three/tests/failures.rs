@@ -5,9 +5,10 @@ mod common;
 use std::sync::Arc;
 use std::time::Duration;
 
+use cenote_net::step::AGREE;
 use cenote_net::{ChannelOptions, PartyId};
 use cenote_params::three::{Parameters, Variant, check, check_mixed};
-use cenote_session::{Engine, Error, MESSAGE_FORM, Parties};
+use cenote_session::{Engine, Error, MESSAGE_FORM, Parties, Reason};
 use cenote_three::{Config, Lag, Links, Ring, ThreeEngine, ViewCheck, steps};
 use common::intercept::Spy;
 use common::session::{
@@ -20,14 +21,40 @@ fn session(seed: u64) -> Session {
     Session::new(&tiny(Variant::OnDemand), ViewCheck::Mac, seed)
 }
 
-/// Whether `error` says that party `lost` is gone, as seen or as heard.
-fn names(error: &Error, lost: PartyId) -> bool {
-    match error {
-        Error::Net(cenote_net::Error::PeerLost { peer, .. } | cenote_net::Error::Timeout { peer, .. }) => {
-            *peer == lost
-        }
-        Error::PeerStopped { reason, .. } => reason.lost() == Some(lost),
+/// That party `me` knows who is gone: one of `lost`. It is chance who finds out first, so there are two ways: the party sees
+/// it, which is the network error that `seen` takes, or hears it from the third party, which saw or heard it before.
+fn assert_found_out(
+    what: &str,
+    (me, error): (u8, &Error),
+    lost: &[u8],
+    seen: fn(&cenote_net::Error) -> Option<PartyId>,
+) {
+    let is_lost = |party: PartyId| lost.contains(&party.0);
+    let found_out = match error {
+        Error::Net(error) => seen(error).is_some_and(is_lost),
+        Error::PeerStopped {
+            peer,
+            reason: Reason::Lost(party) | Reason::HeardLost(_, party),
+            ..
+        } => peer.0 != me && peer != party && is_lost(*party),
         _ => false,
+    };
+    assert!(found_out, "{what}: party {me}: {error:?}");
+}
+
+/// Who is gone, if that is seen from the end of a channel, and not by a deadline.
+fn peer_lost(error: &cenote_net::Error) -> Option<PartyId> {
+    match error {
+        cenote_net::Error::PeerLost { peer, .. } => Some(*peer),
+        _ => None,
+    }
+}
+
+/// Who is gone, if that is seen by a deadline.
+fn timed_out(error: &cenote_net::Error) -> Option<PartyId> {
+    match error {
+        cenote_net::Error::Timeout { peer, .. } => Some(*peer),
+        _ => None,
     }
 }
 
@@ -66,11 +93,7 @@ fn a_party_that_dies_anywhere_is_named() {
         let what = format!("{} to {} by party {victim}", last.step, last.wire.to);
         for (party, result) in (0..3).zip(&results).filter(|(party, _)| party != victim) {
             match result {
-                Err(error) => {
-                    let late = matches!(error, Error::Net(cenote_net::Error::Timeout { .. }));
-                    assert!(!late, "{what}: it took a deadline to notice: {error}");
-                    assert!(names(error, PartyId(*victim)), "{what}: party {party}: {error:?}");
-                }
+                Err(error) => assert_found_out(&what, (party, error), &[*victim], peer_lost),
                 // Who has the last farewell is done.
                 Ok(()) => assert_eq!(last.step, steps::FINISH, "{what}: party {party} noticed nothing"),
             }
@@ -89,7 +112,7 @@ fn a_party_that_never_comes_is_named() {
         let results = session.run_links(links, |_| Ok(()));
         for (party, result) in (0..3u8).zip(results) {
             match result {
-                Some(Err(error)) => assert!(names(&error, PartyId(missing)), "party {party}: {error:?}"),
+                Some(Err(error)) => assert_found_out("start", (party, &error), &[missing], timed_out),
                 Some(Ok(())) => panic!("party {party} started without party {missing}"),
                 None => assert_eq!(party, missing),
             }
@@ -176,18 +199,15 @@ fn a_garbled_agreement_starts_nothing() {
                 let session = session(10).with_spy(corrupted, &spy);
                 let results = session.run(|_| Ok(()));
                 for (party, result) in (0..3u8).zip(results).filter(|(party, _)| *party != corrupted) {
-                    assert!(
-                        matches!(
-                            result,
-                            Err(Error::Net(cenote_net::Error::Mismatch { .. })
-                                | Error::Aborted {
-                                    check: MESSAGE_FORM,
-                                    ..
-                                }
-                                | Error::PeerStopped { .. })
-                        ),
-                        "party {party}: {result:?}"
-                    );
+                    match result {
+                        Err(Error::Aborted {
+                            check: MESSAGE_FORM,
+                            peer,
+                            step: AGREE,
+                            ..
+                        }) => assert_eq!(peer, Some(PartyId(corrupted)), "party {party}"),
+                        other => panic!("party {party}: {other:?}"),
+                    }
                 }
             }
         }
@@ -301,15 +321,19 @@ fn dropping_an_engine_hangs_nobody() {
                 if quits { Ok(()) } else { engine.finish() }
             });
             for (party, result) in (0..3u8).zip(results) {
-                // Nobody waits until a deadline is over.
-                let noticed = matches!(
-                    result,
-                    Err(Error::Net(cenote_net::Error::PeerLost { .. }) | Error::PeerStopped { .. })
-                );
-                assert!(
-                    quitters.contains(&party) || noticed,
-                    "party {party} without {quitters:?} at {moment}: {result:?}"
-                );
+                match result {
+                    Ok(()) => assert!(quitters.contains(&party), "party {party} without {quitters:?}"),
+                    // Nobody waits until a deadline is over.
+                    Err(error) if !quitters.contains(&party) => {
+                        assert_found_out(&format!("at {moment}"), (party, &error), quitters, peer_lost);
+                    }
+                    // Those that quit late may see that others have.
+                    Err(error) => {
+                        let others: Vec<u8> =
+                            quitters.iter().copied().filter(|&other| other != party).collect();
+                        assert_found_out(&format!("at {moment}"), (party, &error), &others, peer_lost);
+                    }
+                }
             }
         }
     }

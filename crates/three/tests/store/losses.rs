@@ -43,20 +43,33 @@ fn a_claim_that_not_all_confirm_is_void() {
         let (inputs, _) = small_case();
         let before = stocks.names(0);
         let results = stocks.online_with(&spies, |engine| small_run(engine, &inputs));
-        for (party, result) in results.iter().enumerate().filter(|(party, _)| *party != missing) {
-            // Whether they wait for its word in vain or get its next message instead.
-            assert!(
-                matches!(
-                    result,
-                    Err(Error::Net(_)
-                        | Error::PeerStopped { .. }
-                        | Error::Aborted {
-                            check: MESSAGE_FORM,
-                            ..
-                        })
-                ),
-                "party {party}: {result:?}"
-            );
+        let lost = PartyId(missing as u8);
+        // The party before it gets its first product in place of its word.
+        match &results[(missing + 2) % 3] {
+            Err(Error::Aborted {
+                check: MESSAGE_FORM,
+                peer,
+                step: STOCK_CLAIM,
+                ..
+            }) => assert_eq!(*peer, Some(lost)),
+            other => panic!("the party before {lost}: {other:?}"),
+        }
+        // The one after it waits for its word until its own patience ends, or that of the missing one, which waits for products
+        // from it just as long: that is chance.
+        match &results[(missing + 1) % 3] {
+            Err(
+                Error::Net(cenote_net::Error::Timeout {
+                    peer,
+                    step: STOCK_CLAIM,
+                    ..
+                })
+                | Error::PeerStopped {
+                    peer,
+                    step: STOCK_CLAIM,
+                    reason: Reason::Lost(_),
+                },
+            ) => assert_eq!(*peer, lost),
+            other => panic!("the party after {lost}: {other:?}"),
         }
         let after = [0, 1, 2].map(|party| stocks.names(party));
         assert!(after.iter().all(|after| before.len() - after.len() == 2));

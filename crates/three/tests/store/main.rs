@@ -18,7 +18,7 @@ use cenote_net::{ChannelOptions, PartyId};
 use cenote_params::three::{Parameters, Variant, check};
 use cenote_primitives::{BitMatrix, Entropy};
 use cenote_session::conformance::{self, Cluster};
-use cenote_session::{Engine, Error, MESSAGE_FORM, Parties, Result};
+use cenote_session::{Engine, Error, MESSAGE_FORM, Parties, Reason, Result};
 use cenote_store::steps::{STOCK_CLAIM, STOCK_ECHO, STOCK_ITEMS, STOCK_OFFER};
 use cenote_three::checks;
 use cenote_three::store::{BatchNumber, ItemId, OfflineReport, Store, StoreKey, StoredEpoch, epochs, fill};
