@@ -6,11 +6,15 @@ use std::path::Path;
 
 use cenote_circuit::{Value, ValueError};
 use cenote_primitives::BitMatrix;
+use cenote_session::room;
 
 use crate::{Error, Result, files};
 
 /// Most bits (wires times lanes) of all inputs or all outputs of a job: 32 GiB of them.
 pub const MAX_BITS: u64 = 1 << 38;
+
+/// What room is asked for.
+const INPUTS: &str = "inputs";
 
 /// The lines of a file, each checked for length before it is kept, numbered from 1.
 pub(crate) struct Lines<'a> {
@@ -115,11 +119,11 @@ pub(crate) fn count(path: &Path, value: &Value) -> Result<usize> {
 ///
 /// # Errors
 /// [`Error::Data`] with the line, if a line is no value of that width, or there are not `lanes` values. The text of the
-/// line is not quoted.
+/// line is not quoted. A lack of memory.
 pub(crate) fn read(path: &Path, value: &Value, lanes: usize) -> Result<BitMatrix> {
     let mut lines = Lines::open(path, longest_line(value))?;
     let (width, words) = (value.width as usize, value.words());
-    let mut bits = BitMatrix::zeros(width, lanes);
+    let mut bits = room::bits(INPUTS, width, lanes)?;
     let mut numbers = vec![0; 64 * words];
     let (mut found, mut empty) = (0, None);
     while let Some(line) = lines.next()? {
@@ -162,16 +166,19 @@ fn hint(error: &ValueError, line: usize) -> String {
 }
 
 /// One number, of `value`, in every one of `lanes` lanes.
-pub(crate) fn repeat(number: &[u64], value: &Value, lanes: usize) -> BitMatrix {
+///
+/// # Errors
+/// A lack of memory.
+pub(crate) fn repeat(number: &[u64], value: &Value, lanes: usize) -> Result<BitMatrix> {
     let width = value.width as usize;
     let mut once = BitMatrix::zeros(width, 1);
     value.store(number, &mut once, 0..width, 0);
-    let mut matrix = BitMatrix::zeros(width, lanes);
+    let mut matrix = room::bits(INPUTS, width, lanes)?;
     for row in (0..width).filter(|&row| once.get(row, 0)) {
         matrix.row_mut(row).fill(u64::MAX);
     }
     matrix.mask_padding();
-    matrix
+    Ok(matrix)
 }
 
 /// `value` in each lane, as `0x` and hexadecimal digits.
@@ -233,9 +240,20 @@ mod tests {
     }
 
     #[test]
+    fn lanes_that_there_is_no_room_for_are_refused() {
+        let value = value(5, BitOrder::Msb);
+        for lanes in [1 << 60, usize::MAX] {
+            for result in [repeat(&[1], &value, lanes), read(file("1").path(), &value, lanes)] {
+                let error = result.unwrap_err();
+                assert!(error.to_string().contains("no room for inputs"), "{error}");
+            }
+        }
+    }
+
+    #[test]
     fn a_repeated_value_fills_every_lane() {
         let value = value(5, BitOrder::Msb);
-        let bits = repeat(&[0x1d], &value, 70);
+        let bits = repeat(&[0x1d], &value, 70).unwrap();
         assert_eq!(format(&bits, &value), vec!["0x1d"; 70]);
         let mut masked = bits.clone();
         masked.mask_padding();

@@ -319,7 +319,7 @@ impl Job {
                             format!("`hex` of {}: {error}", value.name),
                         )
                     })?;
-                    Ok(Some(data::repeat(&number, value, lanes)))
+                    data::repeat(&number, value, lanes).map(Some)
                 }
                 Origin::Elsewhere => Ok(None),
             }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use cenote_circuit::{Circuit, Gate, Plan};
 use cenote_net::PartyId;
 use cenote_primitives::{BLOCK_BITS, BitMatrix};
-use cenote_session::{Demand, Engine, Error as EngineError, Parties, Phases, WireVector};
+use cenote_session::{Demand, Engine, Error as EngineError, Parties, Phases, WireVector, room};
 
 use crate::data::MAX_BITS;
 use crate::{Error, Result};
@@ -215,7 +215,10 @@ impl Program {
                 let mut first = 0;
                 for value in values {
                     let width = self.circuit.outputs()[value].width as usize;
-                    let output = outputs[value].get_or_insert_with(|| BitMatrix::zeros(width, self.lanes));
+                    let output = match &mut outputs[value] {
+                        Some(output) => output,
+                        output => output.insert(room::bits("outputs", width, self.lanes)?),
+                    };
                     for row in 0..width {
                         let start = lanes.start / 64;
                         output.row_mut(row)[start..start + bits.stride()]
@@ -263,8 +266,8 @@ impl Program {
                     format!("the inputs of {owner} are not of the circuit's widths, or have fewer lanes");
                 return Err(EngineError::BadInput(reason).into());
             }
-            let own = own.map(|values| {
-                let mut together = BitMatrix::zeros(width, lanes.len());
+            let gather = |values: Vec<&BitMatrix>| -> cenote_session::Result<BitMatrix> {
+                let mut together = room::bits("inputs", width, lanes.len())?;
                 let mut words = together.words_mut();
                 for bits in values {
                     let part = columns(bits, lanes.clone());
@@ -272,8 +275,9 @@ impl Program {
                     here.copy_from_slice(part.words());
                     words = rest;
                 }
-                together
-            });
+                Ok(together)
+            };
+            let own = own.map(gather).transpose()?;
             let together = engine.input(owner, width, lanes.len(), own.as_ref())?;
             let mut first = 0;
             for value in of_owner {

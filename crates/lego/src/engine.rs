@@ -476,8 +476,9 @@ fn count(wires: usize, lanes: usize) -> u64 {
 /// A little more than `order` of each kind that it has.
 fn rounded(order: Order) -> Order {
     let [ands, rest @ ..] = order.counts();
-    let [a, b, c, d, e] = rest.map(|count| count.next_multiple_of(ROUNDING));
-    Order::from_counts([ands.next_multiple_of(ROUNDING_ANDS), a, b, c, d, e])
+    let up = |count: u64, to| count.checked_next_multiple_of(to).unwrap_or(u64::MAX);
+    let [a, b, c, d, e] = rest.map(|count| up(count, ROUNDING));
+    Order::from_counts([up(ands, ROUNDING_ANDS), a, b, c, d, e])
 }
 
 fn threads() -> usize {

@@ -85,7 +85,7 @@ fn generate_all<P: Party>(
 ) -> Result<()> {
     let ours = agreed(order, config, channels.len());
     P::agree(&mut *channels[0], &ours)?;
-    let (orders, security) = epochs(order, config);
+    let (orders, security) = epochs(order, config)?;
     for order in orders {
         let shape = Shape::new(&order, security)?;
         sink(keys.make(channels, config, &shape)?)?;

@@ -194,10 +194,13 @@ impl LegoWires {
                 } else {
                     OnceLock::new()
                 };
-                let origin = origin.map_or(Origin::Settled, |(plan, inputs)| Origin::Circuit {
-                    circuit: Arc::new(Circuit::new(plan)),
-                    inputs: inputs.clone(),
-                });
+                let origin = match origin {
+                    None => Origin::Settled,
+                    Some((plan, inputs)) => Origin::Circuit {
+                        circuit: Arc::new(Circuit::new(plan)?),
+                        inputs: inputs.clone(),
+                    },
+                };
                 Labels::Evaluator(EvaluatorLabels {
                     shares,
                     keys: OnceLock::from(keys),

@@ -32,11 +32,12 @@ use std::fmt;
 
 use cenote_net::Channel;
 use cenote_primitives::{BLOCK_BITS, Block512, Entropy, kernels};
-use cenote_session::Result;
+use cenote_session::{Result, room};
 use zeroize::{Zeroize, Zeroizing};
 
 pub use opening::{Opener, PROOF_BYTES, Verifier, opening_bytes};
 
+use crate::STRINGS;
 use crate::columns::{Chunk, Columns};
 use crate::extension;
 use crate::state::State;
@@ -105,10 +106,11 @@ impl<const WORDS: usize> BitSender<WORDS> {
     ///
     /// # Errors
     ///
-    /// [`crate::checks::OT_CONSISTENCY`] if the receiver used different bits in different columns; those of the channel.
+    /// [`crate::checks::OT_CONSISTENCY`] if the receiver used different bits in different columns;
+    /// [`OutOfMemory`](cenote_session::Error::OutOfMemory) if there is no memory for so many; those of the channel.
     pub fn keys(&mut self, channel: &mut dyn Channel, count: usize) -> Result<Vec<Mac<WORDS>>> {
         self.state.call(|extension| {
-            let mut keys = with_room(count);
+            let mut keys = with_room(count)?;
             extension.extend(channel, count, |_, _, chunk, columns| {
                 append_rows(chunk, columns, &mut keys);
             })?;
@@ -149,7 +151,7 @@ impl<const WORDS: usize> BitReceiver<WORDS> {
     ///
     /// # Errors
     ///
-    /// Those of the channel.
+    /// [`OutOfMemory`](cenote_session::Error::OutOfMemory) if there is no memory for so many; those of the channel.
     pub fn bits(
         &mut self,
         channel: &mut dyn Channel,
@@ -163,7 +165,7 @@ impl<const WORDS: usize> BitReceiver<WORDS> {
     ///
     /// # Errors
     ///
-    /// Those of the channel.
+    /// [`OutOfMemory`](cenote_session::Error::OutOfMemory) if there is no memory for so many; those of the channel.
     ///
     /// # Panics
     ///
@@ -187,8 +189,8 @@ impl<const WORDS: usize> BitReceiver<WORDS> {
         count: usize,
     ) -> Result<AuthenticatedBits<WORDS>> {
         self.state.call(|extension| {
-            let mut bits = Zeroizing::new(Vec::with_capacity(count.div_ceil(64)));
-            let mut macs = with_room(count);
+            let mut bits = room::empty(STRINGS, count.div_ceil(64))?;
+            let mut macs = with_room(count)?;
             extension.extend(channel, entropy, given, count, |_, chunk, sent| {
                 sent.append_choices(chunk, &mut bits);
                 append_rows(chunk, &sent.columns, &mut macs);
@@ -212,8 +214,8 @@ fn bind(session: &[u8]) -> [u8; blake3::KEY_LEN] {
 }
 
 /// Room for `count` rows and what [`append_rows`] needs besides, so that no copy is left behind where the array grows.
-fn with_room<const WORDS: usize>(count: usize) -> Zeroizing<Vec<Mac<WORDS>>> {
-    Zeroizing::new(Vec::with_capacity(count + BLOCK_BITS))
+fn with_room<const WORDS: usize>(count: usize) -> Result<Zeroizing<Vec<Mac<WORDS>>>> {
+    room::empty(STRINGS, count.saturating_add(BLOCK_BITS))
 }
 
 /// Appends a chunk's used rows.

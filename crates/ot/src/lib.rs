@@ -45,6 +45,9 @@ mod state;
 pub mod steps;
 pub mod watch;
 
+/// What room is asked for.
+const STRINGS: &str = "strings of oblivious transfers";
+
 pub use receiver::{Chosen, DeltaReceiver};
 pub use sender::DeltaSender;
 

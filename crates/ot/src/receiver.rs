@@ -4,9 +4,10 @@ use std::fmt;
 
 use cenote_net::Channel;
 use cenote_primitives::{Block, Entropy};
-use cenote_session::Result;
+use cenote_session::{Result, room};
 use zeroize::{Zeroize, Zeroizing};
 
+use crate::STRINGS;
 use crate::columns::Chunk;
 use crate::extension::{self, Sent};
 use crate::extractor::{self, Extractor, WIDTH};
@@ -68,7 +69,7 @@ impl DeltaReceiver {
     ///
     /// # Errors
     ///
-    /// Those of the channel.
+    /// [`OutOfMemory`](cenote_session::Error::OutOfMemory) if there is no memory for so many; those of the channel.
     pub fn correlated(
         &mut self,
         channel: &mut dyn Channel,
@@ -85,7 +86,7 @@ impl DeltaReceiver {
     ///
     /// # Errors
     ///
-    /// Those of the channel.
+    /// [`OutOfMemory`](cenote_session::Error::OutOfMemory) if there is no memory for so many; those of the channel.
     pub fn random(
         &mut self,
         channel: &mut dyn Channel,
@@ -109,8 +110,8 @@ impl DeltaReceiver {
     ) -> Result<Chosen> {
         self.0.call(|secrets| {
             let mut chosen = Zeroizing::new(Chosen {
-                choices: Vec::with_capacity(count.div_ceil(64)),
-                strings: Vec::with_capacity(count),
+                choices: room::reserved(STRINGS, count.div_ceil(64))?,
+                strings: room::reserved(STRINGS, count)?,
             });
             let Secrets { extension, maker } = secrets;
             extension.extend(channel, entropy, None, count, |first, chunk, sent| {

@@ -4,9 +4,10 @@ use std::fmt;
 
 use cenote_net::Channel;
 use cenote_primitives::{Block, Entropy};
-use cenote_session::Result;
+use cenote_session::{Result, room};
 use zeroize::{Zeroize, Zeroizing};
 
+use crate::STRINGS;
 use crate::extension;
 use crate::extractor::{self, Extractor, Row, WIDTH};
 use crate::random::RowHash;
@@ -63,10 +64,11 @@ impl DeltaSender {
     ///
     /// # Errors
     ///
-    /// [`crate::checks::OT_CONSISTENCY`] if the receiver used different choices in different columns; those of the channel.
+    /// [`crate::checks::OT_CONSISTENCY`] if the receiver used different choices in different columns;
+    /// [`OutOfMemory`](cenote_session::Error::OutOfMemory) if there is no memory for so many; those of the channel.
     pub fn correlated(&mut self, channel: &mut dyn Channel, count: usize) -> Result<Vec<Block>> {
         self.state.call(|secrets| {
-            let mut strings = Zeroizing::new(Vec::with_capacity(count));
+            let mut strings = room::empty(STRINGS, count)?;
             let Secrets {
                 extension, extractor, ..
             } = secrets;
@@ -84,7 +86,7 @@ impl DeltaSender {
     /// As [`DeltaSender::correlated`].
     pub fn random(&mut self, channel: &mut dyn Channel, count: usize) -> Result<Vec<[Block; 2]>> {
         self.state.call(|secrets| {
-            let mut pairs = Zeroizing::new(Vec::with_capacity(count));
+            let mut pairs = room::empty(STRINGS, count)?;
             let Secrets { extension, hash, .. } = secrets;
             extension.extend(channel, count, |choices, first, chunk, columns| {
                 extractor::rows(chunk, columns, |row, own| {

@@ -398,3 +398,38 @@ fn nothing_secret_is_printed() {
         "DeltaSender DeltaReceiver Chosen(3)"
     );
 }
+
+/// Strings that no machine holds are refused before anything is sent, and as every failure that ends the set-up.
+#[test]
+fn strings_that_there_is_no_room_for_are_refused() {
+    let refused = |error: Option<Error>| match error {
+        Some(Error::OutOfMemory(what)) => assert!(what.contains("oblivious transfers"), "{what}"),
+        other => panic!("{other:?}"),
+    };
+    for count in [1 << 57, usize::MAX] {
+        for random in [false, true] {
+            let (mut sender, mut receiver, _) = deal(9);
+            let mut entropy = Entropy::for_tests(9);
+            both(
+                None,
+                |channel| {
+                    refused(if random {
+                        sender.random(channel, count).err()
+                    } else {
+                        sender.correlated(channel, count).err()
+                    });
+                    assert_eq!(channel.meter().payload_sent, 0);
+                    refused(sender.correlated(channel, 1).err());
+                },
+                |channel| {
+                    refused(if random {
+                        receiver.random(channel, &mut entropy, count).err()
+                    } else {
+                        receiver.correlated(channel, &mut entropy, count).err()
+                    });
+                    assert_eq!(channel.meter().payload_sent, 0);
+                },
+            );
+        }
+    }
+}

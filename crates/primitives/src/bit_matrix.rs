@@ -21,12 +21,18 @@ pub struct BitMatrix {
 
 impl BitMatrix {
     /// A matrix of zeros.
+    ///
+    /// # Panics
+    /// If there is no memory for it; what a job or a peer sizes is made by [`BitMatrix::try_zeros`].
     pub fn zeros(rows: usize, lanes: usize) -> Self {
-        Self {
-            rows,
-            lanes,
-            words: vec![0; rows * lanes.div_ceil(64)],
-        }
+        Self::try_zeros(rows, lanes).unwrap_or_else(|| panic!("no memory for {rows} rows of {lanes} bits"))
+    }
+
+    /// A matrix of zeros, if there is memory for it.
+    pub fn try_zeros(rows: usize, lanes: usize) -> Option<Self> {
+        let count = rows.checked_mul(lanes.div_ceil(64))?;
+        let words = bytemuck::allocation::try_zeroed_vec(count).ok()?;
+        Some(Self { rows, lanes, words })
     }
 
     /// The matrix whose bit `(row, lane)` is `bit(row, lane)`.

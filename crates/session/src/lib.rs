@@ -16,6 +16,7 @@ mod handshake;
 mod ledger;
 pub mod memory;
 mod phases;
+pub mod room;
 mod same_run;
 
 pub use check::{Check, MESSAGE_FORM};

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use aead_stream::{NewStream, StreamBE32, StreamPrimitive};
 use cenote_primitives::Entropy;
-use cenote_session::{Error, Result};
+use cenote_session::{Error, Result, room};
 use chacha20poly1305::{KeyInit, XChaCha20Poly1305};
 use zeroize::Zeroizing;
 
@@ -155,7 +155,7 @@ impl Seal {
             );
             return Err(fault(path, what));
         }
-        let mut contents = Zeroizing::new(Vec::with_capacity(reader.length as usize));
+        let mut contents = room::empty("stored material", reader.length as usize)?;
         while let Some(chunk) = reader.chunk()? {
             contents.extend_from_slice(chunk);
         }

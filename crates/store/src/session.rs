@@ -423,18 +423,25 @@ mod tests {
                         let even = (0..COUNT / 2).map(|half| Run::new(0, 2 * half..2 * half + 1));
                         session.shelves[0].left = even.collect();
                     }
-                    session.compare([me; 16], &mut [&mut *channel], differing).unwrap();
+                    session
+                        .compare([me; 16], &mut [&mut *channel], differing)
+                        .unwrap();
                     session.hold(0, true).unwrap();
                     // Number 0 makes no gap.
                     claim(&mut session, channel, MAX_GAPS as u64 + 1).unwrap();
                     let error = claim(&mut session, channel, 1).unwrap_err();
-                    assert!(matches!(&error, Error::Exhausted(why) if why.contains("scattered")), "{error}");
+                    assert!(
+                        matches!(&error, Error::Exhausted(why) if why.contains("scattered")),
+                        "{error}"
+                    );
                     drop(session);
                     let left = |store: &Store| store.inventory().unwrap().items[0].left.total();
                     assert_eq!(left(&store), COUNT - MAX_GAPS as u64 - 1);
 
                     let mut session = store.session(PartyId(me), "some", |_| true).unwrap();
-                    session.compare([me; 16], &mut [&mut *channel], differing).unwrap();
+                    session
+                        .compare([me; 16], &mut [&mut *channel], differing)
+                        .unwrap();
                     session.hold(0, true).unwrap();
                     claim(&mut session, channel, COUNT / 2).unwrap();
                     drop(session);

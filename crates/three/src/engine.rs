@@ -299,7 +299,7 @@ impl Engine for ThreeEngine {
 
     fn constant(&mut self, bits: &BitMatrix) -> Result<ThreeWires> {
         self.call("input", |this| {
-            let mut wires = ThreeWires::zeros(bits.rows(), bits.lanes());
+            let mut wires = ThreeWires::zeros(bits.rows(), bits.lanes())?;
             for (component, holds) in wires.components.iter_mut().zip(constant_holder(this.me)) {
                 if holds {
                     component.copy_from_slice(bits.words());
@@ -324,7 +324,7 @@ impl Engine for ThreeEngine {
             }
             let parts = run_groups(&mut this.workers, plan, inputs, &groups)?;
             this.ledger.costs.and_gates += plan.and_count() as u64 * lanes as u64;
-            Ok(assemble(plan.output_slots().len(), lanes, &parts))
+            assemble(plan.output_slots().len(), lanes, &parts)
         })
     }
 
@@ -335,7 +335,7 @@ impl Engine for ThreeEngine {
     fn arrange(&mut self, parts: &[&ThreeWires], runs: &[LaneRun]) -> Result<ThreeWires> {
         self.call("evaluate", |_| {
             check_arrange(parts, runs)?;
-            Ok(ThreeWires::arrange(parts, runs))
+            ThreeWires::arrange(parts, runs)
         })
     }
 

@@ -4,8 +4,11 @@ use std::fmt;
 use std::ops::Range;
 
 use cenote_primitives::{LaneRun, Rows, arrange_rows};
-use cenote_session::WireVector;
+use cenote_session::{Result, WireVector, room};
 use zeroize::Zeroize;
+
+/// What room is asked for.
+pub(crate) const WIRES: &str = "shares of wires";
 
 /// Replicated sharings of `wires` × `lanes` bits, as one party holds them: component `i` and component `i + 1` of each.
 ///
@@ -19,19 +22,21 @@ pub struct ThreeWires {
 }
 
 impl ThreeWires {
-    pub(crate) fn zeros(wires: usize, lanes: usize) -> Self {
-        let words = wires * lanes.div_ceil(64);
-        Self {
+    /// # Errors
+    /// [`OutOfMemory`](cenote_session::Error::OutOfMemory) if there is no memory for them.
+    pub(crate) fn zeros(wires: usize, lanes: usize) -> Result<Self> {
+        let words = wires.saturating_mul(lanes.div_ceil(64));
+        Ok(Self {
             wires,
             lanes,
-            components: [vec![0; words], vec![0; words]],
-        }
+            components: [room::zeroed(WIRES, words)?, room::zeroed(WIRES, words)?],
+        })
     }
 
     /// The lanes of `runs`, one run after the other.
-    pub(crate) fn arrange(parts: &[&Self], runs: &[LaneRun]) -> Self {
+    pub(crate) fn arrange(parts: &[&Self], runs: &[LaneRun]) -> Result<Self> {
         let wires = parts.first().map_or(0, |part| part.wires);
-        let mut arranged = Self::zeros(wires, runs.iter().map(LaneRun::lanes).sum());
+        let mut arranged = Self::zeros(wires, runs.iter().map(LaneRun::lanes).sum())?;
         for (index, component) in arranged.components.iter_mut().enumerate() {
             let parts: Vec<Rows<'_>> = parts
                 .iter()
@@ -42,7 +47,7 @@ impl ThreeWires {
                 .collect();
             arrange_rows(component, wires, runs, &parts);
         }
-        arranged
+        Ok(arranged)
     }
 
     /// 64-bit words in a row.
@@ -104,5 +109,22 @@ impl WireVector for ThreeWires {
 impl fmt::Debug for ThreeWires {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ThreeWires({} × {})", self.wires, self.lanes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cenote_session::Error;
+
+    use super::*;
+
+    #[test]
+    fn wires_that_there_is_no_room_for_are_refused() {
+        for (wires, lanes) in [(1 << 40, 1 << 20), (usize::MAX, usize::MAX)] {
+            match ThreeWires::zeros(wires, lanes) {
+                Err(Error::OutOfMemory(what)) => assert!(what.contains(WIRES), "{what}"),
+                other => panic!("{:?}", other.map(|_| ())),
+            }
+        }
     }
 }

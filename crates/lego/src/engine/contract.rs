@@ -151,7 +151,7 @@ impl Engine for LegoEngine {
             if parts.iter().any(|part| part.are_settled()) {
                 return Err(Error::BadInput(SETTLED.into()));
             }
-            let arranged = this.parts().0.arrange(parts, runs);
+            let arranged = this.parts().0.arrange(parts, runs)?;
             this.note_use(&Order::NOTHING, count(arranged.wires(), arranged.lanes()), 0);
             Ok(arranged)
         })

@@ -5,6 +5,9 @@
 //! nothing of labels whatever it chooses, but for leaving too few, which the garbler refuses.
 
 use cenote_primitives::{Block, Prg, Sampler};
+use cenote_session::Result;
+
+use crate::room::{self, CUT};
 
 /// How many gadgets of one kind there are, and how they are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,24 +46,31 @@ pub(crate) struct Drawn {
 
 impl Drawn {
     /// What the coins of `stream` decide, or `None` if too few are left.
-    fn new(seed: Block, stream: u64, population: &Population) -> Option<Self> {
+    fn new(seed: Block, stream: u64, population: &Population) -> Result<Option<Self>> {
         let mut sampler = Sampler::from_stream(Prg::new(seed), stream);
-        let mut checked = Vec::new();
-        let mut kept = Vec::with_capacity(population.generated);
+        let mut kept = room::reserved(CUT, population.generated)?;
+        let spare = population.generated.saturating_sub(population.needed);
+        let mut checked = room::reserved(CUT, spare)?;
         for index in 0..population.generated as u32 {
             let coins = sampler.next_u32();
             if (coins as u16) < population.threshold {
                 let bits = [coins >> 16 & 1 == 1, coins >> 17 & 1 == 1];
+                if checked.len() == spare {
+                    return Ok(None);
+                }
                 checked.push(Checked { index, bits });
             } else {
                 kept.push(index);
             }
         }
-        (kept.len() >= population.needed).then_some(Self {
+        if kept.len() < population.needed {
+            return Ok(None);
+        }
+        Ok(Some(Self {
             cut: Cut { checked, kept },
             sampler,
             needed: population.needed,
-        })
+        }))
     }
 
     /// Puts what is left in random order, and keeps as many as are needed.
@@ -72,12 +82,23 @@ impl Drawn {
 }
 
 /// What becomes of gates and of authenticators, or `None` if `seed` leaves too few of either.
-pub(crate) fn cut(seed: Block, gates: &Population, authenticators: &Population) -> Option<[Drawn; 2]> {
-    Some([Drawn::new(seed, 0, gates)?, Drawn::new(seed, 1, authenticators)?])
+///
+/// # Errors
+/// [`Error::OutOfMemory`](cenote_session::Error::OutOfMemory) if there is no memory for the lists.
+pub(crate) fn cut(
+    seed: Block,
+    gates: &Population,
+    authenticators: &Population,
+) -> Result<Option<[Drawn; 2]>> {
+    let gates = Drawn::new(seed, 0, gates)?;
+    let authenticators = Drawn::new(seed, 1, authenticators)?;
+    Ok(gates.zip(authenticators).map(<[Drawn; 2]>::from))
 }
 
 #[cfg(test)]
 mod tests {
+    use cenote_session::Error;
+
     use super::*;
 
     fn population(generated: usize, needed: usize, threshold: u16) -> Population {
@@ -92,7 +113,8 @@ mod tests {
     fn every_gadget_is_checked_or_kept() {
         let all = population(10_000, 7000, 1 << 14);
         let shuffled = |drawn: [Drawn; 2]| drawn.map(Drawn::shuffled);
-        let [gates, authenticators] = shuffled(cut(Block([1, 2]), &all, &population(10, 5, 0)).unwrap());
+        let [gates, authenticators] =
+            shuffled(cut(Block([1, 2]), &all, &population(10, 5, 0)).unwrap().unwrap());
         assert_eq!(gates.kept.len(), 7000);
         assert!(
             (2200..2800).contains(&gates.checked.len()),
@@ -121,13 +143,13 @@ mod tests {
         assert!(authenticators.checked.is_empty() && authenticators.kept.len() == 5);
         // Another seed, another choice; the same, the same.
         let again = |seed| {
-            shuffled(cut(Block([seed, 2]), &all, &all).unwrap())[0]
+            shuffled(cut(Block([seed, 2]), &all, &all).unwrap().unwrap())[0]
                 .kept
                 .clone()
         };
         assert!(again(1) == gates.kept && again(2) != gates.kept);
         // Gates and authenticators have coins of their own.
-        let [a, b] = shuffled(cut(Block([1, 2]), &all, &all).unwrap());
+        let [a, b] = shuffled(cut(Block([1, 2]), &all, &all).unwrap().unwrap());
         assert_ne!(a.checked, b.checked);
     }
 
@@ -135,7 +157,28 @@ mod tests {
     fn too_few_left_is_noticed() {
         let few = population(100, 99, 1 << 15);
         let fine = population(100, 0, 1 << 15);
-        assert!(cut(Block::ZERO, &few, &fine).is_none() && cut(Block::ZERO, &fine, &few).is_none());
-        assert!(cut(Block::ZERO, &fine, &fine).is_some());
+        let cut =
+            |gates: &_, authenticators: &_| -> Option<_> { cut(Block::ZERO, gates, authenticators).unwrap() };
+        assert!(cut(&few, &fine).is_none() && cut(&fine, &few).is_none());
+        assert!(cut(&fine, &fine).is_some());
+        // More are needed than there are.
+        assert!(cut(&fine, &population(9, 10, 0)).is_none());
+        // Exactly as many as are left.
+        let left = cut(&fine, &fine).unwrap()[0].cut.kept.len();
+        assert!(cut(&population(100, left, 1 << 15), &fine).is_some());
+        assert!(cut(&population(100, left + 1, 1 << 15), &fine).is_none());
+    }
+
+    #[test]
+    fn lists_that_there_is_no_room_for_are_refused() {
+        let (fine, huge) = (population(100, 0, 1 << 15), population(1 << 60, 1, 1 << 15));
+        for [gates, authenticators] in [[&huge, &fine], [&fine, &huge]] {
+            match cut(Block::ZERO, gates, authenticators) {
+                Err(Error::OutOfMemory(what)) => {
+                    assert!(what.contains("the choice of what is checked"), "{what}");
+                }
+                other => panic!("{:?}", other.map(|_| ())),
+            }
+        }
     }
 }

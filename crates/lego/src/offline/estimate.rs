@@ -44,7 +44,7 @@ const NUMBER: u64 = size_of::<u32>() as u64;
 /// [`cenote_session::Error::BadInput`] if no buckets are as secure as asked, or the configuration makes no sense.
 pub fn estimate(order: &Order, config: &Config) -> Result<Vec<Estimate>> {
     config.check()?;
-    let (orders, security) = epochs(order, config);
+    let (orders, security) = epochs(order, config)?;
     orders
         .iter()
         .map(|order| Ok(Estimate::of(Shape::new(order, security)?)))

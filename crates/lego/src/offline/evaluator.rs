@@ -77,8 +77,11 @@ impl EvaluatorKeys {
         let committed = self.receive(channels, config, shape, epoch)?;
         // Steps 8, 11 and 12.
         let mut seeds = (0..DRAWS).map(|_| config.entropy.block());
-        let draw = |seed| Some((seed, cut(seed, &shape.gates, &shape.authenticators)?));
-        let Some((seed, drawn)) = seeds.find_map(draw) else {
+        let draw = |seed| {
+            let drawn = cut(seed, &shape.gates, &shape.authenticators).transpose()?;
+            Some(drawn.map(|drawn| (seed, drawn)))
+        };
+        let Some((seed, drawn)) = seeds.find_map(draw).transpose()? else {
             let what = "no seed leaves enough gates and authenticators";
             return Err(Error::Internal(what.into()));
         };

@@ -79,7 +79,7 @@ impl GarblerKeys {
         let mut seed = [Block::ZERO];
         channels[0].recv(CHALLENGE, as_bytes_mut(&mut seed))?;
         let (labels, mut epoch) = committed.bind(&mut self.counters, seed[0]);
-        let Some(drawn) = cut(seed[0], &shape.gates, &shape.authenticators) else {
+        let Some(drawn) = cut(seed[0], &shape.gates, &shape.authenticators)? else {
             let detail = "it leaves too few gates or authenticators";
             return Err(Error::cheated(checks::CHALLENGE, peer, CHALLENGE, detail));
         };

@@ -34,9 +34,21 @@ pub(crate) struct Shape {
     pub(crate) parameters: Option<Parameters>,
 }
 
+/// Most epochs of one order.
+const MOST_EPOCHS: u64 = 1 << 20;
+
 /// Splits an order into epochs, and says how secure each must be for all of them to be as secure as `config` asks.
-pub(crate) fn epochs(order: &Order, config: &Config) -> (Vec<Order>, u32) {
+///
+/// # Errors
+/// [`Error::BadInput`] for more epochs than anybody makes in one call.
+pub(crate) fn epochs(order: &Order, config: &Config) -> Result<(Vec<Order>, u32)> {
     let count = order.extent().div_ceil(config.epoch);
+    if count > MOST_EPOCHS {
+        return Err(Error::BadInput(format!(
+            "{order} are made in {count} epochs, and at most {MOST_EPOCHS} are made at a time: use fewer lanes or a smaller \
+             circuit, or order them in parts"
+        )));
+    }
     let split = |total: u64, epoch: u64| {
         let upto = |epoch: u64| (u128::from(total) * u128::from(epoch) / u128::from(count)) as u64;
         upto(epoch + 1) - upto(epoch)
@@ -45,13 +57,10 @@ pub(crate) fn epochs(order: &Order, config: &Config) -> (Vec<Order>, u32) {
         .map(|epoch| Order::from_counts(order.counts().map(|total| split(total, epoch))))
         .collect();
     let sharing = config.calls.saturating_mul(count.max(1));
-    (
-        orders,
-        config.security
-            + sharing
-                .checked_next_power_of_two()
-                .map_or(64, u64::trailing_zeros),
-    )
+    let more = sharing
+        .checked_next_power_of_two()
+        .map_or(64, u64::trailing_zeros);
+    Ok((orders, config.security + more))
 }
 
 impl Shape {
@@ -141,7 +150,7 @@ mod tests {
         let mut config = Config::new("test");
         config.epoch = 1000;
         let order = Order::from_counts([3500, 100, 101, 7, 20, 5001]);
-        let (orders, security) = epochs(&order, &config);
+        let (orders, security) = epochs(&order, &config).unwrap();
         assert_eq!(orders.len(), 6);
         assert_eq!(orders.iter().copied().sum::<Order>(), order);
         assert_eq!(security, 43);
@@ -150,12 +159,19 @@ mod tests {
                 .iter()
                 .all(|order| order.ands <= 1000 && order.ports <= 1000)
         );
-        assert_eq!(epochs(&Order::NOTHING, &config), (vec![], 40));
+        assert_eq!(epochs(&Order::NOTHING, &config).unwrap(), (vec![], 40));
         let one = Order {
             masks: 1,
             ..Order::NOTHING
         };
-        assert_eq!(epochs(&one, &config), (vec![one], 40));
+        assert_eq!(epochs(&one, &config).unwrap(), (vec![one], 40));
+        for ports in [1 << 31, u64::MAX] {
+            let huge = Order { ports, ..one };
+            match epochs(&huge, &config) {
+                Err(Error::BadInput(why)) => assert!(why.contains("at most 1048576"), "{why}"),
+                other => panic!("{other:?}"),
+            }
+        }
     }
 
     #[test]

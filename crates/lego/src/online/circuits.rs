@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use cenote_circuit::Plan;
+use cenote_session::Result;
 
 use crate::online::tiles::Circuit;
 
@@ -27,21 +28,23 @@ impl<B> Circuits<B> {
     /// Most circuits that are kept while nothing uses them.
     const KEPT: usize = 16;
 
-    pub(super) fn get(&mut self, plan: &Plan) -> Arc<Circuit> {
+    /// # Errors
+    /// [`OutOfMemory`](cenote_session::Error::OutOfMemory) if there is no memory for it.
+    pub(super) fn get(&mut self, plan: &Plan) -> Result<Arc<Circuit>> {
         // The digest is of the circuit, and the plan is a function of it.
         let same = |known: &Arc<Circuit>| known.plan.digest() == plan.digest();
         if let Some(known) = self.known.iter().position(same) {
             // The one used last is forgotten last.
             let circuit = self.known.remove(known);
             self.known.push(circuit.clone());
-            return circuit;
+            return Ok(circuit);
         }
         if self.known.len() >= Self::KEPT {
             self.known.remove(0);
         }
-        let circuit = Arc::new(Circuit::new(plan));
+        let circuit = Arc::new(Circuit::new(plan)?);
         self.known.push(circuit.clone());
-        circuit
+        Ok(circuit)
     }
 
     /// Drops one that will not be used again soon.

@@ -234,7 +234,7 @@ impl Side for Evaluator {
         let count = bundle.wires * bundle.lanes;
         let known = secret(count, bits(own))?;
         let choices = strings(&gadgets).map(last_bit);
-        let masked = pack(choices.zip(known.iter()).map(|(choice, bit)| choice ^ bit), count);
+        let masked = pack(choices.zip(known.iter()).map(|(choice, bit)| choice ^ bit), count)?;
         channel.send(steps::CHOICES, &masked)?;
         self.inputs.push(Input::Own {
             bundle,
@@ -259,22 +259,22 @@ impl Side for Evaluator {
         Ok(LegoWires::of(bundle))
     }
 
-    fn arrange(&mut self, parts: &[&LegoWires], runs: &[LaneRun]) -> LegoWires {
+    fn arrange(&mut self, parts: &[&LegoWires], runs: &[LaneRun]) -> Result<LegoWires> {
         let lanes = Lanes::new(parts, runs);
         let rows: Vec<Vec<&[Share]>> = parts.iter().map(|part| part.share_rows().collect()).collect();
-        let shares = Zeroizing::new(lanes.pick(&rows));
+        let shares = lanes.pick(&rows)?;
         let wires = parts.first().map_or(0, |part| part.wires());
         let bundle = Bundle::evaluator(wires, lanes.count(), shares, Origin::Lanes(lanes.clone()));
-        match lanes.keys() {
+        match lanes.keys()? {
             Some(keys) => set_keys(&bundle, keys),
             None => self.runs.push(Pending::Lanes(lanes, bundle.clone())),
         }
-        LegoWires::of(bundle)
+        Ok(LegoWires::of(bundle))
     }
 
     fn prepare(&mut self, plan: &Plan, lanes: usize, channel: &mut dyn Channel) -> Result<()> {
         self.clear_line(channel)?;
-        let circuit = self.circuits.get(plan);
+        let circuit = self.circuits.get(plan)?;
         let ports = self.supply.stock.take_ports(plan.input_wires() * lanes)?;
         let inputs: Vec<_> = (0..plan.input_wires())
             .map(|row| &ports[row * lanes..(row + 1) * lanes])
@@ -298,7 +298,7 @@ impl Side for Evaluator {
             }
             None => {
                 self.clear_line(channel)?;
-                let circuit = self.circuits.get(plan);
+                let circuit = self.circuits.get(plan)?;
                 let rows: Vec<_> = inputs.share_rows().collect();
                 (self.build(&circuit, lanes, &rows, channel)?, Attachment::Direct)
             }
@@ -360,7 +360,7 @@ impl Side for Evaluator {
         for row in wires.key_rows() {
             keys.extend_from_slice(row.expect("everything that was run has been evaluated"));
         }
-        let mut outputs = unpack(wires.wires(), wires.lanes(), |at| decoding.bit(at, keys[at]));
+        let mut outputs = unpack(wires.wires(), wires.lanes(), |at| decoding.bit(at, keys[at]))?;
         if let Some(delta) = self.suspicion.delta() {
             outputs = replayed.unwrap_or_else(|| replay(wires, delta));
             let carried = decoding.carried(delta);
@@ -374,7 +374,7 @@ impl Side for Evaluator {
             right_labels(&mut keys, delta, carried, |at| right[at]);
         }
         if to.contains(GARBLER) {
-            let last = pack(keys.iter().copied().map(last_bit), keys.len());
+            let last = pack(keys.iter().copied().map(last_bit), keys.len())?;
             let hash = blake3::hash(as_bytes(&keys));
             channel.send_parts(steps::OUTPUT_LABELS, &[&last, hash.as_bytes()])?;
             channel.flush()?;

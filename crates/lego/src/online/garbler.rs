@@ -188,9 +188,9 @@ impl Garbler {
         let mut hash = [0; blake3::OUT_LEN];
         channel.recv_parts(steps::OUTPUT_LABELS, &mut [&mut last, &mut hash])?;
         let mut hasher = blake3::Hasher::new();
-        let mut outputs = BitMatrix::zeros(wires.wires(), lanes);
+        let mut outputs = room::bits(INPUTS, wires.wires(), lanes)?;
         for (row, (labels, _)) in wires.committed_rows().enumerate() {
-            let mut keys = Zeroizing::new(labels.to_vec());
+            let mut keys = room::copy(INPUTS, labels)?;
             for (lane, key) in keys.iter_mut().enumerate() {
                 let bit = packed(&last, row * lanes + lane) ^ (key.0[0] & 1 == 1);
                 *key ^= times(*self.supply.keys.delta, bit);
@@ -306,21 +306,21 @@ impl Side for Garbler {
         )))
     }
 
-    fn arrange(&mut self, parts: &[&LegoWires], runs: &[LaneRun]) -> LegoWires {
+    fn arrange(&mut self, parts: &[&LegoWires], runs: &[LaneRun]) -> Result<LegoWires> {
         let lanes = Lanes::new(parts, runs);
         let rows = parts.iter().map(|part| part.committed_rows());
         let (messages, shares): (Vec<_>, Vec<_>) =
             rows.map(|rows| rows.unzip::<_, _, Vec<_>, Vec<_>>()).unzip();
         let labels = Commitments {
-            messages: Zeroizing::new(lanes.pick(&messages)),
-            shares: Zeroizing::new(lanes.pick(&shares)),
+            messages: lanes.pick(&messages)?,
+            shares: lanes.pick(&shares)?,
         };
         let wires = parts.first().map_or(0, |part| part.wires());
-        LegoWires::of(Bundle::garbler(wires, lanes.count(), labels))
+        Ok(LegoWires::of(Bundle::garbler(wires, lanes.count(), labels)))
     }
 
     fn prepare(&mut self, plan: &Plan, lanes: usize, channel: &mut dyn Channel) -> Result<()> {
-        let circuit = self.circuits.get(plan);
+        let circuit = self.circuits.get(plan)?;
         let ports = self.supply.stock.take_ports(plan.input_wires() * lanes)?;
         let rows = |row: usize| row * lanes..(row + 1) * lanes;
         let inputs: Vec<_> = (0..plan.input_wires())
@@ -344,7 +344,7 @@ impl Side for Garbler {
                 built.outputs
             }
             None => {
-                let circuit = self.circuits.get(plan);
+                let circuit = self.circuits.get(plan)?;
                 let rows: Vec<_> = inputs.committed_rows().collect();
                 self.build(&circuit, lanes, &rows, channel)?
             }

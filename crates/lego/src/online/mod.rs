@@ -81,12 +81,12 @@ fn secret<T: Zeroize>(count: usize, items: impl Iterator<Item = T>) -> Result<Ze
 }
 
 /// Eight bits in a byte, first one lowest.
-fn pack(bits: impl Iterator<Item = bool>, count: usize) -> Vec<u8> {
-    let mut bytes = vec![0; count.div_ceil(8)];
+fn pack(bits: impl Iterator<Item = bool>, count: usize) -> Result<Vec<u8>> {
+    let mut bytes = room::zeroed::<u8>(INPUTS, count.div_ceil(8))?;
     for (at, bit) in bits.enumerate() {
         bytes[at / 8] |= u8::from(bit) << (at % 8);
     }
-    bytes
+    Ok(bytes)
 }
 
 /// Bit `at` of what [`pack`] gave.
@@ -95,6 +95,8 @@ fn packed(bytes: &[u8], at: usize) -> bool {
 }
 
 /// The inverse of [`bits`].
-fn unpack(wires: usize, lanes: usize, bit: impl Fn(usize) -> bool) -> BitMatrix {
-    BitMatrix::from_fn(wires, lanes, |wire, lane| bit(wire * lanes + lane))
+fn unpack(wires: usize, lanes: usize, bit: impl Fn(usize) -> bool) -> Result<BitMatrix> {
+    let mut bits = room::bits(INPUTS, wires, lanes)?;
+    (0..wires).for_each(|wire| (0..lanes).for_each(|lane| bits.set(wire, lane, bit(wire * lanes + lane))));
+    Ok(bits)
 }

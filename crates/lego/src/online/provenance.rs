@@ -9,11 +9,12 @@
 use std::sync::Arc;
 
 use cenote_primitives::{BitMatrix, Block, LaneRun};
-use cenote_session::WireVector;
+use cenote_session::{Result, WireVector};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::material::{GarblerInputs, Run};
 use crate::online::tiles::Circuit;
+use crate::room::{self, INPUTS};
 use crate::wires::{Bundle, Labels, LegoWires};
 
 /// Where the wires of a bundle come from.
@@ -57,23 +58,23 @@ impl Lanes {
     }
 
     /// Items of all wires, wire after wire, from the rows of each part.
-    pub(crate) fn pick<T: Copy>(&self, rows: &[Vec<&[T]>]) -> Vec<T> {
+    pub(crate) fn pick<T: Copy + Zeroize>(&self, rows: &[Vec<&[T]>]) -> Result<Zeroizing<Vec<T>>> {
         let wires = rows.first().map_or(0, Vec::len);
-        let mut picked = Vec::with_capacity(wires * self.count());
+        let mut picked = room::empty(INPUTS, wires.saturating_mul(self.count()))?;
         (0..wires).for_each(|wire| {
             for run in &*self.runs {
                 let items = &rows[run.part as usize][wire][run.start as usize..][..run.len as usize];
                 (0..run.times).for_each(|_| picked.extend_from_slice(items));
             }
         });
-        picked
+        Ok(picked)
     }
 
     /// The labels, once all that they come from has been evaluated.
-    pub(crate) fn keys(&self) -> Option<Zeroizing<Vec<Block>>> {
+    pub(crate) fn keys(&self) -> Result<Option<Zeroizing<Vec<Block>>>> {
         let rows: Option<Vec<Vec<&[Block]>>> =
             self.parts.iter().map(|part| part.key_rows().collect()).collect();
-        Some(Zeroizing::new(self.pick(&rows?)))
+        rows.map(|rows| self.pick(&rows)).transpose()
     }
 
     fn clear(&self) -> BitMatrix {

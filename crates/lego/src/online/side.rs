@@ -45,7 +45,7 @@ pub(crate) trait Side: Any + Send {
     fn constant(&mut self, values: &BitMatrix) -> Result<LegoWires>;
 
     /// Lanes of wires, put together anew.
-    fn arrange(&mut self, parts: &[&LegoWires], runs: &[LaneRun]) -> LegoWires;
+    fn arrange(&mut self, parts: &[&LegoWires], runs: &[LaneRun]) -> Result<LegoWires>;
 
     /// Builds a circuit ahead of its inputs (Build).
     fn prepare(&mut self, plan: &Plan, lanes: usize, channel: &mut dyn Channel) -> Result<()>;

@@ -8,9 +8,11 @@ use std::ops::Range;
 use cenote_circuit::Plan;
 use cenote_primitives::Block;
 use cenote_primitives::kernels::LocalOp;
+use cenote_session::Result;
 
 use crate::material::Run;
 use crate::online::opening::PIECE;
+use crate::room::{self, CIRCUITS};
 
 /// Bytes of slots that stay in a core's own cache.
 const WORKING_SET: usize = 640 << 10;
@@ -30,9 +32,12 @@ pub(crate) struct Circuit {
 }
 
 impl Circuit {
-    pub(crate) fn new(plan: &Plan) -> Self {
-        let mut flips = vec![false; plan.slots()];
-        let mut operand_flips = Vec::with_capacity(plan.and_count());
+    /// # Errors
+    /// [`OutOfMemory`](cenote_session::Error::OutOfMemory) if there is no memory for it.
+    pub(crate) fn new(plan: &Plan) -> Result<Self> {
+        let mut flips = room::reserved(CIRCUITS, plan.slots())?;
+        flips.resize(plan.slots(), false);
+        let mut operand_flips = room::reserved(CIRCUITS, plan.and_count())?;
         for level in plan.levels() {
             for op in &plan.local_ops()[level.local.clone()] {
                 let (dst, flip) = match *op {
@@ -49,16 +54,13 @@ impl Circuit {
                 flips[op.dst as usize] = false;
             }
         }
-        let output_flips = plan
-            .output_slots()
-            .iter()
-            .map(|&slot| flips[slot as usize])
-            .collect();
-        Self {
+        let mut output_flips = room::reserved(CIRCUITS, plan.output_wires())?;
+        output_flips.extend(plan.output_slots().iter().map(|&slot| flips[slot as usize]));
+        Ok(Self {
             plan: plan.clone(),
             operand_flips,
             output_flips,
-        }
+        })
     }
 
     /// The tiles of `lanes` lanes: as wide as the working set allows, and four or more if there are as many lanes, so that
@@ -163,7 +165,7 @@ mod tests {
 
     #[test]
     fn tiles_cover_lanes_and_buckets_once() {
-        let circuit = Circuit::new(&Plan::new(&library::by_name("aes128").unwrap()));
+        let circuit = Circuit::new(&Plan::new(&library::by_name("aes128").unwrap())).unwrap();
         let ands = circuit.plan.and_count();
         for lanes in [0, 1, 2, 5, 17, 128, 1000] {
             let (mut lane, mut bucket) = (0, 0);
@@ -180,7 +182,7 @@ mod tests {
         }
         assert_eq!(circuit.tiles(8).len(), 4);
         // However large a circuit or many its lanes are.
-        let tiny = Circuit::new(&Plan::new(&library::by_name("lt4").unwrap()));
+        let tiny = Circuit::new(&Plan::new(&library::by_name("lt4").unwrap())).unwrap();
         assert!(tiny.tiles(1 << 20).all(|tile| tile.width <= PIECE / 2));
     }
 
@@ -191,7 +193,7 @@ mod tests {
         let both = b.and(!x[0], x[1]);
         let odd = b.xor(!x[0], !x[1]);
         b.output("out", &[!both, both, !odd, !x[1]], BitOrder::Lsb);
-        let circuit = Circuit::new(&Plan::new(&b.finish()));
+        let circuit = Circuit::new(&Plan::new(&b.finish())).unwrap();
         let op = circuit.plan.and_ops()[0];
         let inputs = circuit.plan.input_slots();
         let mut flips = circuit.operand_flips[0];

@@ -94,3 +94,22 @@ fn bits_come_in_the_order_of_reservation_and_before_anything_is_revealed() {
         Ok(())
     });
 }
+
+/// Inputs that no machine holds are refused at both parties before anything is made for them, and the session goes on.
+#[test]
+fn inputs_that_nobody_can_hold_are_refused() {
+    run(|engine, _| {
+        for (wires, lanes) in [(1 << 40, 1 << 20), (usize::MAX, usize::MAX)] {
+            match engine.reserve(A, wires, lanes) {
+                Err(Error::BadInput(why)) => assert!(why.contains("order them in parts"), "{why}"),
+                other => panic!("{:?}", other.map(|_| ())),
+            }
+        }
+        let x = engine.reserve(A, 2, LANES)?;
+        let bits = random_bits(5, 2, LANES);
+        let own = own(engine, A, &bits);
+        engine.give(A, &x, own.as_ref())?;
+        assert_eq!(engine.reveal(&x, Parties::all(2))?, Some(bits));
+        Ok(())
+    });
+}

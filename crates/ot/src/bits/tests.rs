@@ -458,3 +458,27 @@ fn nothing_secret_is_printed() {
         "BitSender BitReceiver AuthenticatedBits(3) Verifier Opener"
     );
 }
+
+/// Bits that no machine holds are refused before anything is sent.
+#[test]
+fn bits_that_there_is_no_room_for_are_refused() {
+    let refused = |error: Option<Error>| match error {
+        Some(Error::OutOfMemory(what)) => assert!(what.contains("oblivious transfers"), "{what}"),
+        other => panic!("{other:?}"),
+    };
+    for count in [1 << 58, usize::MAX] {
+        let (mut sender, mut receiver) = deal::<1>(9);
+        let mut entropy = Entropy::for_tests(9);
+        both(
+            None,
+            |channel| {
+                refused(sender.keys(channel, count).err());
+                assert_eq!(channel.meter().payload_sent, 0);
+            },
+            |channel| {
+                refused(receiver.bits(channel, &mut entropy, count).err());
+                assert_eq!(channel.meter().payload_sent, 0);
+            },
+        );
+    }
+}

@@ -144,7 +144,7 @@ impl Evaluator {
             }
             self.run_ands(&plan.and_ops()[level.ands.clone()], group.lanes, stock)?;
         }
-        let mut outputs = ThreeWires::zeros(plan.output_slots().len(), group.lanes);
+        let mut outputs = ThreeWires::zeros(plan.output_slots().len(), group.lanes)?;
         for (slots, rows) in self.slots.iter().zip(&mut outputs.components) {
             for (row, &slot) in rows.chunks_exact_mut(stride).zip(plan.output_slots()) {
                 row.copy_from_slice(&slots[slot as usize * stride..][..stride]);
@@ -214,11 +214,11 @@ impl Evaluator {
 }
 
 /// Puts the outputs of all groups together, in the order of the groups.
-pub(crate) fn assemble(wires: usize, lanes: usize, parts: &[(Group, ThreeWires)]) -> ThreeWires {
+pub(crate) fn assemble(wires: usize, lanes: usize, parts: &[(Group, ThreeWires)]) -> Result<ThreeWires> {
     if let [(_, only)] = parts {
-        return only.clone();
+        return Ok(only.clone());
     }
-    let mut all = ThreeWires::zeros(wires, lanes);
+    let mut all = ThreeWires::zeros(wires, lanes)?;
     let full = all.stride();
     for (group, part) in parts {
         let (first, stride) = (group.first / 64, part.stride());
@@ -228,7 +228,7 @@ pub(crate) fn assemble(wires: usize, lanes: usize, parts: &[(Group, ThreeWires)]
             }
         }
     }
-    all
+    Ok(all)
 }
 
 /// Copies the rows of `which` slots one after the other.

@@ -6,27 +6,27 @@ use cenote_net::PartyId;
 use cenote_primitives::{
     BitMatrix, Block512, as_bytes, as_bytes_mut, as_words, as_words_mut, pack_bits, unpack_bits,
 };
-use cenote_session::Result;
+use cenote_session::{Result, room};
 
 use crate::ring::Ring;
 use crate::setup::keys::{Counter, Keys};
 use crate::steps;
-use crate::wires::ThreeWires;
+use crate::wires::{ThreeWires, WIRES};
 
 /// 64-bit words that a matrix of `rows` × `lanes` bits takes on the wire, packed densely.
 pub(crate) fn packed_words(rows: usize, lanes: usize) -> usize {
-    (rows * lanes).div_ceil(64)
+    rows.saturating_mul(lanes).div_ceil(64)
 }
 
 /// Packs rows of `lanes` bits densely.
-pub(crate) fn pack_rows(rows: &[u64], lanes: usize) -> Vec<u64> {
+pub(crate) fn pack_rows(rows: &[u64], lanes: usize) -> Result<Vec<u64>> {
     let stride = lanes.div_ceil(64);
     let count = rows.len().checked_div(stride).unwrap_or(0);
-    let mut packed = vec![0; packed_words(count, lanes)];
+    let mut packed = room::zeroed::<u64>(WIRES, packed_words(count, lanes))?;
     for (index, row) in rows.chunks_exact(stride.max(1)).enumerate() {
         pack_bits(&mut packed, index * lanes, row, lanes);
     }
-    packed
+    Ok(packed)
 }
 
 /// The inverse of [`pack_rows`].
@@ -46,14 +46,14 @@ pub(crate) fn share(
     keys: &Keys,
     counter: &mut Counter,
 ) -> Result<ThreeWires> {
-    let mut shares = ThreeWires::zeros(wires, lanes);
+    let mut shares = ThreeWires::zeros(wires, lanes)?;
     let words = packed_words(wires, lanes);
     let at = counter.take(words.div_ceil(8));
-    let mut mask = vec![Block512::ZERO; words.div_ceil(8)];
+    let mut mask = room::zeroed::<Block512>(WIRES, words.div_ceil(8))?;
     if let Some(bits) = bits {
         keys.component(0, at, &mut mask);
         unpack_rows(as_words(&mask), lanes, &mut shares.components[0]);
-        let mut masked = pack_rows(bits.words(), lanes);
+        let mut masked = pack_rows(bits.words(), lanes)?;
         masked
             .iter_mut()
             .zip(as_words(&mask))

@@ -3,14 +3,14 @@
 
 use cenote_net::PartyId;
 use cenote_primitives::{BitMatrix, as_bytes, as_bytes_mut};
-use cenote_session::{Error, Parties, Result};
+use cenote_session::{Error, Parties, Result, room};
 use sha2::{Digest, Sha256};
 
 use crate::checks;
 use crate::online::input::{pack_rows, packed_words, unpack_rows};
 use crate::ring::Ring;
 use crate::steps;
-use crate::wires::ThreeWires;
+use crate::wires::{ThreeWires, WIRES};
 
 /// Opens `wires` to the parties in `to`. Whatever they depend on must have been verified: only the engine's `reveal`
 /// calls this, right after verification.
@@ -24,20 +24,20 @@ pub(crate) fn open(
     let (rows, lanes) = shape;
     if to.contains(ring.previous.peer()) {
         ring.previous
-            .send(steps::OUTPUT, as_bytes(&pack_rows(&wires.components[1], lanes)))?;
+            .send(steps::OUTPUT, as_bytes(&pack_rows(&wires.components[1], lanes)?))?;
         ring.previous.flush()?;
     }
     if to.contains(ring.next.peer()) {
         ring.next.send(
             steps::OUTPUT_HASH,
-            &digest(&pack_rows(&wires.components[0], lanes)),
+            &digest(&pack_rows(&wires.components[0], lanes)?),
         )?;
         ring.next.flush()?;
     }
     if !to.contains(me) {
         return Ok(None);
     }
-    let mut missing = vec![0; packed_words(rows, lanes)];
+    let mut missing = room::zeroed::<u64>(WIRES, packed_words(rows, lanes))?;
     ring.next.recv(steps::OUTPUT, as_bytes_mut(&mut missing))?;
     let mut hash = [0; 32];
     ring.previous.recv(steps::OUTPUT_HASH, &mut hash)?;
@@ -50,7 +50,7 @@ pub(crate) fn open(
             detail,
         ));
     }
-    let mut bits = BitMatrix::zeros(rows, lanes);
+    let mut bits = room::bits(WIRES, rows, lanes)?;
     unpack_rows(&missing, lanes, bits.words_mut());
     for component in &wires.components {
         bits.words_mut()

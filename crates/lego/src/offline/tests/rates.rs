@@ -235,7 +235,9 @@ fn bad_ones_meet_as_often_as_they_should() {
         const TRIALS: usize = 20_000;
         let mut wins = 0;
         for _ in 0..TRIALS {
-            let drawn = cut(entropy.block(), &shape.gates, &shape.authenticators).unwrap();
+            let drawn = cut(entropy.block(), &shape.gates, &shape.authenticators)
+                .unwrap()
+                .unwrap();
             let cuts = drawn.map(Drawn::shuffled);
             let deal = Deal::new(&shape, &cuts);
             let bad = |indices: &[u32], bad: u32| indices.iter().filter(|&&index| index < bad).count();
@@ -298,7 +300,7 @@ fn the_best_bad_gates_win_as_often_as_they_should() {
         let is_bad = |index: u32| index < bad;
         let mut wins = 0;
         for _ in 0..TRIALS {
-            let Some(drawn) = cut(entropy.block(), &shape.gates, &shape.authenticators) else {
+            let Some(drawn) = cut(entropy.block(), &shape.gates, &shape.authenticators).unwrap() else {
                 continue;
             };
             let cuts = drawn.map(Drawn::shuffled);

@@ -92,7 +92,7 @@ impl Evaluator {
                 .iter()
                 .zip(masks.bits.iter())
                 .map(|(&sum, &last)| last_bit(sum) ^ (last == 1));
-            Decoding::Masks(pack(zeros, count))
+            Decoding::Masks(pack(zeros, count)?)
         } else if to.contains(GARBLER) {
             let anchors = self.supply.stock.take_anchors(count)?;
             receive(channel, steps::ANCHOR, &mut opened)?;
@@ -134,7 +134,8 @@ impl Evaluator {
             let run = match run {
                 Pending::Circuit(run) => run,
                 Pending::Lanes(lanes, bundle) => {
-                    set_keys(&bundle, lanes.keys().expect("all that was run before has labels"));
+                    let keys = lanes.keys()?.expect("all that was run before has labels");
+                    set_keys(&bundle, keys);
                     continue;
                 }
             };
