@@ -1,7 +1,8 @@
 //! Authenticated bits: random bits of one side, which it can later open, and sums of which it can open, but not lie about.
 //!
 //! The receiver gets bits p_i and MACs M_i, the sender keys K_i and one Γ for all, with M_i = K_i ⊕ p_i Γ; MACs, keys and Γ
-//! have `64 · WORDS` bits. The sum of such bits is authenticated by the sum of their MACs under the sum of their keys.
+//! have `64 · WORDS` bits, and bit 0 of Γ is 1. The sum of such bits is authenticated by the sum of their MACs under the sum
+//! of their keys. Whoever keeps many may put p_i in bit 0 of M_i and 0 in bit 0 of K_i: the relation holds.
 //! Bits are packed, bit `i` in bit `i % 64` of word `i / 64`; MACs and keys are arrays of words, of which bit `c` is bit
 //! `c % 64` of word `c / 64`.
 //!
@@ -12,9 +13,9 @@
 //! - Who opens a sum that is 0 as 1, or 1 as 0, must know its MAC plus Γ, and thereby all of Γ.
 //! - Nothing that the sender says depends on Γ but whether it accepts, and the first time it does not is the last:
 //!   challenges are random, and openings go the other way. So all that a receiver learns of Γ are guesses that were right.
-//! - In the extension it guesses any `t` bits of Γ, and goes on with probability 2^-t. `64 · WORDS - t` bits are left,
-//!   uniform given all that it has seen, and must be guessed all at once by the first lie. Both guesses succeed with
-//!   probability 2^-t · 2^-(64 · WORDS - t) = 2^-(64 · WORDS), whatever `t` and however many calls there are. Verifiers
+//! - Of the `m = 64 · WORDS - 1` bits of Γ that it does not know, it guesses any `t` in the extension, and goes on with probability 2^-t.
+//!   `m - t` bits are left, uniform given all that it has seen, and must be guessed all at once by the first lie. Both guesses
+//!   succeed with probability 2^-t · 2^-(m - t) = 2^-m, whatever `t` and however many calls there are. Verifiers
 //!   in several threads may each be lied to once before the first of them notices. To this comes that the hash of the
 //!   check collides, below 2^-106 a chunk.
 //! - A column in which the receiver's choices deviate is one of those it guessed; so p_i, its choices in the other columns,
@@ -31,7 +32,7 @@ mod opening;
 use std::fmt;
 
 use cenote_net::Channel;
-use cenote_primitives::{BLOCK_BITS, Block512, Entropy, kernels};
+use cenote_primitives::{BLOCK_BITS, Block512, Entropy, as_bytes_mut, kernels};
 use cenote_session::{Result, room};
 use zeroize::{Zeroize, Zeroizing};
 
@@ -81,7 +82,10 @@ impl<const WORDS: usize> BitSender<WORDS> {
     /// [`cenote_session::MESSAGE_FORM`] if the peer's message is no point; those of the channel.
     pub fn new(channel: &mut dyn Channel, entropy: &mut Entropy, session: &[u8]) -> Result<Self> {
         let session = bind(session);
-        let extension = extension::Sender::new(channel, entropy, &session, 64 * WORDS)?;
+        let mut gamma = Zeroizing::new([0; WORDS]);
+        entropy.fill(as_bytes_mut(&mut *gamma));
+        gamma[0] |= 1;
+        let extension = extension::Sender::with_choices(channel, entropy, &session, &*gamma, 64 * WORDS)?;
         Ok(Self::from_extension(extension, session))
     }
 
@@ -94,7 +98,7 @@ impl<const WORDS: usize> BitSender<WORDS> {
         }
     }
 
-    /// Γ, uniform. The receiver must not learn anything about it.
+    /// Γ: uniform, but that bit 0 is 1. The receiver must not learn anything else about it.
     pub fn gamma(&self) -> Mac<WORDS> {
         *self.gamma
     }

@@ -59,8 +59,19 @@ impl Sender {
         if let Some(last) = choices.last_mut() {
             *last &= u64::MAX >> (width.wrapping_neg() % 64);
         }
-        let keys = base::receive(channel, entropy, session, &choices, width)?;
-        Ok(Self::from_keys(&choices, &keys, entropy))
+        Self::with_choices(channel, entropy, session, &choices, width)
+    }
+
+    /// `width` base OTs with these choices.
+    pub(crate) fn with_choices(
+        channel: &mut dyn Channel,
+        entropy: &mut Entropy,
+        session: &[u8],
+        choices: &[u64],
+        width: usize,
+    ) -> Result<Self> {
+        let keys = base::receive(channel, entropy, session, choices, width)?;
+        Ok(Self::from_keys(choices, &keys, entropy))
     }
 
     /// From the choices and chosen keys of base OTs.

@@ -1,7 +1,7 @@
 //! A pool of gadgets that is always full (Zhu, Huang, Cassel, "POOL", CCS 2017, Sections 3 and 6).
 //!
 //! A gadget is whatever two parties have prepared together and one of them could have prepared badly: a garbled gate, a
-//! leaky triple. It is a *record* of 64-bit words, different at the two parties. A pool holds `n` of them. A draw takes `B` of
+//! leaky triple. It is a *record*, different at the two parties. A pool holds `n` of them. A draw takes `B` of
 //! them at random, without replacement, and fills the gaps at once from a *buffer* of fresh ones, so that the next draw is from
 //! a full pool again. What a cheater achieves against that over the pool's whole life is in `cenote_params::pool`.
 //!

@@ -25,14 +25,14 @@ pub struct Unready {
     pub left: usize,
 }
 
-/// `size` records of `stride` words, and a buffer of those that will replace them. Wiped on drop; `Debug` prints numbers only.
-pub struct Pool {
+/// `size` records of `stride` items, and a buffer of those that will replace them. Wiped on drop; `Debug` prints numbers only.
+pub struct Pool<T: Zeroize> {
     size: usize,
     stride: usize,
     /// Less than `size` of them until the pool is full for the first time.
-    records: Zeroizing<Vec<u64>>,
+    records: Zeroizing<Vec<T>>,
     /// What takes the place of drawn records, in order: whole deliveries, of which the first is used from `next` on.
-    buffer: VecDeque<Zeroizing<Vec<u64>>>,
+    buffer: VecDeque<Zeroizing<Vec<T>>>,
     /// The first record of the buffer that has not been used.
     next: usize,
     /// Records in the buffer.
@@ -42,11 +42,11 @@ pub struct Pool {
     drawn: u64,
 }
 
-impl Pool {
-    /// An empty pool for `size` records of `stride` words.
+impl<T: Copy + Zeroize> Pool<T> {
+    /// An empty pool for `size` records of `stride` items.
     ///
     /// # Panics
-    /// If there is no record in it, or none of 2^32 numbers is left for one, or a record has no words.
+    /// If there is no record in it, or none of 2^32 numbers is left for one, or a record has no items.
     pub fn new(size: usize, stride: usize) -> Self {
         assert!(size > 0 && size <= u32::MAX as usize && stride > 0);
         Self {
@@ -66,9 +66,9 @@ impl Pool {
     /// # Errors
     /// If there is not as much memory: the bytes that it would take.
     pub fn reserve(&mut self) -> Result<(), u64> {
-        let words = self.size.saturating_mul(self.stride);
-        let reserved = self.records.try_reserve_exact(words);
-        reserved.map_err(|_| (words as u64).saturating_mul(8))
+        let items = self.size.saturating_mul(self.stride);
+        let reserved = self.records.try_reserve_exact(items);
+        reserved.map_err(|_| (items as u64).saturating_mul(size_of::<T>() as u64))
     }
 
     /// Fresh gadgets that were not checked, in order: they fill the pool, or, once it is full, the buffer. From here on
@@ -76,7 +76,7 @@ impl Pool {
     ///
     /// # Panics
     /// If these are no whole records.
-    pub fn refill(&mut self, mut fresh: Zeroizing<Vec<u64>>, coin: Block) {
+    pub fn refill(&mut self, mut fresh: Zeroizing<Vec<T>>, coin: Block) {
         assert!(fresh.len().is_multiple_of(self.stride), "whole records");
         let room = self.size * self.stride - self.records.len();
         let (into_pool, rest) = fresh.split_at(room.min(fresh.len()));
@@ -85,10 +85,10 @@ impl Pool {
         let rest = rest.len() / self.stride;
         if rest > 0 {
             if used > 0 {
-                let words = fresh.len();
+                let left = fresh.len() - used * self.stride;
                 fresh.copy_within(used * self.stride.., 0);
-                fresh[words - used * self.stride..].zeroize();
-                fresh.truncate(words - used * self.stride);
+                fresh[left..].iter_mut().for_each(Zeroize::zeroize);
+                fresh.truncate(left);
             }
             self.buffer.push_back(fresh);
             self.left += rest;
@@ -124,7 +124,7 @@ impl Pool {
     /// Bytes that it holds.
     pub fn bytes(&self) -> u64 {
         let buffers: usize = self.buffer.iter().map(|buffer| buffer.capacity()).sum();
-        8 * (self.records.capacity() + buffers) as u64
+        (size_of::<T>() * (self.records.capacity() + buffers)) as u64
     }
 
     /// Draws `count` times `each` gadgets, and replaces them: appends their records to `out`, those of a draw together.
@@ -135,7 +135,7 @@ impl Pool {
     ///
     /// # Panics
     /// If more than 64 are drawn together, or more than the pool holds.
-    pub fn draw(&mut self, count: usize, each: usize, out: &mut Vec<u64>) -> Result<(), Unready> {
+    pub fn draw(&mut self, count: usize, each: usize, out: &mut Vec<T>) -> Result<(), Unready> {
         let wanted = count.saturating_mul(each);
         let left = self.left();
         let Some(sampler) = self.draws.as_mut().filter(|_| wanted <= left) else {
@@ -151,7 +151,7 @@ impl Pool {
             }
             for &place in &*places {
                 let at = place as usize * self.stride;
-                for line in (at..at + self.stride).step_by(8) {
+                for line in (at..at + self.stride).step_by(const { 64 / size_of::<T>() }) {
                     prefetch(&self.records, line);
                 }
             }
@@ -179,9 +179,15 @@ impl Pool {
     }
 }
 
-impl fmt::Debug for Pool {
+impl<T: Zeroize> fmt::Debug for Pool<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Pool({} of {}, {} left)", self.len(), self.size, self.left)
+        write!(
+            f,
+            "Pool({} of {}, {} left)",
+            self.records.len() / self.stride,
+            self.size,
+            self.left
+        )
     }
 }
 

@@ -8,12 +8,14 @@ mod attack;
 mod extraction;
 mod search;
 mod several;
+mod soundness;
 mod triples;
 
 pub use attack::{Attack, Draw};
 pub use extraction::{Extraction, extraction};
 pub use search::{Guard, Parameters, Request, check, search};
 pub use several::{PoolShare, split};
+pub use soundness::{Soundness, guesses_log2};
 pub use triples::{TripleParameters, check_triples, smallest_pool, triples};
 
 /// The largest pool that is reckoned with.

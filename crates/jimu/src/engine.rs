@@ -1,0 +1,334 @@
+//! The engine: one party of a two-party session, whichever side it is on.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use cenote_circuit::Plan;
+use cenote_net::{Channel, Meter, PartyId};
+use cenote_params::pool::Soundness;
+use cenote_primitives::{BitMatrix, LaneRun};
+use cenote_session::{
+    Check, Costs, Engine, Error, Guarded, Ledger, Parties, Result, WireVector, check_arrange, check_input,
+    check_run, compare_digests, farewell,
+};
+
+use crate::gadget::Shape;
+use crate::online::{Circuits, Common, Evaluator, Garbler, Role, Side, history_of_outputs, ready, too_long};
+use crate::settings::{Config, Sizes};
+use crate::setup::{EvaluatorKeys, GarblerKeys};
+use crate::wires::Cell;
+use crate::{JimuWires, checks, steps};
+
+/// One party of a session of two over a pool of garbled gates (Zhu, Huang, Cassel 2017; Zhu, Huang 2017).
+///
+/// - The pool is filled when a gate is first needed, or by [`JimuEngine::fill`], and is full ever after.
+/// - [`Engine::input`] makes wires at once. [`Engine::run`] draws, solders and evaluates: the garbler streams, and waits for nothing but a
+///   refill, once in so many gates. [`Engine::reveal`] is one message, and one more if the garbler gets the output.
+/// - Circuits may depend on one another for ever. A wire keeps what it was computed from so that the evaluator can finish the computation
+///   should the garbler cheat; when that has become much, outputs are *anchored* to gates of their own, and all that came before
+///   is forgotten. [`Engine::settle`] does the same on request.
+///
+/// [`Engine::costs`] has the phases "setup", "pool" (filling it for the first time) and "online".
+///
+/// Dropping an engine without [`Engine::finish`] leaves the peer to find out by itself.
+pub struct JimuEngine {
+    me: PartyId,
+    channel: Option<Box<dyn Channel>>,
+    garbler: PartyId,
+    sizes: Sizes,
+    /// `None` once the session is over.
+    side: Option<Box<dyn Side>>,
+    circuits: Circuits,
+    ledger: Ledger,
+    cheated: bool,
+    /// Lots of inputs of the evaluator's, at most.
+    lots: u64,
+}
+
+impl JimuEngine {
+    /// Agrees with the peer on the session, and sets it up.
+    ///
+    /// # Errors
+    /// [`Error::BadInput`] for numbers that make no sense; otherwise what failed, of which the peer is told.
+    pub fn start(
+        me: PartyId,
+        mut channel: Box<dyn Channel>,
+        mut config: Config,
+        sizes: Sizes,
+    ) -> Result<Self> {
+        let start = Instant::now();
+        config.check()?;
+        if me.0 > 1 || channel.peer() != PartyId(1 - me.0) {
+            let reason = format!("a channel of {me} leads to {}", channel.peer());
+            return Err(Error::BadInput(reason));
+        }
+        let side = Self::side(me, channel.as_mut(), &mut config, &sizes);
+        let side = side.map_err(|error| {
+            channel.abort(error.reason().code());
+            error.with_checks(checks::ALL)
+        })?;
+        let mut ledger = Ledger::default();
+        ledger.costs.add_phase("setup", start.elapsed());
+        Ok(Self {
+            me,
+            channel: Some(channel),
+            garbler: config.garbler,
+            sizes,
+            side: Some(side),
+            circuits: Circuits::default(),
+            ledger,
+            cheated: false,
+            lots: 0,
+        })
+    }
+
+    fn side(
+        me: PartyId,
+        channel: &mut dyn Channel,
+        config: &mut Config,
+        sizes: &Sizes,
+    ) -> Result<Box<dyn Side>> {
+        if !config.compared {
+            let mut terms: Vec<(String, String)> = config.terms().into_iter().collect();
+            terms.push(("session".into(), config.session.clone()));
+            let terms: Vec<(&str, String)> = terms
+                .iter()
+                .map(|(name, value)| (&**name, value.clone()))
+                .collect();
+            cenote_net::agree(channel, &terms)?;
+        }
+        let (blocks, width) = (sizes.blocks(), 1);
+        let shape = Shape { blocks, width };
+        let (size, buffer) = (config.pool as usize, config.buffer as usize);
+        let common = |cell, record| Common::new(sizes.clone(), buffer, size, cell, record);
+        Ok(if me == config.garbler {
+            let common = common(Cell::garbler(blocks), shape.garbler_blocks())?;
+            Box::new(Garbler::new(GarblerKeys::setup(channel, config, sizes)?, common))
+        } else {
+            let common = common(Cell::evaluator(blocks), shape.evaluator_blocks())?;
+            Box::new(Evaluator::new(
+                EvaluatorKeys::setup(channel, config, sizes)?,
+                common,
+            ))
+        })
+    }
+
+    /// Fills the pool, so that nothing waits for it later.
+    ///
+    /// # Errors
+    /// What failed; the session ends with it.
+    pub fn fill(&mut self) -> Result<()> {
+        self.call("pool", |this| {
+            let (side, channel) = this.parts();
+            ready(side, 1, channel)
+        })
+    }
+
+    /// Everything that lets a cheater through by chance in this session.
+    pub fn soundness(&self) -> Soundness {
+        let Sizes {
+            security,
+            labels,
+            pool,
+            anchor,
+        } = &self.sizes;
+        Soundness::of(pool, anchor, labels, *security, self.lots)
+    }
+
+    /// Whether this party, the evaluator, has seen that the garbler has cheated, and got the right outputs nevertheless. It
+    /// is told to nobody else: when the garbler learns of it, it learns something of this party's inputs.
+    pub fn peer_cheated(&self) -> bool {
+        self.side.as_ref().map_or(self.cheated, |side| side.cheated())
+    }
+
+    fn parts(&mut self) -> (&mut dyn Side, &mut dyn Channel) {
+        let side = self
+            .side
+            .as_deref_mut()
+            .expect("a session that goes on has a side");
+        (side, self.channel.as_deref_mut().expect("and a channel"))
+    }
+
+    fn role(&self, party: PartyId) -> Role {
+        match party == self.garbler {
+            true => Role::Garbler,
+            false => Role::Evaluator,
+        }
+    }
+
+    /// Drops keys, material and the channel.
+    fn clear(&mut self) {
+        self.ledger.costs = self.costs();
+        self.cheated = self.peer_cheated();
+        if self.cheated {
+            tracing::error!(me = %self.me, "the garbler has cheated; outputs so far are right nevertheless");
+        }
+        self.side = None;
+        self.channel = None;
+    }
+
+    /// Fills the pool if gates are needed, as a phase of its own.
+    fn filled(&mut self) -> Result<()> {
+        let start = Instant::now();
+        let (side, channel) = self.parts();
+        if !side.common().pool.is_full() {
+            ready(side, 1, channel)?;
+            self.ledger.add_part("pool", start.elapsed());
+        }
+        Ok(())
+    }
+}
+
+impl Guarded for JimuEngine {
+    const CHECKS: &'static [Check] = checks::ALL;
+
+    fn ledger(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+
+    fn wipe(&mut self, error: Error) -> Error {
+        let code = error.reason().code();
+        self.channel.iter_mut().for_each(|channel| channel.abort(code));
+        self.clear();
+        error
+    }
+}
+
+impl Engine for JimuEngine {
+    type Wires = JimuWires;
+
+    fn me(&self) -> PartyId {
+        self.me
+    }
+
+    fn parties(&self) -> usize {
+        2
+    }
+
+    fn prepare(&mut self, plan: &Plan, _lanes: usize) -> Result<()> {
+        if plan.and_count() == 0 {
+            return Ok(());
+        }
+        self.fill()
+    }
+
+    fn input(
+        &mut self,
+        owner: PartyId,
+        wires: usize,
+        lanes: usize,
+        bits: Option<&BitMatrix>,
+    ) -> Result<JimuWires> {
+        self.call("online", |this| {
+            check_input(this.me, 2, owner, wires, lanes, bits)?;
+            let role = this.role(owner);
+            match role {
+                Role::Garbler => this.filled()?,
+                Role::Evaluator => this.lots += 1 + (wires * lanes) as u64 / 128,
+            }
+            this.ledger.costs.rounds += 1;
+            let (side, channel) = this.parts();
+            side.input(role, wires, lanes, bits, channel)
+        })
+    }
+
+    fn constant(&mut self, bits: &BitMatrix) -> Result<JimuWires> {
+        self.call("online", |this| Ok(this.parts().0.constant(bits)))
+    }
+
+    fn run(&mut self, plan: &Plan, inputs: &JimuWires) -> Result<JimuWires> {
+        self.call("online", |this| {
+            check_run(plan, inputs)?;
+            let ands = (plan.and_count() as u64).saturating_mul(inputs.lanes() as u64);
+            if ands > 0 {
+                this.filled()?;
+            }
+            this.ledger.costs.and_gates += ands;
+            let circuit = this.circuits.get(plan);
+            let (wires, lanes) = (plan.output_wires(), inputs.lanes());
+            let history = inputs.history().saturating_add(history_of_outputs(wires, lanes));
+            let (side, channel) = this.parts();
+            let outputs = side.run(&circuit, inputs, history, channel)?;
+            if too_long(history, wires, lanes) {
+                return side.anchor(&outputs, channel);
+            }
+            Ok(outputs)
+        })
+    }
+
+    fn arrange(&mut self, parts: &[&JimuWires], runs: &[LaneRun]) -> Result<JimuWires> {
+        self.call("online", |this| {
+            check_arrange(parts, runs)?;
+            let runs: Arc<[LaneRun]> = runs.into();
+            Ok(this.parts().0.arrange(parts, runs))
+        })
+    }
+
+    fn settle(&mut self, wires: JimuWires) -> Result<JimuWires> {
+        self.call("online", |this| {
+            this.filled()?;
+            let (side, channel) = this.parts();
+            side.anchor(&wires, channel)
+        })
+    }
+
+    fn reveal(&mut self, wires: &JimuWires, to: Parties) -> Result<Option<BitMatrix>> {
+        self.call("online", |this| {
+            let roles: Vec<Role> = to.iter().map(|party| this.role(party)).collect();
+            let mut outputs = None;
+            if roles.contains(&Role::Evaluator) {
+                this.ledger.costs.rounds += 1;
+                let (side, channel) = this.parts();
+                outputs = side.open(wires, Role::Evaluator, channel)?;
+            }
+            if roles.contains(&Role::Garbler) {
+                this.filled()?;
+                this.ledger.costs.rounds += 2;
+                let (side, channel) = this.parts();
+                let wires = side.anchor(wires, channel)?;
+                outputs = side.open(&wires, Role::Garbler, channel)?.or(outputs);
+            }
+            Ok(outputs)
+        })
+    }
+
+    fn compare(&mut self, digest: &[u8; 32]) -> Result<()> {
+        self.call("online", |this| {
+            this.ledger.costs.rounds += 1;
+            compare_digests(&mut [this.parts().1], steps::COMPARE, digest)
+        })
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.call("online", |this| farewell([this.parts().1], steps::FINISH))?;
+        self.clear();
+        self.ledger.end("the session is finished");
+        Ok(())
+    }
+
+    fn costs(&self) -> Costs {
+        let mut costs = self.ledger.costs.clone();
+        if let Some(channel) = &self.channel {
+            costs.traffic = [channel.meter()].into_iter().sum::<Meter>();
+        }
+        if let Some(side) = &self.side {
+            costs.memory_bytes = costs.memory_bytes.max(side.common().pool.bytes());
+        }
+        costs
+    }
+
+    fn error_bound(&self) -> f64 {
+        self.soundness().total().log2()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let warning = || {
+            format!(
+                "{} cheated, and {} noticed: the outputs are right all the same. Find out why before running again",
+                PartyId(1 - self.me.0),
+                self.me
+            )
+        };
+        self.peer_cheated().then(warning).into_iter().collect()
+    }
+}

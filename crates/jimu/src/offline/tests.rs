@@ -1,0 +1,212 @@
+//! Gadgets of both sides, honest and attacked.
+
+use cenote_garble::wide;
+use cenote_pool::Pool;
+use cenote_primitives::Block;
+use cenote_session::Result;
+use cenote_testkit::{Adversary, Message, Perturbation, Target};
+
+use crate::gadget::{Shape, words};
+use crate::setup::tests::{both, keys, sizes};
+use crate::setup::{EvaluatorKeys, GarblerKeys, add_if};
+use crate::{checks, steps};
+
+const POOL: usize = 64;
+
+/// Bytes of the i-hashes of so many gates' wires, which come before their tables: two random labels and a chosen one each.
+fn hash_bytes(gates: usize) -> usize {
+    let labels = sizes().labels;
+    (2 * (labels.length() - labels.message()) + labels.length()) as usize * gates
+}
+
+/// Fills pools of [`POOL`] gadgets with buffers of so many each.
+fn filled(
+    adversary: Option<&Adversary>,
+    (garbler, evaluator): &mut (GarblerKeys, EvaluatorKeys),
+    shape: Shape,
+    buffers: &[usize],
+    threshold: u32,
+) -> (Result<Pool<Block>>, Result<Pool<Block>>) {
+    both(
+        adversary,
+        |channel| {
+            let mut pool = Pool::new(POOL, shape.garbler_blocks());
+            buffers
+                .iter()
+                .try_for_each(|&count| garbler.refill(channel, &mut pool, shape, count, threshold))
+                .map(|()| pool)
+        },
+        |channel| {
+            let mut pool = Pool::new(POOL, shape.evaluator_blocks());
+            buffers
+                .iter()
+                .try_for_each(|&count| evaluator.refill(channel, &mut pool, shape, count, threshold))
+                .map(|()| pool)
+        },
+    )
+}
+
+#[test]
+fn gadgets_of_both_sides_belong_together() {
+    let mut sides = keys(5);
+    for width in [1, 5] {
+        let shape = Shape { blocks: 3, width };
+        let (garblers, evaluators) = filled(None, &mut sides, shape, &[64, 2200], 1 << 30);
+        let [mut garblers, mut evaluators] = [garblers.unwrap(), evaluators.unwrap()];
+        assert!(garblers.is_full() && garblers.left() == evaluators.left());
+        // 2264 made, a fourth of them checked, 64 in the pool.
+        assert!((1500..1760).contains(&garblers.left()), "{}", garblers.left());
+        let (mut g, mut e) = (Vec::new(), Vec::new());
+        garblers.draw(garblers.left(), 1, &mut g).unwrap();
+        evaluators.draw(evaluators.left(), 1, &mut e).unwrap();
+        let (garbler, evaluator) = (&sides.0, &sides.1);
+        let mut hash = [Block::ZERO; 2];
+        let mut ones = 0;
+        for (g, e) in g
+            .chunks_exact(shape.garbler_blocks())
+            .zip(e.chunks_exact(shape.evaluator_blocks()))
+        {
+            let zero = |wire: usize| g[shape.label(wire)].to_vec();
+            for wire in 0..shape.wires() {
+                let (mac, key) = (words(g, shape.macs())[wire], words(e, shape.keys())[wire]);
+                assert_eq!(mac, key ^ *evaluator.gamma & (mac & 1).wrapping_neg());
+                assert_eq!(key & 1, 0);
+                ones += mac & 1;
+                let mut hashed = zero(wire);
+                add_if(&mut hashed, &garbler.delta, (mac & 1).wrapping_neg());
+                evaluator.watcher.hash(&hashed, &mut hash);
+                assert_eq!(hash, e[shape.hash(wire)]);
+            }
+            let first = words(e, shape.keys())[shape.wires()];
+            for gate in 0..width {
+                for bits in 0..4 {
+                    let [a, b] = [bits & 1, bits >> 1];
+                    let [mut left, mut right] = [zero(shape.left(gate)), zero(shape.right())];
+                    add_if(&mut left, &garbler.delta, u64::wrapping_neg(a));
+                    add_if(&mut right, &garbler.delta, u64::wrapping_neg(b));
+                    let mut found = [Block::ZERO; 3];
+                    let table = &e[shape.tables()][6 * gate..6 * (gate + 1)];
+                    let number = [first + gate as u64];
+                    wide::evaluate(&evaluator.start, &number, &left, &right, table, &mut found);
+                    let mut right = zero(shape.output(gate));
+                    add_if(&mut right, &garbler.delta, u64::wrapping_neg(a & b));
+                    assert_eq!(found[..], right);
+                }
+            }
+        }
+        let all = g.len() / shape.garbler_blocks() * shape.wires();
+        assert!((0.45..0.55).contains(&(ones as f64 / all as f64)));
+    }
+}
+
+/// A gate with a bad row is found by half of the checks, and no honest one ever.
+#[test]
+fn checks_find_bad_gates_half_of_the_time() {
+    let shape = Shape { blocks: 3, width: 1 };
+    let count = 1024;
+    // The first block of each table's first row: behind the i-hashes of three wires.
+    let tables = hash_bytes(count);
+    let adversary = Adversary::with(move |_, _, mut message: Message| {
+        if message.step == steps::GADGETS {
+            for gate in 0..count {
+                message.body[tables + 96 * gate] ^= 1;
+            }
+        }
+        vec![message]
+    });
+    let found = filled(Some(&adversary), &mut keys(6), shape, &[count], u32::MAX).1;
+    let error = found.unwrap_err();
+    assert_eq!(error.check(), Some(checks::OPENED_GATE), "{error}");
+    let text = error.to_string();
+    let bad: f64 = text
+        .split(|c: char| !c.is_ascii_digit())
+        .filter_map(|number| number.parse::<u32>().ok())
+        .map(f64::from)
+        .find(|number| *number > 100.0)
+        .unwrap();
+    // 512 of 1024, ± 5 standard deviations.
+    assert!((432.0..592.0).contains(&bad), "{text}");
+}
+
+/// One bad gate of few gets through as often as the analysis says: with probability `1 - r_c r_d`.
+#[test]
+fn a_bad_gate_is_caught_as_often_as_is_said() {
+    let shape = Shape { blocks: 3, width: 1 };
+    let (runs, mut caught, tables) = (300, 0, hash_bytes(64));
+    let mut sides = keys(7);
+    for run in 0..runs {
+        let adversary = Adversary::with(move |_, _, mut message: Message| {
+            if message.step == steps::GADGETS {
+                message.body[tables + 96 * 7] ^= 1;
+            }
+            vec![message]
+        });
+        // Half of all are checked.
+        match filled(Some(&adversary), &mut sides, shape, &[64], 1 << 31).1 {
+            Ok(_) => {}
+            Err(error) => {
+                assert_eq!(error.check(), Some(checks::OPENED_GATE), "{error}");
+                caught += 1;
+                sides = keys(100 + run);
+            }
+        }
+    }
+    // A fourth of them, ± 4 standard deviations.
+    assert!((45..105).contains(&caught), "{caught} of {runs}");
+}
+
+#[test]
+fn labels_outside_the_code_and_other_lies_are_caught() {
+    let shape = Shape { blocks: 3, width: 1 };
+    let flips = [
+        // Every masked symbol of the left wires' parity, so that some are watched.
+        (steps::GADGETS, 0, 64 * 40, checks::OPENED_LABEL),
+        (steps::OPEN_LABELS, 5, 6, checks::OPENED_LABEL),
+        (steps::OPEN_BITS, 0, 1, checks::BIT_OPENING),
+    ];
+    let mut sides = keys(8);
+    for (step, from, to, check) in flips {
+        let adversary = Adversary::with(move |_, _, mut message: Message| {
+            if message.step == step {
+                message.body[from..to].iter_mut().for_each(|byte| *byte ^= 2);
+            }
+            vec![message]
+        });
+        let error = filled(Some(&adversary), &mut sides, shape, &[64], 1 << 31)
+            .1
+            .unwrap_err();
+        assert_eq!(error.check(), Some(check), "{step:?}: {error}");
+        sides = keys(9);
+    }
+    let adversary = Adversary::new(
+        Target::step(steps::COIN).occurrence(1),
+        Perturbation::FlipBit { byte: 40, bit: 1 },
+    );
+    let error = filled(Some(&adversary), &mut sides, shape, &[64], 1 << 31)
+        .1
+        .unwrap_err();
+    assert_eq!(error.check(), Some(checks::COIN), "{error}");
+}
+
+#[test]
+fn messages_of_other_lengths_or_twice_are_refused() {
+    let shape = Shape { blocks: 3, width: 1 };
+    for step in [steps::GADGETS, steps::COIN, steps::OPEN_BITS, steps::OPEN_LABELS] {
+        for perturbation in [
+            Perturbation::Truncate(1),
+            Perturbation::Extend(1),
+            Perturbation::Duplicate,
+        ] {
+            let adversary = Adversary::new(Target::step(step), perturbation);
+            let buffers = [64, 64];
+            let error = filled(Some(&adversary), &mut keys(10), shape, &buffers, 1 << 31)
+                .1
+                .unwrap_err();
+            assert_eq!(adversary.deviations(), 1, "{step:?}");
+            assert!(
+                error.check().is_some() || error.to_string().contains("message"),
+                "{error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! The evaluator's side.
+
+use std::sync::{Arc, OnceLock};
+
+use cenote_net::Channel;
+use cenote_primitives::{BitMatrix, Block, LaneRun, as_bytes};
+use cenote_session::{Error, Result, WireVector};
+use zeroize::{Zeroize, Zeroizing};
+
+use super::bucket::Unproved;
+use super::circuit::Circuit;
+use super::inputs::EvaluatorStock;
+use super::{Common, GROUP, Role, Side, bits, history_of_anchored, history_of_outputs, pack, run_circuit};
+use crate::provenance::{Anchors, Origin, Revealed, replay};
+use crate::setup::{EvaluatorKeys, add_if, colour};
+use crate::wires::{JimuWires, Known};
+use crate::{checks, steps};
+
+/// The party that evaluates.
+pub(crate) struct Evaluator {
+    pub(super) keys: EvaluatorKeys,
+    pub(super) common: Common,
+    pub(super) unproved: Unproved,
+    pub(super) work: Work,
+    pub(super) stock: EvaluatorStock,
+    /// The difference of labels, once the garbler's cheating has told it.
+    pub(super) delta: Option<Zeroizing<Vec<Block>>>,
+}
+
+/// What the gates of a group are evaluated from, and what they give.
+#[derive(Default)]
+pub(super) struct Work {
+    pub(super) lefts: Zeroizing<Vec<Block>>,
+    pub(super) rights: Zeroizing<Vec<Block>>,
+    pub(super) outputs: Zeroizing<Vec<Block>>,
+    pub(super) tables: Vec<Block>,
+    pub(super) numbers: Vec<u64>,
+}
+
+impl Work {
+    pub(super) fn clear(&mut self) {
+        self.lefts.clear();
+        self.rights.clear();
+        self.tables.clear();
+        self.numbers.clear();
+    }
+}
+
+impl Evaluator {
+    pub(crate) fn new(keys: EvaluatorKeys, common: Common) -> Self {
+        Self {
+            keys,
+            common,
+            unproved: Unproved::default(),
+            work: Work::default(),
+            stock: EvaluatorStock::default(),
+            delta: None,
+        }
+    }
+
+    /// The bits of `wires`, if the garbler's cheating has told them.
+    fn replayed(&self, wires: &JimuWires) -> Option<BitMatrix> {
+        let delta = self.delta.as_ref()?;
+        let start = &self.keys.start;
+        Some(replay(wires, self.common.cell, &Revealed { delta, start }))
+    }
+
+    /// Returns the labels of anchored wires. If the garbler has cheated, those of the right bits.
+    fn return_labels(&mut self, wires: &JimuWires, channel: &mut dyn Channel) -> Result<()> {
+        let (cell, lanes) = (self.common.cell, wires.lanes());
+        let mut labels = Zeroizing::new(Vec::new());
+        for of_lane in wires.cells().flat_map(|row| row.chunks_exact(cell.size())) {
+            labels.extend_from_slice(&of_lane[cell.label()]);
+        }
+        if let (Some(right), Some(delta)) = (self.replayed(wires), &self.delta) {
+            let revealed = Revealed {
+                delta,
+                start: &self.keys.start,
+            };
+            let rows = wires.rows().enumerate();
+            for (row, (bundle, wire)) in rows {
+                let Origin::Anchored(anchors) = &bundle.known().origin else {
+                    return Err(Error::Internal("outputs of the garbler are anchored".into()));
+                };
+                for lane in 0..lanes {
+                    let at = (row * lanes + lane) * cell.blocks;
+                    let label = &mut labels[at..at + cell.blocks];
+                    let carried = anchors.bit(wire * lanes + lane, label, &revealed);
+                    let wrong = carried ^ right.get(row, lane);
+                    add_if(label, delta, u64::from(wrong).wrapping_neg());
+                }
+            }
+        }
+        let count = wires.wires() * lanes;
+        let last = Zeroizing::new(pack(labels.chunks_exact(cell.blocks).map(colour), count));
+        let hash = blake3::hash(as_bytes(&labels[..]));
+        channel.send_parts(steps::OUTPUT_LABELS, &[&last, hash.as_bytes()])?;
+        Ok(channel.flush()?)
+    }
+
+    /// The bits of wires whose permutation bits the garbler opens.
+    fn decode(&mut self, wires: &JimuWires, channel: &mut dyn Channel) -> Result<BitMatrix> {
+        let (cell, lanes) = (self.common.cell, wires.lanes());
+        let cells = || wires.cells().flat_map(|row| row.chunks_exact(cell.size()));
+        let keys: Vec<[u64; 1]> = cells().map(|of_lane| [of_lane[cell.word()].0[0]]).collect();
+        let permuted = self.keys.verifier.receive(channel, steps::DECODE, &keys)?;
+        if let Some(right) = self.replayed(wires) {
+            return Ok(right);
+        }
+        let (mut labels, mut hashes) = (Zeroizing::new(Vec::new()), Zeroizing::new(Vec::new()));
+        for of_lane in cells() {
+            labels.extend_from_slice(&of_lane[cell.label()]);
+            hashes.extend_from_slice(&of_lane[..cell.before]);
+        }
+        let mut colours = Zeroizing::new(vec![0; permuted.len()]);
+        let found = self
+            .keys
+            .watcher
+            .which(&labels, &hashes, &self.keys.delta_hash, &mut colours);
+        found.map_err(|mismatch| {
+            Error::cheated(
+                checks::BUCKET,
+                channel.peer(),
+                steps::DECODE,
+                mismatch.to_string(),
+            )
+        })?;
+        let bit = |at: usize| (colours[at / 64] ^ permuted[at / 64]) >> (at % 64) & 1 == 1;
+        Ok(BitMatrix::from_fn(wires.wires(), lanes, |wire, lane| {
+            bit(wire * lanes + lane)
+        }))
+    }
+
+    /// New wires that are anchored to `anchors`.
+    fn anchored(
+        &self,
+        wires: usize,
+        lanes: usize,
+        cells: Zeroizing<Vec<Block>>,
+        anchors: Anchors,
+        clear: OnceLock<BitMatrix>,
+    ) -> JimuWires {
+        let known = Known {
+            origin: Origin::Anchored(anchors),
+            clear,
+        };
+        JimuWires::new(
+            wires,
+            lanes,
+            cells,
+            history_of_anchored(wires, lanes),
+            Some(known),
+        )
+    }
+
+    /// Receives what cells are anchored to.
+    pub(super) fn anchors(&mut self, cells: &[Block], channel: &mut dyn Channel) -> Result<Anchors> {
+        let mut anchors = Anchors {
+            each: self.common.anchor(),
+            numbers: Vec::new(),
+            tables: Vec::new(),
+            solderings: Vec::new(),
+        };
+        for cells in cells.chunks(GROUP * self.common.cell.size()) {
+            self.anchor_cells(cells, &mut anchors, channel)?;
+        }
+        self.prove(1, channel)?;
+        Ok(anchors)
+    }
+}
+
+impl Side for Evaluator {
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn refill(&mut self, channel: &mut dyn Channel) -> Result<()> {
+        let Common {
+            pool,
+            shape,
+            buffer,
+            sizes,
+            ..
+        } = &mut self.common;
+        let threshold = sizes.pool.check_threshold();
+        self.keys.refill(channel, pool, *shape, *buffer, threshold)
+    }
+
+    fn input(
+        &mut self,
+        owner: Role,
+        wires: usize,
+        lanes: usize,
+        given: Option<&BitMatrix>,
+        channel: &mut dyn Channel,
+    ) -> Result<JimuWires> {
+        if owner == Role::Garbler {
+            let (cells, anchors) = self.garblers_input(wires * lanes, channel)?;
+            return Ok(self.anchored(wires, lanes, cells, anchors, OnceLock::new()));
+        }
+        let clear = given.cloned().unwrap_or_else(|| BitMatrix::zeros(wires, lanes));
+        let own: Zeroizing<Vec<bool>> = Zeroizing::new(bits(&clear).collect());
+        let cells = self.own_input(&own, channel)?;
+        let known = Known {
+            origin: Origin::Known,
+            clear: OnceLock::from(clear),
+        };
+        Ok(JimuWires::new(wires, lanes, cells, 0, Some(known)))
+    }
+
+    fn constant(&mut self, values: &BitMatrix) -> JimuWires {
+        let cell = self.common.cell;
+        let mut cells = Zeroizing::new(vec![Block::ZERO; values.rows() * values.lanes() * cell.size()]);
+        for (cells, bit) in cells.chunks_exact_mut(cell.size()).zip(bits(values)) {
+            if bit {
+                negate(cells, *self.keys.gamma);
+            }
+        }
+        let known = Known {
+            origin: Origin::Known,
+            clear: OnceLock::from(values.clone()),
+        };
+        JimuWires::new(values.rows(), values.lanes(), cells, 0, Some(known))
+    }
+
+    fn arrange(&mut self, parts: &[&JimuWires], runs: Arc<[LaneRun]>) -> JimuWires {
+        let history = parts
+            .iter()
+            .map(|part| part.history())
+            .fold(0, u64::saturating_add);
+        let wires = parts.first().map_or(0, |part| part.wires());
+        let lanes = runs.iter().map(LaneRun::lanes).sum();
+        let history = history.saturating_add(history_of_outputs(wires, lanes));
+        let cells = JimuWires::arranged(parts, &runs);
+        let known = Known {
+            origin: Origin::Lanes {
+                parts: parts.iter().map(|&part| part.clone()).collect(),
+                runs,
+            },
+            clear: OnceLock::new(),
+        };
+        JimuWires::new(wires, lanes, cells, history, Some(known))
+    }
+
+    fn run(
+        &mut self,
+        circuit: &Circuit,
+        inputs: &JimuWires,
+        history: u64,
+        channel: &mut dyn Channel,
+    ) -> Result<JimuWires> {
+        let cell = self.common.cell;
+        let gamma = self.keys.gamma.clone();
+        let outputs = run_circuit(
+            circuit,
+            inputs,
+            cell,
+            |cell| negate(cell, *gamma),
+            |operands, outputs| self.ands(operands, outputs, channel),
+        )?;
+        self.prove(1, channel)?;
+        let known = Known {
+            origin: Origin::Circuit {
+                plan: circuit.plan.clone(),
+                inputs: inputs.clone(),
+            },
+            clear: OnceLock::new(),
+        };
+        let wires = circuit.plan.output_wires();
+        Ok(JimuWires::new(
+            wires,
+            inputs.lanes(),
+            outputs,
+            history,
+            Some(known),
+        ))
+    }
+
+    fn anchor(&mut self, wires: &JimuWires, channel: &mut dyn Channel) -> Result<JimuWires> {
+        let cells = Zeroizing::new(wires.cells().flatten().copied().collect::<Vec<_>>());
+        let anchors = self.anchors(&cells, channel)?;
+        // A label that was found without finding Δ is right, and tells its bit for ever; later ones need not be.
+        let clear = self.replayed(wires).map(OnceLock::from).unwrap_or_default();
+        Ok(self.anchored(wires.wires(), wires.lanes(), cells, anchors, clear))
+    }
+
+    fn open(&mut self, wires: &JimuWires, to: Role, channel: &mut dyn Channel) -> Result<Option<BitMatrix>> {
+        match to {
+            Role::Evaluator => Ok(Some(self.decode(wires, channel)?)),
+            Role::Garbler => {
+                self.return_labels(wires, channel)?;
+                Ok(None)
+            }
+        }
+    }
+
+    fn cheated(&self) -> bool {
+        self.delta.is_some()
+    }
+}
+
+impl Drop for Evaluator {
+    fn drop(&mut self) {
+        self.work.tables.zeroize();
+    }
+}
+
+/// What negation adds to a cell: to the key of the permutation bit, so that the MAC with its bit 0 turned is that of the other bit.
+#[inline(always)]
+fn negate(cell: &mut [Block], gamma: u64) {
+    let word = cell.len() - 1;
+    cell[word].0[0] ^= gamma ^ 1;
+}

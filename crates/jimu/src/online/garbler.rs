@@ -1,0 +1,206 @@
+//! The garbler's side.
+
+use std::sync::Arc;
+
+use cenote_net::Channel;
+use cenote_primitives::{BitMatrix, Block, LaneRun, as_bytes};
+use cenote_session::{Error, Result, WireVector};
+use subtle::ConstantTimeEq;
+use zeroize::{Zeroize, Zeroizing};
+
+use super::bucket::Solderings;
+use super::circuit::Circuit;
+use super::inputs::GarblerStock;
+use super::{Common, GROUP, Role, Side, bits, history_of_anchored, history_of_outputs, packed, run_circuit};
+use crate::offline;
+use crate::setup::{GarblerKeys, add_if, colour};
+use crate::wires::JimuWires;
+use crate::{checks, steps};
+
+/// The party that garbles.
+pub(crate) struct Garbler {
+    pub(super) keys: GarblerKeys,
+    pub(super) common: Common,
+    pub(super) solderings: Solderings,
+    pub(super) stock: GarblerStock,
+}
+
+impl Garbler {
+    pub(crate) fn new(keys: GarblerKeys, common: Common) -> Self {
+        Self {
+            keys,
+            common,
+            solderings: Solderings::default(),
+            stock: GarblerStock::default(),
+        }
+    }
+
+    /// The bits that the evaluator's labels of `wires` carry: it returns their last bits, and a hash of all of them, of which it
+    /// knows no others than the right ones.
+    fn receive_outputs(&mut self, wires: &JimuWires, channel: &mut dyn Channel) -> Result<BitMatrix> {
+        let (cell, lanes) = (self.common.cell, wires.lanes());
+        let count = wires.wires() * lanes;
+        let mut last = Zeroizing::new(vec![0; count.div_ceil(8)]);
+        let mut hash = [0; blake3::OUT_LEN];
+        channel.recv_parts(steps::OUTPUT_LABELS, &mut [&mut last, &mut hash])?;
+        let mut hasher = blake3::Hasher::new();
+        let mut outputs = BitMatrix::zeros(wires.wires(), lanes);
+        let mut labels = Zeroizing::new(Vec::new());
+        for (wire, row) in wires.cells().enumerate() {
+            labels.clear();
+            for (lane, of_lane) in row.chunks_exact(cell.size()).enumerate() {
+                let label = &of_lane[cell.label()];
+                let bit = packed(&last, wire * lanes + lane) ^ colour(label);
+                let first = labels.len();
+                labels.extend_from_slice(label);
+                add_if(
+                    &mut labels[first..],
+                    &self.keys.delta,
+                    u64::from(bit).wrapping_neg(),
+                );
+                outputs.set(wire, lane, bit);
+            }
+            hasher.update(as_bytes(&labels[..]));
+        }
+        if bool::from(hasher.finalize().as_bytes().ct_eq(&hash)) {
+            return Ok(outputs);
+        }
+        outputs.words_mut().zeroize();
+        let detail = "an output label is not one of its wire's";
+        Err(Error::cheated(
+            checks::OUTPUT_LABEL,
+            channel.peer(),
+            steps::OUTPUT_LABELS,
+            detail,
+        ))
+    }
+}
+
+impl Side for Garbler {
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn refill(&mut self, channel: &mut dyn Channel) -> Result<()> {
+        let Common {
+            pool,
+            shape,
+            buffer,
+            sizes,
+            ..
+        } = &mut self.common;
+        let threshold = sizes.pool.check_threshold();
+        self.keys.refill(channel, pool, *shape, *buffer, threshold)
+    }
+
+    fn input(
+        &mut self,
+        owner: Role,
+        wires: usize,
+        lanes: usize,
+        given: Option<&BitMatrix>,
+        channel: &mut dyn Channel,
+    ) -> Result<JimuWires> {
+        let cells = match owner {
+            Role::Garbler => {
+                let given: Zeroizing<Vec<bool>> = Zeroizing::new(given.into_iter().flat_map(bits).collect());
+                self.own_input(&given, channel)?
+            }
+            Role::Evaluator => self.evaluators_input(wires * lanes, channel)?,
+        };
+        let history = match owner {
+            Role::Garbler => history_of_anchored(wires, lanes),
+            Role::Evaluator => 0,
+        };
+        Ok(JimuWires::new(wires, lanes, cells, history, None))
+    }
+
+    fn constant(&mut self, values: &BitMatrix) -> JimuWires {
+        let cell = self.common.cell;
+        let mut cells = Zeroizing::new(vec![Block::ZERO; values.rows() * values.lanes() * cell.size()]);
+        for (cells, bit) in cells.chunks_exact_mut(cell.size()).zip(bits(values)) {
+            if bit {
+                negate(cells, &self.keys.delta);
+            }
+        }
+        JimuWires::new(values.rows(), values.lanes(), cells, 0, None)
+    }
+
+    fn arrange(&mut self, parts: &[&JimuWires], runs: Arc<[LaneRun]>) -> JimuWires {
+        let history = parts
+            .iter()
+            .map(|part| part.history())
+            .fold(0, u64::saturating_add);
+        let wires = parts.first().map_or(0, |part| part.wires());
+        let lanes = runs.iter().map(LaneRun::lanes).sum();
+        let history = history.saturating_add(history_of_outputs(wires, lanes));
+        JimuWires::new(wires, lanes, JimuWires::arranged(parts, &runs), history, None)
+    }
+
+    fn run(
+        &mut self,
+        circuit: &Circuit,
+        inputs: &JimuWires,
+        history: u64,
+        channel: &mut dyn Channel,
+    ) -> Result<JimuWires> {
+        let cell = self.common.cell;
+        let delta = self.keys.delta.clone();
+        let outputs = run_circuit(
+            circuit,
+            inputs,
+            cell,
+            |cell| negate(cell, &delta),
+            |operands, outputs| self.ands(operands, outputs, channel),
+        )?;
+        self.prove(1, channel)?;
+        channel.flush()?;
+        Ok(JimuWires::new(
+            circuit.plan.output_wires(),
+            inputs.lanes(),
+            outputs,
+            history,
+            None,
+        ))
+    }
+
+    fn anchor(&mut self, wires: &JimuWires, channel: &mut dyn Channel) -> Result<JimuWires> {
+        let cells = Zeroizing::new(wires.cells().flatten().copied().collect::<Vec<_>>());
+        for cells in cells.chunks(GROUP * self.common.cell.size()) {
+            self.anchor_cells(cells, channel)?;
+        }
+        self.prove(1, channel)?;
+        channel.flush()?;
+        let (count, lanes) = (wires.wires(), wires.lanes());
+        let history = history_of_anchored(count, lanes);
+        Ok(JimuWires::new(count, lanes, cells, history, None))
+    }
+
+    fn open(&mut self, wires: &JimuWires, to: Role, channel: &mut dyn Channel) -> Result<Option<BitMatrix>> {
+        match to {
+            Role::Garbler => Ok(Some(self.receive_outputs(wires, channel)?)),
+            Role::Evaluator => {
+                let cell = self.common.cell;
+                let cells = wires.cells().flat_map(|row| row.chunks_exact(cell.size()));
+                let macs: Vec<[u64; 1]> = cells.map(|of_lane| [of_lane[cell.word()].0[0]]).collect();
+                let mut packed = Vec::new();
+                offline::pack(&macs, &mut packed);
+                self.keys.opener.open(channel, steps::DECODE, &packed, &macs)?;
+                channel.flush()?;
+                Ok(None)
+            }
+        }
+    }
+
+    fn cheated(&self) -> bool {
+        false
+    }
+}
+
+/// What negation adds to a cell: Δ to the 0-label, 1 to the permutation bit, which is bit 0 of its MAC.
+#[inline(always)]
+fn negate(cell: &mut [Block], delta: &[Block]) {
+    let (label, word) = cell.split_at_mut(delta.len());
+    add_if(label, delta, u64::MAX);
+    word[0].0[0] ^= 1;
+}

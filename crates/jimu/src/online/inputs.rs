@@ -1,0 +1,299 @@
+//! Wires for inputs: made some at a time, and kept until there are bits for them.
+//!
+//! **The garbler's.** A random label with an i-hash and an authenticated permutation bit; the garbler sends the label that carries its
+//! bit, and the evaluator sees that it is one of the two, and anchors it.
+//!
+//! **The evaluator's.** Of a random label the evaluator gets by OT the one of the colour b that it chose at random; later it says
+//! `b ⊕ y`, which becomes the permutation bit. What it got is compared with the i-hash before anything depends on it. A garbler that
+//! gives it something else for one of the two colours is caught if that was chosen, and else knows b. So what serves as inputs
+//! is not these labels but random sums of them, drawn after that: of `m + s` labels `m` sums. Who knows `t` choices got to
+//! that with probability 2^-t; the sums' choices are uniform given them but with probability 2^-(s-t). Together 2^-s.
+
+use cenote_net::Channel;
+use cenote_primitives::{Block, Block512, Position, Prg, Sampler, as_bytes, as_bytes_mut, mask_of};
+use cenote_session::{Error, Result};
+use zeroize::{Zeroize, Zeroizing};
+
+use super::evaluator::Evaluator;
+use super::garbler::Garbler;
+use super::{pack, packed};
+use crate::offline::embedded;
+use crate::provenance::Anchors;
+use crate::setup::add_if;
+use crate::{checks, steps};
+
+/// Wires are made in multiples of this.
+const UNIT: usize = 128;
+
+/// Wires without bits: cells of the garbler's.
+#[derive(Default)]
+pub(super) struct GarblerStock {
+    own: Zeroizing<Vec<Block>>,
+    /// Labels of colour 0 of the evaluator's.
+    evaluators: Zeroizing<Vec<Block>>,
+}
+
+/// Wires without bits, at the evaluator.
+#[derive(Default)]
+pub(super) struct EvaluatorStock {
+    /// Of the garbler's: i-hashes and keys.
+    garblers: Zeroizing<Vec<Block>>,
+    /// Of its own: i-hashes and labels, and the choice in a block's lowest bit.
+    own: Zeroizing<Vec<Block>>,
+}
+
+/// Takes so many blocks from the front.
+fn take(stock: &mut Zeroizing<Vec<Block>>, count: usize) -> Zeroizing<Vec<Block>> {
+    let taken = Zeroizing::new(stock[..count].to_vec());
+    stock.copy_within(count.., 0);
+    let left = stock.len() - count;
+    stock[left..].fill(Block::ZERO);
+    stock.truncate(left);
+    taken
+}
+
+/// Adds up labels, or anything linear, of `size` blocks: `count` random sums of all, as `seed` says.
+fn combined(seed: Block, items: &[Block], size: usize, count: usize) -> Zeroizing<Vec<Block>> {
+    let mut sampler = Sampler::new(seed);
+    let mut sums = Zeroizing::new(vec![Block::ZERO; count * size]);
+    for sum in sums.chunks_exact_mut(size) {
+        for items in items.chunks(64 * size) {
+            let bits = sampler.next_u64();
+            for (at, item) in items.chunks_exact(size).enumerate() {
+                add_if(sum, item, (bits >> at & 1).wrapping_neg());
+            }
+        }
+    }
+    sums
+}
+
+/// What hides a label of `blocks` blocks in an OT with this string.
+fn pad(string: Block, blocks: usize) -> Zeroizing<[Block; 8]> {
+    let mut stream = [Block512::ZERO; 2];
+    let at = Position { stream: 0, index: 0 };
+    Prg::new(string).fill(at, &mut stream[..blocks.div_ceil(4)]);
+    Zeroizing::new(bytemuck::cast(stream))
+}
+
+impl Garbler {
+    /// Cells for the garbler's own bits, whose labels it sends.
+    pub(super) fn own_input(
+        &mut self,
+        bits: &[bool],
+        channel: &mut dyn Channel,
+    ) -> Result<Zeroizing<Vec<Block>>> {
+        let (cell, keys) = (self.common.cell, &mut self.keys);
+        let missing = bits.len().saturating_sub(self.stock.own.len() / cell.size());
+        if missing > 0 {
+            let count = missing.next_multiple_of(UNIT);
+            let batch = keys.counters.labels(count);
+            let mut labels = Zeroizing::new(vec![Block::ZERO; count * cell.blocks]);
+            let mut message = vec![0; keys.code.random_bytes(batch)];
+            keys.committer.random(batch, &mut labels, &mut message);
+            channel.send(steps::INPUT_WIRES, &message)?;
+            let bits = keys.bits.bits(channel, &mut keys.entropy, count)?;
+            let macs = Zeroizing::new(embedded(&bits.bits, bits.macs));
+            for (label, &mac) in labels.chunks_exact_mut(cell.blocks).zip(macs.iter()) {
+                add_if(label, &keys.delta, (mac & 1).wrapping_neg());
+                self.stock.own.extend_from_slice(label);
+                self.stock.own.push(Block([mac, 0]));
+            }
+        }
+        let cells = take(&mut self.stock.own, bits.len() * cell.size());
+        let mut labels = Zeroizing::new(Vec::with_capacity(bits.len() * cell.blocks));
+        for (of_bit, &bit) in cells.chunks_exact(cell.size()).zip(bits) {
+            let first = labels.len();
+            labels.extend_from_slice(&of_bit[cell.label()]);
+            add_if(&mut labels[first..], &self.keys.delta, mask_of(bit));
+        }
+        channel.send(steps::INPUT_LABELS, as_bytes(&labels[..]))?;
+        for cells in cells.chunks(super::GROUP * cell.size()) {
+            self.anchor_cells(cells, channel)?;
+        }
+        self.prove(1, channel)?;
+        channel.flush()?;
+        Ok(cells)
+    }
+
+    /// Cells for bits of the evaluator's.
+    pub(super) fn evaluators_input(
+        &mut self,
+        count: usize,
+        channel: &mut dyn Channel,
+    ) -> Result<Zeroizing<Vec<Block>>> {
+        let cell = self.common.cell;
+        let missing = count.saturating_sub(self.stock.evaluators.len() / cell.blocks);
+        if missing > 0 {
+            self.transfer(missing.next_multiple_of(UNIT), channel)?;
+        }
+        let mut choices = vec![0; count.div_ceil(8)];
+        channel.recv(steps::CHOICES, &mut choices)?;
+        let labels = take(&mut self.stock.evaluators, count * cell.blocks);
+        let mut cells = Zeroizing::new(Vec::with_capacity(count * cell.size()));
+        for (at, label) in labels.chunks_exact(cell.blocks).enumerate() {
+            let first = cells.len();
+            let permuted = packed(&choices, at);
+            cells.extend_from_slice(label);
+            add_if(&mut cells[first..], &self.keys.delta, mask_of(permuted));
+            cells.push(Block([permuted.into(), 0]));
+        }
+        Ok(cells)
+    }
+
+    fn transfer(&mut self, count: usize, channel: &mut dyn Channel) -> Result<()> {
+        let (blocks, keys) = (self.common.cell.blocks, &mut self.keys);
+        let transferred = UNIT + self.common.sizes.spare();
+        for _ in 0..count / UNIT {
+            let batch = keys.counters.labels(transferred);
+            let mut labels = Zeroizing::new(vec![Block::ZERO; transferred * blocks]);
+            let mut message = vec![0; keys.code.random_bytes(batch)];
+            keys.committer.random(batch, &mut labels, &mut message);
+            channel.send(steps::INPUT_WIRES, &message)?;
+            let strings = Zeroizing::new(keys.transfers.random(channel, transferred)?);
+            let mut hidden = Vec::with_capacity(2 * labels.len());
+            for (label, strings) in labels.chunks_exact(blocks).zip(strings.iter()) {
+                for (string, mask) in strings.iter().zip([0, u64::MAX]) {
+                    let first = hidden.len();
+                    let pad = pad(*string, blocks);
+                    hidden.extend(label.iter().zip(pad.iter()).map(|(&a, &b)| a ^ b));
+                    add_if(&mut hidden[first..], &keys.delta, mask);
+                }
+            }
+            channel.send(steps::OWN_LABELS, as_bytes(&hidden))?;
+            let mut seed = Block::ZERO;
+            channel.recv(steps::COMBINE, as_bytes_mut(std::slice::from_mut(&mut seed)))?;
+            self.stock
+                .evaluators
+                .extend_from_slice(&combined(seed, &labels, blocks, UNIT));
+        }
+        Ok(())
+    }
+}
+
+impl Evaluator {
+    /// Cells for bits of the garbler's, which sends their labels, and what they are anchored to.
+    pub(super) fn garblers_input(
+        &mut self,
+        count: usize,
+        channel: &mut dyn Channel,
+    ) -> Result<(Zeroizing<Vec<Block>>, Anchors)> {
+        let (cell, keys) = (self.common.cell, &mut self.keys);
+        let missing = count.saturating_sub(self.stock.garblers.len() / (cell.before + 1));
+        if missing > 0 {
+            let made = missing.next_multiple_of(UNIT);
+            let batch = keys.counters.labels(made);
+            let mut message = vec![0; keys.code.random_bytes(batch)];
+            channel.recv(steps::INPUT_WIRES, &mut message)?;
+            let mut hashes = Zeroizing::new(vec![Block::ZERO; made * cell.before]);
+            let received = keys.watcher.random(batch, &message, &mut hashes);
+            received.map_err(|mismatch| Error::Internal(mismatch.to_string()))?;
+            let of_bits = Zeroizing::new(keys.bits.keys(channel, made)?);
+            for (hash, [key]) in hashes.chunks_exact(cell.before).zip(of_bits.iter()) {
+                self.stock.garblers.extend_from_slice(hash);
+                self.stock.garblers.push(Block([key & !1, 0]));
+            }
+        }
+        let wires = take(&mut self.stock.garblers, count * (cell.before + 1));
+        let mut labels = Zeroizing::new(vec![Block::ZERO; count * cell.blocks]);
+        channel.recv(steps::INPUT_LABELS, as_bytes_mut(&mut labels))?;
+        let mut cells = Zeroizing::new(Vec::with_capacity(count * cell.size()));
+        let mut hashes = Zeroizing::new(Vec::with_capacity(count * cell.before));
+        for (wire, label) in wires
+            .chunks_exact(cell.before + 1)
+            .zip(labels.chunks_exact(cell.blocks))
+        {
+            hashes.extend_from_slice(&wire[..cell.before]);
+            cells.extend_from_slice(&wire[..cell.before]);
+            cells.extend_from_slice(label);
+            cells.push(wire[cell.before]);
+        }
+        let mut colours = vec![0; count.div_ceil(64)];
+        let found = self
+            .keys
+            .watcher
+            .which(&labels, &hashes, &self.keys.delta_hash, &mut colours);
+        found.map_err(|mismatch| {
+            Error::cheated(
+                checks::INPUT_LABEL,
+                channel.peer(),
+                steps::INPUT_LABELS,
+                mismatch.to_string(),
+            )
+        })?;
+        let anchors = self.anchors(&cells, channel)?;
+        Ok((cells, anchors))
+    }
+
+    /// Cells for the evaluator's own bits.
+    pub(super) fn own_input(
+        &mut self,
+        bits: &[bool],
+        channel: &mut dyn Channel,
+    ) -> Result<Zeroizing<Vec<Block>>> {
+        let cell = self.common.cell;
+        let size = cell.size();
+        let missing = bits.len().saturating_sub(self.stock.own.len() / size);
+        if missing > 0 {
+            self.transfer(missing.next_multiple_of(UNIT), channel)?;
+        }
+        let mut cells = take(&mut self.stock.own, bits.len() * size);
+        let masked = cells.chunks_exact_mut(size).zip(bits).map(|(cell_of, &bit)| {
+            let permuted = cell_of[cell.word()].0[0] & 1 ^ u64::from(bit);
+            cell_of[cell.word()] = Block([(*self.keys.gamma ^ 1) & permuted.wrapping_neg(), 0]);
+            permuted == 1
+        });
+        let masked = pack(masked, bits.len());
+        channel.send(steps::CHOICES, &masked)?;
+        channel.flush()?;
+        Ok(cells)
+    }
+
+    fn transfer(&mut self, count: usize, channel: &mut dyn Channel) -> Result<()> {
+        let (cell, keys) = (self.common.cell, &mut self.keys);
+        let (blocks, size) = (cell.blocks, cell.size());
+        let transferred = UNIT + self.common.sizes.spare();
+        for _ in 0..count / UNIT {
+            let batch = keys.counters.labels(transferred);
+            let mut message = vec![0; keys.code.random_bytes(batch)];
+            channel.recv(steps::INPUT_WIRES, &mut message)?;
+            let mut hashes = Zeroizing::new(vec![Block::ZERO; transferred * cell.before]);
+            let received = keys.watcher.random(batch, &message, &mut hashes);
+            received.map_err(|mismatch| Error::Internal(mismatch.to_string()))?;
+            let mut chosen = keys.transfers.random(channel, &mut keys.entropy, transferred)?;
+            let mut hidden = vec![Block::ZERO; 2 * transferred * blocks];
+            channel.recv(steps::OWN_LABELS, as_bytes_mut(&mut hidden))?;
+            let mut items = Zeroizing::new(Vec::with_capacity(transferred * size));
+            let mut labels = Zeroizing::new(Vec::with_capacity(transferred * blocks));
+            for (at, hidden) in hidden.chunks_exact(2 * blocks).enumerate() {
+                let mask = (chosen.choices[at / 64] >> (at % 64) & 1).wrapping_neg();
+                let (zero, one) = hidden.split_at(blocks);
+                let first = labels.len();
+                let pad = pad(chosen.strings[at], blocks);
+                let both = zero.iter().zip(one).zip(pad.iter());
+                labels.extend(both.map(|((&zero, &one), &pad)| zero ^ (zero ^ one) & Block([mask; 2]) ^ pad));
+                let hash = &mut hashes[at * cell.before..(at + 1) * cell.before];
+                items.extend_from_slice(hash);
+                items.extend_from_slice(&labels[first..]);
+                items.push(Block([mask & 1, 0]));
+                add_if(hash, &keys.delta_hash, mask);
+            }
+            chosen.choices.zeroize();
+            chosen.strings.zeroize();
+            keys.watcher.verify(&labels, &hashes).map_err(|mismatch| {
+                let peer = channel.peer();
+                Error::cheated(
+                    checks::OWN_INPUT_LABEL,
+                    peer,
+                    steps::OWN_LABELS,
+                    mismatch.to_string(),
+                )
+            })?;
+            let seed = keys.entropy.block();
+            channel.send(steps::COMBINE, as_bytes(&[seed]))?;
+            self.stock
+                .own
+                .extend_from_slice(&combined(seed, &items, size, UNIT));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,178 @@
+//! Where the evaluator's wires come from: what it needs to compute their bits in the clear once the garbler's cheating has told it
+//! the difference Δ.
+//!
+//! A wire keeps what it depends on for as long as it lives, back to inputs and to wires that are *anchored*: soldered to so many gates
+//! that most of them are good, from which Δ tells the bit.
+
+use std::sync::Arc;
+
+use cenote_circuit::Plan;
+use cenote_garble::wide::{self, Start};
+use cenote_primitives::{BitMatrix, Block, LaneRun};
+use cenote_session::WireVector;
+use zeroize::{Zeroize, Zeroizing};
+
+use crate::setup::add_if;
+use crate::wires::{Bundle, Cell, JimuWires, Known};
+
+/// Where the wires of a bundle come from.
+pub(crate) enum Origin {
+    /// The garbler's inputs, or wires that were anchored: the gates.
+    Anchored(Anchors),
+    /// Public bits, or this party's inputs: they are `clear`.
+    Known,
+    /// The outputs of a circuit.
+    Circuit { plan: Plan, inputs: JimuWires },
+    /// Lanes of other wires, put together anew.
+    Lanes {
+        parts: Vec<JimuWires>,
+        runs: Arc<[LaneRun]>,
+    },
+}
+
+impl Origin {
+    fn inputs(&self) -> &[JimuWires] {
+        match self {
+            Origin::Circuit { inputs, .. } => std::slice::from_ref(inputs),
+            Origin::Lanes { parts, .. } => parts,
+            Origin::Anchored(_) | Origin::Known => &[],
+        }
+    }
+}
+
+/// The gates that wires are anchored to, an equal odd number for each.
+pub(crate) struct Anchors {
+    /// Gates of a wire.
+    pub(crate) each: usize,
+    /// Their numbers.
+    pub(crate) numbers: Vec<u64>,
+    /// Their tables.
+    pub(crate) tables: Vec<Block>,
+    /// What must be added to the wire's label for the left and the right operand of each.
+    pub(crate) solderings: Vec<Block>,
+}
+
+/// What Δ is used with.
+pub(crate) struct Revealed<'a> {
+    pub(crate) delta: &'a [Block],
+    pub(crate) start: &'a Start,
+}
+
+impl Anchors {
+    /// The bit that `label` of wire `at` carries.
+    ///
+    /// Both operands of a gate are this wire, so they are 1 together; of the four pairs of labels only the one that is twice
+    /// the label for 1 gives another output than the rest. The bit is what most gates say.
+    pub(crate) fn bit(&self, at: usize, label: &[Block], revealed: &Revealed<'_>) -> bool {
+        let blocks = label.len();
+        let (mut lefts, mut rights) = (Zeroizing::new(Vec::new()), Zeroizing::new(Vec::new()));
+        let (mut numbers, mut tables) = (Vec::new(), Vec::new());
+        for gate in at * self.each..(at + 1) * self.each {
+            let solderings = &self.solderings[2 * gate * blocks..2 * (gate + 1) * blocks];
+            let (left, right) = solderings.split_at(blocks);
+            for pair in 0..4u64 {
+                for (labels, soldering, mask) in
+                    [(&mut lefts, left, pair & 1), (&mut rights, right, pair >> 1)]
+                {
+                    let first = labels.len();
+                    labels.extend(label.iter().zip(soldering).map(|(&a, &b)| a ^ b));
+                    add_if(&mut labels[first..], revealed.delta, mask.wrapping_neg());
+                }
+                numbers.push(self.numbers[gate]);
+                tables.extend_from_slice(&self.tables[2 * gate * blocks..2 * (gate + 1) * blocks]);
+            }
+        }
+        let mut outputs = Zeroizing::new(vec![Block::ZERO; numbers.len() * blocks]);
+        wide::evaluate(revealed.start, &numbers, &lefts, &rights, &tables, &mut outputs);
+        let mut votes = [0; 2];
+        for outputs in outputs.chunks_exact(4 * blocks) {
+            let output = |pair: usize| &outputs[pair * blocks..(pair + 1) * blocks];
+            let same = |pairs: [usize; 3]| pairs.iter().all(|&pair| output(pair) == output(pairs[0]));
+            // The label carries 1 if the pair without Δ is the odd one, 0 if the pair with Δ twice is.
+            votes[1] += usize::from(same([1, 2, 3]) && output(0) != output(1));
+            votes[0] += usize::from(same([0, 1, 2]) && output(3) != output(0));
+        }
+        votes[1] > votes[0]
+    }
+}
+
+/// The bits of `wires`, a row for each. What they depend on is found out once.
+pub(crate) fn replay(wires: &JimuWires, cell: Cell, revealed: &Revealed<'_>) -> BitMatrix {
+    // Inputs first, without recursion, for chains may be long.
+    let mut stack: Vec<(Arc<Bundle>, bool)> = bundles(std::slice::from_ref(wires)).collect();
+    while let Some((bundle, ready)) = stack.pop() {
+        let Known { origin, clear } = bundle.known();
+        if clear.get().is_some() {
+            continue;
+        }
+        let bits = match origin {
+            Origin::Known => unreachable!("what is known is clear"),
+            Origin::Anchored(anchors) => BitMatrix::from_fn(bundle.wires, bundle.lanes, |wire, lane| {
+                let at = wire * bundle.lanes + lane;
+                let label = &bundle.cells[at * cell.size()..][cell.label()];
+                anchors.bit(at, label, revealed)
+            }),
+            _ if !ready => {
+                stack.push((bundle.clone(), true));
+                stack.extend(bundles(origin.inputs()));
+                continue;
+            }
+            Origin::Circuit { plan, inputs } => plan
+                .evaluate(&gather(inputs))
+                .expect("the plan was run on these wires"),
+            Origin::Lanes { parts, runs } => {
+                let parts: Vec<BitMatrix> = parts.iter().map(gather).collect();
+                BitMatrix::arrange(&parts.iter().collect::<Vec<_>>(), runs)
+            }
+        };
+        // Set before only if the bundle was on the stack twice.
+        let _ = clear.set(bits);
+    }
+    gather(wires)
+}
+
+fn bundles(wires: &[JimuWires]) -> impl Iterator<Item = (Arc<Bundle>, bool)> {
+    let parts = wires.iter().flat_map(JimuWires::parts);
+    parts.map(|part| (part.bundle.clone(), false))
+}
+
+/// The known bits of wires.
+fn gather(wires: &JimuWires) -> BitMatrix {
+    let mut bits = BitMatrix::zeros(wires.wires(), wires.lanes());
+    for (row, (bundle, wire)) in wires.rows().enumerate() {
+        if let Some(clear) = bundle.known().clear.get() {
+            bits.row_mut(row).copy_from_slice(clear.row(wire));
+        }
+    }
+    bits
+}
+
+/// A long chain must not be dropped link within link.
+impl Drop for Bundle {
+    fn drop(&mut self) {
+        let mut links = Vec::new();
+        unlink(self, &mut links);
+        while let Some(inputs) = links.pop() {
+            for part in inputs.into_parts() {
+                if let Some(mut bundle) = Arc::into_inner(part.bundle) {
+                    unlink(&mut bundle, &mut links);
+                }
+            }
+        }
+    }
+}
+
+/// Wipes the bits of a bundle that is about to be dropped, and takes its inputs out.
+fn unlink(bundle: &mut Bundle, links: &mut Vec<JimuWires>) {
+    let Some(known) = &mut bundle.known else {
+        return;
+    };
+    if let Some(clear) = known.clear.get_mut() {
+        clear.words_mut().zeroize();
+    }
+    match std::mem::replace(&mut known.origin, Origin::Known) {
+        Origin::Circuit { inputs, .. } => links.push(inputs),
+        Origin::Lanes { parts, .. } => links.extend(parts),
+        Origin::Anchored(_) | Origin::Known => {}
+    }
+}

@@ -1,0 +1,134 @@
+//! What a session is started with.
+
+use cenote_net::PartyId;
+use cenote_params::pool::{self, Extraction, Guard};
+use cenote_params::{ihash, pool::Parameters};
+use cenote_primitives::Entropy;
+use cenote_session::{Error, Result, Terms};
+
+/// The highest statistical security: labels of eight blocks.
+pub const MAX_SECURITY: u32 = 128;
+
+/// The fewest gates of a pool: smaller ones need buckets of dozens of gates.
+pub const MIN_POOL: u32 = 1000;
+
+/// The most gates of a pool: about 25 GB at each party.
+pub const MAX_POOL: u32 = 100_000_000;
+
+/// What both parties agree on, and this party's source of randomness.
+pub struct Config {
+    /// Statistical security in bits: each bound on a wrong output is at most 2 to the minus this, over the pool's whole life.
+    pub security: u32,
+    /// The session's name, bound into every hash.
+    pub session: String,
+    /// AND gates in the pool.
+    pub pool: u32,
+    /// Gates made at once to replace drawn ones: there is one round trip for so many.
+    pub buffer: u32,
+    /// The party that garbles: 0 or 1. The other evaluates.
+    pub garbler: PartyId,
+    /// Where this party's randomness comes from: [`Entropy::os`] but in tests.
+    pub entropy: Entropy,
+    /// Whether the parties have compared [`Config::terms`] and the session's name already.
+    pub compared: bool,
+}
+
+impl Config {
+    /// 40 bits, a pool of 2^20 gates, buffers of 2^17, party 0 garbling, randomness from the operating system.
+    pub fn new(session: impl Into<String>) -> Self {
+        Self {
+            security: 40,
+            session: session.into(),
+            pool: 1 << 20,
+            buffer: 1 << 17,
+            garbler: PartyId(0),
+            entropy: Entropy::os(),
+            compared: false,
+        }
+    }
+
+    /// What must be the same at both parties, besides the session's name.
+    pub fn terms(&self) -> Terms {
+        vec![
+            ("jimu".into(), "version 1".into()),
+            ("security".into(), self.security.to_string()),
+            ("pool".into(), self.pool.to_string()),
+            ("buffer".into(), self.buffer.to_string()),
+            ("garbler".into(), self.garbler.0.to_string()),
+        ]
+    }
+
+    /// Whether the numbers make sense.
+    ///
+    /// # Errors
+    /// [`Error::BadInput`], which says what is wrong.
+    pub fn check(&self) -> Result<()> {
+        let refuse = |reason: String| Err(Error::BadInput(reason));
+        if !(1..=MAX_SECURITY).contains(&self.security) {
+            let found = self.security;
+            return refuse(format!(
+                "a statistical security of {found} bits: with a pool of gates 1 to {MAX_SECURITY}"
+            ));
+        }
+        if !(MIN_POOL..=MAX_POOL).contains(&self.pool) {
+            let found = self.pool;
+            return refuse(format!("a pool of {found} gates: {MIN_POOL} to {MAX_POOL}"));
+        }
+        if !(64..=1 << 22).contains(&self.buffer) || !self.buffer.is_multiple_of(64) {
+            let found = self.buffer;
+            return refuse(format!("buffers of {found} gates: a multiple of 64 up to 2^22"));
+        }
+        if self.garbler.0 > 1 {
+            return refuse(format!("{} is to garble: 0 or 1", self.garbler));
+        }
+        Ok(())
+    }
+}
+
+/// The parameters of a session: the one search.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Sizes {
+    /// The statistical security asked for.
+    pub security: u32,
+    /// The code of labels, and how much of it is watched.
+    pub labels: ihash::InteractiveHash,
+    /// The pool of AND gates: bucket size and check rate.
+    pub pool: Parameters,
+    /// Gates that a wire is anchored to.
+    pub anchor: Extraction,
+}
+
+impl Sizes {
+    /// Finds the cheapest parameters: the pool's buckets and its anchors have half of the error each.
+    ///
+    /// # Errors
+    /// Why there are none.
+    pub fn search(security: u32, pool: u32) -> std::result::Result<Self, String> {
+        let security_bits = f64::from(security) + 1.0;
+        let request = pool::Request {
+            security_bits,
+            guard: Guard::Adaptive,
+            ..pool::Request::new(security, pool.into())
+        };
+        let pool = pool::search(&request).map_err(|refusal| refusal.to_string())?;
+        let anchor = pool::extraction(&pool, security_bits).map_err(|refusal| refusal.to_string())?;
+        let guesses = pool::guesses_log2(&pool);
+        let labels = ihash::for_labels(security + guesses).map_err(|refusal| refusal.to_string())?;
+        Ok(Self {
+            security,
+            labels,
+            pool,
+            anchor,
+        })
+    }
+
+    /// Labels that are transferred to the evaluator beyond those that it can use.
+    pub(crate) fn spare(&self) -> usize {
+        self.security as usize
+    }
+
+    /// 128-bit blocks of a label.
+    pub fn blocks(&self) -> usize {
+        self.labels.message() as usize / 16
+    }
+}

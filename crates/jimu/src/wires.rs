@@ -1,0 +1,236 @@
+//! Secret wires: a cell for each bit, and at the evaluator where they come from.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use cenote_primitives::{BitMatrix, Block, LaneRun};
+use cenote_session::WireVector;
+use zeroize::Zeroizing;
+
+use crate::provenance::Origin;
+
+/// What a party holds of a wire in one lane, in blocks. All of it is linear: the cell of a sum is the sum of the cells.
+///
+/// The garbler's cell is the 0-label and a block with the MAC of the permutation bit. The evaluator's is the i-hash, the label, and a
+/// block with the key of the permutation bit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cell {
+    /// Blocks of a label.
+    pub(crate) blocks: usize,
+    /// Blocks of what stands before the label: nothing at the garbler, the i-hash at the evaluator.
+    pub(crate) before: usize,
+}
+
+impl Cell {
+    pub(crate) fn garbler(blocks: usize) -> Self {
+        Self { blocks, before: 0 }
+    }
+
+    pub(crate) fn evaluator(blocks: usize) -> Self {
+        let before = blocks - 1;
+        Self { blocks, before }
+    }
+
+    /// Blocks of a cell.
+    pub(crate) fn size(self) -> usize {
+        self.before + self.blocks + 1
+    }
+
+    /// Where the label is.
+    pub(crate) fn label(self) -> Range<usize> {
+        self.before..self.before + self.blocks
+    }
+
+    /// Where the MAC or key is, in the lower word.
+    pub(crate) fn word(self) -> usize {
+        self.before + self.blocks
+    }
+}
+
+/// Secret wires of a session: `wires` × `lanes` cells, of 64 bytes at the garbler and 96 at the evaluator for 40 bits of security, and
+/// what they come from. Clones, selections and concatenations share this. `Debug` prints the shape only.
+#[derive(Clone)]
+pub struct JimuWires {
+    lanes: usize,
+    parts: Vec<Part>,
+}
+
+/// Some wires of a bundle.
+#[derive(Clone)]
+pub(crate) struct Part {
+    pub(crate) bundle: Arc<Bundle>,
+    pub(crate) range: Range<usize>,
+}
+
+/// The wires that one call made. Cell `(wire, lane)` is number `wire * lanes + lane`.
+pub(crate) struct Bundle {
+    pub(crate) wires: usize,
+    pub(crate) lanes: usize,
+    pub(crate) cells: Zeroizing<Vec<Block>>,
+    /// Bytes that are kept because of what they come from, with what that comes from, about. The same at both parties.
+    pub(crate) history: u64,
+    /// What the evaluator knows besides.
+    pub(crate) known: Option<Known>,
+}
+
+/// What the evaluator knows of a bundle besides its cells.
+pub(crate) struct Known {
+    /// Where its wires come from.
+    pub(crate) origin: Origin,
+    /// The bits: of this party's inputs, or once the garbler's cheating has told them.
+    pub(crate) clear: OnceLock<BitMatrix>,
+}
+
+impl Bundle {
+    /// Blocks of a cell.
+    pub(crate) fn size(&self) -> usize {
+        self.cells.len() / (self.wires * self.lanes).max(1)
+    }
+
+    /// The cells of one wire.
+    pub(crate) fn row(&self, wire: usize) -> &[Block] {
+        let row = self.lanes * self.size();
+        &self.cells[wire * row..(wire + 1) * row]
+    }
+
+    /// What the evaluator knows.
+    ///
+    /// # Panics
+    /// At the garbler: wires of the two sides never meet.
+    pub(crate) fn known(&self) -> &Known {
+        self.known.as_ref().expect("wires of the evaluator's session")
+    }
+}
+
+impl JimuWires {
+    /// All wires of a new bundle.
+    pub(crate) fn new(
+        wires: usize,
+        lanes: usize,
+        cells: Zeroizing<Vec<Block>>,
+        history: u64,
+        known: Option<Known>,
+    ) -> Self {
+        let bundle = Bundle {
+            wires,
+            lanes,
+            cells,
+            history,
+            known,
+        };
+        Self {
+            lanes,
+            parts: vec![Part {
+                range: 0..wires,
+                bundle: Arc::new(bundle),
+            }],
+        }
+    }
+
+    pub(crate) fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    pub(crate) fn into_parts(self) -> Vec<Part> {
+        self.parts
+    }
+
+    /// The bundle and the number within it of each wire.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (&Bundle, usize)> {
+        self.parts
+            .iter()
+            .flat_map(|part| part.range.clone().map(move |wire| (&*part.bundle, wire)))
+    }
+
+    /// The cells of each wire.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = &[Block]> {
+        self.rows().map(|(bundle, wire)| bundle.row(wire))
+    }
+
+    /// Bytes that are kept because of what these wires come from, about.
+    pub(crate) fn history(&self) -> u64 {
+        let parts = self.parts.iter().map(|part| part.bundle.history);
+        parts.fold(0, u64::saturating_add)
+    }
+
+    /// The cells of lanes put together anew.
+    pub(crate) fn arranged(parts: &[&Self], runs: &[LaneRun]) -> Zeroizing<Vec<Block>> {
+        let rows: Vec<Vec<&[Block]>> = parts.iter().map(|part| part.cells().collect()).collect();
+        let wires = rows.first().map_or(0, Vec::len);
+        let lanes: usize = runs.iter().map(LaneRun::lanes).sum();
+        let sizes = parts.iter().flat_map(|part| &part.parts);
+        let size = sizes.map(|part| part.bundle.size()).max().unwrap_or(0);
+        let mut cells = Zeroizing::new(Vec::with_capacity(wires * lanes * size));
+        (0..wires).for_each(|wire| {
+            for run in runs {
+                let row = rows[run.part as usize][wire];
+                let items = &row[run.start as usize * size..][..run.len as usize * size];
+                (0..run.times).for_each(|_| cells.extend_from_slice(items));
+            }
+        });
+        cells
+    }
+}
+
+impl WireVector for JimuWires {
+    fn wires(&self) -> usize {
+        self.parts.iter().map(|part| part.range.len()).sum()
+    }
+
+    fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    fn select(&self, range: Range<usize>) -> Self {
+        assert!(
+            range.start <= range.end && range.end <= self.wires(),
+            "wires {range:?} of {}",
+            self.wires()
+        );
+        let mut parts = Vec::new();
+        let mut first = 0;
+        for part in &self.parts {
+            let from = range.start.max(first);
+            let to = range.end.min(first + part.range.len());
+            if from < to {
+                let start = part.range.start;
+                parts.push(Part {
+                    bundle: part.bundle.clone(),
+                    range: start + (from - first)..start + (to - first),
+                });
+            }
+            first += part.range.len();
+        }
+        Self {
+            lanes: self.lanes,
+            parts,
+        }
+    }
+
+    fn concat(parts: &[&Self]) -> Self {
+        let lanes = parts.first().expect("at least one part").lanes;
+        assert!(
+            parts.iter().all(|part| part.lanes == lanes),
+            "all parts have the same lanes"
+        );
+        let mut joined: Vec<Part> = Vec::new();
+        for part in parts.iter().flat_map(|part| &part.parts) {
+            match joined.last_mut() {
+                Some(last)
+                    if Arc::ptr_eq(&last.bundle, &part.bundle) && last.range.end == part.range.start =>
+                {
+                    last.range.end = part.range.end;
+                }
+                _ => joined.push(part.clone()),
+            }
+        }
+        Self { lanes, parts: joined }
+    }
+}
+
+impl fmt::Debug for JimuWires {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JimuWires({} × {})", self.wires(), self.lanes)
+    }
+}

@@ -1,0 +1,56 @@
+//! The programs of all engines.
+
+use std::time::Duration;
+
+use cenote_jimu::{Config, JimuEngine, Sizes};
+use cenote_net::{Channel, ChannelOptions, PartyId, memory_pair};
+use cenote_primitives::Entropy;
+use cenote_session::Result;
+use cenote_session::conformance::{self, Cluster};
+
+struct Two {
+    garbler: PartyId,
+}
+
+impl Cluster for Two {
+    type Engine = JimuEngine;
+
+    fn parties(&self) -> usize {
+        2
+    }
+
+    fn run<T: Send>(&self, program: impl Fn(&mut JimuEngine) -> Result<T> + Sync) -> Vec<Result<T>> {
+        let options = ChannelOptions::with_timeout(Duration::from_secs(60));
+        let (for_a, for_b) = memory_pair(PartyId(0), PartyId(1), options);
+        let (program, sizes) = (&program, Sizes::search(40, 1000).unwrap());
+        std::thread::scope(|scope| {
+            let party = |me: PartyId, channel: Box<dyn Channel>| {
+                let (garbler, sizes) = (self.garbler, sizes.clone());
+                scope.spawn(move || {
+                    let mut config = Config::new("test");
+                    config.pool = 1000;
+                    config.buffer = 4096;
+                    config.garbler = garbler;
+                    config.entropy = Entropy::for_tests(me.0.into());
+                    let mut engine = JimuEngine::start(me, channel, config, sizes)?;
+                    program(&mut engine)
+                })
+            };
+            let parties = [
+                party(PartyId(0), Box::new(for_a)),
+                party(PartyId(1), Box::new(for_b)),
+            ];
+            parties.map(|party| party.join().expect("no party panics")).into()
+        })
+    }
+}
+
+#[test]
+fn every_program_of_the_suite() {
+    conformance::all(&Two { garbler: PartyId(0) });
+}
+
+#[test]
+fn every_program_of_the_suite_with_the_sides_exchanged() {
+    conformance::all(&Two { garbler: PartyId(1) });
+}

@@ -1,0 +1,3 @@
+//! Sessions of two parties over a pool of gates.
+
+mod conformance;
