@@ -82,9 +82,7 @@ pub use link::Link;
 pub use party_config::{PartyConfig, Peer};
 pub use program::{Executed, MAX_ANDS, Program, check_size, columns};
 pub use registry::{Prepared, Protocol};
-pub use report::{
-    CircuitDescription, Description, Output, PartyCosts, PartyReport, Report, Seconds, peak_memory_bytes,
-};
+pub use report::{CircuitDescription, Description, Output, PartyCosts, PartyReport, Report, Seconds};
 pub use runner::{Party, Transport};
 
 /// Parties of the three-party protocol.

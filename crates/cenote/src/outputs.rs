@@ -129,17 +129,7 @@ fn is_file(path: &Path) -> io::Result<bool> {
 /// A new file for its owner only, to take the place of the one at `path`. It goes away when dropped.
 fn beside(path: &Path) -> io::Result<tempfile::NamedTempFile> {
     is_file(path)?;
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    tempfile::Builder::new()
-        .prefix(".cenote-")
-        .tempfile_in(folder)
-        .map_err(|error| {
-            let what = format!("no file can be made in its folder ({})", error.kind());
-            io::Error::new(error.kind(), what)
-        })
+    cenote_tables::beside(path)
 }
 
 #[cfg(test)]

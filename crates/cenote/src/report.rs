@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cenote_circuit::BitOrder;
 use cenote_primitives::BitMatrix;
-use cenote_session::{Costs, Parties};
+use cenote_session::{Costs, Parties, memory};
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -206,7 +206,7 @@ impl PartyCosts {
             bytes_received: costs.traffic.bytes_received,
             messages_sent: costs.traffic.messages_sent,
             bits_per_and: costs.bits_per_and(),
-            peak_memory_bytes: peak_memory_bytes(),
+            peak_memory_bytes: memory::peak(),
             memory_bound_bytes: costs.memory_bytes,
         }
     }
@@ -321,18 +321,6 @@ impl Report {
     pub fn of_one(report: PartyReport) -> Self {
         Self::new(vec![report]).expect("one party agrees with itself")
     }
-}
-
-/// The most physical memory that this process has had, where the system tells (Linux).
-pub fn peak_memory_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim()
-        .strip_suffix("kB")?
-        .trim()
-        .parse::<u64>()
-        .ok()?
-        .checked_mul(1024)
 }
 
 #[cfg(test)]

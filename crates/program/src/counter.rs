@@ -6,7 +6,7 @@ use std::rc::Rc;
 use cenote_circuit::Plan;
 use cenote_net::PartyId;
 use cenote_primitives::{BitMatrix, LaneRun};
-use cenote_session::{Costs, Demand, Parties, Result};
+use cenote_session::{Demand, Parties, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::machine::{Machine, Slot, Wires};
@@ -165,25 +165,5 @@ impl Machine for Counter {
     fn forget(&mut self, slot: Slot) {
         let (wires, lanes) = std::mem::take(&mut self.slots[slot]);
         self.kept -= (wires * lanes) as u64;
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    fn costs(&self) -> Costs {
-        Costs::default()
-    }
-
-    fn error_bound(&self) -> f64 {
-        f64::NEG_INFINITY
-    }
-
-    fn computational_bits(&self) -> f64 {
-        f64::INFINITY
-    }
-
-    fn warnings(&self) -> Vec<String> {
-        Vec::new()
     }
 }

@@ -26,11 +26,28 @@ pub(crate) trait Machine {
     fn arrange(&mut self, parts: &[Wires], runs: &[LaneRun]) -> Result<Slot>;
     fn reveal(&mut self, wires: &[Wires], to: Parties) -> Result<Option<BitMatrix>>;
     fn forget(&mut self, slot: Slot);
-    fn finish(&mut self) -> Result<()>;
-    fn costs(&self) -> Costs;
-    fn error_bound(&self) -> f64;
-    fn computational_bits(&self) -> f64;
-    fn warnings(&self) -> Vec<String>;
+
+    // What is said of a machine that computes nothing with anybody.
+
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn costs(&self) -> Costs {
+        Costs::default()
+    }
+
+    fn error_bound(&self) -> f64 {
+        f64::NEG_INFINITY
+    }
+
+    fn computational_bits(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// An engine and the wires that are alive.
@@ -266,24 +283,4 @@ impl Machine for Recorder {
     }
 
     fn forget(&mut self, _: Slot) {}
-
-    fn finish(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    fn costs(&self) -> Costs {
-        Costs::default()
-    }
-
-    fn error_bound(&self) -> f64 {
-        f64::NEG_INFINITY
-    }
-
-    fn computational_bits(&self) -> f64 {
-        f64::INFINITY
-    }
-
-    fn warnings(&self) -> Vec<String> {
-        Vec::new()
-    }
 }

@@ -12,6 +12,11 @@ pub fn available() -> Option<u64> {
     available_at(Path::new("/"))
 }
 
+/// The most physical memory that this process has had, in bytes, where the system tells (Linux).
+pub fn peak() -> Option<u64> {
+    kilobytes(Path::new("/proc/self/status"), "VmHWM:")
+}
+
 /// The limit that was set for this process; 0 is none.
 static LIMIT: AtomicU64 = AtomicU64::new(0);
 
@@ -113,8 +118,13 @@ fn cached(group: &Path) -> u64 {
 }
 
 fn of_system(root: &Path) -> Option<u64> {
-    let text = fs::read_to_string(root.join("proc/meminfo")).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    kilobytes(&root.join("proc/meminfo"), "MemAvailable:")
+}
+
+/// The bytes that a file of the system tells in kB behind `name`.
+fn kilobytes(file: &Path, name: &str) -> Option<u64> {
+    let text = fs::read_to_string(file).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.trim()
         .strip_suffix("kB")?
         .trim()

@@ -64,7 +64,7 @@ pub fn write(path: &Path, table: &Table) -> Result<(), Error> {
             return Err(Problem::NoFormat.into());
         }
         check(table)?;
-        let file = beside(path)?;
+        let file = in_place_of(path)?;
         let mut target = BufWriter::new(file.as_file());
         match is_csv {
             true => csv::write(table, &mut target)?,
@@ -92,13 +92,11 @@ fn open(path: &Path) -> Result<File, Problem> {
     File::open(path).map_err(unreadable)
 }
 
-/// A new file for its owner only, to take the place of the one at `path`. It goes away when dropped.
-fn beside(path: &Path) -> Result<tempfile::NamedTempFile, Problem> {
-    match std::fs::symlink_metadata(path) {
-        Ok(there) if !there.is_file() => return Err(Problem::NotAFile),
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Problem::Unwritable(error)),
-        _ => (),
-    }
+/// A new file for its owner only in the folder of `path`. It goes away when dropped.
+///
+/// # Errors
+/// That none can be made.
+pub fn beside(path: &Path) -> io::Result<tempfile::NamedTempFile> {
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
@@ -108,8 +106,18 @@ fn beside(path: &Path) -> Result<tempfile::NamedTempFile, Problem> {
         .tempfile_in(folder)
         .map_err(|error| {
             let what = format!("no file can be made in its folder ({})", error.kind());
-            Problem::Unwritable(io::Error::new(error.kind(), what))
+            io::Error::new(error.kind(), what)
         })
+}
+
+/// A file that can take the place of the one at `path`.
+fn in_place_of(path: &Path) -> Result<tempfile::NamedTempFile, Problem> {
+    match std::fs::symlink_metadata(path) {
+        Ok(there) if !there.is_file() => return Err(Problem::NotAFile),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Problem::Unwritable(error)),
+        _ => (),
+    }
+    beside(path).map_err(Problem::Unwritable)
 }
 
 fn ends_in(path: &Path, end: &str) -> bool {

@@ -14,7 +14,7 @@ mod time;
 mod types;
 
 pub use error::{Error, Place, Problem, printable};
-pub use file::{read, write};
+pub use file::{beside, read, write};
 pub use show::show;
 pub use table::{Column, Field, Table, Values};
 pub use text::cell;

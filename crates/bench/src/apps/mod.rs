@@ -6,7 +6,7 @@ mod report;
 use std::sync::mpsc;
 
 use cenote::programs::{Run, Session};
-use cenote::{Error, PartyId, Protocol, Result, peak_memory_bytes};
+use cenote::{Error, PartyId, Protocol, Result};
 use cenote_program::local;
 use cenote_session::{ClearEngine, Connections, Topology};
 use serde::{Deserialize, Serialize};
@@ -110,7 +110,7 @@ impl Measurement for AppBench {
             party.join().unwrap_or_else(|_| Err(no_report()))
         })?;
         Ok(AppParty {
-            peak_memory_bytes: peak_memory_bytes(),
+            peak_memory_bytes: cenote_session::memory::peak(),
             ..measured
         })
     }

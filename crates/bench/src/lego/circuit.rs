@@ -19,7 +19,6 @@ use super::topology;
 use crate::measure::{Measurement, Place, no_report};
 use crate::sample;
 use crate::usage::{Machine, median};
-use cenote::peak_memory_bytes;
 use cenote::{CircuitDescription, Error, Lego, Link, Program, Result, Transport, circuits};
 
 /// Who learns the outputs.
@@ -136,7 +135,7 @@ impl Measurement for LegoBench {
         let running = running.ok_or_else(no_report)?;
         let online = clock.time(&mut session, |session| all.evaluate(session, &running))?;
         progress(all.program.and_gates(), total);
-        let peak_memory_bytes = peak_memory_bytes();
+        let peak_memory_bytes = cenote_session::memory::peak();
         let memory_bound_bytes = session.costs().memory_bytes;
 
         let singles = self

@@ -1,5 +1,6 @@
 //! All tables of the paper, beside what is measured here.
 
+pub use cenote_session::memory::available as available_memory;
 use serde::Serialize;
 
 use super::circuit::{LegoBench, LegoRow, To, measure};
@@ -45,18 +46,6 @@ pub struct TablesReport {
     pub left_out: Vec<String>,
     /// The machine, before the first row.
     pub machine: Machine,
-}
-
-/// Memory that this machine can give away, in bytes, where the system tells (Linux).
-pub fn available_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim()
-        .strip_suffix("kB")?
-        .trim()
-        .parse::<u64>()
-        .ok()?
-        .checked_mul(1024)
 }
 
 /// Measures all rows that fit, in `place`. Calls `begins` before each.

@@ -20,7 +20,6 @@ use super::Settings;
 use super::driver::{Driver, Instance, Load, too_many};
 use crate::measure::Measurement;
 use crate::usage::Stopwatch;
-use cenote::peak_memory_bytes;
 use cenote::{Protocol, Result};
 use cenote_session::{Connections, Topology};
 
@@ -227,7 +226,7 @@ impl Measurement for Steady {
             rounds: timed.rounds,
             session_and_gates: end.and_gates,
             session_payload_sent: end.traffic.payload_sent,
-            peak_memory_bytes: peak_memory_bytes(),
+            peak_memory_bytes: cenote_session::memory::peak(),
             memory_bound_bytes: end.memory_bytes,
         })
     }

@@ -6,9 +6,9 @@ use cenote::{Job, PartyConfig, Report, Result};
 use serde::Serialize;
 
 use super::query;
-use super::run::SHOWN_LANES;
+use super::run::show;
 use crate::args::Party;
-use crate::console::{Progress, print, print_json, warn};
+use crate::console::{Progress, print, print_json};
 
 #[derive(Serialize)]
 struct Checked {
@@ -38,15 +38,7 @@ pub(crate) fn run(options: &Party) -> Result<()> {
     let outcome = run(&config, &job, &mut |done, total| progress.set(done, total))?;
     drop(progress);
     let report = Report::of_one(outcome.report);
-    warn(&report);
-    if options.json {
-        return print_json(&report);
-    }
-    print(&format!(
-        "{}\n{}",
-        report.output_table(SHOWN_LANES),
-        report.cost_table()
-    ))
+    show(&report, options.json)
 }
 
 fn check(options: &Party, config: &PartyConfig, job: &Job) -> Result<()> {

@@ -1,15 +1,15 @@
 //! `cenote run`
 
-use cenote::Result;
 use cenote::local::{Setting, run_job};
 use cenote::query::{Instead, QueryJob};
+use cenote::{Report, Result};
 
 use super::query::told;
 use crate::args::{Local, Run};
 use crate::console::{Progress, child, print, print_json, warn};
 
 /// Values of an output that are printed; more are for `--json` and files.
-pub(crate) const SHOWN_LANES: usize = 8;
+const SHOWN_LANES: usize = 8;
 
 impl Local {
     pub(crate) fn setting(&self) -> Setting {
@@ -41,9 +41,14 @@ pub(crate) fn run(options: &Run, verbose: u8) -> Result<()> {
         },
     )?;
     drop(progress);
-    warn(&report);
-    if options.json {
-        return print_json(&report);
+    show(&report, options.json)
+}
+
+/// Says what came of a job.
+pub(super) fn show(report: &Report, json: bool) -> Result<()> {
+    warn(report);
+    if json {
+        return print_json(report);
     }
     print(&format!(
         "{}\n{}",
