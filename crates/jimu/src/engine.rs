@@ -13,7 +13,9 @@ use cenote_session::{
 };
 
 use crate::gadget::Shape;
-use crate::online::{Circuits, Common, Evaluator, Garbler, Role, Side, history_of_outputs, ready, too_long};
+use crate::online::{
+    Circuits, Common, Evaluator, Garbler, Kind, Role, Side, history_of_outputs, ready, too_long,
+};
 use crate::settings::{Config, Sizes};
 use crate::setup::{EvaluatorKeys, GarblerKeys};
 use crate::wires::Cell;
@@ -97,15 +99,13 @@ impl JimuEngine {
                 .collect();
             cenote_net::agree(channel, &terms)?;
         }
-        let (blocks, width) = (sizes.blocks(), 1);
-        let shape = Shape { blocks, width };
-        let (size, buffer) = (config.pool as usize, config.buffer as usize);
-        let common = |cell, record| Common::new(sizes.clone(), buffer, size, cell, record);
+        let (blocks, buffer) = (sizes.blocks(), config.buffer as usize);
+        let common = |cell, record: fn(Shape) -> usize| Common::new(sizes.clone(), cell, buffer, record);
         Ok(if me == config.garbler {
-            let common = common(Cell::garbler(blocks), shape.garbler_blocks())?;
+            let common = common(Cell::garbler(blocks), Shape::garbler_blocks)?;
             Box::new(Garbler::new(GarblerKeys::setup(channel, config, sizes)?, common))
         } else {
-            let common = common(Cell::evaluator(blocks), shape.evaluator_blocks())?;
+            let common = common(Cell::evaluator(blocks), Shape::evaluator_blocks)?;
             Box::new(Evaluator::new(
                 EvaluatorKeys::setup(channel, config, sizes)?,
                 common,
@@ -120,7 +120,7 @@ impl JimuEngine {
     pub fn fill(&mut self) -> Result<()> {
         self.call("pool", |this| {
             let (side, channel) = this.parts();
-            ready(side, 1, channel)
+            ready(side, Kind::And, 1, channel)
         })
     }
 
@@ -131,6 +131,7 @@ impl JimuEngine {
             labels,
             pool,
             anchor,
+            ..
         } = &self.sizes;
         Soundness::of(pool, anchor, labels, *security, self.lots)
     }
@@ -171,8 +172,8 @@ impl JimuEngine {
     fn filled(&mut self) -> Result<()> {
         let start = Instant::now();
         let (side, channel) = self.parts();
-        if !side.common().pool.is_full() {
-            ready(side, 1, channel)?;
+        if !side.common().supply(Kind::And).pool.is_full() {
+            ready(side, Kind::And, 1, channel)?;
             self.ledger.add_part("pool", start.elapsed());
         }
         Ok(())
@@ -244,7 +245,8 @@ impl Engine for JimuEngine {
                 this.filled()?;
             }
             this.ledger.costs.and_gates += ands;
-            let circuit = this.circuits.get(plan);
+            let width = this.parts().0.common().mux_width();
+            let circuit = this.circuits.get(plan, width);
             let (wires, lanes) = (plan.output_wires(), inputs.lanes());
             let history = inputs.history().saturating_add(history_of_outputs(wires, lanes));
             let (side, channel) = this.parts();
@@ -312,7 +314,7 @@ impl Engine for JimuEngine {
             costs.traffic = [channel.meter()].into_iter().sum::<Meter>();
         }
         if let Some(side) = &self.side {
-            costs.memory_bytes = costs.memory_bytes.max(side.common().pool.bytes());
+            costs.memory_bytes = costs.memory_bytes.max(side.common().pool_bytes());
         }
         costs
     }

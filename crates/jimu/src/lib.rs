@@ -35,5 +35,5 @@ pub mod steps;
 mod wires;
 
 pub use engine::JimuEngine;
-pub use settings::{Config, MAX_POOL, MAX_SECURITY, MIN_POOL, Sizes};
+pub use settings::{Config, MAX_POOL, MAX_SECURITY, MIN_POOL, MUX_WIDTH, Sizes};
 pub use wires::JimuWires;

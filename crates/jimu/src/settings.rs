@@ -15,6 +15,9 @@ pub const MIN_POOL: u32 = 1000;
 /// The most gates of a pool: about 25 GB at each party.
 pub const MAX_POOL: u32 = 100_000_000;
 
+/// AND gates of a gadget for gates that have an operand in common.
+pub const MUX_WIDTH: usize = 8;
+
 /// What both parties agree on, and this party's source of randomness.
 pub struct Config {
     /// Statistical security in bits: each bound on a wrong output is at most 2 to the minus this, over the pool's whole life.
@@ -96,29 +99,41 @@ pub struct Sizes {
     pub pool: Parameters,
     /// Gates that a wire is anchored to.
     pub anchor: Extraction,
+    /// The pool of gadgets of [`MUX_WIDTH`] gates that have an operand in common, if there is one.
+    pub mux: Option<Parameters>,
 }
 
 impl Sizes {
-    /// Finds the cheapest parameters: the pool's buckets and its anchors have half of the error each.
+    /// Finds the cheapest parameters for a pool of `pool` AND gates, and one of `mux` gadgets of [`MUX_WIDTH`] gates if there is to be one.
+    /// The pools' buckets and the anchors have an equal part of the error each.
     ///
     /// # Errors
     /// Why there are none.
-    pub fn search(security: u32, pool: u32) -> std::result::Result<Self, String> {
-        let security_bits = f64::from(security) + 1.0;
-        let request = pool::Request {
-            security_bits,
-            guard: Guard::Adaptive,
-            ..pool::Request::new(security, pool.into())
+    pub fn search(security: u32, pool: u32, mux: Option<u32>) -> std::result::Result<Self, String> {
+        let told = |refusal: cenote_params::Refusal| refusal.to_string();
+        let parts: f64 = if mux.is_some() { 3.0 } else { 2.0 };
+        let security_bits = f64::from(security) + parts.log2();
+        let search = |size: u32| {
+            let request = pool::Request {
+                security_bits,
+                guard: Guard::Adaptive,
+                ..pool::Request::new(security, size.into())
+            };
+            pool::search(&request).map_err(told)
         };
-        let pool = pool::search(&request).map_err(|refusal| refusal.to_string())?;
-        let anchor = pool::extraction(&pool, security_bits).map_err(|refusal| refusal.to_string())?;
-        let guesses = pool::guesses_log2(&pool);
-        let labels = ihash::for_labels(security + guesses).map_err(|refusal| refusal.to_string())?;
+        let (pool, mux) = (search(pool)?, mux.map(search).transpose()?);
+        let anchor = pool::extraction(&pool, security_bits).map_err(told)?;
+        let guesses = [Some(&pool), mux.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(pool::guesses_log2);
+        let guesses = guesses.max().unwrap_or(0);
         Ok(Self {
             security,
-            labels,
+            labels: ihash::for_labels(security + guesses).map_err(told)?,
             pool,
             anchor,
+            mux,
         })
     }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use cenote_primitives::{Block, Prg, Sampler, prefetch};
+use cenote_primitives::{Block, Prg, Sampler, prefer_huge_pages, prefetch};
 use zeroize::{Zeroize, Zeroizing};
 
 /// The stream of a coin that decides what is drawn.
@@ -68,7 +68,9 @@ impl<T: Copy + Zeroize> Pool<T> {
     pub fn reserve(&mut self) -> Result<(), u64> {
         let items = self.size.saturating_mul(self.stride);
         let reserved = self.records.try_reserve_exact(items);
-        reserved.map_err(|_| (items as u64).saturating_mul(size_of::<T>() as u64))
+        reserved.map_err(|_| (items as u64).saturating_mul(size_of::<T>() as u64))?;
+        prefer_huge_pages(self.records.spare_capacity_mut());
+        Ok(())
     }
 
     /// Fresh gadgets that were not checked, in order: they fill the pool, or, once it is full, the buffer. From here on
@@ -143,19 +145,24 @@ impl<T: Copy + Zeroize> Pool<T> {
         };
         assert!(each <= MOST.min(self.size), "draws of more than a pool has");
         out.reserve(wanted * self.stride);
-        let mut places = [0; AHEAD * MOST];
-        for first in (0..count).step_by(AHEAD) {
-            let places = &mut places[..(count - first).min(AHEAD) * each];
+        // While the records of one batch of draws are copied, those of the next are on their way.
+        let mut places = [[0; AHEAD * MOST]; 2];
+        let batch = |first: usize| count.saturating_sub(first).min(AHEAD) * each;
+        let mut look = |places: &mut [u32], records: &[T]| {
             for draw in places.chunks_exact_mut(each.max(1)) {
                 distinct(sampler, self.size as u32, draw);
             }
             for &place in &*places {
                 let at = place as usize * self.stride;
                 for line in (at..at + self.stride).step_by(const { 64 / size_of::<T>() }) {
-                    prefetch(&self.records, line);
+                    prefetch(records, line);
                 }
             }
-            for draw in places.chunks_exact(each.max(1)) {
+        };
+        look(&mut places[0][..batch(0)], &self.records);
+        for first in (0..count).step_by(AHEAD) {
+            look(&mut places[1][..batch(first + AHEAD)], &self.records);
+            for draw in places[0][..batch(first)].chunks_exact(each.max(1)) {
                 for &place in draw {
                     let at = place as usize * self.stride;
                     out.extend_from_slice(&self.records[at..at + self.stride]);
@@ -172,6 +179,7 @@ impl<T: Copy + Zeroize> Pool<T> {
                     }
                 }
             }
+            places.swap(0, 1);
         }
         self.left -= wanted;
         self.drawn += wanted as u64;

@@ -11,8 +11,8 @@ use zeroize::Zeroizing;
 
 use super::evaluator::Evaluator;
 use super::garbler::Garbler;
-use super::{PROVED, ready};
-use crate::gadget::words;
+use super::{Kind, PROVED, Supply, ready};
+use crate::gadget::{Shape, words};
 use crate::provenance::Anchors;
 use crate::{checks, steps};
 
@@ -31,6 +31,13 @@ pub(super) struct Unproved {
     keys: Zeroizing<Vec<[u64; 1]>>,
 }
 
+impl Supply {
+    /// The shape of gadgets, and how many make a bucket.
+    fn bucket(&self) -> (Shape, usize) {
+        (self.shape, self.parameters.bucket() as usize)
+    }
+}
+
 impl Garbler {
     /// Solders a wire of a gadget to a cell.
     #[inline(always)]
@@ -40,27 +47,29 @@ impl Garbler {
         solderings.macs.push([mac[0] ^ mac[1]]);
     }
 
-    /// AND gates on cells: solders a bucket for each, and appends the cells of their outputs.
-    pub(super) fn ands(
+    /// Gates on cells: solders a bucket for each gadget, and appends the cells of its outputs.
+    pub(super) fn gates(
         &mut self,
+        kind: Kind,
         [left, right]: [&[Block]; 2],
         outputs: &mut Vec<Block>,
         channel: &mut dyn Channel,
     ) -> Result<()> {
-        let (cell, shape, each) = (self.common.cell, self.common.shape, self.common.bucket());
-        let count = left.len() / cell.size();
-        ready(self, count * each, channel)?;
-        self.common.draw(count, each)?;
+        let (shape, each) = self.common.supply(kind).bucket();
+        let cell = self.common.cell;
+        let (lefts, record) = (shape.width * cell.size(), shape.garbler_blocks());
+        let count = right.len() / cell.size();
+        ready(self, kind, count * each, channel)?;
+        self.common.draw(kind, count, each)?;
         let solderings = &mut self.solderings;
         solderings.labels.clear();
-        let buckets = self.common.drawn.chunks_exact(each * shape.garbler_blocks());
-        let operands = left
-            .chunks_exact(cell.size())
-            .zip(right.chunks_exact(cell.size()));
+        let buckets = self.common.drawn.chunks_exact(each * record);
+        let operands = left.chunks_exact(lefts).zip(right.chunks_exact(cell.size()));
         for (bucket, (left, right)) in buckets.zip(operands) {
-            let mut gadgets = bucket.chunks_exact(shape.garbler_blocks());
-            for (wire, operand) in [(shape.left(0), left), (shape.right(), right)] {
-                for gadget in gadgets.clone() {
+            let (first, others) = bucket.split_at(record);
+            let inputs = left.chunks_exact(cell.size()).chain([right]);
+            for (wire, operand) in inputs.enumerate() {
+                for gadget in bucket.chunks_exact(record) {
                     let macs = [operand[cell.word()].0[0], words(gadget, shape.macs())[wire]];
                     Self::solder(
                         solderings,
@@ -69,27 +78,27 @@ impl Garbler {
                     );
                 }
             }
-            let wire = shape.output(0);
-            let first = gadgets.next().expect("a bucket has a gadget");
-            let (label, mac) = (&first[shape.label(wire)], words(first, shape.macs())[wire]);
-            for gadget in gadgets {
-                let macs = [mac, words(gadget, shape.macs())[wire]];
-                Self::solder(solderings, [label, &gadget[shape.label(wire)]], macs);
+            for wire in (0..shape.width).map(|gate| shape.output(gate)) {
+                let (label, mac) = (&first[shape.label(wire)], words(first, shape.macs())[wire]);
+                for gadget in others.chunks_exact(record) {
+                    let macs = [mac, words(gadget, shape.macs())[wire]];
+                    Self::solder(solderings, [label, &gadget[shape.label(wire)]], macs);
+                }
+                outputs.extend_from_slice(label);
+                outputs.push(Block([mac, 0]));
             }
-            outputs.extend_from_slice(label);
-            outputs.push(Block([mac, 0]));
         }
         channel.send(steps::SOLDER, as_bytes(&solderings.labels[..]))?;
-        self.common.buckets += count as u64;
         self.prove(PROVED, channel)
     }
 
     /// Solders cells to gates that they are anchored to, as both operands.
     pub(super) fn anchor_cells(&mut self, cells: &[Block], channel: &mut dyn Channel) -> Result<()> {
-        let (cell, shape, each) = (self.common.cell, self.common.shape, self.common.anchor());
+        let (shape, _) = self.common.supply(Kind::And).bucket();
+        let (cell, each) = (self.common.cell, self.common.anchor());
         let count = cells.len() / cell.size();
-        ready(self, count * each, channel)?;
-        self.common.draw(count, each)?;
+        ready(self, Kind::And, count * each, channel)?;
+        self.common.draw(Kind::And, count, each)?;
         let solderings = &mut self.solderings;
         solderings.labels.clear();
         let anchors = self.common.drawn.chunks_exact(each * shape.garbler_blocks());
@@ -125,7 +134,7 @@ impl Evaluator {
     fn receive_solderings(&mut self, count: usize, channel: &mut dyn Channel) -> Result<usize> {
         let labels = &mut self.unproved.labels;
         let first = labels.len();
-        labels.resize(first + count * self.common.shape.blocks, Block::ZERO);
+        labels.resize(first + count * self.common.cell.blocks, Block::ZERO);
         channel.recv(steps::SOLDER, as_bytes_mut(&mut labels[first..]))?;
         Ok(first)
     }
@@ -138,44 +147,50 @@ impl Evaluator {
         unproved.keys.push([keys[0] ^ keys[1]]);
     }
 
-    /// AND gates on cells: evaluates a bucket for each, and appends the cells of their outputs.
-    pub(super) fn ands(
+    /// Gates on cells: evaluates a bucket for each gadget, and appends the cells of its outputs.
+    pub(super) fn gates(
         &mut self,
+        kind: Kind,
         [left, right]: [&[Block]; 2],
         outputs: &mut Vec<Block>,
         channel: &mut dyn Channel,
     ) -> Result<()> {
-        let (cell, shape, each) = (self.common.cell, self.common.shape, self.common.bucket());
-        let blocks = shape.blocks;
-        let count = left.len() / cell.size();
-        ready(self, count * each, channel)?;
-        self.common.draw(count, each)?;
-        let solderings = 3 * each - 1;
+        let (shape, each) = self.common.supply(kind).bucket();
+        let cell = self.common.cell;
+        let (blocks, width) = (shape.blocks, shape.width);
+        let (lefts, record) = (width * cell.size(), shape.evaluator_blocks());
+        let count = right.len() / cell.size();
+        ready(self, kind, count * each, channel)?;
+        self.common.draw(kind, count, each)?;
+        let of_inputs = (width + 1) * each;
+        let solderings = of_inputs + width * (each - 1);
         let received = self.receive_solderings(count * solderings, channel)?;
         let (unproved, work) = (&mut self.unproved, &mut self.work);
         work.clear();
-        let buckets = self.common.drawn.chunks_exact(each * shape.evaluator_blocks());
-        let operands = left
-            .chunks_exact(cell.size())
-            .zip(right.chunks_exact(cell.size()));
+        let buckets = self.common.drawn.chunks_exact(each * record);
+        let operands = left.chunks_exact(lefts).zip(right.chunks_exact(cell.size()));
         for (at, (bucket, (left, right))) in buckets.clone().zip(operands).enumerate() {
+            let (first, others) = bucket.split_at(record);
             let soldered = &unproved.labels[received + at * solderings * blocks..];
-            for (labels, operand, soldered) in [
-                (&mut work.lefts, left, soldered),
-                (&mut work.rights, right, &soldered[each * blocks..]),
-            ] {
-                for soldering in soldered[..each * blocks].chunks_exact(blocks) {
+            for gadget in 0..each {
+                let soldered_to = |labels: &mut Vec<Block>, operand: &[Block], wire: usize| {
+                    let soldering = &soldered[(wire * each + gadget) * blocks..][..blocks];
                     let sum = operand[cell.label()].iter().zip(soldering);
                     labels.extend(sum.map(|(&a, &b)| a ^ b));
+                };
+                for (wire, operand) in left.chunks_exact(cell.size()).enumerate() {
+                    soldered_to(&mut work.lefts, operand, wire);
                 }
+                soldered_to(&mut work.rights, right, shape.right());
             }
-            for gadget in bucket.chunks_exact(shape.evaluator_blocks()) {
+            for gadget in bucket.chunks_exact(record) {
                 work.tables.extend_from_slice(&gadget[shape.tables()]);
-                work.numbers.push(words(gadget, shape.keys())[shape.wires()]);
+                let number = words(gadget, shape.keys())[shape.wires()];
+                work.numbers.extend((0..width as u64).map(|gate| number + gate));
             }
-            let mut gadgets = bucket.chunks_exact(shape.evaluator_blocks());
-            for (wire, operand) in [(shape.left(0), left), (shape.right(), right)] {
-                for gadget in gadgets.clone() {
+            let inputs = left.chunks_exact(cell.size()).chain([right]);
+            for (wire, operand) in inputs.enumerate() {
+                for gadget in bucket.chunks_exact(record) {
                     let keys = [operand[cell.word()].0[0], words(gadget, shape.keys())[wire]];
                     Self::expect(
                         unproved,
@@ -184,15 +199,15 @@ impl Evaluator {
                     );
                 }
             }
-            let wire = shape.output(0);
-            let first = gadgets.next().expect("a bucket has a gadget");
-            let (hash, key) = (&first[shape.hash(wire)], words(first, shape.keys())[wire]);
-            for gadget in gadgets {
-                let keys = [key, words(gadget, shape.keys())[wire]];
-                Self::expect(unproved, [hash, &gadget[shape.hash(wire)]], keys);
+            for wire in (0..width).map(|gate| shape.output(gate)) {
+                let (hash, key) = (&first[shape.hash(wire)], words(first, shape.keys())[wire]);
+                for gadget in others.chunks_exact(record) {
+                    let keys = [key, words(gadget, shape.keys())[wire]];
+                    Self::expect(unproved, [hash, &gadget[shape.hash(wire)]], keys);
+                }
             }
         }
-        work.outputs.resize(count * each * blocks, Block::ZERO);
+        work.outputs.resize(count * each * width * blocks, Block::ZERO);
         let start = &self.keys.start;
         wide::evaluate(
             start,
@@ -203,25 +218,31 @@ impl Evaluator {
             &mut work.outputs,
         );
         let mut off = 0;
-        let given = work.outputs.chunks_exact_mut(each * blocks);
+        let given = work.outputs.chunks_exact_mut(each * width * blocks);
         for (at, (given, bucket)) in given.zip(buckets).enumerate() {
-            let soldered = &unproved.labels[received + (at * solderings + 2 * each) * blocks..];
-            let (first, others) = given.split_at_mut(blocks);
-            for (other, soldering) in others.chunks_exact_mut(blocks).zip(soldered.chunks_exact(blocks)) {
-                for ((other, &soldering), &first) in other.iter_mut().zip(soldering).zip(&*first) {
-                    *other ^= soldering;
-                    let difference = (*other ^ first).0;
-                    off |= difference[0] | difference[1];
+            let soldered = &unproved.labels[received + (at * solderings + of_inputs) * blocks..];
+            let (first, others) = given.split_at_mut(width * blocks);
+            for (number, other) in others.chunks_exact_mut(width * blocks).enumerate() {
+                for (gate, other) in other.chunks_exact_mut(blocks).enumerate() {
+                    let soldering = &soldered[(gate * (each - 1) + number) * blocks..][..blocks];
+                    let first = &first[gate * blocks..][..blocks];
+                    for ((other, &soldering), &first) in other.iter_mut().zip(soldering).zip(first) {
+                        *other ^= soldering;
+                        let difference = (*other ^ first).0;
+                        off |= difference[0] | difference[1];
+                    }
                 }
             }
-            let gadget = &bucket[..shape.evaluator_blocks()];
-            outputs.extend_from_slice(&gadget[shape.hash(shape.output(0))]);
-            outputs.extend_from_slice(first);
-            outputs.push(Block([words(gadget, shape.keys())[shape.output(0)], 0]));
+            let gadget = &bucket[..record];
+            for (gate, label) in first.chunks_exact(blocks).enumerate() {
+                let wire = shape.output(gate);
+                outputs.extend_from_slice(&gadget[shape.hash(wire)]);
+                outputs.extend_from_slice(label);
+                outputs.push(Block([words(gadget, shape.keys())[wire], 0]));
+            }
         }
-        self.common.buckets += count as u64;
         if off != 0 {
-            self.settle_differences(count, outputs, channel)?;
+            self.settle_differences(count, [each, width], outputs, channel)?;
         }
         self.prove(PROVED, channel)
     }
@@ -232,18 +253,23 @@ impl Evaluator {
     fn settle_differences(
         &mut self,
         count: usize,
+        [each, width]: [usize; 2],
         outputs: &mut [Block],
         channel: &dyn Channel,
     ) -> Result<()> {
-        let (cell, blocks, each) = (self.common.cell, self.common.shape.blocks, self.common.bucket());
-        let first = outputs.len() - count * cell.size();
-        let given = self.work.outputs.chunks_exact(each * blocks);
-        for (given, cell_of) in given.zip(outputs[first..].chunks_exact_mut(cell.size())) {
-            if given.chunks_exact(blocks).all(|label| label == &given[..blocks]) {
+        let (cell, blocks) = (self.common.cell, self.common.cell.blocks);
+        let first = outputs.len() - count * width * cell.size();
+        for (at, cell_of) in outputs[first..].chunks_exact_mut(cell.size()).enumerate() {
+            let (bucket, gate) = (at / width, at % width);
+            let given = (0..each).map(|gadget| {
+                let label = (bucket * each + gadget) * width + gate;
+                &self.work.outputs[label * blocks..(label + 1) * blocks]
+            });
+            if given.clone().all(|label| label == &cell_of[cell.label()]) {
                 continue;
             }
             let mut right: Option<(&[Block], u64)> = None;
-            for label in given.chunks_exact(blocks) {
+            for label in given {
                 let mut colour = [0];
                 let hash = &cell_of[..cell.before];
                 if self
@@ -285,10 +311,11 @@ impl Evaluator {
         anchors: &mut Anchors,
         channel: &mut dyn Channel,
     ) -> Result<()> {
-        let (cell, shape, each) = (self.common.cell, self.common.shape, self.common.anchor());
+        let (shape, _) = self.common.supply(Kind::And).bucket();
+        let (cell, each) = (self.common.cell, self.common.anchor());
         let count = cells.len() / cell.size();
-        ready(self, count * each, channel)?;
-        self.common.draw(count, each)?;
+        ready(self, Kind::And, count * each, channel)?;
+        self.common.draw(Kind::And, count, each)?;
         let received = self.receive_solderings(2 * count * each, channel)?;
         anchors
             .solderings

@@ -1,5 +1,6 @@
 //! How a circuit and its lanes are gone through.
 
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use cenote_circuit::Plan;
@@ -12,16 +13,62 @@ const WORKING_SET: usize = 640 << 10;
 /// Where that is is known ahead, and so slots hold cells without it.
 pub(crate) struct Circuit {
     pub(crate) plan: Plan,
-    /// For each AND gate, whether its operands are negated.
-    pub(crate) operand_flips: Vec<[bool; 2]>,
-    /// The same for the outputs.
+    /// The AND gates of each level.
+    pub(crate) levels: Vec<Ands>,
+    /// Whether outputs are negated.
     pub(crate) output_flips: Vec<bool>,
 }
 
+/// A slot, and whether what it holds is to be negated.
+pub(crate) type Operand = (u32, bool);
+
+/// The AND gates of a level.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Ands {
+    /// Gates by themselves: operands and output.
+    pub(crate) single: Vec<([Operand; 2], u32)>,
+    /// Gates that have an operand in common: the others, with outputs, as many for each as a gadget has, and the common one.
+    pub(crate) shared: Vec<(Vec<(Operand, u32)>, Operand)>,
+}
+
+impl Ands {
+    /// Sorts gates: in each of `shared`, `width` have an operand in common. None do if `width` is below 2.
+    fn new(gates: Vec<([Operand; 2], u32)>, width: usize) -> Self {
+        let mut ands = Self::default();
+        if width < 2 {
+            ands.single = gates;
+            return ands;
+        }
+        // Of each gate the operand that more gates have is the one that it might share.
+        let mut uses: HashMap<Operand, usize> = HashMap::new();
+        for ([a, b], _) in &gates {
+            *uses.entry(*a).or_default() += 1;
+            if a != b {
+                *uses.entry(*b).or_default() += 1;
+            }
+        }
+        let mut by_operand: BTreeMap<Operand, Vec<(Operand, u32)>> = BTreeMap::new();
+        for ([a, b], dst) in gates {
+            let (common, other) = if uses[&a] > uses[&b] { (a, b) } else { (b, a) };
+            by_operand.entry(common).or_default().push((other, dst));
+        }
+        for (common, gates) in by_operand {
+            let whole = gates.len() / width * width;
+            let (shared, single) = gates.split_at(whole);
+            let shared = shared.chunks_exact(width);
+            ands.shared.extend(shared.map(|gates| (gates.to_vec(), common)));
+            ands.single
+                .extend(single.iter().map(|&(other, dst)| ([other, common], dst)));
+        }
+        ands
+    }
+}
+
 impl Circuit {
-    pub(crate) fn new(plan: &Plan) -> Self {
+    /// `plan`, with gadgets of `width` gates for those that have an operand in common.
+    pub(crate) fn new(plan: &Plan, width: usize) -> Self {
         let mut flips = vec![false; plan.slots()];
-        let mut operand_flips = Vec::with_capacity(plan.and_count());
+        let mut levels = Vec::with_capacity(plan.levels().len());
         for level in plan.levels() {
             for op in &plan.local_ops()[level.local.clone()] {
                 let (dst, flip) = match *op {
@@ -33,7 +80,9 @@ impl Circuit {
                 flips[dst as usize] = flip;
             }
             let ands = &plan.and_ops()[level.ands.clone()];
-            operand_flips.extend(ands.iter().map(|op| [flips[op.a as usize], flips[op.b as usize]]));
+            let operand = |slot: u32| (slot, flips[slot as usize]);
+            let gates = ands.iter().map(|op| ([operand(op.a), operand(op.b)], op.dst));
+            levels.push(Ands::new(gates.collect(), width));
             for op in ands {
                 flips[op.dst as usize] = false;
             }
@@ -41,7 +90,7 @@ impl Circuit {
         let outputs = plan.output_slots().iter();
         Self {
             plan: plan.clone(),
-            operand_flips,
+            levels,
             output_flips: outputs.map(|&slot| flips[slot as usize]).collect(),
         }
     }
@@ -55,5 +104,43 @@ impl Circuit {
     pub(crate) fn tiles(&self, lanes: usize, bytes: usize) -> impl Iterator<Item = Range<usize>> + use<> {
         let count = lanes.div_ceil(self.width(bytes)).max(1);
         (0..count).map(move |tile| tile * lanes / count..(tile + 1) * lanes / count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gates_with_an_operand_in_common_are_put_together() {
+        let slot = |slot: u32| (slot, false);
+        // Eleven gates with 0, in either place, one of them with 0 twice, and two others.
+        let mut gates: Vec<([Operand; 2], u32)> = (1..=10)
+            .map(|x| {
+                let operands = if x % 2 == 0 {
+                    [slot(0), slot(x)]
+                } else {
+                    [slot(x), slot(0)]
+                };
+                (operands, 20 + x)
+            })
+            .collect();
+        gates.push(([slot(0), slot(0)], 31));
+        gates.push(([slot(3), slot(5)], 32));
+        gates.push(([(0, true), slot(5)], 33));
+        let ands = Ands::new(gates.clone(), 4);
+        assert_eq!((ands.shared.len(), ands.single.len()), (2, 5));
+        let mut found: Vec<([Operand; 2], u32)> = ands.single.clone();
+        for (others, common) in &ands.shared {
+            assert_eq!((others.len(), *common), (4, slot(0)));
+            found.extend(others.iter().map(|&(other, dst)| ([other, *common], dst)));
+        }
+        let sorted = |mut gates: Vec<([Operand; 2], u32)>| {
+            gates.iter_mut().for_each(|(operands, _)| operands.sort());
+            gates.sort_by_key(|(_, dst)| *dst);
+            gates
+        };
+        assert_eq!(sorted(found), sorted(gates.clone()));
+        assert_eq!(Ands::new(gates.clone(), 0).single, gates);
     }
 }

@@ -10,7 +10,9 @@ use zeroize::{Zeroize, Zeroizing};
 use super::bucket::Unproved;
 use super::circuit::Circuit;
 use super::inputs::EvaluatorStock;
-use super::{Common, GROUP, Role, Side, bits, history_of_anchored, history_of_outputs, pack, run_circuit};
+use super::{
+    Common, GROUP, Kind, Role, Side, Supply, bits, history_of_anchored, history_of_outputs, pack, run_circuit,
+};
 use crate::provenance::{Anchors, Origin, Revealed, replay};
 use crate::setup::{EvaluatorKeys, add_if, colour};
 use crate::wires::{JimuWires, Known};
@@ -174,15 +176,14 @@ impl Side for Evaluator {
         &self.common
     }
 
-    fn refill(&mut self, channel: &mut dyn Channel) -> Result<()> {
-        let Common {
+    fn refill(&mut self, kind: Kind, channel: &mut dyn Channel) -> Result<()> {
+        let Supply {
             pool,
             shape,
             buffer,
-            sizes,
-            ..
-        } = &mut self.common;
-        let threshold = sizes.pool.check_threshold();
+            parameters,
+        } = self.common.supply_mut(kind);
+        let threshold = parameters.check_threshold();
         self.keys.refill(channel, pool, *shape, *buffer, threshold)
     }
 
@@ -256,7 +257,7 @@ impl Side for Evaluator {
             inputs,
             cell,
             |cell| negate(cell, *gamma),
-            |operands, outputs| self.ands(operands, outputs, channel),
+            |kind, operands, outputs| self.gates(kind, operands, outputs, channel),
         )?;
         self.prove(1, channel)?;
         let known = Known {

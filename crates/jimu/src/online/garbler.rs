@@ -11,7 +11,10 @@ use zeroize::{Zeroize, Zeroizing};
 use super::bucket::Solderings;
 use super::circuit::Circuit;
 use super::inputs::GarblerStock;
-use super::{Common, GROUP, Role, Side, bits, history_of_anchored, history_of_outputs, packed, run_circuit};
+use super::{
+    Common, GROUP, Kind, Role, Side, Supply, bits, history_of_anchored, history_of_outputs, packed,
+    run_circuit,
+};
 use crate::offline;
 use crate::setup::{GarblerKeys, add_if, colour};
 use crate::wires::JimuWires;
@@ -81,15 +84,14 @@ impl Side for Garbler {
         &self.common
     }
 
-    fn refill(&mut self, channel: &mut dyn Channel) -> Result<()> {
-        let Common {
+    fn refill(&mut self, kind: Kind, channel: &mut dyn Channel) -> Result<()> {
+        let Supply {
             pool,
             shape,
             buffer,
-            sizes,
-            ..
-        } = &mut self.common;
-        let threshold = sizes.pool.check_threshold();
+            parameters,
+        } = self.common.supply_mut(kind);
+        let threshold = parameters.check_threshold();
         self.keys.refill(channel, pool, *shape, *buffer, threshold)
     }
 
@@ -151,7 +153,7 @@ impl Side for Garbler {
             inputs,
             cell,
             |cell| negate(cell, &delta),
-            |operands, outputs| self.ands(operands, outputs, channel),
+            |kind, operands, outputs| self.gates(kind, operands, outputs, channel),
         )?;
         self.prove(1, channel)?;
         channel.flush()?;

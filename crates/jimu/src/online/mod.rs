@@ -11,17 +11,19 @@ mod evaluator;
 mod garbler;
 mod inputs;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use cenote_circuit::Plan;
 use cenote_net::Channel;
+use cenote_params::pool::Parameters;
 use cenote_pool::Pool;
 use cenote_primitives::{BitMatrix, Block, LaneRun};
-use cenote_session::{Error, Result};
+use cenote_session::{Error, Result, WireVector};
 use zeroize::Zeroizing;
 
 use crate::gadget::Shape;
-use crate::settings::Sizes;
+use crate::settings::{MUX_WIDTH, Sizes};
 use crate::wires::{Cell, JimuWires};
 use circuit::Circuit;
 
@@ -35,7 +37,7 @@ pub(crate) enum Role {
     Evaluator,
 }
 
-/// Buckets that are drawn, soldered and evaluated together, at most.
+/// Gates whose buckets are drawn, soldered and evaluated together, at most.
 const GROUP: usize = 256;
 
 /// Solderings that one proof is for: as many as there are when a group ends with so many.
@@ -53,43 +55,67 @@ const SHORT_HISTORY: u64 = 1 << 22;
 /// What the two sides have in common.
 pub(crate) struct Common {
     pub(crate) sizes: Sizes,
-    pub(crate) shape: Shape,
     pub(crate) cell: Cell,
-    pub(crate) pool: Pool<Block>,
-    /// Gadgets made at once.
-    pub(crate) buffer: usize,
+    /// Of each kind, if there is a pool of it.
+    supplies: [Option<Supply>; 2],
     /// The records of what was drawn last.
     pub(crate) drawn: Zeroizing<Vec<Block>>,
-    /// Buckets, anchors aside.
-    pub(crate) buckets: u64,
+}
+
+/// Gadgets, by the number of their gates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// AND gates.
+    And,
+    /// Gates that have an operand in common.
+    Mux,
+}
+
+/// A pool of gadgets of one kind.
+pub(crate) struct Supply {
+    pub(crate) shape: Shape,
+    pub(crate) pool: Pool<Block>,
+    pub(crate) parameters: Parameters,
+    /// Gadgets made at once.
+    pub(crate) buffer: usize,
 }
 
 impl Common {
-    pub(crate) fn new(sizes: Sizes, buffer: usize, size: usize, cell: Cell, record: usize) -> Result<Self> {
-        let shape = Shape {
-            blocks: sizes.blocks(),
-            width: 1,
+    /// `record` is how many blocks a record of this side's takes.
+    pub(crate) fn new(
+        sizes: Sizes,
+        cell: Cell,
+        buffer: usize,
+        record: impl Fn(Shape) -> usize,
+    ) -> Result<Self> {
+        let supply = |parameters: &Parameters, width: usize| -> Result<Supply> {
+            let blocks = sizes.blocks();
+            let shape = Shape { blocks, width };
+            let size = parameters.pool_size() as usize;
+            let mut pool = Pool::new(size, record(shape));
+            pool.reserve().map_err(|bytes| {
+                let what = format!("a pool of {size} gadgets takes {bytes} bytes, and there are not as many");
+                Error::BadInput(what)
+            })?;
+            Ok(Supply {
+                shape,
+                pool,
+                parameters: parameters.clone(),
+                buffer: (buffer / width).next_multiple_of(64),
+            })
         };
-        let mut pool = Pool::new(size, record);
-        pool.reserve().map_err(|bytes| {
-            Error::BadInput(format!(
-                "a pool of {size} gates takes {bytes} bytes, and there are not as many"
-            ))
-        })?;
+        let mux = sizes.mux.as_ref().map(|mux| supply(mux, MUX_WIDTH)).transpose()?;
         Ok(Self {
-            shape,
             cell,
-            pool,
-            buffer,
+            supplies: [Some(supply(&sizes.pool, 1)?), mux],
             drawn: Zeroizing::default(),
-            buckets: 0,
             sizes,
         })
     }
 
-    /// Gates in a bucket.
-    pub(crate) fn bucket(&self) -> usize {
-        self.sizes.pool.bucket() as usize
+    /// Gates of a gadget of the kind for gates that have an operand in common; 0 if there is none.
+    pub(crate) fn mux_width(&self) -> usize {
+        self.supplies[1].as_ref().map_or(0, |supply| supply.shape.width)
     }
 
     /// Gates that a wire is anchored to.
@@ -97,11 +123,35 @@ impl Common {
         self.sizes.anchor.bucket as usize
     }
 
+    pub(crate) fn supply(&self, kind: Kind) -> &Supply {
+        self.supplies[kind as usize]
+            .as_ref()
+            .expect("there is a pool of the kind")
+    }
+
+    fn supply_mut(&mut self, kind: Kind) -> &mut Supply {
+        self.supplies[kind as usize]
+            .as_mut()
+            .expect("there is a pool of the kind")
+    }
+
     /// Draws `count` times `each` gadgets, of which there must be enough.
-    pub(crate) fn draw(&mut self, count: usize, each: usize) -> Result<()> {
+    pub(crate) fn draw(&mut self, kind: Kind, count: usize, each: usize) -> Result<()> {
+        let supply = self.supplies[kind as usize]
+            .as_mut()
+            .expect("there is a pool of the kind");
         self.drawn.clear();
-        let drawn = self.pool.draw(count, each, &mut self.drawn);
+        let drawn = supply.pool.draw(count, each, &mut self.drawn);
         drawn.map_err(|unready| Error::Internal(unready.to_string()))
+    }
+
+    /// Bytes that the pools hold.
+    pub(crate) fn pool_bytes(&self) -> u64 {
+        self.supplies
+            .iter()
+            .flatten()
+            .map(|supply| supply.pool.bytes())
+            .sum()
     }
 }
 
@@ -110,7 +160,7 @@ pub(crate) trait Side: Send {
     fn common(&self) -> &Common;
 
     /// Makes a buffer of gadgets.
-    fn refill(&mut self, channel: &mut dyn Channel) -> Result<()>;
+    fn refill(&mut self, kind: Kind, channel: &mut dyn Channel) -> Result<()>;
 
     /// Wires with the bits of `owner`, which has `bits`.
     fn input(
@@ -148,9 +198,9 @@ pub(crate) trait Side: Send {
 }
 
 /// Makes gadgets until `count` can be drawn.
-pub(crate) fn ready(side: &mut dyn Side, count: usize, channel: &mut dyn Channel) -> Result<()> {
-    while side.common().pool.left() < count {
-        side.refill(channel)?;
+pub(crate) fn ready(side: &mut dyn Side, kind: Kind, count: usize, channel: &mut dyn Channel) -> Result<()> {
+    while side.common().supply(kind).pool.left() < count {
+        side.refill(kind, channel)?;
     }
     Ok(())
 }
@@ -177,17 +227,36 @@ fn packed(bytes: &[u8], at: usize) -> bool {
     bytes[at / 8] >> (at % 8) & 1 == 1
 }
 
-/// Runs a circuit on cells: `bucket` makes the outputs' cells of AND gates of those of their operands, at most [`GROUP`] of them;
+/// Operands of gates, collected until there are enough for a group, and the outputs that were made of them.
+struct Gates {
+    kind: Kind,
+    left: Zeroizing<Vec<Block>>,
+    right: Zeroizing<Vec<Block>>,
+    made: Zeroizing<Vec<Block>>,
+}
+
+impl Gates {
+    fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            left: Zeroizing::default(),
+            right: Zeroizing::default(),
+            made: Zeroizing::default(),
+        }
+    }
+}
+
+/// Runs a circuit on cells. `bucket` makes the outputs' cells of gadgets of the cells of their left operands and of their right one;
 /// `negate` adds to a cell what negation adds.
 fn run_circuit(
     circuit: &Circuit,
     inputs: &JimuWires,
     cell: Cell,
     negate: impl Fn(&mut [Block]),
-    mut bucket: impl FnMut([&[Block]; 2], &mut Vec<Block>) -> Result<()>,
+    mut bucket: impl FnMut(Kind, [&[Block]; 2], &mut Vec<Block>) -> Result<()>,
 ) -> Result<Zeroizing<Vec<Block>>> {
     let (plan, size) = (&circuit.plan, cell.size());
-    let lanes = cenote_session::WireVector::lanes(inputs);
+    let lanes = inputs.lanes();
     let rows: Vec<&[Block]> = inputs.cells().collect();
     let mut outputs = Zeroizing::new(vec![Block::ZERO; plan.output_wires() * lanes * size]);
     // The same at both sides, which must go through lanes alike.
@@ -196,57 +265,69 @@ fn run_circuit(
         Block::ZERO;
         plan.slots() * circuit.width(bytes).min(lanes) * size
     ]);
-    let [mut left, mut right] = [(); 2].map(|()| Zeroizing::new(Vec::<Block>::with_capacity(GROUP * size)));
-    let mut made = Zeroizing::new(Vec::new());
+    let (mut single, mut shared) = (Gates::new(Kind::And), Gates::new(Kind::Mux));
     for tile in circuit.tiles(lanes, bytes) {
         let row = tile.len() * size;
         let of_tile = tile.start * size..tile.end * size;
         for (&slot, input) in plan.input_slots().iter().zip(&rows) {
             slots[slot as usize * row..][..row].copy_from_slice(&input[of_tile.clone()]);
         }
-        for level in plan.levels() {
+        for (level, ands) in plan.levels().iter().zip(&circuit.levels) {
             let local = &plan.local_ops()[level.local.clone()];
             let words = bytemuck::cast_slice_mut(&mut slots);
             cenote_primitives::kernels::run_local_ops(words, 2 * row, local, false);
-            // The AND gates of a level in all lanes, in groups. Their outputs are written when all operands have been read.
-            let mut made_of: Vec<(usize, usize)> = Vec::new();
-            made.clear();
-            for gate in level.ands.clone() {
-                let op = plan.and_ops()[gate];
+            let push = |to: &mut Vec<Block>, (slot, flip): (u32, bool), lanes: Range<usize>| {
+                let first = to.len();
+                let cells = &slots[slot as usize * row..][lanes.start * size..lanes.end * size];
+                to.extend_from_slice(cells);
+                if flip {
+                    to[first..].chunks_exact_mut(size).for_each(&negate);
+                }
+            };
+            // Outputs are written when all operands of the level have been read.
+            let mut full = |gates: &mut Gates, least: usize| -> Result<()> {
+                if gates.left.len() >= least * size {
+                    bucket(gates.kind, [&gates.left, &gates.right], &mut gates.made)?;
+                    gates.left.clear();
+                    gates.right.clear();
+                }
+                Ok(())
+            };
+            for (operands, _) in &ands.single {
                 let mut lane = 0;
                 while lane < tile.len() {
-                    let count = (GROUP - left.len() / size).min(tile.len() - lane);
-                    for (operand, slot, flip) in [
-                        (&mut left, op.a, circuit.operand_flips[gate][0]),
-                        (&mut right, op.b, circuit.operand_flips[gate][1]),
-                    ] {
-                        let first = operand.len();
-                        let cells = &slots[slot as usize * row + lane * size..][..count * size];
-                        operand.extend_from_slice(cells);
-                        if flip {
-                            operand[first..].chunks_exact_mut(size).for_each(&negate);
-                        }
+                    let end = tile.len().min(lane + GROUP - single.left.len() / size);
+                    push(&mut single.left, operands[0], lane..end);
+                    push(&mut single.right, operands[1], lane..end);
+                    lane = end;
+                    full(&mut single, GROUP)?;
+                }
+            }
+            full(&mut single, 1)?;
+            for (others, common) in &ands.shared {
+                for lane in 0..tile.len() {
+                    for (other, _) in others {
+                        push(&mut shared.left, *other, lane..lane + 1);
                     }
-                    lane += count;
-                    if left.len() == GROUP * size {
-                        bucket([&left, &right], &mut made)?;
-                        left.clear();
-                        right.clear();
+                    push(&mut shared.right, *common, lane..lane + 1);
+                    full(&mut shared, GROUP)?;
+                }
+            }
+            full(&mut shared, 1)?;
+            let made = single.made.chunks_exact(row);
+            for ((_, slot), made) in ands.single.iter().zip(made) {
+                slots[*slot as usize * row..][..row].copy_from_slice(made);
+            }
+            let mut made = shared.made.chunks_exact(size);
+            for (others, _) in &ands.shared {
+                for lane in 0..tile.len() {
+                    for ((_, slot), made) in others.iter().zip(made.by_ref()) {
+                        slots[*slot as usize * row + lane * size..][..size].copy_from_slice(made);
                     }
                 }
-                made_of.push((op.dst as usize * row, row));
             }
-            if !left.is_empty() {
-                bucket([&left, &right], &mut made)?;
-                left.clear();
-                right.clear();
-            }
-            let mut from = made.as_slice();
-            for (at, row) in made_of {
-                let (cells, rest) = from.split_at(row);
-                slots[at..at + row].copy_from_slice(cells);
-                from = rest;
-            }
+            single.made.clear();
+            shared.made.clear();
         }
         for (wire, (&slot, &flip)) in plan.output_slots().iter().zip(&circuit.output_flips).enumerate() {
             let to = &mut outputs[(wire * lanes + tile.start) * size..][..row];
@@ -267,14 +348,15 @@ impl Circuits {
     /// Most circuits that are kept.
     const KEPT: usize = 16;
 
-    pub(crate) fn get(&mut self, plan: &Plan) -> Arc<Circuit> {
+    /// `plan`, with gadgets of `width` gates.
+    pub(crate) fn get(&mut self, plan: &Plan, width: usize) -> Arc<Circuit> {
         let known = self
             .0
             .iter()
             .position(|known| known.plan.digest() == plan.digest());
         let circuit = match known {
             Some(known) => self.0.remove(known),
-            None => Arc::new(Circuit::new(plan)),
+            None => Arc::new(Circuit::new(plan, width)),
         };
         if self.0.len() >= Self::KEPT {
             self.0.remove(0);

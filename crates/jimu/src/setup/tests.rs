@@ -35,7 +35,7 @@ pub(crate) fn config(seed: u64) -> Config {
 }
 
 pub(crate) fn sizes() -> Sizes {
-    Sizes::search(40, 1 << 20).unwrap()
+    Sizes::search(40, 1 << 20, None).unwrap()
 }
 
 /// A session's keys on both sides.

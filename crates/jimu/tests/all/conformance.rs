@@ -10,6 +10,7 @@ use cenote_session::conformance::{self, Cluster};
 
 struct Two {
     garbler: PartyId,
+    mux: Option<u32>,
 }
 
 impl Cluster for Two {
@@ -22,7 +23,7 @@ impl Cluster for Two {
     fn run<T: Send>(&self, program: impl Fn(&mut JimuEngine) -> Result<T> + Sync) -> Vec<Result<T>> {
         let options = ChannelOptions::with_timeout(Duration::from_secs(60));
         let (for_a, for_b) = memory_pair(PartyId(0), PartyId(1), options);
-        let (program, sizes) = (&program, Sizes::search(40, 1000).unwrap());
+        let (program, sizes) = (&program, Sizes::search(40, 1000, self.mux).unwrap());
         std::thread::scope(|scope| {
             let party = |me: PartyId, channel: Box<dyn Channel>| {
                 let (garbler, sizes) = (self.garbler, sizes.clone());
@@ -47,10 +48,16 @@ impl Cluster for Two {
 
 #[test]
 fn every_program_of_the_suite() {
-    conformance::all(&Two { garbler: PartyId(0) });
+    conformance::all(&Two {
+        garbler: PartyId(0),
+        mux: None,
+    });
 }
 
 #[test]
-fn every_program_of_the_suite_with_the_sides_exchanged() {
-    conformance::all(&Two { garbler: PartyId(1) });
+fn every_program_of_the_suite_with_the_sides_exchanged_and_two_pools() {
+    conformance::all(&Two {
+        garbler: PartyId(1),
+        mux: Some(1000),
+    });
 }
