@@ -17,8 +17,8 @@ use crate::usage::{Machine, median};
 
 /// Rows of each side of the join.
 const JOINED: usize = 1 << 16;
-/// Rows of the others.
-const MILLION: usize = 1_000_000;
+/// Rows of the sums, unless others are asked for.
+pub const ROWS: usize = 1_000_000;
 
 /// A query that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -26,9 +26,9 @@ const MILLION: usize = 1_000_000;
 pub enum Asked {
     /// The demonstration: three tables of 20,000 rows that go together one by one.
     Demo,
-    /// The pattern of TPC-H's sixth query: a sum over a million rows, whose columns lie with two parties.
+    /// The pattern of TPC-H's sixth query: a sum over rows whose columns lie with two parties.
     Q6,
-    /// The pattern of TPC-H's first query: six groups of a million rows, which lie in parts with three parties.
+    /// The pattern of TPC-H's first query: six groups of rows, which lie in parts with three parties.
     Q1,
     /// Tables of 2^16 rows joined by their keys, filtered, and added up by group.
     Join,
@@ -48,8 +48,8 @@ impl Asked {
         }
     }
 
-    /// Writes the job and its tables, and gives the first column of the answer's first row as it must be, where that is computed.
-    fn write(self, folder: &Path) -> std::io::Result<Option<String>> {
+    /// Writes the job and its tables, with so many `rows` of the sums, and gives the first column of the answer's first row as it must be, where that is computed.
+    fn write(self, folder: &Path, rows: usize) -> std::io::Result<Option<String>> {
         let mut random = StdRng::seed_from_u64(1);
         let write = |name: &str, text: &str| std::fs::write(folder.join(name), text);
         match self {
@@ -63,7 +63,7 @@ impl Asked {
                     "id,price,discount\n".to_owned(),
                 );
                 let mut revenue = 0u64;
-                for row in 0..MILLION {
+                for row in 0..rows {
                     let (year, month, day) = (
                         random.random_range(1992..1999u32),
                         random.random_range(1..13u32),
@@ -83,17 +83,17 @@ impl Asked {
                 }
                 write("a.csv", &a)?;
                 write("b.csv", &b)?;
-                write("job.toml", Q6)?;
+                write("job.toml", &Q6.replace("ROWS", &rows.to_string()))?;
                 Ok(Some(format!("{}.{:04}", revenue / 10_000, revenue % 10_000)))
             }
             Asked::Q1 => {
                 let mut tables = String::new();
                 for party in 0..3 {
-                    let mut rows = "flag,status,quantity,price,discount,tax,shipdate\n".to_owned();
-                    for _ in 0..MILLION.div_ceil(3) {
+                    let mut text = "flag,status,quantity,price,discount,tax,shipdate\n".to_owned();
+                    for _ in 0..rows.div_ceil(3) {
                         let price = random.random_range(100_000..10_000_000u64);
                         let _ = writeln!(
-                            rows,
+                            text,
                             "{},{},{},{}.{:02},0.{:02},0.{:02},{}-{:02}-{:02}",
                             ["A", "N", "R"][random.random_range(0..3usize)],
                             ["F", "O"][random.random_range(0..2usize)],
@@ -107,8 +107,10 @@ impl Asked {
                             random.random_range(1..29u32),
                         );
                     }
-                    write(&format!("l{party}.csv"), &rows)?;
-                    tables += &Q1_TABLE.replace('#', &party.to_string());
+                    write(&format!("l{party}.csv"), &text)?;
+                    tables += &Q1_TABLE
+                        .replace('#', &party.to_string())
+                        .replace("ROWS", &(rows.div_ceil(3) * 6 / 5).to_string());
                 }
                 write("job.toml", &format!("{Q1}{tables}"))?;
                 Ok(Some("A".into()))
@@ -145,14 +147,14 @@ name = "a"
 party = 0
 file = "a.csv"
 columns = { id = "u64 not null", shipdate = "date not null", quantity = "u8 not null" }
-max_rows = 1_000_000
+max_rows = ROWS
 unique = ["id"]
 [[table]]
 name = "b"
 party = 1
 file = "b.csv"
 columns = { id = "u64 not null", price = "decimal(12,2) not null", discount = "decimal(4,2) not null" }
-max_rows = 1_000_000
+max_rows = ROWS
 unique = ["id"]
 same_rows_as = "a"
 "#;
@@ -174,7 +176,7 @@ name = "l#"
 party = #
 file = "l#.csv"
 columns = { flag = "char(1) not null", status = "char(1) not null", quantity = "u8 not null", price = "decimal(12,2) not null", discount = "decimal(4,2) not null", tax = "decimal(4,2) not null", shipdate = "date not null" }
-max_rows = 400_000
+max_rows = ROWS
 distinct = { flag = 3, status = 2 }
 "##;
 
@@ -230,12 +232,13 @@ pub struct QueriesReport {
     pub machine: Machine,
 }
 
-/// Runs `asked` with three parties, in folders below `folder`. `command` starts a child of [`cenote::local`]; `about` is told what comes next.
+/// Runs `asked` with three parties, the sums over `rows_asked` rows, in folders below `folder`. `command` starts a child of [`cenote::local`]; `about` is told what comes next.
 ///
 /// # Errors
 /// As [`run_here`]; [`Error::Local`] if tables cannot be written, or an answer is wrong.
 pub fn run_queries(
     asked: &[Asked],
+    rows_asked: usize,
     repeat: u32,
     folder: &Path,
     setting: Setting,
@@ -249,7 +252,7 @@ pub fn run_queries(
         let folder = folder.join(query.name());
         let local = |error| Error::local("writing tables", error);
         std::fs::create_dir_all(&folder).map_err(local)?;
-        let expected = query.write(&folder).map_err(local)?;
+        let expected = query.write(&folder, rows_asked).map_err(local)?;
         let (mut times, mut last) = (Vec::new(), None);
         for _ in 0..repeat.max(1) {
             about(&format!("asking {}", query.name()));

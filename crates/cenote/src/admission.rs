@@ -8,7 +8,7 @@ use crate::registry::Prepared;
 use crate::{Error, Program, Result};
 
 /// Bytes of a process before it does anything.
-const PROCESS: u64 = 16 << 20;
+pub(crate) const PROCESS: u64 = 16 << 20;
 
 /// Bytes of a value in a report besides its digits: a string with what the allocator adds.
 const TEXT: u64 = 48;
@@ -58,6 +58,14 @@ fn around(program: &Program, party: PartyId, topology: &Topology) -> u64 {
 pub(crate) fn process_bytes(topology: &Topology) -> u64 {
     let peers = usize::from(topology.parties.saturating_sub(1));
     PROCESS.saturating_add(Budget::default().bound(peers, peers * topology.channels()))
+}
+
+/// Bytes of messages on their way, within `budget`, in a session in which a party sends and receives no more than `traffic`.
+pub(crate) fn queue_bytes(topology: &Topology, traffic: u64, budget: &Budget) -> u64 {
+    let peers = usize::from(topology.parties.saturating_sub(1));
+    let all = budget.bound(peers, peers * topology.channels());
+    let fixed = Budget::new(0).bound(peers, peers * topology.channels());
+    all.min(fixed.saturating_add(traffic))
 }
 
 #[cfg(test)]

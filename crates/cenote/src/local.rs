@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cenote_net::{Identity, Listen, OnWait, PartyId, PeerAddress};
+use cenote_net::{Budget, Identity, Listen, OnWait, PartyId, PeerAddress};
 use cenote_primitives::BitMatrix;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -243,7 +243,11 @@ impl Seat<'_> {
             phase_timeout: self.setting.phase_timeout,
         };
         Session::run("its peers were told", |session| {
-            let connect = || Ok(wrap(session.interrupts(self.connect(&protocol.topology())?)));
+            let connect = || {
+                Ok(wrap(session.interrupts(
+                    self.connect(&protocol.topology(), Budget::default())?,
+                )))
+            };
             party.run(connect, &mut |done, total| self.progress(done, total))
         })
     }
@@ -261,7 +265,7 @@ impl Seat<'_> {
     /// [`Error::Local`] if this machine cannot listen; [`Error::Protocol`] if a peer is missing or different; those of `work`.
     pub fn meet<T>(&self, topology: &Topology, work: impl FnOnce(Connections) -> Result<T>) -> Result<T> {
         Session::run("its peers were told", |session| {
-            let mut connections = session.interrupts(self.connect(topology)?);
+            let mut connections = session.interrupts(self.connect(topology, Budget::default())?);
             // How long a measurement takes is the operator's choice.
             let _phases = self.setting.phase_timeout.map(|limit| {
                 let phases = connections.phases(limit);
@@ -274,7 +278,7 @@ impl Seat<'_> {
     }
 
     /// Makes a key, listens, tells the parent, and connects to those that the parent tells of.
-    pub(crate) fn connect(&self, topology: &Topology) -> Result<Connections> {
+    pub(crate) fn connect(&self, topology: &Topology, budget: Budget) -> Result<Connections> {
         let identity = Identity::generate()?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .map_err(|error| Error::local("listening on the loopback interface", error))?;
@@ -298,6 +302,7 @@ impl Seat<'_> {
             connect_timeout: self.setting.timeout,
             timeout: self.setting.timeout,
             on_wait: self.on_wait(),
+            budget,
         };
         Ok(Connections::connect(topology, link)?)
     }

@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use cenote_net::{Identity, Listen, PartyId, PeerAddress};
+use cenote_net::{Budget, Identity, Listen, PartyId, PeerAddress};
 
 use crate::outputs::OutputFiles;
 use crate::party_config::resolve;
@@ -149,6 +149,16 @@ pub(crate) fn meet(
     identity: Arc<Identity>,
     topology: &Topology,
 ) -> Result<Connections> {
+    meet_with(config, identity, topology, Budget::default())
+}
+
+/// The same, with so much memory for messages on their way.
+pub(crate) fn meet_with(
+    config: &PartyConfig,
+    identity: Arc<Identity>,
+    topology: &Topology,
+    budget: Budget,
+) -> Result<Connections> {
     let fingerprint = identity.fingerprint();
     let listen = match &config.listen {
         Some(address) => {
@@ -176,6 +186,7 @@ pub(crate) fn meet(
         connect_timeout: config.connect_timeout,
         timeout: config.timeout,
         on_wait: config.on_wait.clone(),
+        budget,
     };
     Ok(Connections::connect(topology, link)?)
 }

@@ -27,9 +27,19 @@ pub struct Tally {
     pub outputs: Vec<(Vec<u8>, u64)>,
     /// The most wires that are kept at a time, each in all of its lanes, and those within a circuit that is run.
     pub wires: u64,
+    /// The most pieces that a row is put together from at once: half of its lanes, in a network that sorts.
+    pub pieces: u64,
 }
 
+/// Bytes for a piece of a row: of two records, where they are, were and go, and the gate that takes them.
+const PIECE: u64 = 144;
+
 impl Tally {
+    /// Bytes that a party takes to find its way through networks, besides those of its session.
+    pub fn network_bytes(&self) -> u64 {
+        self.pieces.saturating_mul(PIECE)
+    }
+
     /// What it asks of a protocol.
     pub fn demand(&self) -> Demand<'static> {
         let demand = Demand::new().and_gates(self.and_gates).and_wires(self.wires);
@@ -149,6 +159,10 @@ impl Machine for Counter {
 
     fn arrange(&mut self, parts: &[Wires], runs: &[LaneRun]) -> Result<Slot> {
         let wires = parts.first().map_or(0, |(_, range)| range.len());
+        {
+            let most = &mut self.tally.borrow_mut().pieces;
+            *most = (*most).max(runs.len() as u64);
+        }
         Ok(self.keep(wires, runs.iter().map(LaneRun::lanes).sum()))
     }
 

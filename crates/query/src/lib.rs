@@ -7,15 +7,18 @@ mod expr;
 mod flow;
 mod kind;
 mod local;
+mod memory;
 mod plan;
 mod query;
 mod relation;
 mod resolve;
 mod schema;
 mod secret;
+mod segment;
 
 pub use error::{Error, Place, Result};
 pub use explain::Explained;
 pub use flow::{Flow, FlowKind};
+pub use memory::Bytes;
 pub use query::{Given, Query};
 pub use schema::{Answer, Count, Declared, MAX_ROWS, Schema};

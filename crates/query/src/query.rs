@@ -6,7 +6,7 @@ use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
 use cenote_program::{Bits, Session, Tally};
 use cenote_session::Parties;
-use cenote_tables::{Column, Field, Table, Values};
+use cenote_tables::{Column, Field, Numbers, Table, Values};
 
 use crate::error::{Error, Result};
 use crate::expr::{Comparison, Expr, Kind};
@@ -18,6 +18,7 @@ use crate::resolve::resolve;
 use crate::schema::{Count, Schema};
 use crate::secret::upload::given;
 use crate::secret::{Rows, Secretly};
+use crate::segment::Segments;
 
 /// A query over the tables of a schema, and how it is done.
 #[derive(Debug)]
@@ -30,16 +31,17 @@ pub struct Query {
     order: Vec<Ordered>,
     /// Whether the rows come in that order.
     is_ordered: bool,
+    segments: Segments,
 }
 
 /// What a party gives for a query: made of its own rows before anybody is met.
-pub struct Given(VecDeque<BitMatrix>);
+pub struct Given(VecDeque<VecDeque<BitMatrix>>);
 
 impl Given {
-    /// The bits of each input, which an owner may change as it likes: for tests of what the others do about it.
+    /// The bits of each segment of each input, which an owner may change as it likes: for tests of what the others do about it.
     #[doc(hidden)]
     pub fn bits(&mut self) -> impl Iterator<Item = &mut BitMatrix> {
-        self.0.iter_mut()
+        self.0.iter_mut().flatten()
     }
 }
 
@@ -81,7 +83,16 @@ impl Query {
             fields,
             order,
             is_ordered: resolved.is_ordered,
+            segments: Segments::default(),
         })
+    }
+
+    /// The same, with no more than so many rows worked on at once: for tests, in which tables are short.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn in_segments_of(self, rows: usize) -> Self {
+        let segments = Segments { most: Some(rows) };
+        Query { segments, ..self }
     }
 
     /// The columns of the answer.
@@ -89,17 +100,18 @@ impl Query {
         &self.fields
     }
 
-    /// What it takes, in protocols where levels of ANDs take rounds or not. If the number of rows is revealed, what comes after that is not counted.
+    /// What it takes at most, in protocols where levels of ANDs take rounds or not: if the number of rows is revealed, as if all counted.
     ///
     /// # Errors
     /// None that a planned query has.
     pub fn tally(&self, levels_take_rounds: bool) -> Result<Tally> {
         let nothing = || Given(VecDeque::new());
         let tally = cenote_program::tally(self.schema.parties.into(), levels_take_rounds, |session| {
-            self.run(session, nothing()).map_err(|error| match error {
-                Error::Session(error) => error,
-                other => cenote_program::Error::BadInput(other.to_string()),
-            })
+            self.run_with(session, nothing(), &|_, most| most)
+                .map_err(|error| match error {
+                    Error::Session(error) => error,
+                    other => cenote_program::Error::BadInput(other.to_string()),
+                })
         })?;
         Ok(tally)
     }
@@ -110,6 +122,15 @@ impl Query {
 
     pub(crate) fn physical(&self) -> &Physical {
         &self.physical
+    }
+
+    pub(crate) fn segments(&self) -> Segments {
+        self.segments
+    }
+
+    /// Whether the rows of the answer come in the order that is asked for.
+    pub(crate) fn is_ordered(&self) -> bool {
+        self.is_ordered || self.physical.rows == 1
     }
 
     /// What it is asked of.
@@ -136,6 +157,7 @@ impl Query {
         let own = Own {
             schema: &self.schema,
             tables,
+            segments: self.segments,
         };
         Ok(Given(given(&self.physical, me, &own)?))
     }
@@ -145,17 +167,27 @@ impl Query {
     /// # Errors
     /// [`Error::NoAnswer`] at all parties if there is none; what happened to the session.
     pub fn run(&self, session: &Session, given: Given) -> Result<Option<Table>> {
+        self.run_with(session, given, &|revealed, most| revealed.min(most))
+    }
+
+    /// The same, where of as many rows as are revealed, or there are at most, so many are told of.
+    fn run_with(
+        &self,
+        session: &Session,
+        given: Given,
+        told: &dyn Fn(usize, usize) -> usize,
+    ) -> Result<Option<Table>> {
         let mut secretly = Secretly {
             session,
             given: given.0,
+            segments: self.segments,
             failures: Vec::new(),
         };
-        let rows = secretly.rows(&self.physical);
         let answer = &self.schema.answer;
         let all = Parties::all(session.parties());
         let rows = match answer.count {
-            Count::AtMost(most) => secretly.at_most(rows, most),
-            Count::Revealed => rows,
+            Count::AtMost(most) => secretly.at_most_of(&self.physical, most),
+            Count::Revealed => secretly.rows(&self.physical),
         };
         // An answer has the numbers that its types have.
         let columns = rows.columns.iter().zip(&self.physical.columns);
@@ -177,7 +209,7 @@ impl Query {
         }
         let rows = match answer.count {
             Count::AtMost(_) => Some(rows),
-            Count::Revealed => counted(session, rows)?,
+            Count::Revealed => counted(session, rows, told)?,
         };
         let Some(rows) = rows else {
             return Ok(answer
@@ -265,7 +297,12 @@ impl Query {
                             false => low as i128,
                         }
                     };
-                    Values::Numbers(live.iter().map(number).collect())
+                    {
+                        let (least, most) = kind.range().unwrap_or_default();
+                        let mut numbers = Numbers::within(least, most);
+                        live.iter().for_each(|row| numbers.push(number(row)));
+                        Values::Numbers(numbers)
+                    }
                 }
             };
             Column { values, nulls }
@@ -279,14 +316,14 @@ impl Query {
 }
 
 /// The rows that count, after everybody has learnt how many they are; nothing if there are none.
-fn counted(session: &Session, rows: Rows) -> Result<Option<Rows>> {
+fn counted(session: &Session, rows: Rows, told: &dyn Fn(usize, usize) -> usize) -> Result<Option<Rows>> {
     let (record, count) = rows.packed().compacted(&rows.live.filling(rows.count));
     let width = count.width() as usize;
     let opened = session.reveal_bits(&[count], Parties::all(session.parties()))?;
     let count = opened.map_or(0, |bits| {
         (0..width).fold(0, |all, bit| all | usize::from(bits.get(bit, 0)) << bit)
     });
-    Ok(match count.min(rows.count) {
+    Ok(match told(count, rows.count) {
         0 => None,
         count => Some(rows.of_packed(&record.slice(0, count))),
     })
@@ -383,7 +420,7 @@ mod tests {
         let sql = "SELECT g, SUM(x), COUNT(*) FROM (SELECT * FROM a UNION ALL SELECT * FROM b) u GROUP BY g ORDER BY g";
         let query = Query::new(sql, schema)?;
         let column = |numbers: &[i128]| Column {
-            values: Values::Numbers(numbers.to_vec()),
+            values: Values::Numbers(numbers.to_vec().into()),
             nulls: None,
         };
         let table = Table {
@@ -396,7 +433,7 @@ mod tests {
             let own = [0, 1].map(|party| (me == PartyId(party)).then(|| table.clone()));
             let mut given = query.prepare(me, &own).expect("the tables are fine");
             if me == PartyId(1) {
-                given.0.iter_mut().for_each(&change);
+                given.bits().for_each(&change);
             }
             match query.run(session, given) {
                 Err(Error::Session(error)) => Err(error),

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::{Error, Phases, Result};
 use cenote_net::{
-    CHANNELS, Channel, ChannelOptions, Error as NetError, Identity, Label, Listen, MeshConfig, OnWait,
-    PartyId, PeerAddress, PhaseClock, ROLL_CALL, Transport as Carrier, connect, memory_pair_with,
+    Budget, CHANNELS, Channel, ChannelOptions, Error as NetError, Identity, Label, Listen, MeshConfig,
+    OnWait, PartyId, PeerAddress, PhaseClock, ROLL_CALL, Transport as Carrier, connect, memory_pair_with,
 };
 
 /// The field in which connections of different sessions differ.
@@ -101,6 +101,7 @@ impl Connections {
             options: ChannelOptions {
                 on_wait: link.on_wait,
                 phase: clock.clone(),
+                budget: link.budget,
                 ..ChannelOptions::with_timeout(link.timeout)
             },
         };
@@ -213,6 +214,8 @@ pub struct Link {
     pub timeout: Duration,
     /// Who hears that a peer is waited for for long.
     pub on_wait: OnWait,
+    /// Memory for messages on their way.
+    pub budget: Budget,
 }
 
 /// Says what the connections differ in as jobs do: the protocol instead of the session's name, workers instead of channels.

@@ -26,16 +26,31 @@ pub fn set_limit(bytes: u64) {
     let _ = LIMIT.compare_exchange(0, bytes.max(1), Ordering::Relaxed, Ordering::Relaxed);
 }
 
+/// Whether a limit was set.
+pub fn is_limited() -> bool {
+    LIMIT.load(Ordering::Relaxed) > 0
+}
+
 /// Sees that `needed` bytes are within the limit that was set, or without one within what is [`available`].
 ///
 /// # Errors
 /// [`Error::OutOfMemory`], with both numbers.
 pub fn admit(needed: u64) -> Result<()> {
-    let limit = LIMIT.load(Ordering::Relaxed);
-    within(needed, (limit > 0).then_some(limit))
+    match refusal(needed) {
+        None => Ok(()),
+        Some(why) => Err(Error::OutOfMemory(format!(
+            "{why}: use fewer lanes or a smaller circuit, or give it more memory"
+        ))),
+    }
 }
 
-fn within(needed: u64, limit: Option<u64>) -> Result<()> {
+/// Why `needed` bytes are too many, with both numbers; nothing if they are not.
+pub fn refusal(needed: u64) -> Option<String> {
+    let limit = LIMIT.load(Ordering::Relaxed);
+    beyond(needed, (limit > 0).then_some(limit))
+}
+
+fn beyond(needed: u64, limit: Option<u64>) -> Option<String> {
     let (most, whose) = match limit {
         Some(limit) => (
             limit,
@@ -46,14 +61,13 @@ fn within(needed: u64, limit: Option<u64>) -> Result<()> {
             "is what this machine has left for it",
         ),
     };
-    if needed <= most {
-        return Ok(());
-    }
-    Err(Error::OutOfMemory(format!(
-        "about {} of memory are needed, and {} {whose}: use fewer lanes or a smaller circuit, or give it more memory",
-        in_words(needed),
-        in_words(most)
-    )))
+    (needed > most).then(|| {
+        format!(
+            "about {} of memory are needed, and {} {whose}",
+            in_words(needed),
+            in_words(most)
+        )
+    })
 }
 
 /// `bytes` as people write them: three digits or so.
@@ -187,21 +201,16 @@ mod tests {
 
     #[test]
     fn work_that_does_not_fit_is_refused_with_what_it_needs() {
-        assert!(within(1000, Some(1000)).is_ok());
-        match within(61_000_000_000, Some(4 << 30)) {
-            Err(Error::OutOfMemory(text)) => {
-                assert!(
-                    text.contains("about 61 GB") && text.contains("4.3 GB is the limit"),
-                    "{text}"
-                );
-            }
-            other => panic!("{other:?}"),
-        }
-        match within(u64::MAX, None) {
+        assert_eq!(beyond(1000, Some(1000)), None);
+        let text = beyond(61_000_000_000, Some(4 << 30)).unwrap();
+        assert!(
+            text.contains("about 61 GB") && text.contains("4.3 GB is the limit"),
+            "{text}"
+        );
+        match beyond(u64::MAX, None) {
             // Where the system does not tell there is no limit but the numbers'.
-            Ok(()) => assert_eq!(available(), None),
-            Err(Error::OutOfMemory(text)) => assert!(text.contains("this machine"), "{text}"),
-            Err(other) => panic!("{other}"),
+            None => assert_eq!(available(), None),
+            Some(text) => assert!(text.contains("this machine"), "{text}"),
         }
         assert_eq!(in_words(999), "999 bytes");
     }

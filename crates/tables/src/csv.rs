@@ -7,7 +7,7 @@ use crate::error::{Fault, Place, Problem};
 use crate::file::find;
 use crate::records::{Record, Records, without_mark};
 use crate::table::{Field, Table, Values};
-use crate::text::{cell_of, parse, text_of};
+use crate::text::{cell_of, parse, shown, text_of};
 use crate::types::Type;
 
 /// Reads these columns.
@@ -36,7 +36,7 @@ pub(crate) fn read(source: impl Read, fields: &[Field], max_rows: usize) -> Resu
     while let Some(record) = records.next().map_err(broken(Some(rows + 1)))? {
         let row = rows + 1;
         if rows == max_rows {
-            return Err(Problem::TooManyRows(max_rows).into());
+            return Err(broken(Some(row))((record.line, Problem::TooManyRows(max_rows))));
         }
         if record.len() != header.len() {
             let problem = Problem::Ragged {
@@ -105,8 +105,8 @@ pub(crate) fn write(table: &Table, target: &mut impl Write) -> Result<(), Fault>
             cell.clear();
             if !column.is_null(row) {
                 match &column.values {
-                    Values::Numbers(numbers) => cell.extend(cell_of(field.kind, numbers[row]).bytes()),
-                    Values::Text(width, bytes) => cell.extend(text_of(*width, bytes, row)),
+                    Values::Numbers(numbers) => cell.extend(cell_of(field.kind, numbers.get(row)).bytes()),
+                    Values::Text(width, bytes) => cell.extend(shown(text_of(*width, bytes, row)).bytes()),
                 }
             }
         }

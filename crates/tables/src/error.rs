@@ -100,7 +100,7 @@ pub enum Problem {
         there: Vec<String>,
     },
     /// There are more rows than were agreed.
-    #[error("has more than {0} rows, the max_rows that the job agrees on")]
+    #[error("there are more than {0} rows, the max_rows that the job agrees on")]
     TooManyRows(usize),
     /// A row has too few fields or too many.
     #[error(

@@ -5,6 +5,7 @@ mod column;
 mod csv;
 mod error;
 mod file;
+mod numbers;
 mod parquet;
 mod records;
 mod show;
@@ -15,6 +16,7 @@ mod types;
 
 pub use error::{Error, Place, Problem, printable};
 pub use file::{beside, read, write};
+pub use numbers::Numbers;
 pub use show::show;
 pub use table::{Column, Field, Table, Values};
 pub use text::cell;

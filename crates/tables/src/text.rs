@@ -1,5 +1,7 @@
 //! Numbers, days and moments as text.
 
+use std::borrow::Cow;
+
 use crate::error::Problem;
 use crate::table::{Column, Field, Values};
 use crate::time::{self, Wrong, format_date, format_timestamp};
@@ -13,8 +15,8 @@ pub fn cell(column: &Column, field: &Field, row: usize) -> String {
         return String::new();
     }
     match &column.values {
-        Values::Numbers(numbers) => cell_of(field.kind, numbers[row]),
-        Values::Text(width, bytes) => String::from_utf8_lossy(text_of(*width, bytes, row)).into_owned(),
+        Values::Numbers(numbers) => cell_of(field.kind, numbers.get(row)),
+        Values::Text(width, bytes) => shown(text_of(*width, bytes, row)).into_owned(),
     }
 }
 
@@ -43,6 +45,14 @@ pub(crate) fn text_of(width: usize, bytes: &[u8], row: usize) -> &[u8] {
         .rposition(|&byte| byte != 0)
         .map_or(0, |last| last + 1);
     &text[..length]
+}
+
+/// Text with whatever no text has replaced: bytes that are no UTF-8, and zeros.
+pub(crate) fn shown(text: &[u8]) -> Cow<'_, str> {
+    match String::from_utf8_lossy(text) {
+        text if text.contains('\0') => Cow::Owned(text.replace('\0', "\u{fffd}")),
+        text => text,
+    }
 }
 
 /// Places behind the point.

@@ -240,7 +240,7 @@ impl QueryJob {
     pub(crate) fn terms(&self) -> Terms {
         let schema = self.query.schema();
         let mut terms: Terms = vec![("query".into(), short(self.text.trim()))];
-        for table in &schema.tables {
+        for (number, table) in (1..).zip(&schema.tables) {
             let Declared {
                 name,
                 party,
@@ -255,14 +255,15 @@ impl QueryJob {
                 .iter()
                 .map(|field| {
                     let null = if field.nullable { "" } else { " not null" };
-                    format!("{} {}{null}", field.name, field.kind)
+                    format!("{:?} {}{null}", field.name, field.kind)
                 })
                 .collect();
             let told = format!(
-                "{party}, at most {max_rows} rows, unique {unique:?}, at_most {at_most:?}, distinct {distinct:?}, same_rows_as {same_rows_as:?}: {}",
+                "{name:?} of {party}, at most {max_rows} rows, unique {unique:?}, at_most {at_most:?}, distinct {distinct:?}, same_rows_as {same_rows_as:?}: {}",
                 columns.join(", ")
             );
-            terms.push((format!("table {name}"), short(&told)));
+            // What a table is called is the job's, and names of terms are this program's.
+            terms.push((format!("table {number}"), short(&told)));
         }
         let Answer { to, count, min_group } = schema.answer;
         terms.push((

@@ -79,16 +79,16 @@ impl QueryPlan {
             .clone()
             .map(|party| planned.memory_bytes(PartyId(party)))
             .collect();
-        let most = memory_bytes.iter().copied().max().unwrap_or(0);
+        let busiest = (0..protocol.parties())
+            .max_by_key(|&party| memory_bytes[usize::from(party)])
+            .map_or(PartyId(0), PartyId);
         Ok(QueryPlan {
             steps: planned.job.query().explained().tree(),
             learnt: planned.job.query().learnt(),
             and_gates: tally.and_gates,
             levels: tally.levels,
             input_bits: parties.map(given).collect(),
-            refused: cenote_session::memory::admit(most)
-                .err()
-                .map(|error| error.to_string()),
+            refused: planned.admit([busiest]).err().map(|error| error.to_string()),
             memory_bytes,
             bytes_sent: (traffic as f64 * rates.share_sent) as u64,
             seconds: rates.seconds_of(size, &link),

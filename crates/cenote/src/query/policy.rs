@@ -157,13 +157,7 @@ impl Policy {
             let what = format!("keeping the list of answers {}", Path::new(&name).display());
             Error::local(what, error)
         };
-        let mut list = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&name)
-            .map_err(failed)?;
+        let mut list = opened(Path::new(&name)).map_err(failed)?;
         // Another process of this party may ask at the same moment.
         list.lock().map_err(failed)?;
         let now = SystemTime::now()
@@ -182,6 +176,18 @@ impl Policy {
         let text: String = kept.iter().map(|(at, table)| format!("{at} {table}\n")).collect();
         rewrite(&mut list, &text).map_err(failed)
     }
+}
+
+/// The list of answers, which nobody else may read.
+fn opened(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    options.open(path)
 }
 
 /// The answers of the last day.
@@ -351,6 +357,14 @@ mod tests {
         );
         // A day later they may be asked again.
         let list = folder.path().join("policy.toml.answers");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            assert_eq!(
+                std::fs::metadata(&list).unwrap().permissions().mode() & 0o777,
+                0o600
+            );
+        }
         let old: String = std::fs::read_to_string(&list)
             .unwrap()
             .lines()

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use cenote_net::PartyId;
+use cenote_net::{Budget, PartyId};
 use cenote_program::Tally;
 use cenote_query::{Error as QueryError, Given};
 use cenote_session::{Connections, memory};
@@ -15,15 +15,22 @@ use serde::{Deserialize, Serialize};
 use super::file::{Instead, QueryJob};
 use super::policy::Policy;
 use super::report::{Answered, QueryReport, Told};
-use crate::admission::process_bytes;
+use crate::admission::{PROCESS, queue_bytes};
 use crate::local::{Seat, Setting, combine, run_query};
 use crate::outputs::{check_writable, put_aside};
 use crate::programs::Conversation;
 use crate::registry::NO_ERROR_LOG2;
-use crate::remote::{load_identity, meet};
+use crate::remote::{load_identity, meet_with};
 use crate::report::{CircuitDescription, Description, PartyCosts, PartyReport, Report, Seconds};
 use crate::stop::Session;
+use crate::text::megabytes;
 use crate::{Error, PartyConfig, Prepared, Result, Transport};
+
+/// The most bytes that a query may take of a party, if no limit is set.
+const MEMORY: u64 = 2 << 30;
+
+/// Bytes for messages to each peer, where little is sent before something is received.
+const QUEUES: u64 = 32 << 20;
 
 /// A query that a child process is to run as one party.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -43,6 +50,7 @@ pub(super) struct Planned {
 
 impl Planned {
     pub(super) fn new(job: QueryJob) -> Result<Self> {
+        fits([job.query().least_bytes()], "at least ")?;
         let tally = job.query().tally(job.protocol().levels_take_rounds())?;
         Self::with(job, tally)
     }
@@ -53,34 +61,65 @@ impl Planned {
         Ok(Planned { job, tally, prepared })
     }
 
-    /// The most bytes that `party` takes: the protocol's session, and its tables.
+    /// The most bytes that `party` takes: before it meets the others, or while it computes with them.
     pub(super) fn memory_bytes(&self, party: PartyId) -> u64 {
-        let own = self
-            .job
-            .query()
-            .schema()
-            .tables
-            .iter()
-            .filter(|table| table.party == party);
-        let tables = own.map(|table| {
-            // Each value is a number of 16 bytes, and becomes bits; both are there several times while rows are sorted.
-            let bits: u64 = table
-                .fields
-                .iter()
-                .map(|field| u64::from(field.kind.width()))
-                .sum();
-            let row = table.fields.len() as u64 * 17 + bits / 8;
-            (table.max_rows as u64).saturating_mul(3 * row)
-        });
-        let session = self.prepared.session_bytes(&self.tally.demand(), party);
-        let process = process_bytes(&self.job.protocol().topology());
-        tables.fold(session.saturating_add(process), u64::saturating_add)
+        let own = self.job.query().bytes(party);
+        let demand = self.tally.demand();
+        let session = [
+            own.given,
+            self.prepared.session_bytes(&demand, party),
+            self.tally.network_bytes(),
+            own.answer,
+            queue_bytes(
+                &self.job.protocol().topology(),
+                self.prepared.traffic_bytes(&demand),
+                &self.budget(),
+            ),
+        ];
+        let session = session.into_iter().fold(0, u64::saturating_add);
+        PROCESS.saturating_add(own.before.max(session))
     }
 
-    fn admit(&self, parties: impl IntoIterator<Item = PartyId>) -> Result<()> {
-        let needed = parties.into_iter().map(|party| self.memory_bytes(party));
-        memory::admit(needed.fold(0, u64::saturating_add)).map_err(|error| Error::Usage(error.to_string()))
+    /// Memory for messages on their way. Where levels of ANDs take rounds, parties send little before they receive, but for what is revealed.
+    fn budget(&self) -> Budget {
+        if !self.job.protocol().levels_take_rounds() {
+            return Budget::default();
+        }
+        let revealed = self.tally.outputs.iter().map(|(_, bits)| bits / 8).max();
+        let most = revealed.unwrap_or(0).saturating_mul(4).max(QUEUES);
+        Budget::new(usize::try_from(most).map_or(Budget::DEFAULT, |most| most.min(Budget::DEFAULT)))
     }
+
+    /// Sees that each of `parties`, and all of them together, have the memory that they need.
+    pub(super) fn admit(&self, parties: impl IntoIterator<Item = PartyId>) -> Result<()> {
+        let needed: Vec<u64> = parties
+            .into_iter()
+            .map(|party| self.memory_bytes(party))
+            .collect();
+        fits(needed, "")
+    }
+}
+
+/// Sees that parties that need `about` so many bytes have them.
+fn fits(needed: impl IntoIterator<Item = u64>, about: &str) -> Result<()> {
+    let needed: Vec<u64> = needed.into_iter().collect();
+    let most = needed.iter().copied().max().unwrap_or(0);
+    let why = if !memory::is_limited() && most > MEMORY {
+        format!(
+            "the query takes {about}{} MB of memory at a party, and {} MB is the most unless a limit is set",
+            megabytes(most),
+            megabytes(MEMORY)
+        )
+    } else {
+        match memory::refusal(needed.into_iter().fold(0, u64::saturating_add)) {
+            None => return Ok(()),
+            Some(why) => why,
+        }
+    };
+    Err(Error::Usage(format!(
+        "{why}. What is sorted is in memory at once: make `max_rows` of the tables that are joined or grouped smaller, promise with `distinct` that there \
+         are few groups, or set a limit that is larger with `--memory`, or `memory` in the party file"
+    )))
 }
 
 /// Runs the query of the job at `path` with a process for each party. `command` starts a child, which must call
@@ -130,7 +169,7 @@ pub(crate) fn run_task(seat: &Seat<'_>, task: &Task) -> Result<Told> {
         writes == Some(seat.me),
     );
     let (table, told) = Session::run("its peers were told", |session| {
-        let connections = session.interrupts(seat.connect(&topology)?);
+        let connections = session.interrupts(seat.connect(&topology, planned.budget())?);
         let party = Party {
             me: seat.me,
             start,
@@ -142,7 +181,7 @@ pub(crate) fn run_task(seat: &Seat<'_>, task: &Task) -> Result<Told> {
         })
     })?;
     if let (Some(file), Some(table), true) = (file, &table, to_write) {
-        cenote_tables::write(&file, table)?;
+        written(&file, table)?;
     }
     Ok(told)
 }
@@ -154,6 +193,18 @@ fn allowed(config: &PartyConfig, job: &QueryJob) -> Result<Option<Policy>> {
         policy.check(config.me, job.query())?;
     }
     Ok(policy)
+}
+
+/// Writes an answer.
+fn written(file: &Path, table: &Table) -> Result<()> {
+    let mangled = cenote_tables::write(file, table)?;
+    if mangled > 0 {
+        tracing::warn!(
+            "{mangled} texts of the answer are no UTF-8, which an owner must have given on purpose: what is wrong in them is replaced in {}",
+            file.display()
+        );
+    }
+    Ok(())
 }
 
 /// What `me` gives for the query of a job.
@@ -170,10 +221,10 @@ fn given(job: &QueryJob, me: PartyId) -> Result<Given> {
 pub fn check_party(config: &PartyConfig, job: QueryJob) -> Result<(cenote_net::Fingerprint, u64)> {
     let identity = load_identity(&config.identity)?;
     config.check_parties(job.protocol())?;
-    let planned = Planned::new(job)?;
     if let Some(bytes) = config.memory {
         memory::set_limit(bytes);
     }
+    let planned = Planned::new(job)?;
     planned.admit([config.me])?;
     allowed(config, &planned.job)?;
     given(&planned.job, config.me)?;
@@ -204,15 +255,18 @@ pub fn run_party(
     let file = planned.job.answer_file().filter(|_| entitled).map(Path::to_owned);
     if let Some(file) = &file {
         check_writable(file)?;
-        put_aside(file)?;
     }
     if let Some(policy) = policy {
         policy.count(config.me, planned.job.query())?;
     }
+    // What was answered before goes when nothing can refuse this query any more.
+    if let Some(file) = &file {
+        put_aside(file)?;
+    }
     let topology = planned.job.protocol().topology();
     let what = "the query has ended, its peers were told, and this party has written no answer";
     let (table, told) = Session::run(what, |session| {
-        let connections = session.interrupts(meet(config, identity, &topology)?);
+        let connections = session.interrupts(meet_with(config, identity, &topology, planned.budget())?);
         let party = Party {
             me: config.me,
             start,
@@ -222,7 +276,7 @@ pub fn run_party(
         party.run(planned, given, connections, progress)
     })?;
     if let (Some(file), Some(table)) = (&file, &table) {
-        cenote_tables::write(file, table)?;
+        written(file, table)?;
     }
     Ok(QueryReport {
         answer: told.answer,

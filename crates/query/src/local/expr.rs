@@ -1,7 +1,8 @@
 //! Expressions over rows in the clear, column by column.
 
-use cenote_tables::{Column, Values, ten_to};
+use cenote_tables::ten_to;
 
+use super::column::{Column, Values};
 use crate::expr::{Arithmetic, Comparison, Expr, Kind, Node};
 
 /// A calculation overflowed or divided by zero.

@@ -51,7 +51,7 @@ pub(crate) fn resolve(sql: &str, schema: &Schema) -> Result<Resolved> {
     }
     let dialect = GenericDialect {};
     let tokens = Tokenizer::new(&dialect, sql).tokenize_with_location();
-    let tokens = tokens.map_err(|error| unparsed(&error.into()))?;
+    let tokens = tokens.map_err(|error| unparsed(&error.into(), sql))?;
     // What is read stands as deep within other parts as there are words.
     if tokens.iter().filter(|token| is_word(&token.token)).count() > MAX_WORDS {
         let what = format!("it has more than {MAX_WORDS} words and signs besides constants and commas");
@@ -61,7 +61,7 @@ pub(crate) fn resolve(sql: &str, schema: &Schema) -> Result<Resolved> {
         .with_recursion_limit(MAX_DEPTH)
         .with_tokens_with_locations(tokens)
         .parse_statements()
-        .map_err(|error| unparsed(&error))?;
+        .map_err(|error| unparsed(&error, sql))?;
     let query = match statements.as_slice() {
         [Statement::Query(query)] => query,
         [other] => {
@@ -93,7 +93,7 @@ fn is_word(token: &Token) -> bool {
 }
 
 /// What the parser says, with the place apart.
-fn unparsed(error: &ParserError) -> Error {
+fn unparsed(error: &ParserError, sql: &str) -> Error {
     let text = match error {
         ParserError::TokenizerError(text) | ParserError::ParserError(text) => text.clone(),
         ParserError::RecursionLimitExceeded => {
@@ -113,7 +113,21 @@ fn unparsed(error: &ParserError) -> Error {
     });
     match found {
         Some((what, at)) => Error::query(Some(at), format!("cannot be read: {what}")),
-        None => Error::query(None, format!("cannot be read: {text}")),
+        // What is missing is missing at the end.
+        None => Error::query(
+            text.ends_with("EOF").then(|| end(sql)),
+            format!("cannot be read: {text}"),
+        ),
+    }
+}
+
+/// The place behind the last character.
+fn end(sql: &str) -> Place {
+    let sql = sql.trim_end();
+    let last = sql.lines().last().unwrap_or_default();
+    Place {
+        line: sql.lines().count().max(1) as u64,
+        column: last.chars().count() as u64 + 1,
     }
 }
 

@@ -3,6 +3,7 @@
 use cenote_program::Bits;
 
 use super::cell::{Cell, any, ordered};
+use super::source::{Source, summed};
 use super::{Rows, Secretly};
 use crate::expr::Kind;
 use crate::plan::physical::Physical;
@@ -64,6 +65,52 @@ impl Made {
         }
     }
 
+    /// Of each row, put together.
+    fn total(&self) -> Made {
+        if self.adds() {
+            let lanes = self.value.lanes();
+            // Sums get wider as they grow.
+            let more = bits_for(lanes) - u32::from(self.function != Function::Sum);
+            let narrow = self.value.resized(self.value.width() - more, self.signed());
+            return Made {
+                value: summed(&narrow, self.signed()),
+                some: self.some.as_ref().map(any),
+                ..self.clone()
+            };
+        }
+        let record = Bits::join(&self.parts().collect::<Vec<_>>());
+        let best = record.fold(
+            |x, y| {
+                let both = self.next(x, &mut 0).with(&self.next(y, &mut 0));
+                Bits::join(&both.parts().collect::<Vec<_>>())
+            },
+            |x, _| x.clone(),
+        );
+        self.next(&best, &mut 0)
+    }
+
+    /// Of the totals of two segments, the total.
+    fn and_of(&self, other: &Made) -> Made {
+        if !self.adds() {
+            return self.with(other);
+        }
+        let width = self.value.width().max(other.value.width()) + 1;
+        let wider = |made: &Made| Made {
+            value: made.value.resized(width, self.signed()),
+            ..made.clone()
+        };
+        wider(self).with(&wider(other))
+    }
+
+    fn adds(&self) -> bool {
+        matches!(self.function, Function::Rows | Function::Count | Function::Sum)
+    }
+
+    /// Whether it is a sum in two's complement.
+    fn signed(&self) -> bool {
+        self.function == Function::Sum && self.kind.is_signed()
+    }
+
     /// Whether a sum does not fit `kind`; nothing if its bounds say that it does.
     fn overflows(&self, kind: Kind) -> Option<Bits> {
         let (own, width) = (self.value.width(), kind.width());
@@ -95,15 +142,14 @@ fn bits_for(count: usize) -> u32 {
     usize::BITS - count.leading_zeros()
 }
 
-impl Secretly<'_> {
-    /// Groups `rows`, whose columns are of `kinds`: the first `keys` are grouped by.
+impl<'a> Secretly<'a> {
+    /// Groups `rows`, whose columns are of `kinds`, by the first `keys`.
     pub(super) fn grouped(
         &mut self,
         rows: Rows,
         (kinds, physical): (&[Kind], &Physical),
         keys: usize,
         functions: &[Function],
-        grouped: bool,
     ) -> Rows {
         let live = rows.live.filling(rows.count);
         let cells: Vec<Cell> = rows.columns.iter().map(|cell| cell.filling(rows.count)).collect();
@@ -113,9 +159,6 @@ impl Secretly<'_> {
                 .map(|((cell, function), kind)| made(cell, live, *function, *kind, rows.count))
                 .collect()
         };
-        if !grouped {
-            return self.all_together(&of(&cells[keys..], &live), physical);
-        }
         // Sorted by the keys, groups stand side by side.
         let parts: Vec<Bits> = cells[..keys]
             .iter()
@@ -179,51 +222,37 @@ impl Secretly<'_> {
         self.at_most(groups, physical.rows)
     }
 
-    /// One group of all rows.
-    fn all_together(&mut self, made: &[Made], physical: &Physical) -> Rows {
-        let mut columns = Vec::new();
-        for (made, info) in made.iter().zip(&physical.columns) {
-            let total = match made.function {
-                Function::Rows | Function::Count | Function::Sum => {
-                    let signed = made.function == Function::Sum && made.kind.is_signed();
-                    let lanes = made.value.lanes();
-                    // Sums get wider as they grow.
-                    let narrow = made.value.resized(
-                        made.value.width() - bits_for(lanes) + u32::from(made.function != Function::Sum),
-                        signed,
-                    );
-                    let wider = |value: &Bits, width: u32| value.resized(width, signed);
-                    let sum = narrow.fold(
-                        |x, y| {
-                            let width = x.width() + 1;
-                            wider(x, width).add(&wider(y, width))
-                        },
-                        wider,
-                    );
-                    let some = made.some.as_ref().filter(|_| info.nullable).map(any);
-                    Made {
-                        value: sum,
-                        some,
-                        ..made.clone()
-                    }
-                }
-                _ => {
-                    let record = Bits::join(&made.parts().collect::<Vec<_>>());
-                    let best = record.fold(
-                        |x, y| {
-                            let both = made.next(x, &mut 0).with(&made.next(y, &mut 0));
-                            Bits::join(&both.parts().collect::<Vec<_>>())
-                        },
-                        |x, _| x.clone(),
-                    );
-                    made.next(&best, &mut 0)
-                }
-            };
-            self.failures.extend(total.overflows(info.kind));
-            columns.push(total.cell(info.kind, info.nullable));
+    /// One group of all rows, whose columns are of `kinds`.
+    pub(super) fn all_together(
+        &mut self,
+        mut source: Source<'a>,
+        kinds: &[Kind],
+        functions: &[Function],
+        physical: &Physical,
+    ) -> Rows {
+        let mut totals: Option<Vec<Made>> = None;
+        while let Some(rows) = self.next(&mut source) {
+            let live = rows.live.filling(rows.count);
+            let of_rows = rows.columns.iter().zip(functions).zip(kinds);
+            let here = of_rows.map(|((cell, function), kind)| {
+                made(&cell.filling(rows.count), &live, *function, *kind, rows.count).total()
+            });
+            totals = Some(match totals.take() {
+                None => here.collect(),
+                Some(before) => before
+                    .iter()
+                    .zip(here)
+                    .map(|(before, here)| before.and_of(&here))
+                    .collect(),
+            });
         }
+        let totals = totals.expect("there are rows");
+        let columns = totals.iter().zip(&physical.columns).map(|(total, info)| {
+            self.failures.extend(total.overflows(info.kind));
+            total.cell(info.kind, info.nullable)
+        });
         Rows {
-            columns,
+            columns: columns.collect(),
             live: self.session.public_bits(1, 1).filling(1),
             count: 1,
         }

@@ -1,5 +1,7 @@
 //! Joins of secret rows.
 
+use std::collections::VecDeque;
+
 use cenote_program::Bits;
 
 use super::cell::{Cell, ordered};
@@ -17,12 +19,15 @@ struct Keyed {
 /// Whether there is a row, if that is not told by its key, and its columns besides the keys.
 type Slot = (Option<Bits>, Vec<Cell>);
 
-impl Secretly<'_> {
-    pub(super) fn joined(&mut self, join: &Join) -> Rows {
+/// The key of a row that goes together with those of others.
+pub(super) struct PairedKey(Bits);
+
+/// What a table gives of rows that go together, field by field.
+type PairedFields<'a> = (&'a Part, VecDeque<Bits>, usize);
+
+impl<'a> Secretly<'a> {
+    pub(super) fn joined(&mut self, join: &'a Join) -> Rows {
         let probe = self.rows(&join.probe);
-        if join.probe_keys.is_empty() {
-            return self.with_only(join, probe);
-        }
         let (probe, keyed) = self.in_order(probe, &join.probe, &join.probe_keys);
         let (key, slots) = match join.slots {
             1 => {
@@ -89,27 +94,6 @@ impl Secretly<'_> {
         }
     }
 
-    /// Rows with the only row of the other side.
-    fn with_only(&mut self, join: &Join, probe: Rows) -> Rows {
-        let lookup = self.rows(&join.lookup);
-        let matched = lookup.live.filling(probe.count);
-        let others = lookup.columns.iter().map(|cell| {
-            let cell = cell.filling(probe.count);
-            if join.outer { or_null(cell, &matched) } else { cell }
-        });
-        let columns = probe.columns.iter().cloned().chain(others).collect();
-        let live = if join.outer {
-            probe.live.clone()
-        } else {
-            probe.live.and(&matched)
-        };
-        Rows {
-            columns,
-            live,
-            count: probe.count,
-        }
-    }
-
     /// Rows sorted by their keys: those that have none, or do not count, come last.
     fn in_order(&mut self, rows: Rows, of: &Physical, keys: &[usize]) -> (Rows, Keyed) {
         let keyed = keyed(&rows, of, keys);
@@ -167,13 +151,26 @@ impl Secretly<'_> {
     }
 
     /// Rows with the same key, which their owner has put together: their keys, and what there is in each slot.
-    fn wide(&mut self, join: &Join, slots: usize) -> (Bits, Vec<Slot>) {
+    fn wide(&mut self, join: &'a Join, slots: usize) -> (Bits, Vec<Slot>) {
         let keys = &join.lookup_keys;
         let input = &join.lookup;
-        let mut fields = self.uploaded(&Upload {
+        let mut giving = self.giving(Upload {
             input,
             shape: Shape::Wide { keys, slots },
         });
+        let mut parts: Vec<VecDeque<Bits>> = Vec::new();
+        while let Some((fields, _)) = self.taken(&mut giving) {
+            parts.push(fields);
+        }
+        let mut fields = match parts.len() {
+            1 => parts.remove(0),
+            _ => (0..parts[0].len())
+                .map(|_| {
+                    let all: Vec<Bits> = parts.iter_mut().map(next).collect();
+                    Bits::concat(&all.iter().collect::<Vec<_>>())
+                })
+                .collect(),
+        };
         let values = keys.iter().map(|_| Cell {
             value: next(&mut fields),
             null: None,
@@ -208,21 +205,13 @@ impl Secretly<'_> {
         (keyed.key, all)
     }
 
-    /// Rows of several parties that go together one by one.
-    pub(super) fn paired(&mut self, parts: &[Part]) -> Rows {
-        let count = parts[0].input.rows;
+    /// A segment of rows of several parties that go together one by one, after the `last` key of the one before.
+    pub(super) fn paired(&mut self, parts: Vec<PairedFields<'a>>, last: &mut Option<PairedKey>) -> Rows {
+        let count = parts[0].2;
         let mut columns = Vec::new();
         let mut live: Option<Bits> = None;
         let mut keys: Vec<Bits> = Vec::new();
-        for part in parts {
-            let shape = Shape::Paired {
-                key: part.key,
-                counts: part.counts,
-            };
-            let mut fields = self.uploaded(&Upload {
-                input: &part.input,
-                shape,
-            });
+        for (part, mut fields, _) in parts {
             let (absent, counts) = (next(&mut fields), next(&mut fields));
             let there = absent.not();
             for (column, info) in part.input.columns.iter().enumerate() {
@@ -240,13 +229,13 @@ impl Secretly<'_> {
             let own = counts.and(&there);
             live = Some(match live {
                 None => {
-                    self.each_once(
-                        &Keyed {
-                            key: keys[0].clone(),
-                            absent,
-                        },
-                        count,
-                    );
+                    let key = keys[0].clone();
+                    if let Some(PairedKey(last)) = last {
+                        let ascends = last.less(&key.slice(0, 1), false);
+                        self.failures.push(absent.slice(0, 1).or(&ascends).not());
+                    }
+                    *last = Some(PairedKey(key.slice(count - 1, 1)));
+                    self.each_once(&Keyed { key, absent }, count);
                     own
                 }
                 Some(live) => {
@@ -261,6 +250,26 @@ impl Secretly<'_> {
             live: live.expect("there are several parts"),
             count,
         }
+    }
+}
+
+/// Rows with the only row of the other side.
+pub(super) fn with_only(probe: Rows, lookup: &Rows, outer: bool) -> Rows {
+    let matched = lookup.live.filling(probe.count);
+    let others = lookup.columns.iter().map(|cell| {
+        let cell = cell.filling(probe.count);
+        if outer { or_null(cell, &matched) } else { cell }
+    });
+    let columns = probe.columns.iter().cloned().chain(others).collect();
+    let live = if outer {
+        probe.live.clone()
+    } else {
+        probe.live.and(&matched)
+    };
+    Rows {
+        columns,
+        live,
+        count: probe.count,
     }
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod cell;
 mod expr;
 mod group;
 mod join;
+mod source;
 pub(crate) mod upload;
 
 use std::collections::VecDeque;
@@ -12,10 +13,10 @@ use cenote_primitives::BitMatrix;
 use cenote_program::{Bits, Session};
 
 use self::cell::{Cell, any, number};
-use self::expr::{Evaluator, truth};
-use self::upload::{Shape, Upload};
+use self::expr::Evaluator;
 use crate::expr::{Expr, Kind};
 use crate::plan::physical::{Ordered, Physical, Step};
+use crate::segment::Segments;
 
 /// Secret rows.
 pub(crate) struct Rows {
@@ -28,88 +29,51 @@ pub(crate) struct Rows {
 /// The steps of a query, being done.
 pub(crate) struct Secretly<'a> {
     pub(crate) session: &'a Session,
-    /// What this party gives.
-    pub(crate) given: VecDeque<BitMatrix>,
+    /// What this party gives: of each upload the segments.
+    pub(crate) given: VecDeque<VecDeque<BitMatrix>>,
+    pub(crate) segments: Segments,
     /// What must be 0 for the query to have an answer.
     pub(crate) failures: Vec<Bits>,
 }
 
-impl Secretly<'_> {
-    /// The rows that `physical`, which nobody owns, gives.
-    pub(crate) fn rows(&mut self, physical: &Physical) -> Rows {
+impl<'a> Secretly<'a> {
+    /// All rows that `physical`, which nobody owns, gives.
+    pub(crate) fn rows(&mut self, physical: &'a Physical) -> Rows {
         match &physical.step {
-            Step::Share(input, keys) => self.plain(input, keys),
-            Step::Project(input, exprs) => {
-                let rows = self.rows(input);
-                let columns = self.evaluated(&rows, exprs);
-                Rows { columns, ..rows }
-            }
-            Step::Filter(input, condition) => {
-                let rows = self.rows(input);
-                let condition = self.evaluated(&rows, std::slice::from_ref(condition));
-                let live = rows.live.and(&truth(&condition[0]));
-                Rows { live, ..rows }
-            }
-            Step::Join(join) => self.joined(join),
-            Step::Paired(parts) => self.paired(parts),
-            Step::Union(inputs) => {
-                let parts: Vec<Rows> = inputs
-                    .iter()
-                    .map(|input| match input.owner {
-                        None => self.rows(input),
-                        Some(_) => self.plain(input, &[]),
-                    })
-                    .collect();
-                self.together(parts)
-            }
+            Step::Join(join) if !join.probe_keys.is_empty() => self.joined(join),
             Step::Group {
                 input,
                 keys,
                 functions,
                 grouped,
             } => {
-                let rows = self.rows(input);
                 let kinds: Vec<_> = input.columns.iter().map(|column| column.kind).collect();
-                self.grouped(rows, (&kinds, physical), *keys, functions, *grouped)
-            }
-            Step::Verify {
-                input,
-                conditions,
-                count,
-                most,
-            } => {
+                if !grouped {
+                    let input = self.source(input);
+                    return self.all_together(input, &kinds, functions, physical);
+                }
                 let rows = self.rows(input);
-                self.verified(rows, conditions, *count, *most)
+                self.grouped(rows, (&kinds, physical), *keys, functions)
             }
             Step::First { input, order, count } => {
                 let rows = self.rows(input);
                 self.first(rows, input, order, *count)
             }
-            Step::Scan { .. } => unreachable!("a table has an owner"),
+            _ => {
+                let source = self.source(physical);
+                self.all(source)
+            }
         }
     }
 
-    /// The bits that somebody gives, field by field.
-    fn uploaded(&mut self, upload: &Upload<'_>) -> VecDeque<Bits> {
-        let mine = upload.owner() == self.session.me();
-        let bits = mine.then(|| self.given.pop_front()).flatten();
-        let columns =
-            self.session
-                .input_bits(upload.owner(), &upload.widths(), upload.input.rows, bits.as_ref());
-        columns.into()
-    }
-
-    fn plain(&mut self, input: &Physical, keys: &[usize]) -> Rows {
-        let mut fields = self.uploaded(&Upload {
-            input,
-            shape: Shape::Plain { keys },
-        });
+    /// Rows of which an owner gave these fields.
+    fn plain(&mut self, input: &Physical, mut fields: VecDeque<Bits>, count: usize) -> Rows {
         let live = next(&mut fields);
         let columns = (0..input.columns.len()).map(|column| self.cell(input, column, &mut fields, &live));
         Rows {
             columns: columns.collect(),
             live,
-            count: input.rows,
+            count,
         }
     }
 
@@ -168,54 +132,43 @@ impl Secretly<'_> {
         cells
     }
 
-    fn together(&mut self, parts: Vec<Rows>) -> Rows {
+    /// The rows of all parts. Each column of them is given up once it is put together.
+    fn together(&mut self, mut parts: Vec<Rows>) -> Rows {
         let none = self.session.public_bits(1, 0);
-        let filled = |bits: &Bits, part: &Rows| bits.filling(part.count);
-        let joined = |of: &dyn Fn(&Rows) -> Bits| {
-            let all: Vec<Bits> = parts.iter().map(of).collect();
-            Bits::concat(&all.iter().collect::<Vec<_>>())
+        let counts: Vec<usize> = parts.iter().map(|part| part.count).collect();
+        let joined = |all: Vec<Bits>| {
+            let filled: Vec<Bits> = all
+                .iter()
+                .zip(&counts)
+                .map(|(bits, &count)| bits.filling(count))
+                .collect();
+            Bits::concat(&filled.iter().collect::<Vec<_>>())
         };
-        let columns = (0..parts[0].columns.len())
-            .map(|column| {
-                let nullable = parts.iter().any(|part| part.columns[column].null.is_some());
-                Cell {
-                    value: joined(&|part| filled(&part.columns[column].value, part)),
-                    null: nullable.then(|| {
-                        joined(&|part| filled(part.columns[column].null.as_ref().unwrap_or(&none), part))
-                    }),
-                }
-            })
+        let mut rest: Vec<_> = parts
+            .iter_mut()
+            .map(|part| std::mem::take(&mut part.columns).into_iter())
             .collect();
+        let mut columns = Vec::new();
+        loop {
+            let cells: Vec<Cell> = rest.iter_mut().filter_map(Iterator::next).collect();
+            if cells.is_empty() {
+                break;
+            }
+            let nullable = cells.iter().any(|cell| cell.null.is_some());
+            let (values, nulls): (Vec<Bits>, Vec<Bits>) = cells
+                .into_iter()
+                .map(|cell| (cell.value, cell.null.unwrap_or_else(|| none.clone())))
+                .unzip();
+            columns.push(Cell {
+                value: joined(values),
+                null: nullable.then(|| joined(nulls)),
+            });
+        }
         Rows {
             columns,
-            live: joined(&|part| filled(&part.live, part)),
-            count: parts.iter().map(|part| part.count).sum(),
+            live: joined(parts.into_iter().map(|part| part.live).collect()),
+            count: counts.iter().sum(),
         }
-    }
-
-    /// The same rows; it is a failure if a condition does not hold for one of them, or column `count` adds up to more than `most`.
-    fn verified(&mut self, rows: Rows, conditions: &[Expr], count: usize, most: usize) -> Rows {
-        let held = self.evaluated(&rows, conditions);
-        let live = rows.live.filling(rows.count);
-        for held in held {
-            self.failures.push(any(&live.and(&truth(&held).not())));
-        }
-        let counts = rows.columns[count]
-            .or_zero()
-            .filling(rows.count)
-            .where_chosen(&live);
-        let wider = |value: &Bits, width: u32| value.resized(width, false);
-        let total = counts.fold(
-            |x, y| {
-                let width = x.width() + 1;
-                wider(x, width).add(&wider(y, width))
-            },
-            wider,
-        );
-        let width = total.width().max(64);
-        let most = number(self.session, width, most as i128);
-        self.failures.push(most.less(&wider(&total, width), false));
-        rows
     }
 
     fn first(&mut self, rows: Rows, input: &Physical, order: &[Ordered], count: usize) -> Rows {

@@ -4,11 +4,13 @@ use std::collections::VecDeque;
 
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
-use cenote_tables::{Column, Values};
+use cenote_tables::{Column as Kept, Values as KeptValues};
 
 use crate::error::Result;
-use crate::local::{Own, Rows};
-use crate::plan::physical::{Physical, Step};
+use crate::local::Own;
+use crate::local::column::Values;
+use crate::plan::physical::{Part, Physical, Step};
+use crate::segment::Segments;
 
 /// Rows that a party gives.
 pub(crate) struct Upload<'a> {
@@ -22,7 +24,12 @@ pub(crate) enum Shape<'a> {
     /// Whether the row counts, and its columns; in the order of some of them.
     Plain { keys: &'a [usize] },
     /// Whether the row is absent, and counts, and its columns, in the order of one of them.
-    Paired { key: usize, counts: Option<usize> },
+    Paired {
+        key: usize,
+        counts: Option<usize>,
+        /// Bits of a row of all tables that go together.
+        together: u64,
+    },
     /// The keys, and so many times whether there is a row, and its other columns.
     Wide { keys: &'a [usize], slots: usize },
 }
@@ -58,108 +65,194 @@ impl Upload<'_> {
         }
     }
 
-    /// The bits of the rows.
-    fn bits(&self, rows: &Rows) -> BitMatrix {
-        let widths = self.widths();
-        let width: u32 = widths.iter().sum();
-        let mut bits = BitMatrix::zeros(self.input.rows, width as usize);
+    /// Rows that are given at once.
+    pub(crate) fn segment(&self, segments: Segments) -> usize {
+        match self.shape {
+            Shape::Paired { together, .. } => segments.rows(together),
+            _ => segments.rows(self.widths().iter().copied().map(u64::from).sum()),
+        }
+    }
+
+    /// The bits of the rows, so many at a time.
+    ///
+    /// # Errors
+    /// As [`Own::each`].
+    fn bits(&self, own: &Own<'_>) -> Result<VecDeque<BitMatrix>> {
+        let width: u32 = self.widths().iter().sum();
+        let mut put = Writer::new(self.input.rows, self.segment(own.segments), width as usize);
         let columns = &self.input.columns;
-        let mut put = Writer {
-            bits: &mut bits,
-            row: 0,
-            at: 0,
-        };
         let known: Vec<bool> = (0..columns.len())
             .map(|column| self.input.constant(column).is_some())
             .collect();
-        let cell = |put: &mut Writer<'_>, of: &Column, column: usize, row: usize| {
+        let cell = |put: &mut Writer, of: Value<'_>, column: usize, null: bool| {
             if known[column] {
                 return;
             }
-            put.value(&of.values, columns[column].kind.width(), row);
+            put.value(of, columns[column].kind.width());
             if columns[column].nullable {
-                put.bit(of.is_null(row));
+                put.bit(null);
             }
         };
         match self.shape {
-            Shape::Plain { keys } => {
-                let sorted = if keys.is_empty() {
-                    rows.clone()
-                } else {
-                    rows.sorted(keys).0
-                };
-                for row in 0..sorted.count {
-                    put.start(row);
+            Shape::Plain { keys: [] } => own.each(self.input, &mut |rows| {
+                for row in 0..rows.count {
+                    put.start();
                     put.bit(true);
-                    for (column, of) in sorted.columns.iter().enumerate() {
-                        cell(&mut put, of, column, row);
+                    for (column, of) in rows.columns.iter().enumerate() {
+                        let value = match &of.values {
+                            Values::Numbers(numbers) => Value::Number(numbers[row]),
+                            Values::Text(width, text) => Value::Text(&text[row * width..][..*width]),
+                        };
+                        cell(&mut put, value, column, of.is_null(row));
+                    }
+                }
+                Ok(())
+            })?,
+            Shape::Plain { keys } => {
+                let rows = own.kept(self.input)?;
+                for &row in &rows.sorted(keys).0 {
+                    put.start();
+                    put.bit(true);
+                    for (column, of) in rows.columns.iter().enumerate() {
+                        cell(
+                            &mut put,
+                            Value::of(of, row as usize),
+                            column,
+                            of.is_null(row as usize),
+                        );
                     }
                 }
             }
-            Shape::Paired { key, counts } => {
-                let (sorted, whole) = rows.sorted(&[key]);
-                for row in 0..self.input.rows {
-                    put.start(row);
-                    let there = row < whole;
-                    put.bit(!there);
-                    if !there {
-                        continue;
-                    }
-                    put.bit(counts.is_none_or(|column| is_true(&sorted.columns[column], row)));
-                    for (column, of) in sorted.columns.iter().enumerate() {
+            Shape::Paired { key, counts, .. } => {
+                let rows = own.kept(self.input)?;
+                let (order, whole) = rows.sorted(&[key]);
+                for &row in &order[..whole] {
+                    let row = row as usize;
+                    put.start();
+                    put.bit(false);
+                    put.bit(counts.is_none_or(|column| is_true(&rows.columns[column], row)));
+                    for (column, of) in rows.columns.iter().enumerate() {
                         if Some(column) != counts {
-                            cell(&mut put, of, column, row);
+                            cell(&mut put, Value::of(of, row), column, of.is_null(row));
                         }
                     }
+                }
+                for _ in whole..self.input.rows {
+                    put.start();
+                    put.bit(true);
                 }
             }
             Shape::Wide { keys, slots } => {
                 // Rows without a key go together with nothing.
-                let (sorted, whole) = rows.sorted(keys);
-                let same = |one: usize, other: usize| {
-                    keys.iter()
-                        .all(|&key| sorted.columns[key].compare(one, other).is_eq())
-                };
-                let (mut row, mut place) = (0, 0);
-                while row < whole {
-                    let count = (row..whole).take_while(|&other| same(row, other)).count();
-                    put.start(place);
+                let rows = own.kept(self.input)?;
+                let (order, whole) = rows.sorted(keys);
+                let same = |one: &u32, other: &u32| rows.same(keys, *one as usize, *other as usize);
+                for run in order[..whole].chunk_by(same) {
+                    put.start();
                     for &key in keys {
-                        put.value(&sorted.columns[key].values, columns[key].kind.width(), row);
+                        put.value(
+                            Value::of(&rows.columns[key], run[0] as usize),
+                            columns[key].kind.width(),
+                        );
                     }
-                    for slot in 0..count.min(slots) {
+                    for &row in run.iter().take(slots) {
                         put.bit(true);
-                        for (column, of) in sorted.columns.iter().enumerate() {
+                        for (column, of) in rows.columns.iter().enumerate() {
                             if !keys.contains(&column) {
-                                cell(&mut put, of, column, row + slot);
+                                cell(
+                                    &mut put,
+                                    Value::of(of, row as usize),
+                                    column,
+                                    of.is_null(row as usize),
+                                );
                             }
                         }
                     }
-                    (row, place) = (row + count, place + 1);
                 }
             }
         }
-        bits.transpose()
+        Ok(put.finish())
     }
 }
 
-fn is_true(column: &Column, row: usize) -> bool {
+fn is_true(column: &Kept, row: usize) -> bool {
     match &column.values {
-        Values::Numbers(numbers) => numbers[row] == 1 && !column.is_null(row),
-        Values::Text(..) => false,
+        KeptValues::Numbers(numbers) => numbers.get(row) == 1 && !column.is_null(row),
+        KeptValues::Text(..) => false,
     }
 }
 
-/// Writes the bits of a row, one field after the other.
-struct Writer<'a> {
-    bits: &'a mut BitMatrix,
-    row: usize,
+/// A value that is given.
+enum Value<'a> {
+    Number(i128),
+    Text(&'a [u8]),
+}
+
+impl<'a> Value<'a> {
+    fn of(column: &'a Kept, row: usize) -> Self {
+        match &column.values {
+            KeptValues::Numbers(numbers) => Value::Number(numbers.get(row)),
+            KeptValues::Text(width, text) => Value::Text(&text[row * width..][..*width]),
+        }
+    }
+}
+
+/// Writes the bits of rows, one field after the other, and turns each segment of them over when it is full.
+struct Writer {
+    done: VecDeque<BitMatrix>,
+    /// A segment, a row for each of its rows.
+    bits: BitMatrix,
+    /// Rows of a segment, and bits of a row.
+    segment: usize,
+    width: usize,
+    /// Rows that no segment has room for yet.
+    left: usize,
+    /// Rows of this segment that were begun, and bits of the last of them that were written.
+    begun: usize,
     at: usize,
 }
 
-impl Writer<'_> {
-    fn start(&mut self, row: usize) {
-        (self.row, self.at) = (row, 0);
+impl Writer {
+    fn new(rows: usize, segment: usize, width: usize) -> Self {
+        let first = rows.min(segment);
+        Writer {
+            done: VecDeque::new(),
+            bits: BitMatrix::zeros(first, width),
+            segment,
+            width,
+            left: rows - first,
+            begun: 0,
+            at: 0,
+        }
+    }
+
+    /// Begins the next row.
+    fn start(&mut self) {
+        if self.begun == self.bits.rows() {
+            self.turn();
+        }
+        self.begun += 1;
+        self.at = 0;
+    }
+
+    /// Goes on to the next segment.
+    fn turn(&mut self) {
+        self.done.push_back(self.bits.transpose());
+        let next = self.left.min(self.segment);
+        self.left -= next;
+        self.begun = 0;
+        match next == self.bits.rows() {
+            true => self.bits.words_mut().fill(0),
+            false => self.bits = BitMatrix::zeros(next, self.width),
+        }
+    }
+
+    /// All segments, with zeros for rows that were not begun.
+    fn finish(mut self) -> VecDeque<BitMatrix> {
+        while self.bits.rows() > 0 {
+            self.turn();
+        }
+        self.done
     }
 
     fn bit(&mut self, bit: bool) {
@@ -168,7 +261,7 @@ impl Writer<'_> {
 
     /// The low `width` bits of `value`, at most 128.
     fn put(&mut self, value: u128, width: u32) {
-        let words = self.bits.row_mut(self.row);
+        let words = self.bits.row_mut(self.begun - 1);
         let value = if width < 128 {
             value & ((1 << width) - 1)
         } else {
@@ -187,17 +280,29 @@ impl Writer<'_> {
         self.at += width as usize;
     }
 
-    fn value(&mut self, values: &Values, width: u32, row: usize) {
-        match values {
-            Values::Numbers(numbers) => self.put(numbers[row] as u128, width),
+    fn value(&mut self, value: Value<'_>, width: u32) {
+        match value {
+            Value::Number(number) => self.put(number as u128, width),
             // The last byte is the lowest.
-            Values::Text(bytes, text) => {
-                let own = &text[row * bytes..][..*bytes];
-                (0..(width as usize / 8).saturating_sub(*bytes)).for_each(|_| self.put(0, 8));
-                own.iter().rev().for_each(|&byte| self.put(byte.into(), 8));
+            Value::Text(text) => {
+                (0..(width as usize / 8).saturating_sub(text.len())).for_each(|_| self.put(0, 8));
+                text.iter().rev().for_each(|&byte| self.put(byte.into(), 8));
             }
         }
     }
+}
+
+/// What is given of tables that go together row by row.
+pub(crate) fn of_parts(parts: &[Part]) -> impl Iterator<Item = Upload<'_>> {
+    let together = parts.iter().map(|part| part.input.width() + 1).sum();
+    parts.iter().map(move |part| Upload {
+        input: &part.input,
+        shape: Shape::Paired {
+            key: part.key,
+            counts: part.counts,
+            together,
+        },
+    })
 }
 
 /// Calls `each` with all that is given, in the order in which it is.
@@ -210,16 +315,7 @@ pub(crate) fn uploads<'a>(
             input,
             shape: Shape::Plain { keys },
         }),
-        Step::Paired(parts) => parts.iter().try_for_each(|part| {
-            let shape = Shape::Paired {
-                key: part.key,
-                counts: part.counts,
-            };
-            each(&Upload {
-                input: &part.input,
-                shape,
-            })
-        }),
+        Step::Paired(parts) => of_parts(parts).try_for_each(|upload| each(&upload)),
         Step::Join(join) => {
             uploads(&join.probe, each)?;
             match join.slots {
@@ -248,15 +344,19 @@ pub(crate) fn uploads<'a>(
     }
 }
 
-/// What `me` gives, in order.
+/// What `me` gives: of each upload, in order, the segments.
 ///
 /// # Errors
-/// As [`Own::rows`].
-pub(crate) fn given(physical: &Physical, me: PartyId, own: &Own<'_>) -> Result<VecDeque<BitMatrix>> {
+/// As [`Own::each`].
+pub(crate) fn given(
+    physical: &Physical,
+    me: PartyId,
+    own: &Own<'_>,
+) -> Result<VecDeque<VecDeque<BitMatrix>>> {
     let mut all = VecDeque::new();
     uploads(physical, &mut |upload| {
         if upload.owner() == me {
-            all.push_back(upload.bits(&own.rows(upload.input)?));
+            all.push_back(upload.bits(own)?);
         }
         Ok(())
     })?;

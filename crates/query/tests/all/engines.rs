@@ -18,7 +18,7 @@ const FEW: u64 = 12;
 fn cases(parties: u8) -> impl Iterator<Item = (u64, Case, Query)> {
     (0..).filter_map(move |seed| {
         let case = Case::new(seed);
-        let query = Query::new(&case.asked.ours, case.world.schema.clone()).ok()?;
+        let query = case.world.plan(&case.asked.ours).ok()?;
         (case.world.schema.parties == parties).then_some((seed, case, query))
     })
 }

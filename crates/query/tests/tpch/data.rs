@@ -208,7 +208,7 @@ impl Tpch {
                         Cell::Number(number) => number,
                         Cell::Text(_) => panic!("text in {}", field.name),
                     };
-                    Values::Numbers(rows.iter().map(number).collect())
+                    Values::Numbers(rows.iter().map(number).collect::<Vec<_>>().into())
                 }
             };
             Column { values, nulls: None }

@@ -16,7 +16,7 @@ use ::parquet::schema::types::{Type as Schema, TypePtr};
 
 use crate::error::{Fault, Problem};
 use crate::table::{Column, Field, Table, Values};
-use crate::text::text_of;
+use crate::text::{shown, text_of};
 use crate::types::{Type, ten_to};
 
 /// Rows of a group.
@@ -124,21 +124,21 @@ impl Rows<'_> {
     fn write<W: Write + Send>(self, group: &mut SerializedRowGroupWriter<'_, W>) -> Result<()> {
         match (&self.column.values, self.field.kind) {
             (Values::Text(width, bytes), _) => {
-                let text = |row| ByteArray::from(text_of(*width, bytes, row).to_vec());
+                let text = |row| ByteArray::from(&*shown(text_of(*width, bytes, row)));
                 self.put::<ByteArrayType, W>(group, text)
             }
             (Values::Numbers(numbers), kind) => match physical(kind) {
-                Physical::BOOLEAN => self.put::<BoolType, W>(group, |row| numbers[row] != 0),
+                Physical::BOOLEAN => self.put::<BoolType, W>(group, |row| numbers.get(row) != 0),
                 // Numbers without a sign keep their bits.
-                Physical::INT32 => self.put::<Int32Type, W>(group, |row| numbers[row] as i32),
-                Physical::INT64 => self.put::<Int64Type, W>(group, |row| numbers[row] as i64),
+                Physical::INT32 => self.put::<Int32Type, W>(group, |row| numbers.get(row) as i32),
+                Physical::INT64 => self.put::<Int64Type, W>(group, |row| numbers.get(row) as i64),
                 _ => {
                     let Type::Decimal { precision, .. } = kind else {
                         return Err(ParquetError::General(format!("numbers are no {kind}")));
                     };
                     let skipped = 16 - bytes(precision);
                     self.put::<FixedLenByteArrayType, W>(group, |row| {
-                        FixedLenByteArray::from(numbers[row].to_be_bytes()[skipped..].to_vec())
+                        FixedLenByteArray::from(numbers.get(row).to_be_bytes()[skipped..].to_vec())
                     })
                 }
             },

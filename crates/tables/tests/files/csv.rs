@@ -302,7 +302,7 @@ fn wrong_rows_are_named() {
     );
     assert_eq!(
         said("a\n1\n2\n3\n4\n", &["a u8"]),
-        "has more than 3 rows, the max_rows that the job agrees on"
+        "row 4 (line 5): there are more than 3 rows, the max_rows that the job agrees on"
     );
     let long = "x".repeat(40 << 20);
     assert!(

@@ -21,7 +21,12 @@ fn column(values: Values, null: usize) -> Column {
 
 /// A table with a column of each kind that Parquet keeps in its own way.
 fn table() -> Table {
-    let numbers = |factor: i128| (0..ROWS as i128).map(|row| row * factor).collect();
+    let numbers = |factor: i128| {
+        (0..ROWS as i128)
+            .map(|row| row * factor)
+            .collect::<Vec<_>>()
+            .into()
+    };
     let text = (0..ROWS)
         .flat_map(|row| [b'a' + (row % 20) as u8, b'b', b'c', 0])
         .collect();
@@ -34,10 +39,13 @@ fn table() -> Table {
             "text char(4)?",
         ]),
         columns: vec![
-            column(Values::Numbers((0..ROWS as i128).map(|row| row % 2).collect()), 5),
+            column(
+                Values::Numbers((0..ROWS as i128).map(|row| row % 2).collect::<Vec<_>>().into()),
+                5,
+            ),
             column(Values::Numbers(numbers(1_000_003)), 3),
             column(
-                Values::Numbers((0..ROWS as i128).map(|row| row % 100).collect()),
+                Values::Numbers((0..ROWS as i128).map(|row| row % 100).collect::<Vec<_>>().into()),
                 7,
             ),
             column(Values::Numbers(numbers(-1_000_000_007_000_003)), 2),

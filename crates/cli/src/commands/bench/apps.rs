@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use cenote::{Error, Protocol, Result};
 use cenote_bench::apps::{App, Apps, CLEAR, run_apps};
 use cenote_bench::plan::run_plan;
-use cenote_bench::queries::{Asked, run_queries};
+use cenote_bench::queries::{Asked, ROWS, run_queries};
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
 
@@ -52,6 +52,9 @@ pub(crate) struct BenchQueries {
     /// Queries [default: all]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = asked())]
     query: Vec<Asked>,
+    /// Rows of q6 and of q1
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=10_000_000), default_value_t = ROWS as u32)]
+    rows: u32,
     /// How often to ask each; medians are reported
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 1)]
     repeat: u32,
@@ -133,9 +136,17 @@ pub(super) fn queries(options: &BenchQueries, verbose: u8) -> Result<()> {
     let progress = Progress::start("measuring");
     let command = child("child", verbose)?;
     let setting = options.local.setting();
-    let report = run_queries(asked, options.repeat, folder, setting, &command, &mut |what| {
-        progress.name(what);
-    })?;
+    let report = run_queries(
+        asked,
+        options.rows as usize,
+        options.repeat,
+        folder,
+        setting,
+        &command,
+        &mut |what| {
+            progress.name(what);
+        },
+    )?;
     drop(progress);
     tell(options.json, &report, || report.table())
 }

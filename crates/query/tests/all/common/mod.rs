@@ -12,6 +12,8 @@ use cenote_tables::{Column, Field, Table, Type, Values, cell, parse_date, parse_
 pub(crate) struct World {
     pub(crate) schema: Schema,
     pub(crate) tables: Vec<Table>,
+    /// Rows that are worked on at once, if not as many as queries have.
+    pub(crate) segments: Option<usize>,
 }
 
 /// What became of a query.
@@ -41,6 +43,24 @@ impl World {
                 },
             },
             tables: Vec::new(),
+            segments: None,
+        }
+    }
+
+    /// The query, planned.
+    pub(crate) fn plan(&self, sql: &str) -> cenote_query::Result<Query> {
+        let query = Query::new(sql, self.schema.clone())?;
+        Ok(match self.segments {
+            Some(rows) => query.in_segments_of(rows),
+            None => query,
+        })
+    }
+
+    /// The same tables, of which so many rows are worked on at once.
+    pub(crate) fn in_segments_of(&self, rows: usize) -> Self {
+        World {
+            segments: Some(rows),
+            ..self.clone()
         }
     }
 
@@ -157,7 +177,7 @@ impl World {
         sql: &str,
         prepare: impl Fn(&Query, PartyId) -> cenote_query::Result<Given> + Sync,
     ) -> Outcome {
-        let query = match Query::new(sql, self.schema.clone()) {
+        let query = match self.plan(sql) {
             Ok(query) => query,
             Err(error) => return Outcome::Refused(error.to_string()),
         };
@@ -171,9 +191,12 @@ impl World {
         outcome(&query, results)
     }
 
-    /// What becomes of `sql` as text: the rows of the answer, as rows are written, or what went wrong.
+    /// What becomes of `sql` as text: the rows of the answer, as rows are written, or what went wrong. It is the same however many rows are worked on
+    /// at once.
     pub(crate) fn ask(&self, sql: &str) -> String {
-        match self.run(sql) {
+        let outcome = self.run(sql);
+        assert_eq!(self.in_segments_of(2).run(sql), outcome, "{sql} in segments");
+        match outcome {
             Outcome::Answer(table) => rows(&table),
             Outcome::NoAnswer => "no answer".into(),
             Outcome::Refused(what) | Outcome::Rows(what) => what,
@@ -239,7 +262,10 @@ fn column(field: &Field, cells: &[&str]) -> Column {
             };
             Values::Text(width.into(), cells.iter().flat_map(text).collect())
         }
-        kind => Values::Numbers(cells.iter().map(|cell| number(kind, cell)).collect()),
+        kind => {
+            let numbers: Vec<i128> = cells.iter().map(|cell| number(kind, cell)).collect();
+            Values::Numbers(numbers.into())
+        }
     };
     let nulls: Vec<bool> = cells.iter().map(|cell| *cell == "null").collect();
     Column {

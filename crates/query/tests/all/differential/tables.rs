@@ -125,7 +125,7 @@ fn of_cells(kind: Type, cells: &[Option<Vec<u8>>]) -> Column {
                 cell.as_ref()
                     .map_or(0, |cell| i128::from_le_bytes(cell[..].try_into().unwrap()))
             };
-            Values::Numbers(cells.iter().map(number).collect())
+            Values::Numbers(cells.iter().map(number).collect::<Vec<_>>().into())
         }
     };
     Column {
@@ -152,6 +152,7 @@ pub(crate) fn world(random: &mut Random) -> World {
             },
         },
         tables: Vec::new(),
+        segments: None,
     };
     if random.chance(20) {
         world.schema.answer.to = Parties::one(PartyId(random.below(parties.into()) as u8));
@@ -305,9 +306,9 @@ fn held(field: &Field, column: &Column, row: usize) -> Value {
                 scale: scale @ 1.., ..
             },
             Values::Numbers(numbers),
-        ) => Value::Real(numbers[row] as f64 / 10f64.powi(scale.into())),
+        ) => Value::Real(numbers.get(row) as f64 / 10f64.powi(scale.into())),
         (Type::Date | Type::Timestamp | Type::Char(_), _) => Value::Text(cell(column, field, row)),
-        (_, Values::Numbers(numbers)) => Value::Integer(numbers[row].try_into().unwrap()),
+        (_, Values::Numbers(numbers)) => Value::Integer(numbers.get(row).try_into().unwrap()),
         _ => unreachable!("text has a width"),
     }
 }

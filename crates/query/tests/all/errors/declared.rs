@@ -100,7 +100,7 @@ fn rows_that_are_not_as_declared() {
         let nulls = column.nulls.get_or_insert_with(|| vec![false; 5]);
         nulls[row] = cell.is_none();
         if let (Values::Numbers(numbers), Some(cell)) = (&mut column.values, cell) {
-            numbers[row] = cell;
+            numbers.set(row, cell);
         }
         told(&world)
     };
@@ -125,7 +125,7 @@ fn rows_that_are_not_as_declared() {
     more.schema.tables[0].max_rows = 4;
     assert_eq!(told(&more), "table a: it has 5 rows, and `max_rows` is 4");
     let mut short = world.clone();
-    short.tables[0].columns[2].values = Values::Numbers(vec![1; 4]);
+    short.tables[0].columns[2].values = Values::Numbers(vec![1; 4].into());
     assert_eq!(told(&short), "table a: v has what is not of its type");
     short.tables[0].columns.pop();
     assert_eq!(

@@ -9,10 +9,21 @@ use crate::differential::{Case, Random};
 
 /// The outcome of `sql` where party 1 does not look at whether its tables keep what is declared.
 fn unchecked(world: &World, sql: &str) -> Outcome {
-    world.run_with(sql, |query, me| match me.0 {
-        1 => query.prepare_unchecked(me, &world.own(me)),
-        _ => query.prepare(me, &world.own(me)),
-    })
+    let of = |world: &World| {
+        world.run_with(sql, |query, me| match me.0 {
+            1 => query.prepare_unchecked(me, &world.own(me)),
+            _ => query.prepare(me, &world.own(me)),
+        })
+    };
+    let outcome = of(world);
+    for rows in 1..3 {
+        assert_eq!(
+            of(&world.in_segments_of(rows)),
+            outcome,
+            "{sql} in segments of {rows}"
+        );
+    }
+    outcome
 }
 
 /// The outcome where party 1 changes the bits that it gives: one below the other, in a column for each row.

@@ -1,0 +1,192 @@
+//! Whole numbers of a column, each in no more bytes than those of its type need.
+
+use std::fmt;
+use std::ops::Range;
+
+/// Whole numbers. They are kept in as few bytes as the bounds that were said of them need; what is beyond these has all of them take 16.
+///
+/// Numbers are equal if they are the same, however they are kept. `Debug` tells how many they are.
+#[derive(Clone)]
+pub struct Numbers(Kept);
+
+/// Declares the sizes, from the smallest on, and what is done with a vector of whichever there is.
+macro_rules! sizes {
+    ($($name:ident $type:ty),*) => {
+        #[derive(Clone)]
+        enum Kept { $($name(Vec<$type>)),* }
+
+        #[allow(irrefutable_let_patterns, reason = "one text for all sizes")]
+        impl Numbers {
+            /// None, of numbers from `least` to `most`.
+            pub fn within(least: i128, most: i128) -> Self {
+                $(if <$type>::try_from(least).is_ok() && <$type>::try_from(most).is_ok() {
+                    return Numbers(Kept::$name(Vec::new()));
+                })*
+                Numbers(Kept::I128(Vec::new()))
+            }
+
+            /// Adds a number.
+            pub fn push(&mut self, number: i128) {
+                match &mut self.0 {
+                    $(Kept::$name(numbers) => if let Ok(small) = <$type>::try_from(number) {
+                        numbers.push(small);
+                        return;
+                    })*
+                }
+                let mut all = self.range(0..self.len());
+                all.push(number);
+                *self = all.into();
+            }
+
+            /// Sets the number in a place.
+            pub fn set(&mut self, row: usize, number: i128) {
+                match &mut self.0 {
+                    $(Kept::$name(numbers) => if let Ok(small) = <$type>::try_from(number) {
+                        numbers[row] = small;
+                        return;
+                    })*
+                }
+                let mut all = self.range(0..self.len());
+                all[row] = number;
+                *self = all.into();
+            }
+
+            /// Those in these places.
+            pub fn gather(&self, places: impl Iterator<Item = usize>) -> Self {
+                match &self.0 {
+                    $(Kept::$name(numbers) => {
+                        Numbers(Kept::$name(places.map(|place| numbers[place]).collect()))
+                    })*
+                }
+            }
+
+            /// The same from the least to the greatest.
+            #[must_use]
+            pub fn sorted(mut self) -> Self {
+                match &mut self.0 {
+                    $(Kept::$name(numbers) => numbers.sort_unstable()),*
+                }
+                self
+            }
+        }
+    };
+}
+
+/// Does the same with the vector of whichever size there is.
+macro_rules! any {
+    ($kept:expr, $numbers:ident => $what:expr) => {
+        match $kept {
+            Kept::U8($numbers) => $what,
+            Kept::I8($numbers) => $what,
+            Kept::U16($numbers) => $what,
+            Kept::I16($numbers) => $what,
+            Kept::U32($numbers) => $what,
+            Kept::I32($numbers) => $what,
+            Kept::U64($numbers) => $what,
+            Kept::I64($numbers) => $what,
+            Kept::I128($numbers) => $what,
+        }
+    };
+}
+
+sizes!(U8 u8, I8 i8, U16 u16, I16 i16, U32 u32, I32 i32, U64 u64, I64 i64, I128 i128);
+
+#[allow(
+    clippy::unnecessary_cast,
+    clippy::cast_lossless,
+    reason = "one text for all sizes"
+)]
+impl Numbers {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        any!(&self.0, numbers => numbers.len())
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number in a place.
+    pub fn get(&self, row: usize) -> i128 {
+        any!(&self.0, numbers => numbers[row] as i128)
+    }
+
+    /// Those in these places, as they are calculated with.
+    pub fn range(&self, rows: Range<usize>) -> Vec<i128> {
+        any!(&self.0, numbers => numbers[rows].iter().map(|&number| number as i128).collect())
+    }
+
+    /// All of them, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = i128> + '_ {
+        (0..self.len()).map(|row| self.get(row))
+    }
+
+    /// Bytes that each takes.
+    pub fn bytes(&self) -> usize {
+        fn each<T>(_: &[T]) -> usize {
+            size_of::<T>()
+        }
+        any!(&self.0, numbers => each(numbers))
+    }
+
+    pub(crate) fn shrink_to_fit(&mut self) {
+        any!(&mut self.0, numbers => numbers.shrink_to_fit());
+    }
+}
+
+impl From<Vec<i128>> for Numbers {
+    fn from(numbers: Vec<i128>) -> Self {
+        Numbers(Kept::I128(numbers))
+    }
+}
+
+impl PartialEq for Numbers {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Numbers {}
+
+impl fmt::Debug for Numbers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} numbers", self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_take_as_few_bytes_as_their_bounds_need() {
+        for (least, most, bytes) in [
+            (0, 1, 1),
+            (0, 255, 1),
+            (-1, 127, 1),
+            (-1, 128, 2),
+            (0, 65_536, 4),
+            (i128::from(i32::MIN), i128::from(i32::MAX), 4),
+            (0, i128::from(u64::MAX), 8),
+            (-1, i128::from(u64::MAX), 16),
+            (i128::MIN, i128::MAX, 16),
+        ] {
+            let mut numbers = Numbers::within(least, most);
+            for number in [least, most] {
+                numbers.push(number);
+            }
+            assert_eq!(numbers.bytes(), bytes, "{least} to {most}");
+            assert_eq!(numbers, vec![least, most].into());
+        }
+        let mut numbers = Numbers::within(0, 255);
+        numbers.push(7);
+        numbers.push(-1);
+        numbers.push(i128::MAX);
+        numbers.set(0, 300);
+        assert_eq!((numbers.range(0..2), numbers.get(2)), (vec![300, -1], i128::MAX));
+        assert_eq!(numbers.clone().sorted(), vec![-1, 300, i128::MAX].into());
+        assert_eq!(numbers.gather([2, 1].into_iter()), vec![i128::MAX, -1].into());
+        assert_eq!(format!("{numbers:?}"), "3 numbers");
+    }
+}
