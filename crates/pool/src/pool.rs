@@ -31,15 +31,23 @@ pub struct Pool<T: Zeroize> {
     stride: usize,
     /// Less than `size` of them until the pool is full for the first time.
     records: Zeroizing<Vec<T>>,
-    /// What takes the place of drawn records, in order: whole deliveries, of which the first is used from `next` on.
-    buffer: VecDeque<Zeroizing<Vec<T>>>,
-    /// The first record of the buffer that has not been used.
+    /// What takes the place of drawn records, in order: of the first delivery what is kept from `next` on.
+    buffer: VecDeque<Delivery<T>>,
+    /// The first of what is kept that has not been used.
     next: usize,
+    /// The array of a delivery that is used up, for the next one.
+    spare: Zeroizing<Vec<T>>,
     /// Records in the buffer.
     left: usize,
     /// What the last coin says to draw.
     draws: Option<Sampler>,
     drawn: u64,
+}
+
+/// Fresh records, and the numbers of those that were not checked.
+struct Delivery<T: Zeroize> {
+    records: Zeroizing<Vec<T>>,
+    kept: Vec<u32>,
 }
 
 impl<T: Copy + Zeroize> Pool<T> {
@@ -55,6 +63,7 @@ impl<T: Copy + Zeroize> Pool<T> {
             records: Zeroizing::default(),
             buffer: VecDeque::new(),
             next: 0,
+            spare: Zeroizing::default(),
             left: 0,
             draws: None,
             drawn: 0,
@@ -73,27 +82,35 @@ impl<T: Copy + Zeroize> Pool<T> {
         Ok(())
     }
 
-    /// Fresh gadgets that were not checked, in order: they fill the pool, or, once it is full, the buffer. From here on
-    /// `coin` decides what is drawn; it was tossed after all of them were made.
+    /// An empty array for the records of fresh gadgets: one that was used before, if there is one.
+    pub fn room(&mut self) -> Zeroizing<Vec<T>> {
+        self.spare.clear();
+        std::mem::take(&mut self.spare)
+    }
+
+    /// Fresh gadgets, of which those with the numbers `kept` were not checked: in this order they fill the pool, or, once it is full,
+    /// the buffer. From here on `coin` decides what is drawn; it was tossed after all of them were made.
     ///
     /// # Panics
-    /// If these are no whole records.
-    pub fn refill(&mut self, mut fresh: Zeroizing<Vec<T>>, coin: Block) {
-        assert!(fresh.len().is_multiple_of(self.stride), "whole records");
-        let room = self.size * self.stride - self.records.len();
-        let (into_pool, rest) = fresh.split_at(room.min(fresh.len()));
-        self.records.extend_from_slice(into_pool);
-        let used = into_pool.len() / self.stride;
-        let rest = rest.len() / self.stride;
-        if rest > 0 {
-            if used > 0 {
-                let left = fresh.len() - used * self.stride;
-                fresh.copy_within(used * self.stride.., 0);
-                fresh[left..].iter_mut().for_each(Zeroize::zeroize);
-                fresh.truncate(left);
-            }
-            self.buffer.push_back(fresh);
-            self.left += rest;
+    /// If these are no whole records, or one that is kept is not among them.
+    pub fn refill(&mut self, records: Zeroizing<Vec<T>>, mut kept: Vec<u32>, coin: Block) {
+        assert!(records.len().is_multiple_of(self.stride), "whole records");
+        let room = self.size - self.len();
+        for &number in kept.iter().take(room) {
+            let at = number as usize * self.stride;
+            self.records.extend_from_slice(&records[at..at + self.stride]);
+        }
+        kept.drain(..room.min(kept.len()));
+        assert!(
+            kept.iter()
+                .all(|&number| (number as usize) < records.len() / self.stride),
+            "records that there are"
+        );
+        if kept.is_empty() {
+            self.spare = records;
+        } else {
+            self.left += kept.len();
+            self.buffer.push_back(Delivery { records, kept });
         }
         self.draws = Some(Sampler::from_stream(Prg::new(coin), STREAM));
     }
@@ -125,8 +142,12 @@ impl<T: Copy + Zeroize> Pool<T> {
 
     /// Bytes that it holds.
     pub fn bytes(&self) -> u64 {
-        let buffers: usize = self.buffer.iter().map(|buffer| buffer.capacity()).sum();
-        (size_of::<T>() * (self.records.capacity() + buffers)) as u64
+        let buffers: usize = self
+            .buffer
+            .iter()
+            .map(|delivery| delivery.records.capacity())
+            .sum();
+        (size_of::<T>() * (self.records.capacity() + buffers + self.spare.capacity())) as u64
     }
 
     /// Draws `count` times `each` gadgets, and replaces them: appends their records to `out`, those of a draw together.
@@ -169,13 +190,13 @@ impl<T: Copy + Zeroize> Pool<T> {
                 }
                 for &place in draw {
                     let at = place as usize * self.stride;
-                    let fresh = self.buffer.front().expect("there are enough");
-                    let from = self.next * self.stride;
-                    self.records[at..at + self.stride].copy_from_slice(&fresh[from..from + self.stride]);
+                    let Delivery { records, kept } = self.buffer.front().expect("there are enough");
+                    let from = kept[self.next] as usize * self.stride;
+                    self.records[at..at + self.stride].copy_from_slice(&records[from..from + self.stride]);
                     self.next += 1;
-                    if from + self.stride == fresh.len() {
-                        self.buffer.pop_front();
+                    if self.next == kept.len() {
                         self.next = 0;
+                        self.spare = self.buffer.pop_front().expect("the first").records;
                     }
                 }
             }

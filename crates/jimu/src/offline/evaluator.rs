@@ -7,10 +7,9 @@ use cenote_primitives::{Block, as_bytes_mut};
 use cenote_session::{Error, Result};
 use zeroize::Zeroizing;
 
-use super::garbler::keep;
 use super::{checked_with, opened_at_once, pieces};
 use crate::checks;
-use crate::gadget::{Shape, push_words, words};
+use crate::gadget::{Shape, words, words_mut};
 use crate::setup::{EvaluatorKeys, add_if};
 use crate::steps;
 
@@ -24,7 +23,8 @@ impl EvaluatorKeys {
         count: usize,
         threshold: u32,
     ) -> Result<()> {
-        let mut records = Zeroizing::new(Vec::with_capacity(count * shape.evaluator_blocks()));
+        let mut records = pool.room();
+        records.resize(count * shape.evaluator_blocks(), Block::ZERO);
         self.receive(channel, shape, count, &mut records)?;
         let context = self.counters.coin();
         let coin = cenote_pool::toss(
@@ -36,8 +36,7 @@ impl EvaluatorKeys {
         )?;
         let cut = cut(coin, count as u32, threshold);
         self.check(channel, shape, &records, &cut)?;
-        keep(&mut records, shape.evaluator_blocks(), &cut.kept);
-        pool.refill(records, coin);
+        pool.refill(records, cut.kept, coin);
         Ok(())
     }
 
@@ -46,7 +45,7 @@ impl EvaluatorKeys {
         channel: &mut dyn Channel,
         shape: Shape,
         count: usize,
-        records: &mut Vec<Block>,
+        records: &mut [Block],
     ) -> Result<()> {
         let (blocks, width, wires) = (shape.blocks, shape.width, shape.wires());
         let hash_blocks = self.code.hash_blocks();
@@ -85,23 +84,22 @@ impl EvaluatorKeys {
             received.map_err(|mismatch| Error::Internal(mismatch.to_string()))?;
             let first = self.counters.gates(gates);
 
-            for gadget in 0..gadgets {
+            let of_piece = records.chunks_exact_mut(shape.evaluator_blocks());
+            for (gadget, record) in of_piece.skip(piece.start).take(gadgets).enumerate() {
                 let of_gates = gadget * width * hash_blocks..(gadget + 1) * width * hash_blocks;
-                for hashes in [
-                    &lefts[of_gates.clone()],
-                    &rights[gadget * hash_blocks..(gadget + 1) * hash_blocks],
-                    &outputs[of_gates],
-                ] {
-                    records.extend_from_slice(hashes);
-                }
-                records.extend_from_slice(
-                    &tables[2 * gadget * width * blocks..2 * (gadget + 1) * width * blocks],
-                );
+                let (of_lefts, others) = record.split_at_mut(width * hash_blocks);
+                let (of_right, others) = others.split_at_mut(hash_blocks);
+                of_lefts.copy_from_slice(&lefts[of_gates.clone()]);
+                of_right.copy_from_slice(&rights[gadget * hash_blocks..(gadget + 1) * hash_blocks]);
+                others[..width * hash_blocks].copy_from_slice(&outputs[of_gates]);
+                let of_gadget = 2 * gadget * width * blocks..2 * (gadget + 1) * width * blocks;
+                record[shape.tables()].copy_from_slice(&tables[of_gadget]);
                 let of_gates = gadget * width..(gadget + 1) * width;
-                let lefts = &left_keys[of_gates.clone()];
-                let keys = [lefts, &right_keys[gadget..=gadget], &output_keys[of_gates]];
-                let number = first + (gadget * width) as u64;
-                push_words(keys.into_iter().flatten().copied().chain([number]), records);
+                let keys = words_mut(record, shape.keys());
+                keys[..width].copy_from_slice(&left_keys[of_gates.clone()]);
+                keys[width] = right_keys[gadget];
+                keys[width + 1..shape.wires()].copy_from_slice(&output_keys[of_gates]);
+                keys[shape.wires()] = first + (gadget * width) as u64;
             }
         }
         Ok(())

@@ -8,7 +8,7 @@ use cenote_session::Result;
 use zeroize::Zeroizing;
 
 use super::{checked_with, opened_at_once, pieces};
-use crate::gadget::{Shape, push_words, words};
+use crate::gadget::{Shape, words, words_mut};
 use crate::setup::{GarblerKeys, add_if};
 use crate::steps;
 
@@ -22,15 +22,15 @@ impl GarblerKeys {
         count: usize,
         threshold: u32,
     ) -> Result<()> {
-        let mut records = Zeroizing::new(Vec::with_capacity(count * shape.garbler_blocks()));
+        let mut records = pool.room();
+        records.resize(count * shape.garbler_blocks(), Block::ZERO);
         self.make(channel, shape, count, &mut records)?;
         let context = self.counters.coin();
         let tosser = Tosser::commit(channel, steps::COIN, &mut self.entropy, context.as_bytes())?;
         let coin = tosser.toss(channel, steps::COIN, context.as_bytes())?;
         let cut = cut(coin, count as u32, threshold);
         self.open(channel, shape, &records, &cut)?;
-        keep(&mut records, shape.garbler_blocks(), &cut.kept);
-        pool.refill(records, coin);
+        pool.refill(records, cut.kept, coin);
         Ok(())
     }
 
@@ -40,7 +40,7 @@ impl GarblerKeys {
         channel: &mut dyn Channel,
         shape: Shape,
         count: usize,
-        records: &mut Vec<Block>,
+        records: &mut [Block],
     ) -> Result<()> {
         let (blocks, width, wires) = (shape.blocks, shape.width, shape.wires());
         let bits = self.bits.bits(channel, &mut self.entropy, count * wires)?;
@@ -86,19 +86,19 @@ impl GarblerKeys {
             let parts: [&[u8]; 4] = [&of_lefts, &of_rights, &of_outputs, as_bytes(&tables)];
             channel.send_parts(steps::GADGETS, &parts)?;
 
-            for gadget in 0..gadgets {
+            let of_piece = records.chunks_exact_mut(shape.garbler_blocks());
+            for (gadget, record) in of_piece.skip(piece.start).take(gadgets).enumerate() {
                 let of_gates = gadget * width * blocks..(gadget + 1) * width * blocks;
-                for labels in [
-                    &lefts[of_gates.clone()],
-                    &rights[gadget * blocks..(gadget + 1) * blocks],
-                    &outputs[of_gates],
-                ] {
-                    records.extend_from_slice(labels);
-                }
+                let (of_lefts, others) = record.split_at_mut(width * blocks);
+                let (of_right, others) = others.split_at_mut(blocks);
+                of_lefts.copy_from_slice(&lefts[of_gates.clone()]);
+                of_right.copy_from_slice(&rights[gadget * blocks..(gadget + 1) * blocks]);
+                others[..width * blocks].copy_from_slice(&outputs[of_gates]);
                 let of_gates = gadget * width..(gadget + 1) * width;
-                let lefts = &left_macs[of_gates.clone()];
-                let macs = [lefts, &right_macs[gadget..=gadget], &output_macs[of_gates]];
-                push_words(macs.into_iter().flatten().copied(), records);
+                let macs = words_mut(record, shape.macs());
+                macs[..width].copy_from_slice(&left_macs[of_gates.clone()]);
+                macs[width] = right_macs[gadget];
+                macs[width + 1..shape.wires()].copy_from_slice(&output_macs[of_gates]);
             }
         }
         Ok(())
@@ -156,14 +156,4 @@ pub(crate) fn pack(macs: &[[u64; 1]], packed: &mut Vec<u64>) {
         let bits = macs.iter().enumerate();
         bits.fold(0, |word, (at, [mac])| word | (mac & 1) << at)
     }));
-}
-
-/// Keeps the records with these numbers, which ascend.
-pub(super) fn keep(records: &mut Vec<Block>, stride: usize, kept: &[u32]) {
-    for (to, &from) in kept.iter().enumerate() {
-        let from = from as usize * stride;
-        records.copy_within(from..from + stride, to * stride);
-    }
-    records[kept.len() * stride..].fill(Block::ZERO);
-    records.truncate(kept.len() * stride);
 }

@@ -4,6 +4,12 @@ use cenote_params::pool::{Attack, Draw};
 
 use super::*;
 
+/// Fills `pool` with all of `records`.
+fn refill(pool: &mut Pool<u64>, records: Zeroizing<Vec<u64>>, coin: Block) {
+    let kept = (0..(records.len() / pool.stride) as u32).collect();
+    pool.refill(records, kept, coin);
+}
+
 /// Records of gadgets `first..first + count`: their numbers, in every word.
 fn records(first: u64, count: u64, stride: usize) -> Zeroizing<Vec<u64>> {
     Zeroizing::new(
@@ -28,17 +34,21 @@ fn nothing_is_drawn_twice_and_the_pool_stays_full() {
     for stride in [1, 3, 21] {
         let mut pool = Pool::new(50, stride);
         let mut out = Vec::new();
-        pool.refill(records(0, 40, stride), Block([1, 1]));
+        refill(&mut pool, records(0, 40, stride), Block([1, 1]));
         assert!(!pool.is_full() && pool.left() == 0);
         assert_eq!(pool.draw(1, 3, &mut out), Err(Unready { wanted: 3, left: 0 }));
-        pool.refill(records(40, 40, stride), Block([2, 1]));
+        refill(&mut pool, records(40, 40, stride), Block([2, 1]));
         assert!(pool.is_full() && pool.left() == 30);
         let mut made = 80;
         for round in 0..200 {
             let each = [3, 5, 1, 7][round as usize % 4];
             pool.draw(pool.left() / each, each, &mut out).unwrap();
             assert!(pool.left() < each && pool.len() == 50);
-            pool.refill(records(made, 10 + round % 7, stride), Block([round, 2]));
+            refill(
+                &mut pool,
+                records(made, 10 + round % 7, stride),
+                Block([round, 2]),
+            );
             made += 10 + round % 7;
         }
         let mut drawn = numbers(&out, stride);
@@ -55,7 +65,11 @@ fn draws_are_uniform_and_decided_by_the_coin_alone() {
     let run = |coin: u64| {
         let mut pool = Pool::new(size, 1);
         let mut out = Vec::new();
-        pool.refill(records(0, size as u64 + 4 * draws, 1), Block([coin, 9]));
+        refill(
+            &mut pool,
+            records(0, size as u64 + 4 * draws, 1),
+            Block([coin, 9]),
+        );
         pool.draw(draws as usize, each, &mut out).unwrap();
         out
     };
@@ -85,7 +99,7 @@ fn draws_are_uniform_and_decided_by_the_coin_alone() {
     for coin in 0..20_000 {
         let mut pool = Pool::new(size, 1);
         let mut out = Vec::new();
-        pool.refill(records(0, size as u64 + 4, 1), Block([coin, 77]));
+        refill(&mut pool, records(0, size as u64 + 4, 1), Block([coin, 77]));
         pool.draw(1, each, &mut out).unwrap();
         for &a in &out {
             for &b in &out {
@@ -118,10 +132,10 @@ fn a_tiny_pool_is_broken_as_often_as_the_analysis_says() {
             // Which are bad does not matter: all places are alike.
             let mut first = records(1, size as u64, 1);
             first[..bad].fill(0);
-            pool.refill(first, Block([run, 1]));
+            refill(&mut pool, first, Block([run, 1]));
             let (mut left, mut round) = (bad, 0);
             while left >= each {
-                pool.refill(records(1, 8 * each as u64, 1), Block([run, 2 + round]));
+                refill(&mut pool, records(1, 8 * each as u64, 1), Block([run, 2 + round]));
                 round += 1;
                 let mut out = Vec::new();
                 pool.draw(8, each, &mut out).unwrap();
@@ -142,4 +156,26 @@ fn a_tiny_pool_is_broken_as_often_as_the_analysis_says() {
             "{size} {each} {bad}: {broken} for {expected}"
         );
     }
+}
+
+#[test]
+fn what_was_checked_never_comes_out() {
+    let mut pool = Pool::new(10, 2);
+    let mut out = Vec::new();
+    let mut made = 0;
+    for round in 0..50 {
+        // Every third is checked.
+        let fresh = 30 + round % 5;
+        let kept: Vec<u32> = (0..fresh)
+            .filter(|number| (made + u64::from(*number)) % 3 != 0)
+            .collect();
+        pool.refill(records(made, fresh.into(), 2), kept, Block([round.into(), 3]));
+        made += u64::from(fresh);
+        pool.draw(pool.left() / 4, 4, &mut out).unwrap();
+        assert!(pool.room().is_empty());
+    }
+    let mut drawn = numbers(&out, 2);
+    assert!(drawn.iter().all(|number| number % 3 != 0));
+    drawn.sort_unstable();
+    assert!(drawn.windows(2).all(|pair| pair[0] < pair[1]) && drawn.len() > 900);
 }
