@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use cenote_circuit::Plan;
 use cenote_net::{Channel, Meter, PartyId};
-use cenote_params::pool::Soundness;
+use cenote_params::pool::{Parameters, Soundness};
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{
     Check, Costs, Engine, Error, Guarded, Ledger, Parties, Result, WireVector, check_arrange, check_input,
@@ -43,8 +43,6 @@ pub struct JimuEngine {
     circuits: Circuits,
     ledger: Ledger,
     cheated: bool,
-    /// Lots of inputs of the evaluator's, at most.
-    lots: u64,
 }
 
 impl JimuEngine {
@@ -80,7 +78,6 @@ impl JimuEngine {
             circuits: Circuits::default(),
             ledger,
             cheated: false,
-            lots: 0,
         })
     }
 
@@ -131,9 +128,10 @@ impl JimuEngine {
             labels,
             pool,
             anchor,
-            ..
+            mux,
         } = &self.sizes;
-        Soundness::of(pool, anchor, labels, *security, self.lots)
+        let pools: Vec<&Parameters> = [Some(pool), mux.as_ref()].into_iter().flatten().collect();
+        Soundness::of(&pools, anchor, labels, *security)
     }
 
     /// Whether this party, the evaluator, has seen that the garbler has cheated, and got the right outputs nevertheless. It
@@ -223,9 +221,8 @@ impl Engine for JimuEngine {
         self.call("online", |this| {
             check_input(this.me, 2, owner, wires, lanes, bits)?;
             let role = this.role(owner);
-            match role {
-                Role::Garbler => this.filled()?,
-                Role::Evaluator => this.lots += 1 + (wires * lanes) as u64 / 128,
+            if role == Role::Garbler {
+                this.filled()?;
             }
             this.ledger.costs.rounds += 1;
             let (side, channel) = this.parts();

@@ -137,11 +137,6 @@ impl Sizes {
         })
     }
 
-    /// Labels that are transferred to the evaluator beyond those that it can use.
-    pub(crate) fn spare(&self) -> usize {
-        self.security as usize
-    }
-
     /// 128-bit blocks of a label.
     pub fn blocks(&self) -> usize {
         self.labels.message() as usize / 16

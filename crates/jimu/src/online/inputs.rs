@@ -7,7 +7,8 @@
 //! `b ⊕ y`, which becomes the permutation bit. What it got is compared with the i-hash before anything depends on it. A garbler that
 //! gives it something else for one of the two colours is caught if that was chosen, and else knows b. So what serves as inputs
 //! is not these labels but random sums of them, drawn after that: of `m + s` labels `m` sums. Who knows `t` choices got to
-//! that with probability 2^-t; the sums' choices are uniform given them but with probability 2^-(s-t). Together 2^-s.
+//! that with probability 2^-t; the sums' choices are uniform given them but with probability 2^-(s-t). Together 2^-s, and `s` grows
+//! from lot to lot so that all that there will ever be have their part ([`cenote_params::pool::spare_transfers`]).
 
 use cenote_net::Channel;
 use cenote_primitives::{Block, Block512, Position, Prg, Sampler, as_bytes, as_bytes_mut, mask_of};
@@ -142,8 +143,8 @@ impl Garbler {
 
     fn transfer(&mut self, count: usize, channel: &mut dyn Channel) -> Result<()> {
         let (blocks, keys) = (self.common.cell.blocks, &mut self.keys);
-        let transferred = UNIT + self.common.sizes.spare();
         for _ in 0..count / UNIT {
+            let transferred = UNIT + self.common.next_spare();
             let batch = keys.counters.labels(transferred);
             let mut labels = Zeroizing::new(vec![Block::ZERO; transferred * blocks]);
             let mut message = vec![0; keys.code.random_bytes(batch)];
@@ -251,8 +252,8 @@ impl Evaluator {
     fn transfer(&mut self, count: usize, channel: &mut dyn Channel) -> Result<()> {
         let (cell, keys) = (self.common.cell, &mut self.keys);
         let (blocks, size) = (cell.blocks, cell.size());
-        let transferred = UNIT + self.common.sizes.spare();
         for _ in 0..count / UNIT {
+            let transferred = UNIT + self.common.next_spare();
             let batch = keys.counters.labels(transferred);
             let mut message = vec![0; keys.code.random_bytes(batch)];
             channel.recv(steps::INPUT_WIRES, &mut message)?;

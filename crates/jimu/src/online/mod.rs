@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use cenote_circuit::Plan;
 use cenote_net::Channel;
-use cenote_params::pool::Parameters;
+use cenote_params::pool::{self, Parameters};
 use cenote_pool::Pool;
 use cenote_primitives::{BitMatrix, Block, LaneRun};
 use cenote_session::{Error, Result, WireVector};
@@ -60,6 +60,8 @@ pub(crate) struct Common {
     supplies: [Option<Supply>; 2],
     /// The records of what was drawn last.
     pub(crate) drawn: Zeroizing<Vec<Block>>,
+    /// Lots of labels transferred so far.
+    lots: u64,
 }
 
 /// Gadgets, by the number of their gates.
@@ -109,6 +111,7 @@ impl Common {
             cell,
             supplies: [Some(supply(&sizes.pool, 1)?), mux],
             drawn: Zeroizing::default(),
+            lots: 0,
             sizes,
         })
     }
@@ -143,6 +146,13 @@ impl Common {
         self.drawn.clear();
         let drawn = supply.pool.draw(count, each, &mut self.drawn);
         drawn.map_err(|unready| Error::Internal(unready.to_string()))
+    }
+
+    /// The labels of the next lot that are transferred beyond those that become inputs.
+    fn next_spare(&mut self) -> usize {
+        let lot = self.lots;
+        self.lots += 1;
+        pool::spare_transfers(self.sizes.security, lot) as usize
     }
 
     /// Bytes that the pools hold.
