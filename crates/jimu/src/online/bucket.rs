@@ -29,6 +29,9 @@ pub(super) struct Unproved {
     labels: Zeroizing<Vec<Block>>,
     hashes: Zeroizing<Vec<Block>>,
     keys: Zeroizing<Vec<[u64; 1]>>,
+    /// Whether no gate of some bucket gives a label of its wire. With right solderings this does not happen; with wrong ones it may
+    /// depend on this party's inputs, so it is said after these have passed.
+    broken: bool,
 }
 
 impl Supply {
@@ -242,7 +245,7 @@ impl Evaluator {
             }
         }
         if off != 0 {
-            self.settle_differences(count, [each, width], outputs, channel)?;
+            self.settle_differences(count, [each, width], outputs);
         }
         self.prove(PROVED, channel)
     }
@@ -250,13 +253,7 @@ impl Evaluator {
     /// The gates of some buckets do not agree: finds the right label of each by its i-hash. Two different right ones are Δ apart.
     ///
     /// Nothing that the garbler could notice depends on this.
-    fn settle_differences(
-        &mut self,
-        count: usize,
-        [each, width]: [usize; 2],
-        outputs: &mut [Block],
-        channel: &dyn Channel,
-    ) -> Result<()> {
+    fn settle_differences(&mut self, count: usize, [each, width]: [usize; 2], outputs: &mut [Block]) {
         let (cell, blocks) = (self.common.cell, self.common.cell.blocks);
         let first = outputs.len() - count * width * cell.size();
         for (at, cell_of) in outputs[first..].chunks_exact_mut(cell.size()).enumerate() {
@@ -290,18 +287,11 @@ impl Evaluator {
                     Some(_) => {}
                 }
             }
-            let Some((label, _)) = right else {
-                let detail = "no gate of a bucket gives a label of its wire";
-                return Err(Error::cheated(
-                    checks::BUCKET,
-                    channel.peer(),
-                    steps::SOLDER,
-                    detail,
-                ));
-            };
-            cell_of[cell.label()].copy_from_slice(label);
+            match right {
+                Some((label, _)) => cell_of[cell.label()].copy_from_slice(label),
+                None => self.unproved.broken = true,
+            }
         }
-        Ok(())
     }
 
     /// Receives what cells are anchored to.
@@ -341,7 +331,12 @@ impl Evaluator {
 
     /// Verifies what was soldered since the last proof, if it is `least` or more.
     pub(super) fn prove(&mut self, least: usize, channel: &mut dyn Channel) -> Result<()> {
-        let Unproved { labels, hashes, keys } = &mut self.unproved;
+        let Unproved {
+            labels,
+            hashes,
+            keys,
+            broken,
+        } = &mut self.unproved;
         if keys.len() < least.max(1) {
             return Ok(());
         }
@@ -363,6 +358,15 @@ impl Evaluator {
         self.keys
             .verifier
             .verify(channel.peer(), steps::PROVE, keys, &permuted, &proof)?;
+        if *broken {
+            let detail = "no gate of a bucket gives a label of its wire";
+            return Err(Error::cheated(
+                checks::BUCKET,
+                channel.peer(),
+                steps::SOLDER,
+                detail,
+            ));
+        }
         labels.clear();
         hashes.clear();
         keys.clear();
