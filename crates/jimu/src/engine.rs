@@ -331,3 +331,6 @@ impl Engine for JimuEngine {
         self.peer_cheated().then(warning).into_iter().collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

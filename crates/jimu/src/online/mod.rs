@@ -132,7 +132,7 @@ impl Common {
             .expect("there is a pool of the kind")
     }
 
-    fn supply_mut(&mut self, kind: Kind) -> &mut Supply {
+    pub(crate) fn supply_mut(&mut self, kind: Kind) -> &mut Supply {
         self.supplies[kind as usize]
             .as_mut()
             .expect("there is a pool of the kind")
