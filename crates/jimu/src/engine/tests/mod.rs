@@ -211,7 +211,6 @@ fn engine(me: PartyId, channel: Box<dyn Channel>, side: Box<dyn Side>) -> JimuEn
         circuits: Circuits::default(),
         ledger: Ledger::default(),
         cheated: false,
-        lots: 0,
     }
 }
 
