@@ -164,3 +164,19 @@ fn messages_in_the_clear() {
 fn messages_of_three() {
     sizes_are_those_of_the_declaration(in_three, &QUERIES);
 }
+
+/// What a query takes is known with all rows that it may have, where how many there are is told in the end.
+#[test]
+fn what_is_revealed_in_the_end_is_counted() {
+    let mut world = worlds()[0].clone();
+    world.schema.answer.to = Parties::one(PartyId(2));
+    world.schema.answer.count = Count::Revealed;
+    let tally = world.plan(QUERIES[0]).unwrap().tally(false).unwrap();
+    let bits = tally
+        .outputs
+        .iter()
+        .find(|(to, _)| *to == [2])
+        .map(|(_, bits)| *bits);
+    // Seven rows, and at least whether each counts and its id.
+    assert!(bits.is_some_and(|bits| bits >= 7 * 17), "{:?}", tally.outputs);
+}

@@ -33,7 +33,7 @@ pub(crate) enum Bench {
     Apps(BenchApps),
     /// What `cenote plan` says beside what is measured, all parties on this machine
     Plan(BenchPlan),
-    /// Queries over tables of up to a million rows, three parties on this machine
+    /// Queries over tables of a million rows or more, three parties on this machine
     Queries(BenchQueries),
 }
 
