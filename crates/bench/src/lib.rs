@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`three`] | the three-party protocol: one job, a service that never ends, latencies, the bare channels, its paper's Table II |
 //! | [`lego`] | the two-party protocol and its parts, beside the figures of its paper |
+//! | [`jimu`] | two parties over a pool of garbled gates, beside the figures of its paper |
 //! | [`apps`] | programs over secret values on every engine, beside the figures of POOL's paper |
 //! | [`plan`] | what a plan says beside what is measured |
 //! | [`curves`], [`plot`] | the papers' figures on parameters, as data and as drawings |
@@ -15,8 +16,10 @@
 
 pub mod apps;
 pub mod curves;
+pub mod jimu;
 pub mod lego;
 mod measure;
+mod meeting;
 pub mod plan;
 pub mod plot;
 pub mod queries;

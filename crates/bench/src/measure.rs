@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::apps::AppBench;
+use crate::jimu::JimuBench;
 use crate::lego::circuit::LegoBench;
 use crate::lego::commit::CommitBench;
 use crate::lego::ot::OtBench;
@@ -47,6 +48,7 @@ pub(crate) enum Task {
     Ot(OtBench),
     Commit(CommitBench),
     Lego(LegoBench),
+    Jimu(JimuBench),
     App(AppBench),
 }
 
@@ -67,6 +69,7 @@ tasks!(
     Ot(OtBench),
     Commit(CommitBench),
     Lego(LegoBench),
+    Jimu(JimuBench),
     App(AppBench)
 );
 
@@ -83,6 +86,7 @@ pub fn child_main() -> std::result::Result<(), Kind> {
         Task::Ot(ot) => take_part(&ot, &seat),
         Task::Commit(commit) => take_part(&commit, &seat),
         Task::Lego(lego) => take_part(&lego, &seat),
+        Task::Jimu(jimu) => take_part(&jimu, &seat),
         Task::App(app) => take_part(&app, &seat),
     })
 }

@@ -11,3 +11,12 @@ pub(crate) fn bits(seed: u64, rows: usize, lanes: usize) -> BitMatrix {
     bits.mask_padding();
     bits
 }
+
+/// The rows `range` of `bits`.
+pub(crate) fn rows(bits: &BitMatrix, range: std::ops::Range<usize>) -> BitMatrix {
+    let mut part = BitMatrix::zeros(range.len(), bits.lanes());
+    for (to, from) in range.enumerate() {
+        part.row_mut(to).copy_from_slice(bits.row(from));
+    }
+    part
+}

@@ -27,7 +27,16 @@ impl Stopwatch {
 
 /// Processor time, of the program and of the system on its behalf, that this process has used.
 fn cpu_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time_of(rustix::time::ClockId::ProcessCPUTime)
+}
+
+/// The same of this thread alone, in seconds.
+pub(crate) fn thread_seconds() -> f64 {
+    time_of(rustix::time::ClockId::ThreadCPUTime).as_secs_f64()
+}
+
+fn time_of(clock: rustix::time::ClockId) -> Duration {
+    let time = rustix::time::clock_gettime(clock);
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     Duration::from_secs(seconds) + Duration::from_nanos(u64::try_from(time.tv_nsec).unwrap_or(0))
 }

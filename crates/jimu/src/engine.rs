@@ -121,6 +121,12 @@ impl JimuEngine {
         })
     }
 
+    /// AND gates drawn from the pool so far, [`crate::MUX_WIDTH`]-fold gadgets aside: for gates, inputs and outputs.
+    pub fn drawn(&self) -> u64 {
+        let drawn = |side: &dyn Side| side.common().supply(Kind::And).pool.drawn();
+        self.side.as_deref().map_or(0, drawn)
+    }
+
     /// Everything that lets a cheater through by chance in this session.
     pub fn soundness(&self) -> Soundness {
         let Sizes {
@@ -243,7 +249,7 @@ impl Engine for JimuEngine {
             }
             this.ledger.costs.and_gates += ands;
             let width = this.parts().0.common().mux_width();
-            let circuit = this.circuits.get(plan, width)?;
+            let circuit = this.circuits.get(plan, width);
             let (wires, lanes) = (plan.output_wires(), inputs.lanes());
             let history = inputs.history().saturating_add(history_of_outputs(wires, lanes));
             let (side, channel) = this.parts();

@@ -3,8 +3,10 @@
 use cenote_net::PartyId;
 use cenote_params::pool::{self, Extraction, Guard};
 use cenote_params::{ihash, pool::Parameters};
-use cenote_primitives::Entropy;
+use cenote_primitives::{Block, Entropy};
 use cenote_session::{Error, Result, Terms};
+
+use crate::gadget::Shape;
 
 /// The highest statistical security: labels of eight blocks.
 pub const MAX_SECURITY: u32 = 128;
@@ -135,6 +137,13 @@ impl Sizes {
             anchor,
             mux,
         })
+    }
+
+    /// Bytes that a gadget of `width` AND gates, which share an operand, takes in the pool: at the garbler and at the evaluator.
+    pub fn stored_bytes(&self, width: usize) -> [usize; 2] {
+        let blocks = self.blocks();
+        let shape = Shape { blocks, width };
+        [shape.garbler_blocks(), shape.evaluator_blocks()].map(|blocks| blocks * size_of::<Block>())
     }
 
     /// 128-bit blocks of a label.

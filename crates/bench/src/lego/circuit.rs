@@ -13,10 +13,10 @@ use cenote_protocol::{Protocol, Source};
 use cenote_session::{Connections, Costs, Engine, Parties, Topology, WireVector};
 use serde::{Deserialize, Serialize};
 
-use super::meeting::Meeting;
 use super::paper::{Data, Timing, circuit_of_paper, paper};
 use super::topology;
 use crate::measure::{Measurement, Place, no_report};
+use crate::meeting::Meeting;
 use crate::sample;
 use crate::usage::{Machine, median};
 use cenote::{CircuitDescription, Error, Lego, Link, Program, Result, Transport, circuits};
@@ -275,7 +275,7 @@ impl Load {
         let mut first = 0;
         for (wires, &owner) in running.inputs.iter().zip(self.program.owners()) {
             let width = wires.wires();
-            let own = (owner == engine.me()).then(|| rows(&self.inputs, first..first + width));
+            let own = (owner == engine.me()).then(|| sample::rows(&self.inputs, first..first + width));
             engine.give(owner, wires, own.as_ref())?;
             first += width;
         }
@@ -294,15 +294,6 @@ impl Load {
 struct Running {
     inputs: Vec<LegoWires>,
     outputs: LegoWires,
-}
-
-/// The rows `range` of `bits`.
-fn rows(bits: &BitMatrix, range: std::ops::Range<usize>) -> BitMatrix {
-    let mut part = BitMatrix::zeros(range.len(), bits.lanes());
-    for (to, from) in range.enumerate() {
-        part.row_mut(to).copy_from_slice(bits.row(from));
-    }
-    part
 }
 
 /// One number for each phase.

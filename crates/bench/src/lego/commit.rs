@@ -9,10 +9,10 @@ use cenote_primitives::{Block, Entropy, as_bytes, as_bytes_mut};
 use serde::{Deserialize, Serialize};
 
 use super::circuit_text::or_blank;
-use super::meeting::Meeting;
 use super::paper::{Commitment, paper};
 use super::{failed, topology};
 use crate::measure::{Measurement, Place, no_report};
+use crate::meeting::Meeting;
 use crate::usage::{Machine, median};
 use cenote::text::{Table, s};
 use cenote::{Error, Link, Result, Transport};

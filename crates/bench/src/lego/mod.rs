@@ -10,7 +10,6 @@
 pub mod circuit;
 mod circuit_text;
 pub mod commit;
-mod meeting;
 pub mod ot;
 mod paper;
 pub mod tables;

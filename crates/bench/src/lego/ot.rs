@@ -7,9 +7,9 @@ use cenote_ot::{DeltaReceiver, DeltaSender};
 use cenote_primitives::Entropy;
 use serde::{Deserialize, Serialize};
 
-use super::meeting::Meeting;
 use super::{failed, topology};
 use crate::measure::{Measurement, Place, no_report};
+use crate::meeting::Meeting;
 use crate::usage::{Machine, median};
 use cenote::text::{Table, s};
 use cenote::{Error, Link, Result, Transport};

@@ -12,7 +12,7 @@ use cenote_bench::three::steady::{Length, Mode};
 use clap::Subcommand;
 
 use super::apps::{BenchApps, BenchPlan, BenchQueries};
-use super::two_args::{BenchCommit, BenchLego, BenchOt, WhichLego};
+use super::two_args::{BenchCommit, BenchJimu, BenchLego, BenchOt, WhichLego};
 use crate::args::{seconds, variants};
 
 #[derive(Debug, Subcommand)]
@@ -25,6 +25,8 @@ pub(crate) enum Bench {
     /// The two-party protocol, both parties on this machine, beside the figures of its paper
     #[command(args_conflicts_with_subcommands = true)]
     Lego(Box<BenchLego>),
+    /// Two parties over a pool of garbled gates, both on this machine, beside the figures of POOL's paper
+    Jimu(Box<BenchJimu>),
     /// Commitments alone, beside Table III of the two-party protocol's paper
     Commit(BenchCommit),
     /// Oblivious transfers alone
@@ -50,6 +52,7 @@ impl Bench {
                 None => options.place.how.json,
                 Some(WhichLego::Tables(options)) => options.place.how.json,
             },
+            Bench::Jimu(options) => options.place.how.json,
             Bench::Commit(options) => options.place.how.json,
             Bench::Ot(options) => options.place.how.json,
             Bench::Apps(options) => options.place.how.json,

@@ -1,12 +1,13 @@
 //! The benchmarks of two parties.
 
 use cenote::Result;
+use cenote_bench::jimu::{Pools, run_jimu};
 use cenote_bench::lego::circuit::{LegoBench, run_lego};
 use cenote_bench::lego::commit::{CommitBench, run_commit};
 use cenote_bench::lego::ot::{OtBench, run_ot};
 use cenote_bench::lego::tables::{Tables, available_memory, run_tables};
 
-use super::two_args::{BenchCommit, BenchLego, BenchOt, BenchTables};
+use super::two_args::{BenchCommit, BenchJimu, BenchLego, BenchOt, BenchTables};
 use super::{draw, measured, tell};
 
 /// Memory assumed to be free where the system does not tell.
@@ -47,6 +48,32 @@ pub(super) fn tables(options: &BenchTables, verbose: u8) -> Result<()> {
         verbose,
         options.place.setting(),
         |place, progress| run_tables(&tables, place, &mut |what| progress.name(what)),
+    )?;
+    draw(options.plot.as_deref(), || report.to_svg())?;
+    tell(options.place.how.json, &report, || report.table())
+}
+
+pub(super) fn jimu(options: &BenchJimu, verbose: u8) -> Result<()> {
+    let pools = Pools {
+        pools: options.pool.clone(),
+        security: options.security,
+        // What is too large is refused with what there may be.
+        buffer: u32::try_from(options.buffer).unwrap_or(u32::MAX),
+        loads: options.circuit.clone(),
+        mux: options.mux,
+        seconds: if options.fill_only {
+            0.0
+        } else {
+            options.seconds.as_secs_f64()
+        },
+        repeat: options.repeat,
+        link: options.slowed.link,
+    };
+    let report = measured(
+        "measuring",
+        verbose,
+        options.place.setting(),
+        |place, progress| run_jimu(&pools, place, &mut |what| progress.name(what)),
     )?;
     draw(options.plot.as_deref(), || report.to_svg())?;
     tell(options.place.how.json, &report, || report.table())

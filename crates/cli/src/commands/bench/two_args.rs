@@ -1,14 +1,17 @@
 //! Arguments of the benchmarks of two parties.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use cenote::Lego;
 use cenote::Link;
 use cenote::text::{count, quantity};
+use cenote_bench::jimu::Load;
 use cenote_bench::lego::circuit::To;
 use clap::Subcommand;
 
 use super::args::Where;
+use crate::args::seconds;
 
 /// How slow the link is.
 #[derive(Debug, clap::Args)]
@@ -104,6 +107,41 @@ pub(crate) struct BenchTables {
     #[arg(long, value_name = "BYTES", value_parser = quantity)]
     pub(crate) memory: Option<u64>,
     /// Draw the speed over the paper's as a bar chart, into this SVG file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) place: Where,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchJimu {
+    /// AND gates of the pools, one after the other, such as 1M or 1Mi
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = quantity, default_values = ["10K", "100K", "1M"])]
+    pub(crate) pool: Vec<u64>,
+    /// Circuit files, lib:NAME, or muxN for a multiplexer of N bits, each with how many instances of it run side by side
+    #[arg(long, value_name = "CIRCUIT=LANES", value_delimiter = ',', default_values_t = Load::usual())]
+    pub(crate) circuit: Vec<Load>,
+    /// About how long each circuit is run over the full pool
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "10")]
+    pub(crate) seconds: Duration,
+    /// Also fill pools of as many gadgets for multiplexers, and run these with and without
+    #[arg(long)]
+    pub(crate) mux: bool,
+    /// Fill pools, and run nothing
+    #[arg(long, conflicts_with_all = ["circuit", "seconds"])]
+    pub(crate) fill_only: bool,
+    /// The probability that a cheater ever gets through is at most about 2 to the minus this
+    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=128), default_value_t = 40)]
+    pub(crate) security: u32,
+    /// Gates made at once to replace drawn ones, such as 128Ki: a multiple of 64
+    #[arg(long, value_name = "N", value_parser = quantity, default_value = "128Ki")]
+    pub(crate) buffer: u64,
+    #[command(flatten)]
+    pub(crate) slowed: Slowed,
+    /// How many sessions to run for each pool; medians are reported
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 1)]
+    pub(crate) repeat: u32,
+    /// Draw the rates against the size of the pool, into this SVG file
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
     #[command(flatten)]
