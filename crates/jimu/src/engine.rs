@@ -249,7 +249,7 @@ impl Engine for JimuEngine {
             }
             this.ledger.costs.and_gates += ands;
             let width = this.parts().0.common().mux_width();
-            let circuit = this.circuits.get(plan, width);
+            let circuit = this.circuits.get(plan, width)?;
             let (wires, lanes) = (plan.output_wires(), inputs.lanes());
             let history = inputs.history().saturating_add(history_of_outputs(wires, lanes));
             let (side, channel) = this.parts();

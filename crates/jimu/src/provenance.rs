@@ -153,7 +153,7 @@ impl Drop for Bundle {
         let mut links = Vec::new();
         unlink(self, &mut links);
         while let Some(inputs) = links.pop() {
-            for part in inputs.into_parts() {
+            for part in inputs.0.into_parts() {
                 if let Some(mut bundle) = Arc::into_inner(part.bundle) {
                     unlink(&mut bundle, &mut links);
                 }

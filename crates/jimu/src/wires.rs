@@ -1,11 +1,10 @@
 //! Secret wires: a cell for each bit, and at the evaluator where they come from.
 
-use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use cenote_primitives::{BitMatrix, Block, LaneRun};
-use cenote_session::WireVector;
+use cenote_session::Bundles;
 use zeroize::Zeroizing;
 
 use crate::provenance::Origin;
@@ -51,17 +50,9 @@ impl Cell {
 /// Secret wires of a session: `wires` × `lanes` cells, of 64 bytes at the garbler and 96 at the evaluator for 40 bits of security, and
 /// what they come from. Clones, selections and concatenations share this. `Debug` prints the shape only.
 #[derive(Clone)]
-pub struct JimuWires {
-    lanes: usize,
-    parts: Vec<Part>,
-}
+pub struct JimuWires(pub(crate) Bundles<Bundle>);
 
-/// Some wires of a bundle.
-#[derive(Clone)]
-pub(crate) struct Part {
-    pub(crate) bundle: Arc<Bundle>,
-    pub(crate) range: Range<usize>,
-}
+cenote_session::wires!(JimuWires, Bundle);
 
 /// The wires that one call made. Cell `(wire, lane)` is number `wire * lanes + lane`.
 pub(crate) struct Bundle {
@@ -119,28 +110,7 @@ impl JimuWires {
             history,
             known,
         };
-        Self {
-            lanes,
-            parts: vec![Part {
-                range: 0..wires,
-                bundle: Arc::new(bundle),
-            }],
-        }
-    }
-
-    pub(crate) fn parts(&self) -> &[Part] {
-        &self.parts
-    }
-
-    pub(crate) fn into_parts(self) -> Vec<Part> {
-        self.parts
-    }
-
-    /// The bundle and the number within it of each wire.
-    pub(crate) fn rows(&self) -> impl Iterator<Item = (&Bundle, usize)> {
-        self.parts
-            .iter()
-            .flat_map(|part| part.range.clone().map(move |wire| (&*part.bundle, wire)))
+        Self(Bundles::of(Arc::new(bundle)))
     }
 
     /// The cells of each wire.
@@ -150,7 +120,7 @@ impl JimuWires {
 
     /// Bytes that are kept because of what these wires come from, about.
     pub(crate) fn history(&self) -> u64 {
-        let parts = self.parts.iter().map(|part| part.bundle.history);
+        let parts = self.parts().iter().map(|part| part.bundle.history);
         parts.fold(0, u64::saturating_add)
     }
 
@@ -159,7 +129,7 @@ impl JimuWires {
         let rows: Vec<Vec<&[Block]>> = parts.iter().map(|part| part.cells().collect()).collect();
         let wires = rows.first().map_or(0, Vec::len);
         let lanes: usize = runs.iter().map(LaneRun::lanes).sum();
-        let sizes = parts.iter().flat_map(|part| &part.parts);
+        let sizes = parts.iter().flat_map(|part| part.parts());
         let size = sizes.map(|part| part.bundle.size()).max().unwrap_or(0);
         let mut cells = Zeroizing::new(Vec::with_capacity(wires * lanes * size));
         (0..wires).for_each(|wire| {
@@ -173,64 +143,12 @@ impl JimuWires {
     }
 }
 
-impl WireVector for JimuWires {
+impl cenote_session::Bundle for Bundle {
     fn wires(&self) -> usize {
-        self.parts.iter().map(|part| part.range.len()).sum()
+        self.wires
     }
 
     fn lanes(&self) -> usize {
         self.lanes
-    }
-
-    fn select(&self, range: Range<usize>) -> Self {
-        assert!(
-            range.start <= range.end && range.end <= self.wires(),
-            "wires {range:?} of {}",
-            self.wires()
-        );
-        let mut parts = Vec::new();
-        let mut first = 0;
-        for part in &self.parts {
-            let from = range.start.max(first);
-            let to = range.end.min(first + part.range.len());
-            if from < to {
-                let start = part.range.start;
-                parts.push(Part {
-                    bundle: part.bundle.clone(),
-                    range: start + (from - first)..start + (to - first),
-                });
-            }
-            first += part.range.len();
-        }
-        Self {
-            lanes: self.lanes,
-            parts,
-        }
-    }
-
-    fn concat(parts: &[&Self]) -> Self {
-        let lanes = parts.first().expect("at least one part").lanes;
-        assert!(
-            parts.iter().all(|part| part.lanes == lanes),
-            "all parts have the same lanes"
-        );
-        let mut joined: Vec<Part> = Vec::new();
-        for part in parts.iter().flat_map(|part| &part.parts) {
-            match joined.last_mut() {
-                Some(last)
-                    if Arc::ptr_eq(&last.bundle, &part.bundle) && last.range.end == part.range.start =>
-                {
-                    last.range.end = part.range.end;
-                }
-                _ => joined.push(part.clone()),
-            }
-        }
-        Self { lanes, parts: joined }
-    }
-}
-
-impl fmt::Debug for JimuWires {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "JimuWires({} × {})", self.wires(), self.lanes)
     }
 }

@@ -219,7 +219,7 @@ impl LegoEngine {
             let role = this.roles.role(owner);
             if !this
                 .next_reserved()
-                .is_some_and(|(next, of)| of == role && wires.are(next))
+                .is_some_and(|(next, of)| of == role && wires.0.are(next))
             {
                 let reason =
                     "these wires are not those that were reserved first and have no bits, or another party's";

@@ -1,12 +1,10 @@
 //! Secret wires: labels, and at the evaluator where they come from.
 
-use std::fmt;
-use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use cenote_circuit::Plan;
 use cenote_primitives::{BitMatrix, Block};
-use cenote_session::{Result, WireVector};
+use cenote_session::{Bundles, Result, WireVector};
 use zeroize::Zeroizing;
 
 use crate::material::Commitments;
@@ -21,17 +19,9 @@ use cenote_commit::Share;
 /// for the share and, once evaluated, 16 for the label, and besides what they come from. Clones, selections and
 /// concatenations share this. `Debug` prints the shape only.
 #[derive(Clone)]
-pub struct LegoWires {
-    lanes: usize,
-    parts: Vec<Part>,
-}
+pub struct LegoWires(pub(crate) Bundles<Bundle>);
 
-/// Some wires of a bundle.
-#[derive(Clone)]
-pub(crate) struct Part {
-    pub(crate) bundle: Arc<Bundle>,
-    pub(crate) range: Range<usize>,
-}
+cenote_session::wires!(LegoWires, Bundle);
 
 /// The wires that one call made. Label `(wire, lane)` is entry `wire * lanes + lane`.
 pub(crate) struct Bundle {
@@ -128,34 +118,17 @@ impl EvaluatorLabels {
 impl LegoWires {
     /// All wires of `bundle`.
     pub(crate) fn of(bundle: Arc<Bundle>) -> Self {
-        Self {
-            lanes: bundle.lanes,
-            parts: vec![Part {
-                range: 0..bundle.wires,
-                bundle,
-            }],
-        }
-    }
-
-    /// Whether these are all wires of `bundle`, in order, and no others.
-    pub(crate) fn are(&self, bundle: &Arc<Bundle>) -> bool {
-        let [part] = self.parts.as_slice() else {
-            return false;
-        };
-        Arc::ptr_eq(&part.bundle, bundle) && part.range == (0..bundle.wires)
+        Self(Bundles::of(bundle))
     }
 
     /// No wires.
     pub(crate) fn none() -> Self {
-        Self {
-            lanes: 0,
-            parts: Vec::new(),
-        }
+        Self(Bundles::none())
     }
 
     /// Whether any of them come from nothing that is known.
     pub(crate) fn are_settled(&self) -> bool {
-        self.parts.iter().any(|part| part.bundle.settled)
+        self.parts().iter().any(|part| part.bundle.settled)
     }
 
     /// The evaluator's wires whose bits `Δ` does not tell: the labels of settled ones.
@@ -168,8 +141,8 @@ impl LegoWires {
     /// A copy of the labels that keeps nothing else alive: as the outputs of a plan on its inputs, or of nothing that is
     /// known. At the evaluator they have been evaluated.
     pub(crate) fn settled(&self, origin: Option<(&Plan, &LegoWires)>) -> Result<Self> {
-        let (wires, lanes) = (self.wires(), self.lanes);
-        let Some(first) = self.parts.first() else {
+        let (wires, lanes) = (self.wires(), self.lanes());
+        let Some(first) = self.parts().first() else {
             return Ok(self.clone());
         };
         let settled = origin.is_none();
@@ -217,22 +190,6 @@ impl LegoWires {
         })))
     }
 
-    pub(crate) fn parts(&self) -> &[Part] {
-        &self.parts
-    }
-
-    /// Takes the parts out.
-    pub(crate) fn into_parts(self) -> Vec<Part> {
-        self.parts
-    }
-
-    /// The bundle and the number within it of each wire.
-    pub(crate) fn rows(&self) -> impl Iterator<Item = (&Bundle, usize)> {
-        self.parts
-            .iter()
-            .flat_map(|part| part.range.clone().map(move |wire| (&*part.bundle, wire)))
-    }
-
     /// The garbler's 0-labels and shares: a row for each wire.
     pub(crate) fn committed_rows(&self) -> impl Iterator<Item = (&[Block], &[Share])> {
         self.rows().map(|(bundle, wire)| {
@@ -257,65 +214,13 @@ impl LegoWires {
     }
 }
 
-impl WireVector for LegoWires {
+impl cenote_session::Bundle for Bundle {
     fn wires(&self) -> usize {
-        self.parts.iter().map(|part| part.range.len()).sum()
+        self.wires
     }
 
     fn lanes(&self) -> usize {
         self.lanes
-    }
-
-    fn select(&self, range: Range<usize>) -> Self {
-        assert!(
-            range.start <= range.end && range.end <= self.wires(),
-            "wires {range:?} of {}",
-            self.wires()
-        );
-        let mut parts = Vec::new();
-        let mut first = 0;
-        for part in &self.parts {
-            let from = range.start.max(first);
-            let to = range.end.min(first + part.range.len());
-            if from < to {
-                let start = part.range.start;
-                parts.push(Part {
-                    bundle: part.bundle.clone(),
-                    range: start + (from - first)..start + (to - first),
-                });
-            }
-            first += part.range.len();
-        }
-        Self {
-            lanes: self.lanes,
-            parts,
-        }
-    }
-
-    fn concat(parts: &[&Self]) -> Self {
-        let lanes = parts.first().expect("at least one part").lanes;
-        assert!(
-            parts.iter().all(|part| part.lanes == lanes),
-            "all parts have the same lanes"
-        );
-        let mut joined: Vec<Part> = Vec::new();
-        for part in parts.iter().flat_map(|part| &part.parts) {
-            match joined.last_mut() {
-                Some(last)
-                    if Arc::ptr_eq(&last.bundle, &part.bundle) && last.range.end == part.range.start =>
-                {
-                    last.range.end = part.range.end;
-                }
-                _ => joined.push(part.clone()),
-            }
-        }
-        Self { lanes, parts: joined }
-    }
-}
-
-impl fmt::Debug for LegoWires {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "LegoWires({} × {})", self.wires(), self.lanes)
     }
 }
 

@@ -4,6 +4,7 @@
 //! that one call serves one instance or a million. What [`Engine::reveal`] returns has been verified first.
 #![forbid(unsafe_code)]
 
+mod bundles;
 mod check;
 mod clear;
 pub mod conformance;
@@ -12,6 +13,7 @@ mod contract;
 mod costs;
 mod demand;
 mod error;
+mod flips;
 mod handshake;
 mod ledger;
 pub mod memory;
@@ -19,6 +21,7 @@ mod phases;
 pub mod room;
 mod same_run;
 
+pub use bundles::{Bundle, Bundles, Part};
 pub use check::{Check, MESSAGE_FORM};
 pub use clear::{ClearEngine, ClearWires, check_arrange, check_input, check_run};
 pub use connections::{Connections, Link, Topology};
@@ -26,6 +29,7 @@ pub use contract::{Engine, Parties, WireVector};
 pub use costs::Costs;
 pub use demand::{Demand, Run};
 pub use error::{Cause, Error, Reason, Result};
+pub use flips::Flips;
 pub use handshake::{AlsoAgree, Terms, handshake};
 pub use ledger::{Guarded, Ledger, compare_digests, farewell};
 pub use phases::Phases;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use cenote_circuit::Plan;
-use cenote_primitives::kernels::LocalOp;
+use cenote_session::{Flips, Result};
 
 /// Bytes of slots that stay in a core's own cache.
 const WORKING_SET: usize = 640 << 10;
@@ -66,33 +66,20 @@ impl Ands {
 
 impl Circuit {
     /// `plan`, with gadgets of `width` gates for those that have an operand in common.
-    pub(crate) fn new(plan: &Plan, width: usize) -> Self {
-        let mut flips = vec![false; plan.slots()];
-        let mut levels = Vec::with_capacity(plan.levels().len());
-        for level in plan.levels() {
-            for op in &plan.local_ops()[level.local.clone()] {
-                let (dst, flip) = match *op {
-                    LocalOp::Xor { dst, a, b } => (dst, flips[a as usize] ^ flips[b as usize]),
-                    LocalOp::Not { dst, a } => (dst, !flips[a as usize]),
-                    LocalOp::Const { dst, bit } => (dst, bit),
-                    LocalOp::Copy { dst, a } => (dst, flips[a as usize]),
-                };
-                flips[dst as usize] = flip;
-            }
-            let ands = &plan.and_ops()[level.ands.clone()];
-            let operand = |slot: u32| (slot, flips[slot as usize]);
-            let gates = ands.iter().map(|op| ([operand(op.a), operand(op.b)], op.dst));
-            levels.push(Ands::new(gates.collect(), width));
-            for op in ands {
-                flips[op.dst as usize] = false;
-            }
-        }
-        let outputs = plan.output_slots().iter();
-        Self {
+    pub(crate) fn new(plan: &Plan, width: usize) -> Result<Self> {
+        let Flips { operands, outputs } = Flips::of(plan, "circuits")?;
+        let levels = plan.levels().iter().map(|level| {
+            let gates = level.ands.clone().map(|gate| {
+                let (op, [a, b]) = (plan.and_ops()[gate], operands[gate]);
+                ([(op.a, a), (op.b, b)], op.dst)
+            });
+            Ands::new(gates.collect(), width)
+        });
+        Ok(Self {
+            levels: levels.collect(),
             plan: plan.clone(),
-            levels,
-            output_flips: outputs.map(|&slot| flips[slot as usize]).collect(),
-        }
+            output_flips: outputs,
+        })
     }
 
     /// Lanes at once: as many as the working set allows for cells of `bytes`.

@@ -359,20 +359,20 @@ impl Circuits {
     const KEPT: usize = 16;
 
     /// `plan`, with gadgets of `width` gates.
-    pub(crate) fn get(&mut self, plan: &Plan, width: usize) -> Arc<Circuit> {
+    pub(crate) fn get(&mut self, plan: &Plan, width: usize) -> Result<Arc<Circuit>> {
         let known = self
             .0
             .iter()
             .position(|known| known.plan.digest() == plan.digest());
         let circuit = match known {
             Some(known) => self.0.remove(known),
-            None => Arc::new(Circuit::new(plan, width)),
+            None => Arc::new(Circuit::new(plan, width)?),
         };
         if self.0.len() >= Self::KEPT {
             self.0.remove(0);
         }
         self.0.push(circuit.clone());
-        circuit
+        Ok(circuit)
     }
 }
 

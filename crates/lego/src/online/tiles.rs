@@ -7,12 +7,11 @@ use std::ops::Range;
 
 use cenote_circuit::Plan;
 use cenote_primitives::Block;
-use cenote_primitives::kernels::LocalOp;
-use cenote_session::Result;
+use cenote_session::{Flips, Result};
 
 use crate::material::Run;
 use crate::online::opening::PIECE;
-use crate::room::{self, CIRCUITS};
+use crate::room::CIRCUITS;
 
 /// Bytes of slots that stay in a core's own cache.
 const WORKING_SET: usize = 640 << 10;
@@ -35,31 +34,11 @@ impl Circuit {
     /// # Errors
     /// [`OutOfMemory`](cenote_session::Error::OutOfMemory) if there is no memory for it.
     pub(crate) fn new(plan: &Plan) -> Result<Self> {
-        let mut flips = room::reserved(CIRCUITS, plan.slots())?;
-        flips.resize(plan.slots(), false);
-        let mut operand_flips = room::reserved(CIRCUITS, plan.and_count())?;
-        for level in plan.levels() {
-            for op in &plan.local_ops()[level.local.clone()] {
-                let (dst, flip) = match *op {
-                    LocalOp::Xor { dst, a, b } => (dst, flips[a as usize] ^ flips[b as usize]),
-                    LocalOp::Not { dst, a } => (dst, !flips[a as usize]),
-                    LocalOp::Const { dst, bit } => (dst, bit),
-                    LocalOp::Copy { dst, a } => (dst, flips[a as usize]),
-                };
-                flips[dst as usize] = flip;
-            }
-            let ands = &plan.and_ops()[level.ands.clone()];
-            operand_flips.extend(ands.iter().map(|op| [flips[op.a as usize], flips[op.b as usize]]));
-            for op in ands {
-                flips[op.dst as usize] = false;
-            }
-        }
-        let mut output_flips = room::reserved(CIRCUITS, plan.output_wires())?;
-        output_flips.extend(plan.output_slots().iter().map(|&slot| flips[slot as usize]));
+        let Flips { operands, outputs } = Flips::of(plan, CIRCUITS)?;
         Ok(Self {
             plan: plan.clone(),
-            operand_flips,
-            output_flips,
+            operand_flips: operands,
+            output_flips: outputs,
         })
     }
 
