@@ -14,7 +14,8 @@ use cenote_session::{
 
 use crate::gadget::Shape;
 use crate::online::{
-    Circuits, Common, Evaluator, Garbler, Kind, Role, Side, history_of_outputs, ready, too_long,
+    Circuits, Common, Evaluator, Garbler, Kind, Role, Side, history_of_circuit, history_of_outputs, ready,
+    too_long,
 };
 use crate::settings::{Config, Sizes};
 use crate::setup::{EvaluatorKeys, GarblerKeys};
@@ -251,7 +252,12 @@ impl Engine for JimuEngine {
             let width = this.parts().0.common().mux_width();
             let circuit = this.circuits.get(plan, width)?;
             let (wires, lanes) = (plan.output_wires(), inputs.lanes());
-            let history = inputs.history().saturating_add(history_of_outputs(wires, lanes));
+            let history = [
+                JimuWires::history(&[inputs]),
+                history_of_circuit(&circuit),
+                history_of_outputs(wires, lanes),
+            ];
+            let history = history.into_iter().fold(0, u64::saturating_add);
             let (side, channel) = this.parts();
             let outputs = side.run(&circuit, inputs, history, channel)?;
             if too_long(history, wires, lanes) {

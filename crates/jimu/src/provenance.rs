@@ -6,12 +6,12 @@
 
 use std::sync::Arc;
 
-use cenote_circuit::Plan;
 use cenote_garble::wide::{self, Start};
 use cenote_primitives::{BitMatrix, Block, LaneRun};
 use cenote_session::WireVector;
 use zeroize::{Zeroize, Zeroizing};
 
+use crate::online::circuit::Circuit;
 use crate::setup::add_if;
 use crate::wires::{Bundle, Cell, JimuWires, Known};
 
@@ -22,7 +22,10 @@ pub(crate) enum Origin {
     /// Public bits, or this party's inputs: they are `clear`.
     Known,
     /// The outputs of a circuit.
-    Circuit { plan: Plan, inputs: JimuWires },
+    Circuit {
+        circuit: Arc<Circuit>,
+        inputs: JimuWires,
+    },
     /// Lanes of other wires, put together anew.
     Lanes {
         parts: Vec<JimuWires>,
@@ -117,7 +120,8 @@ pub(crate) fn replay(wires: &JimuWires, cell: Cell, revealed: &Revealed<'_>) -> 
                 stack.extend(bundles(origin.inputs()));
                 continue;
             }
-            Origin::Circuit { plan, inputs } => plan
+            Origin::Circuit { circuit, inputs } => circuit
+                .plan
                 .evaluate(&gather(inputs))
                 .expect("the plan was run on these wires"),
             Origin::Lanes { parts, runs } => {

@@ -119,9 +119,13 @@ impl JimuWires {
     }
 
     /// Bytes that are kept because of what these wires come from, about.
-    pub(crate) fn history(&self) -> u64 {
-        let parts = self.parts().iter().map(|part| part.bundle.history);
-        parts.fold(0, u64::saturating_add)
+    pub(crate) fn history(wires: &[&Self]) -> u64 {
+        let parts = wires.iter().flat_map(|wires| wires.parts());
+        let mut bundles: Vec<&Arc<Bundle>> = parts.map(|part| &part.bundle).collect();
+        bundles.sort_by_key(|bundle| Arc::as_ptr(bundle));
+        bundles.dedup_by_key(|bundle| Arc::as_ptr(bundle));
+        let histories = bundles.iter().map(|bundle| bundle.history);
+        histories.fold(0, u64::saturating_add)
     }
 
     /// The cells of lanes put together anew.

@@ -206,7 +206,8 @@ impl Side for Evaluator {
             origin: Origin::Known,
             clear: OnceLock::from(clear),
         };
-        Ok(JimuWires::new(wires, lanes, cells, 0, Some(known)))
+        let history = history_of_outputs(wires, lanes);
+        Ok(JimuWires::new(wires, lanes, cells, history, Some(known)))
     }
 
     fn constant(&mut self, values: &BitMatrix) -> JimuWires {
@@ -221,14 +222,13 @@ impl Side for Evaluator {
             origin: Origin::Known,
             clear: OnceLock::from(values.clone()),
         };
-        JimuWires::new(values.rows(), values.lanes(), cells, 0, Some(known))
+        let (wires, lanes) = (values.rows(), values.lanes());
+        let history = history_of_outputs(wires, lanes);
+        JimuWires::new(wires, lanes, cells, history, Some(known))
     }
 
     fn arrange(&mut self, parts: &[&JimuWires], runs: Arc<[LaneRun]>) -> JimuWires {
-        let history = parts
-            .iter()
-            .map(|part| part.history())
-            .fold(0, u64::saturating_add);
+        let history = JimuWires::history(parts);
         let wires = parts.first().map_or(0, |part| part.wires());
         let lanes = runs.iter().map(LaneRun::lanes).sum();
         let history = history.saturating_add(history_of_outputs(wires, lanes));
@@ -245,7 +245,7 @@ impl Side for Evaluator {
 
     fn run(
         &mut self,
-        circuit: &Circuit,
+        circuit: &Arc<Circuit>,
         inputs: &JimuWires,
         history: u64,
         channel: &mut dyn Channel,
@@ -262,7 +262,7 @@ impl Side for Evaluator {
         self.prove(1, channel)?;
         let known = Known {
             origin: Origin::Circuit {
-                plan: circuit.plan.clone(),
+                circuit: circuit.clone(),
                 inputs: inputs.clone(),
             },
             clear: OnceLock::new(),

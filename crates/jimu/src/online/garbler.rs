@@ -112,7 +112,7 @@ impl Side for Garbler {
         };
         let history = match owner {
             Role::Garbler => history_of_anchored(wires, lanes),
-            Role::Evaluator => 0,
+            Role::Evaluator => history_of_outputs(wires, lanes),
         };
         Ok(JimuWires::new(wires, lanes, cells, history, None))
     }
@@ -125,14 +125,12 @@ impl Side for Garbler {
                 negate(cells, &self.keys.delta);
             }
         }
-        JimuWires::new(values.rows(), values.lanes(), cells, 0, None)
+        let (wires, lanes) = (values.rows(), values.lanes());
+        JimuWires::new(wires, lanes, cells, history_of_outputs(wires, lanes), None)
     }
 
     fn arrange(&mut self, parts: &[&JimuWires], runs: Arc<[LaneRun]>) -> JimuWires {
-        let history = parts
-            .iter()
-            .map(|part| part.history())
-            .fold(0, u64::saturating_add);
+        let history = JimuWires::history(parts);
         let wires = parts.first().map_or(0, |part| part.wires());
         let lanes = runs.iter().map(LaneRun::lanes).sum();
         let history = history.saturating_add(history_of_outputs(wires, lanes));
@@ -141,7 +139,7 @@ impl Side for Garbler {
 
     fn run(
         &mut self,
-        circuit: &Circuit,
+        circuit: &Arc<Circuit>,
         inputs: &JimuWires,
         history: u64,
         channel: &mut dyn Channel,

@@ -49,6 +49,9 @@ const HISTORY_OF_BIT: u64 = 96;
 /// Bytes that an anchored bit keeps: tables and solderings of some seven gates.
 const HISTORY_OF_ANCHOR: u64 = 1500;
 
+/// Bytes that an operation of a circuit keeps.
+const HISTORY_OF_OP: u64 = 24;
+
 /// Below this no history is too long.
 const SHORT_HISTORY: u64 = 1 << 22;
 
@@ -191,7 +194,7 @@ pub(crate) trait Side: Send {
     /// Solders circuits to wires, and evaluates them.
     fn run(
         &mut self,
-        circuit: &Circuit,
+        circuit: &Arc<Circuit>,
         inputs: &JimuWires,
         history: u64,
         channel: &mut dyn Channel,
@@ -376,11 +379,20 @@ impl Circuits {
     }
 }
 
-/// What a program keeps of the outputs of a circuit besides what the inputs keep.
+/// What a program keeps of wires that were computed, put in or made of public bits, besides what they come from.
 pub(crate) fn history_of_outputs(wires: usize, lanes: usize) -> u64 {
     HISTORY_OF_BIT
         .saturating_mul(wires as u64)
         .saturating_mul(lanes as u64)
+}
+
+/// What a program keeps of a circuit. Circuits that are run again and again are kept once, but counted each time: to anchor
+/// the outputs of one that is so large is nothing beside running it.
+pub(crate) fn history_of_circuit(circuit: &Circuit) -> u64 {
+    let plan = &circuit.plan;
+    // An AND gate is in the plan and in its level.
+    let ops = plan.local_ops().len() + 2 * plan.and_ops().len();
+    HISTORY_OF_OP.saturating_mul((ops + plan.input_wires() + plan.output_wires()) as u64)
 }
 
 /// What anchored wires keep.

@@ -3,6 +3,7 @@
 //! Everything is drawn from seeds. A session that is run first without cheating tells which gate goes where.
 
 mod buckets;
+mod history;
 mod solderings;
 
 use std::collections::BTreeMap;
