@@ -4,6 +4,7 @@
 
 mod buckets;
 mod history;
+mod reactive;
 mod solderings;
 
 use std::collections::BTreeMap;
