@@ -13,6 +13,15 @@ struct Two {
     mux: Option<u32>,
 }
 
+impl Two {
+    /// Labels as usual, buckets of few gates: 5,800 lanes of the suite's arithmetic need two million.
+    fn sizes(&self) -> Sizes {
+        let labels = Sizes::search(40, 1000, self.mux).unwrap().labels;
+        let small = Sizes::search(6, 1000, self.mux).unwrap();
+        Sizes { labels, ..small }
+    }
+}
+
 impl Cluster for Two {
     type Engine = JimuEngine;
 
@@ -23,12 +32,13 @@ impl Cluster for Two {
     fn run<T: Send>(&self, program: impl Fn(&mut JimuEngine) -> Result<T> + Sync) -> Vec<Result<T>> {
         let options = ChannelOptions::with_timeout(Duration::from_secs(60));
         let (for_a, for_b) = memory_pair(PartyId(0), PartyId(1), options);
-        let (program, sizes) = (&program, Sizes::search(40, 1000, self.mux).unwrap());
+        let (program, sizes) = (&program, self.sizes());
         std::thread::scope(|scope| {
             let party = |me: PartyId, channel: Box<dyn Channel>| {
                 let (garbler, sizes) = (self.garbler, sizes.clone());
                 scope.spawn(move || {
                     let mut config = Config::new("test");
+                    config.security = sizes.security;
                     config.pool = 1000;
                     config.buffer = 4096;
                     config.garbler = garbler;

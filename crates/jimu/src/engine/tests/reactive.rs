@@ -26,7 +26,7 @@ fn mixing() -> Plan {
 /// The inputs of a round.
 fn given(round: usize, owner: PartyId) -> BitMatrix {
     BitMatrix::from_fn(WIDTH, 1, |wire, _| {
-        (round * 7 + wire * 5 + owner.index() * 3) % 11 % 2 == 0
+        ((round * 7 + wire * 5 + owner.index() * 3) % 11).is_multiple_of(2)
     })
 }
 
