@@ -4,6 +4,7 @@
 
 mod buckets;
 mod history;
+mod messages;
 mod reactive;
 mod solderings;
 
@@ -77,6 +78,8 @@ fn toy() -> Sizes {
 struct Session {
     garbler: (GarblerKeys, Common),
     evaluator: (EvaluatorKeys, Common),
+    /// How long a party waits for a message.
+    timeout: Duration,
 }
 
 /// What came of a program.
@@ -120,6 +123,7 @@ impl Session {
         Self {
             garbler: (garbler, supply),
             evaluator: (evaluator, stock),
+            timeout: Duration::from_secs(20),
         }
     }
 
@@ -172,7 +176,7 @@ impl Session {
             recorder.lock().unwrap().push(message.clone());
             vec![message]
         });
-        let options = ChannelOptions::with_timeout(Duration::from_secs(5));
+        let options = ChannelOptions::with_timeout(self.timeout);
         let (to_evaluator, to_garbler) = memory_pair(GARBLER, EVALUATOR, options);
         let label = || Label::from("main");
         let to_evaluator = Box::new(adversaries[0].wrap(label(), Box::new(to_evaluator)));
