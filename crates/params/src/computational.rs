@@ -218,6 +218,40 @@ pub fn lego(use_: &LegoUse) -> Computational {
     .into()
 }
 
+/// What a session of two parties over a pool of garbled gates does.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct JimuUse {
+    /// Garbled gates.
+    pub gates: f64,
+    /// Blocks of 128 bits in a label.
+    pub blocks: u32,
+    /// Seeds of labels' symbols, of which the evaluator watches some.
+    pub seeds: f64,
+    /// Labels of inputs of the evaluator's.
+    pub transfers: f64,
+}
+
+/// Wires of a garbled gate: each has a label, a symbol of each stream.
+const WIRES_OF_GATE: f64 = 3.0;
+
+/// Keys of streams for the base OTs of a session over a pool: two for each of 64 of permutation bits and 298 of inputs.
+const POOL_STREAMS: f64 = 2.0 * (64.0 + 298.0);
+
+/// The primitives of a session of two parties over a pool of garbled gates.
+#[must_use]
+pub fn jimu(use_: &JimuUse) -> Computational {
+    // A block of a stream has a symbol of 16 labels, or bits of 128 OTs; a transferred label has a pad for each colour.
+    let keys = POOL_STREAMS + use_.seeds + 2.0 * use_.transfers;
+    let longest = (WIRES_OF_GATE * use_.gates + use_.transfers) / 16.0;
+    vec![
+        wide_garbling_hash(use_.gates, use_.blocks, 1.0),
+        streams("labels and OTs", keys, longest),
+        base_ots(),
+        random_oracle(),
+    ]
+    .into()
+}
+
 /// What a session of three parties does.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ThreeUse {
@@ -287,6 +321,26 @@ mod tests {
         assert!(all.bits > 117.0 && all.bits < 118.0, "{}", all.bits);
         let streams = &all.primitives[1];
         assert!(streams.advantage.unwrap().log2() < -68.0);
+    }
+
+    #[test]
+    fn a_session_over_a_pool_has_more_than_114_bits() {
+        let bits = |gates, transfers| {
+            jimu(&JimuUse {
+                gates,
+                blocks: 3,
+                seeds: 103.0,
+                transfers,
+            })
+        };
+        let all = bits(1e9, 1e3);
+        assert_eq!(all.primitives.len(), 4);
+        // 724 keys of base OTs, 103 seeds, and two for each transfer.
+        assert_eq!(all.bits, 128.0 - 2827f64.log2());
+        assert!(all.primitives[1].advantage.unwrap().log2() < -60.0);
+        assert!(all.primitives[0].bits > 121.0);
+        assert!(bits(1e9, 1e6).bits < all.bits);
+        assert!(bits(1e12, 1e6).bits > 106.0);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod search;
 mod several;
 mod soundness;
 mod triples;
+mod work;
 
 pub use attack::{Attack, Draw};
 pub use extraction::{Extraction, extraction};
@@ -17,6 +18,7 @@ pub use search::{Guard, Parameters, Request, check, search};
 pub use several::{PoolShare, split};
 pub use soundness::{Soundness, guesses_log2, spare_transfers};
 pub use triples::{TripleParameters, check_triples, smallest_pool, triples};
+pub use work::Work;
 
 /// The largest pool that is reckoned with.
 pub const MAX_POOL: u64 = 1 << 50;
