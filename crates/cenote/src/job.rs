@@ -390,8 +390,9 @@ pub(crate) fn protocol(named: &Spanned<String>, settings: &[Kept], source: &Sour
             protocol.set(key, setting.setting())
         } else {
             let names: Vec<String> = having.iter().map(|name| format!("\"{name}\"")).collect();
+            let s = if names.len() == 1 { "" } else { "s" };
             Err(format!(
-                "`{key}` is a setting of protocol {} only; leave it out",
+                "`{key}` is a setting of protocol{s} {} only; leave it out",
                 names.join(" and ")
             ))
         };

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::time::Duration;
 
+use cenote_jimu::Jimu;
 use cenote_lego::Lego;
 use cenote_net::PartyId;
 use cenote_protocol::{Amount, Facts, Made, Order, Protocol as AnyProtocol, Setting, Source};
@@ -21,6 +22,7 @@ use crate::{Error, Program, Result};
 const PROTOCOLS: &[Entry] = &[
     Entry::of::<Three>(),
     Entry::of::<Lego>(),
+    Entry::of::<Jimu>(),
     #[cfg(test)]
     Entry::of::<cenote_testkit::example::Example>(),
 ];

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cenote::{Error, Job, Kind, Lego, PartyId, Protocol, Three, Variant, ViewCheck};
+use cenote::{Error, Jimu, Job, Kind, Lego, PartyId, Protocol, Three, Variant, ViewCheck};
 use cenote_circuit::BitOrder;
 
 const GOOD: &str = r#"protocol = "three"
@@ -137,6 +137,23 @@ fn a_job_of_two_parties_has_settings_of_its_own() {
     let plain = TWO.replace("security = 39\nworkers = 2\ngarbler = 1\n", "");
     let job = load(&plain).1.unwrap();
     assert_eq!(job.protocol(), &Protocol::from(Lego::default()));
+    let job = load(&pooled()).1.unwrap();
+    let settings = Jimu {
+        security: 39,
+        pool: Some(2000),
+        garbler: 1,
+    };
+    assert_eq!(job.protocol(), &Protocol::from(settings));
+    let plain = plain.replace("lego", "jimu");
+    assert_eq!(
+        load(&plain).1.unwrap().protocol(),
+        &Protocol::from(Jimu::default())
+    );
+}
+
+/// The same job over a pool.
+fn pooled() -> String {
+    TWO.replace("lego", "jimu").replace("workers = 2", "pool = 2000")
 }
 
 #[test]
@@ -146,7 +163,7 @@ fn every_complaint_names_the_line_and_what_to_write() {
             "protocol = \"three\"",
             "protocol = \"four\"",
             1,
-            "write protocol = \"three\" or protocol = \"lego\"",
+            "write protocol = \"three\" or protocol = \"lego\" or protocol = \"jimu\"",
         ),
         ("protocol = \"three\"\n", "", 1, "missing field `protocol`"),
         (
@@ -183,7 +200,7 @@ fn every_complaint_names_the_line_and_what_to_write() {
             "security = 50",
             "garbler = 0",
             4,
-            "`garbler` is a setting of protocol \"lego\" only",
+            "`garbler` is a setting of protocols \"lego\" and \"jimu\" only",
         ),
     ] {
         complains(GOOD, from, to, line, part);
@@ -220,6 +237,25 @@ fn every_complaint_names_the_line_and_what_to_write() {
         ),
     ] {
         complains(TWO, from, to, line, part);
+    }
+    for (from, to, line, part) in [
+        ("security = 39", "security = 129", 2, "1 to 128"),
+        ("pool = 2000", "pool = 999", 3, "from 1000 to 100000000"),
+        (
+            "pool = 2000",
+            "pool = \"2000\"",
+            3,
+            "leave it out to have as many as suit the job",
+        ),
+        ("garbler = 1", "garbler = 2", 4, "party 0 or 1"),
+        (
+            "pool = 2000",
+            "workers = 2",
+            3,
+            "`workers` is a setting of protocols \"three\" and \"lego\" only",
+        ),
+    ] {
+        complains(&pooled(), from, to, line, part);
     }
 }
 

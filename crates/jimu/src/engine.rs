@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use cenote_circuit::Plan;
 use cenote_net::{Channel, Meter, PartyId};
+use cenote_params::computational::{self, JimuUse};
 use cenote_params::pool::{Parameters, Soundness};
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{
@@ -13,6 +14,7 @@ use cenote_session::{
 };
 
 use crate::gadget::Shape;
+use crate::memory::{Memory, most_lanes};
 use crate::online::{
     Circuits, Common, Evaluator, Garbler, Kind, Role, Side, history_of_circuit, history_of_outputs, ready,
     too_long,
@@ -44,6 +46,8 @@ pub struct JimuEngine {
     circuits: Circuits,
     ledger: Ledger,
     cheated: bool,
+    /// What the primitives were used for, once the session is over.
+    used: Option<JimuUse>,
 }
 
 impl JimuEngine {
@@ -70,6 +74,8 @@ impl JimuEngine {
         })?;
         let mut ledger = Ledger::default();
         ledger.costs.add_phase("setup", start.elapsed());
+        let role = Role::of(me, config.garbler);
+        ledger.costs.memory_bytes = Memory::of(&sizes, role).supply(config.buffer.into());
         Ok(Self {
             me,
             channel: Some(channel),
@@ -79,6 +85,7 @@ impl JimuEngine {
             circuits: Circuits::default(),
             ledger,
             cheated: false,
+            used: None,
         })
     }
 
@@ -90,6 +97,7 @@ impl JimuEngine {
     ) -> Result<Box<dyn Side>> {
         if !config.compared {
             let mut terms: Vec<(String, String)> = config.terms().into_iter().collect();
+            terms.extend(sizes.terms());
             terms.push(("session".into(), config.session.clone()));
             let terms: Vec<(&str, String)> = terms
                 .iter()
@@ -147,6 +155,12 @@ impl JimuEngine {
         self.side.as_ref().map_or(self.cheated, |side| side.cheated())
     }
 
+    /// What the primitives were used for.
+    fn used(&self) -> Option<JimuUse> {
+        let side = self.side.as_ref();
+        side.map(|side| side.common().used()).or(self.used)
+    }
+
     fn parts(&mut self) -> (&mut dyn Side, &mut dyn Channel) {
         let side = self
             .side
@@ -156,15 +170,13 @@ impl JimuEngine {
     }
 
     fn role(&self, party: PartyId) -> Role {
-        match party == self.garbler {
-            true => Role::Garbler,
-            false => Role::Evaluator,
-        }
+        Role::of(party, self.garbler)
     }
 
     /// Drops keys, material and the channel.
     fn clear(&mut self) {
         self.ledger.costs = self.costs();
+        self.used = self.used();
         self.cheated = self.peer_cheated();
         if self.cheated {
             tracing::error!(me = %self.me, "the garbler has cheated; outputs so far are right nevertheless");
@@ -211,11 +223,39 @@ impl Engine for JimuEngine {
         2
     }
 
-    fn prepare(&mut self, plan: &Plan, _lanes: usize) -> Result<()> {
-        if plan.and_count() == 0 {
+    fn prepare_values(&mut self, inputs: &[(PartyId, usize)], outputs: &[(Parties, usize)]) -> Result<()> {
+        if let Some((owner, _)) = inputs.iter().find(|(owner, _)| owner.0 > 1) {
+            let reason = format!("input of {owner}, but there are 2 parties");
+            return Err(Error::BadInput(reason));
+        }
+        let anchored = inputs
+            .iter()
+            .any(|&(owner, bits)| owner == self.garbler && bits > 0);
+        let returned = outputs
+            .iter()
+            .any(|(to, bits)| to.contains(self.garbler) && *bits > 0);
+        if anchored || returned {
+            self.fill()?;
+        }
+        Ok(())
+    }
+
+    fn prepare_gates(&mut self, count: u64) -> Result<()> {
+        if count == 0 {
             return Ok(());
         }
         self.fill()
+    }
+
+    fn prepare(&mut self, plan: &Plan, lanes: usize) -> Result<()> {
+        if plan.and_count() == 0 || lanes == 0 {
+            return Ok(());
+        }
+        self.fill()
+    }
+
+    fn most_lanes(&self, plan: &Plan) -> usize {
+        most_lanes(&self.sizes, plan)
     }
 
     fn input(
@@ -322,14 +362,16 @@ impl Engine for JimuEngine {
         if let Some(channel) = &self.channel {
             costs.traffic = [channel.meter()].into_iter().sum::<Meter>();
         }
-        if let Some(side) = &self.side {
-            costs.memory_bytes = costs.memory_bytes.max(side.common().pool_bytes());
-        }
         costs
     }
 
     fn error_bound(&self) -> f64 {
         self.soundness().total().log2()
+    }
+
+    fn computational_bits(&self) -> f64 {
+        self.used()
+            .map_or(f64::INFINITY, |used| computational::jimu(&used).bits)
     }
 
     fn warnings(&self) -> Vec<String> {

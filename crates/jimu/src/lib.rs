@@ -26,8 +26,10 @@
 pub mod checks;
 mod engine;
 mod gadget;
+mod memory;
 mod offline;
 mod online;
+mod protocol;
 mod provenance;
 mod settings;
 mod setup;
@@ -35,5 +37,6 @@ pub mod steps;
 mod wires;
 
 pub use engine::JimuEngine;
+pub use protocol::{Jimu, Prepared};
 pub use settings::{Config, MAX_POOL, MAX_SECURITY, MIN_POOL, MUX_WIDTH, Sizes};
 pub use wires::JimuWires;

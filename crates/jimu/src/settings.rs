@@ -1,5 +1,7 @@
 //! What a session is started with.
 
+use std::ops::RangeInclusive;
+
 use cenote_net::PartyId;
 use cenote_params::pool::{self, Extraction, Guard};
 use cenote_params::{ihash, pool::Parameters};
@@ -125,6 +127,32 @@ impl Sizes {
         };
         let (pool, mux) = (search(pool)?, mux.map(search).transpose()?);
         let anchor = pool::extraction(&pool, security_bits).map_err(told)?;
+        Self::with(security, pool, anchor, mux)
+    }
+
+    /// The same for the pool of one of these sizes that makes a session with this `work` cheapest, without one for gates that have an operand in
+    /// common.
+    ///
+    /// # Errors
+    /// Why there are none.
+    pub fn cheapest(
+        security: u32,
+        work: &pool::Work,
+        sizes: RangeInclusive<u32>,
+    ) -> std::result::Result<Self, String> {
+        let sizes = (*sizes.start()).into()..=(*sizes.end()).into();
+        let found = work.cheapest(f64::from(security) + 1.0, sizes);
+        let (pool, anchor) = found.map_err(|refusal| refusal.to_string())?;
+        Self::with(security, pool, anchor, None)
+    }
+
+    /// With the code of labels that these pools take.
+    fn with(
+        security: u32,
+        pool: Parameters,
+        anchor: Extraction,
+        mux: Option<Parameters>,
+    ) -> std::result::Result<Self, String> {
         let guesses = [Some(&pool), mux.as_ref()]
             .into_iter()
             .flatten()
@@ -132,7 +160,7 @@ impl Sizes {
         let guesses = guesses.max().unwrap_or(0);
         Ok(Self {
             security,
-            labels: ihash::for_labels(security + guesses).map_err(told)?,
+            labels: ihash::for_labels(security + guesses).map_err(|refusal| refusal.to_string())?,
             pool,
             anchor,
             mux,
@@ -144,6 +172,29 @@ impl Sizes {
         let blocks = self.blocks();
         let shape = Shape { blocks, width };
         [shape.garbler_blocks(), shape.evaluator_blocks()].map(|blocks| blocks * size_of::<Block>())
+    }
+
+    /// What must be the same at both parties, besides [`Config::terms`].
+    pub fn terms(&self) -> Terms {
+        let pool = |name: &str, of: &Parameters| {
+            let (size, bucket, threshold) = (of.pool_size(), of.bucket(), of.check_threshold());
+            let value = format!("{size} gadgets, {bucket} in a bucket, checked below {threshold}");
+            (name.to_owned(), value)
+        };
+        let labels = &self.labels;
+        let (length, message, watched) = (labels.length(), labels.message(), labels.watched());
+        let code = format!("[{length}, {message}], {watched} watched");
+        let mut terms = vec![
+            pool("gates", &self.pool),
+            ("anchor".into(), self.anchor.bucket.to_string()),
+            ("code".into(), code),
+        ];
+        terms.extend(
+            self.mux
+                .as_ref()
+                .map(|mux| pool("gates with a common operand", mux)),
+        );
+        terms
     }
 
     /// 128-bit blocks of a label.

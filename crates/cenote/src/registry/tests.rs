@@ -34,6 +34,7 @@ fn every_setting_can_be_set_and_no_other() {
             "security",
             "workers",
             "garbler",
+            "pool",
             "password",
         ] {
             let known = Protocol::with_setting(key).contains(&name);

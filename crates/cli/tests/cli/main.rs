@@ -13,6 +13,7 @@ mod memory;
 mod others;
 mod parties;
 mod plan;
+mod pool;
 mod processes;
 mod queries;
 mod signals;

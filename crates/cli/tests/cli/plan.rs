@@ -23,7 +23,8 @@ fn what_a_job_takes_is_told_for_every_protocol() {
     let protocols = plan["protocols"].as_array().unwrap();
     assert_eq!(protocols[0]["protocol"], "lego");
     assert_eq!(protocols[1]["protocol"], "three");
-    for (protocol, parties) in protocols.iter().zip([2, 3]) {
+    assert_eq!(protocols[2]["protocol"], "jimu");
+    for (protocol, parties) in protocols.iter().zip([2, 3, 2]) {
         assert!(protocol["refused"].is_null(), "{protocol}");
         let estimate = &protocol["estimate"];
         assert_eq!(estimate["memory_bytes"].as_array().unwrap().len(), parties);
@@ -31,35 +32,40 @@ fn what_a_job_takes_is_told_for_every_protocol() {
         assert!(estimate["seconds"].as_f64().unwrap() > 0.02, "{protocol}");
         assert!(estimate["bytes_sent"].as_u64().unwrap() > 100_000, "{protocol}");
     }
-    // A job of the same kind sends about what was said.
+    // Jobs of the same kind send about what was said.
     let values = "00000000000000000000000000000000\n".repeat(20);
     let values = write(folder.path(), "values", &values);
     let with_values = format!("\nfile = {:?}\n[[", values.display().to_string());
-    let text = job("lego", 1, 20).replacen(
-        "\n[[input]]\nparty = 1\n[[",
-        &format!("\n[[input]]\nparty = 1{with_values}"),
-        1,
-    );
-    let text = text.replacen(
-        "party = 0\n",
-        &format!("party = 0\nfile = {:?}\n", values.display().to_string()),
-        1,
-    );
-    let file = write(folder.path(), "run.toml", &text);
-    let report = run(cenote()
-        .arg("run")
-        .arg(&file)
-        .args(["--json", "--transport", "tcp"]))
-    .json();
-    let sent = report["bytes_sent"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|bytes| bytes.as_u64().unwrap())
-        .max()
-        .unwrap();
-    let said = protocols[0]["estimate"]["bytes_sent"].as_u64().unwrap();
-    assert!((0.6..1.6).contains(&(said as f64 / sent as f64)), "{said} {sent}");
+    for (protocol, estimated) in [("lego", 0), ("jimu", 2)] {
+        let text = job(protocol, 1, 20).replacen(
+            "\n[[input]]\nparty = 1\n[[",
+            &format!("\n[[input]]\nparty = 1{with_values}"),
+            1,
+        );
+        let text = text.replacen(
+            "party = 0\n",
+            &format!("party = 0\nfile = {:?}\n", values.display().to_string()),
+            1,
+        );
+        let file = write(folder.path(), "run.toml", &text);
+        let report = run(cenote()
+            .arg("run")
+            .arg(&file)
+            .args(["--json", "--transport", "tcp"]))
+        .json();
+        let sent = report["bytes_sent"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|bytes| bytes.as_u64().unwrap())
+            .max()
+            .unwrap();
+        let said = protocols[estimated]["estimate"]["bytes_sent"].as_u64().unwrap();
+        assert!(
+            (0.6..1.6).contains(&(said as f64 / sent as f64)),
+            "{protocol}: {said} {sent}"
+        );
+    }
 }
 
 #[test]

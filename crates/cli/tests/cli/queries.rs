@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::common::{Ended, cenote, run, write};
 use crate::world::{World, paths};
 
-const TABLES: &str = r#"
+pub(crate) const TABLES: &str = r#"
 [answer]
 max_rows = 10
 
@@ -28,9 +28,9 @@ columns = { id = "u32 not null", owed = "decimal(8,2)" }
 max_rows = 8
 "#;
 
-const QUERY: &str = "SELECT name, SUM(owed) AS owed, COUNT(*) AS loans FROM people JOIN loans USING (id) WHERE born < date '1990-01-01' GROUP BY name";
+pub(crate) const QUERY: &str = "SELECT name, SUM(owed) AS owed, COUNT(*) AS loans FROM people JOIN loans USING (id) WHERE born < date '1990-01-01' GROUP BY name";
 
-fn files(folder: &Path) {
+pub(crate) fn files(folder: &Path) {
     write(
         folder,
         "people.csv",
@@ -52,14 +52,14 @@ fn answer(ended: &Ended) -> Value {
     ended.json()["answer"]["rows"].clone()
 }
 
-fn expected() -> Value {
+pub(crate) fn expected() -> Value {
     json!([[null, "7.00", "1"], ["anna", "12.75", "2"], ["dan", null, "1"]])
 }
 
 #[test]
 fn a_query_is_answered_with_two_and_three_parties() {
     let folder = tempfile::tempdir().unwrap();
-    for protocol in ["three", "lego"] {
+    for protocol in ["three", "lego", "jimu"] {
         let job = job(
             folder.path(),
             &format!("protocol = \"{protocol}\"\nquery = \"\"\"{QUERY}\"\"\"\n"),

@@ -45,13 +45,20 @@ impl World<2> {
         Self::new()
     }
 
-    /// The job of `party`: 16-bit addition of both parties' values, for both. `header` comes first.
-    pub(crate) fn job(&self, party: usize, header: &str) -> PathBuf {
-        self.addition(party, &format!("protocol = \"lego\"\n{header}"), "[0, 1]")
+    /// The jobs of both parties with `protocol`: 16-bit addition of their values, for both. Each party's header comes first.
+    pub(crate) fn jobs_of(&self, protocol: &str, headers: [&str; 2]) -> [PathBuf; 2] {
+        [0, 1].map(|party| {
+            let header = format!("protocol = \"{protocol}\"\n{}", headers[party]);
+            self.addition(party, &header, "[0, 1]")
+        })
     }
 
     pub(crate) fn jobs(&self, headers: [&str; 2]) -> [PathBuf; 2] {
-        [0, 1].map(|party| self.job(party, headers[party]))
+        self.jobs_of("lego", headers)
+    }
+
+    pub(crate) fn job(&self, party: usize, header: &str) -> PathBuf {
+        self.jobs([header; 2])[party].clone()
     }
 }
 

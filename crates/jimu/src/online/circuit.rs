@@ -7,7 +7,7 @@ use cenote_circuit::Plan;
 use cenote_session::{Flips, Result};
 
 /// Bytes of slots that stay in a core's own cache.
-const WORKING_SET: usize = 640 << 10;
+pub(crate) const WORKING_SET: usize = 640 << 10;
 
 /// A plan, and where negations and constants end up: cells of negated wires are sums like all others, plus what negation adds.
 /// Where that is is known ahead, and so slots hold cells without it.

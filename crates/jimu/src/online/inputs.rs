@@ -24,7 +24,7 @@ use crate::setup::add_if;
 use crate::{checks, steps};
 
 /// Wires are made in multiples of this.
-const UNIT: usize = 128;
+pub(super) const UNIT: usize = 128;
 
 /// Wires without bits: cells of the garbler's.
 #[derive(Default)]

@@ -15,7 +15,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use cenote_circuit::Plan;
-use cenote_net::Channel;
+use cenote_net::{Channel, PartyId};
+use cenote_params::computational::JimuUse;
 use cenote_params::pool::{self, Parameters};
 use cenote_pool::Pool;
 use cenote_primitives::{BitMatrix, Block, LaneRun};
@@ -35,6 +36,16 @@ pub(crate) use garbler::Garbler;
 pub(crate) enum Role {
     Garbler,
     Evaluator,
+}
+
+impl Role {
+    /// That of `party`, if `garbler` garbles.
+    pub(crate) fn of(party: PartyId, garbler: PartyId) -> Self {
+        match party == garbler {
+            true => Role::Garbler,
+            false => Role::Evaluator,
+        }
+    }
 }
 
 /// Gates whose buckets are drawn, soldered and evaluated together, at most.
@@ -158,13 +169,20 @@ impl Common {
         pool::spare_transfers(self.sizes.security, lot) as usize
     }
 
-    /// Bytes that the pools hold.
-    pub(crate) fn pool_bytes(&self) -> u64 {
-        self.supplies
-            .iter()
-            .flatten()
-            .map(|supply| supply.pool.bytes())
-            .sum()
+    /// What the primitives have been used for, about. Of gates, those that are or were in the pools, and as many more as are checked.
+    pub(crate) fn used(&self) -> JimuUse {
+        let gates = self.supplies.iter().flatten().map(|supply| {
+            let pool = &supply.pool;
+            let kept = (pool.len() + pool.left()) as f64 + pool.drawn() as f64;
+            kept * supply.shape.width as f64 / (1.0 - supply.parameters.check_rate())
+        });
+        let spare = pool::spare_transfers(self.sizes.security, self.lots);
+        JimuUse {
+            gates: gates.sum(),
+            blocks: self.sizes.blocks() as u32,
+            seeds: self.sizes.labels.length().into(),
+            transfers: self.lots as f64 * (inputs::UNIT as f64 + f64::from(spare)),
+        }
     }
 }
 

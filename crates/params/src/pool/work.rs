@@ -62,8 +62,7 @@ impl Work {
             .and_then(|pool| extraction(&pool, security_bits).map(|anchors| (pool, anchors)));
             match found {
                 Ok((pool, anchors)) => {
-                    let cost =
-                        self.made(&pool, &anchors) + SOLDERING * self.drawn(&pool, &anchors) as f64;
+                    let cost = self.made(&pool, &anchors) + SOLDERING * self.drawn(&pool, &anchors) as f64;
                     if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                         best = Some((cost, (pool, anchors)));
                     }
@@ -98,7 +97,10 @@ mod tests {
             (1 << 40, 32_000_000, 100_000_000),
         ] {
             let size = cheapest(buckets, 0).0.pool_size();
-            assert!((least..=most).contains(&size) && size >= last, "{buckets}: {size}");
+            assert!(
+                (least..=most).contains(&size) && size >= last,
+                "{buckets}: {size}"
+            );
             last = size;
         }
         // An anchor takes several gadgets.

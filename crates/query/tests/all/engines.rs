@@ -2,6 +2,7 @@
 //!
 //! `CENOTE_ENGINES=200` runs so many on each protocol instead of a few.
 
+use cenote_jimu::Jimu;
 use cenote_lego::Lego;
 use cenote_program::local::in_memory;
 use cenote_protocol::Protocol;
@@ -48,4 +49,9 @@ fn three() {
 #[test]
 fn lego() {
     run(&Lego::default());
+}
+
+#[test]
+fn jimu() {
+    run(&Jimu::default());
 }

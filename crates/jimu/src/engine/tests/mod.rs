@@ -217,6 +217,7 @@ fn engine(me: PartyId, channel: Box<dyn Channel>, side: Box<dyn Side>) -> JimuEn
         circuits: Circuits::default(),
         ledger: Ledger::default(),
         cheated: false,
+        used: None,
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::fmt::Debug;
 
+use cenote_jimu::Jimu;
 use cenote_lego::Lego;
 use cenote_program::{Result, Session, local};
 use cenote_session::Demand;
@@ -16,6 +17,7 @@ pub(crate) fn everywhere<T: Send + PartialEq + Debug>(program: impl Fn(&Session)
         ("in the clear", local::in_the_clear(3, &program)),
         ("three", local::in_memory(&Three::default(), &demand, &program)),
         ("lego", local::in_memory(&Lego::default(), &demand, &program)),
+        ("jimu", local::in_memory(&Jimu::default(), &demand, &program)),
     ];
     for (name, results) in others {
         for (party, result) in results.unwrap().iter().enumerate() {

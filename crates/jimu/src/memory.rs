@@ -1,0 +1,134 @@
+//! Memory: what a session holds at most, said before anything is made.
+
+use cenote_circuit::{AndOp, Plan};
+use cenote_params::pool::Parameters;
+use cenote_primitives::Block;
+use cenote_primitives::kernels::LocalOp;
+use cenote_session::Demand;
+
+use crate::online::{Role, circuit::WORKING_SET};
+use crate::settings::{MUX_WIDTH, Sizes};
+use crate::wires::Cell;
+
+/// Bytes of keys, of what is on its way, and of the gates of a group.
+const SESSION: u64 = 8 << 20;
+
+/// Buffers at a time: one that is used up, and one that is made.
+const BUFFERS: u64 = 2;
+
+/// Bytes of a fresh gadget's wires that are no part of its record: MACs or keys, and whether it is checked.
+const MAKING: u64 = 16;
+
+/// Bytes that inputs and outputs of a group of lanes may take.
+const GROUP_OF_LANES: u64 = 128 << 20;
+
+/// Bytes that a party's session holds of this and that.
+pub(crate) struct Memory<'a> {
+    sizes: &'a Sizes,
+    role: Role,
+}
+
+impl<'a> Memory<'a> {
+    pub(crate) fn of(sizes: &'a Sizes, role: Role) -> Self {
+        Self { sizes, role }
+    }
+
+    fn cell(&self) -> u64 {
+        let cell = match self.role {
+            Role::Garbler => Cell::garbler(self.sizes.blocks()),
+            Role::Evaluator => Cell::evaluator(self.sizes.blocks()),
+        };
+        bytes(cell.size())
+    }
+
+    /// The pools, the buffers that keep them full, and what does not depend on the program.
+    pub(crate) fn supply(&self, buffer: u64) -> u64 {
+        let pool = |parameters: &Parameters, width: usize| {
+            let record = self.sizes.stored_bytes(width)[self.role as usize] as u64;
+            let wires = (2 * width + 1) as u64 * MAKING;
+            let buffer = (buffer / width as u64).next_multiple_of(64);
+            parameters.pool_size() * record + buffer * (BUFFERS * record + wires)
+        };
+        let mux = self.sizes.mux.as_ref().map_or(0, |mux| pool(mux, MUX_WIDTH));
+        SESSION + pool(&self.sizes.pool, 1) + mux
+    }
+
+    /// A bit that is anchored: the tables of gates and what they are soldered with.
+    fn anchored(&self) -> u64 {
+        let gate = bytes(4 * self.sizes.blocks()) + 8;
+        match self.role {
+            Role::Garbler => self.cell(),
+            Role::Evaluator => self.cell() + u64::from(self.sizes.anchor.bucket) * gate,
+        }
+    }
+
+    /// A bit while it is put in or opened: the wire, made and taken, its label as it is sent, and with what it is verified.
+    fn passing(&self) -> u64 {
+        let label = bytes(self.sizes.blocks());
+        3 * self.cell() + 3 * label
+    }
+
+    /// Bits that a program keeps, however they came about: the oldest of what they are computed from is anchored.
+    pub(crate) fn kept(&self, bits: u64) -> u64 {
+        bits.saturating_mul(self.anchored())
+    }
+
+    /// A circuit that is run, and one whose outputs are kept as what was computed by it.
+    fn circuit(&self, plan: &Plan) -> u64 {
+        let slots = (WORKING_SET as u64).max((plan.slots() as u64).saturating_mul(self.cell()));
+        // Of each gate, where it is negated; gates of a level wait for their outputs.
+        let gates = plan.and_count() as u64 * 48;
+        2 * (slots + plan_bytes(plan)) + gates
+    }
+
+    /// All that a session holds that does what `demand` says, whose outputs go to `to` as bits.
+    pub(crate) fn session(&self, buffer: u64, demand: &Demand<'_>) -> u64 {
+        let runs = demand.runs().iter().map(|run| {
+            let lanes = (run.lanes as u64).min(most_lanes(self.sizes, run.plan) as u64);
+            let bits = (run.plan.input_wires() + run.plan.output_wires()) as u64;
+            let each = self.anchored() + self.passing();
+            self.circuit(run.plan)
+                .saturating_add(bits.saturating_mul(lanes).saturating_mul(each))
+        });
+        let outputs = demand.outputs().iter().map(|(_, bits)| *bits);
+        let outputs = outputs
+            .fold(0, u64::saturating_add)
+            .saturating_mul(self.cell() + OPENED);
+        let unknown = match demand.unknown_ands() {
+            0 => 0,
+            _ => {
+                let inputs = demand.inputs().iter().map(|(_, bits)| *bits);
+                inputs.fold(demand.unknown_wires(), u64::saturating_add)
+            }
+        };
+        [
+            self.supply(buffer),
+            runs.max().unwrap_or(0),
+            outputs,
+            self.kept(unknown),
+        ]
+        .into_iter()
+        .fold(0, u64::saturating_add)
+    }
+}
+
+/// Bytes of a bit that has been opened, besides its cell.
+const OPENED: u64 = 1;
+
+fn bytes(blocks: usize) -> u64 {
+    (blocks * size_of::<Block>()) as u64
+}
+
+/// See [`cenote_session::Engine::most_lanes`]: inputs and outputs of so many fit in what they may take at the evaluator, where they take most.
+pub(crate) fn most_lanes(sizes: &Sizes, plan: &Plan) -> usize {
+    let memory = Memory::of(sizes, Role::Evaluator);
+    let bits = (plan.input_wires() + plan.output_wires()).max(1) as u64;
+    let lanes = GROUP_OF_LANES / bits.saturating_mul(memory.anchored() + memory.passing());
+    (usize::try_from(lanes).unwrap_or(usize::MAX) & !63).max(64)
+}
+
+/// Bytes of a plan.
+fn plan_bytes(plan: &Plan) -> u64 {
+    let ops = size_of_val::<[LocalOp]>(plan.local_ops()) + size_of_val::<[AndOp]>(plan.and_ops());
+    (ops + size_of_val(plan.input_slots()) + size_of_val(plan.output_slots())) as u64
+}
