@@ -298,3 +298,61 @@ impl Evaluator {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows that are independent, of rows of bits in words.
+    fn rank(mut rows: Vec<[u64; 4]>) -> usize {
+        let mut rank = 0;
+        for bit in 0..256 {
+            let has = |row: &[u64; 4]| row[bit / 64] >> (bit % 64) & 1 == 1;
+            let Some(pivot) = (rank..rows.len()).find(|&row| has(&rows[row])) else {
+                continue;
+            };
+            rows.swap(rank, pivot);
+            let row = rows[rank];
+            for other in &mut rows[rank + 1..] {
+                if has(other) {
+                    other.iter_mut().zip(row).for_each(|(word, bits)| *word ^= bits);
+                }
+            }
+            rank += 1;
+        }
+        rank
+    }
+
+    /// Who knows some of the choices, but by less than the labels that are transferred beyond those needed, knows nothing of the sums': these
+    /// are independent in the choices that it does not know. Of as many choices as that it knows something.
+    #[test]
+    fn sums_hide_their_choices_from_who_knows_some() {
+        let (spare, unknown) = (40, UNIT);
+        let items: Vec<Block> = (0..UNIT + spare)
+            .flat_map(|item| {
+                let mut unit = [Block::ZERO; 2];
+                unit[item / 128].0[item / 64 % 2] = 1 << (item % 64);
+                unit
+            })
+            .collect();
+        let (mut independent, mut dependent) = (0, 0);
+        for seed in 0..60 {
+            let sums = combined(Block([seed, 3]), &items, 2, UNIT);
+            // The first choices are known.
+            let hidden = |known: usize| {
+                let rows = sums.chunks_exact(2).map(|sum| {
+                    let mut row = [sum[0].0, sum[1].0].concat();
+                    (0..known).for_each(|item| row[item / 64] &= !(1 << (item % 64)));
+                    row.try_into().unwrap()
+                });
+                rank(rows.collect())
+            };
+            independent += usize::from(hidden(0) == unknown && hidden(8) == unknown && hidden(24) == unknown);
+            dependent += usize::from(hidden(spare) < unknown);
+            assert!(hidden(spare + 1) < unknown);
+        }
+        assert_eq!(independent, 60);
+        // A square matrix is singular with probability 0.71.
+        assert!((28..=57).contains(&dependent), "{dependent}");
+    }
+}
