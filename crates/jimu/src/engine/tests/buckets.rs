@@ -1,6 +1,7 @@
 //! Bad gates that got past the checks.
 
 use super::*;
+use crate::settings::MUX_WIDTH;
 
 const GATES: usize = 256;
 
@@ -107,4 +108,63 @@ fn a_bucket_of_bad_gates_only_is_not_enough() {
         }
     }
     assert_eq!((wrong, given_up), (2, 2));
+}
+
+/// Gadgets of gates that have an operand in common, all with one bad gate, but not in the same place: for each output the others of the bucket
+/// have a good one.
+#[test]
+fn gadgets_with_bad_gates_are_outvoted() {
+    let sizes = || Sizes {
+        mux: Some(toy().pool),
+        ..toy()
+    };
+    let plan = {
+        let mut b = Builder::new();
+        let x = b.input("x", MUX_WIDTH as u32, BitOrder::Lsb);
+        let y = b.input("y", 1, BitOrder::Lsb);
+        let products: Vec<_> = x.iter().map(|&x| b.and(x, y[0])).collect();
+        b.output("xy", &products, BitOrder::Lsb);
+        Plan::new(&b.finish())
+    };
+    let (gates, gadgets) = (512, 128);
+    let run = |seed: u64, faults: &Faults, y: bool| {
+        let bits = BitMatrix::from_fn(MUX_WIDTH, 1, |wire, _| (wire as u64 ^ seed).is_multiple_of(3));
+        let outcome = Session::with(sizes(), seed, [gates, gadgets], faults).run(None, |engine| {
+            let x = input(engine, GARBLER, &bits)?;
+            let y = input(engine, EVALUATOR, &bit(y))?;
+            let products = engine.run(&plan, &JimuWires::concat(&[&x, &y]))?;
+            let output = engine.reveal(&products, Parties::all(2))?;
+            engine.finish()?;
+            Ok(output)
+        });
+        let expected = BitMatrix::from_fn(MUX_WIDTH, 1, |wire, _| bits.get(wire, 0) && y);
+        let (cheated, sent) = (outcome.cheated, outcome.sent.clone());
+        assert_eq!(outcome.unwrap(), [Some(expected.clone()), Some(expected)]);
+        (cheated, sent)
+    };
+    let mut noticed = 0;
+    for seed in 80..84 {
+        let bad = (0..gadgets as u64).map(|gadget| {
+            (
+                gates as u64 + gadget * MUX_WIDTH as u64 + gadget % MUX_WIDTH as u64,
+                gadget,
+            )
+        });
+        let faults = bad.map(|(gate, gadget)| {
+            let fault = [
+                [Fault::Delta, Fault::None],
+                [Fault::None, Fault::Garbage],
+                [Fault::Delta; 2],
+            ];
+            (gate, fault[gadget as usize % 3])
+        });
+        let faults = faults.collect();
+        for y in [false, true] {
+            let (nothing, honest) = run(seed, &Faults::new(), y);
+            let (cheated, sent) = run(seed, &faults, y);
+            assert!(!nothing && sent == honest, "what the evaluator sends is the same");
+            noticed += usize::from(cheated);
+        }
+    }
+    assert!(noticed > 0);
 }

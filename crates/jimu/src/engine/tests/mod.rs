@@ -102,24 +102,36 @@ impl<T> Outcome<T> {
 impl Session {
     /// With so many gates in the pool and its buffer, of which some are bad and none is checked.
     fn new(seed: u64, gates: usize, faults: &Faults) -> Self {
-        let sizes = toy();
+        Self::with(toy(), seed, [gates, 0], faults)
+    }
+
+    /// With so many gadgets of each kind. Their gates are numbered through.
+    fn with(sizes: Sizes, seed: u64, gadgets: [usize; 2], faults: &Faults) -> Self {
         let (mut garbler, mut evaluator) = keys(seed);
         let (at_garbler, at_evaluator) = (Cell::garbler(sizes.blocks()), Cell::evaluator(sizes.blocks()));
         let mut supply = Common::new(sizes.clone(), at_garbler, 64, Shape::garbler_blocks).unwrap();
         let mut stock = Common::new(sizes, at_evaluator, 64, Shape::evaluator_blocks).unwrap();
-        let adversary = spoiling(faults.clone(), &garbler.delta);
-        let (made, received) = both(
-            Some(&adversary),
-            |channel| {
-                let Supply { pool, shape, .. } = supply.supply_mut(Kind::And);
-                garbler.refill(channel, pool, *shape, gates, 0)
-            },
-            |channel| {
-                let Supply { pool, shape, .. } = stock.supply_mut(Kind::And);
-                evaluator.refill(channel, pool, *shape, gates, 0)
-            },
-        );
-        made.and(received).unwrap();
+        let mut first = 0;
+        for (kind, gadgets) in [Kind::And, Kind::Mux].into_iter().zip(gadgets) {
+            if gadgets == 0 {
+                continue;
+            }
+            let width = supply.supply(kind).shape.width;
+            let adversary = spoiling(faults.clone(), &garbler.delta, width, first);
+            let (made, received) = both(
+                Some(&adversary),
+                |channel| {
+                    let Supply { pool, shape, .. } = supply.supply_mut(kind);
+                    garbler.refill(channel, pool, *shape, gadgets, 0)
+                },
+                |channel| {
+                    let Supply { pool, shape, .. } = stock.supply_mut(kind);
+                    evaluator.refill(channel, pool, *shape, gadgets, 0)
+                },
+            );
+            made.and(received).unwrap();
+            first += (gadgets * width) as u64;
+        }
         Self {
             garbler: (garbler, supply),
             evaluator: (evaluator, stock),
@@ -183,8 +195,11 @@ impl Session {
         let to_garbler = Box::new(adversaries[1].wrap(label(), Box::new(to_garbler)));
         let to_garbler = Box::new(recording.wrap(label(), to_garbler));
         let ((garbler, supply), (evaluator, stock)) = (self.garbler, self.evaluator);
-        let mut garbler = engine(GARBLER, to_evaluator, Box::new(Garbler::new(garbler, supply)));
-        let mut evaluator = engine(EVALUATOR, to_garbler, Box::new(Evaluator::new(evaluator, stock)));
+        let sizes = supply.sizes.clone();
+        let garbler = Box::new(Garbler::new(garbler, supply));
+        let mut garbler = engine(GARBLER, to_evaluator, sizes.clone(), garbler);
+        let evaluator = Box::new(Evaluator::new(evaluator, stock));
+        let mut evaluator = engine(EVALUATOR, to_garbler, sizes, evaluator);
         let (garbler, evaluator, cheated) = std::thread::scope(|scope| {
             let program = &program;
             let garbler = scope.spawn(move || program(&mut garbler));
@@ -207,12 +222,12 @@ impl Session {
     }
 }
 
-fn engine(me: PartyId, channel: Box<dyn Channel>, side: Box<dyn Side>) -> JimuEngine {
+fn engine(me: PartyId, channel: Box<dyn Channel>, sizes: Sizes, side: Box<dyn Side>) -> JimuEngine {
     JimuEngine {
         me,
         channel: Some(channel),
         garbler: GARBLER,
-        sizes: toy(),
+        sizes,
         side: Some(side),
         circuits: Circuits::default(),
         ledger: Ledger::default(),
@@ -222,15 +237,18 @@ fn engine(me: PartyId, channel: Box<dyn Channel>, side: Box<dyn Side>) -> JimuEn
 }
 
 /// A garbler that puts faults into the tables of gates that it sends.
-fn spoiling(faults: Faults, delta: &[Block]) -> Adversary {
+fn spoiling(faults: Faults, delta: &[Block], width: usize, mut first: u64) -> Adversary {
     let sizes = toy().labels;
-    let hashes = (2 * (sizes.length() - sizes.message()) + sizes.length()) as usize;
+    let (length, parity) = (
+        sizes.length() as usize,
+        (sizes.length() - sizes.message()) as usize,
+    );
+    let hashes = width * (parity + length) + parity;
     let delta: Vec<u8> = bytemuck::cast_slice(delta).to_vec();
-    let mut first = 0;
     Adversary::with(move |_, _, mut message: Message| {
         if message.step == steps::GADGETS {
-            let gates = message.body.len() / (hashes + 2 * delta.len());
-            let tables = &mut message.body[gates * hashes..];
+            let gadgets = message.body.len() / (hashes + width * 2 * delta.len());
+            let tables = &mut message.body[gadgets * hashes..];
             for (number, table) in (first..).zip(tables.chunks_exact_mut(2 * delta.len())) {
                 let Some(faults) = faults.get(&number) else {
                     continue;
@@ -245,7 +263,7 @@ fn spoiling(faults: Faults, delta: &[Block]) -> Adversary {
                     }
                 }
             }
-            first += gates as u64;
+            first += (gadgets * width) as u64;
         }
         vec![message]
     })
