@@ -31,7 +31,7 @@ use crate::{JimuWires, checks, steps};
 ///   refill, once in so many gates. [`Engine::reveal`] is one message, and one more if the garbler gets the output.
 /// - Circuits may depend on one another for ever. A wire keeps what it was computed from so that the evaluator can finish the computation
 ///   should the garbler cheat; when that has become much, outputs are *anchored* to gates of their own, and all that came before
-///   is forgotten. [`Engine::settle`] does the same on request.
+///   is forgotten. [`Engine::settle`] forgets at once, and anchors only what is used again.
 ///
 /// [`Engine::costs`] has the phases "setup", "pool" (filling it for the first time) and "online".
 ///
@@ -185,6 +185,30 @@ impl JimuEngine {
         self.channel = None;
     }
 
+    /// The same wires, of which those that were settled are anchored: they are used again after all.
+    fn unsettled(&mut self, wires: &JimuWires) -> Result<JimuWires> {
+        if !wires.are_settled() {
+            return Ok(wires.clone());
+        }
+        self.filled()?;
+        let (side, channel) = self.parts();
+        let (mut parts, mut first) = (Vec::new(), 0);
+        for (count, settled) in wires
+            .parts()
+            .iter()
+            .map(|part| (part.range.len(), part.bundle.settled))
+        {
+            let part = wires.select(first..first + count);
+            first += count;
+            parts.push(if settled {
+                side.anchor(&part, channel)?
+            } else {
+                part
+            });
+        }
+        Ok(JimuWires::concat(&parts.iter().collect::<Vec<_>>()))
+    }
+
     /// Fills the pool if gates are needed, as a phase of its own.
     fn filled(&mut self) -> Result<()> {
         let start = Instant::now();
@@ -284,6 +308,7 @@ impl Engine for JimuEngine {
     fn run(&mut self, plan: &Plan, inputs: &JimuWires) -> Result<JimuWires> {
         self.call("online", |this| {
             check_run(plan, inputs)?;
+            let inputs = &this.unsettled(inputs)?;
             let ands = (plan.and_count() as u64).saturating_mul(inputs.lanes() as u64);
             if ands > 0 {
                 this.filled()?;
@@ -310,16 +335,18 @@ impl Engine for JimuEngine {
     fn arrange(&mut self, parts: &[&JimuWires], runs: &[LaneRun]) -> Result<JimuWires> {
         self.call("online", |this| {
             check_arrange(parts, runs)?;
+            let parts = parts.iter().map(|part| this.unsettled(part));
+            let parts: Vec<JimuWires> = parts.collect::<Result<_>>()?;
+            let parts: &[&JimuWires] = &parts.iter().collect::<Vec<_>>();
             let runs: Arc<[LaneRun]> = runs.into();
             Ok(this.parts().0.arrange(parts, runs))
         })
     }
 
     fn settle(&mut self, wires: JimuWires) -> Result<JimuWires> {
-        self.call("online", |this| {
-            this.filled()?;
-            let (side, channel) = this.parts();
-            side.anchor(&wires, channel)
+        self.call("online", |this| match wires.are_settled() {
+            true => Ok(wires),
+            false => this.parts().0.settle(&wires),
         })
     }
 

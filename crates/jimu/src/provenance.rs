@@ -26,6 +26,8 @@ pub(crate) enum Origin {
         circuit: Arc<Circuit>,
         inputs: JimuWires,
     },
+    /// Wires that were settled before the garbler's cheating had shown: the labels are right, whatever shows later.
+    Settled,
     /// Lanes of other wires, put together anew.
     Lanes {
         parts: Vec<JimuWires>,
@@ -38,7 +40,7 @@ impl Origin {
         match self {
             Origin::Circuit { inputs, .. } => std::slice::from_ref(inputs),
             Origin::Lanes { parts, .. } => parts,
-            Origin::Anchored(_) | Origin::Known => &[],
+            Origin::Anchored(_) | Origin::Known | Origin::Settled => &[],
         }
     }
 }
@@ -99,7 +101,7 @@ impl Anchors {
     }
 }
 
-/// The bits of `wires`, a row for each. What they depend on is found out once.
+/// The bits of `wires`, a row for each, but zeros for those that are settled: their labels tell. What they depend on is found out once.
 pub(crate) fn replay(wires: &JimuWires, cell: Cell, revealed: &Revealed<'_>) -> BitMatrix {
     // Inputs first, without recursion, for chains may be long.
     let mut stack: Vec<(Arc<Bundle>, bool)> = bundles(std::slice::from_ref(wires)).collect();
@@ -110,6 +112,7 @@ pub(crate) fn replay(wires: &JimuWires, cell: Cell, revealed: &Revealed<'_>) -> 
         }
         let bits = match origin {
             Origin::Known => unreachable!("what is known is clear"),
+            Origin::Settled => continue,
             Origin::Anchored(anchors) => BitMatrix::from_fn(bundle.wires, bundle.lanes, |wire, lane| {
                 let at = wire * bundle.lanes + lane;
                 let label = &bundle.cells[at * cell.size()..][cell.label()];
@@ -177,6 +180,6 @@ fn unlink(bundle: &mut Bundle, links: &mut Vec<JimuWires>) {
     match std::mem::replace(&mut known.origin, Origin::Known) {
         Origin::Circuit { inputs, .. } => links.push(inputs),
         Origin::Lanes { parts, .. } => links.extend(parts),
-        Origin::Anchored(_) | Origin::Known => {}
+        Origin::Anchored(_) | Origin::Known | Origin::Settled => {}
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use cenote_primitives::{BitMatrix, Block, LaneRun};
-use cenote_session::Bundles;
+use cenote_session::{Bundles, Result, WireVector, room};
 use zeroize::Zeroizing;
 
 use crate::provenance::Origin;
@@ -61,6 +61,8 @@ pub(crate) struct Bundle {
     pub(crate) cells: Zeroizing<Vec<Block>>,
     /// Bytes that are kept because of what they come from, with what that comes from, about. The same at both parties.
     pub(crate) history: u64,
+    /// Whether what they come from is forgotten, and they are not anchored.
+    pub(crate) settled: bool,
     /// What the evaluator knows besides.
     pub(crate) known: Option<Known>,
 }
@@ -108,9 +110,34 @@ impl JimuWires {
             lanes,
             cells,
             history,
+            settled: false,
             known,
         };
         Self(Bundles::of(Arc::new(bundle)))
+    }
+
+    /// The same wires, with nothing that they come from but what is `known`.
+    ///
+    /// # Errors
+    /// [`cenote_session::Error::OutOfMemory`].
+    pub(crate) fn settled(&self, known: Option<Known>) -> Result<Self> {
+        let (wires, lanes) = (self.wires(), self.lanes());
+        let blocks = self.cells().map(<[Block]>::len).sum();
+        let cells = self.cells().flatten().copied();
+        let bundle = Bundle {
+            wires,
+            lanes,
+            cells: room::collected("settled wires", blocks, cells)?,
+            history: 0,
+            settled: true,
+            known,
+        };
+        Ok(Self(Bundles::of(Arc::new(bundle))))
+    }
+
+    /// Whether some of these wires were settled.
+    pub(crate) fn are_settled(&self) -> bool {
+        self.parts().iter().any(|part| part.bundle.settled)
     }
 
     /// The cells of each wire.

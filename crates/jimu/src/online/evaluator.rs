@@ -15,7 +15,7 @@ use super::{
 };
 use crate::provenance::{Anchors, Origin, Revealed, replay};
 use crate::setup::{EvaluatorKeys, add_if, colour};
-use crate::wires::{JimuWires, Known};
+use crate::wires::{Bundle, JimuWires, Known};
 use crate::{checks, steps};
 
 /// The party that evaluates.
@@ -106,15 +106,20 @@ impl Evaluator {
         let cells = || wires.cells().flat_map(|row| row.chunks_exact(cell.size()));
         let keys: Vec<[u64; 1]> = cells().map(|of_lane| [of_lane[cell.word()].0[0]]).collect();
         let permuted = self.keys.verifier.receive(channel, steps::DECODE, &keys)?;
-        if let Some(right) = self.replayed(wires) {
-            return Ok(right);
-        }
+        let replayed = self.replayed(wires);
+        // Once Δ is known, only labels that were settled before are right for certain.
+        let told = |bundle: &Bundle| replayed.is_none() || matches!(bundle.known().origin, Origin::Settled);
+        let rows = wires.rows().enumerate();
+        let by_label: Vec<(usize, &[Block])> = rows
+            .filter(|(_, (bundle, _))| told(bundle))
+            .map(|(row, (bundle, wire))| (row, bundle.row(wire)))
+            .collect();
         let (mut labels, mut hashes) = (Zeroizing::new(Vec::new()), Zeroizing::new(Vec::new()));
-        for of_lane in cells() {
+        for of_lane in by_label.iter().flat_map(|(_, row)| row.chunks_exact(cell.size())) {
             labels.extend_from_slice(&of_lane[cell.label()]);
             hashes.extend_from_slice(&of_lane[..cell.before]);
         }
-        let mut colours = Zeroizing::new(vec![0; permuted.len()]);
+        let mut colours = Zeroizing::new(vec![0; (by_label.len() * lanes).div_ceil(64)]);
         let found = self
             .keys
             .watcher
@@ -127,10 +132,15 @@ impl Evaluator {
                 mismatch.to_string(),
             )
         })?;
-        let bit = |at: usize| (colours[at / 64] ^ permuted[at / 64]) >> (at % 64) & 1 == 1;
-        Ok(BitMatrix::from_fn(wires.wires(), lanes, |wire, lane| {
-            bit(wire * lanes + lane)
-        }))
+        let bit = |bits: &[u64], at: usize| bits[at / 64] >> (at % 64) & 1 == 1;
+        let mut outputs = replayed.unwrap_or_else(|| BitMatrix::zeros(wires.wires(), lanes));
+        for (at, (row, _)) in by_label.iter().enumerate() {
+            for lane in 0..lanes {
+                let colour = bit(&colours, at * lanes + lane);
+                outputs.set(*row, lane, colour ^ bit(&permuted, row * lanes + lane));
+            }
+        }
+        Ok(outputs)
     }
 
     /// New wires that are anchored to `anchors`.
@@ -277,11 +287,42 @@ impl Side for Evaluator {
         ))
     }
 
+    fn settle(&mut self, wires: &JimuWires) -> Result<JimuWires> {
+        let known = match self.replayed(wires) {
+            Some(bits) => Known {
+                origin: Origin::Known,
+                clear: OnceLock::from(bits),
+            },
+            None => Known {
+                origin: Origin::Settled,
+                clear: OnceLock::new(),
+            },
+        };
+        wires.settled(Some(known))
+    }
+
     fn anchor(&mut self, wires: &JimuWires, channel: &mut dyn Channel) -> Result<JimuWires> {
         let cells = Zeroizing::new(wires.cells().flatten().copied().collect::<Vec<_>>());
         let anchors = self.anchors(&cells, channel)?;
         // A label that was found without finding Δ is right, and tells its bit for ever; later ones need not be.
-        let clear = self.replayed(wires).map(OnceLock::from).unwrap_or_default();
+        let mut clear = self.replayed(wires);
+        if let (Some(bits), Some(delta)) = (&mut clear, &self.delta) {
+            let revealed = Revealed {
+                delta,
+                start: &self.keys.start,
+            };
+            let (cell, lanes) = (self.common.cell, wires.lanes());
+            for (row, (bundle, wire)) in wires.rows().enumerate() {
+                if !matches!(bundle.known().origin, Origin::Settled) {
+                    continue;
+                }
+                for (lane, of_lane) in bundle.row(wire).chunks_exact(cell.size()).enumerate() {
+                    let bit = anchors.bit(row * lanes + lane, &of_lane[cell.label()], &revealed);
+                    bits.set(row, lane, bit);
+                }
+            }
+        }
+        let clear = clear.map(OnceLock::from).unwrap_or_default();
         Ok(self.anchored(wires.wires(), wires.lanes(), cells, anchors, clear))
     }
 

@@ -164,6 +164,10 @@ impl Side for Garbler {
         ))
     }
 
+    fn settle(&mut self, wires: &JimuWires) -> Result<JimuWires> {
+        wires.settled(None)
+    }
+
     fn anchor(&mut self, wires: &JimuWires, channel: &mut dyn Channel) -> Result<JimuWires> {
         let cells = Zeroizing::new(wires.cells().flatten().copied().collect::<Vec<_>>());
         for cells in cells.chunks(GROUP * self.common.cell.size()) {

@@ -218,6 +218,9 @@ pub(crate) trait Side: Send {
         channel: &mut dyn Channel,
     ) -> Result<JimuWires>;
 
+    /// The same wires, so that nothing that they come from is needed any more: to be revealed, or anchored before they are used.
+    fn settle(&mut self, wires: &JimuWires) -> Result<JimuWires>;
+
     /// The same wires, anchored, so that nothing that they come from is needed any more.
     fn anchor(&mut self, wires: &JimuWires, channel: &mut dyn Channel) -> Result<JimuWires>;
 

@@ -25,7 +25,7 @@ fn kept(wires: &JimuWires) -> (usize, usize) {
                 Some(Origin::Anchored(anchors)) => {
                     bytes += size_of::<Block>() * (anchors.tables.len() + anchors.solderings.len());
                 }
-                Some(Origin::Known) | None => {}
+                Some(Origin::Known | Origin::Settled) | None => {}
             }
         }
     }

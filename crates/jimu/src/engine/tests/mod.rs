@@ -6,6 +6,7 @@ mod buckets;
 mod history;
 mod messages;
 mod reactive;
+mod settled;
 mod solderings;
 
 use std::collections::BTreeMap;

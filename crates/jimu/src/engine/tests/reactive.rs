@@ -34,11 +34,14 @@ fn given(round: usize, owner: PartyId) -> BitMatrix {
 fn draws() -> Vec<(usize, usize)> {
     let mut draws = vec![(WIDTH, ANCHOR)];
     for round in 0..ROUNDS {
-        draws.extend([(WIDTH, ANCHOR), (2 * WIDTH, BUCKET)]);
-        match round % 4 {
-            0 => draws.push((WIDTH, ANCHOR)),
-            1 => draws.push((WIDTH, ANCHOR)),
-            _ => {}
+        draws.push((WIDTH, ANCHOR));
+        // What was settled is anchored when it is used.
+        if round % 4 == 2 {
+            draws.push((WIDTH, ANCHOR));
+        }
+        draws.push((2 * WIDTH, BUCKET));
+        if round % 4 == 0 {
+            draws.push((WIDTH, ANCHOR));
         }
     }
     draws
