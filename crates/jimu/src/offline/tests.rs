@@ -261,7 +261,7 @@ fn a_tiny_pool_is_broken_as_often_as_the_analysis_says() {
 }
 
 #[test]
-#[ignore = "a minute: the same with many more tries"]
+#[ignore = "minutes: the same with many more tries"]
 fn tiny_pools_are_broken_as_often_as_the_analysis_says() {
     tiny_pools_are_broken_as_said(20_000);
 }

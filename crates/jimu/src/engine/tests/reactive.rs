@@ -176,3 +176,27 @@ fn a_minority_of_bad_anchors_is_outvoted_and_a_majority_is_not() {
         assert_eq!(noticed, 3, "two gates whose tables are wrong in different halves");
     }
 }
+
+/// Nothing is computed on no lanes, and inputs of no wires are none: nobody panics, and the session goes on.
+#[test]
+fn no_lanes_and_no_wires_are_nothing() {
+    let outcome = Session::new(43, 256, &Faults::new()).run(None, |engine| {
+        let two = engine.constant(&BitMatrix::from_fn(2, 3, |_, _| true))?;
+        let none = engine.arrange(&[&two], &[])?;
+        let outputs = engine.run(&and(), &none)?;
+        let outputs = engine.settle(outputs)?;
+        let opened = engine.reveal(&outputs, Parties::all(2))?.unwrap();
+        assert_eq!((opened.rows(), opened.lanes()), (1, 0));
+        for owner in [GARBLER, EVALUATOR] {
+            let wires = input(engine, owner, &BitMatrix::zeros(0, 5))?;
+            let opened = engine.reveal(&wires, Parties::all(2))?.unwrap();
+            assert_eq!((opened.rows(), opened.lanes()), (0, 5));
+        }
+        let both = engine.run(&and(), &two)?;
+        let opened = engine.reveal(&both, Parties::all(2))?;
+        engine.finish()?;
+        Ok(opened)
+    });
+    let all = BitMatrix::from_fn(1, 3, |_, _| true);
+    assert_eq!(outcome.unwrap(), [Some(all.clone()), Some(all)]);
+}
