@@ -302,7 +302,7 @@ impl Engine for JimuEngine {
     }
 
     fn constant(&mut self, bits: &BitMatrix) -> Result<JimuWires> {
-        self.call("online", |this| Ok(this.parts().0.constant(bits)))
+        self.call("online", |this| this.parts().0.constant(bits))
     }
 
     fn run(&mut self, plan: &Plan, inputs: &JimuWires) -> Result<JimuWires> {
@@ -339,7 +339,7 @@ impl Engine for JimuEngine {
             let parts: Vec<JimuWires> = parts.collect::<Result<_>>()?;
             let parts: &[&JimuWires] = &parts.iter().collect::<Vec<_>>();
             let runs: Arc<[LaneRun]> = runs.into();
-            Ok(this.parts().0.arrange(parts, runs))
+            this.parts().0.arrange(parts, runs)
         })
     }
 

@@ -156,13 +156,13 @@ impl JimuWires {
     }
 
     /// The cells of lanes put together anew.
-    pub(crate) fn arranged(parts: &[&Self], runs: &[LaneRun]) -> Zeroizing<Vec<Block>> {
+    pub(crate) fn arranged(parts: &[&Self], runs: &[LaneRun]) -> Result<Zeroizing<Vec<Block>>> {
         let rows: Vec<Vec<&[Block]>> = parts.iter().map(|part| part.cells().collect()).collect();
         let wires = rows.first().map_or(0, Vec::len);
         let lanes: usize = runs.iter().map(LaneRun::lanes).sum();
         let sizes = parts.iter().flat_map(|part| part.parts());
         let size = sizes.map(|part| part.bundle.size()).max().unwrap_or(0);
-        let mut cells = Zeroizing::new(Vec::with_capacity(wires * lanes * size));
+        let mut cells = room::empty("lanes put together anew", wires * lanes * size)?;
         (0..wires).for_each(|wire| {
             for run in runs {
                 let row = rows[run.part as usize][wire];
@@ -170,7 +170,7 @@ impl JimuWires {
                 (0..run.times).for_each(|_| cells.extend_from_slice(items));
             }
         });
-        cells
+        Ok(cells)
     }
 }
 

@@ -4,14 +4,15 @@ use std::sync::{Arc, OnceLock};
 
 use cenote_net::Channel;
 use cenote_primitives::{BitMatrix, Block, LaneRun, as_bytes};
-use cenote_session::{Error, Result, WireVector};
+use cenote_session::{Error, Result, WireVector, room};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::bucket::Unproved;
 use super::circuit::Circuit;
 use super::inputs::EvaluatorStock;
 use super::{
-    Common, GROUP, Kind, Role, Side, Supply, bits, history_of_anchored, history_of_outputs, pack, run_circuit,
+    Common, GROUP, INPUTS, Kind, Role, Side, Supply, bits, history_of_anchored, history_of_outputs, pack,
+    run_circuit,
 };
 use crate::provenance::{Anchors, Origin, Revealed, replay};
 use crate::setup::{EvaluatorKeys, add_if, colour};
@@ -220,9 +221,9 @@ impl Side for Evaluator {
         Ok(JimuWires::new(wires, lanes, cells, history, Some(known)))
     }
 
-    fn constant(&mut self, values: &BitMatrix) -> JimuWires {
+    fn constant(&mut self, values: &BitMatrix) -> Result<JimuWires> {
         let cell = self.common.cell;
-        let mut cells = Zeroizing::new(vec![Block::ZERO; values.rows() * values.lanes() * cell.size()]);
+        let mut cells = room::secret(INPUTS, values.rows() * values.lanes() * cell.size())?;
         for (cells, bit) in cells.chunks_exact_mut(cell.size()).zip(bits(values)) {
             if bit {
                 negate(cells, *self.keys.gamma);
@@ -234,15 +235,15 @@ impl Side for Evaluator {
         };
         let (wires, lanes) = (values.rows(), values.lanes());
         let history = history_of_outputs(wires, lanes);
-        JimuWires::new(wires, lanes, cells, history, Some(known))
+        Ok(JimuWires::new(wires, lanes, cells, history, Some(known)))
     }
 
-    fn arrange(&mut self, parts: &[&JimuWires], runs: Arc<[LaneRun]>) -> JimuWires {
+    fn arrange(&mut self, parts: &[&JimuWires], runs: Arc<[LaneRun]>) -> Result<JimuWires> {
         let history = JimuWires::history(parts);
         let wires = parts.first().map_or(0, |part| part.wires());
         let lanes = runs.iter().map(LaneRun::lanes).sum();
         let history = history.saturating_add(history_of_outputs(wires, lanes));
-        let cells = JimuWires::arranged(parts, &runs);
+        let cells = JimuWires::arranged(parts, &runs)?;
         let known = Known {
             origin: Origin::Lanes {
                 parts: parts.iter().map(|&part| part.clone()).collect(),
@@ -250,7 +251,7 @@ impl Side for Evaluator {
             },
             clear: OnceLock::new(),
         };
-        JimuWires::new(wires, lanes, cells, history, Some(known))
+        Ok(JimuWires::new(wires, lanes, cells, history, Some(known)))
     }
 
     fn run(
@@ -302,7 +303,8 @@ impl Side for Evaluator {
     }
 
     fn anchor(&mut self, wires: &JimuWires, channel: &mut dyn Channel) -> Result<JimuWires> {
-        let cells = Zeroizing::new(wires.cells().flatten().copied().collect::<Vec<_>>());
+        let blocks = wires.cells().map(<[Block]>::len).sum();
+        let cells = room::collected(INPUTS, blocks, wires.cells().flatten().copied())?;
         let anchors = self.anchors(&cells, channel)?;
         // A label that was found without finding Δ is right, and tells its bit for ever; later ones need not be.
         let mut clear = self.replayed(wires);

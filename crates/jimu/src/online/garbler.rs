@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cenote_net::Channel;
 use cenote_primitives::{BitMatrix, Block, LaneRun, as_bytes};
-use cenote_session::{Error, Result, WireVector};
+use cenote_session::{Error, Result, WireVector, room};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -12,7 +12,7 @@ use super::bucket::Solderings;
 use super::circuit::Circuit;
 use super::inputs::GarblerStock;
 use super::{
-    Common, GROUP, Kind, Role, Side, Supply, bits, history_of_anchored, history_of_outputs, packed,
+    Common, GROUP, INPUTS, Kind, Role, Side, Supply, bits, history_of_anchored, history_of_outputs, packed,
     run_circuit,
 };
 use crate::offline;
@@ -47,7 +47,7 @@ impl Garbler {
         let mut hash = [0; blake3::OUT_LEN];
         channel.recv_parts(steps::OUTPUT_LABELS, &mut [&mut last, &mut hash])?;
         let mut hasher = blake3::Hasher::new();
-        let mut outputs = BitMatrix::zeros(wires.wires(), lanes);
+        let mut outputs = room::bits(INPUTS, wires.wires(), lanes)?;
         let mut labels = Zeroizing::new(Vec::new());
         for (wire, row) in wires.cells().enumerate() {
             labels.clear();
@@ -117,24 +117,26 @@ impl Side for Garbler {
         Ok(JimuWires::new(wires, lanes, cells, history, None))
     }
 
-    fn constant(&mut self, values: &BitMatrix) -> JimuWires {
+    fn constant(&mut self, values: &BitMatrix) -> Result<JimuWires> {
         let cell = self.common.cell;
-        let mut cells = Zeroizing::new(vec![Block::ZERO; values.rows() * values.lanes() * cell.size()]);
+        let mut cells = room::secret(INPUTS, values.rows() * values.lanes() * cell.size())?;
         for (cells, bit) in cells.chunks_exact_mut(cell.size()).zip(bits(values)) {
             if bit {
                 negate(cells, &self.keys.delta);
             }
         }
         let (wires, lanes) = (values.rows(), values.lanes());
-        JimuWires::new(wires, lanes, cells, history_of_outputs(wires, lanes), None)
+        let history = history_of_outputs(wires, lanes);
+        Ok(JimuWires::new(wires, lanes, cells, history, None))
     }
 
-    fn arrange(&mut self, parts: &[&JimuWires], runs: Arc<[LaneRun]>) -> JimuWires {
+    fn arrange(&mut self, parts: &[&JimuWires], runs: Arc<[LaneRun]>) -> Result<JimuWires> {
         let history = JimuWires::history(parts);
         let wires = parts.first().map_or(0, |part| part.wires());
         let lanes = runs.iter().map(LaneRun::lanes).sum();
         let history = history.saturating_add(history_of_outputs(wires, lanes));
-        JimuWires::new(wires, lanes, JimuWires::arranged(parts, &runs), history, None)
+        let cells = JimuWires::arranged(parts, &runs)?;
+        Ok(JimuWires::new(wires, lanes, cells, history, None))
     }
 
     fn run(
@@ -169,7 +171,8 @@ impl Side for Garbler {
     }
 
     fn anchor(&mut self, wires: &JimuWires, channel: &mut dyn Channel) -> Result<JimuWires> {
-        let cells = Zeroizing::new(wires.cells().flatten().copied().collect::<Vec<_>>());
+        let blocks = wires.cells().map(<[Block]>::len).sum();
+        let cells = room::collected(INPUTS, blocks, wires.cells().flatten().copied())?;
         for cells in cells.chunks(GROUP * self.common.cell.size()) {
             self.anchor_cells(cells, channel)?;
         }

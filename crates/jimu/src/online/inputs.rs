@@ -12,12 +12,12 @@
 
 use cenote_net::Channel;
 use cenote_primitives::{Block, Block512, Position, Prg, Sampler, as_bytes, as_bytes_mut, mask_of};
-use cenote_session::{Error, Result};
+use cenote_session::{Error, Result, room};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::evaluator::Evaluator;
 use super::garbler::Garbler;
-use super::{pack, packed};
+use super::{INPUTS, pack, packed};
 use crate::offline::embedded;
 use crate::provenance::Anchors;
 use crate::setup::add_if;
@@ -88,7 +88,7 @@ impl Garbler {
         if missing > 0 {
             let count = missing.next_multiple_of(UNIT);
             let batch = keys.counters.labels(count);
-            let mut labels = Zeroizing::new(vec![Block::ZERO; count * cell.blocks]);
+            let mut labels = room::secret(INPUTS, count * cell.blocks)?;
             let mut message = vec![0; keys.code.random_bytes(batch)];
             keys.committer.random(batch, &mut labels, &mut message);
             channel.send(steps::INPUT_WIRES, &message)?;
@@ -101,7 +101,7 @@ impl Garbler {
             }
         }
         let cells = take(&mut self.stock.own, bits.len() * cell.size());
-        let mut labels = Zeroizing::new(Vec::with_capacity(bits.len() * cell.blocks));
+        let mut labels = room::empty(INPUTS, bits.len() * cell.blocks)?;
         for (of_bit, &bit) in cells.chunks_exact(cell.size()).zip(bits) {
             let first = labels.len();
             labels.extend_from_slice(&of_bit[cell.label()]);
@@ -130,7 +130,7 @@ impl Garbler {
         let mut choices = vec![0; count.div_ceil(8)];
         channel.recv(steps::CHOICES, &mut choices)?;
         let labels = take(&mut self.stock.evaluators, count * cell.blocks);
-        let mut cells = Zeroizing::new(Vec::with_capacity(count * cell.size()));
+        let mut cells = room::empty(INPUTS, count * cell.size())?;
         for (at, label) in labels.chunks_exact(cell.blocks).enumerate() {
             let first = cells.len();
             let permuted = packed(&choices, at);
@@ -185,7 +185,7 @@ impl Evaluator {
             let batch = keys.counters.labels(made);
             let mut message = vec![0; keys.code.random_bytes(batch)];
             channel.recv(steps::INPUT_WIRES, &mut message)?;
-            let mut hashes = Zeroizing::new(vec![Block::ZERO; made * cell.before]);
+            let mut hashes = room::secret(INPUTS, made * cell.before)?;
             let received = keys.watcher.random(batch, &message, &mut hashes);
             received.map_err(|mismatch| Error::Internal(mismatch.to_string()))?;
             let of_bits = Zeroizing::new(keys.bits.keys(channel, made)?);
@@ -195,10 +195,10 @@ impl Evaluator {
             }
         }
         let wires = take(&mut self.stock.garblers, count * (cell.before + 1));
-        let mut labels = Zeroizing::new(vec![Block::ZERO; count * cell.blocks]);
+        let mut labels = room::secret(INPUTS, count * cell.blocks)?;
         channel.recv(steps::INPUT_LABELS, as_bytes_mut(&mut labels))?;
-        let mut cells = Zeroizing::new(Vec::with_capacity(count * cell.size()));
-        let mut hashes = Zeroizing::new(Vec::with_capacity(count * cell.before));
+        let mut cells = room::empty(INPUTS, count * cell.size())?;
+        let mut hashes = room::empty(INPUTS, count * cell.before)?;
         for (wire, label) in wires
             .chunks_exact(cell.before + 1)
             .zip(labels.chunks_exact(cell.blocks))

@@ -20,7 +20,7 @@ use cenote_params::computational::JimuUse;
 use cenote_params::pool::{self, Parameters};
 use cenote_pool::Pool;
 use cenote_primitives::{BitMatrix, Block, LaneRun};
-use cenote_session::{Error, Result, WireVector};
+use cenote_session::{Error, Result, WireVector, room};
 use zeroize::Zeroizing;
 
 use crate::gadget::Shape;
@@ -53,6 +53,12 @@ const GROUP: usize = 256;
 
 /// Solderings that one proof is for: as many as there are when a group ends with so many.
 const PROVED: usize = 2048;
+
+/// What inputs and outputs take, where room for it is asked for.
+const INPUTS: &str = "inputs and outputs";
+
+/// Circuits that are evaluated.
+const CIRCUITS: &str = "the wires of a circuit";
 
 /// Bytes that a bit of a circuit's outputs keeps: its cell at the evaluator.
 const HISTORY_OF_BIT: u64 = 96;
@@ -110,8 +116,8 @@ impl Common {
             let size = parameters.pool_size() as usize;
             let mut pool = Pool::new(size, record(shape));
             pool.reserve().map_err(|bytes| {
-                let what = format!("a pool of {size} gadgets takes {bytes} bytes, and there are not as many");
-                Error::BadInput(what)
+                let what = format!("there is no room for a pool of {size} gadgets: {bytes} bytes");
+                Error::OutOfMemory(what)
             })?;
             Ok(Supply {
                 shape,
@@ -204,10 +210,10 @@ pub(crate) trait Side: Send {
     ) -> Result<JimuWires>;
 
     /// Wires with public bits.
-    fn constant(&mut self, bits: &BitMatrix) -> JimuWires;
+    fn constant(&mut self, bits: &BitMatrix) -> Result<JimuWires>;
 
     /// Lanes of wires, put together anew.
-    fn arrange(&mut self, parts: &[&JimuWires], runs: Arc<[LaneRun]>) -> JimuWires;
+    fn arrange(&mut self, parts: &[&JimuWires], runs: Arc<[LaneRun]>) -> Result<JimuWires>;
 
     /// Solders circuits to wires, and evaluates them.
     fn run(
@@ -292,16 +298,13 @@ fn run_circuit(
     let (plan, size) = (&circuit.plan, cell.size());
     let lanes = inputs.lanes();
     let rows: Vec<&[Block]> = inputs.cells().collect();
-    let mut outputs = Zeroizing::new(vec![Block::ZERO; plan.output_wires() * lanes * size]);
+    let mut outputs = room::secret(CIRCUITS, plan.output_wires() * lanes * size)?;
     if lanes == 0 {
         return Ok(outputs);
     }
     // The same at both sides, which must go through lanes alike.
     let bytes = Cell::evaluator(cell.blocks).size() * size_of::<Block>();
-    let mut slots = Zeroizing::new(vec![
-        Block::ZERO;
-        plan.slots() * circuit.width(bytes).min(lanes) * size
-    ]);
+    let mut slots = room::secret(CIRCUITS, plan.slots() * circuit.width(bytes).min(lanes) * size)?;
     let (mut single, mut shared) = (Gates::new(Kind::And), Gates::new(Kind::Mux));
     for tile in circuit.tiles(lanes, bytes) {
         let row = tile.len() * size;
