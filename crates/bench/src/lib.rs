@@ -7,6 +7,7 @@
 //! | [`jimu`] | two parties over a pool of garbled gates, beside the figures of its paper |
 //! | [`apps`] | programs over secret values on every engine, beside the figures of POOL's paper |
 //! | [`plan`] | what a plan says beside what is measured |
+//! | [`soak`] | an endless stream of computations, all outputs of which are compared |
 //! | [`curves`], [`plot`] | the papers' figures on parameters, as data and as drawings |
 //! | [`simulate`] | Monte-Carlo simulations of the games that the parameters rest on |
 //!
@@ -25,6 +26,7 @@ pub mod plot;
 pub mod queries;
 mod sample;
 pub mod simulate;
+pub mod soak;
 pub mod three;
 mod usage;
 

@@ -4,6 +4,7 @@ use std::process::Command;
 
 use cenote::local::{Seat, Setting, as_child, run};
 use cenote::runner::as_threads;
+use cenote::soak::{Note, Soak};
 use cenote::{Error, Kind, Result, Transport};
 use cenote_net::PartyId;
 use cenote_session::{Connections, Topology};
@@ -50,6 +51,7 @@ pub(crate) enum Task {
     Lego(LegoBench),
     Jimu(JimuBench),
     App(AppBench),
+    Soak(Soak),
 }
 
 macro_rules! tasks {
@@ -88,6 +90,11 @@ pub fn child_main() -> std::result::Result<(), Kind> {
         Task::Lego(lego) => take_part(&lego, &seat),
         Task::Jimu(jimu) => take_part(&jimu, &seat),
         Task::App(app) => take_part(&app, &seat),
+        Task::Soak(soak) => {
+            let note = |note: &Note| seat.note(serde_json::to_value(note).unwrap_or_default());
+            let compute = |connections| soak.take_part(seat.me, connections, &mut |told| note(told));
+            value(&seat.meet(&soak.protocol.topology(), compute)?)
+        }
     })
 }
 

@@ -64,6 +64,7 @@ pub mod remote;
 mod report;
 pub mod runner;
 mod settings_file;
+pub mod soak;
 pub mod stock;
 pub mod stop;
 pub mod tables;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::outputs::OutputFiles;
 use crate::plan::Sample;
-use crate::processes::{Contact, Parent, child, run_all};
+use crate::processes::{Contact, Heard, Parent, child, run_all};
 use crate::query::Told;
 use crate::runner::{AlsoAgree, Outcome, with_version};
 use crate::stop::Session;
@@ -114,6 +114,24 @@ pub fn run<T: Serialize + Clone, R: DeserializeOwned + Send + 'static>(
     command: impl Fn() -> Command,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Vec<R>> {
+    run_heard(parties, setting, task, command, &mut |heard| {
+        if let Heard::Progress { done, total } = heard {
+            progress(done, total);
+        }
+    })
+}
+
+/// As [`run`], for parties that tell more than how much is done ([`Seat::note`]).
+///
+/// # Errors
+/// As [`run`].
+pub fn run_heard<T: Serialize + Clone, R: DeserializeOwned + Send + 'static>(
+    parties: u8,
+    setting: Setting,
+    task: &T,
+    command: impl Fn() -> Command,
+    heard: &mut dyn FnMut(Heard),
+) -> Result<Vec<R>> {
     if setting.transport == Transport::Memory {
         return Err(Error::Usage(
             "parties that are processes are joined by tls or tcp, not by memory".into(),
@@ -126,7 +144,7 @@ pub fn run<T: Serialize + Clone, R: DeserializeOwned + Send + 'static>(
         |_| command(),
         |_| assignment.clone(),
         setting.timeout,
-        progress,
+        heard,
     )
 }
 
@@ -208,6 +226,11 @@ impl Seat<'_> {
     /// Tells the parent how much is done, of how much.
     pub fn progress(&self, done: u64, total: u64) {
         self.parent.progress(done, total);
+    }
+
+    /// Tells the parent something else: see [`Heard::Note`].
+    pub fn note(&self, note: serde_json::Value) {
+        self.parent.note(note);
     }
 
     /// Runs `program`, as [`Party::run`] does.

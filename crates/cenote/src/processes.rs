@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use cenote_net::PartyId;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::error::{Failure, Failures};
 use crate::stop::{self, Session};
@@ -53,6 +54,7 @@ enum Word {
 enum Message<R> {
     Ready(Contact),
     Progress { done: u64, total: u64 },
+    Note(Value),
     Done(Box<R>),
     Failed(Failure),
 }
@@ -89,10 +91,24 @@ enum Event<R> {
     Stop,
 }
 
+/// What is heard of children that work.
+#[derive(Debug)]
+pub enum Heard {
+    /// What the slowest of them has done, of how much.
+    Progress {
+        /// Done.
+        done: u64,
+        /// Of these.
+        total: u64,
+    },
+    /// What one of them tells by [`Parent::note`].
+    Note(PartyId, Value),
+}
+
 /// Runs `task(party)` in a child started by `command(party)` for each of `parties` parties, and gives their results in order.
 ///
 /// The children must run [`child`]. `patience` is how long a party may wait for another, after one has failed, before it
-/// is stopped. `progress` is told (done, total) of the slowest party.
+/// is stopped.
 ///
 /// # Errors
 /// [`Error::Parties`] with the cause first if any party fails; [`Error::Stopped`] if the operator has stopped them all;
@@ -102,7 +118,7 @@ pub fn run_all<T: Serialize, R: DeserializeOwned + Send + 'static>(
     command: impl Fn(PartyId) -> Command,
     task: impl Fn(PartyId) -> T,
     patience: Duration,
-    mut progress: impl FnMut(u64, u64),
+    mut heard: impl FnMut(Heard),
 ) -> Result<Vec<R>> {
     let (sender, events) = channel();
     let mut children = Children { children: Vec::new() };
@@ -135,7 +151,7 @@ pub fn run_all<T: Serialize, R: DeserializeOwned + Send + 'static>(
         "all parties were told to end, and no output was written",
         |session| {
             session.then(move || drop(sender.send(Event::Stop)));
-            supervise(&mut children, &mut inputs, &events, patience, &mut progress)
+            supervise(&mut children, &mut inputs, &events, patience, &mut heard)
         },
     )
 }
@@ -163,7 +179,7 @@ fn supervise<R>(
     inputs: &mut [ChildStdin],
     events: &Receiver<Event<R>>,
     patience: Duration,
-    progress: &mut impl FnMut(u64, u64),
+    heard: &mut impl FnMut(Heard),
 ) -> Result<Vec<R>> {
     let parties = children.children.len();
     let mut contacts: Vec<Option<Contact>> = vec![None; parties];
@@ -190,7 +206,12 @@ fn supervise<R>(
             }
             Ok(Event::Line(party, Message::Progress { done: gates, total })) => {
                 done[party] = gates;
-                progress(done.iter().copied().min().unwrap_or(0), total);
+                let done = done.iter().copied().min().unwrap_or(0);
+                heard(Heard::Progress { done, total });
+                continue;
+            }
+            Ok(Event::Line(party, Message::Note(note))) => {
+                heard(Heard::Note(PartyId(party as u8), note));
                 continue;
             }
             Ok(Event::Line(party, Message::Done(result))) => {
@@ -290,6 +311,11 @@ impl Parent {
     pub fn progress(&self, done: u64, total: u64) {
         let _ = say::<()>(&Message::Progress { done, total });
     }
+
+    /// Tells something else, which no other party is told.
+    pub fn note(&self, note: Value) {
+        let _ = say::<()>(&Message::Note(note));
+    }
 }
 
 fn say<R: Serialize>(message: &Message<R>) -> Result<()> {
@@ -371,7 +397,7 @@ mod tests {
             command.env("P", party.0.to_string());
             command
         };
-        run_all(N as u8, command, |party| party.0, patience, |_, _| ())
+        run_all(N as u8, command, |party| party.0, patience, |_| ())
     }
 
     #[test]

@@ -16,6 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::program::Executed;
+use crate::soak::{Note, Soak, drive};
 use crate::{Error, Program, Result};
 
 /// The protocols there are, the default one first.
@@ -275,6 +276,17 @@ impl Prepared {
         self.0.run(task, connections, stock, progress)
     }
 
+    /// Computes the stream `soak` as party `me`, and tells of it.
+    pub(crate) fn soak(
+        self,
+        me: PartyId,
+        connections: Connections,
+        soak: &Soak,
+        told: &mut dyn FnMut(&Note),
+    ) -> Result<Note> {
+        self.0.soak(me, connections, soak, told)
+    }
+
     /// Starts a session called `name` over `connections`, for a program that does about what `demand` says.
     pub(crate) fn session(
         self,
@@ -477,6 +489,13 @@ trait Ready: Send {
         stock: Option<&Store>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Finished>;
+    fn soak(
+        self: Box<Self>,
+        me: PartyId,
+        connections: Connections,
+        soak: &Soak,
+        told: &mut dyn FnMut(&Note),
+    ) -> Result<Note>;
     fn session(
         self: Box<Self>,
         me: PartyId,
@@ -538,6 +557,21 @@ impl<P: AnyProtocol> Ready for (P, P::Prepared) {
             computational_bits: Some(engine.computational_bits()).filter(|bits| bits.is_finite()),
             warnings: engine.warnings(),
         })
+    }
+
+    fn soak(
+        self: Box<Self>,
+        me: PartyId,
+        connections: Connections,
+        soak: &Soak,
+        told: &mut dyn FnMut(&Note),
+    ) -> Result<Note> {
+        let (settings, prepared) = *self;
+        let named = |error: EngineError| Error::from(error.with_checks(P::CHECKS));
+        let mut engine = settings
+            .start(prepared, me, connections, "soak", Source::Live)
+            .map_err(named)?;
+        drive(&mut engine, soak, told).map_err(named)
     }
 
     fn session(

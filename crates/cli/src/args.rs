@@ -54,6 +54,8 @@ pub(crate) enum Command {
     /// Measure protocols and their parts
     #[command(subcommand)]
     Bench(crate::commands::bench::args::Bench),
+    /// Compute without end what is made up, with all parties on this machine, and compare every output
+    Soak(crate::commands::soak::Soak),
     /// Find, check and simulate security parameters
     #[command(subcommand)]
     Params(crate::commands::params::Params),
@@ -76,6 +78,7 @@ impl Command {
             | Command::Party(_)
             | Command::Stock(Stock::Make { .. })
             | Command::Bench(_)
+            | Command::Soak(_)
             | Command::Child
             | Command::BenchChild => true,
             Command::Stock(_) | Command::Identity(_) | Command::Circuit(_) | Command::Params(_) => false,
@@ -108,7 +111,11 @@ impl Command {
             Command::Bench(command) => command.wants_json(),
             Command::Circuit(Circuit::Stats { json, .. }) => *json,
             Command::Params(command) => command.wants_json(),
-            Command::Identity(_) | Command::Circuit(_) | Command::Child | Command::BenchChild => false,
+            Command::Soak(_)
+            | Command::Identity(_)
+            | Command::Circuit(_)
+            | Command::Child
+            | Command::BenchChild => false,
         }
     }
 }

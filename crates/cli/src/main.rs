@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         Command::Identity(command) => commands::identity::run(&command),
         Command::Circuit(command) => commands::circuit::run(&command),
         Command::Bench(command) => commands::bench::run(&command, args.verbose),
+        Command::Soak(options) => commands::soak::run(&options, args.verbose),
         Command::Params(command) => commands::params::run(&command),
         Command::Child => return ended(cenote::local::child_main()),
         Command::BenchChild => return ended(cenote_bench::child_main()),

@@ -17,6 +17,11 @@ pub fn peak() -> Option<u64> {
     kilobytes(Path::new("/proc/self/status"), "VmHWM:")
 }
 
+/// The physical memory that this process has now, in bytes, where the system tells (Linux).
+pub fn resident() -> Option<u64> {
+    kilobytes(Path::new("/proc/self/status"), "VmRSS:")
+}
+
 /// The limit that was set for this process; 0 is none.
 static LIMIT: AtomicU64 = AtomicU64::new(0);
 

@@ -9,4 +9,5 @@ pub(crate) mod party;
 pub(crate) mod plan;
 pub(crate) mod query;
 pub(crate) mod run;
+pub(crate) mod soak;
 pub(crate) mod stock;

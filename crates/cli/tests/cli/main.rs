@@ -18,6 +18,7 @@ mod processes;
 mod queries;
 mod signals;
 mod silence;
+mod soak;
 mod tampering;
 mod two;
 mod world;

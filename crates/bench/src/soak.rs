@@ -1,0 +1,370 @@
+//! An endless stream of computations over a protocol, with a process for each party on this machine: rates, memory, the error bound, and
+//! whether all outputs were right.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use cenote::local::{Setting, run_heard};
+use cenote::processes::Heard;
+use cenote::soak::{Note, Soak};
+use cenote::text::{grouped, megabytes, s};
+use cenote::{Error, Result};
+use serde::Serialize;
+
+use crate::measure::Task;
+use crate::usage::Machine;
+
+/// The memory of a party may grow by so much of what it was after a tenth of the stream, and count as flat.
+const FLAT: f64 = 0.01;
+
+/// What all parties have seen of a stream at one moment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Moment {
+    /// By party.
+    pub parties: Vec<Note>,
+    /// AND gates in a second since the moment told before.
+    pub and_gates_per_second: f64,
+}
+
+/// A stream that has ended.
+#[derive(Clone, Debug, Serialize)]
+pub struct SoakReport {
+    /// What was computed.
+    pub soak: Soak,
+    /// The operator's word, if it ended the stream.
+    pub stopped: Option<String>,
+    /// At the end of the stream's first tenth, whose computations vary most in the memory that they take; `None` if nothing was told.
+    pub warm: Option<Moment>,
+    /// At the end; `None` if it ended before anything was told.
+    pub last: Option<Moment>,
+    /// By party, how much more memory it has had at most since then, over what it had had at most before.
+    pub growth: Vec<Option<f64>>,
+    /// The machine.
+    pub machine: Machine,
+}
+
+/// Computes `soak` with a process for each party, started by `command`, which must call [`crate::child_main`]. `told` hears of the
+/// moment when the largest computations are over, and then about once in `every`.
+///
+/// # Errors
+/// [`Error::Usage`] for sizes that make no sense; [`Error::Parties`] if a party fails. Wrong outputs are no failure, but in the report; nor is the
+/// operator's word.
+pub fn run_soak(
+    soak: &Soak,
+    every: Duration,
+    setting: Setting,
+    command: &dyn Fn() -> Command,
+    told: &mut dyn FnMut(&Moment),
+) -> Result<SoakReport> {
+    let machine = Machine::now();
+    let mut log = Log::new(soak.protocol.parties(), every, soak.length / 10);
+    let task = Task::Soak(soak.clone());
+    let ended = run_heard(soak.protocol.parties(), setting, &task, command, &mut |heard| {
+        if let Heard::Note(party, note) = heard
+            && let Ok(note) = serde_json::from_value(note)
+        {
+            log.hear(party.index(), note, told);
+        }
+    });
+    let stopped = match ended {
+        Ok(notes) => {
+            log.end(notes);
+            None
+        }
+        Err(Error::Stopped { word, .. }) => Some(word),
+        Err(error) => return Err(error),
+    };
+    let growth = |party: usize| {
+        let peak = |moment: &Option<Moment>| moment.as_ref()?.parties.get(party)?.peak_memory_bytes;
+        let (before, after) = (peak(&log.warm)?, peak(&log.last)?);
+        Some(after as f64 / before.max(1) as f64 - 1.0)
+    };
+    Ok(SoakReport {
+        soak: soak.clone(),
+        stopped,
+        growth: (0..usize::from(soak.protocol.parties())).map(growth).collect(),
+        warm: log.warm,
+        last: log.last,
+        machine,
+    })
+}
+
+/// What the parties have told.
+struct Log {
+    every: Duration,
+    /// The first tenth of the stream.
+    warm_up: Duration,
+    /// Each party's notes of moments that not all have told of.
+    notes: Vec<VecDeque<Note>>,
+    /// Seconds of the session when the first moment was told.
+    began: Option<f64>,
+    warm: Option<Moment>,
+    last: Option<Moment>,
+    /// What was told last: when, seconds of the session, AND gates.
+    told: Option<(Instant, f64, u64)>,
+}
+
+impl Log {
+    fn new(parties: u8, every: Duration, warm_up: Duration) -> Self {
+        Self {
+            every,
+            warm_up,
+            began: None,
+            notes: vec![VecDeque::new(); parties.into()],
+            warm: None,
+            last: None,
+            told: None,
+        }
+    }
+
+    fn hear(&mut self, party: usize, note: Note, told: &mut dyn FnMut(&Moment)) {
+        if let Some(notes) = self.notes.get_mut(party) {
+            notes.push_back(note);
+        }
+        // All parties tell of the same moments, one after the other.
+        if self.notes.iter().any(VecDeque::is_empty) {
+            return;
+        }
+        let notes: Vec<Note> = self.notes.iter_mut().filter_map(VecDeque::pop_front).collect();
+        let moment = self.moment(notes);
+        let due = self.told.is_none_or(|(when, ..)| when.elapsed() >= self.every);
+        if due {
+            told(&moment);
+            let (seconds, gates) = slowest(&moment.parties);
+            self.told = Some((Instant::now(), seconds, gates));
+        }
+        let (seconds, _) = slowest(&moment.parties);
+        let began = *self.began.get_or_insert(seconds);
+        if self.warm.is_none() || seconds - began <= self.warm_up.as_secs_f64() {
+            self.warm = Some(moment.clone());
+        }
+        self.last = Some(moment);
+    }
+
+    /// The rate is that since the moment told before, or since the beginning.
+    fn moment(&self, parties: Vec<Note>) -> Moment {
+        let (seconds, gates) = slowest(&parties);
+        let (_, before, gates_before) = self.told.unwrap_or((Instant::now(), 0.0, 0));
+        Moment {
+            parties,
+            and_gates_per_second: gates.saturating_sub(gates_before) as f64 / (seconds - before).max(1e-9),
+        }
+    }
+
+    /// The parties' last notes; the rate is that of the whole stream.
+    fn end(&mut self, notes: Vec<Note>) {
+        self.told = None;
+        self.last = Some(self.moment(notes));
+    }
+}
+
+/// Seconds of the slowest party, and AND gates of all.
+fn slowest(notes: &[Note]) -> (f64, u64) {
+    let seconds = notes.iter().map(|note| note.seconds).fold(0.0, f64::max);
+    (
+        seconds,
+        notes.iter().map(|note| note.and_gates).min().unwrap_or(0),
+    )
+}
+
+/// One number of each party.
+fn each(notes: &[Note], of: impl Fn(&Note) -> String) -> String {
+    notes.iter().map(of).collect::<Vec<_>>().join(" ")
+}
+
+/// Memory in megabytes, where it is known.
+fn memory(bytes: Option<u64>) -> String {
+    bytes.map_or_else(|| "?".into(), megabytes)
+}
+
+impl Moment {
+    /// Outputs that were wrong, at all parties.
+    pub fn wrong(&self) -> u64 {
+        self.parties.iter().map(|note| note.wrong).sum()
+    }
+
+    /// As a line.
+    pub fn line(&self) -> String {
+        let notes = &self.parties;
+        let (seconds, gates) = slowest(notes);
+        let error = notes
+            .iter()
+            .map(|note| note.error_log2)
+            .fold(f64::NEG_INFINITY, f64::max);
+        let [hours, minutes, seconds] =
+            [seconds / 3600.0, seconds / 60.0 % 60.0, seconds % 60.0].map(|n| n as u64);
+        let mut line = format!(
+            "{hours}:{minutes:02}:{seconds:02}  {} computations, {} ANDs, {} a second; memory {} MB, at most {}; error 2^{error:.2}; sent {} MB",
+            grouped(notes.iter().map(|note| note.computations).min().unwrap_or(0)),
+            grouped(gates),
+            grouped(self.and_gates_per_second as u64),
+            each(notes, |note| memory(note.memory_bytes)),
+            each(notes, |note| memory(note.peak_memory_bytes)),
+            each(notes, |note| megabytes(note.bytes_sent)),
+        );
+        let wrong = self.wrong();
+        if wrong > 0 {
+            let _ = write!(line, "; {wrong} WRONG OUTPUT{}", s(wrong).to_uppercase());
+        }
+        line
+    }
+}
+
+impl SoakReport {
+    /// Outputs that were wrong, at all parties.
+    pub fn wrong(&self) -> u64 {
+        self.last.as_ref().map_or(0, Moment::wrong)
+    }
+
+    /// Whether no output was wrong.
+    ///
+    /// # Errors
+    /// [`Error::Local`] with the first that was.
+    pub fn verdict(&self) -> Result<()> {
+        let notes = || self.last.iter().flat_map(|moment| &moment.parties);
+        match notes().find_map(|note| Some((note.party, note.first_wrong.as_ref()?))) {
+            None => Ok(()),
+            Some((party, first)) => Err(Error::local(
+                format!("checking {} wrong outputs", self.wrong()),
+                std::io::Error::other(format!("party {party}, {first}")),
+            )),
+        }
+    }
+
+    /// As text.
+    pub fn summary(&self) -> String {
+        let mut text = format!(
+            "{}\n{}, seed {}, computations of up to {} ANDs\n",
+            self.machine.line(),
+            self.soak.protocol.describe(),
+            self.soak.seed,
+            grouped(self.soak.largest),
+        );
+        if let Some(word) = &self.stopped {
+            let _ = writeln!(text, "ended by {word}; what was not told before is not counted");
+        }
+        let Some(last) = &self.last else {
+            text.push_str("nothing was told before the end\n");
+            return text;
+        };
+        let _ = writeln!(text, "{}", last.line());
+        for (note, growth) in last.parties.iter().zip(&self.growth) {
+            let [least, most] = note.sizes.map(grouped);
+            let growth = growth.map_or_else(
+                || "unknown".into(),
+                |growth| {
+                    let flat = if growth <= FLAT { "flat" } else { "NOT FLAT" };
+                    format!("{:+.2}% since a tenth of the stream, {flat}", 100.0 * growth)
+                },
+            );
+            let _ = writeln!(
+                text,
+                "party {}: {} circuits of {least} to {most} ANDs, {} output bits compared, {} wrong values; memory at most {} MB: {growth}",
+                note.party,
+                grouped(note.runs),
+                grouped(note.bits),
+                note.wrong,
+                memory(note.peak_memory_bytes),
+            );
+            for warning in &note.warnings {
+                let _ = writeln!(text, "party {}: {warning}", note.party);
+            }
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note(party: u8, computations: u64, memory: u64) -> Note {
+        Note {
+            party,
+            computations,
+            seconds: computations as f64,
+            and_gates: 1000 * computations,
+            peak_memory_bytes: Some(memory),
+            ..Note::default()
+        }
+    }
+
+    #[test]
+    fn moments_are_of_all_parties_at_the_same_computation() {
+        let mut told = Vec::new();
+        let mut log = Log::new(2, Duration::ZERO, Duration::from_secs(1));
+        let mut hear = |party, note| log.hear(party, note, &mut |moment| told.push(moment.clone()));
+        hear(0, note(0, 4, 100));
+        hear(0, note(0, 6, 100));
+        hear(1, note(1, 4, 100));
+        hear(1, note(1, 6, 100));
+        hear(0, note(0, 8, 103));
+        hear(1, note(1, 8, 100));
+        let both = |moment: &Moment| {
+            moment
+                .parties
+                .iter()
+                .map(|note| note.computations)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            told.iter().map(both).collect::<Vec<_>>(),
+            [[4, 4], [6, 6], [8, 8]]
+        );
+        assert_eq!(told[2].and_gates_per_second, 1000.0);
+        log.end(vec![note(0, 9, 103), note(1, 9, 100)]);
+        let report = SoakReport {
+            soak: Soak {
+                protocol: cenote::Protocol::default(),
+                length: Duration::from_secs(9),
+                seed: 1,
+                largest: 1000,
+            },
+            stopped: None,
+            warm: log.warm,
+            last: log.last,
+            growth: vec![Some(0.03), Some(0.0)],
+            machine: Machine::now(),
+        };
+        assert!(report.verdict().is_ok());
+        let text = report.summary();
+        assert!(
+            text.contains("+3.00%") && text.contains("NOT FLAT") && text.contains("+0.00%"),
+            "{text}"
+        );
+        assert!(
+            text.contains("0:00:09  9 computations, 9,000 ANDs, 1,000 a second"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_wrong_output_is_the_verdict() {
+        let mut wrong = note(1, 9, 1);
+        wrong.wrong = 1;
+        wrong.first_wrong = Some("computation 3: an output".into());
+        let moment = Moment {
+            parties: vec![note(0, 9, 1), wrong],
+            and_gates_per_second: 1.0,
+        };
+        assert!(moment.line().ends_with("1 WRONG OUTPUT"), "{}", moment.line());
+        let report = SoakReport {
+            soak: Soak {
+                protocol: cenote::Protocol::default(),
+                length: Duration::from_secs(9),
+                seed: 1,
+                largest: 1000,
+            },
+            stopped: Some("SIGINT".into()),
+            warm: None,
+            last: Some(moment),
+            growth: vec![None; 2],
+            machine: Machine::now(),
+        };
+        let verdict = report.verdict().unwrap_err().to_string();
+        assert!(verdict.contains("party 1, computation 3"), "{verdict}");
+        assert!(report.summary().contains("ended by SIGINT"));
+    }
+}

@@ -1,0 +1,88 @@
+//! Circuits of all sizes: of the library, and without any sense.
+
+use cenote_circuit::{Bit, BitOrder, Builder, Plan, library};
+
+use super::dice::Dice;
+
+/// AND gates of the largest circuit: larger computations have more lanes.
+pub(super) const MOST_GATES: u64 = 1 << 17;
+
+/// Names of circuits of the library, about in the order of their sizes.
+const LIBRARY: [&str; 14] = [
+    "eq16",
+    "add32",
+    "lt64",
+    "popcount64",
+    "shl32",
+    "mult16",
+    "div16",
+    "mult64",
+    "aes128",
+    "sort32x16",
+    "sdiv64",
+    "sha256",
+    "keccak-f",
+    "sha512",
+];
+
+/// A circuit of `gates` AND gates, about.
+pub(super) fn of_size(dice: &mut Dice, gates: u64) -> Plan {
+    if dice.once_in(3) {
+        let name = LIBRARY[dice.below(LIBRARY.len())];
+        let circuit = library::by_name(name).expect("the library has it");
+        let plan = Plan::new(&circuit);
+        if plan.and_count() as u64 <= gates {
+            return plan;
+        }
+    }
+    random(dice, gates.min(MOST_GATES))
+}
+
+/// A circuit without sense: wide or deep, with gates whose operands coincide with inputs, outputs and each other.
+pub(super) fn random(dice: &mut Dice, gates: u64) -> Plan {
+    let mut b = Builder::new();
+    let inputs = 4 + dice.below(125);
+    let mut known: Vec<Bit> = b.input("in", inputs as u32, BitOrder::Lsb);
+    // Operands are among so many of the last bits: the fewer they are, the deeper is the circuit.
+    let window = dice.magnitude(4, 4096) as usize;
+    let mut ands = 0;
+    while ands < gates {
+        let mut operand = || known[known.len() - 1 - dice.below(window.min(known.len()))];
+        let (x, y) = (operand(), operand());
+        let bit = match dice.below(5) {
+            0 | 1 => {
+                ands += 1;
+                b.and(x, y)
+            }
+            2 | 3 => b.xor(x, y),
+            _ => !x,
+        };
+        known.push(bit);
+    }
+    let outputs = 1 + dice.below(128.min(known.len()));
+    let step = 1 + dice.below(3);
+    let last: Vec<Bit> = known.iter().rev().step_by(step).take(outputs).copied().collect();
+    b.output("out", &last, BitOrder::Lsb);
+    Plan::new(&b.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn circuits_have_about_the_size_asked_for() {
+        let mut dice = Dice::new(1);
+        for name in LIBRARY {
+            assert!(library::by_name(name).is_ok(), "{name}");
+        }
+        for gates in [10, 100, 3000] {
+            let sizes: Vec<u64> = (0..20)
+                .map(|_| of_size(&mut dice, gates).and_count() as u64)
+                .collect();
+            assert!(sizes.iter().all(|&size| size <= gates), "{gates}: {sizes:?}");
+            assert!(sizes.iter().any(|&size| size * 3 > gates), "{gates}: {sizes:?}");
+        }
+        assert!(random(&mut dice, MOST_GATES).and_count() > 50_000);
+    }
+}

@@ -1,0 +1,269 @@
+//! One computation: circuits that depend on one another, and all of it in the clear beside it.
+
+use cenote_circuit::Plan;
+use cenote_net::PartyId;
+use cenote_primitives::{BitMatrix, LaneRun};
+use cenote_session::{ClearEngine, ClearWires, Engine, Parties, Result, WireVector};
+
+use super::dice::Dice;
+use super::{Note, circuits};
+
+/// The most secret bits that a value has, all lanes together.
+const MOST_BITS: usize = 1 << 18;
+
+/// The most wires that are kept for the next circuit.
+const MOST_WIRES: usize = 512;
+
+/// How a computation is drawn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    /// AND gates, about.
+    pub(super) size: u64,
+    /// Circuits that depend on one another.
+    pub(super) steps: usize,
+    /// AND gates of the first circuit; the rest is lanes.
+    pub(super) gates: u64,
+}
+
+/// Secret wires, and what they hold.
+#[derive(Clone)]
+struct Pair<W> {
+    secret: W,
+    clear: ClearWires,
+}
+
+impl<W: WireVector> Pair<W> {
+    fn wires(&self) -> usize {
+        self.clear.wires()
+    }
+
+    fn lanes(&self) -> usize {
+        self.clear.lanes()
+    }
+
+    fn select(&self, from: usize, wires: usize) -> Self {
+        Pair {
+            secret: self.secret.select(from..from + wires),
+            clear: self.clear.select(from..from + wires),
+        }
+    }
+
+    fn concat(parts: &[Self]) -> Self {
+        let secrets: Vec<&W> = parts.iter().map(|part| &part.secret).collect();
+        let clears: Vec<&ClearWires> = parts.iter().map(|part| &part.clear).collect();
+        Pair {
+            secret: W::concat(&secrets),
+            clear: ClearWires::concat(&clears),
+        }
+    }
+}
+
+/// Where operands of a circuit come from.
+enum Source {
+    /// Wires of the state.
+    Kept(usize, usize),
+    /// Inputs of a party.
+    Input(PartyId, usize),
+    /// Public bits.
+    Constant(usize),
+}
+
+/// A party that computes.
+pub(super) struct Computation<'a, E: Engine> {
+    pub(super) engine: &'a mut E,
+    pub(super) dice: &'a mut Dice,
+    pub(super) note: &'a mut Note,
+    pub(super) clear: ClearEngine,
+}
+
+impl<E: Engine> Computation<'_, E> {
+    /// From inputs to outputs.
+    pub(super) fn run(&mut self, shape: Shape) -> Result<()> {
+        let each = (shape.size / shape.steps as u64).max(1);
+        let plan = circuits::of_size(self.dice, shape.gates.min(each));
+        let lanes = self.lanes(&plan, each);
+        let mut state = self.step(&plan, lanes, None)?;
+        for _ in 1..shape.steps {
+            if self.dice.once_in(3) {
+                state = self.arrange(&state, None)?;
+            }
+            if self.dice.once_in(3) {
+                let wires = 1 + self.dice.below(state.wires());
+                let from = self.dice.below(state.wires() - wires + 1);
+                self.reveal(&state.select(from, wires))?;
+            }
+            let gates = (each / state.lanes() as u64).max(super::SMALLEST);
+            let plan = circuits::of_size(self.dice, gates);
+            let most = self.lanes(&plan, each);
+            if state.lanes() > most {
+                state = self.arrange(&state, Some(most))?;
+            }
+            state = self.step(&plan, state.lanes(), Some(&state))?;
+        }
+        if self.dice.once_in(4) {
+            state.secret = self.engine.settle(state.secret)?;
+        }
+        self.reveal(&state)?;
+        self.note.computations += 1;
+        Ok(())
+    }
+
+    /// As many lanes of a circuit as come to `size` AND gates, and a party can hold.
+    fn lanes(&self, plan: &Plan, size: u64) -> usize {
+        let lanes = size / (plan.and_count() as u64).max(super::SMALLEST);
+        let wires = plan
+            .input_wires()
+            .max(plan.output_wires() + MOST_WIRES / 4)
+            .max(1);
+        let most = self.engine.most_lanes(plan).min(MOST_BITS / wires);
+        usize::try_from(lanes).unwrap_or(usize::MAX).clamp(1, most.max(1))
+    }
+
+    /// Runs `plan` on wires of `state`, inputs and constants. Gives its outputs, and some of the state.
+    fn step(&mut self, plan: &Plan, lanes: usize, state: Option<&Pair<E::Wires>>) -> Result<Pair<E::Wires>> {
+        let sources = self.sources(plan.input_wires(), state.map_or(0, Pair::wires));
+        if !self.dice.once_in(3) {
+            let of = |source: &Source| match source {
+                Source::Input(owner, wires) => Some((*owner, wires * lanes)),
+                _ => None,
+            };
+            let inputs: Vec<_> = sources.iter().filter_map(of).collect();
+            self.engine.prepare_values(&inputs, &[])?;
+            self.engine.prepare(plan, lanes)?;
+        }
+        let mut parts = Vec::new();
+        for source in sources {
+            parts.push(match (source, state) {
+                (Source::Kept(from, wires), Some(state)) => state.select(from, wires),
+                (Source::Input(owner, wires), _) => self.input(owner, wires, lanes)?,
+                (Source::Constant(wires) | Source::Kept(_, wires), _) => {
+                    let bits = self.dice.bits(wires, lanes);
+                    Pair {
+                        secret: self.engine.constant(&bits)?,
+                        clear: self.clear.constant(&bits)?,
+                    }
+                }
+            });
+        }
+        let inputs = Pair::concat(&parts);
+        let outputs = Pair {
+            secret: self.engine.run(plan, &inputs.secret)?,
+            clear: self.clear.run(plan, &inputs.clear)?,
+        };
+        self.note.runs += 1;
+        let ands = (plan.and_count() * lanes) as u64;
+        let [least, most] = &mut self.note.sizes;
+        *least = if self.note.and_gates == 0 {
+            ands
+        } else {
+            ands.min(*least)
+        };
+        *most = ands.max(*most);
+        self.note.and_gates += ands;
+        // Some of what the circuit was given lives on beside its outputs.
+        let room = MOST_WIRES.saturating_sub(outputs.wires()).min(MOST_WIRES / 4);
+        let wires = self.dice.below(room.min(inputs.wires()) + 1);
+        if wires == 0 {
+            return Ok(outputs);
+        }
+        let kept = inputs.select(inputs.wires() - wires, wires);
+        Ok(Pair::concat(&[outputs, kept]))
+    }
+
+    /// Where `wires` operands come from, in order.
+    fn sources(&mut self, wires: usize, kept: usize) -> Vec<Source> {
+        let parties = self.engine.parties();
+        let mut sources = Vec::new();
+        let mut missing = wires;
+        while missing > 0 {
+            let count = match sources.len() {
+                0..6 => 1 + self.dice.below(missing),
+                _ => missing,
+            };
+            sources.push(if kept > 0 && !self.dice.once_in(3) {
+                let count = count.min(kept);
+                missing -= count;
+                Source::Kept(self.dice.below(kept - count + 1), count)
+            } else if self.dice.once_in(6) {
+                missing -= count;
+                Source::Constant(count)
+            } else {
+                missing -= count;
+                Source::Input(PartyId(self.dice.below(parties) as u8), count)
+            });
+        }
+        sources
+    }
+
+    fn input(&mut self, owner: PartyId, wires: usize, lanes: usize) -> Result<Pair<E::Wires>> {
+        let bits = self.dice.bits(wires, lanes);
+        let own = (owner == self.engine.me()).then_some(&bits);
+        Ok(Pair {
+            secret: self.engine.input(owner, wires, lanes, own)?,
+            clear: self.clear.constant(&bits)?,
+        })
+    }
+
+    /// Lanes of `state` and of its wires in another order, put together anew: `lanes` of them if given.
+    fn arrange(&mut self, state: &Pair<E::Wires>, lanes: Option<usize>) -> Result<Pair<E::Wires>> {
+        let (wires, before) = (state.wires(), state.lanes());
+        let turned = match self.dice.below(wires) {
+            0 => state.clone(),
+            at => Pair::concat(&[state.select(at, wires - at), state.select(0, at)]),
+        };
+        let most = (2 * before).min(MOST_BITS / wires).max(1);
+        let mut missing = lanes.unwrap_or_else(|| 1 + self.dice.below(most));
+        let mut runs: Vec<LaneRun> = Vec::new();
+        while missing > 0 {
+            let len = match runs.len() {
+                0..6 => 1 + self.dice.below(missing.min(before)),
+                _ => missing.min(before),
+            };
+            let start = self.dice.below(before - len + 1);
+            let times = 1 + self.dice.below((missing / len).min(3));
+            missing -= len * times;
+            runs.push(LaneRun {
+                part: self.dice.below(2) as u32,
+                start: start as u32,
+                len: len as u32,
+                times: times as u32,
+            });
+        }
+        Ok(Pair {
+            secret: self.engine.arrange(&[&state.secret, &turned.secret], &runs)?,
+            clear: self.clear.arrange(&[&state.clear, &turned.clear], &runs)?,
+        })
+    }
+
+    /// Opens wires to some of the parties, and compares them.
+    fn reveal(&mut self, wires: &Pair<E::Wires>) -> Result<()> {
+        let parties = self.engine.parties();
+        let set = self.dice.below(1 << parties);
+        let to: Parties = (0..parties as u8)
+            .filter(|&party| set >> party & 1 == 1)
+            .map(PartyId)
+            .collect();
+        let opened = self.engine.reveal(&wires.secret, to)?;
+        let expected = to
+            .contains(self.engine.me())
+            .then(|| self.clear.reveal(&wires.clear, Parties::all(1)));
+        let expected = expected.transpose()?.flatten();
+        self.compare(opened.as_ref(), expected.as_ref());
+        Ok(())
+    }
+
+    fn compare(&mut self, opened: Option<&BitMatrix>, expected: Option<&BitMatrix>) {
+        self.note.bits += expected.map_or(0, |bits| (bits.rows() * bits.lanes()) as u64);
+        if opened == expected {
+            return;
+        }
+        self.note.wrong += 1;
+        let number = self.note.computations + 1;
+        let what = || match (opened, expected) {
+            (None, _) => format!("computation {number}: this party has not learnt what it is entitled to"),
+            (_, None) => format!("computation {number}: this party has learnt what it is not entitled to"),
+            _ => format!("computation {number}: an output is not what plain evaluation gives"),
+        };
+        self.note.first_wrong.get_or_insert_with(what);
+    }
+}

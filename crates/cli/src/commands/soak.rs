@@ -1,0 +1,109 @@
+//! `cenote soak`
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cenote::local::Setting;
+use cenote::soak::Soak as Stream;
+use cenote::text::quantity;
+use cenote::{Error, Protocol, Result};
+use cenote_bench::soak::run_soak;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use serde::Serialize;
+
+use crate::args::{Local, seconds};
+use crate::console::{child, print};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Soak {
+    /// The protocol
+    #[arg(long, value_name = "NAME", value_parser = protocols())]
+    protocol: Protocol,
+    /// How many hours new computations are begun after the largest ones, with which the stream begins; fractions too
+    #[arg(long, value_name = "HOURS", value_parser = hours, default_value = "1")]
+    hours: Duration,
+    /// The same in minutes
+    #[arg(long, value_name = "MINUTES", value_parser = minutes, conflicts_with = "hours")]
+    minutes: Option<Duration>,
+    /// What the computations are drawn from
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+    /// AND gates of the largest computation, about
+    #[arg(long, value_name = "N", value_parser = quantity, default_value = "10M")]
+    largest: u64,
+    /// Seconds from one line of the log to the next, about
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "60")]
+    every: Duration,
+    #[command(flatten)]
+    local: Local,
+    /// Also write every line of the log, and the report at the end, to this file: a JSON object a line
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+fn protocols() -> impl TypedValueParser<Value = Protocol> {
+    PossibleValuesParser::new(Protocol::names()).map(|name| Protocol::named(&name).expect("one of the names"))
+}
+
+fn times(text: &str, unit: f64) -> std::result::Result<Duration, String> {
+    match text.parse::<f64>().map(|number| number * unit) {
+        Ok(seconds) if (0.001..=1e9).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err("a stream lasts from a millisecond to thirty years".into()),
+    }
+}
+
+fn hours(text: &str) -> std::result::Result<Duration, String> {
+    times(text, 3600.0)
+}
+
+fn minutes(text: &str) -> std::result::Result<Duration, String> {
+    times(text, 60.0)
+}
+
+pub(crate) fn run(options: &Soak, verbose: u8) -> Result<()> {
+    let stream = Stream {
+        protocol: options.protocol.clone(),
+        length: options.minutes.unwrap_or(options.hours),
+        seed: options.seed,
+        largest: options.largest,
+    };
+    let mut file = options.json.as_deref().map(Lines::create).transpose()?;
+    let setting: Setting = options.local.setting();
+    let child = child("bench-child", verbose)?;
+    let mut failed = None;
+    let report = run_soak(&stream, options.every, setting, &child, &mut |moment| {
+        let told = print(&format!("{}\n", moment.line()));
+        let written = file.as_mut().map_or(Ok(()), |file| file.write(moment));
+        failed = told.and(written).err().or(failed.take());
+    })?;
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    if let Some(file) = &mut file {
+        file.write(&report)?;
+    }
+    print(&format!("\n{}", report.summary()))?;
+    report.verdict()
+}
+
+/// A file of JSON objects, one a line.
+struct Lines(File, PathBuf);
+
+impl Lines {
+    fn create(path: &Path) -> Result<Self> {
+        let file = File::create(path).map_err(|source| fault(path, source))?;
+        Ok(Lines(file, path.into()))
+    }
+
+    fn write(&mut self, value: &impl Serialize) -> Result<()> {
+        let line = serde_json::to_string(value).map_err(std::io::Error::other);
+        let written = line.and_then(|line| writeln!(self.0, "{line}"));
+        written.map_err(|source| fault(&self.1, source))
+    }
+}
+
+fn fault(path: &Path, source: std::io::Error) -> Error {
+    Error::local(format!("writing {}", path.display()), source)
+}

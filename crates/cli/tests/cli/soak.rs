@@ -1,0 +1,103 @@
+//! `cenote soak`. What is asserted is counted, never timed.
+
+use serde_json::Value;
+
+use crate::common::{cenote, finish, run, start, wait_until};
+
+#[test]
+fn every_protocol_computes_a_stream() {
+    let folder = tempfile::tempdir().unwrap();
+    for protocol in cenote::Protocol::all() {
+        let file = folder.path().join(protocol.name());
+        let ended = run(cenote()
+            .args(["soak", "--minutes", "0.03", "--largest", "5K", "--every", "0.01"])
+            .args([
+                "--transport",
+                "tcp",
+                "--protocol",
+                protocol.name(),
+                "--json",
+                file.to_str().unwrap(),
+            ]));
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        let count = usize::from(protocol.parties());
+        assert!(ended.stdout.contains(" 0 wrong values"), "{}", ended.stdout);
+        assert!(
+            ended.stdout.contains("since a tenth of the stream"),
+            "{}",
+            ended.stdout
+        );
+        let text = std::fs::read_to_string(&file).unwrap();
+        let lines: Vec<Value> = text
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        let (report, moments) = lines.split_last().unwrap();
+        assert!(moments.len() > 1, "{text}");
+        for moment in moments.iter().chain([&report["last"]]) {
+            let parties = moment["parties"].as_array().unwrap();
+            assert_eq!(parties.len(), count, "{moment}");
+            for party in parties {
+                assert_eq!(
+                    (&party["wrong"], &party["warm"]),
+                    (&0.into(), &true.into()),
+                    "{party}"
+                );
+                assert!(
+                    party["memory_bytes"].as_u64() <= party["peak_memory_bytes"].as_u64(),
+                    "{party}"
+                );
+                assert!(party["error_log2"].as_f64().unwrap() <= -30.0, "{party}");
+            }
+        }
+        assert_eq!(report["soak"]["protocol"]["protocol"], protocol.name());
+        assert_eq!(
+            (&report["stopped"], report["growth"].as_array().unwrap().len()),
+            (&Value::Null, count)
+        );
+        let computations = |moment: &Value| moment["parties"][0]["computations"].as_u64().unwrap();
+        assert_eq!(computations(&moments[0]), 4);
+        assert!(computations(&report["last"]) > 4);
+    }
+    run(cenote().args(["soak", "--protocol", "none"])).failed(2, &["possible values"]);
+    run(cenote().args(["soak", "--protocol", "three", "--minutes", "0"])).failed(2, &["thirty years"]);
+    let small = [
+        "soak",
+        "--protocol",
+        "lego",
+        "--largest",
+        "9",
+        "--minutes",
+        "0.01",
+    ];
+    run(cenote().args(small)).failed(2, &["10 to 2^32 AND gates"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_stream_ends_with_a_summary() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("log");
+    let mut command = cenote();
+    command.args([
+        "soak",
+        "--protocol",
+        "three",
+        "--hours",
+        "1",
+        "--largest",
+        "2K",
+        "--every",
+        "0.01",
+    ]);
+    let child = start(command.args(["--transport", "tcp", "--json", file.to_str().unwrap()]));
+    // A first line is written before the interrupt.
+    wait_until("a line", || {
+        !std::fs::read_to_string(&file).unwrap_or_default().is_empty()
+    });
+    crate::others::kill(child.id(), "-TERM");
+    let ended = finish(child);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(ended.stdout.contains("ended by SIGTERM"), "{}", ended.stdout);
+    assert!(ended.stdout.contains(" 0 wrong values"), "{}", ended.stdout);
+}
