@@ -7,7 +7,7 @@ use std::time::Duration;
 use cenote_jimu::Jimu;
 use cenote_lego::Lego;
 use cenote_net::PartyId;
-use cenote_protocol::{Amount, Facts, Made, Order, Protocol as AnyProtocol, Setting, Source};
+use cenote_protocol::{Amount, Facts, Made, NO_STOCK, Order, Protocol as AnyProtocol, Setting, Source};
 use cenote_session::{Connections, Costs, Demand, Engine, Error as EngineError, Phases, Terms, Topology};
 use cenote_store::{Store, Stored};
 use cenote_three::Three;
@@ -61,9 +61,10 @@ impl Entry {
     }
 }
 
-/// What the protocols call the items of their stock.
+/// What the protocols that have stock call its items.
 pub fn items() -> impl Iterator<Item = &'static str> {
-    PROTOCOLS.iter().map(|entry| entry.item)
+    let items = PROTOCOLS.iter().map(|entry| entry.item);
+    items.filter(|item| *item != NO_STOCK)
 }
 
 /// What `stored` is called, and what people should know of it; nothing if no protocol knows it.
