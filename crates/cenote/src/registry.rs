@@ -7,7 +7,7 @@ use std::time::Duration;
 use cenote_jimu::Jimu;
 use cenote_lego::Lego;
 use cenote_net::PartyId;
-use cenote_protocol::{Amount, Facts, Made, NO_STOCK, Order, Protocol as AnyProtocol, Setting, Source};
+use cenote_protocol::{Amount, Facts, Made, Order, Protocol as AnyProtocol, Setting, Source};
 use cenote_session::{Connections, Costs, Demand, Engine, Error as EngineError, Phases, Terms, Topology};
 use cenote_store::{Store, Stored};
 use cenote_three::Three;
@@ -38,7 +38,7 @@ pub(crate) const NO_ERROR_LOG2: f64 = -1024.0;
 struct Entry {
     name: &'static str,
     settings: &'static [&'static str],
-    item: &'static str,
+    item: Option<&'static str>,
     describe: fn(&Stored) -> Facts,
     chosen: fn() -> Protocol,
     read: fn(Value) -> serde_json::Result<Protocol>,
@@ -63,16 +63,14 @@ impl Entry {
 
 /// What the protocols that have stock call its items.
 pub fn items() -> impl Iterator<Item = &'static str> {
-    let items = PROTOCOLS.iter().map(|entry| entry.item);
-    items.filter(|item| *item != NO_STOCK)
+    PROTOCOLS.iter().filter_map(|entry| entry.item)
 }
 
 /// What `stored` is called, and what people should know of it; nothing if no protocol knows it.
 pub fn describe(stored: &Stored) -> Option<(&'static str, Facts)> {
-    let facts = |entry: &Entry| (entry.item, (entry.describe)(stored));
-    Entry::named(&stored.item.protocol)
-        .map(facts)
-        .filter(|(_, facts)| !facts.is_empty())
+    let entry = Entry::named(&stored.item.protocol)?;
+    let facts = (entry.describe)(stored);
+    entry.item.filter(|_| !facts.is_empty()).map(|item| (item, facts))
 }
 
 /// A protocol with its settings, the same at all parties. In JSON its name is the field `protocol`.
@@ -114,8 +112,12 @@ impl Protocol {
     }
 
     /// What it calls the items of its stock.
-    pub fn item(&self) -> &'static str {
-        self.0.item()
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if it has none.
+    pub fn item(&self) -> Result<&'static str> {
+        let none = || Error::Usage(format!("protocol \"{}\" has no stock", self.name()));
+        self.0.item().ok_or_else(none)
     }
 
     /// Its name, and what sets it apart from others of that name, for people.
@@ -359,7 +361,7 @@ pub(crate) struct Finished {
 /// [`AnyProtocol`] for a [`Box`].
 trait Chosen: fmt::Debug + Send + Sync {
     fn name(&self) -> &'static str;
-    fn item(&self) -> &'static str;
+    fn item(&self) -> Option<&'static str>;
     fn as_any(&self) -> &dyn Any;
     fn copy(&self) -> Protocol;
     fn equals(&self, other: &dyn Chosen) -> bool;
@@ -378,7 +380,7 @@ impl<P: AnyProtocol> Chosen for P {
         P::NAME
     }
 
-    fn item(&self) -> &'static str {
+    fn item(&self) -> Option<&'static str> {
         P::ITEM
     }
 

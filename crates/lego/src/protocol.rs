@@ -125,7 +125,7 @@ impl Protocol for Lego {
     type Prepared = Prepared;
     type Engine = LegoEngine;
     type Material = Order;
-    const ITEM: &'static str = "lot";
+    const ITEM: Option<&'static str> = Some("lot");
 
     fn set(&mut self, name: &str, value: Setting<'_>) -> std::result::Result<(), String> {
         match name {

@@ -25,9 +25,6 @@ pub enum Source<'a> {
     Stored(&'a Store),
 }
 
-/// What a protocol calls the material of a run that keeps none.
-pub const NO_STOCK: &str = "item";
-
 /// A protocol. A value of the type is its settings, the same at all parties.
 pub trait Protocol:
     Clone + Debug + Default + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static
@@ -44,8 +41,8 @@ pub trait Protocol:
     type Engine: Engine + 'static;
     /// Material that can be made ahead of a session: what [`Protocol::order_stock`] orders.
     type Material: Send;
-    /// What it calls the material of one run of making.
-    const ITEM: &'static str = NO_STOCK;
+    /// What it calls the material of one run of making, if it has stock.
+    const ITEM: Option<&'static str> = None;
 
     /// Gives the setting `name`, one of [`Protocol::SETTINGS`], a value.
     ///

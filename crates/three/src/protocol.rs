@@ -94,7 +94,7 @@ impl Protocol for Three {
     type Engine = ThreeEngine;
     /// With how many batches of triples.
     type Material = (Parameters, u64);
-    const ITEM: &'static str = "epoch";
+    const ITEM: Option<&'static str> = Some("epoch");
 
     fn set(&mut self, name: &str, value: Setting<'_>) -> std::result::Result<(), String> {
         match name {

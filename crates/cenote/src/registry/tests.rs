@@ -23,6 +23,23 @@ fn every_protocol_survives_json_and_copies() {
 }
 
 #[test]
+fn protocols_without_stock_call_its_items_nothing() {
+    let (with, without): (Vec<Protocol>, Vec<Protocol>) =
+        Protocol::all().partition(|protocol| protocol.item().is_ok());
+    let words: Vec<&str> = with.iter().map(|protocol| protocol.item().unwrap()).collect();
+    assert_eq!(items().collect::<Vec<_>>(), words);
+    assert!(words.contains(&"epoch") && words.contains(&"lot"), "{words:?}");
+    assert!(without.iter().any(|protocol| protocol.name() == "example"));
+    for protocol in without {
+        let refused = protocol.item();
+        assert!(
+            matches!(&refused, Err(Error::Usage(what)) if what.ends_with("has no stock")),
+            "{refused:?}"
+        );
+    }
+}
+
+#[test]
 fn every_setting_can_be_set_and_no_other() {
     for name in Protocol::names() {
         let mut protocol = Protocol::named(name).unwrap();

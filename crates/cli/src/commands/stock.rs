@@ -25,13 +25,13 @@ pub(crate) fn run(command: &args::Stock) -> Result<()> {
             json,
         } => {
             let (mut config, job) = (PartyConfig::load(config)?, Job::load(job)?);
+            let item = job.protocol().item()?;
             let progress = Progress::start("making material");
             config.on_wait = progress.on_wait();
             let made = make(&config, &job, amount.into(), &mut |done, total| {
                 progress.set(done, total)
             })?;
             drop(progress);
-            let item = job.protocol().item();
             if *json {
                 print_json(&in_json(item, &made))
             } else {
