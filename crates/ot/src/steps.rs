@@ -29,3 +29,10 @@ steps! {
     /// The opened commitment, to the sender.
     WATCH_OPENING = 0x209, "open the secret of a watch list";
 }
+
+steps! {
+    /// Every step of [`crate::mutual`] that others do not have.
+    MUTUAL;
+    /// The sums of the levels of trees, hidden, both ways.
+    TREES = 0x20a, "share the trees of the OT extension";
+}

@@ -23,6 +23,7 @@
 
 pub mod combinatorics;
 pub mod computational;
+pub mod cot;
 pub mod ihash;
 pub mod lego;
 mod log_prob;

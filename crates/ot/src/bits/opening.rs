@@ -39,7 +39,7 @@ pub fn opening_bytes(bits: usize) -> usize {
 pub const PROOF_BYTES: usize = 16;
 
 impl<const WORDS: usize> Opener<WORDS> {
-    pub(super) fn new(session: &[u8; blake3::KEY_LEN], stream: u64) -> Self {
+    pub(crate) fn new(session: &[u8; blake3::KEY_LEN], stream: u64) -> Self {
         Self(MacHash::new::<WORDS>(session, stream))
     }
 
@@ -76,7 +76,7 @@ impl<const WORDS: usize> Opener<WORDS> {
 
 impl<const WORDS: usize> Verifier<WORDS> {
     /// One that shares the fate of `set_up`.
-    pub(super) fn new<T>(
+    pub(crate) fn new<T>(
         set_up: &State<T>,
         gamma: Zeroizing<Mac<WORDS>>,
         session: &[u8; blake3::KEY_LEN],

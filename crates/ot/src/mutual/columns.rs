@@ -1,0 +1,141 @@
+//! The columns of a call, in pieces that stay in a core's own cache.
+
+use std::ops::Range;
+
+use cenote_primitives::{BLOCK_BITS, Block, Block512, SecretBlocks, gf128, kernels};
+use cenote_session::{Error, Result};
+use zeroize::Zeroizing;
+
+use super::{MAX_SYMBOL, WIDTH};
+use crate::STRINGS;
+
+/// Rows that are used for nothing but to blind the answer to the challenge: the last ones of a call.
+const BLINDING: usize = 128;
+
+/// Units of 512 rows in a piece.
+const PIECE: usize = 32;
+
+/// How Δ is cut into symbols.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    symbol: usize,
+}
+
+impl Shape {
+    pub(super) fn new(symbol: u32) -> Self {
+        assert!((1..=MAX_SYMBOL).contains(&symbol), "symbols of {symbol} bits");
+        Self {
+            symbol: symbol as usize,
+        }
+    }
+
+    pub(super) fn symbols(self) -> usize {
+        WIDTH.div_ceil(self.symbol)
+    }
+
+    /// The bits of Δ that are a symbol: the last one may have fewer.
+    pub(super) fn bits(self, symbol: usize) -> Range<usize> {
+        symbol * self.symbol..WIDTH.min((symbol + 1) * self.symbol)
+    }
+
+    /// Seeds of all trees.
+    pub(super) fn seeds(self) -> usize {
+        (0..self.symbols())
+            .map(|symbol| 1 << self.bits(symbol).len())
+            .sum()
+    }
+
+    /// Levels of all trees but their first ones.
+    pub(super) fn sums(self) -> usize {
+        WIDTH - self.symbols()
+    }
+}
+
+/// Units of so many rows and of those that blind them.
+pub(super) fn units(rows: usize) -> usize {
+    rows.saturating_add(BLINDING).div_ceil(BLOCK_BITS)
+}
+
+/// The pieces of so many units.
+pub(super) fn pieces(units: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..units)
+        .step_by(PIECE)
+        .map(move |first| first..units.min(first + PIECE))
+}
+
+/// The bits of a call, if they are this side's, and [`WIDTH`] columns. Wiped on drop.
+#[derive(Default)]
+pub(super) struct Matrix {
+    /// Piece after piece the bits, if they are known, then the columns.
+    blocks: SecretBlocks,
+    units: usize,
+}
+
+/// A piece, writable.
+pub(super) struct PieceMut<'a> {
+    /// The bits.
+    pub(super) choices: &'a mut [Block512],
+    /// One column after the other.
+    pub(super) columns: &'a mut [Block512],
+}
+
+impl Matrix {
+    /// Makes room for so many units.
+    pub(super) fn resize(&mut self, units: usize) -> Result<()> {
+        let blocks = units.checked_mul(1 + WIDTH).filter(|blocks| {
+            let mut probe: Vec<Block512> = Vec::new();
+            *blocks <= self.blocks.len() || probe.try_reserve_exact(*blocks).is_ok()
+        });
+        let Some(blocks) = blocks else {
+            return Err(Error::OutOfMemory(format!(
+                "there is no room for {STRINGS}: {units} times 66048 bytes"
+            )));
+        };
+        self.blocks.resize(blocks);
+        self.units = units;
+        Ok(())
+    }
+
+    pub(super) fn piece_mut(&mut self, piece: &Range<usize>) -> PieceMut<'_> {
+        let of_piece = piece.start * (1 + WIDTH)..piece.end * (1 + WIDTH);
+        let (choices, columns) = self.blocks[of_piece].split_at_mut(piece.len());
+        PieceMut { choices, columns }
+    }
+
+    /// The hashes of the bits and of all columns: the sums of their blocks times `points`.
+    pub(super) fn fold(&self, points: &[Block]) -> Zeroizing<[Block; 1 + WIDTH]> {
+        let mut sums = Zeroizing::new([Block::ZERO; 1 + WIDTH]);
+        for piece in pieces(self.units) {
+            let of_piece = &self.blocks[piece.start * (1 + WIDTH)..piece.end * (1 + WIDTH)];
+            let points = &points[4 * piece.start..4 * piece.end];
+            gf128::add_inner_products(bytemuck::cast_slice(of_piece), points, &mut sums[..]);
+        }
+        sums
+    }
+
+    /// The first rows. Bit 0 becomes the bit of the row, if the bits are known, else 0.
+    pub(super) fn rows(&self, known: bool, rows: &mut [Block]) {
+        let mut unit_of_all = Zeroizing::new([Block512::ZERO; WIDTH]);
+        let mut rows = rows.chunks_mut(BLOCK_BITS);
+        for piece in pieces(self.units) {
+            let of_piece = &self.blocks[piece.start * (1 + WIDTH)..piece.end * (1 + WIDTH)];
+            let (choices, columns) = of_piece.split_at(piece.len());
+            for unit in 0..piece.len() {
+                let Some(rows) = rows.next() else {
+                    return;
+                };
+                for (block, column) in unit_of_all.iter_mut().zip(columns.chunks_exact(piece.len())) {
+                    *block = Block512(column[unit].0.map(u64::from_le));
+                }
+                unit_of_all[0] = if known { choices[unit] } else { Block512::ZERO };
+                if rows.len() == BLOCK_BITS {
+                    kernels::rows_to_columns::<2>(&unit_of_all[..], bytemuck::cast_slice_mut(rows));
+                } else {
+                    let mut all = Zeroizing::new([[0u64; 2]; BLOCK_BITS]);
+                    kernels::rows_to_columns::<2>(&unit_of_all[..], &mut all[..]);
+                    rows.copy_from_slice(&bytemuck::cast_slice(&all[..])[..rows.len()]);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! Authenticated bits of both sides: each has random bits that it cannot lie about to the other, under one Δ of 128 bits a side for the
+//! life of a set-up.
+//!
+//! Of each bit b its holder gets a MAC M and the other side a key K with M = K ⊕ bΔ, Δ being the other side's. All 128 bits of the
+//! relation hold: bit 0 of Δ is 1 and bit 0 of K is 0, so that bit 0 of M is b. Bit 1 of Δ is 1 at the *first* side and 0 at the second,
+//! so that bit 1 of the sum of both differences is 1. What is linear in bits is linear in MACs and in keys.
+//!
+//! **Generation** is SoftSpoken OT (Roy, CRYPTO 2022) with the repetition code, in both directions at once. The 128 bits of Δ are cut
+//! into symbols of k bits. For each symbol the bits' holder makes a tree of 2^k seeds (Goldreich, Goldwasser, Micali), of which the other
+//! side gets all but the one that is numbered by its symbol, with k base OTs. With G(x) the stream of seed x the holder computes
+//! u = Σ G(x) and the columns v_j = Σ x_j G(x) for each bit j of x; the other side, which knows all G(x) but one, computes
+//! w_j = Σ (x ⊕ δ)_j G(x) = v_j ⊕ δ_j u. The holder tells the difference of the u of every symbol from that of the first, x. So all
+//! columns are w_j = v_j ⊕ δ_j x, and a bit takes `⌈128/k⌉ - 1` bits on the wire, at the price of 2^k pseudorandom bits for each
+//! symbol: 4 bytes and 4 AES blocks for k = 4, 2 bytes and 32 blocks for k = 8.
+//!
+//! **Check.** When all columns of a call are there the other side draws α; the holder answers with the hashes of x and of each
+//! v_j, as described at the head of this crate. There is one equation for each bit of Δ. With r rows, any two different columns have
+//! the same hash with probability at most r/128 · 2^-128.
+//!
+//! **What a cheating holder learns.** It can send other columns, or build a tree from wrong sums, of which the other side takes one or
+//! the other by a bit of its Δ. Either way, everything that the other side computes is fixed for each value of each symbol before α is drawn,
+//! and the check passes if and only if symbol c is in some set L_c, but for colliding hashes of two values of some symbol: below
+//! 2^-88 for a million rows. So with L the product of these sets, the holder goes on with probability |L|/2^126, and Δ is
+//! uniform in L then. (Wrong sums in a tree show in the check too, so there is no check of the trees for themselves.)
+//!
+//! **Why Δ is not extracted.** A guess of one bit of risk may tell a part of a whole symbol: the set L_c has any shape. So the extractor of
+//! correlated strings (`extractor.rs`), whose binary code counts known *bits* of Δ, is right for k = 1 alone: for larger k distance
+//! counts in symbols, and a Δ of which s guesses tell nothing takes a code such as the Reed–Solomon code [16 + s, 16, s + 1] over GF(2^8),
+//! 7 bytes a bit for k = 8 and s = 40 (`cenote-params` derives it). It is not needed here. All that is asked of Δ is that it is not guessed: by
+//! who forges a MAC, and by who tests values of Δ on hashes of strings with Δ added, for which correlation robustness of the hash asks
+//! of Δ nothing but its min-entropy (Guo, Katz, Wang, Weng, Yu, CRYPTO 2020). An adversary with L goes on with probability |L|/2^126,
+//! and then `q` tests succeed with probability `q/|L|` at most: `q/2^126` together, whatever L, the same as without any guess. This
+//! holds for all calls together, and only as long as a failed check ends the session, and with it the use of Δ.
+
+mod columns;
+mod tree;
+
+use std::fmt;
+
+use cenote_net::Channel;
+use cenote_primitives::{Block, Block512, Entropy, Position, Prg, as_bytes, as_bytes_mut, gf128};
+use cenote_session::{Error, Result};
+use subtle::ConstantTimeEq;
+use zeroize::{Zeroize, Zeroizing};
+
+use crate::bits::{Opener, Verifier};
+use crate::checks::OT_CONSISTENCY;
+use crate::state::State;
+use crate::{base, steps};
+use columns::{Matrix, Shape, pieces};
+use tree::{Holder, Knower};
+
+/// Bits of Δ.
+pub(crate) const WIDTH: usize = 128;
+
+/// The largest symbols.
+pub const MAX_SYMBOL: u32 = 8;
+
+/// One side of a set-up. After a failed call, of this or of one of its [`Verifier`]s, all calls of all of them fail.
+///
+/// Secrets are wiped on drop; `Debug` prints the type only.
+pub struct Mutual {
+    state: State<Secrets>,
+    delta: Zeroizing<Block>,
+    session: [u8; blake3::KEY_LEN],
+}
+
+struct Secrets {
+    shape: Shape,
+    /// Of this side's own bits.
+    holder: Holder,
+    /// Of the other side's.
+    knower: Knower,
+    delta: Zeroizing<Block>,
+    /// Units of the seeds' streams that are used up.
+    used: u64,
+    /// Challenges to come.
+    coins: Prg,
+    /// Challenges made.
+    tossed: u64,
+    /// v and w.
+    own: Matrix,
+    theirs: Matrix,
+}
+
+impl Mutual {
+    /// Base OTs and trees, both ways. `first` is true at one side, false at the other. `session` binds all to a session, `symbol` is k.
+    ///
+    /// # Errors
+    ///
+    /// [`cenote_session::MESSAGE_FORM`] if the peer's messages have bytes that are no point; those of the channel.
+    ///
+    /// # Panics
+    ///
+    /// Unless `symbol` is from 1 to [`MAX_SYMBOL`].
+    pub fn new(
+        channel: &mut dyn Channel,
+        entropy: &mut Entropy,
+        session: &[u8],
+        first: bool,
+        symbol: u32,
+    ) -> Result<Self> {
+        let delta = fresh_delta(entropy, first);
+        let way = |from_first: bool| {
+            let mut bound = blake3::Hasher::new_derive_key("Cenote 2026 mutual bits: direction");
+            bound.update(&[u8::from(from_first)]).update(session);
+            *bound.finalize().as_bytes()
+        };
+        let choices = delta.0.map(|word| !u64::from_le(word));
+        let receive = |channel: &mut dyn Channel, entropy: &mut Entropy| {
+            base::receive(channel, entropy, &way(!first), &choices, WIDTH)
+        };
+        let (own, theirs);
+        if first {
+            theirs = receive(channel, entropy)?;
+            own = base::send(channel, entropy, &way(first), WIDTH)?;
+        } else {
+            own = base::send(channel, entropy, &way(first), WIDTH)?;
+            theirs = receive(channel, entropy)?;
+        }
+        Self::with_keys(channel, entropy, session, symbol, delta, (&own, &theirs))
+    }
+
+    /// With the keys of base OTs: both of each of this side's, the chosen one of each of the other side's.
+    fn with_keys(
+        channel: &mut dyn Channel,
+        entropy: &mut Entropy,
+        session: &[u8],
+        symbol: u32,
+        delta: Zeroizing<Block>,
+        (own, theirs): (&[[Block; 2]], &[Block]),
+    ) -> Result<Self> {
+        let shape = Shape::new(symbol);
+        let (holder, sums) = Holder::new(shape, own);
+        channel.send(steps::TREES, as_bytes(&sums))?;
+        let mut sums = vec![[Block::ZERO; 2]; shape.sums()];
+        channel.recv(steps::TREES, as_bytes_mut(sums.as_flattened_mut()))?;
+        let knower = Knower::new(shape, *delta, theirs, &sums);
+        let secrets = Secrets {
+            shape,
+            holder,
+            knower,
+            delta: delta.clone(),
+            used: 0,
+            coins: entropy.prg(),
+            tossed: 0,
+            own: Matrix::default(),
+            theirs: Matrix::default(),
+        };
+        Ok(Self {
+            state: State::new(secrets),
+            delta,
+            session: blake3::derive_key("Cenote 2026 mutual bits: session", session),
+        })
+    }
+
+    /// This side's Δ: uniform but for bits 0 and 1. The other side must not learn anything else about it.
+    pub fn delta(&self) -> Block {
+        *self.delta
+    }
+
+    /// The MACs of so many new bits of this side, and the keys of as many of the other side's. The other side makes the same call.
+    ///
+    /// Bits of an honest side are uniform; a side that cheats may choose its bits and MACs.
+    ///
+    /// # Errors
+    ///
+    /// [`OT_CONSISTENCY`] if the other side used different bits in different columns, or built wrong trees; those of the channel.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many keys as MACs.
+    pub fn extend(
+        &mut self,
+        channel: &mut dyn Channel,
+        macs: &mut [Block],
+        keys: &mut [Block],
+    ) -> Result<()> {
+        assert_eq!(macs.len(), keys.len(), "as many bits at both sides");
+        self.state.call(|secrets| secrets.extend(channel, macs, keys))
+    }
+
+    /// Opens bits of this side to the other side's [`Verifier`] of this `stream`.
+    pub fn opener(&self, stream: u64) -> Opener<2> {
+        Opener::new(&self.session, stream)
+    }
+
+    /// Takes what the other side's [`Opener`] of this `stream` opens. No two verifiers of one side may have the same stream.
+    pub fn verifier(&self, stream: u64) -> Verifier<2> {
+        let gamma = Zeroizing::new(self.delta.0.map(u64::from_le));
+        Verifier::new(&self.state, gamma, &self.session, stream)
+    }
+}
+
+/// Uniform but for bits 0 and 1.
+fn fresh_delta(entropy: &mut Entropy, first: bool) -> Zeroizing<Block> {
+    let mut delta = Zeroizing::new(entropy.block());
+    let low = u64::from_le(delta.0[0]) & !3 | if first { 3 } else { 1 };
+    delta.0[0] = low.to_le();
+    delta
+}
+
+/// Bit `at` of a block, as a mask.
+fn mask(block: Block, at: usize) -> u64 {
+    (u64::from_le(block.0[at / 64]) >> (at % 64) & 1).wrapping_neg()
+}
+
+impl Secrets {
+    fn extend(&mut self, channel: &mut dyn Channel, macs: &mut [Block], keys: &mut [Block]) -> Result<()> {
+        if macs.is_empty() {
+            return Ok(());
+        }
+        let units = columns::units(macs.len());
+        self.own.resize(units)?;
+        self.theirs.resize(units)?;
+        let first = self.used;
+        // Counted before it is used, so that no failure makes it used again.
+        self.used += units as u64;
+        let mut message = Vec::new();
+        for piece in pieces(units) {
+            let at = Position {
+                stream: 0,
+                index: first + piece.start as u64,
+            };
+            message.resize((self.shape.symbols() - 1) * piece.len(), Block512::ZERO);
+            self.holder.expand(at, self.own.piece_mut(&piece), &mut message);
+            channel.send(steps::COLUMNS, as_bytes(&message))?;
+            channel.flush()?;
+            let theirs = self.theirs.piece_mut(&piece);
+            self.knower.expand(at, theirs.columns);
+            channel.recv(steps::COLUMNS, as_bytes_mut(&mut message))?;
+            self.knower.correct(theirs.columns, &message);
+        }
+        self.check(channel, units)?;
+        self.own.rows(true, macs);
+        self.theirs.rows(false, keys);
+        Ok(())
+    }
+
+    /// Challenges the other side on all that it has sent, and answers its challenge.
+    fn check(&mut self, channel: &mut dyn Channel, units: usize) -> Result<()> {
+        let alpha = self.toss();
+        channel.send(steps::CHALLENGE, &alpha.to_bytes())?;
+        channel.flush()?;
+        let mut asked = [0; 16];
+        channel.recv(steps::CHALLENGE, &mut asked)?;
+        let asked = hash_points(Block::from_bytes(asked), units);
+        channel.send(steps::ANSWER, as_bytes(&self.own.fold(&asked)[..]))?;
+        channel.flush()?;
+
+        let folds = self.theirs.fold(&hash_points(alpha, units));
+        let mut answer = Zeroizing::new([Block::ZERO; 1 + WIDTH]);
+        channel.recv(steps::ANSWER, as_bytes_mut(&mut answer[..]))?;
+        let (choices, told) = (answer[0], &answer[1..]);
+        let mut difference = Block::ZERO;
+        for (at, (&ours, &theirs)) in folds[1..].iter().zip(told).enumerate() {
+            let Block([low, high]) = ours ^ theirs ^ choices & Block([mask(*self.delta, at); 2]);
+            difference.0[0] |= low;
+            difference.0[1] |= high;
+        }
+        if bool::from(as_bytes(&[difference]).ct_ne(&[0; 16])) {
+            let detail = "the bits differ between columns";
+            return Err(Error::cheated(
+                OT_CONSISTENCY,
+                channel.peer(),
+                steps::ANSWER,
+                detail,
+            ));
+        }
+        Ok(())
+    }
+
+    /// A challenge that nobody knows yet.
+    fn toss(&mut self) -> Block {
+        let mut coin = [Block512::ZERO];
+        let at = Position {
+            stream: 0,
+            index: self.tossed,
+        };
+        self.coins.fill(at, &mut coin);
+        self.tossed += 1;
+        Block([coin[0].0[0], coin[0].0[1]])
+    }
+}
+
+/// What the blocks of a column are multiplied with: the powers of α, and 1 for the last, whose rows blind the hash.
+fn hash_points(alpha: Block, units: usize) -> Vec<Block> {
+    let mut points = vec![Block::ZERO; 4 * units];
+    let (last, powers) = points.split_last_mut().expect("a call has rows");
+    gf128::powers(alpha, powers);
+    *last = Block([1u64.to_le(), 0]);
+    points
+}
+
+impl Drop for Secrets {
+    fn drop(&mut self) {
+        self.delta.zeroize();
+    }
+}
+
+impl fmt::Debug for Mutual {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Mutual")
+    }
+}
+
+#[cfg(test)]
+mod tests;

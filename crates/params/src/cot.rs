@@ -1,0 +1,133 @@
+//! Authenticated bits under one Δ of 128 bits from SoftSpoken OT (Roy, CRYPTO 2022): what a bit costs, and what guesses of Δ are worth.
+//!
+//! Δ is cut into symbols of k bits, for each of which there is a tree of 2^k seeds. A bit takes a bit on the wire for each symbol but one,
+//! and 2^k pseudorandom bits for each.
+//!
+//! **Guesses.** Who is to learn nothing of Δ may guess that it is in some set L, a product of sets of symbols, and goes on with
+//! probability |L|/2^u, where `u` bits of Δ are unknown to begin with. One bit of risk may tell a part of a whole symbol.
+//!
+//! - *Extracted.* If nothing may be known of Δ, however many of s guesses were right, Δ is the image of more symbols under a linear map such that any s
+//!   symbols of them tell nothing: the generator of a code of 2^k-ary symbols with distance s + 1, since the symbols that are not known still
+//!   determine any sum of rows. Distance counts in symbols, and a binary code does for k = 1 alone. Reed–Solomon codes
+//!   [128/k + s, 128/k, s + 1] exist where 128/k + s is at most 2^k: for s = 40 and whole symbols, k = 8 alone.
+//! - *As it is.* If it matters only that Δ is not guessed, no code is needed: L is passed with probability |L|/2^u, and then q guesses find Δ with
+//!   probability q/|L| at most. The product is q/2^u, whatever L.
+
+use serde::Serialize;
+
+use crate::{LogProb, Refusal, Setting};
+
+/// Bits of Δ.
+pub const DELTA: u32 = 128;
+
+/// Bits of Δ that are unknown: bits 0 and 1 are public.
+pub const UNKNOWN: u32 = DELTA - 2;
+
+/// The largest symbols.
+pub const MAX_SYMBOL: u32 = 8;
+
+/// How bits are authenticated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct SoftSpoken {
+    /// k.
+    pub symbol: u32,
+    /// Symbols that there are base OTs for.
+    pub symbols: u32,
+}
+
+impl SoftSpoken {
+    /// With Δ as it is.
+    ///
+    /// # Errors
+    /// Unless k is from 1 to [`MAX_SYMBOL`].
+    pub fn new(symbol: u32) -> Result<Self, Refusal> {
+        let symbols = DELTA.div_ceil(symbol.max(1));
+        Self::with(symbol, symbols)
+    }
+
+    /// With a Δ of which `security` guesses of a bit of risk each tell nothing.
+    ///
+    /// # Errors
+    /// Unless there is a Reed–Solomon code.
+    pub fn extracted(symbol: u32, security: u32) -> Result<Self, Refusal> {
+        let message = DELTA / symbol.max(1);
+        let length = message + security;
+        if !DELTA.is_multiple_of(symbol.max(1)) || length > 1 << symbol.min(16) {
+            return Err(Refusal::new("authenticated bits")
+                .because(
+                    "128/k + s <= 2^k, and k divides 128",
+                    format!("k = {symbol}, s = {security}"),
+                )
+                .nearest(vec![Setting::new("k", f64::from(MAX_SYMBOL))]));
+        }
+        Self::with(symbol, length)
+    }
+
+    fn with(symbol: u32, symbols: u32) -> Result<Self, Refusal> {
+        if (1..=MAX_SYMBOL).contains(&symbol) {
+            return Ok(Self { symbol, symbols });
+        }
+        let nearest = f64::from(symbol.clamp(1, MAX_SYMBOL));
+        Err(Refusal::new("authenticated bits")
+            .because(format!("1 <= k <= {MAX_SYMBOL}"), format!("k = {symbol}"))
+            .nearest(vec![Setting::new("k", nearest)]))
+    }
+
+    /// Bits on the wire for an authenticated bit.
+    #[must_use]
+    pub fn sent_bits(&self) -> u32 {
+        self.symbols - 1
+    }
+
+    /// Blocks of 128 pseudorandom bits for an authenticated bit, at each side.
+    #[must_use]
+    pub fn streams(&self) -> f64 {
+        f64::from(self.symbols) * f64::from(self.symbol).exp2() / 128.0
+    }
+}
+
+/// The probability that Δ is found by `2^work` guesses at it after a guess that it is in one of `2^risk` parts, where Δ is not extracted.
+#[must_use]
+pub fn found(risk: f64, work: f64) -> LogProb {
+    let left = f64::from(UNKNOWN) - risk;
+    LogProb::from_log2(-risk + (work - left).min(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn longer_symbols_are_fewer_bits_and_longer_streams() {
+        let of = |symbol| {
+            let found = SoftSpoken::new(symbol).unwrap();
+            (found.sent_bits(), found.streams())
+        };
+        assert_eq!(of(1), (127, 2.0));
+        assert_eq!(of(4), (31, 4.0));
+        assert_eq!(of(6), (21, 11.0));
+        assert_eq!(of(8), (15, 32.0));
+        assert!(SoftSpoken::new(9).is_err() && SoftSpoken::new(0).is_err());
+    }
+
+    #[test]
+    fn a_code_for_40_guesses_has_56_symbols() {
+        let code = SoftSpoken::extracted(8, 40).unwrap();
+        assert_eq!((code.symbols, code.sent_bits().div_ceil(8)), (56, 7));
+        let refused = SoftSpoken::extracted(4, 40).unwrap_err().to_string();
+        assert!(refused.contains("k = 4, s = 40"), "{refused}");
+        assert!(SoftSpoken::extracted(6, 40).is_err());
+        assert!(SoftSpoken::extracted(8, 128).is_ok());
+    }
+
+    #[test]
+    fn no_guess_makes_the_difference_easier_to_find() {
+        for work in [0.0, 40.0, 100.0] {
+            let without = found(0.0, work);
+            for risk in 0..=(126 - work as u32) {
+                assert_eq!(found(risk.into(), work), without);
+            }
+        }
+        assert!(found(40.0, 120.0) < found(0.0, 120.0));
+    }
+}
