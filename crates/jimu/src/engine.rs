@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cenote_circuit::Plan;
-use cenote_net::{Channel, Meter, PartyId};
+use cenote_net::{Channel, PartyId};
 use cenote_params::computational::{self, JimuUse};
 use cenote_params::pool::{Parameters, Soundness};
 use cenote_primitives::{BitMatrix, LaneRun};
@@ -15,18 +15,19 @@ use cenote_session::{
 
 use crate::gadget::Shape;
 use crate::memory::{Memory, most_lanes};
+use crate::offline::{Make, Maker};
 use crate::online::{
-    Circuits, Common, Evaluator, Garbler, Kind, Role, Side, history_of_circuit, history_of_outputs, ready,
-    too_long,
+    Circuits, Common, Evaluator, Garbler, Kind, Role, Side, history_of_circuit, history_of_outputs, too_long,
 };
 use crate::settings::{Config, Sizes};
-use crate::setup::{EvaluatorKeys, GarblerKeys};
+use crate::setup::{EvaluatorKeys, EvaluatorMaker, GarblerKeys, GarblerMaker};
 use crate::wires::Cell;
 use crate::{JimuWires, checks, steps};
 
 /// One party of a session of two over a pool of garbled gates (Zhu, Huang, Cassel 2017; Zhu, Huang 2017).
 ///
-/// - The pool is filled when a gate is first needed, or by [`JimuEngine::fill`], and is full ever after.
+/// - The pool is filled when a gate is first needed, or by [`JimuEngine::fill`], and is full ever after. What is to replace drawn gates
+///   is made by a thread of its own over a channel of its own, beside what the engine is asked for.
 /// - [`Engine::input`] makes wires at once. [`Engine::run`] draws, solders and evaluates: the garbler streams, and waits for nothing but a
 ///   refill, once in so many gates. [`Engine::reveal`] is one message, and one more if the garbler gets the output.
 /// - Circuits may depend on one another for ever. A wire keeps what it was computed from so that the evaluator can finish the computation
@@ -51,27 +52,33 @@ pub struct JimuEngine {
 }
 
 impl JimuEngine {
-    /// Agrees with the peer on the session, and sets it up.
+    /// Agrees with the peer on the session, and sets it up, over a channel to compute and one to fill the pool.
     ///
     /// # Errors
     /// [`Error::BadInput`] for numbers that make no sense; otherwise what failed, of which the peer is told.
     pub fn start(
         me: PartyId,
-        mut channel: Box<dyn Channel>,
+        [mut channel, mut of_pool]: [Box<dyn Channel>; 2],
         mut config: Config,
         sizes: Sizes,
     ) -> Result<Self> {
         let start = Instant::now();
         config.check()?;
-        if me.0 > 1 || channel.peer() != PartyId(1 - me.0) {
-            let reason = format!("a channel of {me} leads to {}", channel.peer());
-            return Err(Error::BadInput(reason));
+        for channel in [&channel, &of_pool] {
+            if me.0 > 1 || channel.peer() != PartyId(1 - me.0) {
+                let reason = format!("a channel of {me} leads to {}", channel.peer());
+                return Err(Error::BadInput(reason));
+            }
         }
-        let side = Self::side(me, channel.as_mut(), &mut config, &sizes);
-        let side = side.map_err(|error| {
-            channel.abort(error.reason().code());
+        let keys = Self::set_up(me, channel.as_mut(), &mut config, &sizes);
+        let keys = keys.map_err(|error| {
+            for channel in [&mut channel, &mut of_pool] {
+                channel.abort(error.reason().code());
+            }
             error.with_checks(checks::ALL)
         })?;
+        let start_maker = |make| Maker::start(make, of_pool, channel.interrupter());
+        let side = keys.side(&sizes, [config.buffer.into(), config.ahead], start_maker)?;
         let mut ledger = Ledger::default();
         ledger.costs.add_phase("setup", start.elapsed());
         let role = Role::of(me, config.garbler);
@@ -89,12 +96,7 @@ impl JimuEngine {
         })
     }
 
-    fn side(
-        me: PartyId,
-        channel: &mut dyn Channel,
-        config: &mut Config,
-        sizes: &Sizes,
-    ) -> Result<Box<dyn Side>> {
+    fn set_up(me: PartyId, channel: &mut dyn Channel, config: &mut Config, sizes: &Sizes) -> Result<Keys> {
         if !config.compared {
             let mut terms: Vec<(String, String)> = config.terms().into_iter().collect();
             terms.extend(sizes.terms());
@@ -105,17 +107,12 @@ impl JimuEngine {
                 .collect();
             cenote_net::agree(channel, &terms)?;
         }
-        let (blocks, buffer) = (sizes.blocks(), config.buffer as usize);
-        let common = |cell, record: fn(Shape) -> usize| Common::new(sizes.clone(), cell, buffer, record);
         Ok(if me == config.garbler {
-            let common = common(Cell::garbler(blocks), Shape::garbler_blocks)?;
-            Box::new(Garbler::new(GarblerKeys::setup(channel, config, sizes)?, common))
+            let (keys, maker) = GarblerKeys::setup(channel, config, sizes)?;
+            Keys::Garbler(keys, maker)
         } else {
-            let common = common(Cell::evaluator(blocks), Shape::evaluator_blocks)?;
-            Box::new(Evaluator::new(
-                EvaluatorKeys::setup(channel, config, sizes)?,
-                common,
-            ))
+            let (keys, maker) = EvaluatorKeys::setup(channel, config, sizes)?;
+            Keys::Evaluator(keys, maker)
         })
     }
 
@@ -126,7 +123,7 @@ impl JimuEngine {
     pub fn fill(&mut self) -> Result<()> {
         self.call("pool", |this| {
             let (side, channel) = this.parts();
-            ready(side, Kind::And, 1, channel)
+            side.common_mut().ready(Kind::And, 1, channel)
         })
     }
 
@@ -214,22 +211,62 @@ impl JimuEngine {
         let start = Instant::now();
         let (side, channel) = self.parts();
         if !side.common().supply(Kind::And).pool.is_full() {
-            ready(side, Kind::And, 1, channel)?;
+            side.common_mut().ready(Kind::And, 1, channel)?;
             self.ledger.add_part("pool", start.elapsed());
         }
         Ok(())
     }
 }
 
+/// What a session computes with, and what makes its gadgets.
+enum Keys {
+    Garbler(GarblerKeys, GarblerMaker),
+    Evaluator(EvaluatorKeys, EvaluatorMaker),
+}
+
+impl Keys {
+    /// One side of the session. `buffers` are the gadgets of one, and how many are made before they are needed.
+    fn side(
+        self,
+        sizes: &Sizes,
+        buffers: [u64; 2],
+        start: impl FnOnce(Box<dyn Make>) -> Result<Maker>,
+    ) -> Result<Box<dyn Side>> {
+        let (sizes, blocks) = (sizes.clone(), sizes.blocks());
+        Ok(match self {
+            Keys::Garbler(keys, maker) => {
+                let (cell, maker) = (Cell::garbler(blocks), start(Box::new(maker))?);
+                let common = Common::new(sizes, cell, buffers, Shape::garbler_blocks, maker)?;
+                Box::new(Garbler::new(keys, common))
+            }
+            Keys::Evaluator(keys, maker) => {
+                let (cell, maker) = (Cell::evaluator(blocks), start(Box::new(maker))?);
+                let common = Common::new(sizes, cell, buffers, Shape::evaluator_blocks, maker)?;
+                Box::new(Evaluator::new(keys, common))
+            }
+        })
+    }
+}
+
 impl Guarded for JimuEngine {
     const CHECKS: &'static [Check] = checks::ALL;
+
+    fn check_others(&self) -> Result<()> {
+        self.side.as_ref().map_or(Ok(()), |side| side.common().check())
+    }
 
     fn ledger(&mut self) -> &mut Ledger {
         &mut self.ledger
     }
 
     fn wipe(&mut self, error: Error) -> Error {
+        let Some(side) = &mut self.side else {
+            return error;
+        };
+        let maker = side.common_mut().maker();
+        let error = maker.explain(error);
         let code = error.reason().code();
+        maker.stop(code);
         self.channel.iter_mut().for_each(|channel| channel.abort(code));
         self.clear();
         error
@@ -378,7 +415,11 @@ impl Engine for JimuEngine {
     }
 
     fn finish(&mut self) -> Result<()> {
-        self.call("online", |this| farewell([this.parts().1], steps::FINISH))?;
+        self.call("online", |this| {
+            let (side, channel) = this.parts();
+            let mut of_pool = side.common_mut().maker().end()?;
+            farewell([channel, &mut *of_pool], steps::FINISH)
+        })?;
         self.clear();
         self.ledger.end("the session is finished");
         Ok(())
@@ -386,8 +427,8 @@ impl Engine for JimuEngine {
 
     fn costs(&self) -> Costs {
         let mut costs = self.ledger.costs.clone();
-        if let Some(channel) = &self.channel {
-            costs.traffic = [channel.meter()].into_iter().sum::<Meter>();
+        if let (Some(channel), Some(side)) = (&self.channel, &self.side) {
+            costs.traffic = channel.meter() + side.common().meter();
         }
         costs
     }

@@ -83,6 +83,33 @@ impl Shape {
     }
 }
 
+/// What a party has of the wires of gadgets that are made together: labels or i-hashes, and MACs or keys, of all left operands, of all right
+/// ones, and of all outputs.
+pub(crate) struct Wires<'a> {
+    pub(crate) labels: [&'a [Block]; 3],
+    pub(crate) words: [&'a [u64]; 3],
+}
+
+impl Wires<'_> {
+    /// Writes those of gadget number `gadget` into its record, which has words from the block `words` on.
+    pub(crate) fn write(&self, shape: Shape, gadget: usize, record: &mut [Block], words: usize) {
+        let counts = [shape.width, 1, shape.width];
+        let size = self.labels[1].len() / self.words[1].len();
+        let mut at = 0;
+        for (labels, count) in self.labels.iter().zip(counts) {
+            let of_gadget = &labels[gadget * count * size..(gadget + 1) * count * size];
+            record[at..at + of_gadget.len()].copy_from_slice(of_gadget);
+            at += of_gadget.len();
+        }
+        let to = words_mut(record, words);
+        let mut at = 0;
+        for (words, count) in self.words.iter().zip(counts) {
+            to[at..at + count].copy_from_slice(&words[gadget * count..(gadget + 1) * count]);
+            at += count;
+        }
+    }
+}
+
 /// The words at the end of a record: MACs, or keys and a number.
 pub(crate) fn words(record: &[Block], from: usize) -> &[u64] {
     bytemuck::cast_slice(&record[from..])

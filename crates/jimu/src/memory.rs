@@ -13,8 +13,8 @@ use crate::wires::Cell;
 /// Bytes of keys, of what is on its way, and of the gates of a group.
 const SESSION: u64 = 8 << 20;
 
-/// Buffers at a time: one that is used up, and one that is made.
-const BUFFERS: u64 = 2;
+/// Buffers at a time: the rest of one, the next one, and one that is made.
+const BUFFERS: u64 = 3;
 
 /// Bytes of a fresh gadget's wires that are no part of its record: MACs or keys, and whether it is checked.
 const MAKING: u64 = 16;

@@ -40,6 +40,8 @@ pub struct Prepared {
     pub sizes: Sizes,
     /// Gadgets made at once.
     pub buffer: u32,
+    /// Buffers that are made before they are needed.
+    pub ahead: u64,
     work: Work,
 }
 
@@ -75,6 +77,10 @@ impl Prepared {
         };
         let buffer = (made / buffers).clamp(SMALLEST_BUFFER, LARGEST_BUFFER);
         Self {
+            ahead: match known {
+                true => buffers as u64 - 1,
+                false => u64::MAX,
+            },
             buffer: (buffer.ceil() as u32).next_multiple_of(64),
             sizes,
             work,
@@ -114,6 +120,7 @@ impl Jimu {
         config.security = self.security;
         config.pool = prepared.sizes.pool.pool_size() as u32;
         config.buffer = prepared.buffer;
+        config.ahead = prepared.ahead;
         config.garbler = self.roles()[0];
         config
     }
@@ -184,7 +191,7 @@ impl Protocol for Jimu {
             name: Self::NAME.into(),
             parties: 2,
             workers: 1,
-            purposes: &["protocol"],
+            purposes: &["protocol", "pool"],
             shared: &[],
         }
     }
@@ -264,11 +271,10 @@ impl Protocol for Jimu {
             let reason = "protocol \"jimu\" has no stock: its pool is filled in the session";
             return Err(Error::BadInput(reason.into()));
         }
-        let mut channels = connections.channels();
-        match (channels.pop(), channels.pop()) {
-            (Some(channel), None) => JimuEngine::start(me, channel, config, prepared.sizes),
-            _ => Err(Error::BadInput("a session over a pool has one channel".into())),
-        }
+        let channels = connections.channels().try_into();
+        let channels =
+            channels.map_err(|_| Error::BadInput("a session over a pool has two channels".into()))?;
+        JimuEngine::start(me, channels, config, prepared.sizes)
     }
 }
 
@@ -292,10 +298,13 @@ mod tests {
                 .and_input(PartyId(1), 128 * lanes as u64)
                 .and_output(Parties::one(PartyId(1)), 64 * lanes as u64);
             let prepared = Jimu::default().prepare(&demand).unwrap();
-            let Prepared { sizes, buffer, work } = &prepared;
+            let Prepared {
+                sizes, buffer, work, ..
+            } = &prepared;
             assert_eq!(work.buckets, demand.ands());
             assert!(sizes.pool.pool_size() <= pool, "{sizes:?}");
             assert!(prepared.buffers() <= buffers, "{}", prepared.buffers());
+            assert!(prepared.ahead < prepared.buffers().max(1.0) as u64);
             let made = prepared.buffers() * f64::from(*buffer);
             let needed = work.made(&sizes.pool, &sizes.anchor);
             assert!(made < 1.15 * needed + 1024.0, "{made} {needed}");

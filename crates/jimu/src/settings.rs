@@ -32,6 +32,8 @@ pub struct Config {
     pub pool: u32,
     /// Gates made at once to replace drawn ones: there is one round trip for so many.
     pub buffer: u32,
+    /// Buffers that are made before they are needed, at most: all of a service's, none beyond what a program takes that is known.
+    pub ahead: u64,
     /// The party that garbles: 0 or 1. The other evaluates.
     pub garbler: PartyId,
     /// Where this party's randomness comes from: [`Entropy::os`] but in tests.
@@ -41,13 +43,14 @@ pub struct Config {
 }
 
 impl Config {
-    /// 40 bits, a pool of 2^20 gates, buffers of 2^17, party 0 garbling, randomness from the operating system.
+    /// 40 bits, a pool of 2^20 gates, buffers of 2^17 made ahead, party 0 garbling, randomness from the operating system.
     pub fn new(session: impl Into<String>) -> Self {
         Self {
             security: 40,
             session: session.into(),
             pool: 1 << 20,
             buffer: 1 << 17,
+            ahead: u64::MAX,
             garbler: PartyId(0),
             entropy: Entropy::os(),
             compared: false,
@@ -61,6 +64,7 @@ impl Config {
             ("security".into(), self.security.to_string()),
             ("pool".into(), self.pool.to_string()),
             ("buffer".into(), self.buffer.to_string()),
+            ("buffers ahead".into(), self.ahead.to_string()),
             ("garbler".into(), self.garbler.0.to_string()),
         ]
     }

@@ -1,6 +1,6 @@
 //! What is done once for a session: the watch list, base OTs, the difference Δ and the start of the hashes.
 
-use std::fmt;
+use std::sync::Arc;
 
 use cenote_commit::ihash::{Batch, Code, Committer, UNIT, Watcher};
 use cenote_garble::wide::Start;
@@ -16,11 +16,39 @@ use crate::checks;
 use crate::settings::{Config, Sizes};
 use crate::steps::{DIFFERENCE_CHALLENGE, HASH_DIFFERENCE, OPEN_DIFFERENCE, START};
 
-/// What is used up once and for all: labels in the streams of the seeds, and numbers of gates. The same at both parties.
+/// Labels in the streams of the seeds. The same at both parties.
+#[derive(Debug)]
+pub(crate) struct Labels {
+    /// The next unit.
+    next: u64,
+}
+
+impl Labels {
+    /// Those of gadgets.
+    fn of_gadgets() -> Self {
+        Self { next: 0 }
+    }
+
+    /// Those of inputs: far beyond all gadgets that are ever made.
+    fn of_inputs() -> Self {
+        Self { next: 1 << 48 }
+    }
+
+    /// So many labels that no others were.
+    pub(crate) fn take(&mut self, labels: usize) -> Batch {
+        let batch = Batch {
+            first: self.next,
+            labels,
+        };
+        self.next += batch.units() as u64;
+        batch
+    }
+}
+
+/// What making gadgets uses up once and for all. The same at both parties.
 #[derive(Debug)]
 pub(crate) struct Counters {
-    /// The next unit of labels.
-    units: u64,
+    pub(crate) labels: Labels,
     /// The number of the next gate.
     gates: u64,
     /// The number of the next coin.
@@ -31,19 +59,11 @@ pub(crate) struct Counters {
 impl Counters {
     fn new(session: &str) -> Self {
         Self {
-            units: 0,
+            labels: Labels::of_gadgets(),
             gates: 0,
             coins: 0,
             session: session.into(),
         }
-    }
-
-    /// So many labels that no others were.
-    pub(crate) fn labels(&mut self, labels: usize) -> Batch {
-        let first = self.units;
-        let batch = Batch { first, labels };
-        self.units += batch.units() as u64;
-        batch
     }
 
     /// The first of so many numbers of gates.
@@ -60,39 +80,69 @@ impl Counters {
     }
 }
 
-/// What the garbler keeps of a session besides wires and gadgets.
-pub(crate) struct GarblerKeys {
+/// What the garbler needs to make gadgets and to compute with them.
+pub(crate) struct GarblerSecrets {
     pub(crate) code: Code,
     pub(crate) committer: Committer,
     pub(crate) delta: Zeroizing<Vec<Block>>,
     pub(crate) start: Start,
-    /// Permutation bits.
-    pub(crate) bits: BitReceiver<1>,
-    /// Opens them.
+}
+
+/// What the garbler computes with, besides wires and gadgets.
+pub(crate) struct GarblerKeys {
+    pub(crate) secrets: Arc<GarblerSecrets>,
+    /// Opens permutation bits.
     pub(crate) opener: Opener<1>,
     /// Transfers labels of the evaluator's inputs.
     pub(crate) transfers: DeltaSender,
+    pub(crate) labels: Labels,
+}
+
+/// What the garbler makes gadgets with.
+pub(crate) struct GarblerMaker {
+    pub(crate) secrets: Arc<GarblerSecrets>,
+    /// Permutation bits.
+    pub(crate) bits: BitReceiver<1>,
+    /// Opens those of checked gadgets.
+    pub(crate) opener: Opener<1>,
     pub(crate) counters: Counters,
     pub(crate) entropy: Entropy,
 }
 
-/// What the evaluator keeps of a session besides wires and gadgets.
-pub(crate) struct EvaluatorKeys {
+/// What the evaluator needs to check gadgets and to compute with them.
+pub(crate) struct EvaluatorSecrets {
     pub(crate) code: Code,
     pub(crate) watcher: Watcher,
     pub(crate) delta_hash: Zeroizing<Vec<Block>>,
     pub(crate) start: Start,
-    /// Keys of permutation bits.
-    pub(crate) bits: BitSender<1>,
-    /// Verifies those that are opened.
-    pub(crate) verifier: Verifier<1>,
     /// The difference of MACs. Bit 0 is 1.
     pub(crate) gamma: Zeroizing<u64>,
+}
+
+/// What the evaluator computes with, besides wires and gadgets.
+pub(crate) struct EvaluatorKeys {
+    pub(crate) secrets: Arc<EvaluatorSecrets>,
+    /// Verifies permutation bits that are opened.
+    pub(crate) verifier: Verifier<1>,
     /// Receives labels of this party's inputs.
     pub(crate) transfers: DeltaReceiver,
+    pub(crate) labels: Labels,
+    pub(crate) entropy: Entropy,
+}
+
+/// What the evaluator checks gadgets with.
+pub(crate) struct EvaluatorMaker {
+    pub(crate) secrets: Arc<EvaluatorSecrets>,
+    /// Keys of permutation bits.
+    pub(crate) bits: BitSender<1>,
+    /// Verifies those of checked gadgets.
+    pub(crate) verifier: Verifier<1>,
     pub(crate) counters: Counters,
     pub(crate) entropy: Entropy,
 }
+
+/// The stream of openings while computing, and that of checked gadgets.
+const STREAMS: [u64; 2] = [0, 1];
 
 /// The bit that tells the labels of a wire apart.
 #[inline(always)]
@@ -125,7 +175,7 @@ fn show_difference(
     mut labels: Zeroizing<Vec<Block>>,
 ) -> Result<()> {
     let blocks = code.label_blocks();
-    let batches = [counters.labels(UNIT), counters.labels(UNIT)];
+    let batches = [counters.labels.take(UNIT), counters.labels.take(UNIT)];
     let delta = Zeroizing::new(labels[..blocks].to_vec());
     let mut chosen = vec![0; code.chosen_bytes(batches[0])];
     committer.chosen(batches[0], &labels, &mut chosen);
@@ -154,7 +204,7 @@ fn see_difference(
     entropy: &mut Entropy,
 ) -> Result<Zeroizing<Vec<Block>>> {
     let (blocks, hash_blocks) = (code.label_blocks(), code.hash_blocks());
-    let batches = [counters.labels(UNIT), counters.labels(UNIT)];
+    let batches = [counters.labels.take(UNIT), counters.labels.take(UNIT)];
     let mut chosen = vec![0; code.chosen_bytes(batches[0])];
     let mut random = vec![0; code.random_bytes(batches[1])];
     let mut last = [0; 8];
@@ -192,7 +242,11 @@ fn last_bits(labels: &[Block], blocks: usize) -> u64 {
 
 impl GarblerKeys {
     /// Sets a session up with the evaluator at the other end of `channel`.
-    pub(crate) fn setup(channel: &mut dyn Channel, config: &mut Config, sizes: &Sizes) -> Result<Self> {
+    pub(crate) fn setup(
+        channel: &mut dyn Channel,
+        config: &mut Config,
+        sizes: &Sizes,
+    ) -> Result<(Self, GarblerMaker)> {
         let code = code(sizes)?;
         let blocks = code.label_blocks();
         let mut entropy = std::mem::replace(&mut config.entropy, Entropy::os());
@@ -212,23 +266,37 @@ impl GarblerKeys {
         let context = counters.coin();
         let tosser = Tosser::commit(channel, START, &mut entropy, context.as_bytes())?;
         let start = start(tosser.toss(channel, START, context.as_bytes())?, blocks);
-        Ok(Self {
-            opener: bits.opener(0),
+        let secrets = Arc::new(GarblerSecrets {
             code,
             committer,
             delta,
             start,
-            bits,
+        });
+        let [opener, of_checks] = STREAMS.map(|stream| bits.opener(stream));
+        let keys = Self {
+            secrets: secrets.clone(),
+            opener,
             transfers,
+            labels: Labels::of_inputs(),
+        };
+        let maker = GarblerMaker {
+            secrets,
+            bits,
+            opener: of_checks,
             counters,
             entropy,
-        })
+        };
+        Ok((keys, maker))
     }
 }
 
 impl EvaluatorKeys {
     /// Sets a session up with the garbler at the other end of `channel`.
-    pub(crate) fn setup(channel: &mut dyn Channel, config: &mut Config, sizes: &Sizes) -> Result<Self> {
+    pub(crate) fn setup(
+        channel: &mut dyn Channel,
+        config: &mut Config,
+        sizes: &Sizes,
+    ) -> Result<(Self, EvaluatorMaker)> {
         let code = code(sizes)?;
         let blocks = code.label_blocks();
         let mut entropy = std::mem::replace(&mut config.entropy, Entropy::os());
@@ -243,18 +311,29 @@ impl EvaluatorKeys {
 
         let context = counters.coin();
         let coin = cenote_pool::toss(channel, START, &mut entropy, context.as_bytes(), checks::COIN)?;
-        Ok(Self {
-            verifier: bits.verifier(0),
-            gamma: Zeroizing::new(bits.gamma()[0]),
+        let secrets = Arc::new(EvaluatorSecrets {
             code,
             watcher,
             delta_hash,
             start: start(coin, blocks),
-            bits,
+            gamma: Zeroizing::new(bits.gamma()[0]),
+        });
+        let [verifier, of_checks] = STREAMS.map(|stream| bits.verifier(stream));
+        let keys = Self {
+            secrets: secrets.clone(),
+            verifier,
             transfers,
+            labels: Labels::of_inputs(),
+            entropy: entropy.fork(),
+        };
+        let maker = EvaluatorMaker {
+            secrets,
+            bits,
+            verifier: of_checks,
             counters,
             entropy,
-        })
+        };
+        Ok((keys, maker))
     }
 }
 
@@ -263,20 +342,6 @@ impl EvaluatorKeys {
 pub(crate) fn add_if(to: &mut [Block], addend: &[Block], mask: u64) {
     for (to, addend) in to.iter_mut().zip(addend) {
         *to ^= *addend & Block([mask; 2]);
-    }
-}
-
-/// Prints nothing but what it is.
-impl fmt::Debug for GarblerKeys {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("GarblerKeys")
-    }
-}
-
-/// Prints nothing but what it is.
-impl fmt::Debug for EvaluatorKeys {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("EvaluatorKeys")
     }
 }
 

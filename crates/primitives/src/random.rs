@@ -71,6 +71,20 @@ impl Entropy {
         }
     }
 
+    /// Another source of the same kind, for another thread.
+    ///
+    /// # Panics
+    /// If the operating system has no randomness to give.
+    pub fn fork(&mut self) -> Entropy {
+        Entropy(match self.0 {
+            Source::Os => Source::Os,
+            Source::Seeded { .. } => Source::Seeded {
+                prg: Box::new(self.prg()),
+                next: 0,
+            },
+        })
+    }
+
     /// `N` fresh bytes.
     ///
     /// # Panics

@@ -229,7 +229,7 @@ impl Measurement for JimuBench {
             name: "bench jimu".into(),
             parties: 2,
             workers: 1,
-            purposes: &["protocol"],
+            purposes: &["protocol", "pool"],
             shared: &["meeting"],
         }
     }
@@ -242,12 +242,13 @@ impl Measurement for JimuBench {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<JimuParty> {
         let (connections, mut meeting) = Meeting::take(connections)?;
-        let channel = self.link.shape(connections, 1).one()?;
+        let channels = self.link.shape(connections, 2).channels().try_into();
+        let channels = channels.map_err(|_| Error::Usage("a session over a pool has two channels".into()))?;
         let works = self.loads.iter().map(Work::open).collect::<Result<Vec<_>>>()?;
         let sizes = self.sizes()?;
         meeting.wait()?;
         let clock = Clock::start(None);
-        let mut engine = JimuEngine::start(me, channel, self.config(), sizes)?;
+        let mut engine = JimuEngine::start(me, channels, self.config(), sizes)?;
         let setup = clock.stop(&engine);
         meeting.wait()?;
         let clock = Clock::start(Some(&engine));

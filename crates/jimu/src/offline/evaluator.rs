@@ -2,30 +2,23 @@
 
 use cenote_garble::wide;
 use cenote_net::Channel;
-use cenote_pool::{Cut, Pool, cut};
+use cenote_pool::{Cut, cut};
 use cenote_primitives::{Block, as_bytes_mut};
 use cenote_session::{Error, Result};
 use zeroize::Zeroizing;
 
-use super::{checked_with, opened_at_once, pieces};
+use super::{Delivery, Make, Order, Piece, checked_with, opened_at_once, pieces, words_of};
 use crate::checks;
 use crate::gadget::{Shape, words, words_mut};
-use crate::setup::{EvaluatorKeys, add_if};
+use crate::setup::{EvaluatorMaker, EvaluatorSecrets, add_if};
 use crate::steps;
 
-impl EvaluatorKeys {
-    /// Receives `count` gadgets, checks some, and puts the rest into `pool`.
-    pub(crate) fn refill(
-        &mut self,
-        channel: &mut dyn Channel,
-        pool: &mut Pool<Block>,
-        shape: Shape,
-        count: usize,
-        threshold: u32,
-    ) -> Result<()> {
-        let mut records = pool.room();
-        records.resize(count * shape.evaluator_blocks(), Block::ZERO);
-        self.receive(channel, shape, count, &mut records)?;
+impl Make for EvaluatorMaker {
+    /// Receives gadgets, and checks some.
+    fn make(&mut self, mut order: Order, channel: &mut dyn Channel) -> Result<Delivery> {
+        let Order { kind, shape, .. } = order;
+        let mut records = order.room(shape.evaluator_blocks())?;
+        self.receive(channel, shape, order.count, &mut records)?;
         let context = self.counters.coin();
         let coin = cenote_pool::toss(
             channel,
@@ -34,12 +27,18 @@ impl EvaluatorKeys {
             context.as_bytes(),
             checks::COIN,
         )?;
-        let cut = cut(coin, count as u32, threshold);
+        let cut = cut(coin, order.count as u32, order.threshold);
         self.check(channel, shape, &records, &cut)?;
-        pool.refill(records, cut.kept, coin);
-        Ok(())
+        Ok(Delivery {
+            kind,
+            records,
+            kept: cut.kept,
+            coin,
+        })
     }
+}
 
+impl EvaluatorMaker {
     fn receive(
         &mut self,
         channel: &mut dyn Channel,
@@ -47,59 +46,35 @@ impl EvaluatorKeys {
         count: usize,
         records: &mut [Block],
     ) -> Result<()> {
-        let (blocks, width, wires) = (shape.blocks, shape.width, shape.wires());
-        let hash_blocks = self.code.hash_blocks();
-        let mut keys = Zeroizing::new(self.bits.keys(channel, count * wires)?);
+        let EvaluatorSecrets { code, watcher, .. } = &*self.secrets;
+        let mut keys = Zeroizing::new(self.bits.keys(channel, count * shape.wires())?);
         keys.iter_mut().for_each(|[key]| *key &= !1);
         let mut keys: &[u64] = bytemuck::cast_slice(&keys);
-        let [mut lefts, mut rights, mut outputs] = [(); 3].map(|()| Zeroizing::new(Vec::<Block>::new()));
-        let [mut of_lefts, mut of_rights, mut of_outputs] = [(); 3].map(|()| Vec::new());
-        let mut tables: Vec<Block> = Vec::new();
-        for piece in pieces(count, width) {
-            let gadgets = piece.len();
-            let gates = gadgets * width;
-            let (of_piece, rest) = keys.split_at(gadgets * wires);
+        let mut piece = Piece::default();
+        for range in pieces(count, shape.width) {
+            let (words, rest) = words_of(keys, range.len(), shape);
             keys = rest;
-            let (left_keys, others) = of_piece.split_at(gates);
-            let (right_keys, output_keys) = others.split_at(gadgets);
-
-            let batches = [gates, gadgets, gates].map(|labels| self.counters.labels(labels));
-            lefts.resize(gates * hash_blocks, Block::ZERO);
-            rights.resize(gadgets * hash_blocks, Block::ZERO);
-            outputs.resize(gates * hash_blocks, Block::ZERO);
-            tables.resize(2 * gates * blocks, Block::ZERO);
-            of_lefts.resize(self.code.random_bytes(batches[0]), 0);
-            of_rights.resize(self.code.random_bytes(batches[1]), 0);
-            of_outputs.resize(self.code.chosen_bytes(batches[2]), 0);
-            let parts: &mut [&mut [u8]] = &mut [
-                &mut of_lefts,
-                &mut of_rights,
-                &mut of_outputs,
-                as_bytes_mut(&mut tables),
-            ];
-            channel.recv_parts(steps::GADGETS, parts)?;
-            let received = self.watcher.random(batches[0], &of_lefts, &mut lefts);
-            let received = received.and_then(|()| self.watcher.random(batches[1], &of_rights, &mut rights));
-            let received = received.and_then(|()| self.watcher.chosen(batches[2], &of_outputs, &mut outputs));
+            let batches = piece.begin(&range, shape, code.hash_blocks(), code, &mut self.counters);
+            piece.receive(channel)?;
+            let Piece {
+                labels: [lefts, rights, outputs],
+                sent: [of_lefts, of_rights, of_outputs],
+                ..
+            } = &mut piece;
+            let received = watcher.random(batches[0], of_lefts, lefts);
+            let received = received.and_then(|()| watcher.random(batches[1], of_rights, rights));
+            let received = received.and_then(|()| watcher.chosen(batches[2], of_outputs, outputs));
             received.map_err(|mismatch| Error::Internal(mismatch.to_string()))?;
-            let first = self.counters.gates(gates);
-
-            let of_piece = records.chunks_exact_mut(shape.evaluator_blocks());
-            for (gadget, record) in of_piece.skip(piece.start).take(gadgets).enumerate() {
-                let of_gates = gadget * width * hash_blocks..(gadget + 1) * width * hash_blocks;
-                let (of_lefts, others) = record.split_at_mut(width * hash_blocks);
-                let (of_right, others) = others.split_at_mut(hash_blocks);
-                of_lefts.copy_from_slice(&lefts[of_gates.clone()]);
-                of_right.copy_from_slice(&rights[gadget * hash_blocks..(gadget + 1) * hash_blocks]);
-                others[..width * hash_blocks].copy_from_slice(&outputs[of_gates]);
-                let of_gadget = 2 * gadget * width * blocks..2 * (gadget + 1) * width * blocks;
-                record[shape.tables()].copy_from_slice(&tables[of_gadget]);
-                let of_gates = gadget * width..(gadget + 1) * width;
-                let keys = words_mut(record, shape.keys());
-                keys[..width].copy_from_slice(&left_keys[of_gates.clone()]);
-                keys[width] = right_keys[gadget];
-                keys[width + 1..shape.wires()].copy_from_slice(&output_keys[of_gates]);
-                keys[shape.wires()] = first + (gadget * width) as u64;
+            let first = self.counters.gates(range.len() * shape.width);
+            let wires = piece.wires(words);
+            let tables = piece.tables.chunks_exact(2 * shape.width * shape.blocks);
+            let of_piece = records
+                .chunks_exact_mut(shape.evaluator_blocks())
+                .skip(range.start);
+            for (gadget, (record, table)) in of_piece.zip(tables).enumerate() {
+                wires.write(shape, gadget, record, shape.keys());
+                record[shape.tables()].copy_from_slice(table);
+                words_mut(record, shape.keys())[shape.wires()] = first + (gadget * shape.width) as u64;
             }
         }
         Ok(())
@@ -136,7 +111,7 @@ impl EvaluatorKeys {
                     hashes.extend_from_slice(&record(gadget)[shape.hash(wire)]);
                     add_if(
                         &mut hashes[first..],
-                        &self.delta_hash,
+                        &self.secrets.delta_hash,
                         (bit ^ permuted).wrapping_neg(),
                     );
                 };
@@ -148,7 +123,7 @@ impl EvaluatorKeys {
                     expect(shape.output(gate), bit, &mut outputs);
                 }
             }
-            let verified = self.watcher.verify(&labels, &inputs);
+            let verified = self.secrets.watcher.verify(&labels, &inputs);
             verified.map_err(|mismatch| {
                 Error::cheated(
                     checks::OPENED_LABEL,
@@ -170,8 +145,15 @@ impl EvaluatorKeys {
                 numbers.extend((0..width as u64).map(|gate| number + gate));
             }
             let mut found = Zeroizing::new(vec![Block::ZERO; gates * blocks]);
-            wide::evaluate(&self.start, &numbers, &lefts, &rights, &tables, &mut found);
-            let verified = self.watcher.verify(&found, &outputs);
+            wide::evaluate(
+                &self.secrets.start,
+                &numbers,
+                &lefts,
+                &rights,
+                &tables,
+                &mut found,
+            );
+            let verified = self.secrets.watcher.verify(&found, &outputs);
             verified.map_err(|mismatch| {
                 let detail = format!("what it gives is no AND: {mismatch}");
                 Error::cheated(checks::OPENED_GATE, peer, steps::OPEN_LABELS, detail)

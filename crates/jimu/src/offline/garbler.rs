@@ -2,103 +2,82 @@
 
 use cenote_garble::wide;
 use cenote_net::Channel;
-use cenote_pool::{Cut, Pool, Tosser, cut};
+use cenote_pool::{Cut, Tosser, cut};
 use cenote_primitives::{Block, as_bytes};
 use cenote_session::Result;
 use zeroize::Zeroizing;
 
-use super::{checked_with, opened_at_once, pieces};
-use crate::gadget::{Shape, words, words_mut};
-use crate::setup::{GarblerKeys, add_if};
+use super::{Delivery, Make, Order, Piece, checked_with, opened_at_once, pieces, words_of};
+use crate::gadget::{Shape, words};
+use crate::setup::{GarblerMaker, GarblerSecrets, add_if};
 use crate::steps;
 
-impl GarblerKeys {
-    /// Makes `count` gadgets, opens what is checked, and puts the rest into `pool`.
-    pub(crate) fn refill(
-        &mut self,
-        channel: &mut dyn Channel,
-        pool: &mut Pool<Block>,
-        shape: Shape,
-        count: usize,
-        threshold: u32,
-    ) -> Result<()> {
-        let mut records = pool.room();
-        records.resize(count * shape.garbler_blocks(), Block::ZERO);
-        self.make(channel, shape, count, &mut records)?;
+impl Make for GarblerMaker {
+    /// Makes gadgets, and opens what is checked.
+    fn make(&mut self, mut order: Order, channel: &mut dyn Channel) -> Result<Delivery> {
+        let Order { kind, shape, .. } = order;
+        let mut records = order.room(shape.garbler_blocks())?;
+        self.garble(channel, shape, order.count, &mut records)?;
         let context = self.counters.coin();
         let tosser = Tosser::commit(channel, steps::COIN, &mut self.entropy, context.as_bytes())?;
         let coin = tosser.toss(channel, steps::COIN, context.as_bytes())?;
-        let cut = cut(coin, count as u32, threshold);
+        let cut = cut(coin, order.count as u32, order.threshold);
         self.open(channel, shape, &records, &cut)?;
-        pool.refill(records, cut.kept, coin);
-        Ok(())
+        Ok(Delivery {
+            kind,
+            records,
+            kept: cut.kept,
+            coin,
+        })
     }
+}
 
+impl GarblerMaker {
     /// Garbles and hashes, and sends all that the evaluator keeps.
-    fn make(
+    fn garble(
         &mut self,
         channel: &mut dyn Channel,
         shape: Shape,
         count: usize,
         records: &mut [Block],
     ) -> Result<()> {
-        let (blocks, width, wires) = (shape.blocks, shape.width, shape.wires());
-        let bits = self.bits.bits(channel, &mut self.entropy, count * wires)?;
+        let GarblerSecrets {
+            code,
+            committer,
+            delta,
+            start,
+        } = &*self.secrets;
+        let bits = self
+            .bits
+            .bits(channel, &mut self.entropy, count * shape.wires())?;
         let macs = Zeroizing::new(embedded(&bits.bits, bits.macs));
         let mut macs = macs.as_slice();
-        let [mut lefts, mut rights, mut outputs] = [(); 3].map(|()| Zeroizing::new(Vec::<Block>::new()));
-        let [mut of_lefts, mut of_rights, mut of_outputs] = [(); 3].map(|()| Vec::new());
-        let mut tables: Vec<Block> = Vec::new();
-        for piece in pieces(count, width) {
-            let gadgets = piece.len();
-            let gates = gadgets * width;
-            let (of_piece, rest) = macs.split_at(gadgets * wires);
+        let mut piece = Piece::default();
+        for range in pieces(count, shape.width) {
+            let (words, rest) = words_of(macs, range.len(), shape);
             macs = rest;
-            let (left_macs, others) = of_piece.split_at(gates);
-            let (right_macs, output_macs) = others.split_at(gadgets);
-
-            let batches = [gates, gadgets, gates].map(|labels| self.counters.labels(labels));
-            lefts.resize(gates * blocks, Block::ZERO);
-            rights.resize(gadgets * blocks, Block::ZERO);
-            outputs.resize(gates * blocks, Block::ZERO);
-            tables.resize(2 * gates * blocks, Block::ZERO);
-            of_lefts.resize(self.code.random_bytes(batches[0]), 0);
-            of_rights.resize(self.code.random_bytes(batches[1]), 0);
-            of_outputs.resize(self.code.chosen_bytes(batches[2]), 0);
-            self.committer.random(batches[0], &mut lefts, &mut of_lefts);
-            self.committer.random(batches[1], &mut rights, &mut of_rights);
-            permute(&mut lefts, left_macs, &self.delta);
-            permute(&mut rights, right_macs, &self.delta);
-            let first = self.counters.gates(gates);
-            wide::garble(
-                &self.start,
-                &self.delta,
-                first,
-                &lefts,
-                &rights,
-                &mut tables,
-                &mut outputs,
-            );
+            let batches = piece.begin(&range, shape, shape.blocks, code, &mut self.counters);
+            let Piece {
+                labels: [lefts, rights, outputs],
+                sent: [of_lefts, of_rights, of_outputs],
+                tables,
+                ..
+            } = &mut piece;
+            committer.random(batches[0], lefts, of_lefts);
+            committer.random(batches[1], rights, of_rights);
+            permute(lefts, words[0], delta);
+            permute(rights, words[1], delta);
+            let first = self.counters.gates(range.len() * shape.width);
+            wide::garble(start, delta, first, lefts, rights, tables, outputs);
             // From the 0-labels to what is hashed, and back.
-            permute(&mut outputs, output_macs, &self.delta);
-            self.committer.chosen(batches[2], &outputs, &mut of_outputs);
-            permute(&mut outputs, output_macs, &self.delta);
-            let parts: [&[u8]; 4] = [&of_lefts, &of_rights, &of_outputs, as_bytes(&tables)];
-            channel.send_parts(steps::GADGETS, &parts)?;
-
-            let of_piece = records.chunks_exact_mut(shape.garbler_blocks());
-            for (gadget, record) in of_piece.skip(piece.start).take(gadgets).enumerate() {
-                let of_gates = gadget * width * blocks..(gadget + 1) * width * blocks;
-                let (of_lefts, others) = record.split_at_mut(width * blocks);
-                let (of_right, others) = others.split_at_mut(blocks);
-                of_lefts.copy_from_slice(&lefts[of_gates.clone()]);
-                of_right.copy_from_slice(&rights[gadget * blocks..(gadget + 1) * blocks]);
-                others[..width * blocks].copy_from_slice(&outputs[of_gates]);
-                let of_gates = gadget * width..(gadget + 1) * width;
-                let macs = words_mut(record, shape.macs());
-                macs[..width].copy_from_slice(&left_macs[of_gates.clone()]);
-                macs[width] = right_macs[gadget];
-                macs[width + 1..shape.wires()].copy_from_slice(&output_macs[of_gates]);
+            permute(outputs, words[2], delta);
+            committer.chosen(batches[2], outputs, of_outputs);
+            permute(outputs, words[2], delta);
+            piece.send(channel)?;
+            let wires = piece.wires(words);
+            let of_piece = records.chunks_exact_mut(shape.garbler_blocks()).skip(range.start);
+            for (gadget, record) in of_piece.take(range.len()).enumerate() {
+                wires.write(shape, gadget, record, shape.macs());
             }
         }
         Ok(())
@@ -121,7 +100,7 @@ impl GarblerKeys {
                     let mask = checked_with(bits, input).wrapping_neg();
                     let first = labels.len();
                     labels.extend_from_slice(&record[shape.label(input)]);
-                    add_if(&mut labels[first..], &self.delta, mask);
+                    add_if(&mut labels[first..], &self.secrets.delta, mask);
                 }
             }
             pack(&macs, &mut packed);

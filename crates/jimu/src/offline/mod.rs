@@ -7,14 +7,24 @@
 
 mod evaluator;
 mod garbler;
+mod maker;
 #[cfg(test)]
 mod tests;
 
 use std::ops::Range;
 
-use crate::gadget::Shape;
+use cenote_commit::ihash::{Batch, Code};
+use cenote_net::Channel;
+use cenote_primitives::{Block, as_bytes, as_bytes_mut};
+use cenote_session::Result;
+use zeroize::Zeroizing;
 
-pub(crate) use garbler::{embedded, pack};
+use crate::gadget::{Shape, Wires};
+use crate::setup::Counters;
+use crate::steps;
+
+pub(crate) use garbler::pack;
+pub(crate) use maker::{Delivery, Make, Maker, Order};
 
 /// Gates made at once: few enough for the caches, many enough for the kernels.
 const PIECE: usize = 1024;
@@ -25,6 +35,71 @@ fn pieces(count: usize, width: usize) -> impl Iterator<Item = Range<usize>> {
     (0..count)
         .step_by(piece)
         .map(move |first| first..(first + piece).min(count))
+}
+
+/// Gadgets that are made together, as one party has them: labels or i-hashes of the left operands, the right ones and the outputs, what is
+/// sent of these, and tables.
+#[derive(Default)]
+struct Piece {
+    gadgets: usize,
+    labels: [Zeroizing<Vec<Block>>; 3],
+    sent: [Vec<u8>; 3],
+    tables: Vec<Block>,
+}
+
+impl Piece {
+    /// Room for gadgets in `range`, with `size` blocks of a wire, and where their labels are in the streams of the seeds.
+    fn begin(
+        &mut self,
+        range: &Range<usize>,
+        shape: Shape,
+        size: usize,
+        code: &Code,
+        counters: &mut Counters,
+    ) -> [Batch; 3] {
+        self.gadgets = range.len();
+        let gates = self.gadgets * shape.width;
+        let batches = [gates, self.gadgets, gates].map(|labels| counters.labels.take(labels));
+        for (labels, batch) in self.labels.iter_mut().zip(batches) {
+            labels.resize(batch.labels * size, Block::ZERO);
+        }
+        let [left, right, output] = batches;
+        let bytes = [
+            code.random_bytes(left),
+            code.random_bytes(right),
+            code.chosen_bytes(output),
+        ];
+        for (sent, bytes) in self.sent.iter_mut().zip(bytes) {
+            sent.resize(bytes, 0);
+        }
+        self.tables.resize(2 * gates * shape.blocks, Block::ZERO);
+        batches
+    }
+
+    fn send(&self, channel: &mut dyn Channel) -> Result<()> {
+        let [left, right, output] = &self.sent;
+        Ok(channel.send_parts(steps::GADGETS, &[left, right, output, as_bytes(&self.tables)])?)
+    }
+
+    fn receive(&mut self, channel: &mut dyn Channel) -> Result<()> {
+        let [left, right, output] = &mut self.sent;
+        let tables = as_bytes_mut(&mut self.tables);
+        Ok(channel.recv_parts(steps::GADGETS, &mut [left, right, output, tables])?)
+    }
+
+    /// The wires, with the words of each.
+    fn wires<'a>(&'a self, words: [&'a [u64]; 3]) -> Wires<'a> {
+        let labels = self.labels.each_ref().map(|labels| labels.as_slice());
+        Wires { labels, words }
+    }
+}
+
+/// The words of a piece's gadgets, by the kind of their wires, and those of the rest.
+fn words_of(words: &[u64], gadgets: usize, shape: Shape) -> ([&[u64]; 3], &[u64]) {
+    let (left, others) = words.split_at(gadgets * shape.width);
+    let (right, others) = others.split_at(gadgets);
+    let (output, rest) = others.split_at(gadgets * shape.width);
+    ([left, right, output], rest)
 }
 
 /// Gadgets opened in one message, at most.

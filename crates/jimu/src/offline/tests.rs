@@ -1,6 +1,7 @@
 //! Gadgets of both sides, honest and attacked.
 
 use cenote_garble::wide;
+use cenote_net::Channel;
 use cenote_params::pool::{Attack, Draw};
 use cenote_pool::Pool;
 use cenote_primitives::Block;
@@ -8,8 +9,10 @@ use cenote_session::Result;
 use cenote_testkit::{Adversary, Message, Perturbation, Target};
 
 use crate::gadget::{Shape, words};
-use crate::setup::tests::{both, keys, sizes};
-use crate::setup::{EvaluatorKeys, GarblerKeys, add_if};
+use crate::offline::{Make, Order};
+use crate::online::Kind;
+use crate::setup::add_if;
+use crate::setup::tests::{Sides, both, keys, sizes};
 use crate::{checks, steps};
 
 const POOL: usize = 64;
@@ -20,10 +23,31 @@ fn hash_bytes(gates: usize) -> usize {
     (2 * (labels.length() - labels.message()) + labels.length()) as usize * gates
 }
 
+/// Makes so many gadgets, and puts them into a pool.
+fn refill(
+    maker: &mut dyn Make,
+    channel: &mut dyn Channel,
+    pool: &mut Pool<Block>,
+    shape: Shape,
+    count: usize,
+    threshold: u32,
+) -> Result<()> {
+    let order = Order {
+        kind: Kind::And,
+        shape,
+        count,
+        threshold,
+        spare: pool.room(),
+    };
+    let made = maker.make(order, channel)?;
+    pool.refill(made.records, made.kept, made.coin);
+    Ok(())
+}
+
 /// Fills pools of [`POOL`] gadgets with buffers of so many each.
 fn filled(
     adversary: Option<&Adversary>,
-    (garbler, evaluator): &mut (GarblerKeys, EvaluatorKeys),
+    ((_, garbler), (_, evaluator)): &mut Sides,
     shape: Shape,
     buffers: &[usize],
     threshold: u32,
@@ -34,14 +58,14 @@ fn filled(
             let mut pool = Pool::new(POOL, shape.garbler_blocks());
             buffers
                 .iter()
-                .try_for_each(|&count| garbler.refill(channel, &mut pool, shape, count, threshold))
+                .try_for_each(|&count| refill(garbler, channel, &mut pool, shape, count, threshold))
                 .map(|()| pool)
         },
         |channel| {
             let mut pool = Pool::new(POOL, shape.evaluator_blocks());
             buffers
                 .iter()
-                .try_for_each(|&count| evaluator.refill(channel, &mut pool, shape, count, threshold))
+                .try_for_each(|&count| refill(evaluator, channel, &mut pool, shape, count, threshold))
                 .map(|()| pool)
         },
     )
@@ -60,7 +84,7 @@ fn gadgets_of_both_sides_belong_together() {
         let (mut g, mut e) = (Vec::new(), Vec::new());
         garblers.draw(garblers.left(), 1, &mut g).unwrap();
         evaluators.draw(evaluators.left(), 1, &mut e).unwrap();
-        let (garbler, evaluator) = (&sides.0, &sides.1);
+        let (garbler, evaluator) = (&sides.0.0.secrets, &sides.1.0.secrets);
         let mut hash = [Block::ZERO; 2];
         let mut ones = 0;
         for (g, e) in g
@@ -163,8 +187,8 @@ fn broken(tries: usize, size: usize, each: usize, bad: usize, rate: f64) -> [f64
     const BUFFER: usize = 64;
     let shape = Shape { blocks: 3, width: 1 };
     let threshold = (rate * 2f64.powi(32)) as u32;
-    let (mut garbler, mut evaluator) = keys(11);
-    let delta: Vec<u8> = bytemuck::cast_slice(&garbler.delta[..]).to_vec();
+    let ((_, mut garbler), (_, mut evaluator)) = keys(11);
+    let delta: Vec<u8> = bytemuck::cast_slice(&garbler.secrets.delta[..]).to_vec();
     let (tables, mut made, mut won) = (hash_bytes(BUFFER), 0, 0);
     for _ in 0..tries {
         let mut pools =
@@ -189,8 +213,8 @@ fn broken(tries: usize, size: usize, each: usize, bad: usize, rate: f64) -> [f64
             let [to, from] = &mut pools;
             let (sent, received) = both(
                 Some(&adversary),
-                |channel| garbler.refill(channel, to, shape, BUFFER, threshold),
-                |channel| evaluator.refill(channel, from, shape, BUFFER, threshold),
+                |channel| refill(&mut garbler, channel, to, shape, BUFFER, threshold),
+                |channel| refill(&mut evaluator, channel, from, shape, BUFFER, threshold),
             );
             sent.unwrap();
             made += BUFFER as u64;

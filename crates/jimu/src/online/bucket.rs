@@ -6,127 +6,220 @@
 use cenote_garble::wide;
 use cenote_net::Channel;
 use cenote_primitives::{Block, as_bytes, as_bytes_mut};
-use cenote_session::{Error, Result};
+use cenote_session::{Error, Result, room};
 use zeroize::Zeroizing;
 
 use super::evaluator::Evaluator;
 use super::garbler::Garbler;
-use super::{Kind, PROVED, Supply, ready};
+use super::{Common, INPUTS, Kind, PROVED};
 use crate::gadget::{Shape, words};
 use crate::provenance::Anchors;
+use crate::wires::Cell;
 use crate::{checks, steps};
 
-/// What the garbler solders: labels, and MACs for the next proof.
+/// What wires that are soldered differ by: labels and MACs at the garbler, i-hashes and keys at the evaluator.
 #[derive(Default)]
-pub(super) struct Solderings {
-    labels: Zeroizing<Vec<Block>>,
-    macs: Zeroizing<Vec<[u64; 1]>>,
+pub(super) struct Sums {
+    values: Zeroizing<Vec<Block>>,
+    words: Zeroizing<Vec<[u64; 1]>>,
+}
+
+/// Where a side has the labels or i-hashes and the MACs or keys of wires: in cells, and in records of gadgets.
+#[derive(Clone, Copy)]
+struct Layout {
+    shape: Shape,
+    cell: Cell,
+    /// Blocks of a label or an i-hash.
+    size: usize,
+    /// Blocks of a record.
+    record: usize,
+    /// Where a record begins to have words.
+    words: usize,
+}
+
+/// A wire: its label or i-hash, and its MAC or key.
+type Wire<'a> = (&'a [Block], u64);
+
+impl Layout {
+    fn garbler(shape: Shape, cell: Cell) -> Self {
+        Self {
+            shape,
+            cell,
+            size: shape.blocks,
+            record: shape.garbler_blocks(),
+            words: shape.macs(),
+        }
+    }
+
+    fn evaluator(shape: Shape, cell: Cell) -> Self {
+        Self {
+            shape,
+            cell,
+            size: shape.hash_blocks(),
+            record: shape.evaluator_blocks(),
+            words: shape.keys(),
+        }
+    }
+
+    /// The wire of a cell: a garbler's begins with the label, an evaluator's with the i-hash.
+    #[inline(always)]
+    fn of_cell(self, cell: &[Block]) -> Wire<'_> {
+        (&cell[..self.size], cell[self.cell.word()].0[0])
+    }
+
+    /// A wire of a gadget.
+    #[inline(always)]
+    fn of_gadget(self, record: &[Block], wire: usize) -> Wire<'_> {
+        let value = &record[wire * self.size..(wire + 1) * self.size];
+        (value, words(record, self.words)[wire])
+    }
+
+    /// Solderings of a bucket of so many gadgets: of its inputs, and all.
+    fn solderings(self, each: usize) -> [usize; 2] {
+        let of_inputs = (self.shape.width + 1) * each;
+        [of_inputs, of_inputs + self.shape.width * (each - 1)]
+    }
+}
+
+impl Sums {
+    #[inline(always)]
+    fn push(&mut self, a: Wire<'_>, b: Wire<'_>) {
+        self.values.extend(a.0.iter().zip(b.0).map(|(&a, &b)| a ^ b));
+        self.words.push([a.1 ^ b.1]);
+    }
+
+    /// Of buckets of gadgets in `drawn`, each soldered to the cells of its left operands and its right one.
+    fn of_buckets(&mut self, layout: Layout, drawn: &[Block], each: usize, [left, right]: [&[Block]; 2]) {
+        let (shape, cell) = (layout.shape, layout.cell.size());
+        let operands = left
+            .chunks_exact(shape.width * cell)
+            .zip(right.chunks_exact(cell));
+        for (bucket, (left, right)) in drawn.chunks_exact(each * layout.record).zip(operands) {
+            for (wire, operand) in left.chunks_exact(cell).chain([right]).enumerate() {
+                let operand = layout.of_cell(operand);
+                for gadget in bucket.chunks_exact(layout.record) {
+                    self.push(operand, layout.of_gadget(gadget, wire));
+                }
+            }
+            for gate in 0..shape.width {
+                let wire = shape.output(gate);
+                let (first, others) = bucket.split_at(layout.record);
+                let first = layout.of_gadget(first, wire);
+                for gadget in others.chunks_exact(layout.record) {
+                    self.push(first, layout.of_gadget(gadget, wire));
+                }
+            }
+        }
+    }
+
+    /// Of gates in `drawn` that cells are anchored to, so many each, as both operands.
+    fn of_anchors(&mut self, layout: Layout, drawn: &[Block], each: usize, cells: &[Block]) {
+        let operands = cells.chunks_exact(layout.cell.size());
+        for (anchors, operand) in drawn.chunks_exact(each * layout.record).zip(operands) {
+            let operand = layout.of_cell(operand);
+            for gadget in anchors.chunks_exact(layout.record) {
+                for wire in [layout.shape.left(0), layout.shape.right()] {
+                    self.push(operand, layout.of_gadget(gadget, wire));
+                }
+            }
+        }
+    }
 }
 
 /// What the evaluator has to verify: labels, and the i-hashes and keys that they are to have.
 #[derive(Default)]
 pub(super) struct Unproved {
     labels: Zeroizing<Vec<Block>>,
-    hashes: Zeroizing<Vec<Block>>,
-    keys: Zeroizing<Vec<[u64; 1]>>,
+    expected: Sums,
     /// Whether no gate of some bucket gives a label of its wire. With right solderings this does not happen; with wrong ones it may
     /// depend on this party's inputs, so it is said after these have passed.
     broken: bool,
 }
 
-impl Supply {
-    /// The shape of gadgets, and how many make a bucket.
-    fn bucket(&self) -> (Shape, usize) {
-        (self.shape, self.parameters.bucket() as usize)
+impl Common {
+    /// Draws buckets of gadgets of a kind, whose shape and number in a bucket it gives.
+    fn draw_buckets(&mut self, kind: Kind, count: usize, online: &mut dyn Channel) -> Result<(Shape, usize)> {
+        let supply = self.supply(kind);
+        let (shape, each) = (supply.shape, supply.parameters.bucket() as usize);
+        self.ready(kind, count * each, online)?;
+        self.draw(kind, count, each)?;
+        Ok((shape, each))
+    }
+
+    /// Draws gates for so many wires that are anchored.
+    pub(super) fn draw_anchors(&mut self, count: usize, online: &mut dyn Channel) -> Result<()> {
+        let each = self.anchor();
+        self.ready(Kind::And, count * each, online)?;
+        self.draw(Kind::And, count, each)
+    }
+
+    fn and_shape(&self) -> Shape {
+        self.supply(Kind::And).shape
     }
 }
 
 impl Garbler {
-    /// Solders a wire of a gadget to a cell.
-    #[inline(always)]
-    fn solder(solderings: &mut Solderings, to: [&[Block]; 2], mac: [u64; 2]) {
-        let sums = to[0].iter().zip(to[1]).map(|(&a, &b)| a ^ b);
-        solderings.labels.extend(sums);
-        solderings.macs.push([mac[0] ^ mac[1]]);
-    }
-
     /// Gates on cells: solders a bucket for each gadget, and appends the cells of its outputs.
     pub(super) fn gates(
         &mut self,
         kind: Kind,
-        [left, right]: [&[Block]; 2],
+        operands: [&[Block]; 2],
         outputs: &mut Vec<Block>,
         channel: &mut dyn Channel,
     ) -> Result<()> {
-        let (shape, each) = self.common.supply(kind).bucket();
         let cell = self.common.cell;
-        let (lefts, record) = (shape.width * cell.size(), shape.garbler_blocks());
-        let count = right.len() / cell.size();
-        ready(self, kind, count * each, channel)?;
-        self.common.draw(kind, count, each)?;
-        let solderings = &mut self.solderings;
-        solderings.labels.clear();
-        let buckets = self.common.drawn.chunks_exact(each * record);
-        let operands = left.chunks_exact(lefts).zip(right.chunks_exact(cell.size()));
-        for (bucket, (left, right)) in buckets.zip(operands) {
-            let (first, others) = bucket.split_at(record);
-            let inputs = left.chunks_exact(cell.size()).chain([right]);
-            for (wire, operand) in inputs.enumerate() {
-                for gadget in bucket.chunks_exact(record) {
-                    let macs = [operand[cell.word()].0[0], words(gadget, shape.macs())[wire]];
-                    Self::solder(
-                        solderings,
-                        [&operand[cell.label()], &gadget[shape.label(wire)]],
-                        macs,
-                    );
-                }
-            }
-            for wire in (0..shape.width).map(|gate| shape.output(gate)) {
-                let (label, mac) = (&first[shape.label(wire)], words(first, shape.macs())[wire]);
-                for gadget in others.chunks_exact(record) {
-                    let macs = [mac, words(gadget, shape.macs())[wire]];
-                    Self::solder(solderings, [label, &gadget[shape.label(wire)]], macs);
-                }
+        let count = operands[1].len() / cell.size();
+        let (shape, each) = self.common.draw_buckets(kind, count, channel)?;
+        let layout = Layout::garbler(shape, cell);
+        self.solderings
+            .of_buckets(layout, &self.common.drawn, each, operands);
+        for bucket in self.common.drawn.chunks_exact(each * layout.record) {
+            for gate in 0..shape.width {
+                let (label, mac) = layout.of_gadget(bucket, shape.output(gate));
                 outputs.extend_from_slice(label);
                 outputs.push(Block([mac, 0]));
             }
         }
-        channel.send(steps::SOLDER, as_bytes(&solderings.labels[..]))?;
-        self.prove(PROVED, channel)
+        self.send_solderings(channel)
     }
 
-    /// Solders cells to gates that they are anchored to, as both operands.
-    pub(super) fn anchor_cells(&mut self, cells: &[Block], channel: &mut dyn Channel) -> Result<()> {
-        let (shape, _) = self.common.supply(Kind::And).bucket();
-        let (cell, each) = (self.common.cell, self.common.anchor());
-        let count = cells.len() / cell.size();
-        ready(self, Kind::And, count * each, channel)?;
-        self.common.draw(Kind::And, count, each)?;
-        let solderings = &mut self.solderings;
-        solderings.labels.clear();
-        let anchors = self.common.drawn.chunks_exact(each * shape.garbler_blocks());
-        for (anchors, operand) in anchors.zip(cells.chunks_exact(cell.size())) {
-            for gadget in anchors.chunks_exact(shape.garbler_blocks()) {
-                for wire in [shape.left(0), shape.right()] {
-                    let macs = [operand[cell.word()].0[0], words(gadget, shape.macs())[wire]];
-                    Self::solder(
-                        solderings,
-                        [&operand[cell.label()], &gadget[shape.label(wire)]],
-                        macs,
-                    );
-                }
-            }
+    /// The cells of wires that are the left operands of the first of the gates drawn for each.
+    pub(super) fn drawn_wires(&self) -> Result<Zeroizing<Vec<Block>>> {
+        let layout = Layout::garbler(self.common.and_shape(), self.common.cell);
+        let anchors = self
+            .common
+            .drawn
+            .chunks_exact(self.common.anchor() * layout.record);
+        let mut cells = room::empty(INPUTS, anchors.len() * layout.cell.size())?;
+        for gadget in anchors {
+            let (label, mac) = layout.of_gadget(gadget, layout.shape.left(0));
+            cells.extend_from_slice(label);
+            cells.push(Block([mac, 0]));
         }
-        channel.send(steps::SOLDER, as_bytes(&solderings.labels[..]))?;
+        Ok(cells)
+    }
+
+    /// Solders cells to the gates drawn for them, as both operands.
+    pub(super) fn solder_anchors(&mut self, cells: &[Block], channel: &mut dyn Channel) -> Result<()> {
+        let layout = Layout::garbler(self.common.and_shape(), self.common.cell);
+        let each = self.common.anchor();
+        self.solderings
+            .of_anchors(layout, &self.common.drawn, each, cells);
+        self.send_solderings(channel)
+    }
+
+    fn send_solderings(&mut self, channel: &mut dyn Channel) -> Result<()> {
+        channel.send(steps::SOLDER, as_bytes(&self.solderings.values[..]))?;
+        self.solderings.values.clear();
         self.prove(PROVED, channel)
     }
 
     /// Proves what was soldered since the last proof, if it is `least` or more.
     pub(super) fn prove(&mut self, least: usize, channel: &mut dyn Channel) -> Result<()> {
-        if self.solderings.macs.len() >= least.max(1) {
-            let proof = self.keys.opener.prove(&self.solderings.macs);
+        if self.solderings.words.len() >= least.max(1) {
+            let proof = self.keys.opener.prove(&self.solderings.words);
             channel.send(steps::PROVE, &proof)?;
-            self.solderings.macs.clear();
+            self.solderings.words.clear();
         }
         Ok(())
     }
@@ -142,14 +235,6 @@ impl Evaluator {
         Ok(first)
     }
 
-    /// Notes what the next soldering is to be.
-    #[inline(always)]
-    fn expect(unproved: &mut Unproved, hashes: [&[Block]; 2], keys: [u64; 2]) {
-        let sums = hashes[0].iter().zip(hashes[1]).map(|(&a, &b)| a ^ b);
-        unproved.hashes.extend(sums);
-        unproved.keys.push([keys[0] ^ keys[1]]);
-    }
-
     /// Gates on cells: evaluates a bucket for each gadget, and appends the cells of its outputs.
     pub(super) fn gates(
         &mut self,
@@ -158,22 +243,20 @@ impl Evaluator {
         outputs: &mut Vec<Block>,
         channel: &mut dyn Channel,
     ) -> Result<()> {
-        let (shape, each) = self.common.supply(kind).bucket();
         let cell = self.common.cell;
-        let (blocks, width) = (shape.blocks, shape.width);
-        let (lefts, record) = (width * cell.size(), shape.evaluator_blocks());
         let count = right.len() / cell.size();
-        ready(self, kind, count * each, channel)?;
-        self.common.draw(kind, count, each)?;
-        let of_inputs = (width + 1) * each;
-        let solderings = of_inputs + width * (each - 1);
+        let (shape, each) = self.common.draw_buckets(kind, count, channel)?;
+        let layout = Layout::evaluator(shape, cell);
+        let (blocks, width, record) = (shape.blocks, shape.width, layout.record);
+        let [of_inputs, solderings] = layout.solderings(each);
         let received = self.receive_solderings(count * solderings, channel)?;
         let (unproved, work) = (&mut self.unproved, &mut self.work);
         work.clear();
         let buckets = self.common.drawn.chunks_exact(each * record);
-        let operands = left.chunks_exact(lefts).zip(right.chunks_exact(cell.size()));
-        for (at, (bucket, (left, right))) in buckets.clone().zip(operands).enumerate() {
-            let (first, others) = bucket.split_at(record);
+        let operands = left
+            .chunks_exact(width * cell.size())
+            .zip(right.chunks_exact(cell.size()));
+        for (at, (left, right)) in operands.enumerate() {
             let soldered = &unproved.labels[received + at * solderings * blocks..];
             for gadget in 0..each {
                 let soldered_to = |labels: &mut Vec<Block>, operand: &[Block], wire: usize| {
@@ -186,32 +269,17 @@ impl Evaluator {
                 }
                 soldered_to(&mut work.rights, right, shape.right());
             }
-            for gadget in bucket.chunks_exact(record) {
-                work.tables.extend_from_slice(&gadget[shape.tables()]);
-                let number = words(gadget, shape.keys())[shape.wires()];
-                work.numbers.extend((0..width as u64).map(|gate| number + gate));
-            }
-            let inputs = left.chunks_exact(cell.size()).chain([right]);
-            for (wire, operand) in inputs.enumerate() {
-                for gadget in bucket.chunks_exact(record) {
-                    let keys = [operand[cell.word()].0[0], words(gadget, shape.keys())[wire]];
-                    Self::expect(
-                        unproved,
-                        [&operand[..cell.before], &gadget[shape.hash(wire)]],
-                        keys,
-                    );
-                }
-            }
-            for wire in (0..width).map(|gate| shape.output(gate)) {
-                let (hash, key) = (&first[shape.hash(wire)], words(first, shape.keys())[wire]);
-                for gadget in others.chunks_exact(record) {
-                    let keys = [key, words(gadget, shape.keys())[wire]];
-                    Self::expect(unproved, [hash, &gadget[shape.hash(wire)]], keys);
-                }
-            }
         }
+        for gadget in self.common.drawn.chunks_exact(record) {
+            work.tables.extend_from_slice(&gadget[shape.tables()]);
+            let number = words(gadget, shape.keys())[shape.wires()];
+            work.numbers.extend((0..width as u64).map(|gate| number + gate));
+        }
+        unproved
+            .expected
+            .of_buckets(layout, &self.common.drawn, each, [left, right]);
         work.outputs.resize(count * each * width * blocks, Block::ZERO);
-        let start = &self.keys.start;
+        let start = &self.keys.secrets.start;
         wide::evaluate(
             start,
             &work.numbers,
@@ -236,12 +304,11 @@ impl Evaluator {
                     }
                 }
             }
-            let gadget = &bucket[..record];
             for (gate, label) in first.chunks_exact(blocks).enumerate() {
-                let wire = shape.output(gate);
-                outputs.extend_from_slice(&gadget[shape.hash(wire)]);
+                let (hash, key) = layout.of_gadget(bucket, shape.output(gate));
+                outputs.extend_from_slice(hash);
                 outputs.extend_from_slice(label);
-                outputs.push(Block([words(gadget, shape.keys())[wire], 0]));
+                outputs.push(Block([key, 0]));
             }
         }
         if off != 0 {
@@ -271,8 +338,9 @@ impl Evaluator {
                 let hash = &cell_of[..cell.before];
                 if self
                     .keys
+                    .secrets
                     .watcher
-                    .which(label, hash, &self.keys.delta_hash, &mut colour)
+                    .which(label, hash, &self.keys.secrets.delta_hash, &mut colour)
                     .is_err()
                 {
                     continue;
@@ -294,38 +362,37 @@ impl Evaluator {
         }
     }
 
-    /// Receives what cells are anchored to.
-    pub(super) fn anchor_cells(
+    /// I-hashes and keys of the wires that are the left operands of the first of the gates drawn for each.
+    pub(super) fn drawn_wires(&self) -> impl ExactSizeIterator<Item = (&[Block], u64)> {
+        let layout = Layout::evaluator(self.common.and_shape(), self.common.cell);
+        let anchors = self
+            .common
+            .drawn
+            .chunks_exact(self.common.anchor() * layout.record);
+        anchors.map(move |gadget| layout.of_gadget(gadget, layout.shape.left(0)))
+    }
+
+    /// Receives how cells are soldered to the gates drawn for them.
+    pub(super) fn receive_anchors(
         &mut self,
         cells: &[Block],
         anchors: &mut Anchors,
         channel: &mut dyn Channel,
     ) -> Result<()> {
-        let (shape, _) = self.common.supply(Kind::And).bucket();
-        let (cell, each) = (self.common.cell, self.common.anchor());
-        let count = cells.len() / cell.size();
-        ready(self, Kind::And, count * each, channel)?;
-        self.common.draw(Kind::And, count, each)?;
+        let layout = Layout::evaluator(self.common.and_shape(), self.common.cell);
+        let (shape, each) = (layout.shape, self.common.anchor());
+        let count = cells.len() / layout.cell.size();
         let received = self.receive_solderings(2 * count * each, channel)?;
         anchors
             .solderings
             .extend_from_slice(&self.unproved.labels[received..]);
-        let unproved = &mut self.unproved;
-        let drawn = self.common.drawn.chunks_exact(each * shape.evaluator_blocks());
-        for (gadgets, operand) in drawn.zip(cells.chunks_exact(cell.size())) {
-            for gadget in gadgets.chunks_exact(shape.evaluator_blocks()) {
-                anchors.tables.extend_from_slice(&gadget[shape.tables()]);
-                anchors.numbers.push(words(gadget, shape.keys())[shape.wires()]);
-                for wire in [shape.left(0), shape.right()] {
-                    let keys = [operand[cell.word()].0[0], words(gadget, shape.keys())[wire]];
-                    Self::expect(
-                        unproved,
-                        [&operand[..cell.before], &gadget[shape.hash(wire)]],
-                        keys,
-                    );
-                }
-            }
+        for gadget in self.common.drawn.chunks_exact(layout.record) {
+            anchors.tables.extend_from_slice(&gadget[shape.tables()]);
+            anchors.numbers.push(words(gadget, shape.keys())[shape.wires()]);
         }
+        self.unproved
+            .expected
+            .of_anchors(layout, &self.common.drawn, each, cells);
         self.prove(PROVED, channel)
     }
 
@@ -333,8 +400,10 @@ impl Evaluator {
     pub(super) fn prove(&mut self, least: usize, channel: &mut dyn Channel) -> Result<()> {
         let Unproved {
             labels,
-            hashes,
-            keys,
+            expected: Sums {
+                values: hashes,
+                words: keys,
+            },
             broken,
         } = &mut self.unproved;
         if keys.len() < least.max(1) {
@@ -343,10 +412,11 @@ impl Evaluator {
         let mut proof = [0; cenote_ot::bits::PROOF_BYTES];
         channel.recv(steps::PROVE, &mut proof)?;
         let mut permuted = vec![0; keys.len().div_ceil(64)];
-        let found = self
-            .keys
-            .watcher
-            .which(labels, hashes, &self.keys.delta_hash, &mut permuted);
+        let found =
+            self.keys
+                .secrets
+                .watcher
+                .which(labels, hashes, &self.keys.secrets.delta_hash, &mut permuted);
         found.map_err(|mismatch| {
             Error::cheated(
                 checks::SOLDERING,

@@ -11,8 +11,7 @@ use super::bucket::Unproved;
 use super::circuit::Circuit;
 use super::inputs::EvaluatorStock;
 use super::{
-    Common, GROUP, INPUTS, Kind, Role, Side, Supply, bits, history_of_anchored, history_of_outputs, pack,
-    run_circuit,
+    Common, GROUP, INPUTS, Role, Side, bits, history_of_anchored, history_of_outputs, pack, run_circuit,
 };
 use crate::provenance::{Anchors, Origin, Revealed, replay};
 use crate::setup::{EvaluatorKeys, add_if, colour};
@@ -64,7 +63,7 @@ impl Evaluator {
     /// The bits of `wires`, if the garbler's cheating has told them.
     fn replayed(&self, wires: &JimuWires) -> Option<BitMatrix> {
         let delta = self.delta.as_ref()?;
-        let start = &self.keys.start;
+        let start = &self.keys.secrets.start;
         Some(replay(wires, self.common.cell, &Revealed { delta, start }))
     }
 
@@ -78,7 +77,7 @@ impl Evaluator {
         if let (Some(right), Some(delta)) = (self.replayed(wires), &self.delta) {
             let revealed = Revealed {
                 delta,
-                start: &self.keys.start,
+                start: &self.keys.secrets.start,
             };
             let rows = wires.rows().enumerate();
             for (row, (bundle, wire)) in rows {
@@ -121,10 +120,11 @@ impl Evaluator {
             hashes.extend_from_slice(&of_lane[..cell.before]);
         }
         let mut colours = Zeroizing::new(vec![0; (by_label.len() * lanes).div_ceil(64)]);
-        let found = self
-            .keys
-            .watcher
-            .which(&labels, &hashes, &self.keys.delta_hash, &mut colours);
+        let found =
+            self.keys
+                .secrets
+                .watcher
+                .which(&labels, &hashes, &self.keys.secrets.delta_hash, &mut colours);
         found.map_err(|mismatch| {
             Error::cheated(
                 checks::BUCKET,
@@ -166,19 +166,14 @@ impl Evaluator {
         )
     }
 
-    /// Receives what cells are anchored to.
-    pub(super) fn anchors(&mut self, cells: &[Block], channel: &mut dyn Channel) -> Result<Anchors> {
-        let mut anchors = Anchors {
+    /// What no cells yet are anchored to.
+    pub(super) fn no_anchors(&self) -> Anchors {
+        Anchors {
             each: self.common.anchor(),
             numbers: Vec::new(),
             tables: Vec::new(),
             solderings: Vec::new(),
-        };
-        for cells in cells.chunks(GROUP * self.common.cell.size()) {
-            self.anchor_cells(cells, &mut anchors, channel)?;
         }
-        self.prove(1, channel)?;
-        Ok(anchors)
     }
 }
 
@@ -187,15 +182,8 @@ impl Side for Evaluator {
         &self.common
     }
 
-    fn refill(&mut self, kind: Kind, channel: &mut dyn Channel) -> Result<()> {
-        let Supply {
-            pool,
-            shape,
-            buffer,
-            parameters,
-        } = self.common.supply_mut(kind);
-        let threshold = parameters.check_threshold();
-        self.keys.refill(channel, pool, *shape, *buffer, threshold)
+    fn common_mut(&mut self) -> &mut Common {
+        &mut self.common
     }
 
     fn input(
@@ -226,7 +214,7 @@ impl Side for Evaluator {
         let mut cells = room::secret(INPUTS, values.rows() * values.lanes() * cell.size())?;
         for (cells, bit) in cells.chunks_exact_mut(cell.size()).zip(bits(values)) {
             if bit {
-                negate(cells, *self.keys.gamma);
+                negate(cells, *self.keys.secrets.gamma);
             }
         }
         let known = Known {
@@ -262,7 +250,7 @@ impl Side for Evaluator {
         channel: &mut dyn Channel,
     ) -> Result<JimuWires> {
         let cell = self.common.cell;
-        let gamma = self.keys.gamma.clone();
+        let gamma = self.keys.secrets.gamma.clone();
         let outputs = run_circuit(
             circuit,
             inputs,
@@ -305,13 +293,18 @@ impl Side for Evaluator {
     fn anchor(&mut self, wires: &JimuWires, channel: &mut dyn Channel) -> Result<JimuWires> {
         let blocks = wires.cells().map(<[Block]>::len).sum();
         let cells = room::collected(INPUTS, blocks, wires.cells().flatten().copied())?;
-        let anchors = self.anchors(&cells, channel)?;
+        let (mut anchors, size) = (self.no_anchors(), self.common.cell.size());
+        for cells in cells.chunks(GROUP * size) {
+            self.common.draw_anchors(cells.len() / size, channel)?;
+            self.receive_anchors(cells, &mut anchors, channel)?;
+        }
+        self.prove(1, channel)?;
         // A label that was found without finding Δ is right, and tells its bit for ever; later ones need not be.
         let mut clear = self.replayed(wires);
         if let (Some(bits), Some(delta)) = (&mut clear, &self.delta) {
             let revealed = Revealed {
                 delta,
-                start: &self.keys.start,
+                start: &self.keys.secrets.start,
             };
             let (cell, lanes) = (self.common.cell, wires.lanes());
             for (row, (bundle, wire)) in wires.rows().enumerate() {

@@ -8,12 +8,11 @@ use cenote_session::{Error, Result, WireVector, room};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
-use super::bucket::Solderings;
+use super::bucket::Sums;
 use super::circuit::Circuit;
 use super::inputs::GarblerStock;
 use super::{
-    Common, GROUP, INPUTS, Kind, Role, Side, Supply, bits, history_of_anchored, history_of_outputs, packed,
-    run_circuit,
+    Common, GROUP, INPUTS, Role, Side, bits, history_of_anchored, history_of_outputs, packed, run_circuit,
 };
 use crate::offline;
 use crate::setup::{GarblerKeys, add_if, colour};
@@ -24,7 +23,7 @@ use crate::{checks, steps};
 pub(crate) struct Garbler {
     pub(super) keys: GarblerKeys,
     pub(super) common: Common,
-    pub(super) solderings: Solderings,
+    pub(super) solderings: Sums,
     pub(super) stock: GarblerStock,
 }
 
@@ -33,7 +32,7 @@ impl Garbler {
         Self {
             keys,
             common,
-            solderings: Solderings::default(),
+            solderings: Sums::default(),
             stock: GarblerStock::default(),
         }
     }
@@ -58,7 +57,7 @@ impl Garbler {
                 labels.extend_from_slice(label);
                 add_if(
                     &mut labels[first..],
-                    &self.keys.delta,
+                    &self.keys.secrets.delta,
                     u64::from(bit).wrapping_neg(),
                 );
                 outputs.set(wire, lane, bit);
@@ -84,15 +83,8 @@ impl Side for Garbler {
         &self.common
     }
 
-    fn refill(&mut self, kind: Kind, channel: &mut dyn Channel) -> Result<()> {
-        let Supply {
-            pool,
-            shape,
-            buffer,
-            parameters,
-        } = self.common.supply_mut(kind);
-        let threshold = parameters.check_threshold();
-        self.keys.refill(channel, pool, *shape, *buffer, threshold)
+    fn common_mut(&mut self) -> &mut Common {
+        &mut self.common
     }
 
     fn input(
@@ -122,7 +114,7 @@ impl Side for Garbler {
         let mut cells = room::secret(INPUTS, values.rows() * values.lanes() * cell.size())?;
         for (cells, bit) in cells.chunks_exact_mut(cell.size()).zip(bits(values)) {
             if bit {
-                negate(cells, &self.keys.delta);
+                negate(cells, &self.keys.secrets.delta);
             }
         }
         let (wires, lanes) = (values.rows(), values.lanes());
@@ -147,7 +139,7 @@ impl Side for Garbler {
         channel: &mut dyn Channel,
     ) -> Result<JimuWires> {
         let cell = self.common.cell;
-        let delta = self.keys.delta.clone();
+        let delta = self.keys.secrets.delta.clone();
         let outputs = run_circuit(
             circuit,
             inputs,
@@ -173,8 +165,10 @@ impl Side for Garbler {
     fn anchor(&mut self, wires: &JimuWires, channel: &mut dyn Channel) -> Result<JimuWires> {
         let blocks = wires.cells().map(<[Block]>::len).sum();
         let cells = room::collected(INPUTS, blocks, wires.cells().flatten().copied())?;
-        for cells in cells.chunks(GROUP * self.common.cell.size()) {
-            self.anchor_cells(cells, channel)?;
+        let size = self.common.cell.size();
+        for cells in cells.chunks(GROUP * size) {
+            self.common.draw_anchors(cells.len() / size, channel)?;
+            self.solder_anchors(cells, channel)?;
         }
         self.prove(1, channel)?;
         channel.flush()?;

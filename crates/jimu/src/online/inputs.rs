@@ -17,8 +17,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::evaluator::Evaluator;
 use super::garbler::Garbler;
-use super::{INPUTS, pack, packed};
-use crate::offline::embedded;
+use super::{GROUP, INPUTS, pack, packed};
 use crate::provenance::Anchors;
 use crate::setup::add_if;
 use crate::{checks, steps};
@@ -26,22 +25,13 @@ use crate::{checks, steps};
 /// Wires are made in multiples of this.
 pub(super) const UNIT: usize = 128;
 
-/// Wires without bits: cells of the garbler's.
+/// Wires for the evaluator's inputs that have no bits yet, at the garbler: labels of colour 0.
 #[derive(Default)]
-pub(super) struct GarblerStock {
-    own: Zeroizing<Vec<Block>>,
-    /// Labels of colour 0 of the evaluator's.
-    evaluators: Zeroizing<Vec<Block>>,
-}
+pub(super) struct GarblerStock(Zeroizing<Vec<Block>>);
 
-/// Wires without bits, at the evaluator.
+/// The same at the evaluator: i-hashes and labels, and the choice in a block's lowest bit.
 #[derive(Default)]
-pub(super) struct EvaluatorStock {
-    /// Of the garbler's: i-hashes and keys.
-    garblers: Zeroizing<Vec<Block>>,
-    /// Of its own: i-hashes and labels, and the choice in a block's lowest bit.
-    own: Zeroizing<Vec<Block>>,
-}
+pub(super) struct EvaluatorStock(Zeroizing<Vec<Block>>);
 
 /// Takes so many blocks from the front.
 fn take(stock: &mut Zeroizing<Vec<Block>>, count: usize) -> Zeroizing<Vec<Block>> {
@@ -77,39 +67,27 @@ fn pad(string: Block, blocks: usize) -> Zeroizing<[Block; 8]> {
 }
 
 impl Garbler {
-    /// Cells for the garbler's own bits, whose labels it sends.
+    /// Cells for the garbler's own bits, whose labels it sends. A wire is an operand of the first of the gates that it is anchored to.
     pub(super) fn own_input(
         &mut self,
         bits: &[bool],
         channel: &mut dyn Channel,
     ) -> Result<Zeroizing<Vec<Block>>> {
-        let (cell, keys) = (self.common.cell, &mut self.keys);
-        let missing = bits.len().saturating_sub(self.stock.own.len() / cell.size());
-        if missing > 0 {
-            let count = missing.next_multiple_of(UNIT);
-            let batch = keys.counters.labels(count);
-            let mut labels = room::secret(INPUTS, count * cell.blocks)?;
-            let mut message = vec![0; keys.code.random_bytes(batch)];
-            keys.committer.random(batch, &mut labels, &mut message);
-            channel.send(steps::INPUT_WIRES, &message)?;
-            let bits = keys.bits.bits(channel, &mut keys.entropy, count)?;
-            let macs = Zeroizing::new(embedded(&bits.bits, bits.macs));
-            for (label, &mac) in labels.chunks_exact_mut(cell.blocks).zip(macs.iter()) {
-                add_if(label, &keys.delta, (mac & 1).wrapping_neg());
-                self.stock.own.extend_from_slice(label);
-                self.stock.own.push(Block([mac, 0]));
+        let cell = self.common.cell;
+        let mut cells = room::empty(INPUTS, bits.len() * cell.size())?;
+        let mut labels = Zeroizing::new(Vec::with_capacity(GROUP.min(bits.len()) * cell.blocks));
+        for bits in bits.chunks(GROUP) {
+            self.common.draw_anchors(bits.len(), channel)?;
+            let drawn = self.drawn_wires()?;
+            labels.clear();
+            for (of_bit, &bit) in drawn.chunks_exact(cell.size()).zip(bits) {
+                let first = labels.len();
+                labels.extend_from_slice(&of_bit[cell.label()]);
+                add_if(&mut labels[first..], &self.keys.secrets.delta, mask_of(bit));
             }
-        }
-        let cells = take(&mut self.stock.own, bits.len() * cell.size());
-        let mut labels = room::empty(INPUTS, bits.len() * cell.blocks)?;
-        for (of_bit, &bit) in cells.chunks_exact(cell.size()).zip(bits) {
-            let first = labels.len();
-            labels.extend_from_slice(&of_bit[cell.label()]);
-            add_if(&mut labels[first..], &self.keys.delta, mask_of(bit));
-        }
-        channel.send(steps::INPUT_LABELS, as_bytes(&labels[..]))?;
-        for cells in cells.chunks(super::GROUP * cell.size()) {
-            self.anchor_cells(cells, channel)?;
+            channel.send(steps::INPUT_LABELS, as_bytes(&labels[..]))?;
+            self.solder_anchors(&drawn, channel)?;
+            cells.extend_from_slice(&drawn);
         }
         self.prove(1, channel)?;
         channel.flush()?;
@@ -123,19 +101,19 @@ impl Garbler {
         channel: &mut dyn Channel,
     ) -> Result<Zeroizing<Vec<Block>>> {
         let cell = self.common.cell;
-        let missing = count.saturating_sub(self.stock.evaluators.len() / cell.blocks);
+        let missing = count.saturating_sub(self.stock.0.len() / cell.blocks);
         if missing > 0 {
             self.transfer(missing.next_multiple_of(UNIT), channel)?;
         }
         let mut choices = vec![0; count.div_ceil(8)];
         channel.recv(steps::CHOICES, &mut choices)?;
-        let labels = take(&mut self.stock.evaluators, count * cell.blocks);
+        let labels = take(&mut self.stock.0, count * cell.blocks);
         let mut cells = room::empty(INPUTS, count * cell.size())?;
         for (at, label) in labels.chunks_exact(cell.blocks).enumerate() {
             let first = cells.len();
             let permuted = packed(&choices, at);
             cells.extend_from_slice(label);
-            add_if(&mut cells[first..], &self.keys.delta, mask_of(permuted));
+            add_if(&mut cells[first..], &self.keys.secrets.delta, mask_of(permuted));
             cells.push(Block([permuted.into(), 0]));
         }
         Ok(cells)
@@ -145,10 +123,10 @@ impl Garbler {
         let (blocks, keys) = (self.common.cell.blocks, &mut self.keys);
         for _ in 0..count / UNIT {
             let transferred = UNIT + self.common.next_spare();
-            let batch = keys.counters.labels(transferred);
+            let batch = keys.labels.take(transferred);
             let mut labels = Zeroizing::new(vec![Block::ZERO; transferred * blocks]);
-            let mut message = vec![0; keys.code.random_bytes(batch)];
-            keys.committer.random(batch, &mut labels, &mut message);
+            let mut message = vec![0; keys.secrets.code.random_bytes(batch)];
+            keys.secrets.committer.random(batch, &mut labels, &mut message);
             channel.send(steps::INPUT_WIRES, &message)?;
             let strings = Zeroizing::new(keys.transfers.random(channel, transferred)?);
             let mut hidden = Vec::with_capacity(2 * labels.len());
@@ -157,14 +135,14 @@ impl Garbler {
                     let first = hidden.len();
                     let pad = pad(*string, blocks);
                     hidden.extend(label.iter().zip(pad.iter()).map(|(&a, &b)| a ^ b));
-                    add_if(&mut hidden[first..], &keys.delta, mask);
+                    add_if(&mut hidden[first..], &keys.secrets.delta, mask);
                 }
             }
             channel.send(steps::OWN_LABELS, as_bytes(&hidden))?;
             let mut seed = Block::ZERO;
             channel.recv(steps::COMBINE, as_bytes_mut(std::slice::from_mut(&mut seed)))?;
             self.stock
-                .evaluators
+                .0
                 .extend_from_slice(&combined(seed, &labels, blocks, UNIT));
         }
         Ok(())
@@ -178,50 +156,40 @@ impl Evaluator {
         count: usize,
         channel: &mut dyn Channel,
     ) -> Result<(Zeroizing<Vec<Block>>, Anchors)> {
-        let (cell, keys) = (self.common.cell, &mut self.keys);
-        let missing = count.saturating_sub(self.stock.garblers.len() / (cell.before + 1));
-        if missing > 0 {
-            let made = missing.next_multiple_of(UNIT);
-            let batch = keys.counters.labels(made);
-            let mut message = vec![0; keys.code.random_bytes(batch)];
-            channel.recv(steps::INPUT_WIRES, &mut message)?;
-            let mut hashes = room::secret(INPUTS, made * cell.before)?;
-            let received = keys.watcher.random(batch, &message, &mut hashes);
-            received.map_err(|mismatch| Error::Internal(mismatch.to_string()))?;
-            let of_bits = Zeroizing::new(keys.bits.keys(channel, made)?);
-            for (hash, [key]) in hashes.chunks_exact(cell.before).zip(of_bits.iter()) {
-                self.stock.garblers.extend_from_slice(hash);
-                self.stock.garblers.push(Block([key & !1, 0]));
-            }
-        }
-        let wires = take(&mut self.stock.garblers, count * (cell.before + 1));
-        let mut labels = room::secret(INPUTS, count * cell.blocks)?;
-        channel.recv(steps::INPUT_LABELS, as_bytes_mut(&mut labels))?;
+        let cell = self.common.cell;
         let mut cells = room::empty(INPUTS, count * cell.size())?;
-        let mut hashes = room::empty(INPUTS, count * cell.before)?;
-        for (wire, label) in wires
-            .chunks_exact(cell.before + 1)
-            .zip(labels.chunks_exact(cell.blocks))
-        {
-            hashes.extend_from_slice(&wire[..cell.before]);
-            cells.extend_from_slice(&wire[..cell.before]);
-            cells.extend_from_slice(label);
-            cells.push(wire[cell.before]);
+        let mut anchors = self.no_anchors();
+        let group = GROUP.min(count);
+        let mut labels = Zeroizing::new(Vec::with_capacity(group * cell.blocks));
+        let mut hashes = Zeroizing::new(Vec::with_capacity(group * cell.before));
+        for first in (0..count).step_by(GROUP) {
+            let wires = GROUP.min(count - first);
+            self.common.draw_anchors(wires, channel)?;
+            labels.resize(wires * cell.blocks, Block::ZERO);
+            channel.recv(steps::INPUT_LABELS, as_bytes_mut(&mut labels))?;
+            hashes.clear();
+            for ((hash, key), label) in self.drawn_wires().zip(labels.chunks_exact(cell.blocks)) {
+                hashes.extend_from_slice(hash);
+                cells.extend_from_slice(hash);
+                cells.extend_from_slice(label);
+                cells.push(Block([key, 0]));
+            }
+            let mut colours = vec![0; wires.div_ceil(64)];
+            let secrets = &self.keys.secrets;
+            let found = secrets
+                .watcher
+                .which(&labels, &hashes, &secrets.delta_hash, &mut colours);
+            found.map_err(|mismatch| {
+                Error::cheated(
+                    checks::INPUT_LABEL,
+                    channel.peer(),
+                    steps::INPUT_LABELS,
+                    mismatch.to_string(),
+                )
+            })?;
+            self.receive_anchors(&cells[first * cell.size()..], &mut anchors, channel)?;
         }
-        let mut colours = vec![0; count.div_ceil(64)];
-        let found = self
-            .keys
-            .watcher
-            .which(&labels, &hashes, &self.keys.delta_hash, &mut colours);
-        found.map_err(|mismatch| {
-            Error::cheated(
-                checks::INPUT_LABEL,
-                channel.peer(),
-                steps::INPUT_LABELS,
-                mismatch.to_string(),
-            )
-        })?;
-        let anchors = self.anchors(&cells, channel)?;
+        self.prove(1, channel)?;
         Ok((cells, anchors))
     }
 
@@ -233,14 +201,14 @@ impl Evaluator {
     ) -> Result<Zeroizing<Vec<Block>>> {
         let cell = self.common.cell;
         let size = cell.size();
-        let missing = bits.len().saturating_sub(self.stock.own.len() / size);
+        let missing = bits.len().saturating_sub(self.stock.0.len() / size);
         if missing > 0 {
             self.transfer(missing.next_multiple_of(UNIT), channel)?;
         }
-        let mut cells = take(&mut self.stock.own, bits.len() * size);
+        let mut cells = take(&mut self.stock.0, bits.len() * size);
         let masked = cells.chunks_exact_mut(size).zip(bits).map(|(cell_of, &bit)| {
             let permuted = cell_of[cell.word()].0[0] & 1 ^ u64::from(bit);
-            cell_of[cell.word()] = Block([(*self.keys.gamma ^ 1) & permuted.wrapping_neg(), 0]);
+            cell_of[cell.word()] = Block([(*self.keys.secrets.gamma ^ 1) & permuted.wrapping_neg(), 0]);
             permuted == 1
         });
         let masked = pack(masked, bits.len());
@@ -254,11 +222,11 @@ impl Evaluator {
         let (blocks, size) = (cell.blocks, cell.size());
         for _ in 0..count / UNIT {
             let transferred = UNIT + self.common.next_spare();
-            let batch = keys.counters.labels(transferred);
-            let mut message = vec![0; keys.code.random_bytes(batch)];
+            let batch = keys.labels.take(transferred);
+            let mut message = vec![0; keys.secrets.code.random_bytes(batch)];
             channel.recv(steps::INPUT_WIRES, &mut message)?;
             let mut hashes = Zeroizing::new(vec![Block::ZERO; transferred * cell.before]);
-            let received = keys.watcher.random(batch, &message, &mut hashes);
+            let received = keys.secrets.watcher.random(batch, &message, &mut hashes);
             received.map_err(|mismatch| Error::Internal(mismatch.to_string()))?;
             let mut chosen = keys.transfers.random(channel, &mut keys.entropy, transferred)?;
             let mut hidden = vec![Block::ZERO; 2 * transferred * blocks];
@@ -276,23 +244,26 @@ impl Evaluator {
                 items.extend_from_slice(hash);
                 items.extend_from_slice(&labels[first..]);
                 items.push(Block([mask & 1, 0]));
-                add_if(hash, &keys.delta_hash, mask);
+                add_if(hash, &keys.secrets.delta_hash, mask);
             }
             chosen.choices.zeroize();
             chosen.strings.zeroize();
-            keys.watcher.verify(&labels, &hashes).map_err(|mismatch| {
-                let peer = channel.peer();
-                Error::cheated(
-                    checks::OWN_INPUT_LABEL,
-                    peer,
-                    steps::OWN_LABELS,
-                    mismatch.to_string(),
-                )
-            })?;
+            keys.secrets
+                .watcher
+                .verify(&labels, &hashes)
+                .map_err(|mismatch| {
+                    let peer = channel.peer();
+                    Error::cheated(
+                        checks::OWN_INPUT_LABEL,
+                        peer,
+                        steps::OWN_LABELS,
+                        mismatch.to_string(),
+                    )
+                })?;
             let seed = keys.entropy.block();
             channel.send(steps::COMBINE, as_bytes(&[seed]))?;
             self.stock
-                .own
+                .0
                 .extend_from_slice(&combined(seed, &items, size, UNIT));
         }
         Ok(())

@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use cenote_circuit::Plan;
-use cenote_net::{Channel, PartyId};
+use cenote_net::{Channel, Meter, PartyId};
 use cenote_params::computational::JimuUse;
 use cenote_params::pool::{self, Parameters};
 use cenote_pool::Pool;
@@ -24,6 +24,7 @@ use cenote_session::{Error, Result, WireVector, room};
 use zeroize::Zeroizing;
 
 use crate::gadget::Shape;
+use crate::offline::{Delivery, Maker, Order};
 use crate::settings::{MUX_WIDTH, Sizes};
 use crate::wires::{Cell, JimuWires};
 use circuit::Circuit;
@@ -80,6 +81,9 @@ pub(crate) struct Common {
     supplies: [Option<Supply>; 2],
     /// The records of what was drawn last.
     pub(crate) drawn: Zeroizing<Vec<Block>>,
+    maker: Maker,
+    /// Deliveries that are still to be ordered before they are needed.
+    ahead: u64,
     /// Lots of labels transferred so far.
     lots: u64,
 }
@@ -107,8 +111,9 @@ impl Common {
     pub(crate) fn new(
         sizes: Sizes,
         cell: Cell,
-        buffer: usize,
+        [buffer, ahead]: [u64; 2],
         record: impl Fn(Shape) -> usize,
+        maker: Maker,
     ) -> Result<Self> {
         let supply = |parameters: &Parameters, width: usize| -> Result<Supply> {
             let blocks = sizes.blocks();
@@ -123,7 +128,7 @@ impl Common {
                 shape,
                 pool,
                 parameters: parameters.clone(),
-                buffer: (buffer / width).next_multiple_of(64),
+                buffer: (buffer as usize / width).next_multiple_of(64),
             })
         };
         let mux = sizes.mux.as_ref().map(|mux| supply(mux, MUX_WIDTH)).transpose()?;
@@ -131,6 +136,8 @@ impl Common {
             cell,
             supplies: [Some(supply(&sizes.pool, 1)?), mux],
             drawn: Zeroizing::default(),
+            maker,
+            ahead,
             lots: 0,
             sizes,
         })
@@ -158,7 +165,53 @@ impl Common {
             .expect("there is a pool of the kind")
     }
 
-    /// Draws `count` times `each` gadgets, of which there must be enough.
+    /// Puts deliveries into a pool until `count` gadgets can be drawn. What `online` has queued is sent first: the peer may have to read
+    /// it before it orders the same.
+    pub(crate) fn ready(&mut self, kind: Kind, count: usize, online: &mut dyn Channel) -> Result<()> {
+        while self.supply(kind).pool.left() < count {
+            if self.maker.ordered(kind) == 0 {
+                self.order(kind);
+            }
+            online.flush()?;
+            let Delivery {
+                records, kept, coin, ..
+            } = self.maker.take(kind)?;
+            self.supply_mut(kind).pool.refill(records, kept, coin);
+            if self.ahead > 0 {
+                self.ahead -= 1;
+                self.order(kind);
+            }
+        }
+        Ok(())
+    }
+
+    fn order(&mut self, kind: Kind) {
+        let supply = self.supply_mut(kind);
+        let order = Order {
+            kind,
+            shape: supply.shape,
+            count: supply.buffer,
+            threshold: supply.parameters.check_threshold(),
+            spare: supply.pool.room(),
+        };
+        self.maker.order(order);
+    }
+
+    pub(crate) fn maker(&mut self) -> &mut Maker {
+        &mut self.maker
+    }
+
+    /// What went over the channel of the pool.
+    pub(crate) fn meter(&self) -> Meter {
+        self.maker.meter()
+    }
+
+    /// Fails if the making of gadgets has failed.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.maker.check()
+    }
+
+    /// Draws `count` times `each` gadgets, for which the pool must be [`ready`](Common::ready).
     pub(crate) fn draw(&mut self, kind: Kind, count: usize, each: usize) -> Result<()> {
         let supply = self.supplies[kind as usize]
             .as_mut()
@@ -196,8 +249,7 @@ impl Common {
 pub(crate) trait Side: Send {
     fn common(&self) -> &Common;
 
-    /// Makes a buffer of gadgets.
-    fn refill(&mut self, kind: Kind, channel: &mut dyn Channel) -> Result<()>;
+    fn common_mut(&mut self) -> &mut Common;
 
     /// Wires with the bits of `owner`, which has `bits`.
     fn input(
@@ -235,14 +287,6 @@ pub(crate) trait Side: Send {
 
     /// Whether this side knows that the other has cheated.
     fn cheated(&self) -> bool;
-}
-
-/// Makes gadgets until `count` can be drawn.
-pub(crate) fn ready(side: &mut dyn Side, kind: Kind, count: usize, channel: &mut dyn Channel) -> Result<()> {
-    while side.common().supply(kind).pool.left() < count {
-        side.refill(kind, channel)?;
-    }
-    Ok(())
 }
 
 /// The bits of `matrix`, a wire's lanes after the other's: the order of cells.

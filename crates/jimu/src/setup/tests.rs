@@ -38,13 +38,24 @@ pub(crate) fn sizes() -> Sizes {
     Sizes::search(40, 1 << 20, None).unwrap()
 }
 
+/// What the garbler and the evaluator compute with and make gadgets with.
+pub(crate) type Sides = ((GarblerKeys, GarblerMaker), (EvaluatorKeys, EvaluatorMaker));
+
 /// A session's keys on both sides.
-pub(crate) fn keys(seed: u64) -> (GarblerKeys, EvaluatorKeys) {
+pub(crate) fn keys(seed: u64) -> Sides {
     let (garbler, evaluator) = set_up(None, seed);
     (garbler.unwrap(), evaluator.unwrap())
 }
 
-fn set_up(adversary: Option<&Adversary>, seed: u64) -> (Result<GarblerKeys>, Result<EvaluatorKeys>) {
+type SetUp<K, M> = Result<(K, M)>;
+
+fn set_up(
+    adversary: Option<&Adversary>,
+    seed: u64,
+) -> (
+    SetUp<GarblerKeys, GarblerMaker>,
+    SetUp<EvaluatorKeys, EvaluatorMaker>,
+) {
     let sizes = sizes();
     both(
         adversary,
@@ -53,18 +64,26 @@ fn set_up(adversary: Option<&Adversary>, seed: u64) -> (Result<GarblerKeys>, Res
     )
 }
 
+/// Why the evaluator fails.
+fn failure(adversary: &Adversary, seed: u64) -> Error {
+    set_up(Some(adversary), seed).1.err().expect("it is caught")
+}
+
 #[test]
 fn both_sides_have_what_belongs_together() {
-    let (garbler, evaluator) = keys(1);
+    let secrets = |seed| {
+        let ((garbler, _), (evaluator, _)) = keys(seed);
+        (garbler.secrets, evaluator.secrets)
+    };
+    let (garbler, evaluator) = secrets(1);
     assert!(colour(&garbler.delta) && garbler.delta.len() == 3);
     let mut hash = vec![Block::ZERO; 2];
     evaluator.watcher.hash(&garbler.delta, &mut hash);
     assert_eq!(hash, *evaluator.delta_hash);
     assert_eq!(garbler.start, evaluator.start);
     assert_eq!(*evaluator.gamma & 1, 1);
-    let (other, _) = keys(2);
+    let (other, _) = secrets(2);
     assert!(*other.delta != *garbler.delta && other.start != garbler.start);
-    assert_eq!(format!("{garbler:?} {evaluator:?}"), "GarblerKeys EvaluatorKeys");
 }
 
 /// A garbler whose difference ends in 0 tells last bits as if every challenge bit were 0.
@@ -121,7 +140,7 @@ fn what_is_changed_in_set_up_is_caught() {
                 }
                 vec![message]
             });
-            let error = set_up(Some(&adversary), 3).1.unwrap_err();
+            let error = failure(&adversary, 3);
             assert_eq!(
                 error.check(),
                 Some(checks::DIFFERENCE),
@@ -133,7 +152,7 @@ fn what_is_changed_in_set_up_is_caught() {
         Target::step(START).occurrence(1),
         Perturbation::FlipBit { byte: 3, bit: 1 },
     );
-    let error = set_up(Some(&adversary), 3).1.unwrap_err();
+    let error = failure(&adversary, 3);
     assert_eq!(error.check(), Some(checks::COIN), "{error}");
 }
 
@@ -142,7 +161,7 @@ fn messages_of_other_lengths_are_refused() {
     for step in [HASH_DIFFERENCE, OPEN_DIFFERENCE, START] {
         for perturbation in [Perturbation::Truncate(1), Perturbation::Extend(1)] {
             let adversary = Adversary::new(Target::step(step), perturbation);
-            let error = set_up(Some(&adversary), 4).1.unwrap_err();
+            let error = failure(&adversary, 4);
             assert_eq!(adversary.deviations(), 1);
             assert!(error.to_string().contains(step.name), "{step:?}: {error}");
         }

@@ -31,10 +31,11 @@ impl Cluster for Two {
 
     fn run<T: Send>(&self, program: impl Fn(&mut JimuEngine) -> Result<T> + Sync) -> Vec<Result<T>> {
         let options = ChannelOptions::with_timeout(Duration::from_secs(60));
-        let (for_a, for_b) = memory_pair(PartyId(0), PartyId(1), options);
+        let pairs = [(); 2].map(|()| memory_pair(PartyId(0), PartyId(1), options.clone()));
+        let [(for_a, for_b), (pool_a, pool_b)] = pairs;
         let (program, sizes) = (&program, self.sizes());
         std::thread::scope(|scope| {
-            let party = |me: PartyId, channel: Box<dyn Channel>| {
+            let party = |me: PartyId, channels: [Box<dyn Channel>; 2]| {
                 let (garbler, sizes) = (self.garbler, sizes.clone());
                 scope.spawn(move || {
                     let mut config = Config::new("test");
@@ -43,13 +44,13 @@ impl Cluster for Two {
                     config.buffer = 4096;
                     config.garbler = garbler;
                     config.entropy = Entropy::for_tests(me.0.into());
-                    let mut engine = JimuEngine::start(me, channel, config, sizes)?;
+                    let mut engine = JimuEngine::start(me, channels, config, sizes)?;
                     program(&mut engine)
                 })
             };
             let parties = [
-                party(PartyId(0), Box::new(for_a)),
-                party(PartyId(1), Box::new(for_b)),
+                party(PartyId(0), [Box::new(for_a), Box::new(pool_a)]),
+                party(PartyId(1), [Box::new(for_b), Box::new(pool_b)]),
             ];
             parties.map(|party| party.join().expect("no party panics")).into()
         })

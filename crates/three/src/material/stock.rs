@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use cenote_net::{AbortReason, Closer, Meter};
-use cenote_session::{Error, Result};
+use cenote_session::{Error, Fate, Result, is_interrupted};
 
 pub(crate) use super::settlement::Settlement;
 use super::settlement::{Place, Settled};
@@ -26,8 +26,8 @@ pub(crate) struct Batch {
     pub(crate) products: Pair,
 }
 
-/// How long a thread that lost a peer waits for the other thread to learn the peer's reason.
-const GRACE: Duration = Duration::from_secs(1);
+/// How often a wait for batches looks whether their thread has ended.
+const GLANCE: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 struct State {
@@ -35,15 +35,14 @@ struct State {
     wanted: u64,
     made: u64,
     taken: u64,
-    /// No more batches are needed. What becomes of the generator no longer matters, but it keeps its channels.
-    ending: bool,
-    failure: Option<Error>,
     meter: Meter,
     busy: Duration,
 }
 
 #[derive(Default)]
 struct Shared {
+    /// Once it is ending, no more batches are needed, but the generator keeps its channels.
+    fate: Fate,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -207,13 +206,7 @@ impl Producer {
     pub(crate) fn take(&self) -> Result<Batch> {
         let batch = self.batches.as_ref().and_then(|batches| batches.recv().ok());
         self.shared.lock().taken += 1;
-        let (batch, settled) = batch.ok_or_else(|| {
-            self.shared
-                .lock()
-                .failure
-                .take()
-                .unwrap_or_else(|| Error::Internal("the triple generator ended without a reason".into()))
-        })?;
+        let (batch, settled) = batch.ok_or_else(|| self.ended())?;
         self.settlement.released(settled)?;
         Ok(batch)
     }
@@ -229,24 +222,33 @@ impl Producer {
             )));
         }
         while state.made < state.wanted {
-            if self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
-                let unknown = || Error::Internal("the triple generator ended without a reason".into());
-                return Err(state.failure.take().unwrap_or_else(unknown));
+            if self.is_over() {
+                return Err(self.ended());
             }
-            let wait = self.shared.changed.wait_timeout(state, GRACE);
+            let wait = self.shared.changed.wait_timeout(state, GLANCE);
             state = wait.unwrap_or_else(PoisonError::into_inner).0;
         }
         Ok(())
     }
 
+    fn is_over(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Why there are no more batches.
+    fn ended(&self) -> Error {
+        let unknown = || Error::Internal("the triple generator ended without a reason".into());
+        self.shared.fate.check().err().unwrap_or_else(unknown)
+    }
+
     /// The generator's failure, if it has failed.
     pub(crate) fn check(&self) -> Result<()> {
-        self.shared.lock().failure.take().map_or(Ok(()), Err)
+        self.shared.fate.check()
     }
 
     /// Why the generator has failed, if it has and nobody has been told.
     pub(crate) fn failure(&self) -> Option<Error> {
-        self.shared.lock().failure.clone()
+        self.shared.fate.failure()
     }
 
     /// Gives arrays back for the generator to use again.
@@ -255,38 +257,9 @@ impl Producer {
         let _ = self.spares.send(spare);
     }
 
-    /// The better explanation of `error`, which the evaluator met: if it merely lost a peer or was closed, the generator's
-    /// failure is the cause, or will tell the peer's reason in a moment.
+    /// The better explanation of `error`, which the evaluator met.
     pub(crate) fn explain(&self, error: Error) -> Error {
-        let mut state = self.shared.lock();
-        if !is_loss(&error) {
-            // What this party saw itself outranks a peer's word.
-            return match (&error, &state.failure) {
-                (Error::PeerStopped { .. }, Some(Error::Aborted { .. })) => {
-                    state.failure.take().unwrap_or(error)
-                }
-                _ => error,
-            };
-        }
-        // A party says why before it closes a channel.
-        let grace = if is_closed(&error) { Duration::ZERO } else { GRACE };
-        let deadline = Instant::now() + grace;
-        while state.failure.is_none() && !self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                break;
-            }
-            state = self
-                .shared
-                .changed
-                .wait_timeout(state, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
-        }
-        match state.failure.take() {
-            Some(failure) if is_closed(&error) || !is_loss(&failure) => failure,
-            _ => error,
-        }
+        self.shared.fate.explain(error, || self.is_over())
     }
 
     /// Bytes and messages of the generator's channels, and the time it worked, up to its last finished batch.
@@ -298,7 +271,9 @@ impl Producer {
     /// Says that no more batches are needed. The generator ends, or fails, in silence; its channels stay open, since a
     /// peer may yet be making a batch that this party has and the peer needs.
     pub(crate) fn end(&self) {
-        self.shared.lock().ending = true;
+        self.shared.fate.end();
+        // With the lock, so that the generator does not miss it between its look and its wait.
+        let _state = self.shared.lock();
         self.shared.changed.notify_all();
     }
 
@@ -323,14 +298,6 @@ impl Drop for Producer {
     fn drop(&mut self) {
         self.stop(None);
     }
-}
-
-fn is_closed(error: &Error) -> bool {
-    matches!(error, Error::Net(cenote_net::Error::Closed { .. }))
-}
-
-fn is_loss(error: &Error) -> bool {
-    is_closed(error) || matches!(error, Error::Net(cenote_net::Error::PeerLost { .. }))
 }
 
 /// The generator's thread.
@@ -375,41 +342,25 @@ impl Worker {
     /// Waits until more than `made` batches are wanted. False if the session is over.
     fn wait_for_demand(&self, made: u64) -> bool {
         let mut state = self.shared.lock();
-        while !state.ending && state.wanted <= made {
+        while !self.shared.fate.is_ending() && state.wanted <= made {
             state = self
                 .shared
                 .changed
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
         }
-        !state.ending
+        !self.shared.fate.is_ending()
     }
 
     fn fail(&mut self, error: Error) {
-        let mut state = self.shared.lock();
-        if state.ending {
-            return;
-        }
         // Who closed the channels under it knows why, and tells the peers (`Producer::stop`).
-        if !is_closed(&error) {
+        if !self.shared.fate.is_ending() && !is_interrupted(&error) {
             self.generator.ring.abort(error.reason().code());
         }
-        if is_loss(&error) {
-            // The evaluator may be about to read the peer's reason.
-            let goes_on = |state: &mut State| !state.ending;
-            state = self
-                .shared
-                .changed
-                .wait_timeout_while(state, GRACE / 2, goes_on)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
-        }
-        if state.ending {
+        if !self.shared.fate.fail(error.clone()) {
             return;
         }
         self.place.fail(&error);
-        state.failure = Some(error);
-        drop(state);
         self.shared.changed.notify_all();
         for interrupter in &self.evaluator_interrupters {
             interrupter.close();

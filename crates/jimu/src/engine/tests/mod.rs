@@ -17,14 +17,17 @@ use cenote_circuit::{BitOrder, Builder};
 use cenote_net::{ChannelOptions, Label, memory_pair};
 use cenote_params::LogProb;
 use cenote_params::pool::{self, Extraction};
+use cenote_pool::Pool;
 use cenote_primitives::Block;
 use cenote_testkit::{Adversary, Message};
+use zeroize::Zeroizing;
 
 use super::*;
 use crate::gadget::words;
-use crate::online::Supply;
+use crate::offline::{Delivery, Order};
+use crate::settings::MUX_WIDTH;
 use crate::setup::colour;
-use crate::setup::tests::{both, keys};
+use crate::setup::tests::{Sides, both, keys};
 
 /// AND gates of a pool.
 const POOL: usize = 64;
@@ -77,8 +80,10 @@ fn toy() -> Sizes {
 
 /// Both sides of a session with full pools.
 struct Session {
-    garbler: (GarblerKeys, Common),
-    evaluator: (EvaluatorKeys, Common),
+    keys: Sides,
+    sizes: Sizes,
+    /// What was made first: at the garbler, and at the evaluator.
+    made: [Vec<Delivery>; 2],
     /// How long a party waits for a message.
     timeout: Duration,
 }
@@ -108,54 +113,64 @@ impl Session {
 
     /// With so many gadgets of each kind. Their gates are numbered through.
     fn with(sizes: Sizes, seed: u64, gadgets: [usize; 2], faults: &Faults) -> Self {
-        let (mut garbler, mut evaluator) = keys(seed);
-        let (at_garbler, at_evaluator) = (Cell::garbler(sizes.blocks()), Cell::evaluator(sizes.blocks()));
-        let mut supply = Common::new(sizes.clone(), at_garbler, 64, Shape::garbler_blocks).unwrap();
-        let mut stock = Common::new(sizes, at_evaluator, 64, Shape::evaluator_blocks).unwrap();
-        let mut first = 0;
-        for (kind, gadgets) in [Kind::And, Kind::Mux].into_iter().zip(gadgets) {
+        let mut keys = keys(seed);
+        let ((_, garbler), (_, evaluator)) = &mut keys;
+        let (mut made, mut first) = ([Vec::new(), Vec::new()], 0);
+        let kinds = [(Kind::And, 1), (Kind::Mux, MUX_WIDTH)];
+        for ((kind, width), gadgets) in kinds.into_iter().zip(gadgets) {
             if gadgets == 0 {
                 continue;
             }
-            let width = supply.supply(kind).shape.width;
-            let adversary = spoiling(faults.clone(), &garbler.delta, width, first);
-            let (made, received) = both(
+            let adversary = spoiling(faults.clone(), &garbler.secrets.delta, width, first);
+            let blocks = sizes.blocks();
+            let order = || Order {
+                kind,
+                shape: Shape { blocks, width },
+                count: gadgets,
+                threshold: 0,
+                spare: Zeroizing::default(),
+            };
+            let (sent, received) = both(
                 Some(&adversary),
-                |channel| {
-                    let Supply { pool, shape, .. } = supply.supply_mut(kind);
-                    garbler.refill(channel, pool, *shape, gadgets, 0)
-                },
-                |channel| {
-                    let Supply { pool, shape, .. } = stock.supply_mut(kind);
-                    evaluator.refill(channel, pool, *shape, gadgets, 0)
-                },
+                |channel| garbler.make(order(), channel),
+                |channel| evaluator.make(order(), channel),
             );
-            made.and(received).unwrap();
+            made[0].push(sent.unwrap());
+            made[1].push(received.unwrap());
             first += (gadgets * width) as u64;
         }
         Self {
-            garbler: (garbler, supply),
-            evaluator: (evaluator, stock),
+            keys,
+            sizes,
+            made,
             timeout: Duration::from_secs(20),
         }
     }
 
     /// The gates of each draw, of so many draws of so many gates.
     fn order(seed: u64, gates: usize, draws: &[(usize, usize)]) -> Vec<Vec<Gate>> {
-        let Self {
-            mut garbler,
-            mut evaluator,
-            ..
-        } = Self::new(seed, gates, &Faults::new());
+        let Self { made, sizes, .. } = Self::new(seed, gates, &Faults::new());
+        let shape = Shape {
+            blocks: sizes.blocks(),
+            width: 1,
+        };
+        let records = [shape.garbler_blocks(), shape.evaluator_blocks()];
+        let [mut macs, mut numbers] = records.map(|blocks| Pool::new(POOL, blocks));
+        for (pool, made) in [&mut macs, &mut numbers].into_iter().zip(made) {
+            for Delivery {
+                records, kept, coin, ..
+            } in made
+            {
+                pool.refill(records, kept, coin);
+            }
+        }
         let mut order = Vec::new();
         for &(count, each) in draws {
-            let [mut macs, mut numbers] = [(); 2].map(|()| Vec::new());
-            let Supply { pool, shape, .. } = garbler.1.supply_mut(Kind::And);
-            pool.draw(count, each, &mut macs).unwrap();
-            let Supply { pool, .. } = evaluator.1.supply_mut(Kind::And);
-            pool.draw(count, each, &mut numbers).unwrap();
-            let records = macs.chunks_exact(shape.garbler_blocks());
-            let records = records.zip(numbers.chunks_exact(shape.evaluator_blocks()));
+            let [mut garblers, mut evaluators] = [(); 2].map(|()| Vec::new());
+            macs.draw(count, each, &mut garblers).unwrap();
+            numbers.draw(count, each, &mut evaluators).unwrap();
+            let records = garblers.chunks_exact(shape.garbler_blocks());
+            let records = records.zip(evaluators.chunks_exact(shape.evaluator_blocks()));
             let drawn: Vec<Gate> = records
                 .map(|(garblers, evaluators)| Gate {
                     number: words(evaluators, shape.keys())[shape.wires()],
@@ -189,18 +204,36 @@ impl Session {
             recorder.lock().unwrap().push(message.clone());
             vec![message]
         });
-        let options = ChannelOptions::with_timeout(self.timeout);
-        let (to_evaluator, to_garbler) = memory_pair(GARBLER, EVALUATOR, options);
-        let label = || Label::from("main");
-        let to_evaluator = Box::new(adversaries[0].wrap(label(), Box::new(to_evaluator)));
-        let to_garbler = Box::new(adversaries[1].wrap(label(), Box::new(to_garbler)));
-        let to_garbler = Box::new(recording.wrap(label(), to_garbler));
-        let ((garbler, supply), (evaluator, stock)) = (self.garbler, self.evaluator);
-        let sizes = supply.sizes.clone();
-        let garbler = Box::new(Garbler::new(garbler, supply));
-        let mut garbler = engine(GARBLER, to_evaluator, sizes.clone(), garbler);
-        let evaluator = Box::new(Evaluator::new(evaluator, stock));
-        let mut evaluator = engine(EVALUATOR, to_garbler, sizes, evaluator);
+        let options = || ChannelOptions::with_timeout(self.timeout);
+        let pairs = ["main", "pool"].map(|name| {
+            let (to_evaluator, to_garbler) = memory_pair(GARBLER, EVALUATOR, options());
+            let label = || Label::from(name);
+            let to_evaluator: Box<dyn Channel> =
+                Box::new(adversaries[0].wrap(label(), Box::new(to_evaluator)));
+            let to_garbler = Box::new(adversaries[1].wrap(label(), Box::new(to_garbler)));
+            let to_garbler: Box<dyn Channel> = Box::new(recording.wrap(label(), to_garbler));
+            (to_evaluator, to_garbler)
+        });
+        let [(to_evaluator, pool_to_evaluator), (to_garbler, pool_to_garbler)] = {
+            let [main, pool] = pairs;
+            [(main.0, pool.0), (main.1, pool.1)]
+        };
+        let ((garbler, garblers_maker), (evaluator, evaluators_maker)) = self.keys;
+        let [garblers, evaluators] = self.made;
+        let mut garbler = engine(
+            GARBLER,
+            [to_evaluator, pool_to_evaluator],
+            &self.sizes,
+            Keys::Garbler(garbler, garblers_maker),
+            garblers,
+        );
+        let mut evaluator = engine(
+            EVALUATOR,
+            [to_garbler, pool_to_garbler],
+            &self.sizes,
+            Keys::Evaluator(evaluator, evaluators_maker),
+            evaluators,
+        );
         let (garbler, evaluator, cheated) = std::thread::scope(|scope| {
             let program = &program;
             let garbler = scope.spawn(move || program(&mut garbler));
@@ -223,12 +256,32 @@ impl Session {
     }
 }
 
-fn engine(me: PartyId, channel: Box<dyn Channel>, sizes: Sizes, side: Box<dyn Side>) -> JimuEngine {
+fn engine(
+    me: PartyId,
+    [channel, of_pool]: [Box<dyn Channel>; 2],
+    sizes: &Sizes,
+    keys: Keys,
+    made: Vec<Delivery>,
+) -> JimuEngine {
+    let start = |make| Maker::start(make, of_pool, channel.interrupter());
+    let mut side = keys.side(sizes, [64, 0], start).unwrap();
+    for Delivery {
+        kind,
+        records,
+        kept,
+        coin,
+    } in made
+    {
+        side.common_mut()
+            .supply_mut(kind)
+            .pool
+            .refill(records, kept, coin);
+    }
     JimuEngine {
         me,
         channel: Some(channel),
         garbler: GARBLER,
-        sizes,
+        sizes: sizes.clone(),
         side: Some(side),
         circuits: Circuits::default(),
         ledger: Ledger::default(),

@@ -78,7 +78,7 @@ fn what_the_garbler_opens_wrongly_is_caught() {
     let seed = 12;
     let delta = || {
         let (garbler, _) = keys(seed);
-        bytemuck::cast_slice(&garbler.delta[..]).to_vec()
+        bytemuck::cast_slice(&garbler.0.secrets.delta[..]).to_vec()
     };
     for (step, occurrence, first, mask, check) in [
         // The solderings of the input's anchors, of the bucket, and of the output's anchors.
