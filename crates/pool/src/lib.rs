@@ -5,9 +5,11 @@
 //! them at random, without replacement, and fills the gaps at once from a *buffer* of fresh ones, so that the next draw is from
 //! a full pool again. What a cheater achieves against that over the pool's whole life is in `cenote_params::pool`.
 //!
-//! **Coins.** What is drawn until the next refill is decided by a coin that the parties toss ([`Tosser`], [`toss`]) after every
-//! gadget of the pool and of the buffer was made; it also decides which of the fresh gadgets were checked instead ([`cut`]). So
-//! there is one round trip a buffer, whatever is drawn, and nobody knows, while making a gadget, what it will meet.
+//! **Coins.** Which gadgets are drawn as those of a buffer take their places is decided by a coin that the parties toss ([`Tosser`],
+//! [`toss`]) after every gadget of the pool and of the buffer was made; it also decides which of the fresh gadgets were checked
+//! instead ([`cut`]). So there is one round trip a buffer, whatever is drawn, and nobody knows, while making a gadget, what it will
+//! meet. Who knows the coin knows the draws ahead, and may have a say in what is computed with them, but cannot change them:
+//! all draws of a pool are of the same number of gadgets, and which they are does not depend on when the pool is refilled.
 //!
 //! Both parties call the same functions in the same order, and hold their records of a gadget in the same place.
 #![forbid(unsafe_code)]

@@ -26,9 +26,14 @@ pub struct Unready {
 }
 
 /// `size` records of `stride` items, and a buffer of those that will replace them. Wiped on drop; `Debug` prints numbers only.
+///
+/// **Draws.** Draw number `j` takes `together` records from places that the coin of one delivery decides: the delivery of the record
+/// that takes the first of the gaps. So what is drawn follows from the coins alone. When the pool is refilled, and what the records
+/// drawn before are used for, changes nothing, even if it was chosen by someone who knew the coins.
 pub struct Pool<T: Zeroize> {
     size: usize,
     stride: usize,
+    together: usize,
     /// Less than `size` of them until the pool is full for the first time.
     records: Zeroizing<Vec<T>>,
     /// What takes the place of drawn records, in order: of the first delivery what is kept from `next` on.
@@ -39,33 +44,40 @@ pub struct Pool<T: Zeroize> {
     spare: Zeroizing<Vec<T>>,
     /// Records in the buffer.
     left: usize,
-    /// What the last coin says to draw.
-    draws: Option<Sampler>,
     drawn: u64,
 }
 
-/// Fresh records, and the numbers of those that were not checked.
+/// Fresh records, the numbers of those that were not checked, and what their coin says to draw.
 struct Delivery<T: Zeroize> {
     records: Zeroizing<Vec<T>>,
     kept: Vec<u32>,
+    draws: Sampler,
+}
+
+/// The first record in the buffer that no place was looked for yet: its delivery and its number there.
+struct Ahead {
+    delivery: usize,
+    next: usize,
 }
 
 impl<T: Copy + Zeroize> Pool<T> {
-    /// An empty pool for `size` records of `stride` items.
+    /// An empty pool for `size` records of `stride` items, of which `together` are drawn at a time.
     ///
     /// # Panics
-    /// If there is no record in it, or none of 2^32 numbers is left for one, or a record has no items.
-    pub fn new(size: usize, stride: usize) -> Self {
+    /// If there is no record in it, or none of 2^32 numbers is left for one, or a record has no items; if none are drawn
+    /// together, or more than 64, or more than there are.
+    pub fn new(size: usize, stride: usize, together: usize) -> Self {
         assert!(size > 0 && size <= u32::MAX as usize && stride > 0);
+        assert!((1..=MOST.min(size)).contains(&together), "draws of {together}");
         Self {
             size,
             stride,
+            together,
             records: Zeroizing::default(),
             buffer: VecDeque::new(),
             next: 0,
             spare: Zeroizing::default(),
             left: 0,
-            draws: None,
             drawn: 0,
         }
     }
@@ -89,7 +101,7 @@ impl<T: Copy + Zeroize> Pool<T> {
     }
 
     /// Fresh gadgets, of which those with the numbers `kept` were not checked: in this order they fill the pool, or, once it is full,
-    /// the buffer. From here on `coin` decides what is drawn; it was tossed after all of them were made.
+    /// the buffer. What they replace is decided by `coin`, which was tossed after all of them were made.
     ///
     /// # Panics
     /// If these are no whole records, or one that is kept is not among them.
@@ -110,9 +122,12 @@ impl<T: Copy + Zeroize> Pool<T> {
             self.spare = records;
         } else {
             self.left += kept.len();
-            self.buffer.push_back(Delivery { records, kept });
+            self.buffer.push_back(Delivery {
+                records,
+                kept,
+                draws: Sampler::from_stream(Prg::new(coin), STREAM),
+            });
         }
-        self.draws = Some(Sampler::from_stream(Prg::new(coin), STREAM));
     }
 
     /// Whether it holds as many gadgets as it is for.
@@ -135,6 +150,11 @@ impl<T: Copy + Zeroize> Pool<T> {
         if self.is_full() { self.left } else { 0 }
     }
 
+    /// Items of a record.
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
     /// Gadgets drawn so far.
     pub fn drawn(&self) -> u64 {
         self.drawn
@@ -150,53 +170,45 @@ impl<T: Copy + Zeroize> Pool<T> {
         (size_of::<T>() * (self.records.capacity() + buffers + self.spare.capacity())) as u64
     }
 
-    /// Draws `count` times `each` gadgets, and replaces them: appends their records to `out`, those of a draw together.
+    /// Draws so many times, and replaces what is drawn: appends its records to `out`, those of a draw together.
     /// No gadget is drawn twice.
     ///
     /// # Errors
     /// If the buffer has fewer gadgets.
-    ///
-    /// # Panics
-    /// If more than 64 are drawn together, or more than the pool holds.
-    pub fn draw(&mut self, count: usize, each: usize, out: &mut Vec<T>) -> Result<(), Unready> {
+    pub fn draw(&mut self, count: usize, out: &mut Vec<T>) -> Result<(), Unready> {
+        let each = self.together;
         let wanted = count.saturating_mul(each);
         let left = self.left();
-        let Some(sampler) = self.draws.as_mut().filter(|_| wanted <= left) else {
+        if wanted > left {
             return Err(Unready { wanted, left });
-        };
-        assert!(each <= MOST.min(self.size), "draws of more than a pool has");
+        }
         out.reserve(wanted * self.stride);
         // While the records of one batch of draws are copied, those of the next are on their way.
         let mut places = [[0; AHEAD * MOST]; 2];
         let batch = |first: usize| count.saturating_sub(first).min(AHEAD) * each;
-        let mut look = |places: &mut [u32], records: &[T]| {
-            for draw in places.chunks_exact_mut(each.max(1)) {
-                distinct(sampler, self.size as u32, draw);
-            }
-            for &place in &*places {
-                let at = place as usize * self.stride;
-                for line in (at..at + self.stride).step_by(const { 64 / size_of::<T>() }) {
-                    prefetch(records, line);
-                }
-            }
+        let mut ahead = Ahead {
+            delivery: 0,
+            next: self.next,
         };
-        look(&mut places[0][..batch(0)], &self.records);
+        self.look(&mut ahead, &mut places[0][..batch(0)]);
         for first in (0..count).step_by(AHEAD) {
-            look(&mut places[1][..batch(first + AHEAD)], &self.records);
-            for draw in places[0][..batch(first)].chunks_exact(each.max(1)) {
+            self.look(&mut ahead, &mut places[1][..batch(first + AHEAD)]);
+            for draw in places[0][..batch(first)].chunks_exact(each) {
                 for &place in draw {
                     let at = place as usize * self.stride;
                     out.extend_from_slice(&self.records[at..at + self.stride]);
                 }
                 for &place in draw {
                     let at = place as usize * self.stride;
-                    let Delivery { records, kept } = self.buffer.front().expect("there are enough");
+                    let Delivery { records, kept, .. } = self.buffer.front().expect("there are enough");
                     let from = kept[self.next] as usize * self.stride;
                     self.records[at..at + self.stride].copy_from_slice(&records[from..from + self.stride]);
                     self.next += 1;
                     if self.next == kept.len() {
                         self.next = 0;
                         self.spare = self.buffer.pop_front().expect("the first").records;
+                        // It is one of those whose places were looked for.
+                        ahead.delivery -= 1;
                     }
                 }
             }
@@ -205,6 +217,30 @@ impl<T: Copy + Zeroize> Pool<T> {
         self.left -= wanted;
         self.drawn += wanted as u64;
         Ok(())
+    }
+
+    /// The places of the next draws, whose records are asked for.
+    fn look(&mut self, ahead: &mut Ahead, places: &mut [u32]) {
+        for draw in places.chunks_exact_mut(self.together) {
+            let sampler = &mut self.buffer[ahead.delivery].draws;
+            distinct(sampler, self.size as u32, draw);
+            ahead.next += self.together;
+            while let Some(passed) = self
+                .buffer
+                .get(ahead.delivery)
+                .map(|delivery| delivery.kept.len())
+                && ahead.next >= passed
+            {
+                ahead.next -= passed;
+                ahead.delivery += 1;
+            }
+        }
+        for &place in &*places {
+            let at = place as usize * self.stride;
+            for line in (at..at + self.stride).step_by(const { 64 / size_of::<T>() }) {
+                prefetch(&self.records, line);
+            }
+        }
     }
 }
 

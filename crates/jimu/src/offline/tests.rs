@@ -55,14 +55,14 @@ fn filled(
     both(
         adversary,
         |channel| {
-            let mut pool = Pool::new(POOL, shape.garbler_blocks());
+            let mut pool = Pool::new(POOL, shape.garbler_blocks(), 1);
             buffers
                 .iter()
                 .try_for_each(|&count| refill(garbler, channel, &mut pool, shape, count, threshold))
                 .map(|()| pool)
         },
         |channel| {
-            let mut pool = Pool::new(POOL, shape.evaluator_blocks());
+            let mut pool = Pool::new(POOL, shape.evaluator_blocks(), 1);
             buffers
                 .iter()
                 .try_for_each(|&count| refill(evaluator, channel, &mut pool, shape, count, threshold))
@@ -82,8 +82,8 @@ fn gadgets_of_both_sides_belong_together() {
         // 2264 made, a fourth of them checked, 64 in the pool.
         assert!((1500..1760).contains(&garblers.left()), "{}", garblers.left());
         let (mut g, mut e) = (Vec::new(), Vec::new());
-        garblers.draw(garblers.left(), 1, &mut g).unwrap();
-        evaluators.draw(evaluators.left(), 1, &mut e).unwrap();
+        garblers.draw(garblers.left(), &mut g).unwrap();
+        evaluators.draw(evaluators.left(), &mut e).unwrap();
         let (garbler, evaluator) = (&sides.0.0.secrets, &sides.1.0.secrets);
         let mut hash = [Block::ZERO; 2];
         let mut ones = 0;
@@ -192,7 +192,7 @@ fn broken(tries: usize, size: usize, each: usize, bad: usize, rate: f64) -> [f64
     let (tables, mut made, mut won) = (hash_bytes(BUFFER), 0, 0);
     for _ in 0..tries {
         let mut pools =
-            [shape.garbler_blocks(), shape.evaluator_blocks()].map(|stride| Pool::new(size, stride));
+            [shape.garbler_blocks(), shape.evaluator_blocks()].map(|stride| Pool::new(size, stride, each));
         let first = made;
         let is_bad = |number: u64| (first..first + bad as u64).contains(&number);
         let mut left = bad;
@@ -224,7 +224,7 @@ fn broken(tries: usize, size: usize, each: usize, bad: usize, rate: f64) -> [f64
             }
             let mut drawn = Vec::new();
             let draws = from.left() / each;
-            from.draw(draws, each, &mut drawn).unwrap();
+            from.draw(draws, &mut drawn).unwrap();
             let record = shape.evaluator_blocks();
             let taken = |bucket: &[Block]| {
                 let numbers = bucket

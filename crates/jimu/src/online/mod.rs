@@ -119,7 +119,7 @@ impl Common {
             let blocks = sizes.blocks();
             let shape = Shape { blocks, width };
             let size = parameters.pool_size() as usize;
-            let mut pool = Pool::new(size, record(shape));
+            let mut pool = Pool::new(size, record(shape), parameters.bucket() as usize);
             pool.reserve().map_err(|bytes| {
                 let what = format!("there is no room for a pool of {size} gadgets: {bytes} bytes");
                 Error::OutOfMemory(what)
@@ -168,6 +168,7 @@ impl Common {
     /// Puts deliveries into a pool until `count` gadgets can be drawn. What `online` has queued is sent first: the peer may have to read
     /// it before it orders the same.
     pub(crate) fn ready(&mut self, kind: Kind, count: usize, online: &mut dyn Channel) -> Result<()> {
+        let count = count.next_multiple_of(self.supply(kind).parameters.bucket() as usize);
         while self.supply(kind).pool.left() < count {
             if self.maker.ordered(kind) == 0 {
                 self.order(kind);
@@ -211,14 +212,18 @@ impl Common {
         self.maker.check()
     }
 
-    /// Draws `count` times `each` gadgets, for which the pool must be [`ready`](Common::ready).
+    /// Draws `count` times `each` gadgets, for which the pool must be [`ready`](Common::ready). Whatever they are for, they are drawn in
+    /// buckets.
     pub(crate) fn draw(&mut self, kind: Kind, count: usize, each: usize) -> Result<()> {
         let supply = self.supplies[kind as usize]
             .as_mut()
             .expect("there is a pool of the kind");
         self.drawn.clear();
-        let drawn = supply.pool.draw(count, each, &mut self.drawn);
-        drawn.map_err(|unready| Error::Internal(unready.to_string()))
+        let buckets = (count * each).div_ceil(supply.parameters.bucket() as usize);
+        let drawn = supply.pool.draw(buckets, &mut self.drawn);
+        drawn.map_err(|unready| Error::Internal(unready.to_string()))?;
+        self.drawn.truncate(count * each * supply.pool.stride());
+        Ok(())
     }
 
     /// The labels of the next lot that are transferred beyond those that become inputs.

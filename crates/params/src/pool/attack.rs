@@ -166,7 +166,7 @@ impl Attack {
 
 /// The probabilities of `i = 1, 2 ..` bad among as many drawn as there are `weights`, from `n` of which `k` are bad, given that
 /// `i >= 1`.
-fn conditional_hypergeometric(n: u64, k: u64, weights: &mut [f64]) {
+pub(super) fn conditional_hypergeometric(n: u64, k: u64, weights: &mut [f64]) {
     let (good, size) = (n - k, weights.len() as u64);
     // At least this many must be bad, if the good ones do not suffice.
     let least = size.saturating_sub(good).max(1);

@@ -19,7 +19,7 @@ pub enum Guard {
 }
 
 impl Guard {
-    fn slip(self, check_rate: f64, detection: f64) -> f64 {
+    pub(super) fn slip(self, check_rate: f64, detection: f64) -> f64 {
         match self {
             Self::Paper => 1.0 - check_rate * detection,
             Self::Adaptive => (1.0 - check_rate) / (1.0 - check_rate * (1.0 - detection)),

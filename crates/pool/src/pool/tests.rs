@@ -31,18 +31,23 @@ fn numbers(drawn: &[u64], stride: usize) -> Vec<u64> {
 
 #[test]
 fn nothing_is_drawn_twice_and_the_pool_stays_full() {
-    for stride in [1, 3, 21] {
-        let mut pool = Pool::new(50, stride);
+    for (stride, each) in [(1, 3), (3, 1), (21, 7)] {
+        let mut pool = Pool::new(50, stride, each);
         let mut out = Vec::new();
         refill(&mut pool, records(0, 40, stride), Block([1, 1]));
         assert!(!pool.is_full() && pool.left() == 0);
-        assert_eq!(pool.draw(1, 3, &mut out), Err(Unready { wanted: 3, left: 0 }));
+        assert_eq!(
+            pool.draw(1, &mut out),
+            Err(Unready {
+                wanted: each,
+                left: 0
+            })
+        );
         refill(&mut pool, records(40, 40, stride), Block([2, 1]));
         assert!(pool.is_full() && pool.left() == 30);
         let mut made = 80;
         for round in 0..200 {
-            let each = [3, 5, 1, 7][round as usize % 4];
-            pool.draw(pool.left() / each, each, &mut out).unwrap();
+            pool.draw(pool.left() / each, &mut out).unwrap();
             assert!(pool.left() < each && pool.len() == 50);
             refill(
                 &mut pool,
@@ -63,14 +68,14 @@ fn nothing_is_drawn_twice_and_the_pool_stays_full() {
 fn draws_are_uniform_and_decided_by_the_coin_alone() {
     let (size, each, draws) = (20, 4, 50_000);
     let run = |coin: u64| {
-        let mut pool = Pool::new(size, 1);
+        let mut pool = Pool::new(size, 1, each);
         let mut out = Vec::new();
         refill(
             &mut pool,
             records(0, size as u64 + 4 * draws, 1),
             Block([coin, 9]),
         );
-        pool.draw(draws as usize, each, &mut out).unwrap();
+        pool.draw(draws as usize, &mut out).unwrap();
         out
     };
     let (one, other) = (run(1), run(2));
@@ -97,10 +102,10 @@ fn draws_are_uniform_and_decided_by_the_coin_alone() {
     // Together in a draw are those that a fair draw would put there: each pair of the first 20 in the first draw alike.
     let mut together = vec![0; size * size];
     for coin in 0..20_000 {
-        let mut pool = Pool::new(size, 1);
+        let mut pool = Pool::new(size, 1, each);
         let mut out = Vec::new();
         refill(&mut pool, records(0, size as u64 + 4, 1), Block([coin, 77]));
-        pool.draw(1, each, &mut out).unwrap();
+        pool.draw(1, &mut out).unwrap();
         for &a in &out {
             for &b in &out {
                 together[a as usize * size + b as usize] += 1;
@@ -120,6 +125,38 @@ fn draws_are_uniform_and_decided_by_the_coin_alone() {
     }
 }
 
+/// Who knows the coins knows what will be drawn, and may choose how much is drawn before the pool is refilled: with pools that
+/// are refilled early and late, and drawn from one by one and many at a time, every draw is the same.
+#[test]
+fn when_the_pool_is_refilled_changes_no_draw() {
+    let each = 4;
+    // Deliveries shorter than a draw, and draws that take the last of one and the first of others.
+    let lengths: Vec<u64> = (0..120).map(|round| 1 + round * round % 23).collect();
+    let drawn = |early: usize, at_once: usize| {
+        let mut pool = Pool::new(30, 2, each);
+        let (mut out, mut made) = (Vec::new(), 60);
+        refill(&mut pool, records(0, 60, 2), Block([0, 5]));
+        let mut coming = lengths.iter().enumerate();
+        loop {
+            while pool.left() < each * early.max(at_once) {
+                let Some((round, &length)) = coming.next() else {
+                    return numbers(&out, 2);
+                };
+                refill(&mut pool, records(made, length, 2), Block([round as u64, 6]));
+                made += length;
+            }
+            pool.draw(at_once, &mut out).unwrap();
+        }
+    };
+    let usual = drawn(1, 1);
+    for (early, at_once) in [(2, 1), (40, 1), (1, 3), (1, 50), (9, 20)] {
+        let other = drawn(early, at_once);
+        let both = usual.len().min(other.len());
+        assert!(both > 700, "{both}");
+        assert_eq!(usual[..both], other[..both], "{early} {at_once}");
+    }
+}
+
 /// The best attack on a tiny pool wins as often as the analysis says (Section 4): `bad` gadgets are in the pool from the beginning,
 /// and a bucket that has no other ever comes, or does not.
 #[test]
@@ -128,7 +165,7 @@ fn a_tiny_pool_is_broken_as_often_as_the_analysis_says() {
         let runs = 20_000;
         let mut broken = 0;
         for run in 0..runs {
-            let mut pool = Pool::new(size, 1);
+            let mut pool = Pool::new(size, 1, each);
             // Which are bad does not matter: all places are alike.
             let mut first = records(1, size as u64, 1);
             first[..bad].fill(0);
@@ -138,7 +175,7 @@ fn a_tiny_pool_is_broken_as_often_as_the_analysis_says() {
                 refill(&mut pool, records(1, 8 * each as u64, 1), Block([run, 2 + round]));
                 round += 1;
                 let mut out = Vec::new();
-                pool.draw(8, each, &mut out).unwrap();
+                pool.draw(8, &mut out).unwrap();
                 let taken = |draw: &[u64]| draw.iter().filter(|number| **number == 0).count();
                 if out.chunks_exact(each).any(|draw| taken(draw) == each) {
                     broken += 1;
@@ -160,7 +197,7 @@ fn a_tiny_pool_is_broken_as_often_as_the_analysis_says() {
 
 #[test]
 fn what_was_checked_never_comes_out() {
-    let mut pool = Pool::new(10, 2);
+    let mut pool = Pool::new(10, 2, 4);
     let mut out = Vec::new();
     let mut made = 0;
     for round in 0..50 {
@@ -171,7 +208,7 @@ fn what_was_checked_never_comes_out() {
             .collect();
         pool.refill(records(made, fresh.into(), 2), kept, Block([round.into(), 3]));
         made += u64::from(fresh);
-        pool.draw(pool.left() / 4, 4, &mut out).unwrap();
+        pool.draw(pool.left() / 4, &mut out).unwrap();
         assert!(pool.room().is_empty());
     }
     let mut drawn = numbers(&out, 2);

@@ -155,7 +155,7 @@ impl Session {
             width: 1,
         };
         let records = [shape.garbler_blocks(), shape.evaluator_blocks()];
-        let [mut macs, mut numbers] = records.map(|blocks| Pool::new(POOL, blocks));
+        let [mut macs, mut numbers] = records.map(|blocks| Pool::new(POOL, blocks, BUCKET));
         for (pool, made) in [&mut macs, &mut numbers].into_iter().zip(made) {
             for Delivery {
                 records, kept, coin, ..
@@ -167,10 +167,12 @@ impl Session {
         let mut order = Vec::new();
         for &(count, each) in draws {
             let [mut garblers, mut evaluators] = [(); 2].map(|()| Vec::new());
-            macs.draw(count, each, &mut garblers).unwrap();
-            numbers.draw(count, each, &mut evaluators).unwrap();
+            let buckets = (count * each).div_ceil(BUCKET);
+            macs.draw(buckets, &mut garblers).unwrap();
+            numbers.draw(buckets, &mut evaluators).unwrap();
             let records = garblers.chunks_exact(shape.garbler_blocks());
             let records = records.zip(evaluators.chunks_exact(shape.evaluator_blocks()));
+            let records = records.take(count * each);
             let drawn: Vec<Gate> = records
                 .map(|(garblers, evaluators)| Gate {
                     number: words(evaluators, shape.keys())[shape.wires()],
