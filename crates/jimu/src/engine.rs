@@ -6,7 +6,7 @@ use std::time::Instant;
 use cenote_circuit::Plan;
 use cenote_net::{Channel, PartyId};
 use cenote_params::computational::{self, JimuUse};
-use cenote_params::pool::{Parameters, Soundness};
+use cenote_params::pool::Soundness;
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{
     Check, Costs, Engine, Error, Guarded, Ledger, Parties, Result, WireVector, check_arrange, check_input,
@@ -135,14 +135,13 @@ impl JimuEngine {
 
     /// Everything that lets a cheater through by chance in this session.
     pub fn soundness(&self) -> Soundness {
+        let pools: Vec<_> = self.sizes.pools().collect();
         let Sizes {
             security,
             labels,
-            pool,
             anchor,
-            mux,
+            ..
         } = &self.sizes;
-        let pools: Vec<&Parameters> = [Some(pool), mux.as_ref()].into_iter().flatten().collect();
         Soundness::of(&pools, anchor, labels, *security)
     }
 

@@ -157,11 +157,8 @@ impl Sizes {
         anchor: Extraction,
         mux: Option<Parameters>,
     ) -> std::result::Result<Self, String> {
-        let guesses = [Some(&pool), mux.as_ref()]
-            .into_iter()
-            .flatten()
-            .map(pool::guesses_log2);
-        let guesses = guesses.max().unwrap_or(0);
+        let of_mux = mux.as_ref().map(|mux| pool::guesses_log2(mux, MUX_WIDTH as u32));
+        let guesses = pool::guesses_log2(&pool, 1).max(of_mux.unwrap_or(0));
         Ok(Self {
             security,
             labels: ihash::for_labels(security + guesses).map_err(|refusal| refusal.to_string())?,
@@ -169,6 +166,12 @@ impl Sizes {
             anchor,
             mux,
         })
+    }
+
+    /// The pools there are, each with the AND gates of a gadget.
+    pub(crate) fn pools(&self) -> impl Iterator<Item = (&Parameters, u32)> {
+        let mux = self.mux.as_ref().map(|mux| (mux, MUX_WIDTH as u32));
+        [(&self.pool, 1)].into_iter().chain(mux)
     }
 
     /// Bytes that a gadget of `width` AND gates, which share an operand, takes in the pool: at the garbler and at the evaluator.

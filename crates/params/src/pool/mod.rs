@@ -16,7 +16,7 @@ pub use attack::{Attack, Draw};
 pub use extraction::{Extraction, extraction};
 pub use search::{Guard, Parameters, Request, check, search};
 pub use several::{PoolShare, split};
-pub use soundness::{Soundness, guesses_log2, spare_transfers};
+pub use soundness::{Soundness, guesses, guesses_log2, spare_transfers};
 pub use triples::{TripleParameters, check_triples, smallest_pool, triples};
 pub use work::Work;
 

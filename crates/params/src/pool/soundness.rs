@@ -38,16 +38,19 @@ const DIFFERENCE_BITS: f64 = 64.0;
 impl Soundness {
     /// The bounds with these parameters, for a statistical security of `security` bits. Wires are anchored to gates of the first pool.
     ///
-    /// A wrong label that a gate in the pool gives is compared without a word, so that the garbler may try again: each
-    /// gate that gets past the checks is a guess at the watch list, and there are `(1 - d)/d` of them before one is caught, on average,
-    /// with `d = r_c r_d`. With what it may open, which ends the session if it is wrong, that is `1/d` guesses.
+    /// Each pool comes with the gates of a gadget. A wrong label that a gate in the pool gives is compared without a word, so that the
+    /// garbler may try again: see [`guesses`].
     #[must_use]
-    pub fn of(pools: &[&Parameters], anchors: &Extraction, labels: &InteractiveHash, security: u32) -> Self {
-        let caught = |pool: &&Parameters| pool.check_rate() * pool.detection();
-        let caught = pools.iter().map(caught).fold(1.0, f64::min);
-        let guesses = LogProb::from_log2(-caught.log2());
+    pub fn of(
+        pools: &[(&Parameters, u32)],
+        anchors: &Extraction,
+        labels: &InteractiveHash,
+        security: u32,
+    ) -> Self {
+        let guesses = pools.iter().map(|&(pool, width)| guesses(pool, width));
+        let guesses = LogProb::from_log2(guesses.fold(1.0, f64::max).log2());
         Self {
-            buckets: pools.iter().map(|pool| pool.adaptive_error()).sum(),
+            buckets: pools.iter().map(|(pool, _)| pool.adaptive_error()).sum(),
             anchors: anchors.error,
             labels: labels.error() * guesses,
             choices: LogProb::from_log2(-f64::from(security)),
@@ -71,11 +74,22 @@ impl Soundness {
     }
 }
 
-/// The bits by which the i-hash of labels must be stronger than what is asked for: the logarithm of the guesses that bad gates are
-/// ([`Soundness::of`]).
+/// How often the garbler may guess at the watch list, on average: with gadgets of `width` gates of this pool, and once with what it opens,
+/// which ends the session if it is wrong.
+///
+/// A bad gadget that gets past the checks costs nothing if it is in vain. With `d = r_c r_d` there are `(1 - d)/d` before one is
+/// caught, on average. Each of its gates is evaluated once, and its output is compared with both labels of the wire, `L` and `L + D`:
+/// two guesses. So is a label that is opened.
 #[must_use]
-pub fn guesses_log2(pool: &Parameters) -> u32 {
-    (-(pool.check_rate() * pool.detection()).log2()).ceil() as u32
+pub fn guesses(pool: &Parameters, width: u32) -> f64 {
+    let caught = pool.check_rate() * pool.detection();
+    2.0 * (f64::from(width.max(1)) * (1.0 - caught) / caught + 1.0)
+}
+
+/// The bits by which the i-hash of labels must be stronger than what is asked for: the logarithm of [`guesses`].
+#[must_use]
+pub fn guesses_log2(pool: &Parameters, width: u32) -> u32 {
+    guesses(pool, width).log2().ceil() as u32
 }
 
 /// Labels that are transferred by OT beyond those that become the evaluator's inputs, in lot number `lot` (from 0) of a session with
@@ -106,12 +120,41 @@ mod tests {
             })
             .unwrap();
             let anchors = extraction(&pool, 41.0).unwrap();
-            let labels = ihash::for_labels(40 + guesses_log2(&pool)).unwrap();
-            let soundness = Soundness::of(&[&pool], &anchors, &labels, 40);
+            let labels = ihash::for_labels(40 + guesses_log2(&pool, 1)).unwrap();
+            let soundness = Soundness::of(&[(&pool, 1)], &anchors, &labels, 40);
             assert!(soundness.labels.meets(40) && soundness.buckets.meets(41) && soundness.anchors.meets(41));
             assert!(soundness.total().meets(38), "{soundness:?}");
             assert!(soundness.total().log2() > -41.0);
         }
+    }
+
+    /// Every bad gadget is a guess for each of its gates and for each of the two labels of a wire, and a label that is opened is two.
+    #[test]
+    fn codes_are_for_all_guesses_at_the_watch_list() {
+        let pool = search(&Request::new(40, 1 << 20)).unwrap();
+        let caught = pool.check_rate() * pool.detection();
+        for width in [1, 8] {
+            let until_caught = f64::from(width) * (1.0 / caught - 1.0);
+            let counted = 2.0 * until_caught + 2.0;
+            assert!((guesses(&pool, width) - counted).abs() < 1e-9);
+            let bits = guesses_log2(&pool, width);
+            let anchors = extraction(&pool, 40.0).unwrap();
+            let code = |bits| ihash::for_labels(40 + bits).unwrap();
+            let error = |bits| Soundness::of(&[(&pool, width)], &anchors, &code(bits), 40).labels;
+            assert!(
+                error(bits).meets(40) && error(bits).log2() < code(bits).error().log2() + f64::from(bits)
+            );
+            assert!(code(bits).error().log2() + counted.log2() <= -40.0);
+            // With a guess for each bad gadget only, the code would be too short.
+            assert!(!(code(bits - 2).error() * LogProb::from_log2(counted.log2())).meets(40));
+        }
+        // The larger of several pools' numbers counts: each gadget that is caught ends the session.
+        let other = search(&Request::new(40, 2000)).unwrap();
+        let anchors = extraction(&pool, 40.0).unwrap();
+        let code = ihash::for_labels(50).unwrap();
+        let both = Soundness::of(&[(&other, 8), (&pool, 1)], &anchors, &code, 40);
+        let most = guesses(&other, 8).max(guesses(&pool, 1));
+        assert!((both.labels.log2() - code.error().log2() - most.log2()).abs() < 1e-9);
     }
 
     #[test]
