@@ -7,7 +7,7 @@ use cenote_session::{Check, Connections, Demand, Error, Result, Terms, Topology}
 use serde::{Deserialize, Serialize};
 
 use crate::memory::Memory;
-use crate::online::Role;
+use crate::online::{INPUTS_AT_ONCE, INPUTS_OF_LOT, Role};
 use crate::{Config, JimuEngine, MAX_POOL, MAX_SECURITY, MIN_POOL, Sizes, checks};
 
 /// Settings of the two-party protocol over a pool of garbled gates, the same at both parties.
@@ -110,8 +110,8 @@ const BITS_AT_ONCE: f64 = 130_000.0;
 /// Bytes of setting a session up, about.
 const BYTES_OF_SETUP: u64 = 100_000;
 
-/// Wires for the evaluator's inputs that are made together, each time with two questions and answers.
-const INPUTS_AT_ONCE: u64 = 128;
+/// Messages that wait for one another while wires for the evaluator's inputs are transferred, many at a time.
+const ROUNDS_OF_INPUTS: u64 = 4;
 
 impl Jimu {
     /// What an engine is started with.
@@ -229,7 +229,7 @@ impl Protocol for Jimu {
             + work.anchors as f64 * f64::from(2 * sizes.anchor.bucket);
         // A label, and an OT with two of them for each that is transferred, some more than are used.
         let of_garbler = self.inputs(demand, garbler) as f64 * (n + 8.0);
-        let more = 1.0 + f64::from(self.security) / INPUTS_AT_ONCE as f64;
+        let more = 1.0 + f64::from(self.security) / INPUTS_OF_LOT as f64;
         let of_evaluator = self.inputs(demand, evaluator) as f64 * more * (n + k + 100.0);
         let gadgets = prepared.buffers() * f64::from(prepared.buffer);
         let bytes = gadgets * made + soldered * k + of_garbler + of_evaluator;
@@ -243,8 +243,9 @@ impl Protocol for Jimu {
         };
         let of_buffer = 2.0 + 2.0 * (3.0 * f64::from(prepared.buffer) / BITS_AT_ONCE).ceil();
         let buffers = (prepared.buffers() - 1.0).max(0.0) * of_buffer;
-        let inputs = self.inputs(demand, self.roles()[1]).div_ceil(INPUTS_AT_ONCE);
-        (buffers as u64).saturating_add(inputs.saturating_mul(4))
+        let inputs = self.inputs(demand, self.roles()[1]);
+        let transfers = inputs.div_ceil(INPUTS_AT_ONCE as u64);
+        (buffers as u64).saturating_add(transfers.saturating_mul(ROUNDS_OF_INPUTS))
     }
 
     fn terms(&self, prepared: &Prepared) -> Terms {

@@ -9,6 +9,9 @@
 //! is not these labels but random sums of them, drawn after that: of `m + s` labels `m` sums. Who knows `t` choices got to
 //! that with probability 2^-t; the sums' choices are uniform given them but with probability 2^-(s-t). Together 2^-s, and `s` grows
 //! from lot to lot so that all that there will ever be have their part ([`cenote_params::pool::spare_transfers`]).
+//!
+//! Lots of `m = 128` inputs are transferred [`LOTS`] at a time: their OTs, labels and the seed of all sums are four messages that wait for
+//! one another.
 
 use cenote_net::Channel;
 use cenote_primitives::{Block, Block512, Position, Prg, Sampler, as_bytes, as_bytes_mut, mask_of};
@@ -22,8 +25,11 @@ use crate::provenance::Anchors;
 use crate::setup::add_if;
 use crate::{checks, steps};
 
-/// Wires are made in multiples of this.
+/// Inputs of a lot, which are sums of the same labels.
 pub(super) const UNIT: usize = 128;
+
+/// Lots that are transferred together, at most.
+pub(super) const LOTS: usize = 64;
 
 /// Wires for the evaluator's inputs that have no bits yet, at the garbler: labels of colour 0.
 #[derive(Default)]
@@ -33,21 +39,33 @@ pub(super) struct GarblerStock(Zeroizing<Vec<Block>>);
 #[derive(Default)]
 pub(super) struct EvaluatorStock(Zeroizing<Vec<Block>>);
 
-/// Takes so many blocks from the front.
-fn take(stock: &mut Zeroizing<Vec<Block>>, count: usize) -> Zeroizing<Vec<Block>> {
-    let taken = Zeroizing::new(stock[..count].to_vec());
-    stock.copy_within(count.., 0);
-    let left = stock.len() - count;
-    stock[left..].fill(Block::ZERO);
-    stock.truncate(left);
-    taken
+/// `count` items of `size` blocks: what is in stock, and new ones, which `make` appends, of so many lots at a time. What is left over is
+/// the new stock, less than a lot.
+fn take(
+    stock: &mut Zeroizing<Vec<Block>>,
+    count: usize,
+    size: usize,
+    mut make: impl FnMut(usize, &mut Vec<Block>) -> Result<()>,
+) -> Result<Zeroizing<Vec<Block>>> {
+    let missing = count.saturating_sub(stock.len() / size).div_ceil(UNIT);
+    let mut items = room::empty(INPUTS, stock.len() + missing * UNIT * size)?;
+    items.extend_from_slice(stock);
+    for first in (0..missing).step_by(LOTS) {
+        make(LOTS.min(missing - first), &mut items)?;
+    }
+    *stock = room::copy(INPUTS, &items[count * size..])?;
+    items[count * size..].zeroize();
+    items.truncate(count * size);
+    Ok(items)
 }
 
-/// Adds up labels, or anything linear, of `size` blocks: `count` random sums of all, as `seed` says.
-fn combined(seed: Block, items: &[Block], size: usize, count: usize) -> Zeroizing<Vec<Block>> {
-    let mut sampler = Sampler::new(seed);
-    let mut sums = Zeroizing::new(vec![Block::ZERO; count * size]);
-    for sum in sums.chunks_exact_mut(size) {
+/// Appends random sums of labels, or anything linear, of `size` blocks: [`UNIT`] of all, as `seed` says for lot number `lot` of those that it
+/// is for.
+fn combine(seed: Block, lot: usize, items: &[Block], size: usize, sums: &mut Vec<Block>) {
+    let mut sampler = Sampler::from_stream(Prg::new(seed), lot as u64);
+    let first = sums.len();
+    sums.resize(first + UNIT * size, Block::ZERO);
+    for sum in sums[first..].chunks_exact_mut(size) {
         for items in items.chunks(64 * size) {
             let bits = sampler.next_u64();
             for (at, item) in items.chunks_exact(size).enumerate() {
@@ -55,15 +73,42 @@ fn combined(seed: Block, items: &[Block], size: usize, count: usize) -> Zeroizin
             }
         }
     }
-    sums
 }
 
-/// What hides a label of `blocks` blocks in an OT with this string.
-fn pad(string: Block, blocks: usize) -> Zeroizing<[Block; 8]> {
-    let mut stream = [Block512::ZERO; 2];
-    let at = Position { stream: 0, index: 0 };
+/// What hides a label of `blocks` blocks in OT number `number` of the session with this string. No two OTs have a block of any stream in
+/// common, so that a guess at a string is one for a single OT.
+fn pad(string: Block, number: u64, blocks: usize) -> Zeroizing<[Block; 8]> {
+    let mut stream = Zeroizing::new([Block512::ZERO; 2]);
+    let at = Position {
+        stream: number,
+        index: 0,
+    };
     Prg::new(string).fill(at, &mut stream[..blocks.div_ceil(4)]);
-    Zeroizing::new(bytemuck::cast(stream))
+    Zeroizing::new(bytemuck::cast(*stream))
+}
+
+/// Lots that are transferred together.
+pub(super) struct Lots {
+    /// The number of the first OT.
+    pub(super) first: u64,
+    /// OTs of each lot.
+    pub(super) sizes: Vec<usize>,
+}
+
+impl Lots {
+    fn transfers(&self) -> usize {
+        self.sizes.iter().sum()
+    }
+
+    /// The items of each lot, of `size` blocks each.
+    fn split<'a>(&self, items: &'a [Block], size: usize) -> impl Iterator<Item = &'a [Block]> {
+        let mut rest = items;
+        self.sizes.iter().map(move |count| {
+            let (lot, others) = rest.split_at(count * size);
+            rest = others;
+            lot
+        })
+    }
 }
 
 impl Garbler {
@@ -101,13 +146,13 @@ impl Garbler {
         channel: &mut dyn Channel,
     ) -> Result<Zeroizing<Vec<Block>>> {
         let cell = self.common.cell;
-        let missing = count.saturating_sub(self.stock.0.len() / cell.blocks);
-        if missing > 0 {
-            self.transfer(missing.next_multiple_of(UNIT), channel)?;
-        }
-        let mut choices = vec![0; count.div_ceil(8)];
+        let mut stock = std::mem::take(&mut self.stock.0);
+        let labels = take(&mut stock, count, cell.blocks, |lots, labels| {
+            self.transfer(lots, labels, channel)
+        })?;
+        self.stock.0 = stock;
+        let mut choices = room::zeroed(INPUTS, count.div_ceil(8))?;
         channel.recv(steps::CHOICES, &mut choices)?;
-        let labels = take(&mut self.stock.0, count * cell.blocks);
         let mut cells = room::empty(INPUTS, count * cell.size())?;
         for (at, label) in labels.chunks_exact(cell.blocks).enumerate() {
             let first = cells.len();
@@ -119,31 +164,31 @@ impl Garbler {
         Ok(cells)
     }
 
-    fn transfer(&mut self, count: usize, channel: &mut dyn Channel) -> Result<()> {
+    /// Appends the labels of so many lots.
+    fn transfer(&mut self, lots: usize, sums: &mut Vec<Block>, channel: &mut dyn Channel) -> Result<()> {
         let (blocks, keys) = (self.common.cell.blocks, &mut self.keys);
-        for _ in 0..count / UNIT {
-            let transferred = UNIT + self.common.next_spare();
-            let batch = keys.labels.take(transferred);
-            let mut labels = Zeroizing::new(vec![Block::ZERO; transferred * blocks]);
-            let mut message = vec![0; keys.secrets.code.random_bytes(batch)];
-            keys.secrets.committer.random(batch, &mut labels, &mut message);
-            channel.send(steps::INPUT_WIRES, &message)?;
-            let strings = Zeroizing::new(keys.transfers.random(channel, transferred)?);
-            let mut hidden = Vec::with_capacity(2 * labels.len());
-            for (label, strings) in labels.chunks_exact(blocks).zip(strings.iter()) {
-                for (string, mask) in strings.iter().zip([0, u64::MAX]) {
-                    let first = hidden.len();
-                    let pad = pad(*string, blocks);
-                    hidden.extend(label.iter().zip(pad.iter()).map(|(&a, &b)| a ^ b));
-                    add_if(&mut hidden[first..], &keys.secrets.delta, mask);
-                }
+        let lots = self.common.next_lots(lots);
+        let batch = keys.labels.take(lots.transfers());
+        let mut labels = room::secret(INPUTS, lots.transfers() * blocks)?;
+        let mut message = room::zeroed(INPUTS, keys.secrets.code.random_bytes(batch))?;
+        keys.secrets.committer.random(batch, &mut labels, &mut message);
+        channel.send(steps::INPUT_WIRES, &message)?;
+        let strings = Zeroizing::new(keys.transfers.random(channel, lots.transfers())?);
+        let mut hidden = room::reserved(INPUTS, 2 * labels.len())?;
+        let numbered = (lots.first..).zip(strings.iter());
+        for (label, (number, strings)) in labels.chunks_exact(blocks).zip(numbered) {
+            for (string, mask) in strings.iter().zip([0, u64::MAX]) {
+                let first = hidden.len();
+                let pad = pad(*string, number, blocks);
+                hidden.extend(label.iter().zip(pad.iter()).map(|(&a, &b)| a ^ b));
+                add_if(&mut hidden[first..], &keys.secrets.delta, mask);
             }
-            channel.send(steps::OWN_LABELS, as_bytes(&hidden))?;
-            let mut seed = Block::ZERO;
-            channel.recv(steps::COMBINE, as_bytes_mut(std::slice::from_mut(&mut seed)))?;
-            self.stock
-                .0
-                .extend_from_slice(&combined(seed, &labels, blocks, UNIT));
+        }
+        channel.send(steps::OWN_LABELS, as_bytes(&hidden))?;
+        let mut seed = Block::ZERO;
+        channel.recv(steps::COMBINE, as_bytes_mut(std::slice::from_mut(&mut seed)))?;
+        for (lot, labels) in lots.split(&labels, blocks).enumerate() {
+            combine(seed, lot, labels, blocks, sums);
         }
         Ok(())
     }
@@ -201,11 +246,11 @@ impl Evaluator {
     ) -> Result<Zeroizing<Vec<Block>>> {
         let cell = self.common.cell;
         let size = cell.size();
-        let missing = bits.len().saturating_sub(self.stock.0.len() / size);
-        if missing > 0 {
-            self.transfer(missing.next_multiple_of(UNIT), channel)?;
-        }
-        let mut cells = take(&mut self.stock.0, bits.len() * size);
+        let mut stock = std::mem::take(&mut self.stock.0);
+        let mut cells = take(&mut stock, bits.len(), size, |lots, items| {
+            self.transfer(lots, items, channel)
+        })?;
+        self.stock.0 = stock;
         let masked = cells.chunks_exact_mut(size).zip(bits).map(|(cell_of, &bit)| {
             let permuted = cell_of[cell.word()].0[0] & 1 ^ u64::from(bit);
             cell_of[cell.word()] = Block([(*self.keys.secrets.gamma ^ 1) & permuted.wrapping_neg(), 0]);
@@ -217,54 +262,49 @@ impl Evaluator {
         Ok(cells)
     }
 
-    fn transfer(&mut self, count: usize, channel: &mut dyn Channel) -> Result<()> {
+    /// Appends what there is of the wires of so many lots: i-hashes, labels and choices.
+    fn transfer(&mut self, lots: usize, sums: &mut Vec<Block>, channel: &mut dyn Channel) -> Result<()> {
         let (cell, keys) = (self.common.cell, &mut self.keys);
         let (blocks, size) = (cell.blocks, cell.size());
-        for _ in 0..count / UNIT {
-            let transferred = UNIT + self.common.next_spare();
-            let batch = keys.labels.take(transferred);
-            let mut message = vec![0; keys.secrets.code.random_bytes(batch)];
-            channel.recv(steps::INPUT_WIRES, &mut message)?;
-            let mut hashes = Zeroizing::new(vec![Block::ZERO; transferred * cell.before]);
-            let received = keys.secrets.watcher.random(batch, &message, &mut hashes);
-            received.map_err(|mismatch| Error::Internal(mismatch.to_string()))?;
-            let mut chosen = keys.transfers.random(channel, &mut keys.entropy, transferred)?;
-            let mut hidden = vec![Block::ZERO; 2 * transferred * blocks];
-            channel.recv(steps::OWN_LABELS, as_bytes_mut(&mut hidden))?;
-            let mut items = Zeroizing::new(Vec::with_capacity(transferred * size));
-            let mut labels = Zeroizing::new(Vec::with_capacity(transferred * blocks));
-            for (at, hidden) in hidden.chunks_exact(2 * blocks).enumerate() {
-                let mask = (chosen.choices[at / 64] >> (at % 64) & 1).wrapping_neg();
-                let (zero, one) = hidden.split_at(blocks);
-                let first = labels.len();
-                let pad = pad(chosen.strings[at], blocks);
-                let both = zero.iter().zip(one).zip(pad.iter());
-                labels.extend(both.map(|((&zero, &one), &pad)| zero ^ (zero ^ one) & Block([mask; 2]) ^ pad));
-                let hash = &mut hashes[at * cell.before..(at + 1) * cell.before];
-                items.extend_from_slice(hash);
-                items.extend_from_slice(&labels[first..]);
-                items.push(Block([mask & 1, 0]));
-                add_if(hash, &keys.secrets.delta_hash, mask);
-            }
-            chosen.choices.zeroize();
-            chosen.strings.zeroize();
-            keys.secrets
-                .watcher
-                .verify(&labels, &hashes)
-                .map_err(|mismatch| {
-                    let peer = channel.peer();
-                    Error::cheated(
-                        checks::OWN_INPUT_LABEL,
-                        peer,
-                        steps::OWN_LABELS,
-                        mismatch.to_string(),
-                    )
-                })?;
-            let seed = keys.entropy.block();
-            channel.send(steps::COMBINE, as_bytes(&[seed]))?;
-            self.stock
-                .0
-                .extend_from_slice(&combined(seed, &items, size, UNIT));
+        let lots = self.common.next_lots(lots);
+        let transferred = lots.transfers();
+        let batch = keys.labels.take(transferred);
+        let mut message = room::zeroed(INPUTS, keys.secrets.code.random_bytes(batch))?;
+        channel.recv(steps::INPUT_WIRES, &mut message)?;
+        let mut hashes = room::secret(INPUTS, transferred * cell.before)?;
+        let received = keys.secrets.watcher.random(batch, &message, &mut hashes);
+        received.map_err(|mismatch| Error::Internal(mismatch.to_string()))?;
+        let chosen = Zeroizing::new(keys.transfers.random(channel, &mut keys.entropy, transferred)?);
+        let mut hidden: Vec<Block> = room::zeroed(INPUTS, 2 * transferred * blocks)?;
+        channel.recv(steps::OWN_LABELS, as_bytes_mut(&mut hidden))?;
+        let mut items = room::empty(INPUTS, transferred * size)?;
+        let mut labels = room::empty(INPUTS, transferred * blocks)?;
+        for (at, hidden) in hidden.chunks_exact(2 * blocks).enumerate() {
+            let mask = (chosen.choices[at / 64] >> (at % 64) & 1).wrapping_neg();
+            let (zero, one) = hidden.split_at(blocks);
+            let first = labels.len();
+            let pad = pad(chosen.strings[at], lots.first + at as u64, blocks);
+            let both = zero.iter().zip(one).zip(pad.iter());
+            labels.extend(both.map(|((&zero, &one), &pad)| zero ^ (zero ^ one) & Block([mask; 2]) ^ pad));
+            let hash = &mut hashes[at * cell.before..(at + 1) * cell.before];
+            items.extend_from_slice(hash);
+            items.extend_from_slice(&labels[first..]);
+            items.push(Block([mask & 1, 0]));
+            add_if(hash, &keys.secrets.delta_hash, mask);
+        }
+        let verified = keys.secrets.watcher.verify(&labels, &hashes);
+        verified.map_err(|mismatch| {
+            Error::cheated(
+                checks::OWN_INPUT_LABEL,
+                channel.peer(),
+                steps::OWN_LABELS,
+                mismatch.to_string(),
+            )
+        })?;
+        let seed = keys.entropy.block();
+        channel.send(steps::COMBINE, as_bytes(&[seed]))?;
+        for (lot, items) in lots.split(&items, size).enumerate() {
+            combine(seed, lot, items, size, sums);
         }
         Ok(())
     }
@@ -308,7 +348,8 @@ mod tests {
             .collect();
         let (mut independent, mut dependent) = (0, 0);
         for seed in 0..60 {
-            let sums = combined(Block([seed, 3]), &items, 2, UNIT);
+            let mut sums = Vec::new();
+            combine(Block([seed, 3]), seed as usize % 5, &items, 2, &mut sums);
             // The first choices are known.
             let hidden = |known: usize| {
                 let rows = sums.chunks_exact(2).map(|sum| {
@@ -325,5 +366,16 @@ mod tests {
         assert_eq!(independent, 60);
         // A square matrix is singular with probability 0.71.
         assert!((28..=57).contains(&dependent), "{dependent}");
+    }
+
+    /// A block of a stream hides one label only, whatever strings the OTs give.
+    #[test]
+    fn pads_of_different_transfers_are_different_blocks_of_a_stream() {
+        let string = Block([7, 11]);
+        let all: std::collections::BTreeSet<[u64; 2]> = (0..3000u64)
+            .flat_map(|number| pad(string, number, 8).map(|block| block.0))
+            .collect();
+        assert_eq!(all.len(), 8 * 3000);
+        assert_eq!(pad(string, 5, 3)[..3], pad(string, 5, 8)[..3]);
     }
 }

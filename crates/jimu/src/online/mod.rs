@@ -28,9 +28,16 @@ use crate::offline::{Delivery, Maker, Order};
 use crate::settings::{MUX_WIDTH, Sizes};
 use crate::wires::{Cell, JimuWires};
 use circuit::Circuit;
+use inputs::Lots;
 
 pub(crate) use evaluator::Evaluator;
 pub(crate) use garbler::Garbler;
+
+/// The evaluator's inputs that are transferred together, at most.
+pub(crate) const INPUTS_AT_ONCE: usize = INPUTS_OF_LOT * inputs::LOTS;
+
+/// The evaluator's inputs that are sums of the same transferred labels.
+pub(crate) const INPUTS_OF_LOT: usize = inputs::UNIT;
 
 /// The sides of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +93,8 @@ pub(crate) struct Common {
     ahead: u64,
     /// Lots of labels transferred so far.
     lots: u64,
+    /// Labels in them.
+    transfers: u64,
 }
 
 /// Gadgets, by the number of their gates.
@@ -139,6 +148,7 @@ impl Common {
             maker,
             ahead,
             lots: 0,
+            transfers: 0,
             sizes,
         })
     }
@@ -226,11 +236,14 @@ impl Common {
         Ok(())
     }
 
-    /// The labels of the next lot that are transferred beyond those that become inputs.
-    fn next_spare(&mut self) -> usize {
-        let lot = self.lots;
-        self.lots += 1;
-        pool::spare_transfers(self.sizes.security, lot) as usize
+    /// The next lots of transfers, so many.
+    fn next_lots(&mut self, count: usize) -> Lots {
+        let (numbers, first) = (self.lots..self.lots + count as u64, self.transfers);
+        let spare = numbers.map(|lot| pool::spare_transfers(self.sizes.security, lot) as usize);
+        let sizes: Vec<usize> = spare.map(|spare| inputs::UNIT + spare).collect();
+        self.lots += count as u64;
+        self.transfers += sizes.iter().sum::<usize>() as u64;
+        Lots { first, sizes }
     }
 
     /// What the primitives have been used for, about. Of gates, those that are or were in the pools, and as many more as are checked.
@@ -240,12 +253,11 @@ impl Common {
             let kept = (pool.len() + pool.left()) as f64 + pool.drawn() as f64;
             kept * supply.shape.width as f64 / (1.0 - supply.parameters.check_rate())
         });
-        let spare = pool::spare_transfers(self.sizes.security, self.lots);
         JimuUse {
             gates: gates.sum(),
             blocks: self.sizes.blocks() as u32,
             seeds: self.sizes.labels.length().into(),
-            transfers: self.lots as f64 * (inputs::UNIT as f64 + f64::from(spare)),
+            transfers: self.transfers as f64,
         }
     }
 }

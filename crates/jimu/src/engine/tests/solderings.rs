@@ -1,6 +1,7 @@
 //! Solderings, permutation bits and labels that are not what they should be.
 
 use super::*;
+use crate::online::INPUTS_AT_ONCE;
 
 /// The garbler has one bad gate in a bucket, wrong for one value of the evaluator's bit, and spoils the solderings of the others. It is
 /// caught, for the same reason and at the same point whatever the bit is.
@@ -138,6 +139,23 @@ fn an_evaluator_that_lies_about_its_inputs_harms_itself_only() {
     let outcome = attacked(14, &honest(), &adding(steps::CHOICES, 0, 0, vec![1]));
     let error = outcome.evaluator.unwrap_err();
     assert_eq!(error.check(), Some(checks::BIT_OPENING), "{error}");
+}
+
+/// Inputs wait for the other party a few times for [`INPUTS_AT_ONCE`] of them, and not for each lot of 128; the bits are right.
+#[test]
+fn many_inputs_of_the_evaluator_are_transferred_together() {
+    for (lanes, transfers) in [(3 * 128 + 5, 1), (INPUTS_AT_ONCE, 1), (INPUTS_AT_ONCE + 1, 2)] {
+        let bits = BitMatrix::from_fn(1, lanes, |_, lane| lane % 3 == 1);
+        let outcome = Session::new(3, 64, &Faults::new()).run(None, |engine| {
+            let wires = input(engine, EVALUATOR, &bits)?;
+            engine.reveal(&wires, Parties::one(EVALUATOR))
+        });
+        for step in [cenote_ot::steps::ANSWER, steps::COMBINE] {
+            let sent = outcome.sent.iter().filter(|message| message.step == step);
+            assert_eq!(sent.count(), transfers, "{step:?} {lanes}");
+        }
+        assert_eq!(outcome.unwrap()[1], Some(bits));
+    }
 }
 
 /// A label that is wrong for one of the two choices is noticed by half of the evaluators, whatever their inputs are.
