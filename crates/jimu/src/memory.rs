@@ -1,12 +1,12 @@
 //! Memory: what a session holds at most, said before anything is made.
 
-use cenote_circuit::{AndOp, Plan};
+use cenote_circuit::Plan;
 use cenote_params::pool::Parameters;
 use cenote_primitives::Block;
-use cenote_primitives::kernels::LocalOp;
 use cenote_session::Demand;
 
-use crate::online::{Role, circuit::WORKING_SET};
+use crate::online::Role;
+use crate::online::circuit::{WORKING_SET, plan_bytes};
 use crate::settings::{MUX_WIDTH, Sizes};
 use crate::wires::Cell;
 
@@ -125,10 +125,4 @@ pub(crate) fn most_lanes(sizes: &Sizes, plan: &Plan) -> usize {
     let bits = (plan.input_wires() + plan.output_wires()).max(1) as u64;
     let lanes = GROUP_OF_LANES / bits.saturating_mul(memory.anchored() + memory.passing());
     (usize::try_from(lanes).unwrap_or(usize::MAX) & !63).max(64)
-}
-
-/// Bytes of a plan.
-fn plan_bytes(plan: &Plan) -> u64 {
-    let ops = size_of_val::<[LocalOp]>(plan.local_ops()) + size_of_val::<[AndOp]>(plan.and_ops());
-    (ops + size_of_val(plan.input_slots()) + size_of_val(plan.output_slots())) as u64
 }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-use cenote_circuit::Plan;
+use cenote_circuit::{AndOp, Plan};
+use cenote_primitives::kernels::LocalOp;
 use cenote_session::{Flips, Result};
 
 /// Bytes of slots that stay in a core's own cache.
@@ -82,6 +83,16 @@ impl Circuit {
         })
     }
 
+    /// Bytes that it takes.
+    pub(crate) fn bytes(&self) -> u64 {
+        let of_level = |ands: &Ands| {
+            let shared = ands.shared.iter().map(|(others, _)| size_of_val(&others[..]));
+            size_of_val(&ands.single[..]) + size_of_val(&ands.shared[..]) + shared.sum::<usize>()
+        };
+        let levels: usize = self.levels.iter().map(of_level).sum();
+        plan_bytes(&self.plan) + (levels + size_of_val(&self.levels[..]) + self.output_flips.len()) as u64
+    }
+
     /// Lanes at once: as many as the working set allows for cells of `bytes`.
     pub(crate) fn width(&self, bytes: usize) -> usize {
         (WORKING_SET / bytes / self.plan.slots().max(1)).max(1)
@@ -92,6 +103,12 @@ impl Circuit {
         let count = lanes.div_ceil(self.width(bytes)).max(1);
         (0..count).map(move |tile| tile * lanes / count..(tile + 1) * lanes / count)
     }
+}
+
+/// Bytes of a plan.
+pub(crate) fn plan_bytes(plan: &Plan) -> u64 {
+    let ops = size_of_val::<[LocalOp]>(plan.local_ops()) + size_of_val::<[AndOp]>(plan.and_ops());
+    (ops + size_of_val(plan.input_slots()) + size_of_val(plan.output_slots())) as u64
 }
 
 #[cfg(test)]

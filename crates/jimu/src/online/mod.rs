@@ -449,6 +449,9 @@ impl Circuits {
     /// Most circuits that are kept.
     const KEPT: usize = 16;
 
+    /// Bytes that those before the last may have.
+    pub(crate) const BYTES: u64 = 8 << 20;
+
     /// `plan`, with gadgets of `width` gates.
     pub(crate) fn get(&mut self, plan: &Plan, width: usize) -> Result<Arc<Circuit>> {
         let known = self
@@ -459,11 +462,45 @@ impl Circuits {
             Some(known) => self.0.remove(known),
             None => Arc::new(Circuit::new(plan, width)?),
         };
-        if self.0.len() >= Self::KEPT {
+        let before = |kept: &[Arc<Circuit>]| kept.iter().map(|kept| kept.bytes()).sum::<u64>();
+        while self.0.len() >= Self::KEPT || before(&self.0) > Self::BYTES {
             self.0.remove(0);
         }
         self.0.push(circuit.clone());
         Ok(circuit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cenote_circuit::library;
+
+    use super::*;
+
+    /// A service that runs ever other circuits does not keep them.
+    #[test]
+    fn circuits_that_were_run_are_kept_if_they_are_small() {
+        let mut circuits = Circuits::default();
+        let plan = |name| Plan::new(&library::by_name(name).unwrap());
+        let small: Vec<Plan> = ["add32", "add64", "mult16"].map(plan).into();
+        let first = circuits.get(&small[0], 0).unwrap();
+        for plan in &small {
+            circuits.get(plan, 0).unwrap();
+        }
+        assert!(Arc::ptr_eq(&circuits.get(&small[0], 0).unwrap(), &first));
+        let bytes = |circuits: &Circuits| circuits.0.iter().map(|kept| kept.bytes()).sum::<u64>();
+        let mut largest = 0;
+        for name in ["sha512", "div512", "mult512", "sort64x32", "mult256"] {
+            let Ok(circuit) = library::by_name(name) else {
+                continue;
+            };
+            let circuit = circuits.get(&Plan::new(&circuit), 0).unwrap();
+            largest = circuit.bytes().max(largest);
+            assert!(Arc::ptr_eq(circuits.0.last().unwrap(), &circuit));
+            assert!(bytes(&circuits) <= Circuits::BYTES + circuit.bytes(), "{name}");
+        }
+        assert!(largest > Circuits::BYTES / 2, "{largest}");
+        assert!(!circuits.0.iter().any(|kept| Arc::ptr_eq(kept, &first)));
     }
 }
 
