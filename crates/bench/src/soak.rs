@@ -26,6 +26,8 @@ pub struct Moment {
     pub parties: Vec<Note>,
     /// AND gates in a second since the moment told before.
     pub and_gates_per_second: f64,
+    /// The error bound at the first moment that was told.
+    pub first_error_log2: f64,
 }
 
 /// A stream that has ended.
@@ -39,6 +41,8 @@ pub struct SoakReport {
     pub warm: Option<Moment>,
     /// At the end; `None` if it ended before anything was told.
     pub last: Option<Moment>,
+    /// The error bound at the first moment that was told; `None` if nothing was.
+    pub first_error_log2: Option<f64>,
     /// By party, how much more memory it has had at most since then, over what it had had at most before.
     pub growth: Vec<Option<f64>>,
     /// The machine.
@@ -85,6 +89,7 @@ pub fn run_soak(
         soak: soak.clone(),
         stopped,
         growth: (0..usize::from(soak.protocol.parties())).map(growth).collect(),
+        first_error_log2: log.first_error,
         warm: log.warm,
         last: log.last,
         machine,
@@ -100,6 +105,7 @@ struct Log {
     notes: Vec<VecDeque<Note>>,
     /// Seconds of the session when the first moment was told.
     began: Option<f64>,
+    first_error: Option<f64>,
     warm: Option<Moment>,
     last: Option<Moment>,
     /// What was told last: when, seconds of the session, AND gates.
@@ -112,6 +118,7 @@ impl Log {
             every,
             warm_up,
             began: None,
+            first_error: None,
             notes: vec![VecDeque::new(); parties.into()],
             warm: None,
             last: None,
@@ -144,12 +151,14 @@ impl Log {
     }
 
     /// The rate is that since the moment told before, or since the beginning.
-    fn moment(&self, parties: Vec<Note>) -> Moment {
+    fn moment(&mut self, parties: Vec<Note>) -> Moment {
         let (seconds, gates) = slowest(&parties);
+        let first_error_log2 = *self.first_error.get_or_insert(error_log2(&parties));
         let (_, before, gates_before) = self.told.unwrap_or((Instant::now(), 0.0, 0));
         Moment {
             parties,
             and_gates_per_second: gates.saturating_sub(gates_before) as f64 / (seconds - before).max(1e-9),
+            first_error_log2,
         }
     }
 
@@ -168,6 +177,15 @@ fn slowest(notes: &[Note]) -> (f64, u64) {
         notes.iter().map(|note| note.and_gates).min().unwrap_or(0),
     )
 }
+
+/// The weakest of the parties' error bounds.
+fn error_log2(notes: &[Note]) -> f64 {
+    let errors = notes.iter().map(|note| note.error_log2);
+    errors.fold(f64::NEG_INFINITY, f64::max)
+}
+
+/// Bits by which a bound has grown that is worth a word.
+const GROWN: f64 = 0.005;
 
 /// One number of each party.
 fn each(notes: &[Note], of: impl Fn(&Note) -> String) -> String {
@@ -189,10 +207,7 @@ impl Moment {
     pub fn line(&self) -> String {
         let notes = &self.parties;
         let (seconds, gates) = slowest(notes);
-        let error = notes
-            .iter()
-            .map(|note| note.error_log2)
-            .fold(f64::NEG_INFINITY, f64::max);
+        let error = error_log2(notes);
         let [hours, minutes, seconds] =
             [seconds / 3600.0, seconds / 60.0 % 60.0, seconds % 60.0].map(|n| n as u64);
         let mut line = format!(
@@ -204,6 +219,13 @@ impl Moment {
             each(notes, |note| memory(note.peak_memory_bytes)),
             each(notes, |note| megabytes(note.bytes_sent)),
         );
+        if error > self.first_error_log2 + GROWN {
+            let _ = write!(
+                line,
+                "; the error bound has grown from 2^{:.2}",
+                self.first_error_log2
+            );
+        }
         let wrong = self.wrong();
         if wrong > 0 {
             let _ = write!(line, "; {wrong} WRONG OUTPUT{}", s(wrong).to_uppercase());
@@ -250,6 +272,23 @@ impl SoakReport {
             return text;
         };
         let _ = writeln!(text, "{}", last.line());
+        let (before, after) = (last.first_error_log2, error_log2(&last.parties));
+        let _ = match after > before + GROWN {
+            true => writeln!(
+                text,
+                "the error bound is 2^{after:.2}, and was 2^{before:.2} in the beginning: it grows with what is computed"
+            ),
+            false => writeln!(text, "the error bound is 2^{after:.2}, whatever is computed"),
+        };
+        if let Some(note) = last.parties.first() {
+            let bits = |of: &[u64]| of.iter().map(|&bits| grouped(bits)).collect::<Vec<_>>().join(" ");
+            let _ = writeln!(
+                text,
+                "bits put in, by party: {}; opened to each: {}",
+                bits(&note.inputs),
+                bits(&note.outputs)
+            );
+        }
         for (note, growth) in last.parties.iter().zip(&self.growth) {
             let [least, most] = note.sizes.map(grouped);
             let growth = growth.map_or_else(
@@ -323,6 +362,7 @@ mod tests {
                 largest: 1000,
             },
             stopped: None,
+            first_error_log2: log.first_error,
             warm: log.warm,
             last: log.last,
             growth: vec![Some(0.03), Some(0.0)],
@@ -340,6 +380,44 @@ mod tests {
         );
     }
 
+    /// A bound that grows is told of in the log and at the end, and one that does not is not.
+    #[test]
+    fn an_error_bound_that_grows_is_told() {
+        for (last, grows) in [(-38.5, true), (-40.0, false)] {
+            let mut told = Vec::new();
+            let mut log = Log::new(1, Duration::ZERO, Duration::ZERO);
+            for (computations, error_log2) in [(4, -40.0), (9, last)] {
+                let note = Note {
+                    error_log2,
+                    ..note(0, computations, 1)
+                };
+                log.hear(0, note, &mut |moment| told.push(moment.line()));
+            }
+            assert!(!told[0].contains("has grown"), "{told:?}");
+            assert_eq!(told[1].contains("has grown from 2^-40.00"), grows, "{told:?}");
+            let report = SoakReport {
+                soak: Soak {
+                    protocol: cenote::Protocol::default(),
+                    length: Duration::from_secs(9),
+                    seed: 1,
+                    largest: 1000,
+                },
+                stopped: None,
+                first_error_log2: log.first_error,
+                warm: log.warm,
+                last: log.last,
+                growth: vec![None],
+                machine: Machine::now(),
+            };
+            let text = report.summary();
+            assert!(
+                text.contains(&format!("the error bound is 2^{last:.2}")),
+                "{text}"
+            );
+            assert_eq!(text.contains("it grows with what is computed"), grows, "{text}");
+        }
+    }
+
     #[test]
     fn a_wrong_output_is_the_verdict() {
         let mut wrong = note(1, 9, 1);
@@ -348,6 +426,7 @@ mod tests {
         let moment = Moment {
             parties: vec![note(0, 9, 1), wrong],
             and_gates_per_second: 1.0,
+            first_error_log2: 0.0,
         };
         assert!(moment.line().ends_with("1 WRONG OUTPUT"), "{}", moment.line());
         let report = SoakReport {
@@ -358,6 +437,7 @@ mod tests {
                 largest: 1000,
             },
             stopped: Some("SIGINT".into()),
+            first_error_log2: None,
             warm: None,
             last: Some(moment),
             growth: vec![None; 2],

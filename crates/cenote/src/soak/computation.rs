@@ -23,6 +23,8 @@ pub(super) struct Shape {
     pub(super) steps: usize,
     /// AND gates of the first circuit; the rest is lanes.
     pub(super) gates: u64,
+    /// The party whose all inputs are, and then all outputs are for everybody; without one it is drawn each time.
+    pub(super) owner: Option<PartyId>,
 }
 
 /// Secret wires, and what they hold.
@@ -82,7 +84,7 @@ impl<E: Engine> Computation<'_, E> {
         let each = (shape.size / shape.steps as u64).max(1);
         let plan = circuits::of_size(self.dice, shape.gates.min(each));
         let lanes = self.lanes(&plan, each);
-        let mut state = self.step(&plan, lanes, None)?;
+        let mut state = self.step(&plan, lanes, None, shape.owner)?;
         for _ in 1..shape.steps {
             if self.dice.once_in(3) {
                 state = self.arrange(&state, None)?;
@@ -98,7 +100,10 @@ impl<E: Engine> Computation<'_, E> {
             if state.lanes() > most {
                 state = self.arrange(&state, Some(most))?;
             }
-            state = self.step(&plan, state.lanes(), Some(&state))?;
+            state = self.step(&plan, state.lanes(), Some(&state), shape.owner)?;
+        }
+        if shape.owner.is_some() {
+            self.open(&state, Parties::all(self.engine.parties()))?;
         }
         if self.dice.once_in(4) {
             state.secret = self.engine.settle(state.secret)?;
@@ -119,9 +124,20 @@ impl<E: Engine> Computation<'_, E> {
         usize::try_from(lanes).unwrap_or(usize::MAX).clamp(1, most.max(1))
     }
 
-    /// Runs `plan` on wires of `state`, inputs and constants. Gives its outputs, and some of the state.
-    fn step(&mut self, plan: &Plan, lanes: usize, state: Option<&Pair<E::Wires>>) -> Result<Pair<E::Wires>> {
-        let sources = self.sources(plan.input_wires(), state.map_or(0, Pair::wires));
+    /// Runs `plan` on wires of `state`, inputs and constants, or else all inputs of `owner`'s. Gives its outputs, and some of
+    /// the state.
+    fn step(
+        &mut self,
+        plan: &Plan,
+        lanes: usize,
+        state: Option<&Pair<E::Wires>>,
+        owner: Option<PartyId>,
+    ) -> Result<Pair<E::Wires>> {
+        let (wires, kept) = (plan.input_wires(), state.map_or(0, Pair::wires));
+        let sources = match owner {
+            Some(owner) => vec![Source::Input(owner, wires)],
+            None => self.sources(wires, kept),
+        };
         if !self.dice.once_in(3) {
             let of = |source: &Source| match source {
                 Source::Input(owner, wires) => Some((*owner, wires * lanes)),
@@ -198,6 +214,7 @@ impl<E: Engine> Computation<'_, E> {
     fn input(&mut self, owner: PartyId, wires: usize, lanes: usize) -> Result<Pair<E::Wires>> {
         let bits = self.dice.bits(wires, lanes);
         let own = (owner == self.engine.me()).then_some(&bits);
+        count(&mut self.note.inputs, owner, wires * lanes);
         Ok(Pair {
             secret: self.engine.input(owner, wires, lanes, own)?,
             clear: self.clear.constant(&bits)?,
@@ -243,6 +260,14 @@ impl<E: Engine> Computation<'_, E> {
             .filter(|&party| set >> party & 1 == 1)
             .map(PartyId)
             .collect();
+        self.open(wires, to)
+    }
+
+    /// Opens wires to these parties, and compares them.
+    fn open(&mut self, wires: &Pair<E::Wires>, to: Parties) -> Result<()> {
+        for party in to.iter() {
+            count(&mut self.note.outputs, party, wires.wires() * wires.lanes());
+        }
         let opened = self.engine.reveal(&wires.secret, to)?;
         let expected = to
             .contains(self.engine.me())
@@ -266,4 +291,12 @@ impl<E: Engine> Computation<'_, E> {
         };
         self.note.first_wrong.get_or_insert_with(what);
     }
+}
+
+/// Adds so many to the number of a party.
+fn count(of_parties: &mut Vec<u64>, party: PartyId, bits: usize) {
+    if of_parties.len() <= party.index() {
+        of_parties.resize(party.index() + 1, 0);
+    }
+    of_parties[party.index()] += bits as u64;
 }

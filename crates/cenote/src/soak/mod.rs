@@ -57,6 +57,10 @@ pub struct Note {
     pub and_gates: u64,
     /// AND gates of the smallest and of the largest of these.
     pub sizes: [u64; 2],
+    /// Bits that were put in, by the parties whose they are.
+    pub inputs: Vec<u64>,
+    /// Bits that were opened, by the parties that learnt them.
+    pub outputs: Vec<u64>,
     /// Bits that this party has learnt, and compared with plain evaluation.
     pub bits: u64,
     /// Values that were not what they must be.

@@ -31,7 +31,7 @@ pub(crate) fn drive<E: Engine>(engine: &mut E, soak: &Soak, told: &mut dyn FnMut
         },
         engine,
     };
-    for shape in largest(soak.largest) {
+    for shape in largest(soak.largest, stream.engine.parties()) {
         stream.compute(shape)?;
     }
     stream.note.warm = true;
@@ -59,16 +59,23 @@ pub(crate) fn drive<E: Engine>(engine: &mut E, soak: &Soak, told: &mut dyn FnMut
     Ok(stream.note)
 }
 
-/// The computations that take the most memory: large circuits, many lanes, many circuits.
-fn largest(size: u64) -> [Shape; 4] {
+/// The computations that take the most memory: large circuits, many lanes, many circuits, and as many inputs of one party as can be.
+fn largest(size: u64, parties: usize) -> impl Iterator<Item = Shape> {
     let gates = circuits::MOST_GATES;
-    let shape = |steps, gates| Shape { size, steps, gates };
-    [
-        shape(1, gates),
-        shape(1, SMALLEST),
-        shape(6, 1000),
-        shape(3, gates),
-    ]
+    let shape = move |steps, gates, owner| Shape {
+        size,
+        steps,
+        gates,
+        owner,
+    };
+    let of_all = [
+        shape(1, gates, None),
+        shape(1, SMALLEST, None),
+        shape(6, 1000, None),
+        shape(3, gates, None),
+    ];
+    let of_one = (0..parties as u8).map(move |owner| shape(2, SMALLEST, Some(PartyId(owner))));
+    of_all.into_iter().chain(of_one)
 }
 
 struct Stream<'a, E: Engine> {
@@ -85,6 +92,7 @@ impl<E: Engine> Stream<'_, E> {
             size,
             steps: 1 + self.dice.below(6),
             gates: self.dice.magnitude(SMALLEST, size),
+            owner: None,
         }
     }
 

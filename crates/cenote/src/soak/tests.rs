@@ -48,8 +48,15 @@ fn streams_over_every_protocol_are_right() {
         );
         for (party, (told, last)) in notes.iter().enumerate() {
             assert_eq!((usize::from(last.party), last.wrong), (party, 0), "{last:?}");
-            assert!(last.computations > 4 && last.sizes[1] > 1000, "{last:?}");
-            assert!(told[0].warm && told[0].computations == 4, "{told:?}");
+            assert!(last.computations > 6 && last.sizes[1] > 1000, "{last:?}");
+            let largest = 4 + notes.len() as u64;
+            assert!(told[0].warm && told[0].computations == largest, "{told:?}");
+            let of_all = &notes[0].1;
+            assert_eq!((&last.inputs, &last.outputs), (&of_all.inputs, &of_all.outputs));
+            assert!(
+                last.outputs[party] == last.bits && last.inputs[party] > 0,
+                "{last:?}"
+            );
             let moments = |told: &[Note]| told.iter().map(|note| note.and_gates).collect::<Vec<_>>();
             assert_eq!(moments(told), moments(&notes[0].0));
         }

@@ -56,8 +56,15 @@ fn every_protocol_computes_a_stream() {
             (&Value::Null, count)
         );
         let computations = |moment: &Value| moment["parties"][0]["computations"].as_u64().unwrap();
-        assert_eq!(computations(&moments[0]), 4);
-        assert!(computations(&report["last"]) > 4);
+        assert_eq!(computations(&moments[0]), 4 + count as u64);
+        assert!(computations(&report["last"]) > computations(&moments[0]));
+        let of_first = |field: &str| moments[0]["parties"][0][field].as_f64().unwrap();
+        assert_eq!(report["first_error_log2"], of_first("error_log2"), "{report}");
+        assert!(
+            ended.stdout.contains("the error bound is 2^-"),
+            "{}",
+            ended.stdout
+        );
     }
     run(cenote().args(["soak", "--protocol", "none"])).failed(2, &["possible values"]);
     run(cenote().args(["soak", "--protocol", "three", "--minutes", "0"])).failed(2, &["thirty years"]);
