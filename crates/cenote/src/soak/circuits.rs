@@ -38,11 +38,27 @@ pub(super) fn of_size(dice: &mut Dice, gates: u64) -> Plan {
     random(dice, gates.min(MOST_GATES))
 }
 
+/// As many inputs as any circuit of this stream has for so few gates.
+pub(super) fn widest() -> Plan {
+    let mut b = Builder::new();
+    let inputs = b.input("in", MOST_INPUTS, BitOrder::Lsb);
+    let mut all = inputs[0];
+    for pair in inputs.chunks_exact(2).take(super::SMALLEST as usize) {
+        let both = b.and(pair[0], pair[1]);
+        all = b.xor(all, both);
+    }
+    b.output("out", &[all], BitOrder::Lsb);
+    Plan::new(&b.finish())
+}
+
+/// Inputs of a circuit without sense, at most.
+const MOST_INPUTS: u32 = 128;
+
 /// A circuit without sense: wide or deep, with gates whose operands coincide with inputs, outputs and each other.
 pub(super) fn random(dice: &mut Dice, gates: u64) -> Plan {
     let mut b = Builder::new();
-    let inputs = 4 + dice.below(125);
-    let mut known: Vec<Bit> = b.input("in", inputs as u32, BitOrder::Lsb);
+    let inputs = 4 + dice.below(MOST_INPUTS as usize - 3) as u32;
+    let mut known: Vec<Bit> = b.input("in", inputs, BitOrder::Lsb);
     // Operands are among so many of the last bits: the fewer they are, the deeper is the circuit.
     let window = dice.magnitude(4, 4096) as usize;
     let mut ands = 0;

@@ -9,7 +9,7 @@ use super::dice::Dice;
 use super::{Note, circuits};
 
 /// The most secret bits that a value has, all lanes together.
-const MOST_BITS: usize = 1 << 18;
+const MOST_BITS: usize = 1 << 16;
 
 /// The most wires that are kept for the next circuit.
 const MOST_WIRES: usize = 512;
@@ -23,8 +23,6 @@ pub(super) struct Shape {
     pub(super) steps: usize,
     /// AND gates of the first circuit; the rest is lanes.
     pub(super) gates: u64,
-    /// The party whose all inputs are, and then all outputs are for everybody; without one it is drawn each time.
-    pub(super) owner: Option<PartyId>,
 }
 
 /// Secret wires, and what they hold.
@@ -84,7 +82,7 @@ impl<E: Engine> Computation<'_, E> {
         let each = (shape.size / shape.steps as u64).max(1);
         let plan = circuits::of_size(self.dice, shape.gates.min(each));
         let lanes = self.lanes(&plan, each);
-        let mut state = self.step(&plan, lanes, None, shape.owner)?;
+        let mut state = self.step(&plan, lanes, None)?;
         for _ in 1..shape.steps {
             if self.dice.once_in(3) {
                 state = self.arrange(&state, None)?;
@@ -100,15 +98,36 @@ impl<E: Engine> Computation<'_, E> {
             if state.lanes() > most {
                 state = self.arrange(&state, Some(most))?;
             }
-            state = self.step(&plan, state.lanes(), Some(&state), shape.owner)?;
-        }
-        if shape.owner.is_some() {
-            self.open(&state, Parties::all(self.engine.parties()))?;
+            state = self.step(&plan, state.lanes(), Some(&state))?;
         }
         if self.dice.once_in(4) {
             state.secret = self.engine.settle(state.secret)?;
         }
         self.reveal(&state)?;
+        self.note.computations += 1;
+        Ok(())
+    }
+
+    /// A computation that takes as much memory as any: circuits one after the other with as many inputs of one party's as there can be.
+    /// Some of each is kept to the end, when all parties learn as much as there can be.
+    pub(super) fn run_widest(&mut self, size: u64, owner: PartyId) -> Result<()> {
+        let plan = circuits::widest();
+        let lanes = self.lanes(&plan, size);
+        let mut kept: Option<Pair<E::Wires>> = None;
+        for step in 0..super::MOST_STEPS {
+            let mut parts = vec![self.input(owner, plan.input_wires() - step, lanes)?];
+            parts.extend(kept);
+            let inputs = Pair::concat(&parts);
+            let outputs = self.evaluate(&plan, &inputs)?;
+            self.open(&outputs, Parties::all(self.engine.parties()))?;
+            let from = inputs.wires() - step - 1;
+            kept = Some(inputs.select(from, step + 1));
+        }
+        if let Some(kept) = kept {
+            let most = (MOST_BITS / kept.wires()).min(size as usize).max(1);
+            let wide = self.arrange(&kept, Some(most))?;
+            self.open(&wide, Parties::all(self.engine.parties()))?;
+        }
         self.note.computations += 1;
         Ok(())
     }
@@ -124,20 +143,9 @@ impl<E: Engine> Computation<'_, E> {
         usize::try_from(lanes).unwrap_or(usize::MAX).clamp(1, most.max(1))
     }
 
-    /// Runs `plan` on wires of `state`, inputs and constants, or else all inputs of `owner`'s. Gives its outputs, and some of
-    /// the state.
-    fn step(
-        &mut self,
-        plan: &Plan,
-        lanes: usize,
-        state: Option<&Pair<E::Wires>>,
-        owner: Option<PartyId>,
-    ) -> Result<Pair<E::Wires>> {
-        let (wires, kept) = (plan.input_wires(), state.map_or(0, Pair::wires));
-        let sources = match owner {
-            Some(owner) => vec![Source::Input(owner, wires)],
-            None => self.sources(wires, kept),
-        };
+    /// Runs `plan` on wires of `state`, inputs and constants. Gives its outputs, and some of the state.
+    fn step(&mut self, plan: &Plan, lanes: usize, state: Option<&Pair<E::Wires>>) -> Result<Pair<E::Wires>> {
+        let sources = self.sources(plan.input_wires(), state.map_or(0, Pair::wires));
         if !self.dice.once_in(3) {
             let of = |source: &Source| match source {
                 Source::Input(owner, wires) => Some((*owner, wires * lanes)),
@@ -162,20 +170,7 @@ impl<E: Engine> Computation<'_, E> {
             });
         }
         let inputs = Pair::concat(&parts);
-        let outputs = Pair {
-            secret: self.engine.run(plan, &inputs.secret)?,
-            clear: self.clear.run(plan, &inputs.clear)?,
-        };
-        self.note.runs += 1;
-        let ands = (plan.and_count() * lanes) as u64;
-        let [least, most] = &mut self.note.sizes;
-        *least = if self.note.and_gates == 0 {
-            ands
-        } else {
-            ands.min(*least)
-        };
-        *most = ands.max(*most);
-        self.note.and_gates += ands;
+        let outputs = self.evaluate(plan, &inputs)?;
         // Some of what the circuit was given lives on beside its outputs.
         let room = MOST_WIRES.saturating_sub(outputs.wires()).min(MOST_WIRES / 4);
         let wires = self.dice.below(room.min(inputs.wires()) + 1);
@@ -184,6 +179,24 @@ impl<E: Engine> Computation<'_, E> {
         }
         let kept = inputs.select(inputs.wires() - wires, wires);
         Ok(Pair::concat(&[outputs, kept]))
+    }
+
+    fn evaluate(&mut self, plan: &Plan, inputs: &Pair<E::Wires>) -> Result<Pair<E::Wires>> {
+        let outputs = Pair {
+            secret: self.engine.run(plan, &inputs.secret)?,
+            clear: self.clear.run(plan, &inputs.clear)?,
+        };
+        self.note.runs += 1;
+        let ands = (plan.and_count() * inputs.lanes()) as u64;
+        let [least, most] = &mut self.note.sizes;
+        *least = if self.note.and_gates == 0 {
+            ands
+        } else {
+            ands.min(*least)
+        };
+        *most = ands.max(*most);
+        self.note.and_gates += ands;
+        Ok(outputs)
     }
 
     /// Where `wires` operands come from, in order.

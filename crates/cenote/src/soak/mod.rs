@@ -27,6 +27,9 @@ pub(crate) use stream::drive;
 /// AND gates of the smallest computation, about.
 pub const SMALLEST: u64 = 10;
 
+/// Circuits of a computation that depend on one another, at most.
+const MOST_STEPS: usize = 6;
+
 /// A stream of computations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Soak {

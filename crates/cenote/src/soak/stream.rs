@@ -8,7 +8,7 @@ use cenote_session::{ClearEngine, Engine, Parties, Result, memory};
 
 use super::computation::{Computation, Shape};
 use super::dice::Dice;
-use super::{Note, SMALLEST, Soak, circuits};
+use super::{MOST_STEPS, Note, SMALLEST, Soak, circuits};
 use crate::registry::NO_ERROR_LOG2;
 
 /// Bits of the number of computations that come next.
@@ -31,8 +31,11 @@ pub(crate) fn drive<E: Engine>(engine: &mut E, soak: &Soak, told: &mut dyn FnMut
         },
         engine,
     };
-    for shape in largest(soak.largest, stream.engine.parties()) {
-        stream.compute(shape)?;
+    for shape in largest(soak.largest) {
+        stream.computation().run(shape)?;
+    }
+    for party in 0..stream.engine.parties() as u8 {
+        stream.computation().run_widest(soak.largest, PartyId(party))?;
     }
     stream.note.warm = true;
     stream.tell(start, told);
@@ -47,7 +50,7 @@ pub(crate) fn drive<E: Engine>(engine: &mut E, soak: &Soak, told: &mut dyn FnMut
         let begun = Instant::now();
         for _ in 0..count {
             let shape = stream.shape(soak.largest);
-            stream.compute(shape)?;
+            stream.computation().run(shape)?;
         }
         stream.tell(start, told);
         let pace = PACE.min(left.as_secs_f64()) / begun.elapsed().as_secs_f64().max(1e-3);
@@ -59,23 +62,16 @@ pub(crate) fn drive<E: Engine>(engine: &mut E, soak: &Soak, told: &mut dyn FnMut
     Ok(stream.note)
 }
 
-/// The computations that take the most memory: large circuits, many lanes, many circuits, and as many inputs of one party as can be.
-fn largest(size: u64, parties: usize) -> impl Iterator<Item = Shape> {
+/// Computations that take much memory: large circuits, many lanes, many circuits.
+fn largest(size: u64) -> [Shape; 4] {
     let gates = circuits::MOST_GATES;
-    let shape = move |steps, gates, owner| Shape {
-        size,
-        steps,
-        gates,
-        owner,
-    };
-    let of_all = [
-        shape(1, gates, None),
-        shape(1, SMALLEST, None),
-        shape(6, 1000, None),
-        shape(3, gates, None),
-    ];
-    let of_one = (0..parties as u8).map(move |owner| shape(2, SMALLEST, Some(PartyId(owner))));
-    of_all.into_iter().chain(of_one)
+    let shape = |steps, gates| Shape { size, steps, gates };
+    [
+        shape(1, gates),
+        shape(1, SMALLEST),
+        shape(MOST_STEPS, 1000),
+        shape(3, gates),
+    ]
 }
 
 struct Stream<'a, E: Engine> {
@@ -90,20 +86,18 @@ impl<E: Engine> Stream<'_, E> {
         let size = self.dice.magnitude(SMALLEST, largest);
         Shape {
             size,
-            steps: 1 + self.dice.below(6),
+            steps: 1 + self.dice.below(MOST_STEPS),
             gates: self.dice.magnitude(SMALLEST, size),
-            owner: None,
         }
     }
 
-    fn compute(&mut self, shape: Shape) -> Result<()> {
-        let mut computation = Computation {
+    fn computation(&mut self) -> Computation<'_, E> {
+        Computation {
             engine: self.engine,
             dice: &mut self.dice,
             note: &mut self.note,
             clear: ClearEngine::new(PartyId(0), Vec::new()),
-        };
-        computation.run(shape)
+        }
     }
 
     /// Party 0's number, after all parties have seen that they have drawn the same.
