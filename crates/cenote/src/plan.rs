@@ -294,6 +294,8 @@ pub struct ProtocolPlan {
 /// What a run will take.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Estimate {
+    /// What is made before it is computed, in a few words; nothing if there is nothing to say.
+    pub made: Option<String>,
     /// Messages of the evaluation that wait for one another, about.
     pub rounds: u64,
     /// Bytes that the busiest party sends, about; not known before samples were run.
@@ -377,6 +379,7 @@ impl ProtocolPlan {
             .collect();
         let most = memory_bytes.iter().copied().max().unwrap_or(0);
         self.estimate = Some(Estimate {
+            made: prepared.made(),
             rounds: self.protocol.rounds(&demand),
             bytes_sent: None,
             memory_bytes,
@@ -397,7 +400,7 @@ impl JobPlan {
     pub fn table(&self) -> String {
         let mut table = Table::new("lrrrr");
         table.row(&[&"protocol", &"rounds", &"MB sent", &"MB of memory", &"seconds"]);
-        let mut refused = String::new();
+        let (mut refused, mut made) = (String::new(), String::new());
         for ProtocolPlan {
             protocol,
             refused: why,
@@ -408,6 +411,9 @@ impl JobPlan {
                 refused += &format!("{} cannot run it: {why}\n", protocol.name());
             }
             let Some(estimate) = estimate else { continue };
+            if let Some(what) = &estimate.made {
+                made += &format!("{} makes {what}\n", protocol.name());
+            }
             let or_blank = |known: Option<String>| known.unwrap_or_else(|| "-".into());
             let memory = estimate.memory_bytes.iter().copied().max().unwrap_or(0);
             table.row(&[
@@ -425,7 +431,7 @@ impl JobPlan {
             ..
         } = &self.circuit;
         format!(
-            "{name}, {} lane{}: {} AND gates ({} in a lane, {} one after another)\n{table}{refused}\
+            "{name}, {} lane{}: {} AND gates ({} in a lane, {} one after another)\n{table}{made}{refused}\
              Of the busiest party. Times are estimates for all parties on this machine, with {}.\n",
             grouped(self.lanes),
             s(self.lanes),
@@ -514,6 +520,12 @@ mod tests {
             assert_eq!(estimate.memory_bytes.len(), usize::from(plan.protocol.parties()));
             assert!(estimate.memory_bytes.iter().all(|&bytes| bytes > 0));
         }
+        let (of_pool, _) = ProtocolPlan::new(Protocol::named("jimu").unwrap(), &program(2));
+        let made = of_pool
+            .estimate
+            .as_ref()
+            .and_then(|estimate| estimate.made.clone());
+        assert!(made.is_some_and(|made| made.contains("AND gates, ")));
         let circuit = circuits::by_name("add64").unwrap();
         let owners = vec![PartyId(0), PartyId(1)];
         let huge = Program::new("test", circuit, owners, vec![Parties::all(2)], 1 << 30).unwrap();

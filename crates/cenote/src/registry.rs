@@ -263,6 +263,11 @@ impl Prepared {
         self.0.parameters()
     }
 
+    /// In a few words for people, what a session makes before it computes.
+    pub(crate) fn made(&self) -> Option<String> {
+        self.0.made()
+    }
+
     /// How long each phase of a session that does what `demand` says may take, unless it is set.
     pub(crate) fn phase_limit(&self, demand: &Demand<'_>) -> Duration {
         Phases::limit(self.traffic_bytes(demand))
@@ -483,6 +488,7 @@ trait Ready: Send {
     fn topology(&self) -> Topology;
     fn terms(&self) -> Terms;
     fn parameters(&self) -> Value;
+    fn made(&self) -> Option<String>;
     fn memory_bytes(&self, demand: &Demand<'_>, party: PartyId) -> u64;
     fn traffic_bytes(&self, demand: &Demand<'_>) -> u64;
     fn run(
@@ -515,6 +521,10 @@ impl<P: AnyProtocol> Ready for (P, P::Prepared) {
 
     fn parameters(&self) -> Value {
         self.0.parameters(&self.1, &Source::Live)
+    }
+
+    fn made(&self) -> Option<String> {
+        self.0.made(&self.1)
     }
 
     fn memory_bytes(&self, demand: &Demand<'_>, party: PartyId) -> u64 {

@@ -77,12 +77,13 @@ impl JimuEngine {
             }
             error.with_checks(checks::ALL)
         })?;
+        let buffers = [config.buffer, config.mux_buffer];
         let start_maker = |make| Maker::start(make, of_pool, channel.interrupter());
-        let side = keys.side(&sizes, [config.buffer.into(), config.ahead], start_maker)?;
+        let side = keys.side(&sizes, (buffers, config.ahead), start_maker)?;
         let mut ledger = Ledger::default();
         ledger.costs.add_phase("setup", start.elapsed());
         let role = Role::of(me, config.garbler);
-        ledger.costs.memory_bytes = Memory::of(&sizes, role).supply(config.buffer.into());
+        ledger.costs.memory_bytes = Memory::of(&sizes, role).supply(buffers);
         Ok(Self {
             me,
             channel: Some(channel),
@@ -116,7 +117,7 @@ impl JimuEngine {
         })
     }
 
-    /// Fills the pool, so that nothing waits for it later.
+    /// Fills the pool of AND gates, so that nothing waits for it later.
     ///
     /// # Errors
     /// What failed; the session ends with it.
@@ -125,6 +126,15 @@ impl JimuEngine {
             let (side, channel) = this.parts();
             side.common_mut().ready(Kind::And, 1, channel)
         })
+    }
+
+    /// Fills the pools that are not full.
+    fn fill_all(&mut self) -> Result<()> {
+        let (side, channel) = self.parts();
+        for kind in side.common().kinds() {
+            side.common_mut().ready(kind, 1, channel)?;
+        }
+        Ok(())
     }
 
     /// AND gates drawn from the pool so far, [`crate::MUX_WIDTH`]-fold gadgets aside: for gates, inputs and outputs.
@@ -208,9 +218,9 @@ impl JimuEngine {
     /// Fills the pool if gates are needed, as a phase of its own.
     fn filled(&mut self) -> Result<()> {
         let start = Instant::now();
-        let (side, channel) = self.parts();
+        let (side, _) = self.parts();
         if !side.common().supply(Kind::And).pool.is_full() {
-            side.common_mut().ready(Kind::And, 1, channel)?;
+            self.fill_all()?;
             self.ledger.add_part("pool", start.elapsed());
         }
         Ok(())
@@ -224,11 +234,11 @@ enum Keys {
 }
 
 impl Keys {
-    /// One side of the session. `buffers` are the gadgets of one, and how many are made before they are needed.
+    /// One side of the session. `buffers` are the gadgets of one of each kind, and how many are made before they are needed.
     fn side(
         self,
         sizes: &Sizes,
-        buffers: [u64; 2],
+        buffers: ([u32; 2], [u64; 2]),
         start: impl FnOnce(Box<dyn Make>) -> Result<Maker>,
     ) -> Result<Box<dyn Side>> {
         let (sizes, blocks) = (sizes.clone(), sizes.blocks());
@@ -295,7 +305,7 @@ impl Engine for JimuEngine {
             .iter()
             .any(|(to, bits)| to.contains(self.garbler) && *bits > 0);
         if anchored || returned {
-            self.fill()?;
+            self.call("pool", Self::fill_all)?;
         }
         Ok(())
     }
@@ -304,14 +314,14 @@ impl Engine for JimuEngine {
         if count == 0 {
             return Ok(());
         }
-        self.fill()
+        self.call("pool", Self::fill_all)
     }
 
     fn prepare(&mut self, plan: &Plan, lanes: usize) -> Result<()> {
         if plan.and_count() == 0 || lanes == 0 {
             return Ok(());
         }
-        self.fill()
+        self.call("pool", Self::fill_all)
     }
 
     fn most_lanes(&self, plan: &Plan) -> usize {

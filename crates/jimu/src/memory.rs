@@ -1,13 +1,12 @@
 //! Memory: what a session holds at most, said before anything is made.
 
 use cenote_circuit::Plan;
-use cenote_params::pool::Parameters;
 use cenote_primitives::Block;
 use cenote_session::Demand;
 
 use crate::online::Role;
 use crate::online::circuit::{WORKING_SET, plan_bytes};
-use crate::settings::{MUX_WIDTH, Sizes};
+use crate::settings::Sizes;
 use crate::wires::Cell;
 
 /// Bytes of keys, of what is on its way, and of the gates of a group.
@@ -42,15 +41,13 @@ impl<'a> Memory<'a> {
     }
 
     /// The pools, the buffers that keep them full, and what does not depend on the program.
-    pub(crate) fn supply(&self, buffer: u64) -> u64 {
-        let pool = |parameters: &Parameters, width: usize| {
-            let record = self.sizes.stored_bytes(width)[self.role as usize] as u64;
-            let wires = (2 * width + 1) as u64 * MAKING;
-            let buffer = (buffer / width as u64).next_multiple_of(64);
-            parameters.pool_size() * record + buffer * (BUFFERS * record + wires)
-        };
-        let mux = self.sizes.mux.as_ref().map_or(0, |mux| pool(mux, MUX_WIDTH));
-        SESSION + pool(&self.sizes.pool, 1) + mux
+    pub(crate) fn supply(&self, buffers: [u32; 2]) -> u64 {
+        let pools = self.sizes.pools().zip(buffers).map(|((pool, width), buffer)| {
+            let record = self.sizes.stored_bytes(width as usize)[self.role as usize] as u64;
+            let wires = u64::from(2 * width + 1) * MAKING;
+            pool.pool_size() * record + u64::from(buffer) * (BUFFERS * record + wires)
+        });
+        SESSION + pools.sum::<u64>()
     }
 
     /// A bit that is anchored: the tables of gates and what they are soldered with.
@@ -82,7 +79,7 @@ impl<'a> Memory<'a> {
     }
 
     /// All that a session holds that does what `demand` says, whose outputs go to `to` as bits.
-    pub(crate) fn session(&self, buffer: u64, demand: &Demand<'_>) -> u64 {
+    pub(crate) fn session(&self, buffers: [u32; 2], demand: &Demand<'_>) -> u64 {
         let runs = demand.runs().iter().map(|run| {
             let lanes = (run.lanes as u64).min(most_lanes(self.sizes, run.plan) as u64);
             let bits = (run.plan.input_wires() + run.plan.output_wires()) as u64;
@@ -102,7 +99,7 @@ impl<'a> Memory<'a> {
             }
         };
         [
-            self.supply(buffer),
+            self.supply(buffers),
             runs.max().unwrap_or(0),
             outputs,
             self.kept(unknown),

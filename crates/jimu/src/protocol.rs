@@ -1,14 +1,15 @@
 //! The protocol to those who choose it by name: its settings, and how a session with them starts.
 
 use cenote_net::PartyId;
-use cenote_params::pool::Work;
+use cenote_params::pool::{Parameters, Work};
 use cenote_protocol::{Protocol, Setting, Source};
-use cenote_session::{Check, Connections, Demand, Error, Result, Terms, Topology};
+use cenote_session::{Check, Connections, Demand, Error, Result, Run, Terms, Topology};
 use serde::{Deserialize, Serialize};
 
 use crate::memory::Memory;
+use crate::online::circuit::shared_gadgets;
 use crate::online::{INPUTS_AT_ONCE, INPUTS_OF_LOT, Role};
-use crate::{Config, JimuEngine, MAX_POOL, MAX_SECURITY, MIN_POOL, Sizes, checks};
+use crate::{Config, JimuEngine, MAX_POOL, MAX_SECURITY, MIN_POOL, MUX_WIDTH, Sizes, checks};
 
 /// Settings of the two-party protocol over a pool of garbled gates, the same at both parties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,11 +39,12 @@ impl Default for Jimu {
 pub struct Prepared {
     /// Pool, buckets and code.
     pub sizes: Sizes,
-    /// Gadgets made at once.
-    pub buffer: u32,
-    /// Buffers that are made before they are needed.
-    pub ahead: u64,
-    work: Work,
+    /// Gadgets of each kind that are made at once: AND gates, and gadgets of [`MUX_WIDTH`].
+    pub buffers: [u32; 2],
+    /// Buffers of each kind that are made before they are needed.
+    pub ahead: [u64; 2],
+    /// What is drawn of each kind.
+    works: [Work; 2],
 }
 
 /// The largest pool that is chosen where none is stated: half a gigabyte at the evaluator. One eight times as large saves 2% of the
@@ -65,32 +67,43 @@ const GUESSED_BUFFERS: f64 = 16.0;
 const DEVIATIONS: f64 = 5.0;
 
 impl Prepared {
-    fn new(sizes: Sizes, work: Work, known: bool) -> Self {
-        let rate = sizes.pool.check_rate();
-        let made = work.made(&sizes.pool, &sizes.anchor) + 1.0;
-        let made = made + DEVIATIONS * (made * rate / (1.0 - rate)).sqrt();
-        let buffers = (made / LARGEST_BUFFER).ceil().max(1.0);
-        let buffers = if known {
-            buffers
-        } else {
-            buffers.max(GUESSED_BUFFERS)
+    /// `shared` gadgets of [`MUX_WIDTH`] can do a part of the `work`.
+    fn new(sizes: Sizes, work: &Work, shared: u64, known: bool) -> Self {
+        let works = sizes.works(work, shared);
+        let of = |kind: usize, pool: Option<&Parameters>, width: usize| {
+            let made = pool.map_or(0.0, |pool| {
+                let rate = pool.check_rate();
+                let made = works[kind].made(pool, &sizes.anchor) + f64::from(pool.bucket());
+                made + DEVIATIONS * (made * rate / (1.0 - rate)).sqrt()
+            });
+            let [least, most] = [SMALLEST_BUFFER, LARGEST_BUFFER].map(|gates| gates / width as f64);
+            let buffers = (made / most).ceil().max(1.0);
+            let buffers = if known {
+                buffers
+            } else {
+                buffers.max(GUESSED_BUFFERS)
+            };
+            let buffer = (made / buffers).clamp(least, most).ceil() as u32;
+            let ahead = if known { buffers as u64 - 1 } else { u64::MAX };
+            (buffer.next_multiple_of(64), ahead)
         };
-        let buffer = (made / buffers).clamp(SMALLEST_BUFFER, LARGEST_BUFFER);
+        let kinds = [of(0, Some(&sizes.pool), 1), of(1, sizes.mux.as_ref(), MUX_WIDTH)];
         Self {
-            ahead: match known {
-                true => buffers as u64 - 1,
-                false => u64::MAX,
-            },
-            buffer: (buffer.ceil() as u32).next_multiple_of(64),
+            buffers: kinds.map(|(buffer, _)| buffer),
+            ahead: kinds.map(|(_, ahead)| ahead),
             sizes,
-            work,
+            works,
         }
     }
 
-    /// How many buffers are made, about.
-    fn buffers(&self) -> f64 {
-        let made = self.work.made(&self.sizes.pool, &self.sizes.anchor);
-        (made / f64::from(self.buffer)).ceil()
+    /// Of each kind that there is, its pool, the gates of a gadget, what is drawn, and how many buffers are made, about.
+    fn kinds(&self) -> impl Iterator<Item = (&Parameters, usize, &Work, f64)> {
+        let kinds = self.sizes.pools().zip(&self.works).zip(self.buffers);
+        kinds.map(|(((pool, width), work), buffer)| {
+            let made = work.made(pool, &self.sizes.anchor);
+            let buffers = (made / f64::from(buffer)).ceil();
+            (pool, width as usize, work, buffers)
+        })
     }
 
     /// What the report of a session says of its parameters.
@@ -98,7 +111,10 @@ impl Prepared {
         let mut value = serde_json::to_value(&self.sizes).expect("parameters are numbers");
         if let Some(fields) = value.as_object_mut() {
             fields.remove("security");
-            fields.insert("buffer".into(), self.buffer.into());
+            fields.insert("buffer".into(), self.buffers[0].into());
+            if self.sizes.mux.is_some() {
+                fields.insert("mux_buffer".into(), self.buffers[1].into());
+            }
         }
         value
     }
@@ -119,7 +135,7 @@ impl Jimu {
         let mut config = Config::new(session);
         config.security = self.security;
         config.pool = prepared.sizes.pool.pool_size() as u32;
-        config.buffer = prepared.buffer;
+        [config.buffer, config.mux_buffer] = prepared.buffers;
         config.ahead = prepared.ahead;
         config.garbler = self.roles()[0];
         config
@@ -136,7 +152,17 @@ impl Jimu {
         inputs.map(|(_, bits)| *bits).fold(0, u64::saturating_add)
     }
 
-    /// What `demand` draws from the pool.
+    /// Gadgets of [`MUX_WIDTH`] gates that the circuits of `demand` can use.
+    pub fn shared(demand: &Demand<'_>) -> u64 {
+        let of_run = |run: &Run<'_>| {
+            let gadgets = shared_gadgets(run.plan, MUX_WIDTH);
+            let times = (run.lanes as u64).saturating_mul(run.times as u64);
+            gadgets.saturating_mul(times)
+        };
+        demand.runs().iter().map(of_run).fold(0, u64::saturating_add)
+    }
+
+    /// What `demand` draws from the pool, if there is one only.
     pub fn work(&self, demand: &Demand<'_>) -> Work {
         let [garbler, _] = self.roles();
         let returned = demand.outputs().iter().filter(|(to, _)| to.contains(garbler));
@@ -205,34 +231,32 @@ impl Protocol for Jimu {
     }
 
     fn prepare(&self, demand: &Demand<'_>) -> std::result::Result<Prepared, String> {
-        let work = self.work(demand);
-        let sizes = match self.pool {
-            Some(pool) => Sizes::search(self.security, pool, None)?,
-            None => Sizes::cheapest(self.security, &work, MIN_POOL..=LARGEST_CHOSEN)?,
-        };
+        let (work, shared) = (self.work(demand), Self::shared(demand));
+        let pools = self.pool.map_or(MIN_POOL..=LARGEST_CHOSEN, |pool| pool..=pool);
+        let sizes = Sizes::cheapest(self.security, &work, shared, pools)?;
         let known = demand.unknown_ands() == 0 && !says_nothing(demand);
-        Ok(Prepared::new(sizes, work, known))
+        Ok(Prepared::new(sizes, &work, shared, known))
     }
 
     fn memory_bytes(&self, prepared: &Prepared, demand: &Demand<'_>, party: PartyId) -> u64 {
         let role = Role::of(party, self.roles()[0]);
-        Memory::of(&prepared.sizes, role).session(prepared.buffer.into(), demand)
+        Memory::of(&prepared.sizes, role).session(prepared.buffers, demand)
     }
 
     fn traffic_bytes(&self, prepared: &Prepared, demand: &Demand<'_>) -> u64 {
-        let Prepared { sizes, work, .. } = prepared;
+        let sizes = &prepared.sizes;
         let [n, k] = [sizes.labels.length(), sizes.labels.message()].map(f64::from);
         let [garbler, evaluator] = self.roles();
-        // Two random labels, a chosen one, two rows of a table, three authenticated bits; of those checked, two labels.
-        let made = 2.0 * (n - k) + n + 2.0 * k + 3.0 * 8.0 + sizes.pool.check_rate() * 2.0 * k;
-        let soldered = work.buckets as f64 * f64::from(3 * sizes.pool.bucket() - 1)
-            + work.anchors as f64 * f64::from(2 * sizes.anchor.bucket);
+        let gadgets = prepared.kinds().zip(prepared.buffers);
+        let gadgets = gadgets.map(|((pool, width, work, buffers), buffer)| {
+            buffers * f64::from(buffer) * sizes.made_bytes(pool, width)
+                + sizes.soldered_bytes(work, pool, width)
+        });
         // A label, and an OT with two of them for each that is transferred, some more than are used.
         let of_garbler = self.inputs(demand, garbler) as f64 * (n + 8.0);
         let more = 1.0 + f64::from(self.security) / INPUTS_OF_LOT as f64;
         let of_evaluator = self.inputs(demand, evaluator) as f64 * more * (n + k + 100.0);
-        let gadgets = prepared.buffers() * f64::from(prepared.buffer);
-        let bytes = gadgets * made + soldered * k + of_garbler + of_evaluator;
+        let bytes = gadgets.sum::<f64>() + of_garbler + of_evaluator;
         BYTES_OF_SETUP.saturating_add(bytes as u64)
     }
 
@@ -241,8 +265,14 @@ impl Protocol for Jimu {
         let Ok(prepared) = self.prepare(demand) else {
             return 0;
         };
-        let of_buffer = 2.0 + 2.0 * (3.0 * f64::from(prepared.buffer) / BITS_AT_ONCE).ceil();
-        let buffers = (prepared.buffers() - 1.0).max(0.0) * of_buffer;
+        let kinds = prepared.kinds().zip(prepared.buffers);
+        let buffers: f64 = kinds
+            .map(|((_, width, _, buffers), buffer)| {
+                let bits = (2 * width + 1) as f64 * f64::from(buffer);
+                let of_buffer = 2.0 + 2.0 * (bits / BITS_AT_ONCE).ceil();
+                (buffers - 1.0).max(0.0) * of_buffer
+            })
+            .sum();
         let inputs = self.inputs(demand, self.roles()[1]);
         let transfers = inputs.div_ceil(INPUTS_AT_ONCE as u64);
         (buffers as u64).saturating_add(transfers.saturating_mul(ROUNDS_OF_INPUTS))
@@ -256,6 +286,18 @@ impl Protocol for Jimu {
 
     fn parameters(&self, prepared: &Prepared, _: &Source<'_>) -> serde_json::Value {
         prepared.to_json()
+    }
+
+    fn made(&self, prepared: &Prepared) -> Option<String> {
+        let pools = prepared.sizes.pools().map(|(pool, width)| {
+            let (size, bucket) = (pool.pool_size(), pool.bucket());
+            let what = match width {
+                1 => "AND gates".to_owned(),
+                _ => format!("gadgets of {width} AND gates that have an operand in common"),
+            };
+            format!("a pool of {size} {what}, {bucket} in a bucket")
+        });
+        Some(pools.collect::<Vec<_>>().join("; "))
     }
 
     fn start(
@@ -299,18 +341,73 @@ mod tests {
                 .and_input(PartyId(1), 128 * lanes as u64)
                 .and_output(Parties::one(PartyId(1)), 64 * lanes as u64);
             let prepared = Jimu::default().prepare(&demand).unwrap();
-            let Prepared {
-                sizes, buffer, work, ..
-            } = &prepared;
-            assert_eq!(work.buckets, demand.ands());
+            let Prepared { sizes, works, .. } = &prepared;
+            assert_eq!((works[0].buckets, &sizes.mux), (demand.ands(), &None));
             assert!(sizes.pool.pool_size() <= pool, "{sizes:?}");
-            assert!(prepared.buffers() <= buffers, "{}", prepared.buffers());
-            assert!(prepared.ahead < prepared.buffers().max(1.0) as u64);
-            let made = prepared.buffers() * f64::from(*buffer);
+            let kinds: Vec<_> = prepared.kinds().collect();
+            let [(_, 1, work, made)] = kinds[..] else {
+                panic!("one pool");
+            };
+            assert!(made <= buffers, "{made}");
+            assert!(prepared.ahead[0] < made.max(1.0) as u64);
+            let made = made * f64::from(prepared.buffers[0]);
             let needed = work.made(&sizes.pool, &sizes.anchor);
             assert!(made < 1.15 * needed + 1024.0, "{made} {needed}");
             assert!(made >= needed);
         }
+    }
+
+    /// A permutation is multiplexers only: with enough of them, gadgets for these save bytes, and get a pool.
+    #[test]
+    fn jobs_with_many_multiplexers_have_a_pool_for_them() {
+        let settings = Jimu::default();
+        let permute = plan("permute64x32");
+        let demand = |lanes| Demand::new().and_run(&permute, lanes, 1);
+        let prepared = |demand: &Demand<'_>| settings.prepare(demand).unwrap();
+        assert!(
+            prepared(&demand(1)).sizes.mux.is_none(),
+            "too few to fill a pool for"
+        );
+        let many = demand(1024);
+        let two = prepared(&many);
+        let mux = two.sizes.mux.as_ref().expect("a pool for multiplexers");
+        let gadgets = Jimu::shared(&many);
+        assert_eq!(two.works[1].buckets, gadgets);
+        assert_eq!(two.works[0].buckets + 8 * gadgets, many.ands());
+        assert_eq!(8 * gadgets, many.ands());
+        // It is what the rule says: a twentieth is saved at least.
+        let one = Sizes::cheapest(40, &settings.work(&many), 0, MIN_POOL..=LARGEST_CHOSEN).unwrap();
+        let one = Prepared::new(one, &settings.work(&many), gadgets, true);
+        let traffic = |prepared| settings.traffic_bytes(prepared, &many) as f64;
+        assert!(
+            traffic(&two) < 0.96 * traffic(&one),
+            "{} {}",
+            traffic(&two),
+            traffic(&one)
+        );
+        // Memory, buffers and terms know of it.
+        let memory = |prepared| settings.memory_bytes(prepared, &many, PartyId(1));
+        let stored = two.sizes.stored_bytes(MUX_WIDTH)[1] as u64 * mux.pool_size();
+        let less =
+            two.sizes.stored_bytes(1)[1] as u64 * (one.sizes.pool.pool_size() - two.sizes.pool.pool_size());
+        assert!(memory(&two) + less >= memory(&one) + stored, "{mux:?}");
+        let needed = two.works[1].made(mux, &two.sizes.anchor);
+        let made = two.kinds().last().unwrap().3 * f64::from(two.buffers[1]);
+        assert!((needed..1.3 * needed + 1024.0).contains(&made), "{made} {needed}");
+        assert!(
+            settings
+                .terms(&two)
+                .iter()
+                .any(|(name, _)| name == "gates with a common operand")
+        );
+        assert!(settings.made(&two).unwrap().contains("gadgets of 8 AND gates"));
+        // A pool of AND gates that is stated is no obstacle.
+        let stated = Jimu {
+            pool: Some(50_000),
+            ..settings
+        };
+        let prepared = stated.prepare(&many).unwrap();
+        assert!(prepared.sizes.mux.is_some() && prepared.sizes.pool.pool_size() == 50_000);
     }
 
     #[test]

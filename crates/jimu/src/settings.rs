@@ -22,6 +22,12 @@ pub const MAX_POOL: u32 = 100_000_000;
 /// AND gates of a gadget for gates that have an operand in common.
 pub const MUX_WIDTH: usize = 8;
 
+/// The most gadgets of a pool for gates that have an operand in common, where none is asked for: 380 MB at the evaluator.
+const LARGEST_MUX_POOL: u32 = 1 << 18;
+
+/// The share of the bytes of a session with one pool that it may have with two, if there are to be two: the second takes memory.
+const WORTH_A_POOL: f64 = 0.95;
+
 /// What both parties agree on, and this party's source of randomness.
 pub struct Config {
     /// Statistical security in bits: each bound on a wrong output is at most 2 to the minus this, over the pool's whole life.
@@ -32,8 +38,11 @@ pub struct Config {
     pub pool: u32,
     /// Gates made at once to replace drawn ones: there is one round trip for so many.
     pub buffer: u32,
-    /// Buffers that are made before they are needed, at most: all of a service's, none beyond what a program takes that is known.
-    pub ahead: u64,
+    /// The same for gadgets of [`MUX_WIDTH`] gates.
+    pub mux_buffer: u32,
+    /// Buffers of each kind that are made before they are needed, at most: all of a service's, none beyond what a program takes that is
+    /// known.
+    pub ahead: [u64; 2],
     /// The party that garbles: 0 or 1. The other evaluates.
     pub garbler: PartyId,
     /// Where this party's randomness comes from: [`Entropy::os`] but in tests.
@@ -50,7 +59,8 @@ impl Config {
             session: session.into(),
             pool: 1 << 20,
             buffer: 1 << 17,
-            ahead: u64::MAX,
+            mux_buffer: (1 << 17) / MUX_WIDTH as u32,
+            ahead: [u64::MAX; 2],
             garbler: PartyId(0),
             entropy: Entropy::os(),
             compared: false,
@@ -63,8 +73,11 @@ impl Config {
             ("jimu".into(), "version 1".into()),
             ("security".into(), self.security.to_string()),
             ("pool".into(), self.pool.to_string()),
-            ("buffer".into(), self.buffer.to_string()),
-            ("buffers ahead".into(), self.ahead.to_string()),
+            (
+                "buffer".into(),
+                format!("{} and {}", self.buffer, self.mux_buffer),
+            ),
+            ("buffers ahead".into(), format!("{:?}", self.ahead)),
             ("garbler".into(), self.garbler.0.to_string()),
         ]
     }
@@ -85,9 +98,10 @@ impl Config {
             let found = self.pool;
             return refuse(format!("a pool of {found} gates: {MIN_POOL} to {MAX_POOL}"));
         }
-        if !(64..=1 << 22).contains(&self.buffer) || !self.buffer.is_multiple_of(64) {
-            let found = self.buffer;
-            return refuse(format!("buffers of {found} gates: a multiple of 64 up to 2^22"));
+        for found in [self.buffer, self.mux_buffer] {
+            if !(64..=1 << 22).contains(&found) || !found.is_multiple_of(64) {
+                return refuse(format!("buffers of {found} gadgets: a multiple of 64 up to 2^22"));
+            }
         }
         if self.garbler.0 > 1 {
             return refuse(format!("{} is to garble: 0 or 1", self.garbler));
@@ -134,20 +148,79 @@ impl Sizes {
         Self::with(security, pool, anchor, mux)
     }
 
-    /// The same for the pool of one of these sizes that makes a session with this `work` cheapest, without one for gates that have an operand in
-    /// common.
+    /// The same for the pool of one of these sizes that makes a session with this `work` cheapest. Gates for `shared` gadgets of
+    /// [`MUX_WIDTH`] are among the work: they get a pool of their own if that saves a twentieth of the bytes at least.
     ///
     /// # Errors
     /// Why there are none.
     pub fn cheapest(
         security: u32,
         work: &pool::Work,
+        shared: u64,
         sizes: RangeInclusive<u32>,
     ) -> std::result::Result<Self, String> {
-        let sizes = (*sizes.start()).into()..=(*sizes.end()).into();
-        let found = work.cheapest(f64::from(security) + 1.0, sizes);
+        let sizes = u64::from(*sizes.start())..=u64::from(*sizes.end());
+        let found = work.cheapest(f64::from(security) + 1.0, sizes.clone());
         let (pool, anchor) = found.map_err(|refusal| refusal.to_string())?;
-        Self::with(security, pool, anchor, None)
+        let one = Self::with(security, pool, anchor, None)?;
+        if shared == 0 {
+            return Ok(one);
+        }
+        let two = Self::with_two(security, work, shared, sizes);
+        let bytes = |sizes: &Self| {
+            let [ands, muxes] = sizes.works(work, shared);
+            sizes.bytes(&ands, &sizes.pool, 1)
+                + sizes
+                    .mux
+                    .as_ref()
+                    .map_or(0.0, |mux| sizes.bytes(&muxes, mux, MUX_WIDTH))
+        };
+        let two = two.ok().filter(|two| bytes(two) < WORTH_A_POOL * bytes(&one));
+        Ok(two.unwrap_or(one))
+    }
+
+    /// The cheapest with two pools. The pools' buckets and the anchors have an equal part of the error each.
+    fn with_two(
+        security: u32,
+        work: &pool::Work,
+        shared: u64,
+        sizes: RangeInclusive<u64>,
+    ) -> std::result::Result<Self, String> {
+        let told = |refusal: cenote_params::Refusal| refusal.to_string();
+        let security_bits = f64::from(security) + 3f64.log2();
+        let [ands, muxes] = split(work, shared);
+        let (pool, anchor) = ands.cheapest(security_bits, sizes).map_err(told)?;
+        let of_muxes = MIN_POOL.into()..=LARGEST_MUX_POOL.into();
+        let (mux, _) = muxes.cheapest(security_bits, of_muxes).map_err(told)?;
+        Self::with(security, pool, anchor, Some(mux))
+    }
+
+    /// What `work` takes of each pool, if gates for `shared` gadgets of [`MUX_WIDTH`] are among it.
+    pub(crate) fn works(&self, work: &pool::Work, shared: u64) -> [pool::Work; 2] {
+        split(work, if self.mux.is_some() { shared } else { 0 })
+    }
+
+    /// Bytes that making a gadget of `width` gates takes with what is checked of them at the rate of `pool`: random labels, chosen ones, two
+    /// rows of a table for each gate and authenticated bits; of those checked, the labels of inputs.
+    pub(crate) fn made_bytes(&self, pool: &Parameters, width: usize) -> f64 {
+        let [n, k] = [self.labels.length(), self.labels.message()].map(f64::from);
+        let (inputs, outputs) = (width as f64 + 1.0, width as f64);
+        let labels = inputs * (n - k) + outputs * n;
+        labels + 2.0 * outputs * k + 8.0 * (inputs + outputs) + pool.check_rate() * inputs * k
+    }
+
+    /// Bytes that the gadgets that `work` draws from `pool` take when they are soldered.
+    pub(crate) fn soldered_bytes(&self, work: &pool::Work, pool: &Parameters, width: usize) -> f64 {
+        let (bucket, width) = (f64::from(pool.bucket()), width as f64);
+        let of_buckets = work.buckets as f64 * ((width + 1.0) * bucket + width * (bucket - 1.0));
+        let of_anchors = work.anchors as f64 * f64::from(2 * self.anchor.bucket);
+        (of_buckets + of_anchors) * f64::from(self.labels.message())
+    }
+
+    /// Bytes that `work` takes of `pool`, which has gadgets of `width` gates, from filling it on.
+    fn bytes(&self, work: &pool::Work, pool: &Parameters, width: usize) -> f64 {
+        let made = work.made(pool, &self.anchor) * self.made_bytes(pool, width);
+        made + self.soldered_bytes(work, pool, width)
     }
 
     /// With the code of labels that these pools take.
@@ -208,4 +281,18 @@ impl Sizes {
     pub fn blocks(&self) -> usize {
         self.labels.message() as usize / 16
     }
+}
+
+/// Gates for `shared` gadgets of [`MUX_WIDTH`], and the rest of the work.
+fn split(work: &pool::Work, shared: u64) -> [pool::Work; 2] {
+    let shared = shared.min(work.buckets / MUX_WIDTH as u64);
+    let of_shared = pool::Work {
+        buckets: shared,
+        anchors: 0,
+    };
+    let rest = pool::Work {
+        buckets: work.buckets - shared * MUX_WIDTH as u64,
+        ..*work
+    };
+    [rest, of_shared]
 }

@@ -90,6 +90,12 @@ pub trait Protocol:
     /// The parameters, for the report of a session with material from `source`; nothing if the material has its own.
     fn parameters(&self, prepared: &Self::Prepared, source: &Source<'_>) -> serde_json::Value;
 
+    /// In a few words for people, what a session makes before it computes.
+    fn made(&self, prepared: &Self::Prepared) -> Option<String> {
+        let _ = prepared;
+        None
+    }
+
     /// Starts party `me` of a session called `session`.
     ///
     /// # Errors

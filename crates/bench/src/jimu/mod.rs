@@ -12,7 +12,7 @@ use std::str::FromStr;
 
 use cenote::{Error, Link, Result, circuits};
 use cenote_circuit::{BitOrder, Builder, Circuit, Plan};
-use cenote_jimu::{Config, JimuEngine, JimuWires, MAX_POOL, MIN_POOL, Sizes};
+use cenote_jimu::{Config, JimuEngine, JimuWires, MAX_POOL, MIN_POOL, MUX_WIDTH, Sizes};
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
 use cenote_session::{Connections, Engine, Parties, Topology, WireVector, memory};
@@ -170,6 +170,7 @@ impl JimuBench {
         config.security = self.security;
         config.pool = self.pool;
         config.buffer = self.buffer;
+        config.mux_buffer = (self.buffer / MUX_WIDTH as u32).next_multiple_of(64);
         config
     }
 

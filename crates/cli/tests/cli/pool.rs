@@ -106,6 +106,30 @@ fn aes_of_the_standard() {
     }
 }
 
+/// A shift by a secret amount is multiplexers mostly. With many of them there is a pool of gadgets for these, and the values are right.
+#[test]
+fn a_job_of_many_multiplexers_has_a_pool_for_them() {
+    let text = |lanes: usize| {
+        format!(
+            "protocol = \"jimu\"\nsecurity = 1\nlanes = {lanes}\ncircuit = \"lib:shl32\"\n[[input]]\nparty = 0\n\
+             hex = \"00012345\"\n[[input]]\nparty = 1\nhex = \"0c\"\n[[output]]\nto = [0, 1]\n"
+        )
+    };
+    let (few, many) = (
+        report(&text(1), &[]),
+        report(&text(4096), &["--transport", "tcp"]),
+    );
+    assert_eq!(few["parameters"]["mux"], Value::Null);
+    assert_eq!(few["outputs"][0]["values"], json!(["0x12345000"]));
+    let mux = &many["parameters"]["mux"];
+    assert!(
+        mux["pool_size"].as_u64() >= Some(1000) && mux["bucket"].as_u64() >= Some(2),
+        "{mux}"
+    );
+    assert!(many["parameters"]["mux_buffer"].as_u64() >= Some(64));
+    assert_eq!(many["outputs"][0]["values"], json!(vec!["0x12345000"; 4096]));
+}
+
 #[test]
 fn parties_meet_over_tls_with_their_own_inputs_only() {
     let world = World::two();

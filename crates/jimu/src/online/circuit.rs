@@ -65,6 +65,13 @@ impl Ands {
     }
 }
 
+/// Gadgets of `width` gates that have an operand in common, of which a lane of `plan` takes so many; none if there is no memory to
+/// find them.
+pub(crate) fn shared_gadgets(plan: &Plan, width: usize) -> u64 {
+    let shared = |circuit: Circuit| circuit.levels.iter().map(|ands| ands.shared.len() as u64).sum();
+    Circuit::new(plan, width).map_or(0, shared)
+}
+
 impl Circuit {
     /// `plan`, with gadgets of `width` gates for those that have an operand in common.
     pub(crate) fn new(plan: &Plan, width: usize) -> Result<Self> {

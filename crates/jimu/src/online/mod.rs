@@ -89,8 +89,8 @@ pub(crate) struct Common {
     /// The records of what was drawn last.
     pub(crate) drawn: Zeroizing<Vec<Block>>,
     maker: Maker,
-    /// Deliveries that are still to be ordered before they are needed.
-    ahead: u64,
+    /// Deliveries of each kind that are still to be ordered before they are needed.
+    ahead: [u64; 2],
     /// Lots of labels transferred so far.
     lots: u64,
     /// Labels in them.
@@ -116,15 +116,16 @@ pub(crate) struct Supply {
 }
 
 impl Common {
-    /// `record` is how many blocks a record of this side's takes.
+    /// `record` is how many blocks a record of this side's takes. `buffers` are the gadgets of each kind made at once, and `ahead` how
+    /// many buffers of each are made before they are needed.
     pub(crate) fn new(
         sizes: Sizes,
         cell: Cell,
-        [buffer, ahead]: [u64; 2],
+        (buffers, ahead): ([u32; 2], [u64; 2]),
         record: impl Fn(Shape) -> usize,
         maker: Maker,
     ) -> Result<Self> {
-        let supply = |parameters: &Parameters, width: usize| -> Result<Supply> {
+        let supply = |kind: Kind, parameters: &Parameters, width: usize| -> Result<Supply> {
             let blocks = sizes.blocks();
             let shape = Shape { blocks, width };
             let size = parameters.pool_size() as usize;
@@ -137,13 +138,14 @@ impl Common {
                 shape,
                 pool,
                 parameters: parameters.clone(),
-                buffer: (buffer as usize / width).next_multiple_of(64),
+                buffer: buffers[kind as usize] as usize,
             })
         };
-        let mux = sizes.mux.as_ref().map(|mux| supply(mux, MUX_WIDTH)).transpose()?;
+        let mux = sizes.mux.as_ref().map(|mux| supply(Kind::Mux, mux, MUX_WIDTH));
+        let mux = mux.transpose()?;
         Ok(Self {
             cell,
-            supplies: [Some(supply(&sizes.pool, 1)?), mux],
+            supplies: [Some(supply(Kind::And, &sizes.pool, 1)?), mux],
             drawn: Zeroizing::default(),
             maker,
             ahead,
@@ -151,6 +153,14 @@ impl Common {
             transfers: 0,
             sizes,
         })
+    }
+
+    /// The kinds of which there is a pool.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = Kind> + use<> {
+        let there = self.supplies.each_ref().map(Option::is_some);
+        [Kind::And, Kind::Mux]
+            .into_iter()
+            .filter(move |kind| there[*kind as usize])
     }
 
     /// Gates of a gadget of the kind for gates that have an operand in common; 0 if there is none.
@@ -188,8 +198,8 @@ impl Common {
                 records, kept, coin, ..
             } = self.maker.take(kind)?;
             self.supply_mut(kind).pool.refill(records, kept, coin);
-            if self.ahead > 0 {
-                self.ahead -= 1;
+            if self.ahead[kind as usize] > 0 {
+                self.ahead[kind as usize] -= 1;
                 self.order(kind);
             }
         }
@@ -471,6 +481,34 @@ impl Circuits {
     }
 }
 
+/// What a program keeps of wires that were computed, put in or made of public bits, besides what they come from.
+pub(crate) fn history_of_outputs(wires: usize, lanes: usize) -> u64 {
+    HISTORY_OF_BIT
+        .saturating_mul(wires as u64)
+        .saturating_mul(lanes as u64)
+}
+
+/// What a program keeps of a circuit. Circuits that are run again and again are kept once, but counted each time: to anchor
+/// the outputs of one that is so large is nothing beside running it.
+pub(crate) fn history_of_circuit(circuit: &Circuit) -> u64 {
+    let plan = &circuit.plan;
+    // An AND gate is in the plan and in its level.
+    let ops = plan.local_ops().len() + 2 * plan.and_ops().len();
+    HISTORY_OF_OP.saturating_mul((ops + plan.input_wires() + plan.output_wires()) as u64)
+}
+
+/// What anchored wires keep.
+pub(crate) fn history_of_anchored(wires: usize, lanes: usize) -> u64 {
+    HISTORY_OF_ANCHOR
+        .saturating_mul(wires as u64)
+        .saturating_mul(lanes as u64)
+}
+
+/// Whether wires are to be anchored because too much is kept for them: it costs as much as two AND gates a bit.
+pub(crate) fn too_long(history: u64, wires: usize, lanes: usize) -> bool {
+    history >= SHORT_HISTORY.max(history_of_anchored(wires, lanes).saturating_mul(4))
+}
+
 #[cfg(test)]
 mod tests {
     use cenote_circuit::library;
@@ -502,32 +540,4 @@ mod tests {
         assert!(largest > Circuits::BYTES / 2, "{largest}");
         assert!(!circuits.0.iter().any(|kept| Arc::ptr_eq(kept, &first)));
     }
-}
-
-/// What a program keeps of wires that were computed, put in or made of public bits, besides what they come from.
-pub(crate) fn history_of_outputs(wires: usize, lanes: usize) -> u64 {
-    HISTORY_OF_BIT
-        .saturating_mul(wires as u64)
-        .saturating_mul(lanes as u64)
-}
-
-/// What a program keeps of a circuit. Circuits that are run again and again are kept once, but counted each time: to anchor
-/// the outputs of one that is so large is nothing beside running it.
-pub(crate) fn history_of_circuit(circuit: &Circuit) -> u64 {
-    let plan = &circuit.plan;
-    // An AND gate is in the plan and in its level.
-    let ops = plan.local_ops().len() + 2 * plan.and_ops().len();
-    HISTORY_OF_OP.saturating_mul((ops + plan.input_wires() + plan.output_wires()) as u64)
-}
-
-/// What anchored wires keep.
-pub(crate) fn history_of_anchored(wires: usize, lanes: usize) -> u64 {
-    HISTORY_OF_ANCHOR
-        .saturating_mul(wires as u64)
-        .saturating_mul(lanes as u64)
-}
-
-/// Whether wires are to be anchored because too much is kept for them: it costs as much as two AND gates a bit.
-pub(crate) fn too_long(history: u64, wires: usize, lanes: usize) -> bool {
-    history >= SHORT_HISTORY.max(history_of_anchored(wires, lanes).saturating_mul(4))
 }

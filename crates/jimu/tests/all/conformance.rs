@@ -42,6 +42,7 @@ impl Cluster for Two {
                     config.security = sizes.security;
                     config.pool = 1000;
                     config.buffer = 4096;
+                    config.mux_buffer = 512;
                     config.garbler = garbler;
                     config.entropy = Entropy::for_tests(me.0.into());
                     let mut engine = JimuEngine::start(me, channels, config, sizes)?;

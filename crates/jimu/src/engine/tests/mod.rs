@@ -266,7 +266,7 @@ fn engine(
     made: Vec<Delivery>,
 ) -> JimuEngine {
     let start = |make| Maker::start(make, of_pool, channel.interrupter());
-    let mut side = keys.side(sizes, [64, 0], start).unwrap();
+    let mut side = keys.side(sizes, ([64; 2], [0; 2]), start).unwrap();
     for Delivery {
         kind,
         records,
