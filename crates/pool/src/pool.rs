@@ -44,6 +44,8 @@ pub struct Pool<T: Zeroize> {
     spare: Zeroizing<Vec<T>>,
     /// Records in the buffer.
     left: usize,
+    /// Places of the pool that are empty.
+    gaps: Vec<u32>,
     drawn: u64,
 }
 
@@ -78,8 +80,32 @@ impl<T: Copy + Zeroize> Pool<T> {
             next: 0,
             spare: Zeroizing::default(),
             left: 0,
+            gaps: Vec::new(),
             drawn: 0,
         }
+    }
+
+    /// A full pool as it was, but for the places that are empty: increasing numbers.
+    ///
+    /// # Panics
+    /// If these are no whole records, or there is no such place.
+    pub fn restored(
+        [size, stride, together]: [usize; 3],
+        records: Zeroizing<Vec<T>>,
+        gaps: Vec<u32>,
+    ) -> Self {
+        assert_eq!(records.len(), size * stride, "whole records");
+        assert!(gaps.is_sorted() && gaps.last().is_none_or(|&last| (last as usize) < size));
+        Self {
+            records,
+            gaps,
+            ..Self::new(size, stride, together)
+        }
+    }
+
+    /// All records of a full pool, in order.
+    pub fn records(&self) -> &[T] {
+        &self.records
     }
 
     /// Takes the room for all records.
@@ -107,15 +133,23 @@ impl<T: Copy + Zeroize> Pool<T> {
     /// If these are no whole records, or one that is kept is not among them.
     pub fn refill(&mut self, records: Zeroizing<Vec<T>>, mut kept: Vec<u32>, coin: Block) {
         assert!(records.len().is_multiple_of(self.stride), "whole records");
+        let made = records.len() / self.stride;
         let room = self.size - self.len();
+        let mut gaps = self.gaps.split_off(self.gaps.len().saturating_sub(kept.len())).into_iter();
         for &number in kept.iter().take(room) {
-            let at = number as usize * self.stride;
-            self.records.extend_from_slice(&records[at..at + self.stride]);
+            let from = number as usize * self.stride;
+            let record = &records[from..from + self.stride];
+            match gaps.next() {
+                Some(gap) => {
+                    let to = gap as usize * self.stride;
+                    self.records[to..to + self.stride].copy_from_slice(record);
+                }
+                None => self.records.extend_from_slice(record),
+            }
         }
         kept.drain(..room.min(kept.len()));
         assert!(
-            kept.iter()
-                .all(|&number| (number as usize) < records.len() / self.stride),
+            kept.iter().all(|&number| (number as usize) < made),
             "records that there are"
         );
         if kept.is_empty() {
@@ -125,29 +159,34 @@ impl<T: Copy + Zeroize> Pool<T> {
             self.buffer.push_back(Delivery {
                 records,
                 kept,
-                draws: Sampler::from_stream(Prg::new(coin), STREAM),
+                draws: draws(coin),
             });
         }
     }
 
     /// Whether it holds as many gadgets as it is for.
     pub fn is_full(&self) -> bool {
-        self.records.len() == self.size * self.stride
+        self.len() == self.size
     }
 
     /// Gadgets in it.
     pub fn len(&self) -> usize {
-        self.records.len() / self.stride
+        self.records.len() / self.stride - self.gaps.len()
     }
 
     /// Whether there is none in it.
     pub fn is_empty(&self) -> bool {
-        self.records.is_empty()
+        self.len() == 0
     }
 
     /// Gadgets that can be drawn before it must be refilled.
     pub fn left(&self) -> usize {
         if self.is_full() { self.left } else { 0 }
+    }
+
+    /// The refills of which something is left in the buffer: what will be drawn next is decided by their coins, in order, and later ones'.
+    pub fn pending(&self) -> usize {
+        self.buffer.len()
     }
 
     /// Items of a record.
@@ -254,6 +293,24 @@ impl<T: Zeroize> fmt::Debug for Pool<T> {
             self.left
         )
     }
+}
+
+fn draws(coin: Block) -> Sampler {
+    Sampler::from_stream(Prg::new(coin), STREAM)
+}
+
+/// The places of a pool of `size` gadgets, drawn `together` at a time, that may have been drawn with a coin that came with `kept` fresh gadgets
+/// which were not checked, in increasing order.
+pub fn touched(coin: Block, kept: usize, together: usize, size: usize) -> Vec<u32> {
+    let mut sampler = draws(coin);
+    // Each draw takes one of them at least.
+    let mut places = vec![0; kept.div_ceil(together) * together];
+    for draw in places.chunks_exact_mut(together) {
+        distinct(&mut sampler, size as u32, draw);
+    }
+    places.sort_unstable();
+    places.dedup();
+    places
 }
 
 /// Different uniform numbers below `size`, in uniform order.

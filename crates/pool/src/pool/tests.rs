@@ -64,6 +64,43 @@ fn nothing_is_drawn_twice_and_the_pool_stays_full() {
     }
 }
 
+/// A pool that crashes again and again, at any moment, and is put back from an old copy: nothing is drawn twice, and the rest goes on.
+#[test]
+fn nothing_is_drawn_twice_across_crashes() {
+    let (size, buffer, together) = (1000, 200, 3);
+    let mut dice = Sampler::new(Block([5, 8]));
+    let mut pool = Pool::new(size, 1, together);
+    let (mut out, mut made, mut survivors) = (Vec::new(), 0, 0);
+    for crash in 0..60 {
+        let (mut copy, mut coins) = (None, Vec::new());
+        for _ in 0..4 + dice.below(12) {
+            if pool.is_full() && (copy.is_none() || dice.below(4) == 0) {
+                copy = Some(Zeroizing::new(pool.records().to_vec()));
+                coins.drain(..coins.len() - pool.pending());
+            }
+            let coin = Block([u64::from(dice.below(u32::MAX)), made]);
+            coins.push(coin);
+            refill(&mut pool, records(made, buffer, 1), coin);
+            made += buffer;
+            let draws = dice.below(100) as usize;
+            pool.draw(draws.min(pool.left() / together), &mut out).unwrap();
+        }
+        let Some(copy) = copy else { continue };
+        let touched = |&coin: &Block| touched(coin, buffer as usize, together, size);
+        let mut gaps: Vec<u32> = coins.iter().flat_map(touched).collect();
+        gaps.sort_unstable();
+        gaps.dedup();
+        survivors += size - gaps.len();
+        pool = Pool::restored([size, 1, together], copy, gaps);
+        assert!(!pool.is_full() && pool.left() == 0, "{crash}");
+    }
+    assert!(survivors > 1000, "{survivors}");
+    let drawn = out.len();
+    out.sort_unstable();
+    out.dedup();
+    assert!(out.len() == drawn && drawn > 10_000, "{drawn}");
+}
+
 #[test]
 fn draws_are_uniform_and_decided_by_the_coin_alone() {
     let (size, each, draws) = (20, 4, 50_000);
