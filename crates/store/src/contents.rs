@@ -9,6 +9,7 @@ use cenote_session::Result;
 
 use crate::folder::{IN_USE, ITEM, Store, USED};
 use crate::item::{Item, ItemId};
+use crate::living::STATE;
 use crate::making::PROVISIONAL;
 use crate::removal::remove_if_there;
 use crate::runs::{Run, Runs};
@@ -24,6 +25,8 @@ pub struct Stored {
     pub item: Item,
     /// What is left of it.
     pub left: Runs,
+    /// Whether it changes while it is used, and has no numbered parts.
+    pub living: bool,
     /// The parties that said they had none of it when a session last compared. No job can use it then.
     pub lacked_by: Vec<PartyId>,
 }
@@ -56,10 +59,19 @@ pub(crate) struct Listing {
     /// Whether a session has marked it.
     pub(crate) in_use: bool,
     pub(crate) parts: Vec<Run>,
+    /// The states of a living item.
+    pub(crate) states: Vec<PathBuf>,
     /// Provisional parts and unfinished files: for nobody's use.
     pub(crate) remains: Vec<PathBuf>,
     /// The parties that did not have it when a session last compared.
     pub(crate) lacked_by: Vec<PartyId>,
+}
+
+impl Listing {
+    /// Whether it is of a living item.
+    pub(crate) fn is_living(&self) -> bool {
+        self.described && !self.states.is_empty()
+    }
 }
 
 impl Store {
@@ -95,6 +107,14 @@ impl Store {
             return Err(fault(&folder, "is not a folder"));
         }
         let listing = self.list(id)?;
+        if listing.is_living() {
+            return Ok(Some(Stored {
+                item: self.read_item(id)?,
+                left: Runs::default(),
+                living: true,
+                lacked_by: Vec::new(),
+            }));
+        }
         if listing.parts.is_empty() {
             return Ok(None);
         }
@@ -108,6 +128,7 @@ impl Store {
         Ok((!left.is_empty()).then_some(Stored {
             item,
             left,
+            living: false,
             lacked_by: listing.lacked_by,
         }))
     }
@@ -126,6 +147,7 @@ impl Store {
                     Some(name) if name.ends_with(PROVISIONAL) || name.ends_with(DRAFT) => {
                         listing.remains.push(entry.path());
                     }
+                    Some(name) if name.starts_with(STATE) => listing.states.push(entry.path()),
                     Some(name) => match name.strip_prefix(LACKED_BY) {
                         Some(party) => listing.lacked_by.extend(party.parse().map(PartyId)),
                         None => listing.parts.extend(Run::of_part(name)),

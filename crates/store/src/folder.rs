@@ -61,15 +61,16 @@ pub(crate) struct Busy {
 
 /// What a sealed file is.
 #[derive(Clone, Copy)]
-pub(crate) enum Label {
+pub(crate) enum Label<'a> {
     KeyCheck,
     Item(ItemId),
     Used(ItemId),
     InUse(ItemId),
     Part(ItemId, Run),
+    State(ItemId, &'a str),
 }
 
-impl Label {
+impl Label<'_> {
     pub(crate) fn bytes(self) -> Vec<u8> {
         let (kind, id, part) = match self {
             Label::KeyCheck => (0, [0; 32], Vec::new()),
@@ -77,6 +78,7 @@ impl Label {
             Label::Used(id) => (2, id.0, Vec::new()),
             Label::InUse(id) => (3, id.0, Vec::new()),
             Label::Part(id, part) => (4, id.0, Runs::from_iter([part]).encode()),
+            Label::State(id, name) => (5, id.0, name.as_bytes().to_vec()),
         };
         [&MAGIC[..], &[kind], &id, &part].concat()
     }
@@ -172,7 +174,7 @@ impl Store {
     }
 
     /// Writes a file of an item, for good.
-    pub(crate) fn write(&self, id: &ItemId, name: &str, label: Label, pieces: &[&[u8]]) -> Result<()> {
+    pub(crate) fn write(&self, id: &ItemId, name: &str, label: Label<'_>, pieces: &[&[u8]]) -> Result<()> {
         let folder = self.item_folder(id);
         self.inner.seal.write(&folder, name, &label.bytes(), pieces)
     }
@@ -216,6 +218,7 @@ impl Store {
 }
 
 /// A session's hold on a folder.
+#[derive(Debug)]
 pub(crate) struct Reservation(pub(crate) Store);
 
 impl Drop for Reservation {

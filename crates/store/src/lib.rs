@@ -6,6 +6,7 @@
 //! - `item`: what the item is, with whom it was made, and the keys without which the rest is of no use;
 //! - `part-…`: its material, in *parts* that are numbered by class;
 //! - `used`: the numbers that are used;
+//! - `state-…`: what a *living* item is at the moment, which has no parts, but changes while it is used ([`Living`]);
 //! - `in-use`, while a session holds an item that must not survive the session's failure;
 //! - `lacked-by-…`: which peers said that they do not have it.
 //!
@@ -41,6 +42,7 @@ mod claim;
 mod contents;
 mod folder;
 mod item;
+mod living;
 mod making;
 mod offer;
 mod removal;
@@ -53,6 +55,7 @@ pub use claim::Claim;
 pub use contents::{Inventory, Stored, Unusable};
 pub use folder::Store;
 pub use item::{Item, ItemId, Keys, Peers};
+pub use living::{Hold, Living};
 pub use making::Making;
 pub use runs::{Run, Runs};
 pub use seal::StoreKey;

@@ -41,6 +41,10 @@ impl Store {
         if listing.in_use {
             tracing::warn!(item = %id, "deleting an item of stock whose session did not end as it should");
         }
+        if listing.is_living() {
+            listing.remains.iter().for_each(|path| remove_or_warn(path));
+            return Ok(());
+        }
         if listing.in_use || !listing.described || !listing.recorded || listing.parts.is_empty() {
             return self.discard(id);
         }
@@ -73,6 +77,7 @@ impl Store {
         let folder = self.item_folder(id);
         let Listing {
             parts,
+            states,
             remains,
             lacked_by,
             recorded,
@@ -87,7 +92,7 @@ impl Store {
             .into_iter()
             .filter(|(there, _)| *there);
         let others = others.map(|(_, name)| folder.join(name));
-        let rest = parts.chain(remains).chain(notes).chain(others).collect();
+        let rest = parts.chain(states).chain(remains).chain(notes).chain(others).collect();
         Ok((folder.join(ITEM), rest))
     }
 

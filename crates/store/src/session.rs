@@ -73,7 +73,7 @@ impl Store {
         let (mut known, mut shelves) = (Vec::new(), Vec::new());
         for stored in items {
             let item = stored.item;
-            if item.protocol != protocol || !item.peers.may_be(&self.peers) {
+            if stored.living || item.protocol != protocol || !item.peers.may_be(&self.peers) {
                 continue;
             }
             if item.party != me {

@@ -1,0 +1,227 @@
+//! Items that change while they are used, such as a pool: their *states* are files that are replaced whole, as the protocol sees fit.
+//!
+//! What keeps a living item's material from being used twice is the protocol's business; the folder keeps each state whole, sealed, and
+//! bound to its item and its name, and lets one session at a time use it.
+
+use std::io;
+
+use cenote_net::PartyId;
+use cenote_session::Result;
+use zeroize::Zeroizing;
+
+use crate::folder::{ITEM, Label, Reservation, Store, folder_builder};
+use crate::item::{Item, ItemId};
+use crate::seal::{fault, sync_folder};
+
+/// The start of the name of a file that is a state.
+pub(crate) const STATE: &str = "state-";
+
+/// A folder held for a session that uses living items. One session at a time can.
+#[derive(Debug)]
+pub struct Hold {
+    store: Store,
+    _reservation: Reservation,
+}
+
+/// A living item that a session uses.
+#[derive(Clone, Debug)]
+pub struct Living {
+    store: Store,
+    id: ItemId,
+}
+
+impl Store {
+    /// Holds the folder for a session.
+    ///
+    /// # Errors
+    /// [`Error::Storage`](cenote_session::Error::Storage) if another session has it.
+    pub fn hold(&self) -> Result<Hold> {
+        Ok(Hold {
+            _reservation: self.reserve()?,
+            store: self.clone(),
+        })
+    }
+}
+
+impl Hold {
+    /// Party `me`'s living items of `protocol`, made with the peers of this handle, the latest first.
+    ///
+    /// # Errors
+    /// [`Error::Storage`](cenote_session::Error::Storage) if the folder cannot be listed, or an item is another party's.
+    pub fn living(&self, me: PartyId, protocol: &str) -> Result<Vec<(Item, Living)>> {
+        let store = &self.store;
+        let mut found = Vec::new();
+        for stored in store.inventory()?.items.into_iter().rev() {
+            let item = stored.item;
+            if !stored.living || item.protocol != protocol || !item.peers.may_be(&store.peers) {
+                continue;
+            }
+            if item.party != me {
+                let what = format!("is stock of {}, not of {me}", item.party);
+                return Err(fault(&store.item_folder(&item.id), what));
+            }
+            let living = Living {
+                store: store.clone(),
+                id: item.id,
+            };
+            found.push((item, living));
+        }
+        Ok(found)
+    }
+
+    /// Makes a new item, whose peers are those of this handle, with its first states. Until all are written there is none.
+    ///
+    /// # Errors
+    /// [`Error::Storage`](cenote_session::Error::Storage) if it cannot be made, or is there already.
+    pub fn create(&self, item: &Item, states: &[(&str, &[&[u8]])]) -> Result<Living> {
+        let (store, id) = (&self.store, item.id);
+        let folder = store.item_folder(&id);
+        let make = || -> io::Result<()> {
+            folder_builder().create(&folder)?;
+            sync_folder(store.path())
+        };
+        make().map_err(|error| cenote_session::Error::file(&folder, "cannot be made", &error))?;
+        let living = Living {
+            store: store.clone(),
+            id,
+        };
+        for (name, pieces) in states {
+            living.write(name, pieces)?;
+        }
+        let item = Item {
+            peers: store.peers.clone(),
+            ..item.clone()
+        };
+        // What is not described is cleared away.
+        store.write(&id, ITEM, Label::Item(id), &[&item.encode()])?;
+        Ok(living)
+    }
+}
+
+impl Living {
+    /// Its name.
+    pub fn id(&self) -> ItemId {
+        self.id
+    }
+
+    /// Puts the concatenation of `pieces` in the place of a state. When this returns, it outlasts a crash; before, the old one does.
+    ///
+    /// # Errors
+    /// [`Error::Storage`](cenote_session::Error::Storage) if it cannot be written.
+    pub fn write(&self, name: &str, pieces: &[&[u8]]) -> Result<()> {
+        let label = Label::State(self.id, name);
+        self.store
+            .write(&self.id, &format!("{STATE}{name}"), label, pieces)
+    }
+
+    /// A state, of `most` bytes at most.
+    ///
+    /// # Errors
+    /// [`Error::Storage`](cenote_session::Error::Storage) if it is not there, is longer, or is not what was written.
+    pub fn read(&self, name: &str, most: usize) -> Result<Zeroizing<Vec<u8>>> {
+        let path = self.store.item_folder(&self.id).join(format!("{STATE}{name}"));
+        let label = Label::State(self.id, name).bytes();
+        self.store.inner.seal.read(&path, &label, most)
+    }
+
+    /// Reads a state that exactly fills `space`.
+    ///
+    /// # Errors
+    /// As [`Living::read`]; what it leaves in `space` is to be wiped.
+    pub fn read_into(&self, name: &str, space: &mut [u8]) -> Result<()> {
+        let path = self.store.item_folder(&self.id).join(format!("{STATE}{name}"));
+        let label = Label::State(self.id, name).bytes();
+        self.store.inner.seal.read_into(&path, &label, &mut [space])
+    }
+
+    /// Deletes it. Its keys go first.
+    ///
+    /// # Errors
+    /// [`Error::Storage`](cenote_session::Error::Storage) if its description cannot be deleted.
+    pub fn discard(&self) -> Result<()> {
+        self.store.discard(&self.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StoreKey;
+    use crate::item::{Keys, Peers};
+
+    fn item(id: u8) -> Item {
+        Item {
+            id: ItemId([id; 32]),
+            protocol: "pool".into(),
+            party: PartyId(1),
+            role: String::new(),
+            settings: "s".into(),
+            made: id.into(),
+            peers: Peers::default(),
+            keys: Keys(Zeroizing::new(vec![id; 5])),
+        }
+    }
+
+    #[test]
+    fn states_are_replaced_whole_and_outlast_the_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = StoreKey::from_bytes([4; 32]);
+        let store = Store::open(folder.path(), &key).unwrap();
+        {
+            let hold = store.hold().unwrap();
+            assert!(store.hold().is_err(), "one session at a time");
+            assert!(hold.living(PartyId(1), "pool").unwrap().is_empty());
+            let living = hold.create(&item(1), &[("a", &[b"one", b"two"])]).unwrap();
+            hold.create(&item(2), &[("a", &[b"other"])]).unwrap();
+            hold.create(&item(2), &[]).unwrap_err();
+            living.write("b", &[&[7; 1000]]).unwrap();
+            living.write("a", &[b"three"]).unwrap();
+        }
+        drop(store);
+        let store = Store::open(folder.path(), &key).unwrap();
+        let listed = store.inventory().unwrap().items;
+        assert!(listed.len() == 2 && listed.iter().all(|stored| stored.living));
+        let hold = store.hold().unwrap();
+        let found = hold.living(PartyId(1), "pool").unwrap();
+        let ids: Vec<u8> = found.iter().map(|(item, _)| item.id.0[0]).collect();
+        assert_eq!(ids, [2, 1], "the latest first");
+        let (first, living) = &found[1];
+        assert_eq!(*first.keys.0, [1; 5]);
+        assert_eq!(*living.read("a", 5).unwrap(), b"three");
+        living.read("a", 4).unwrap_err();
+        living.read("c", 4).unwrap_err();
+        let mut space = [0; 1000];
+        living.read_into("b", &mut space).unwrap();
+        assert_eq!(space, [7; 1000]);
+        living.read_into("a", &mut space).unwrap_err();
+        // One state is not another's, nor another item's.
+        let path = |id: u8, name: &str| folder.path().join(ItemId([id; 32]).to_string()).join(name);
+        std::fs::copy(path(1, "state-a"), path(1, "state-b")).unwrap();
+        living.read("b", 1000).unwrap_err();
+        std::fs::copy(path(2, "state-a"), path(1, "state-a")).unwrap();
+        living.read("a", 1000).unwrap_err();
+        assert!(hold.living(PartyId(1), "other").unwrap().is_empty());
+        hold.living(PartyId(0), "pool").unwrap_err();
+        living.discard().unwrap();
+        assert!(!path(1, "").exists());
+        assert_eq!(hold.living(PartyId(1), "pool").unwrap().len(), 1);
+    }
+
+    /// An item whose making was cut off is cleared away.
+    #[test]
+    fn what_is_not_described_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = StoreKey::from_bytes([4; 32]);
+        let store = Store::open(folder.path(), &key).unwrap();
+        store
+            .hold()
+            .unwrap()
+            .create(&item(1), &[("a", &[b"x"])])
+            .unwrap();
+        drop(store);
+        let path = folder.path().join(ItemId([1; 32]).to_string());
+        std::fs::remove_file(path.join(ITEM)).unwrap();
+        let store = Store::open(folder.path(), &key).unwrap();
+        assert!(store.inventory().unwrap().items.is_empty() && !path.exists());
+    }
+}
