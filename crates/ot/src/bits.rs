@@ -81,11 +81,36 @@ impl<const WORDS: usize> BitSender<WORDS> {
     ///
     /// [`cenote_session::MESSAGE_FORM`] if the peer's message is no point; those of the channel.
     pub fn new(channel: &mut dyn Channel, entropy: &mut Entropy, session: &[u8]) -> Result<Self> {
-        let session = bind(session);
+        let gamma = Self::draw_gamma(entropy);
+        Self::with_gamma(channel, entropy, session, &gamma)
+    }
+
+    /// A fresh Γ.
+    pub fn draw_gamma(entropy: &mut Entropy) -> Zeroizing<Mac<WORDS>> {
         let mut gamma = Zeroizing::new([0; WORDS]);
         entropy.fill(as_bytes_mut(&mut *gamma));
         gamma[0] |= 1;
-        let extension = extension::Sender::with_choices(channel, entropy, &session, &*gamma, 64 * WORDS)?;
+        gamma
+    }
+
+    /// The same with a Γ of an earlier session, whose keys are still in use. A receiver that was caught must get no other session under it.
+    ///
+    /// # Errors
+    ///
+    /// As [`BitSender::new`].
+    ///
+    /// # Panics
+    ///
+    /// If bit 0 of `gamma` is not 1.
+    pub fn with_gamma(
+        channel: &mut dyn Channel,
+        entropy: &mut Entropy,
+        session: &[u8],
+        gamma: &Mac<WORDS>,
+    ) -> Result<Self> {
+        assert!(gamma[0] & 1 == 1, "a difference");
+        let session = bind(session);
+        let extension = extension::Sender::with_choices(channel, entropy, &session, gamma, 64 * WORDS)?;
         Ok(Self::from_extension(extension, session))
     }
 
