@@ -135,7 +135,10 @@ impl<T: Copy + Zeroize> Pool<T> {
         assert!(records.len().is_multiple_of(self.stride), "whole records");
         let made = records.len() / self.stride;
         let room = self.size - self.len();
-        let mut gaps = self.gaps.split_off(self.gaps.len().saturating_sub(kept.len())).into_iter();
+        let mut gaps = self
+            .gaps
+            .split_off(self.gaps.len().saturating_sub(kept.len()))
+            .into_iter();
         for &number in kept.iter().take(room) {
             let from = number as usize * self.stride;
             let record = &records[from..from + self.stride];

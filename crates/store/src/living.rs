@@ -213,11 +213,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let key = StoreKey::from_bytes([4; 32]);
         let store = Store::open(folder.path(), &key).unwrap();
-        store
-            .hold()
-            .unwrap()
-            .create(&item(1), &[("a", &[b"x"])])
-            .unwrap();
+        store.hold().unwrap().create(&item(1), &[("a", &[b"x"])]).unwrap();
         drop(store);
         let path = folder.path().join(ItemId([1; 32]).to_string());
         std::fs::remove_file(path.join(ITEM)).unwrap();

@@ -92,7 +92,12 @@ impl Store {
             .into_iter()
             .filter(|(there, _)| *there);
         let others = others.map(|(_, name)| folder.join(name));
-        let rest = parts.chain(states).chain(remains).chain(notes).chain(others).collect();
+        let rest = parts
+            .chain(states)
+            .chain(remains)
+            .chain(notes)
+            .chain(others)
+            .collect();
         Ok((folder.join(ITEM), rest))
     }
 

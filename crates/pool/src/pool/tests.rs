@@ -71,8 +71,9 @@ fn nothing_is_drawn_twice_across_crashes() {
     let mut dice = Sampler::new(Block([5, 8]));
     let mut pool = Pool::new(size, 1, together);
     let (mut out, mut made, mut survivors) = (Vec::new(), 0, 0);
+    let mut coins = Vec::new();
     for crash in 0..60 {
-        let (mut copy, mut coins) = (None, Vec::new());
+        let mut copy = None;
         for _ in 0..4 + dice.below(12) {
             if pool.is_full() && (copy.is_none() || dice.below(4) == 0) {
                 copy = Some(Zeroizing::new(pool.records().to_vec()));
@@ -90,6 +91,7 @@ fn nothing_is_drawn_twice_across_crashes() {
         let mut gaps: Vec<u32> = coins.iter().flat_map(touched).collect();
         gaps.sort_unstable();
         gaps.dedup();
+        coins.clear();
         survivors += size - gaps.len();
         pool = Pool::restored([size, 1, together], copy, gaps);
         assert!(!pool.is_full() && pool.left() == 0, "{crash}");
