@@ -1,5 +1,6 @@
 //! The engine: one party of a two-party session, whichever side it is on.
 
+use std::f64::consts::LN_2;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -14,15 +15,18 @@ use cenote_session::{
 };
 
 use crate::gadget::Shape;
+use crate::kept::{self, Kept};
 use crate::memory::{Memory, most_lanes};
 use crate::offline::{Make, Maker};
 use crate::online::{
-    Circuits, Common, Evaluator, Garbler, Kind, Role, Side, history_of_circuit, history_of_outputs, too_long,
+    Circuits, Common, Evaluator, Garbler, Kind, Role, Side, Supplied, history_of_circuit, history_of_outputs,
+    too_long,
 };
 use crate::settings::{Config, Sizes};
-use crate::setup::{EvaluatorKeys, EvaluatorMaker, GarblerKeys, GarblerMaker};
+use crate::setup::{Base, EvaluatorKeys, EvaluatorMaker, GarblerKeys, GarblerMaker};
 use crate::wires::Cell;
 use crate::{JimuWires, checks, steps};
+use cenote_store::Store;
 
 /// One party of a session of two over a pool of garbled gates (Zhu, Huang, Cassel 2017; Zhu, Huang 2017).
 ///
@@ -46,6 +50,8 @@ pub struct JimuEngine {
     side: Option<Box<dyn Side>>,
     circuits: Circuits,
     ledger: Ledger,
+    /// Checks of gadgets that were cut off in sessions over pools of this party and its peer.
+    cut_off: u32,
     cheated: bool,
     /// What the primitives were used for, once the session is over.
     used: Option<JimuUse>,
@@ -56,11 +62,32 @@ impl JimuEngine {
     ///
     /// # Errors
     /// [`Error::BadInput`] for numbers that make no sense; otherwise what failed, of which the peer is told.
-    pub fn start(
+    pub fn start(me: PartyId, channels: [Box<dyn Channel>; 2], config: Config, sizes: Sizes) -> Result<Self> {
+        Self::start_over(me, channels, config, sizes, None)
+    }
+
+    /// The same over a pool that both parties keep in their stores: the latest one of the same security and garbler that both can put back,
+    /// whatever its size; if there is none, one of these `sizes` is made and kept. The session ends as it should with [`Engine::finish`]; a
+    /// session that is cut off anywhere costs material only.
+    ///
+    /// # Errors
+    /// As [`JimuEngine::start`]; [`Error::Storage`] for what is wrong with the folder.
+    pub fn start_kept(
+        me: PartyId,
+        channels: [Box<dyn Channel>; 2],
+        config: Config,
+        sizes: Sizes,
+        store: &Store,
+    ) -> Result<Self> {
+        Self::start_over(me, channels, config, sizes, Some(store))
+    }
+
+    fn start_over(
         me: PartyId,
         [mut channel, mut of_pool]: [Box<dyn Channel>; 2],
         mut config: Config,
         sizes: Sizes,
+        store: Option<&Store>,
     ) -> Result<Self> {
         let start = Instant::now();
         config.check()?;
@@ -70,16 +97,17 @@ impl JimuEngine {
                 return Err(Error::BadInput(reason));
             }
         }
-        let keys = Self::set_up(me, channel.as_mut(), &mut config, &sizes);
-        let keys = keys.map_err(|error| {
+        let set_up = Self::set_up(me, channel.as_mut(), &mut config, sizes, store);
+        let (sizes, keys, supplied) = set_up.map_err(|error| {
             for channel in [&mut channel, &mut of_pool] {
                 channel.abort(error.reason().code());
             }
             error.with_checks(checks::ALL)
         })?;
-        let buffers = [config.buffer, config.mux_buffer];
+        let buffers = supplied.buffers;
+        let cut_off = supplied.kept.as_ref().map_or(0, |kept| kept.cut_off());
         let start_maker = |make| Maker::start(make, of_pool, channel.interrupter());
-        let side = keys.side(&sizes, (buffers, config.ahead), start_maker)?;
+        let side = keys.side(&sizes, supplied, start_maker)?;
         let mut ledger = Ledger::default();
         ledger.costs.add_phase("setup", start.elapsed());
         let role = Role::of(me, config.garbler);
@@ -92,12 +120,19 @@ impl JimuEngine {
             side: Some(side),
             circuits: Circuits::default(),
             ledger,
+            cut_off,
             cheated: false,
             used: None,
         })
     }
 
-    fn set_up(me: PartyId, channel: &mut dyn Channel, config: &mut Config, sizes: &Sizes) -> Result<Keys> {
+    fn set_up(
+        me: PartyId,
+        channel: &mut dyn Channel,
+        config: &mut Config,
+        sizes: Sizes,
+        store: Option<&Store>,
+    ) -> Result<(Sizes, Keys, Supplied)> {
         if !config.compared {
             let mut terms: Vec<(String, String)> = config.terms().into_iter().collect();
             terms.extend(sizes.terms());
@@ -108,13 +143,32 @@ impl JimuEngine {
                 .collect();
             cenote_net::agree(channel, &terms)?;
         }
-        Ok(if me == config.garbler {
-            let (keys, maker) = GarblerKeys::setup(channel, config, sizes)?;
-            Keys::Garbler(keys, maker)
-        } else {
-            let (keys, maker) = EvaluatorKeys::setup(channel, config, sizes)?;
-            Keys::Evaluator(keys, maker)
-        })
+        let mut supplied = Supplied {
+            buffers: [config.buffer, config.mux_buffer],
+            ahead: config.ahead,
+            copies: [None, None],
+            kept: None,
+        };
+        let Some(store) = store else {
+            let role = Role::of(me, config.garbler);
+            let base = Base::establish(role, channel, config, &sizes)?;
+            let keys = Keys::begin(&base, channel, config, &sizes, 0, None)?;
+            return Ok((sizes, keys, supplied));
+        };
+        let opened = kept::open(me, channel, config, &sizes, store.hold()?)?;
+        config.session = format!("{} of pool {}", config.session, opened.kept.id());
+        let kept = Arc::new(opened.kept);
+        supplied.copies = opened.copies;
+        supplied.kept = Some(kept.clone());
+        let keys = Keys::begin(
+            &opened.base,
+            channel,
+            config,
+            &opened.sizes,
+            opened.number,
+            Some(kept),
+        )?;
+        Ok((opened.sizes, keys, supplied))
     }
 
     /// Fills the pool of AND gates, so that nothing waits for it later.
@@ -141,6 +195,13 @@ impl JimuEngine {
     pub fn drawn(&self) -> u64 {
         let drawn = |side: &dyn Side| side.common().supply(Kind::And).pool.drawn();
         self.side.as_deref().map_or(0, drawn)
+    }
+
+    /// Deliveries of gates to a pool that is kept, in all of its sessions.
+    #[cfg(test)]
+    pub(crate) fn made(&self) -> u64 {
+        let kept = self.side.as_deref().and_then(|side| side.common().kept());
+        kept.map_or(0, |kept| kept.next(Kind::And))
     }
 
     /// Everything that lets a cheater through by chance in this session.
@@ -234,23 +295,46 @@ enum Keys {
 }
 
 impl Keys {
-    /// One side of the session. `buffers` are the gadgets of one of each kind, and how many are made before they are needed.
+    /// Begins the session of this `number` over a pool.
+    fn begin(
+        base: &Base,
+        channel: &mut dyn Channel,
+        config: &mut Config,
+        sizes: &Sizes,
+        number: u64,
+        kept: Option<Arc<Kept>>,
+    ) -> Result<Self> {
+        Ok(match base {
+            Base::Garbler(base) => {
+                let (keys, mut maker) = base.begin(channel, config, sizes, number)?;
+                maker.kept = kept;
+                Keys::Garbler(keys, maker)
+            }
+            Base::Evaluator(base) => {
+                let (keys, mut maker) = base.begin(channel, config, sizes, number)?;
+                maker.kept = kept;
+                Keys::Evaluator(keys, maker)
+            }
+        })
+    }
+
+    /// One side of the session.
     fn side(
         self,
         sizes: &Sizes,
-        buffers: ([u32; 2], [u64; 2]),
+        supplied: Supplied,
         start: impl FnOnce(Box<dyn Make>) -> Result<Maker>,
     ) -> Result<Box<dyn Side>> {
         let (sizes, blocks) = (sizes.clone(), sizes.blocks());
         Ok(match self {
             Keys::Garbler(keys, maker) => {
                 let (cell, maker) = (Cell::garbler(blocks), start(Box::new(maker))?);
-                let common = Common::new(sizes, cell, buffers, Shape::garbler_blocks, maker)?;
+                let common = Common::new(sizes, cell, supplied, Shape::garbler_blocks, maker)?;
                 Box::new(Garbler::new(keys, common))
             }
             Keys::Evaluator(keys, maker) => {
                 let (cell, maker) = (Cell::evaluator(blocks), start(Box::new(maker))?);
-                let common = Common::new(sizes, cell, buffers, Shape::evaluator_blocks, maker)?;
+                let common = Common::new(sizes, cell, supplied, Shape::evaluator_blocks, maker)?;
                 Box::new(Evaluator::new(keys, common))
             }
         })
@@ -276,6 +360,10 @@ impl Guarded for JimuEngine {
         let error = maker.explain(error);
         let code = error.reason().code();
         maker.stop(code);
+        // A garbler that was caught, or an evaluator that says so, gets nothing more of this pool.
+        if let (Some(kept), Some(_)) = (side.common().kept(), error.check()) {
+            kept.discard();
+        }
         self.channel.iter_mut().for_each(|channel| channel.abort(code));
         self.clear();
         error
@@ -427,6 +515,7 @@ impl Engine for JimuEngine {
         self.call("online", |this| {
             let (side, channel) = this.parts();
             let mut of_pool = side.common_mut().maker().end()?;
+            side.common().leave()?;
             farewell([channel, &mut *of_pool], steps::FINISH)
         })?;
         self.clear();
@@ -443,7 +532,8 @@ impl Engine for JimuEngine {
     }
 
     fn error_bound(&self) -> f64 {
-        self.soundness().total().log2()
+        // Each check that was cut off was the end of a pool, and a try more.
+        self.soundness().total().log2() + f64::from(self.cut_off).ln_1p() / LN_2
     }
 
     fn computational_bits(&self) -> f64 {
@@ -459,7 +549,18 @@ impl Engine for JimuEngine {
                 self.me
             )
         };
-        self.peer_cheated().then(warning).into_iter().collect()
+        let cut_off = (self.cut_off > 0).then(|| {
+            format!(
+                "{} times the peer or this party was gone in the middle of a check of gadgets, and the pool was given up: if that happens \
+                 again and again, the peer may be trying to cheat",
+                self.cut_off
+            )
+        });
+        self.peer_cheated()
+            .then(warning)
+            .into_iter()
+            .chain(cut_off)
+            .collect()
     }
 }
 

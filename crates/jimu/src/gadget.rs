@@ -10,8 +10,8 @@ use cenote_primitives::Block;
 
 /// The shape of gadgets: where in a record what is.
 ///
-/// A record is an array of 128-bit blocks. The garbler's has the wires' 0-labels, then, as words, their MACs. The evaluator's has the
-/// wires' i-hashes, the tables of the gates, then, as words, the wires' keys and the number of the first gate.
+/// A record is an array of 128-bit blocks. The garbler's has the wires' 0-labels, the evaluator's the wires' i-hashes and the tables of the
+/// gates; then come words, the wires' MACs or keys, and the number of the first gate, which tells gadgets of a pool apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     /// Blocks of a label.
@@ -48,7 +48,7 @@ impl Shape {
 
     /// Blocks of a garbler's record.
     pub(crate) fn garbler_blocks(self) -> usize {
-        self.macs() + self.wires().div_ceil(2)
+        self.macs() + (self.wires() + 1).div_ceil(2)
     }
 
     /// Blocks of an evaluator's record.
@@ -61,7 +61,7 @@ impl Shape {
         wire * self.blocks..(wire + 1) * self.blocks
     }
 
-    /// Where a garbler's record begins to have the MACs of its wires, two in a block.
+    /// Where a garbler's record begins to have the MACs of its wires, two in a block, and then the number of its first gate.
     pub(crate) fn macs(self) -> usize {
         self.wires() * self.blocks
     }

@@ -26,6 +26,7 @@
 pub mod checks;
 mod engine;
 mod gadget;
+mod kept;
 mod memory;
 mod offline;
 mod online;

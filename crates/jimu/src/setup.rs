@@ -1,4 +1,5 @@
-//! What is done once for a session: the watch list, base OTs, the difference Δ and the start of the hashes.
+//! What is done once for a pool: the watch list, the difference Δ and the start of the hashes. And what is done for each session over it:
+//! base OTs, and seeds for the labels of this session alone, so that what a session that was cut off has used is never used again.
 
 use std::sync::Arc;
 
@@ -10,9 +11,11 @@ use cenote_ot::{DeltaReceiver, DeltaSender, watch};
 use cenote_pool::Tosser;
 use cenote_primitives::{Block, Block512, Entropy, Position, Prg, as_bytes, as_bytes_mut};
 use cenote_session::{Error, Result};
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::checks;
+use crate::kept::Kept;
+use crate::online::Role;
 use crate::settings::{Config, Sizes};
 use crate::steps::{DIFFERENCE_CHALLENGE, HASH_DIFFERENCE, OPEN_DIFFERENCE, START};
 
@@ -27,6 +30,12 @@ impl Labels {
     /// Those of gadgets.
     fn of_gadgets() -> Self {
         Self { next: 0 }
+    }
+
+    /// The difference and what it is shown with, in streams of their own.
+    fn of_difference() -> [Batch; 2] {
+        let mut labels = Self { next: 0 };
+        [(); 2].map(|()| labels.take(UNIT))
     }
 
     /// Those of inputs: far beyond all gadgets that are ever made.
@@ -45,6 +54,10 @@ impl Labels {
     }
 }
 
+/// Numbers of gates that a session has: at a million gates a second they last for twelve days, and then the next session begins. No
+/// two sessions over a pool have one in common.
+const GATES_LOG2: u32 = 40;
+
 /// What making gadgets uses up once and for all. The same at both parties.
 #[derive(Debug)]
 pub(crate) struct Counters {
@@ -57,20 +70,28 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    fn new(session: &str) -> Self {
+    /// Of the session of this `number` over a pool.
+    fn new(session: &str, number: u64) -> Self {
         Self {
             labels: Labels::of_gadgets(),
-            gates: 0,
+            gates: number << GATES_LOG2,
             coins: 0,
             session: session.into(),
         }
     }
 
     /// The first of so many numbers of gates.
-    pub(crate) fn gates(&mut self, count: usize) -> u64 {
+    ///
+    /// # Errors
+    /// [`Error::Exhausted`] if the session has had all of its numbers.
+    pub(crate) fn gates(&mut self, count: usize) -> Result<u64> {
         let first = self.gates;
         self.gates += count as u64;
-        first
+        if first >> GATES_LOG2 != self.gates >> GATES_LOG2 {
+            let reason = format!("this session has made 2^{GATES_LOG2} gates; start another");
+            return Err(Error::Exhausted(reason));
+        }
+        Ok(first)
     }
 
     /// The context of a coin.
@@ -107,6 +128,8 @@ pub(crate) struct GarblerMaker {
     pub(crate) opener: Opener<1>,
     pub(crate) counters: Counters,
     pub(crate) entropy: Entropy,
+    /// What is on disk, if the pool is kept.
+    pub(crate) kept: Option<Arc<Kept>>,
 }
 
 /// What the evaluator needs to check gadgets and to compute with them.
@@ -139,6 +162,8 @@ pub(crate) struct EvaluatorMaker {
     pub(crate) verifier: Verifier<1>,
     pub(crate) counters: Counters,
     pub(crate) entropy: Entropy,
+    /// What is on disk, if the pool is kept.
+    pub(crate) kept: Option<Arc<Kept>>,
 }
 
 /// The stream of openings while computing, and that of checked gadgets.
@@ -171,11 +196,10 @@ fn show_difference(
     channel: &mut dyn Channel,
     code: &Code,
     committer: &Committer,
-    counters: &mut Counters,
     mut labels: Zeroizing<Vec<Block>>,
 ) -> Result<()> {
     let blocks = code.label_blocks();
-    let batches = [counters.labels.take(UNIT), counters.labels.take(UNIT)];
+    let batches = Labels::of_difference();
     let delta = Zeroizing::new(labels[..blocks].to_vec());
     let mut chosen = vec![0; code.chosen_bytes(batches[0])];
     committer.chosen(batches[0], &labels, &mut chosen);
@@ -200,11 +224,10 @@ fn see_difference(
     channel: &mut dyn Channel,
     code: &Code,
     watcher: &Watcher,
-    counters: &mut Counters,
     entropy: &mut Entropy,
 ) -> Result<Zeroizing<Vec<Block>>> {
     let (blocks, hash_blocks) = (code.label_blocks(), code.hash_blocks());
-    let batches = [counters.labels.take(UNIT), counters.labels.take(UNIT)];
+    let batches = Labels::of_difference();
     let mut chosen = vec![0; code.chosen_bytes(batches[0])];
     let mut random = vec![0; code.random_bytes(batches[1])];
     let mut last = [0; 8];
@@ -240,40 +263,85 @@ fn last_bits(labels: &[Block], blocks: usize) -> u64 {
     labels.fold(0, |bits, (at, label)| bits | u64::from(colour(label)) << at)
 }
 
-impl GarblerKeys {
-    /// Sets a session up with the evaluator at the other end of `channel`.
-    pub(crate) fn setup(
-        channel: &mut dyn Channel,
-        config: &mut Config,
-        sizes: &Sizes,
-    ) -> Result<(Self, GarblerMaker)> {
+/// What the garbler keeps of a pool, besides gadgets, for as long as the pool lives.
+pub(crate) struct GarblerBase {
+    /// Of each position of the code.
+    seeds: Zeroizing<Vec<Block>>,
+    delta: Zeroizing<Vec<Block>>,
+    coin: Block,
+}
+
+/// What the evaluator keeps of a pool, besides gadgets, for as long as the pool lives.
+pub(crate) struct EvaluatorBase {
+    positions: Zeroizing<Vec<usize>>,
+    /// Of each watched position.
+    seeds: Zeroizing<Vec<Block>>,
+    delta_hash: Zeroizing<Vec<Block>>,
+    coin: Block,
+    gamma: Zeroizing<[u64; 1]>,
+}
+
+/// The seeds of the labels of one session over a pool, or of Δ.
+fn seeds_of(base: &[Block], number: Option<u64>) -> Zeroizing<Vec<Block>> {
+    let derived = base.iter().map(|seed| {
+        let mut hasher = blake3::Hasher::new_derive_key("Cenote 2026 jimu: seeds of a session's labels");
+        hasher.update(&Zeroizing::new(seed.to_bytes())[..]);
+        hasher.update(&[u8::from(number.is_some())]);
+        hasher.update(&number.unwrap_or(0).to_le_bytes());
+        let seed = Zeroizing::new(*hasher.finalize().as_bytes());
+        hasher.zeroize();
+        Block::from_bytes(*seed.first_chunk().expect("a hash has 32 bytes"))
+    });
+    let mut seeds = Zeroizing::new(Vec::with_capacity(base.len()));
+    seeds.extend(derived);
+    seeds
+}
+
+/// The context of the coin of a pool's start.
+fn start_context(session: &str) -> String {
+    format!("start {session}")
+}
+
+impl GarblerBase {
+    /// Sets a pool up with the evaluator at the other end of `channel`.
+    pub(crate) fn establish(channel: &mut dyn Channel, config: &mut Config, sizes: &Sizes) -> Result<Self> {
         let code = code(sizes)?;
         let blocks = code.label_blocks();
-        let mut entropy = std::mem::replace(&mut config.entropy, Entropy::os());
-        let session = config.session.as_bytes();
-        let seeds = watch::send(channel, &mut entropy, session, code.length(), code.watched())?;
-        let committer = Committer::new(&code, &seeds);
-        let bits = BitReceiver::new(channel, &mut entropy, session)?;
-        let transfers = DeltaSender::new(channel, &mut entropy, session)?;
-
-        let mut counters = Counters::new(&config.session);
+        let (entropy, session) = (&mut config.entropy, config.session.as_bytes());
+        let seeds = watch::send(channel, entropy, session, code.length(), code.watched())?;
         let mut labels = Zeroizing::new(vec![Block::ZERO; UNIT * blocks]);
         entropy.fill(as_bytes_mut(&mut labels));
         labels[0].0[0] |= 1;
         let delta = Zeroizing::new(labels[..blocks].to_vec());
-        show_difference(channel, &code, &committer, &mut counters, labels)?;
+        let committer = Committer::new(&code, &seeds_of(&seeds, None));
+        show_difference(channel, &code, &committer, labels)?;
+        let context = start_context(&config.session);
+        let tosser = Tosser::commit(channel, START, entropy, context.as_bytes())?;
+        let coin = tosser.toss(channel, START, context.as_bytes())?;
+        Ok(Self { seeds, delta, coin })
+    }
 
-        let context = counters.coin();
-        let tosser = Tosser::commit(channel, START, &mut entropy, context.as_bytes())?;
-        let start = start(tosser.toss(channel, START, context.as_bytes())?, blocks);
+    /// Begins the session of this `number` over the pool.
+    pub(crate) fn begin(
+        &self,
+        channel: &mut dyn Channel,
+        config: &mut Config,
+        sizes: &Sizes,
+        number: u64,
+    ) -> Result<(GarblerKeys, GarblerMaker)> {
+        let code = code(sizes)?;
+        let mut entropy = std::mem::replace(&mut config.entropy, Entropy::os());
+        let session = config.session.as_bytes();
+        let bits = BitReceiver::new(channel, &mut entropy, session)?;
+        let transfers = DeltaSender::new(channel, &mut entropy, session)?;
         let secrets = Arc::new(GarblerSecrets {
+            committer: Committer::new(&code, &seeds_of(&self.seeds, Some(number))),
+            delta: self.delta.clone(),
+            start: start(self.coin, code.label_blocks()),
             code,
-            committer,
-            delta,
-            start,
         });
         let [opener, of_checks] = STREAMS.map(|stream| bits.opener(stream));
-        let keys = Self {
+        let keys = GarblerKeys {
             secrets: secrets.clone(),
             opener,
             transfers,
@@ -283,43 +351,55 @@ impl GarblerKeys {
             secrets,
             bits,
             opener: of_checks,
-            counters,
+            counters: Counters::new(&config.session, number),
             entropy,
+            kept: None,
         };
         Ok((keys, maker))
     }
 }
 
-impl EvaluatorKeys {
-    /// Sets a session up with the garbler at the other end of `channel`.
-    pub(crate) fn setup(
+impl EvaluatorBase {
+    /// Sets a pool up with the garbler at the other end of `channel`.
+    pub(crate) fn establish(channel: &mut dyn Channel, config: &mut Config, sizes: &Sizes) -> Result<Self> {
+        let code = code(sizes)?;
+        let (entropy, session) = (&mut config.entropy, config.session.as_bytes());
+        let list = watch::receive(channel, entropy, session, code.length(), code.watched())?;
+        let watcher = Watcher::new(&code, &list.positions, &seeds_of(&list.seeds, None));
+        let delta_hash = see_difference(channel, &code, &watcher, entropy)?;
+        let context = start_context(&config.session);
+        let coin = cenote_pool::toss(channel, START, entropy, context.as_bytes(), checks::COIN)?;
+        Ok(Self {
+            positions: Zeroizing::new(list.positions.to_vec()),
+            seeds: Zeroizing::new(list.seeds.to_vec()),
+            delta_hash,
+            coin,
+            gamma: BitSender::draw_gamma(entropy),
+        })
+    }
+
+    /// Begins the session of this `number` over the pool.
+    pub(crate) fn begin(
+        &self,
         channel: &mut dyn Channel,
         config: &mut Config,
         sizes: &Sizes,
-    ) -> Result<(Self, EvaluatorMaker)> {
+        number: u64,
+    ) -> Result<(EvaluatorKeys, EvaluatorMaker)> {
         let code = code(sizes)?;
-        let blocks = code.label_blocks();
         let mut entropy = std::mem::replace(&mut config.entropy, Entropy::os());
         let session = config.session.as_bytes();
-        let list = watch::receive(channel, &mut entropy, session, code.length(), code.watched())?;
-        let watcher = Watcher::new(&code, &list.positions, &list.seeds);
-        let bits = BitSender::new(channel, &mut entropy, session)?;
+        let bits = BitSender::with_gamma(channel, &mut entropy, session, &self.gamma)?;
         let transfers = DeltaReceiver::new(channel, &mut entropy, session)?;
-
-        let mut counters = Counters::new(&config.session);
-        let delta_hash = see_difference(channel, &code, &watcher, &mut counters, &mut entropy)?;
-
-        let context = counters.coin();
-        let coin = cenote_pool::toss(channel, START, &mut entropy, context.as_bytes(), checks::COIN)?;
         let secrets = Arc::new(EvaluatorSecrets {
+            watcher: Watcher::new(&code, &self.positions, &seeds_of(&self.seeds, Some(number))),
+            delta_hash: self.delta_hash.clone(),
+            start: start(self.coin, code.label_blocks()),
+            gamma: Zeroizing::new(self.gamma[0]),
             code,
-            watcher,
-            delta_hash,
-            start: start(coin, blocks),
-            gamma: Zeroizing::new(bits.gamma()[0]),
         });
         let [verifier, of_checks] = STREAMS.map(|stream| bits.verifier(stream));
-        let keys = Self {
+        let keys = EvaluatorKeys {
             secrets: secrets.clone(),
             verifier,
             transfers,
@@ -330,10 +410,102 @@ impl EvaluatorKeys {
             secrets,
             bits,
             verifier: of_checks,
-            counters,
+            counters: Counters::new(&config.session, number),
             entropy,
+            kept: None,
         };
         Ok((keys, maker))
+    }
+}
+
+/// What a party keeps of a pool for as long as the pool lives.
+pub(crate) enum Base {
+    Garbler(GarblerBase),
+    Evaluator(EvaluatorBase),
+}
+
+impl Base {
+    /// Sets a pool up with the party at the other end of `channel`.
+    pub(crate) fn establish(
+        role: Role,
+        channel: &mut dyn Channel,
+        config: &mut Config,
+        sizes: &Sizes,
+    ) -> Result<Self> {
+        Ok(match role {
+            Role::Garbler => Base::Garbler(GarblerBase::establish(channel, config, sizes)?),
+            Role::Evaluator => Base::Evaluator(EvaluatorBase::establish(channel, config, sizes)?),
+        })
+    }
+
+    /// The coin of the hashes' start, which both parties know.
+    pub(crate) fn coin(&self) -> Block {
+        match self {
+            Base::Garbler(base) => base.coin,
+            Base::Evaluator(base) => base.coin,
+        }
+    }
+
+    /// As bytes. Their number follows from the code.
+    pub(crate) fn encode(&self) -> Zeroizing<Vec<u8>> {
+        let coin = [self.coin()];
+        Zeroizing::new(match self {
+            Base::Garbler(base) => [as_bytes(&coin), as_bytes(&base.seeds), as_bytes(&base.delta)].concat(),
+            Base::Evaluator(base) => {
+                let positions = base.positions.iter().map(|&at| at as u64);
+                let positions = Zeroizing::new(positions.collect::<Vec<u64>>());
+                [
+                    as_bytes(&coin),
+                    as_bytes(&base.seeds),
+                    as_bytes(&base.delta_hash),
+                    as_bytes(&positions),
+                    as_bytes(&*base.gamma),
+                ]
+                .concat()
+            }
+        })
+    }
+
+    /// The inverse of [`Base::encode`]; nothing if these are no keys of such a role and sizes.
+    pub(crate) fn decode(role: Role, bytes: &[u8], sizes: &Sizes) -> Option<Self> {
+        let code = code(sizes).ok()?;
+        let mut rest = bytes;
+        let mut blocks = |count: usize| -> Option<Zeroizing<Vec<Block>>> {
+            let mut blocks = Zeroizing::new(vec![Block::ZERO; count]);
+            let (part, later) = rest.split_at_checked(size_of_val(&blocks[..]))?;
+            as_bytes_mut(&mut blocks).copy_from_slice(part);
+            rest = later;
+            Some(blocks)
+        };
+        let coin = blocks(1)?[0];
+        let base = match role {
+            Role::Garbler => Base::Garbler(GarblerBase {
+                coin,
+                seeds: blocks(code.length())?,
+                delta: blocks(code.label_blocks())?,
+            }),
+            Role::Evaluator => {
+                let (seeds, delta_hash) = (blocks(code.watched())?, blocks(code.hash_blocks())?);
+                let mut words = Zeroizing::new(vec![0u64; code.watched() + 1]);
+                let (part, later) = rest.split_at_checked(size_of_val(&words[..]))?;
+                as_bytes_mut(&mut words).copy_from_slice(part);
+                rest = later;
+                let (positions, gamma) = words.split_at(code.watched());
+                let positions = Zeroizing::new(positions.iter().map(|&at| at as usize).collect::<Vec<_>>());
+                let sound = positions.is_sorted_by(|a, b| a < b) && *positions.last()? < code.length();
+                if !sound || gamma[0] & 1 == 0 {
+                    return None;
+                }
+                Base::Evaluator(EvaluatorBase {
+                    positions,
+                    seeds,
+                    delta_hash,
+                    coin,
+                    gamma: Zeroizing::new([gamma[0]]),
+                })
+            }
+        };
+        rest.is_empty().then_some(base)
     }
 }
 

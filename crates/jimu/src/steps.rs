@@ -13,6 +13,8 @@ steps! {
     OPEN_DIFFERENCE = 0x412, "open sums with the difference";
     /// The coin of the hashes' start, both ways.
     START = 0x413, "toss the start of the hashes";
+    /// The pools that a party keeps, both ways.
+    KEPT_POOLS = 0x414, "compare kept pools";
 }
 
 steps! {

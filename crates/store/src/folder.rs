@@ -38,6 +38,8 @@ const MAX_USED: usize = 4 << 20;
 pub struct Store {
     pub(crate) inner: Arc<Inner>,
     pub(crate) peers: Peers,
+    /// Where sessions note what they use.
+    pub(crate) audit: Option<Arc<File>>,
 }
 
 pub(crate) struct Inner {
@@ -125,6 +127,7 @@ impl Store {
                 _lock: lock,
             }),
             peers: Peers::default(),
+            audit: None,
         };
         for (id, _) in store.entries()? {
             if let Err(error) = store.tidy(&id) {
@@ -141,6 +144,7 @@ impl Store {
         Self {
             inner: Arc::clone(&self.inner),
             peers,
+            audit: self.audit.clone(),
         }
     }
 

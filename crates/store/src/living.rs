@@ -31,6 +31,16 @@ pub struct Living {
 }
 
 impl Store {
+    /// A handle whose sessions append to `file` the numbers of all material of living items before they use it: for each the first 8 bytes of
+    /// the item's name, and the number in 8 bytes, lowest first. For tests that nothing is used twice, whatever crashes.
+    #[must_use]
+    pub fn audited(&self, file: std::fs::File) -> Self {
+        Self {
+            audit: Some(std::sync::Arc::new(file)),
+            ..self.clone()
+        }
+    }
+
     /// Holds the folder for a session.
     ///
     /// # Errors
@@ -132,6 +142,27 @@ impl Living {
         let path = self.store.item_folder(&self.id).join(format!("{STATE}{name}"));
         let label = Label::State(self.id, name).bytes();
         self.store.inner.seal.read_into(&path, &label, &mut [space])
+    }
+
+    /// Notes the numbers of material that is about to be used, if this handle's store is [`audited`](Store::audited).
+    ///
+    /// # Errors
+    /// [`Error::Storage`](cenote_session::Error::Storage) if the note cannot be written.
+    pub fn used(&self, numbers: impl Iterator<Item = u64>) -> Result<()> {
+        let Some(audit) = &self.store.audit else {
+            return Ok(());
+        };
+        let item = self.id.0.first_chunk::<8>().expect("a name has 32 bytes");
+        let bytes: Vec<u8> = numbers
+            .flat_map(|number| [*item, number.to_le_bytes()].concat())
+            .collect();
+        let written = io::Write::write_all(&mut &**audit, &bytes);
+        written.map_err(|error| {
+            fault(
+                self.store.path(),
+                format_args!("the audit cannot be written: {error}"),
+            )
+        })
     }
 
     /// Deletes it. Its keys go first.

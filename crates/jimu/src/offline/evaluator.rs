@@ -19,6 +19,9 @@ impl Make for EvaluatorMaker {
         let Order { kind, shape, .. } = order;
         let mut records = order.room(shape.evaluator_blocks())?;
         self.receive(channel, shape, order.count, &mut records)?;
+        if let Some(kept) = &self.kept {
+            kept.checking()?;
+        }
         let context = self.counters.coin();
         let coin = cenote_pool::toss(
             channel,
@@ -29,6 +32,9 @@ impl Make for EvaluatorMaker {
         )?;
         let cut = cut(coin, order.count as u32, order.threshold);
         self.check(channel, shape, &records, &cut)?;
+        if let Some(kept) = &self.kept {
+            kept.made(kind, coin, cut.kept.len())?;
+        }
         Ok(Delivery {
             kind,
             records,
@@ -65,7 +71,7 @@ impl EvaluatorMaker {
             let received = received.and_then(|()| watcher.random(batches[1], of_rights, rights));
             let received = received.and_then(|()| watcher.chosen(batches[2], of_outputs, outputs));
             received.map_err(|mismatch| Error::Internal(mismatch.to_string()))?;
-            let first = self.counters.gates(range.len() * shape.width);
+            let first = self.counters.gates(range.len() * shape.width)?;
             let wires = piece.wires(words);
             let tables = piece.tables.chunks_exact(2 * shape.width * shape.blocks);
             let of_piece = records

@@ -8,7 +8,7 @@ use cenote_session::Result;
 use zeroize::Zeroizing;
 
 use super::{Delivery, Make, Order, Piece, checked_with, opened_at_once, pieces, words_of};
-use crate::gadget::{Shape, words};
+use crate::gadget::{Shape, words, words_mut};
 use crate::setup::{GarblerMaker, GarblerSecrets, add_if};
 use crate::steps;
 
@@ -22,6 +22,9 @@ impl Make for GarblerMaker {
         let tosser = Tosser::commit(channel, steps::COIN, &mut self.entropy, context.as_bytes())?;
         let coin = tosser.toss(channel, steps::COIN, context.as_bytes())?;
         let cut = cut(coin, order.count as u32, order.threshold);
+        if let Some(kept) = &self.kept {
+            kept.made(kind, coin, cut.kept.len())?;
+        }
         self.open(channel, shape, &records, &cut)?;
         Ok(Delivery {
             kind,
@@ -67,7 +70,7 @@ impl GarblerMaker {
             committer.random(batches[1], rights, of_rights);
             permute(lefts, words[0], delta);
             permute(rights, words[1], delta);
-            let first = self.counters.gates(range.len() * shape.width);
+            let first = self.counters.gates(range.len() * shape.width)?;
             wide::garble(start, delta, first, lefts, rights, tables, outputs);
             // From the 0-labels to what is hashed, and back.
             permute(outputs, words[2], delta);
@@ -78,6 +81,7 @@ impl GarblerMaker {
             let of_piece = records.chunks_exact_mut(shape.garbler_blocks()).skip(range.start);
             for (gadget, record) in of_piece.take(range.len()).enumerate() {
                 wires.write(shape, gadget, record, shape.macs());
+                words_mut(record, shape.macs())[shape.wires()] = first + (gadget * shape.width) as u64;
             }
         }
         Ok(())

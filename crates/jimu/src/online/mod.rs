@@ -24,6 +24,7 @@ use cenote_session::{Error, Result, WireVector, room};
 use zeroize::Zeroizing;
 
 use crate::gadget::Shape;
+use crate::kept::{Copies, Copy, Kept};
 use crate::offline::{Delivery, Maker, Order};
 use crate::settings::{MUX_WIDTH, Sizes};
 use crate::wires::{Cell, JimuWires};
@@ -52,6 +53,13 @@ impl Role {
         match party == garbler {
             true => Role::Garbler,
             false => Role::Evaluator,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Role::Garbler => "garbler",
+            Role::Evaluator => "evaluator",
         }
     }
 }
@@ -95,6 +103,18 @@ pub(crate) struct Common {
     lots: u64,
     /// Labels in them.
     transfers: u64,
+    /// What is on disk, if the pools are kept.
+    kept: Option<Arc<Kept>>,
+    /// The number of the next delivery of each kind.
+    next: [u64; 2],
+}
+
+/// How gadgets come to a side: in buffers of so many, some of them ahead; and what there is on disk.
+pub(crate) struct Supplied {
+    pub(crate) buffers: [u32; 2],
+    pub(crate) ahead: [u64; 2],
+    pub(crate) copies: Copies,
+    pub(crate) kept: Option<Arc<Kept>>,
 }
 
 /// Gadgets, by the number of their gates.
@@ -113,6 +133,8 @@ pub(crate) struct Supply {
     pub(crate) parameters: Parameters,
     /// Gadgets made at once.
     pub(crate) buffer: usize,
+    /// Whether the copy on disk is one that was found there and lacks much.
+    is_stale: bool,
 }
 
 impl Common {
@@ -121,34 +143,56 @@ impl Common {
     pub(crate) fn new(
         sizes: Sizes,
         cell: Cell,
-        (buffers, ahead): ([u32; 2], [u64; 2]),
+        supplied: Supplied,
         record: impl Fn(Shape) -> usize,
         maker: Maker,
     ) -> Result<Self> {
-        let supply = |kind: Kind, parameters: &Parameters, width: usize| -> Result<Supply> {
-            let blocks = sizes.blocks();
-            let shape = Shape { blocks, width };
-            let size = parameters.pool_size() as usize;
-            let mut pool = Pool::new(size, record(shape), parameters.bucket() as usize);
-            pool.reserve().map_err(|bytes| {
-                let what = format!("there is no room for a pool of {size} gadgets: {bytes} bytes");
-                Error::OutOfMemory(what)
-            })?;
-            Ok(Supply {
-                shape,
-                pool,
-                parameters: parameters.clone(),
-                buffer: buffers[kind as usize] as usize,
-            })
-        };
-        let mux = sizes.mux.as_ref().map(|mux| supply(Kind::Mux, mux, MUX_WIDTH));
-        let mux = mux.transpose()?;
+        let Supplied {
+            buffers,
+            ahead,
+            copies: [gates, muxes],
+            kept,
+        } = supplied;
+        let supply =
+            |kind: Kind, parameters: &Parameters, width: usize, copy: Option<Copy>| -> Result<Supply> {
+                let blocks = sizes.blocks();
+                let shape = Shape { blocks, width };
+                let size = parameters.pool_size() as usize;
+                let (stride, together) = (record(shape), parameters.bucket() as usize);
+                let is_stale = copy.as_ref().is_some_and(|(_, gaps)| !gaps.is_empty());
+                let pool = match copy {
+                    Some((records, gaps)) => Pool::restored([size, stride, together], records, gaps),
+                    None => {
+                        let mut pool = Pool::new(size, stride, together);
+                        pool.reserve().map_err(|bytes| {
+                            let what =
+                                format!("there is no room for a pool of {size} gadgets: {bytes} bytes");
+                            Error::OutOfMemory(what)
+                        })?;
+                        pool
+                    }
+                };
+                Ok(Supply {
+                    shape,
+                    pool,
+                    parameters: parameters.clone(),
+                    buffer: buffers[kind as usize] as usize,
+                    is_stale,
+                })
+            };
+        let mux = sizes
+            .mux
+            .as_ref()
+            .map(|mux| supply(Kind::Mux, mux, MUX_WIDTH, muxes));
+        let next = [Kind::And, Kind::Mux].map(|kind| kept.as_ref().map_or(0, |kept| kept.next(kind)));
         Ok(Self {
             cell,
-            supplies: [Some(supply(Kind::And, &sizes.pool, 1)?), mux],
+            supplies: [Some(supply(Kind::And, &sizes.pool, 1, gates)?), mux.transpose()?],
             drawn: Zeroizing::default(),
             maker,
             ahead,
+            kept,
+            next,
             lots: 0,
             transfers: 0,
             sizes,
@@ -198,12 +242,49 @@ impl Common {
                 records, kept, coin, ..
             } = self.maker.take(kind)?;
             self.supply_mut(kind).pool.refill(records, kept, coin);
+            self.next[kind as usize] += 1;
+            self.copy_if_due(kind)?;
             if self.ahead[kind as usize] > 0 {
                 self.ahead[kind as usize] -= 1;
                 self.order(kind);
             }
         }
         Ok(())
+    }
+
+    fn copy_if_due(&mut self, kind: Kind) -> Result<()> {
+        let (next, supply) = (self.next[kind as usize], self.supplies[kind as usize].as_mut());
+        let (Some(kept), Some(supply)) = (&self.kept, supply) else {
+            return Ok(());
+        };
+        let pool = &supply.pool;
+        let open = next - pool.pending() as u64;
+        let sizes = [pool.len(), supply.buffer].map(|gadgets| gadgets as u64);
+        if pool.is_full() && (supply.is_stale || kept.is_due(kind, open, sizes)) {
+            kept.copy(kind, pool.records(), open)?;
+            supply.is_stale = false;
+        }
+        Ok(())
+    }
+
+    /// Copies pools that are kept, for the next session: nothing more is drawn in this one.
+    pub(crate) fn leave(&self) -> Result<()> {
+        let Some(kept) = &self.kept else {
+            return Ok(());
+        };
+        for (kind, supply) in [Kind::And, Kind::Mux].into_iter().zip(&self.supplies) {
+            if let Some(Supply { pool, .. }) = supply
+                && pool.is_full()
+            {
+                kept.copy(kind, pool.records(), kept.next(kind))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is on disk, if the pools are kept.
+    pub(crate) fn kept(&self) -> Option<&Kept> {
+        self.kept.as_deref()
     }
 
     fn order(&mut self, kind: Kind) {
@@ -242,6 +323,11 @@ impl Common {
         let buckets = (count * each).div_ceil(supply.parameters.bucket() as usize);
         let drawn = supply.pool.draw(buckets, &mut self.drawn);
         drawn.map_err(|unready| Error::Internal(unready.to_string()))?;
+        if let Some(kept) = &self.kept {
+            let records = self.drawn.chunks_exact(supply.pool.stride());
+            // A record ends with the number of its first gate.
+            kept.used(records.filter_map(|record| record.last().map(|block| block.0[1])))?;
+        }
         self.drawn.truncate(count * each * supply.pool.stride());
         Ok(())
     }

@@ -59,8 +59,16 @@ fn set_up(
     let sizes = sizes();
     both(
         adversary,
-        |channel| GarblerKeys::setup(channel, &mut config(seed), &sizes),
-        |channel| EvaluatorKeys::setup(channel, &mut config(!seed), &sizes),
+        |channel| {
+            let mut config = config(seed);
+            let base = GarblerBase::establish(channel, &mut config, &sizes)?;
+            base.begin(channel, &mut config, &sizes, 0)
+        },
+        |channel| {
+            let mut config = config(!seed);
+            let base = EvaluatorBase::establish(channel, &mut config, &sizes)?;
+            base.begin(channel, &mut config, &sizes, 0)
+        },
     )
 }
 
@@ -101,12 +109,12 @@ fn a_difference_that_ends_in_0_is_caught() {
                 let mut labels = Zeroizing::new(vec![Block::ZERO; UNIT * code.label_blocks()]);
                 Entropy::for_tests(8).fill(as_bytes_mut(&mut labels));
                 labels[0].0[0] = labels[0].0[0] & !1 | last;
-                show_difference(channel, &code, &committer, &mut Counters::new("test"), labels)
+                show_difference(channel, &code, &committer, labels)
             },
             |channel| {
                 let watcher = Watcher::new(&code, &positions, &watched);
                 let mut entropy = Entropy::for_tests(9);
-                see_difference(channel, &code, &watcher, &mut Counters::new("test"), &mut entropy)
+                see_difference(channel, &code, &watcher, &mut entropy)
             },
         );
         match last {
@@ -167,4 +175,44 @@ fn messages_of_other_lengths_are_refused() {
         }
     }
     assert!(steps::SETUP.contains(&START));
+}
+
+#[test]
+fn what_is_kept_of_a_pool_reads_back() {
+    let sizes = sizes();
+    let (garbler, evaluator) = both(
+        None,
+        |channel| GarblerBase::establish(channel, &mut config(5), &sizes).unwrap(),
+        |channel| EvaluatorBase::establish(channel, &mut config(6), &sizes).unwrap(),
+    );
+    for (role, other, base) in [
+        (Role::Garbler, Role::Evaluator, Base::Garbler(garbler)),
+        (Role::Evaluator, Role::Garbler, Base::Evaluator(evaluator)),
+    ] {
+        let bytes = base.encode();
+        let read = Base::decode(role, &bytes, &sizes).unwrap();
+        assert!(*read.encode() == *bytes && read.coin() == base.coin());
+        assert!(Base::decode(other, &bytes, &sizes).is_none());
+        assert!(Base::decode(role, &bytes[1..], &sizes).is_none());
+        assert!(Base::decode(role, &[&bytes[..], &[0]].concat(), &sizes).is_none());
+    }
+}
+
+#[test]
+fn sessions_over_a_pool_have_nothing_in_common_but_the_pool() {
+    let base = [Block([1, 2]), Block([3, 4])];
+    let mut all: Vec<Block> = [None, Some(0), Some(1)]
+        .into_iter()
+        .flat_map(|number| seeds_of(&base, number).to_vec())
+        .chain(base)
+        .collect();
+    all.sort_by_key(|block| block.0);
+    all.dedup();
+    assert_eq!(all.len(), 8);
+    let mut counters = [0, 1].map(|number| Counters::new("test", number));
+    assert_eq!(counters[0].gates(5).unwrap(), 0);
+    assert_eq!(counters[1].gates(7).unwrap(), 1 << 40);
+    assert_eq!(counters[1].gates(1).unwrap(), (1 << 40) + 7);
+    let error = counters[0].gates(1 << 40).unwrap_err();
+    assert!(matches!(error, Error::Exhausted(_)), "{error}");
 }

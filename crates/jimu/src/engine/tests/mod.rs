@@ -266,7 +266,13 @@ fn engine(
     made: Vec<Delivery>,
 ) -> JimuEngine {
     let start = |make| Maker::start(make, of_pool, channel.interrupter());
-    let mut side = keys.side(sizes, ([64; 2], [0; 2]), start).unwrap();
+    let supplied = Supplied {
+        buffers: [64; 2],
+        ahead: [0; 2],
+        copies: [None, None],
+        kept: None,
+    };
+    let mut side = keys.side(sizes, supplied, start).unwrap();
     for Delivery {
         kind,
         records,
@@ -287,6 +293,7 @@ fn engine(
         side: Some(side),
         circuits: Circuits::default(),
         ledger: Ledger::default(),
+        cut_off: 0,
         cheated: false,
         used: None,
     }
