@@ -251,6 +251,7 @@ mod tests {
                 peers: Default::default(),
                 keys: cenote_store::Keys(Vec::new().into()),
             },
+            living: false,
             left: Default::default(),
             lacked_by: lacked_by.iter().copied().map(PartyId).collect(),
         };

@@ -26,7 +26,7 @@ use crate::settings::{Config, Sizes};
 use crate::setup::{Base, EvaluatorKeys, EvaluatorMaker, GarblerKeys, GarblerMaker};
 use crate::wires::Cell;
 use crate::{JimuWires, checks, steps};
-use cenote_store::Store;
+use cenote_store::{ItemId, Store};
 
 /// One party of a session of two over a pool of garbled gates (Zhu, Huang, Cassel 2017; Zhu, Huang 2017).
 ///
@@ -176,19 +176,42 @@ impl JimuEngine {
     /// # Errors
     /// What failed; the session ends with it.
     pub fn fill(&mut self) -> Result<()> {
-        self.call("pool", |this| {
-            let (side, channel) = this.parts();
-            side.common_mut().ready(Kind::And, 1, channel)
-        })
+        self.fill_with(&mut |_, _| ())
+    }
+
+    /// The same, while `progress` is told how many gadgets are in the pools, of how many.
+    ///
+    /// # Errors
+    /// As [`JimuEngine::fill`].
+    pub fn fill_with(&mut self, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        self.call("pool", |this| this.fill_all(progress))
     }
 
     /// Fills the pools that are not full.
-    fn fill_all(&mut self) -> Result<()> {
+    fn fill_all(&mut self, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        let all = self.pool_sizes().iter().sum();
         let (side, channel) = self.parts();
+        let mut done = 0;
         for kind in side.common().kinds() {
-            side.common_mut().ready(kind, 1, channel)?;
+            let common = side.common_mut();
+            common.ready_telling(kind, 1, channel, &mut |gadgets| {
+                progress(done + gadgets as u64, all)
+            })?;
+            done += common.supply(kind).pool.len() as u64;
         }
         Ok(())
+    }
+
+    /// The name of the pool in the store, if it is kept.
+    pub fn kept_as(&self) -> Option<ItemId> {
+        let kept = self.side.as_deref().and_then(|side| side.common().kept());
+        kept.map(Kept::id)
+    }
+
+    /// Gadgets that the pools hold when they are full: AND gates, and those of [`crate::MUX_WIDTH`].
+    pub fn pool_sizes(&self) -> [u64; 2] {
+        let muxes = self.sizes.mux.as_ref().map_or(0, |mux| mux.pool_size());
+        [self.sizes.pool.pool_size(), muxes]
     }
 
     /// AND gates drawn from the pool so far, [`crate::MUX_WIDTH`]-fold gadgets aside: for gates, inputs and outputs.
@@ -281,7 +304,7 @@ impl JimuEngine {
         let start = Instant::now();
         let (side, _) = self.parts();
         if !side.common().supply(Kind::And).pool.is_full() {
-            self.fill_all()?;
+            self.fill_all(&mut |_, _| ())?;
             self.ledger.add_part("pool", start.elapsed());
         }
         Ok(())
@@ -393,7 +416,7 @@ impl Engine for JimuEngine {
             .iter()
             .any(|(to, bits)| to.contains(self.garbler) && *bits > 0);
         if anchored || returned {
-            self.call("pool", Self::fill_all)?;
+            self.fill()?;
         }
         Ok(())
     }
@@ -402,14 +425,14 @@ impl Engine for JimuEngine {
         if count == 0 {
             return Ok(());
         }
-        self.call("pool", Self::fill_all)
+        self.fill()
     }
 
     fn prepare(&mut self, plan: &Plan, lanes: usize) -> Result<()> {
         if plan.and_count() == 0 || lanes == 0 {
             return Ok(());
         }
-        self.call("pool", Self::fill_all)
+        self.fill()
     }
 
     fn most_lanes(&self, plan: &Plan) -> usize {

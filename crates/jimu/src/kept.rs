@@ -18,6 +18,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use cenote_net::{Channel, PartyId};
 use cenote_pool::touched;
 use cenote_primitives::{Block, as_bytes, as_bytes_mut};
+use cenote_protocol::Facts;
 use cenote_session::{Error, MESSAGE_FORM, Result, room};
 use cenote_store::{Hold, Item, ItemId, Keys, Living};
 use zeroize::Zeroizing;
@@ -314,6 +315,23 @@ fn sizes_of(text: &str, config: &Config) -> Option<Sizes> {
     let mux = mux.parse().ok().filter(|&mux: &u32| mux > 0);
     let sizes = Sizes::search(config.security, pool.parse().ok()?, mux).ok()?;
     (settings(config, &sizes) == text).then_some(sizes)
+}
+
+/// What people should know of a pool.
+pub(crate) fn facts(item: &Item) -> Facts {
+    let of = || {
+        let (begin, rest) = item.settings.split_once(", sizes ")?;
+        let security: u32 = begin.strip_prefix("security ")?.split_once(',')?.0.parse().ok()?;
+        let (pool, muxes) = rest.split_once(';')?.0.split_once(' ')?;
+        let [pool, muxes]: [u32; 2] = [pool.parse().ok()?, muxes.parse().ok()?];
+        Some(vec![
+            ("role", item.role.clone().into()),
+            ("security", security.into()),
+            ("gates", pool.into()),
+            ("multiplexers", muxes.into()),
+        ])
+    };
+    of().unwrap_or_default()
 }
 
 /// The pool that both parties keep and can put back, or a new one with `sizes`. Pools of which one party knows more than the other, or

@@ -1,11 +1,15 @@
 //! The protocol to those who choose it by name: its settings, and how a session with them starts.
 
-use cenote_net::PartyId;
+use std::time::Instant;
+
+use cenote_net::{Channel, PartyId};
 use cenote_params::pool::{Parameters, Work};
-use cenote_protocol::{Protocol, Setting, Source};
-use cenote_session::{Check, Connections, Demand, Error, Result, Run, Terms, Topology};
+use cenote_protocol::{Amount, Facts, Made, Order, Protocol, Setting, Source};
+use cenote_session::{Check, Connections, Demand, Engine, Error, Result, Run, Terms, Topology};
+use cenote_store::{Store, Stored};
 use serde::{Deserialize, Serialize};
 
+use crate::kept;
 use crate::memory::Memory;
 use crate::online::circuit::shared_gadgets;
 use crate::online::{INPUTS_AT_ONCE, INPUTS_OF_LOT, Role};
@@ -152,6 +156,13 @@ impl Jimu {
         inputs.map(|(_, bits)| *bits).fold(0, u64::saturating_add)
     }
 
+    /// For this `work`, `shared` gadgets of which can be of [`MUX_WIDTH`] gates; whether that is all is `known`.
+    fn prepared(&self, work: Work, shared: u64, known: bool) -> std::result::Result<Prepared, String> {
+        let pools = self.pool.map_or(MIN_POOL..=LARGEST_CHOSEN, |pool| pool..=pool);
+        let sizes = Sizes::cheapest(self.security, &work, shared, pools)?;
+        Ok(Prepared::new(sizes, &work, shared, known))
+    }
+
     /// Gadgets of [`MUX_WIDTH`] gates that the circuits of `demand` can use.
     pub fn shared(demand: &Demand<'_>) -> u64 {
         let of_run = |run: &Run<'_>| {
@@ -182,13 +193,20 @@ fn says_nothing(demand: &Demand<'_>) -> bool {
     demand.runs().is_empty() && demand.inputs().is_empty() && demand.outputs().is_empty()
 }
 
+/// Bytes of making a gate: two random labels, a chosen one, two rows of a table, three authenticated bits; of those checked, two labels.
+fn bytes_of_gate(sizes: &Sizes) -> f64 {
+    let [n, k] = [sizes.labels.length(), sizes.labels.message()].map(f64::from);
+    2.0 * (n - k) + n + 2.0 * k + 3.0 * 8.0 + sizes.pool.check_rate() * 2.0 * k
+}
+
 impl Protocol for Jimu {
     const NAME: &'static str = "jimu";
     const SETTINGS: &'static [&'static str] = &["security", "pool", "garbler"];
     const CHECKS: &'static [Check] = checks::ALL;
     type Prepared = Prepared;
     type Engine = JimuEngine;
-    type Material = ();
+    type Material = Prepared;
+    const ITEM: Option<&'static str> = Some("pool");
 
     fn set(&mut self, name: &str, value: Setting<'_>) -> std::result::Result<(), String> {
         match name {
@@ -231,11 +249,8 @@ impl Protocol for Jimu {
     }
 
     fn prepare(&self, demand: &Demand<'_>) -> std::result::Result<Prepared, String> {
-        let (work, shared) = (self.work(demand), Self::shared(demand));
-        let pools = self.pool.map_or(MIN_POOL..=LARGEST_CHOSEN, |pool| pool..=pool);
-        let sizes = Sizes::cheapest(self.security, &work, shared, pools)?;
         let known = demand.unknown_ands() == 0 && !says_nothing(demand);
-        Ok(Prepared::new(sizes, &work, shared, known))
+        self.prepared(self.work(demand), Self::shared(demand), known)
     }
 
     fn memory_bytes(&self, prepared: &Prepared, demand: &Demand<'_>, party: PartyId) -> u64 {
@@ -310,15 +325,81 @@ impl Protocol for Jimu {
     ) -> Result<JimuEngine> {
         let mut config = self.config(session, &prepared);
         config.compared = true;
-        if let Source::Stored(_) = source {
-            let reason = "protocol \"jimu\" has no stock: its pool is filled in the session";
-            return Err(Error::BadInput(reason.into()));
+        let channels = two(connections)?;
+        match source {
+            Source::Live => JimuEngine::start(me, channels, config, prepared.sizes),
+            Source::Stored(store) => JimuEngine::start_kept(me, channels, config, prepared.sizes, store),
         }
-        let channels = connections.channels().try_into();
-        let channels =
-            channels.map_err(|_| Error::BadInput("a session over a pool has two channels".into()))?;
-        JimuEngine::start(me, channels, config, prepared.sizes)
     }
+
+    /// A pool, which serves any number of jobs; one that suits the amount.
+    fn order_stock(
+        &self,
+        demand: &Demand<'_>,
+        amount: Amount,
+    ) -> std::result::Result<Order<Prepared>, String> {
+        let (of_job, shared) = (self.work(demand), Self::shared(demand));
+        let runs = match amount {
+            Amount::Runs(runs) => runs,
+            Amount::AndGates(gates) => gates.div_ceil(of_job.buckets.max(1)),
+            Amount::Batches(_) => {
+                let name = Self::NAME;
+                return Err(format!(
+                    "stock of protocol \"{name}\" has no batches: use --runs or --and-gates"
+                ));
+            }
+        };
+        let work = Work {
+            buckets: of_job.buckets.saturating_mul(runs),
+            anchors: of_job.anchors.saturating_mul(runs),
+        };
+        let prepared = self.prepared(work, shared.saturating_mul(runs), false)?;
+        let sizes = &prepared.sizes;
+        let made = sizes
+            .pools()
+            .map(|(pool, width)| pool.pool_size() as f64 * sizes.made_bytes(pool, width as usize));
+        Ok(Order {
+            terms: self.terms(&prepared),
+            traffic_bytes: BYTES_OF_SETUP.saturating_add(made.sum::<f64>() as u64),
+            material: prepared,
+        })
+    }
+
+    /// Fills the pool that both parties keep, or a new one.
+    fn make_stock(
+        &self,
+        prepared: Prepared,
+        me: PartyId,
+        connections: Connections,
+        session: &str,
+        store: &Store,
+        progress: &mut (dyn FnMut(u64, u64) + Send),
+    ) -> Result<Made> {
+        let start = Instant::now();
+        let mut config = self.config(session, &prepared);
+        (config.compared, config.ahead) = (true, [0; 2]);
+        let mut engine = JimuEngine::start_kept(me, two(connections)?, config, prepared.sizes, store)?;
+        engine.fill_with(progress)?;
+        let item = engine.kept_as();
+        let [gates, muxes] = engine.pool_sizes();
+        engine.finish()?;
+        Ok(Made {
+            item: item.ok_or_else(|| Error::Internal("the pool is kept".into()))?,
+            material: vec![("gates", gates), ("multiplexers", muxes)],
+            time: start.elapsed(),
+            traffic: engine.costs().traffic,
+        })
+    }
+
+    fn describe(stored: &Stored) -> Facts {
+        kept::facts(&stored.item)
+    }
+}
+
+/// The channel to compute over, and that of the pool.
+fn two(connections: Connections) -> Result<[Box<dyn Channel>; 2]> {
+    let channels = connections.channels().try_into();
+    channels.map_err(|_| Error::BadInput("a session over a pool has two channels".into()))
 }
 
 #[cfg(test)]

@@ -129,8 +129,11 @@ fn and() -> Plan {
 fn work(engine: &mut JimuEngine, times: u64) -> Result<()> {
     for round in 0..times {
         let lanes = 150;
-        let of =
-            |factor: u64| BitMatrix::from_fn(1, lanes, |_, lane| (lane as u64 * factor + round) % 3 == 0);
+        let of = |factor: u64| {
+            BitMatrix::from_fn(1, lanes, |_, lane| {
+                (lane as u64 * factor + round).is_multiple_of(3)
+            })
+        };
         let (x, y) = (of(5), of(7));
         let mut input = |owner: u8, bits: &BitMatrix| {
             let given = (engine.me() == PartyId(owner)).then_some(bits);
@@ -190,6 +193,10 @@ fn a_pool_outlasts_its_sessions() {
         assert_eq!(*first.get_or_insert(pools.clone()), pools);
     }
     assert!(assert_nothing_is_used_twice(folder.path()) > 1000);
+    let listed = store(folder.path(), PartyId(1)).inventory().unwrap().items;
+    let facts = facts(&listed[0].item);
+    assert_eq!(facts[0], ("role", "evaluator".into()));
+    assert_eq!(facts[2], ("gates", 1000.into()));
     // A party that has lost its folder makes another pool with the peer, and leaves the old one alone.
     std::fs::remove_dir_all(folder.path().join("1")).unwrap();
     whole(folder.path(), 9, 1);
@@ -210,7 +217,7 @@ fn nothing_is_used_twice_wherever_sessions_are_cut_off() {
     assert!(ends.iter().all(Result::is_ok));
     let messages = all.sent.load(Ordering::Relaxed) as u32;
     let (mut cut_off, mut resumed, mut before) = (0, 0, pools(folder.path()));
-    for seed in 1..60 {
+    for seed in 1..40 {
         let cut = Arc::new(Cut {
             after: u64::from(dice.below(messages)),
             ..Cut::default()
@@ -231,11 +238,11 @@ fn nothing_is_used_twice_wherever_sessions_are_cut_off() {
         before = now;
         assert_nothing_is_used_twice(folder.path());
     }
-    assert!(cut_off > 40 && resumed > 25, "{cut_off} {resumed}");
+    assert!(cut_off > 25 && resumed > 15, "{cut_off} {resumed}");
     // And it works still.
     whole(folder.path(), 99, 6);
     let used = assert_nothing_is_used_twice(folder.path());
-    assert!(used > 50_000, "{used}");
+    assert!(used > 30_000, "{used}");
 }
 
 /// A garbler that leaves when it sees that it will be caught ends the pool, and the evaluator counts.

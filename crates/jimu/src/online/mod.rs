@@ -232,6 +232,17 @@ impl Common {
     /// Puts deliveries into a pool until `count` gadgets can be drawn. What `online` has queued is sent first: the peer may have to read
     /// it before it orders the same.
     pub(crate) fn ready(&mut self, kind: Kind, count: usize, online: &mut dyn Channel) -> Result<()> {
+        self.ready_telling(kind, count, online, &mut |_| ())
+    }
+
+    /// The same, telling how many gadgets are in the pool.
+    pub(crate) fn ready_telling(
+        &mut self,
+        kind: Kind,
+        count: usize,
+        online: &mut dyn Channel,
+        told: &mut dyn FnMut(usize),
+    ) -> Result<()> {
         let count = count.next_multiple_of(self.supply(kind).parameters.bucket() as usize);
         while self.supply(kind).pool.left() < count {
             if self.maker.ordered(kind) == 0 {
@@ -244,6 +255,7 @@ impl Common {
             self.supply_mut(kind).pool.refill(records, kept, coin);
             self.next[kind as usize] += 1;
             self.copy_if_due(kind)?;
+            told(self.supply(kind).pool.len());
             if self.ahead[kind as usize] > 0 {
                 self.ahead[kind as usize] -= 1;
                 self.order(kind);
