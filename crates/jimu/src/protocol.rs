@@ -193,12 +193,6 @@ fn says_nothing(demand: &Demand<'_>) -> bool {
     demand.runs().is_empty() && demand.inputs().is_empty() && demand.outputs().is_empty()
 }
 
-/// Bytes of making a gate: two random labels, a chosen one, two rows of a table, three authenticated bits; of those checked, two labels.
-fn bytes_of_gate(sizes: &Sizes) -> f64 {
-    let [n, k] = [sizes.labels.length(), sizes.labels.message()].map(f64::from);
-    2.0 * (n - k) + n + 2.0 * k + 3.0 * 8.0 + sizes.pool.check_rate() * 2.0 * k
-}
-
 impl Protocol for Jimu {
     const NAME: &'static str = "jimu";
     const SETTINGS: &'static [&'static str] = &["security", "pool", "garbler"];
