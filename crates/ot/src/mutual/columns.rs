@@ -12,8 +12,8 @@ use crate::STRINGS;
 /// Rows that are used for nothing but to blind the answer to the challenge: the last ones of a call.
 const BLINDING: usize = 128;
 
-/// Units of 512 rows in a piece.
-const PIECE: usize = 32;
+/// Units of 512 rows in a piece. An odd number, so that the same unit of all columns does not compete for one set of a cache.
+const PIECE: usize = 31;
 
 /// How Δ is cut into symbols.
 #[derive(Clone, Copy, Debug)]

@@ -36,6 +36,7 @@ mod columns;
 mod tree;
 
 use std::fmt;
+use std::ops::Range;
 
 use cenote_net::Channel;
 use cenote_primitives::{Block, Block512, Entropy, Position, Prg, as_bytes, as_bytes_mut, gf128};
@@ -216,18 +217,24 @@ impl Secrets {
         let first = self.used;
         // Counted before it is used, so that no failure makes it used again.
         self.used += units as u64;
+        let at = |piece: &Range<usize>| Position {
+            stream: 0,
+            index: first + piece.start as u64,
+        };
         let mut message = Vec::new();
+        let size = |piece: &Range<usize>| (self.shape.symbols() - 1) * piece.len();
+        // All is sent before anything is waited for.
         for piece in pieces(units) {
-            let at = Position {
-                stream: 0,
-                index: first + piece.start as u64,
-            };
-            message.resize((self.shape.symbols() - 1) * piece.len(), Block512::ZERO);
-            self.holder.expand(at, self.own.piece_mut(&piece), &mut message);
+            message.resize(size(&piece), Block512::ZERO);
+            let own = self.own.piece_mut(&piece);
+            self.holder.expand(at(&piece), own, &mut message);
             channel.send(steps::COLUMNS, as_bytes(&message))?;
             channel.flush()?;
+        }
+        for piece in pieces(units) {
+            message.resize(size(&piece), Block512::ZERO);
             let theirs = self.theirs.piece_mut(&piece);
-            self.knower.expand(at, theirs.columns);
+            self.knower.expand(at(&piece), theirs.columns);
             channel.recv(steps::COLUMNS, as_bytes_mut(&mut message))?;
             self.knower.correct(theirs.columns, &message);
         }
