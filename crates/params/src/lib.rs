@@ -21,6 +21,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod authenticated;
 pub mod combinatorics;
 pub mod computational;
 pub mod cot;

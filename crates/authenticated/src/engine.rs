@@ -1,0 +1,318 @@
+//! The engine: one party of a two-party session, whichever side it is on.
+
+use std::time::Instant;
+
+use cenote_circuit::Plan;
+use cenote_net::{Channel, Meter, PartyId};
+use cenote_params::authenticated::{self, Soundness, Use};
+use cenote_primitives::{BitMatrix, LaneRun};
+use cenote_session::{
+    Check, Costs, Engine, Error, Guarded, Ledger, Parties, Result, WireVector, check_arrange, check_input,
+    check_run, compare_digests, farewell,
+};
+
+use crate::memory::{Memory, most_lanes};
+use crate::offline::Supply;
+use crate::online::{Circuits, Party};
+use crate::settings::{Config, Sizes};
+use crate::setup::{Keys, Role};
+use crate::{AuthenticatedWires, checks, steps};
+
+/// One party of a session of two with authenticated garbling over a pool of leaky ANDs.
+///
+/// - The pool is filled when a gate is first needed, or by [`AuthenticatedEngine::fill`], and is full ever after.
+/// - [`Engine::run`] garbles and evaluates at once; circuits may depend on one another for ever. All gates are checked before anything is
+///   revealed.
+///
+/// [`Engine::costs`] has the phases "setup", "pool" (filling it for the first time) and "online".
+///
+/// Dropping an engine without [`Engine::finish`] leaves the peer to find out by itself.
+pub struct AuthenticatedEngine {
+    me: PartyId,
+    channel: Option<Box<dyn Channel>>,
+    garbler: PartyId,
+    sizes: Sizes,
+    symbol: u32,
+    /// `None` once the session is over.
+    party: Option<Box<Party>>,
+    circuits: Circuits,
+    ledger: Ledger,
+    /// What the primitives were used for, once the session is over.
+    used: Option<Use>,
+}
+
+impl AuthenticatedEngine {
+    /// Agrees with the peer on the session, and sets it up.
+    ///
+    /// # Errors
+    /// [`Error::BadInput`] for numbers that make no sense; otherwise what failed, of which the peer is told.
+    pub fn start(
+        me: PartyId,
+        mut channel: Box<dyn Channel>,
+        mut config: Config,
+        sizes: Sizes,
+    ) -> Result<Self> {
+        let start = Instant::now();
+        config.check()?;
+        if me.0 > 1 || channel.peer() != PartyId(1 - me.0) {
+            let reason = format!("a channel of {me} leads to {}", channel.peer());
+            return Err(Error::BadInput(reason));
+        }
+        let party = Self::party(me, channel.as_mut(), &mut config, &sizes);
+        let party = party.map_err(|error| {
+            channel.abort(error.reason().code());
+            error.with_checks(checks::ALL)
+        })?;
+        let mut ledger = Ledger::default();
+        ledger.costs.add_phase("setup", start.elapsed());
+        let memory = Memory {
+            sizes: &sizes,
+            lot: config.lot.into(),
+            segment: config.segment.into(),
+        };
+        ledger.costs.memory_bytes = memory.supply();
+        Ok(Self {
+            me,
+            channel: Some(channel),
+            garbler: config.garbler,
+            sizes,
+            symbol: config.symbol,
+            party: Some(Box::new(party)),
+            circuits: Circuits::default(),
+            ledger,
+            used: None,
+        })
+    }
+
+    fn party(me: PartyId, channel: &mut dyn Channel, config: &mut Config, sizes: &Sizes) -> Result<Party> {
+        if !config.compared {
+            let mut terms: Vec<(String, String)> = config.terms().into_iter().collect();
+            terms.extend(sizes.terms());
+            terms.push(("session".into(), config.session.clone()));
+            let terms: Vec<(&str, String)> = terms
+                .iter()
+                .map(|(name, value)| (&**name, value.clone()))
+                .collect();
+            cenote_net::agree(channel, &terms)?;
+        }
+        let supply = Supply::new(sizes, config.lot as usize)?;
+        let keys = Keys::setup(channel, config, Role::of(me, config.garbler))?;
+        Ok(Party::new(keys, supply, config.segment as usize))
+    }
+
+    /// Fills the pool, so that nothing waits for it later.
+    ///
+    /// # Errors
+    /// What failed; the session ends with it.
+    pub fn fill(&mut self) -> Result<()> {
+        self.ready(1)
+    }
+
+    /// Makes so many triples ready, and masks for their products.
+    ///
+    /// # Errors
+    /// What failed; the session ends with it.
+    pub fn ready(&mut self, gates: usize) -> Result<()> {
+        self.call("pool", |this| {
+            let (party, channel) = this.parts();
+            party.fill(channel, gates)
+        })
+    }
+
+    /// Leaky ANDs drawn from the pool so far.
+    pub fn drawn(&self) -> u64 {
+        self.party.as_ref().map_or(0, |party| party.supply.pool.drawn())
+    }
+
+    /// Everything that lets a cheater through by chance in this session.
+    pub fn soundness(&self) -> Soundness {
+        let calls = self.used().map_or(1.0, |used| used.bits / 1e6);
+        Soundness::of(&self.sizes.pool, calls)
+    }
+
+    /// What the primitives were used for.
+    fn used(&self) -> Option<Use> {
+        let party = self.party.as_ref();
+        let used = party.map(|party| {
+            let [gates, leaky] = party.keys.counters.used().map(|count| count as f64);
+            Use {
+                gates,
+                leaky,
+                symbol: self.symbol,
+                bits: 3.0 * leaky + gates,
+            }
+        });
+        used.or(self.used)
+    }
+
+    fn parts(&mut self) -> (&mut Party, &mut dyn Channel) {
+        let party = self
+            .party
+            .as_deref_mut()
+            .expect("a session that goes on has a party");
+        (party, self.channel.as_deref_mut().expect("and a channel"))
+    }
+
+    fn role(&self, party: PartyId) -> Role {
+        Role::of(party, self.garbler)
+    }
+
+    /// Drops keys, material and the channel.
+    fn clear(&mut self) {
+        self.ledger.costs = self.costs();
+        self.used = self.used();
+        self.party = None;
+        self.channel = None;
+    }
+
+    /// Fills the pool if gates are needed, as a phase of its own.
+    fn filled(&mut self) -> Result<()> {
+        let start = Instant::now();
+        let (party, channel) = self.parts();
+        if !party.supply.pool.is_full() {
+            party.fill(channel, 1)?;
+            self.ledger.add_part("pool", start.elapsed());
+        }
+        Ok(())
+    }
+}
+
+impl Guarded for AuthenticatedEngine {
+    const CHECKS: &'static [Check] = checks::ALL;
+
+    fn ledger(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+
+    fn wipe(&mut self, error: Error) -> Error {
+        let code = error.reason().code();
+        self.channel.iter_mut().for_each(|channel| channel.abort(code));
+        self.clear();
+        error
+    }
+}
+
+impl Engine for AuthenticatedEngine {
+    type Wires = AuthenticatedWires;
+
+    fn me(&self) -> PartyId {
+        self.me
+    }
+
+    fn parties(&self) -> usize {
+        2
+    }
+
+    fn prepare_gates(&mut self, count: u64) -> Result<()> {
+        match count {
+            0 => Ok(()),
+            _ => self.fill(),
+        }
+    }
+
+    fn prepare(&mut self, plan: &Plan, lanes: usize) -> Result<()> {
+        self.prepare_gates((plan.and_count() as u64).saturating_mul(lanes as u64))
+    }
+
+    fn most_lanes(&self, plan: &Plan) -> usize {
+        most_lanes(plan)
+    }
+
+    fn input(
+        &mut self,
+        owner: PartyId,
+        wires: usize,
+        lanes: usize,
+        bits: Option<&BitMatrix>,
+    ) -> Result<AuthenticatedWires> {
+        self.call("online", |this| {
+            check_input(this.me, 2, owner, wires, lanes, bits)?;
+            let role = this.role(owner);
+            this.ledger.costs.rounds += if role == Role::Garbler { 2 } else { 3 };
+            let (party, channel) = this.parts();
+            party.input(role, wires, lanes, bits, channel)
+        })
+    }
+
+    fn constant(&mut self, bits: &BitMatrix) -> Result<AuthenticatedWires> {
+        self.call("online", |this| this.parts().0.constant(bits))
+    }
+
+    fn run(&mut self, plan: &Plan, inputs: &AuthenticatedWires) -> Result<AuthenticatedWires> {
+        self.call("online", |this| {
+            check_run(plan, inputs)?;
+            let ands = (plan.and_count() as u64).saturating_mul(inputs.lanes() as u64);
+            if ands > 0 {
+                this.filled()?;
+                this.ledger.costs.rounds += 2;
+            }
+            this.ledger.costs.and_gates += ands;
+            let circuit = this.circuits.get(plan)?;
+            let (party, channel) = this.parts();
+            party.run(&circuit, inputs, channel)
+        })
+    }
+
+    fn arrange(&mut self, parts: &[&AuthenticatedWires], runs: &[LaneRun]) -> Result<AuthenticatedWires> {
+        self.call("online", |_| {
+            check_arrange(parts, runs)?;
+            AuthenticatedWires::arranged(parts, runs)
+        })
+    }
+
+    fn reveal(&mut self, wires: &AuthenticatedWires, to: Parties) -> Result<Option<BitMatrix>> {
+        self.call("online", |this| {
+            let roles: Vec<Role> = to.iter().map(|party| this.role(party)).collect();
+            let mut outputs = None;
+            this.ledger.costs.rounds += 2;
+            for role in [Role::Evaluator, Role::Garbler] {
+                if roles.contains(&role) {
+                    this.ledger.costs.rounds += 1;
+                    let (party, channel) = this.parts();
+                    outputs = party.open(wires, role, channel)?.or(outputs);
+                }
+            }
+            Ok(outputs)
+        })
+    }
+
+    fn compare(&mut self, digest: &[u8; 32]) -> Result<()> {
+        self.call("online", |this| {
+            this.ledger.costs.rounds += 1;
+            let (party, channel) = this.parts();
+            party.settle(channel)?;
+            compare_digests(&mut [channel], steps::COMPARE, digest)
+        })
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.call("online", |this| {
+            let (party, channel) = this.parts();
+            party.settle(channel)?;
+            farewell([channel], steps::FINISH)
+        })?;
+        self.clear();
+        self.ledger.end("the session is finished");
+        Ok(())
+    }
+
+    fn costs(&self) -> Costs {
+        let mut costs = self.ledger.costs.clone();
+        if let Some(channel) = &self.channel {
+            costs.traffic = [channel.meter()].into_iter().sum::<Meter>();
+        }
+        costs
+    }
+
+    fn error_bound(&self) -> f64 {
+        self.soundness().total().log2()
+    }
+
+    fn computational_bits(&self) -> f64 {
+        self.used()
+            .map_or(f64::INFINITY, |used| authenticated::primitives(&used).bits)
+    }
+}
+
+#[cfg(test)]
+mod tests;

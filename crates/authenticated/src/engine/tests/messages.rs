@@ -1,0 +1,135 @@
+//! Messages that are malformed, missing, repeated or out of order.
+
+use super::*;
+
+/// A program that has every step, runs of more gates than there are triples for, inputs and outputs of both.
+fn everything(engine: &mut AuthenticatedEngine) -> Result<()> {
+    for round in 0..2 {
+        let (x, y) = values(70);
+        let x = input(engine, GARBLER, &x)?;
+        let y = input(engine, EVALUATOR, &y)?;
+        let both = engine.run(&and(), &AuthenticatedWires::concat(&[&x, &y]))?;
+        engine.compare(&[round; 32])?;
+        engine.reveal(&both, Parties::all(2))?;
+    }
+    engine.finish()
+}
+
+/// What `from` sends in these steps, of which each has a message, is perturbed in each way; who notices it, the peer or the party itself,
+/// says so, and nobody panics or hangs.
+fn every_perturbation(from: PartyId, steps: &[Step]) {
+    for &step in steps {
+        for perturbation in Perturbation::all() {
+            if step == steps::FINISH && matches!(perturbation, Perturbation::Duplicate) {
+                // Nobody reads on after the last message.
+                continue;
+            }
+            let adversary = Adversary::new(Target::step(step), perturbation.clone());
+            let mut session = Session::cheating(61, from, &adversary);
+            session.timeout = Duration::from_secs(2);
+            let results = session.run(everything);
+            let told = format!("{} of {from} {perturbation:?}: {results:?}", step.name);
+            assert!(adversary.deviations() > 0, "{told}");
+            if matches!(perturbation, Perturbation::FlipBit { .. }) {
+                assert!(results.iter().any(Result::is_err) || harmless(step), "{told}");
+                continue;
+            }
+            // A party that has said that it is finished may be, whatever becomes of what it said.
+            let [at_itself, at_peer] = match from == GARBLER {
+                true => [&results[0], &results[1]],
+                false => [&results[1], &results[0]],
+            };
+            assert!(at_itself.is_err() || step == steps::FINISH, "{told}");
+            let text = at_peer.as_ref().expect_err(&told).to_string();
+            assert!(text.contains(&from.to_string()), "the peer is named: {told}");
+        }
+    }
+}
+
+/// Whether the first bit of a step may be another without harm: of a leaky AND, of a tree or a gate half of which is not used.
+fn harmless(step: Step) -> bool {
+    [
+        steps::LEAKY,
+        steps::TABLES,
+        cenote_ot::steps::TREES,
+        cenote_ot::steps::COLUMNS,
+    ]
+    .contains(&step)
+}
+
+#[test]
+fn what_the_garbler_sends() {
+    every_perturbation(
+        GARBLER,
+        &[
+            cenote_ot::steps::TREES,
+            cenote_ot::steps::COLUMNS,
+            steps::START,
+            steps::LEAKY,
+            steps::PRODUCTS,
+            steps::COMMIT_EQUALITY,
+            steps::OPEN_EQUALITY,
+            steps::COIN,
+            steps::OPEN_INPUT_MASKS,
+            steps::INPUT_LABELS,
+            steps::OPEN_TRIPLES,
+            steps::TABLES,
+            steps::PROVE_GATES,
+            steps::OPEN_OUTPUT_MASKS,
+            steps::COMPARE,
+            steps::FINISH,
+        ],
+    );
+}
+
+#[test]
+fn what_the_evaluator_sends() {
+    every_perturbation(
+        EVALUATOR,
+        &[
+            steps::LEAKY,
+            steps::PRODUCTS,
+            steps::COMMIT_EQUALITY,
+            steps::OPEN_EQUALITY,
+            steps::COIN,
+            steps::OPEN_INPUT_MASKS,
+            steps::MASKED_INPUTS,
+            steps::OPEN_TRIPLES,
+            steps::MASKED_VALUES,
+            steps::OPEN_OUTPUT_MASKS,
+            steps::OUTPUT_LABELS,
+            steps::COMPARE,
+            steps::FINISH,
+        ],
+    );
+}
+
+/// Bits beyond the last in a packed message.
+#[test]
+fn bits_beyond_the_last_are_refused() {
+    let cases = [
+        (GARBLER, steps::PRODUCTS),
+        (EVALUATOR, steps::MASKED_INPUTS),
+        (EVALUATOR, steps::MASKED_VALUES),
+        (EVALUATOR, steps::OUTPUT_LABELS),
+    ];
+    for (cheater, step) in cases {
+        // 30 gates of a lot of 190, or 30 lanes.
+        let adversary = changing(step, move |_, body| {
+            let at = if step == steps::PRODUCTS {
+                body.len() - 1
+            } else {
+                7
+            };
+            body[at] |= 0x80;
+        });
+        let mut session = Session::cheating(3, cheater, &adversary);
+        session.timeout = Duration::from_secs(5);
+        let results = session.run(|engine| {
+            engine.parts().0.supply.lot = 190;
+            program(30)(engine)
+        });
+        let honest = &results[usize::from(cheater == GARBLER)];
+        assert_eq!(check(honest), cenote_session::MESSAGE_FORM, "{}", step.name);
+    }
+}

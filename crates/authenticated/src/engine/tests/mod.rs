@@ -1,0 +1,212 @@
+//! Sessions with a party that cheats: what it sends passes through the hands of an adversary, or its secrets are not what they should be.
+
+mod gates;
+mod leaky;
+mod messages;
+mod pool;
+mod replay;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use cenote_circuit::{BitOrder, Builder};
+use cenote_net::{ChannelOptions, Label, Step, memory_pair};
+use cenote_primitives::{Block, Entropy};
+use cenote_testkit::{Adversary, Message, Perturbation, Target};
+
+use super::*;
+use crate::checks::{BIT_OPENING, GATES, LEAKY_AND, MASKED_VALUES, OT_CONSISTENCY, OWN_INPUT};
+use crate::setup::ONE;
+
+const GARBLER: PartyId = PartyId(0);
+const EVALUATOR: PartyId = PartyId(1);
+
+/// Leaky ANDs of a pool.
+const POOL: u32 = 64;
+
+/// Parameters of a toy: three leaky ANDs for a triple.
+fn toy() -> Sizes {
+    let sizes = Sizes {
+        security: 1,
+        pool: cenote_params::pool::check_triples(1, POOL.into(), 3).unwrap(),
+    };
+    assert_eq!(sizes.bucket(), 3);
+    sizes
+}
+
+fn config(seed: u64) -> Config {
+    let mut config = Config::new("test");
+    config.lot = 192;
+    config.segment = 64;
+    config.entropy = Entropy::for_tests(seed);
+    config
+}
+
+/// A session, what its parties send behind adversaries.
+struct Session {
+    seed: u64,
+    adversaries: [Adversary; 2],
+    timeout: Duration,
+}
+
+impl Session {
+    fn honest(seed: u64) -> Self {
+        Self::with(seed, [passing(), passing()])
+    }
+
+    fn with(seed: u64, adversaries: [Adversary; 2]) -> Self {
+        Self {
+            seed,
+            adversaries,
+            timeout: Duration::from_secs(20),
+        }
+    }
+
+    /// With `adversary` between what `from` sends and its peer.
+    fn cheating(seed: u64, from: PartyId, adversary: &Adversary) -> Self {
+        Self::with(
+            seed,
+            match from == GARBLER {
+                true => [adversary.clone(), passing()],
+                false => [passing(), adversary.clone()],
+            },
+        )
+    }
+
+    /// Runs a program at both parties.
+    fn run<T: Send>(self, program: impl Fn(&mut AuthenticatedEngine) -> Result<T> + Sync) -> [Result<T>; 2] {
+        let options = ChannelOptions::with_timeout(self.timeout);
+        let (for_garbler, for_evaluator) = memory_pair(GARBLER, EVALUATOR, options);
+        let [garbler, evaluator] = &self.adversaries;
+        let label = || Label::from("main");
+        let for_garbler: Box<dyn Channel> = Box::new(garbler.wrap(label(), Box::new(for_garbler)));
+        let for_evaluator: Box<dyn Channel> = Box::new(evaluator.wrap(label(), Box::new(for_evaluator)));
+        let (program, seed) = (&program, self.seed);
+        std::thread::scope(|scope| {
+            let party = |me: PartyId, channel: Box<dyn Channel>| {
+                scope.spawn(move || {
+                    let config = config(2 * seed + u64::from(me.0));
+                    program(&mut AuthenticatedEngine::start(me, channel, config, toy())?)
+                })
+            };
+            [party(GARBLER, for_garbler), party(EVALUATOR, for_evaluator)]
+                .map(|party| party.join().expect("no party panics"))
+        })
+    }
+}
+
+/// One that does nothing.
+fn passing() -> Adversary {
+    Adversary::with(|_, _, message| vec![message])
+}
+
+/// Changes the body of the messages of a step, which it numbers.
+fn changing(step: Step, mut change: impl FnMut(usize, &mut Vec<u8>) + Send + 'static) -> Adversary {
+    let mut seen = 0;
+    Adversary::with(move |_, _, mut message: Message| {
+        if message.step == step {
+            change(seen, &mut message.body);
+            seen += 1;
+        }
+        vec![message]
+    })
+}
+
+/// The check that failed at a party itself.
+fn check<T: std::fmt::Debug>(result: &Result<T>) -> Check {
+    match result {
+        Err(Error::Aborted { check, .. }) => *check,
+        other => panic!("no check failed: {other:?}"),
+    }
+}
+
+fn bits(wires: usize, lanes: usize, bit: impl FnMut(usize, usize) -> bool) -> BitMatrix {
+    BitMatrix::from_fn(wires, lanes, bit)
+}
+
+/// Wires of `owner`'s with `values`.
+fn input(engine: &mut AuthenticatedEngine, owner: PartyId, values: &BitMatrix) -> Result<AuthenticatedWires> {
+    let given = (engine.me() == owner).then_some(values);
+    engine.input(owner, values.rows(), values.lanes(), given)
+}
+
+/// The AND of two wires.
+fn and() -> Plan {
+    let mut b = Builder::new();
+    let x = b.input("x", 2, BitOrder::Lsb);
+    let both = b.and(x[0], x[1]);
+    b.output("both", &[both], BitOrder::Lsb);
+    Plan::new(&b.finish())
+}
+
+/// The AND of four wires, in two levels.
+fn and_of_four() -> Plan {
+    let mut b = Builder::new();
+    let x = b.input("x", 4, BitOrder::Lsb);
+    let (left, right) = (b.and(x[0], x[1]), b.and(x[2], !x[3]));
+    let all = b.and(left, right);
+    b.output("all", &[all], BitOrder::Lsb);
+    Plan::new(&b.finish())
+}
+
+/// Inputs of both, an AND in so many lanes, and its outputs to both.
+fn program(lanes: usize) -> impl Fn(&mut AuthenticatedEngine) -> Result<BitMatrix> + Sync {
+    move |engine| {
+        let (x, y) = values(lanes);
+        let x = input(engine, GARBLER, &x)?;
+        let y = input(engine, EVALUATOR, &y)?;
+        let both = engine.run(&and(), &AuthenticatedWires::concat(&[&x, &y]))?;
+        let opened = engine.reveal(&both, Parties::all(2))?;
+        engine.finish()?;
+        Ok(opened.expect("everybody is entitled"))
+    }
+}
+
+fn values(lanes: usize) -> (BitMatrix, BitMatrix) {
+    (
+        bits(1, lanes, |_, lane| lane % 3 == 0),
+        bits(1, lanes, |_, lane| lane % 5 < 3),
+    )
+}
+
+fn expected(lanes: usize) -> BitMatrix {
+    bits(1, lanes, |_, lane| lane % 3 == 0 && lane % 5 < 3)
+}
+
+#[test]
+fn honest_parties_agree_and_pay_what_is_declared() {
+    let lanes = 1000;
+    let costs = Session::honest(1).run(|engine| {
+        assert_eq!(program(lanes)(engine)?, expected(lanes));
+        Ok((engine.costs(), engine.error_bound(), engine.computational_bits()))
+    });
+    let [garbler, evaluator] = costs.map(|costs| costs.unwrap());
+    for (costs, error, work) in [&garbler, &evaluator] {
+        assert_eq!(costs.and_gates, 1000);
+        assert!(
+            costs
+                .phases
+                .iter()
+                .map(|(name, _)| *name)
+                .eq(["setup", "online", "pool"])
+        );
+        assert!(*error < 0.0 && error.is_finite() && *work > 115.0);
+    }
+    // Of a lot each way: 576 bits, and as many masks as gates can be drawn, but for the first one's pool; a block, and a bit.
+    let sent = garbler.0.traffic.payload_sent;
+    assert_eq!(sent, evaluator.0.traffic.payload_received);
+    let lots = (64 + 3000u64).div_ceil(192);
+    let at_least = lots * (576 * 31 / 8 + 192 * 16) + 1000 * (16 + 16 + 32);
+    assert!((at_least..at_least * 2).contains(&sent), "{sent} {at_least}");
+}
+
+#[test]
+fn secrets_are_not_printed() {
+    let done = Session::honest(2).run(|engine| {
+        let wires = engine.constant(&bits(2, 3, |_, _| true))?;
+        assert_eq!(format!("{wires:?}"), "AuthenticatedWires(2 × 3)");
+        assert_eq!(format!("{:?}", engine.parts().0.keys), "Keys");
+        Ok(())
+    });
+    assert!(done.iter().all(Result::is_ok));
+}

@@ -1,0 +1,294 @@
+//! Filling the pool: leaky ANDs (steps 1 to 3 of the specification).
+//!
+//! For each lot: authenticated bits x, y, z; a block each way; a bit each way that makes z the product; an equality test, to which both
+//! commit before either opens; and the coin that decides what is drawn from here on.
+
+mod equality;
+mod leaky;
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use cenote_net::Channel;
+use cenote_pool::Pool;
+use cenote_primitives::{Block, as_bytes, as_bytes_mut};
+use cenote_session::{Error, MESSAGE_FORM, Result, room};
+use zeroize::{Zeroize, Zeroizing};
+
+use crate::settings::Sizes;
+use crate::setup::{Keys, ONE, Role, is_packed, low, packed, spread};
+use crate::{checks, steps};
+
+/// Blocks of a leaky AND: this party's MACs of x, y and z, and its keys of the other party's.
+pub(crate) const RECORD: usize = 6;
+
+/// Leaky ANDs in a message.
+const AT_ONCE: usize = 4096;
+
+/// Masks made at once, at most.
+const MASKS_AT_ONCE: usize = 1 << 20;
+
+/// What room is asked for.
+const WHAT: &str = "leaky ANDs";
+
+/// Authenticated bits that nothing has been made of, for masks: MACs of this party's and keys of the other's, in the order in which they came.
+#[derive(Default)]
+pub(crate) struct Masks {
+    batches: VecDeque<[Blocks; 2]>,
+    /// The first of the first batch that has not been taken.
+    next: usize,
+    left: usize,
+    /// Arrays that were used up.
+    spare: [Blocks; 2],
+}
+
+type Blocks = Zeroizing<Vec<Block>>;
+
+impl Masks {
+    pub(crate) fn left(&self) -> usize {
+        self.left
+    }
+
+    /// Appends MACs and keys of so many to `to`.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub(crate) fn take(&mut self, count: usize, to: &mut [Blocks; 2]) {
+        assert!(count <= self.left, "masks were made for what is taken");
+        self.left -= count;
+        let mut wanted = count;
+        while wanted > 0 {
+            let batch = self.batches.front().expect("there are more");
+            let of = self.next..batch[0].len().min(self.next + wanted);
+            for (to, from) in to.iter_mut().zip(batch) {
+                to.extend_from_slice(&from[of.clone()]);
+            }
+            wanted -= of.len();
+            self.next = of.end;
+            if self.next == batch[0].len() {
+                self.next = 0;
+                self.spare = self.batches.pop_front().expect("the first");
+            }
+        }
+    }
+
+    fn add(&mut self, macs: &[Block], keys: &[Block]) {
+        if macs.is_empty() {
+            return;
+        }
+        self.left += macs.len();
+        let mut batch = std::mem::take(&mut self.spare);
+        for (to, from) in batch.iter_mut().zip([macs, keys]) {
+            to.clear();
+            if to.capacity() < from.len() {
+                *to = Zeroizing::new(Vec::with_capacity(from.len()));
+            }
+            to.extend_from_slice(from);
+        }
+        self.batches.push_back(batch);
+    }
+}
+
+/// Leaky ANDs and masks of a party.
+pub(crate) struct Supply {
+    pub(crate) pool: Pool<Block>,
+    pub(crate) masks: Masks,
+    /// Leaky ANDs of a triple.
+    pub(crate) bucket: usize,
+    size: usize,
+    pub(crate) lot: usize,
+    macs: Blocks,
+    keys: Blocks,
+    sums: Blocks,
+}
+
+impl Supply {
+    pub(crate) fn new(sizes: &Sizes, lot: usize) -> Result<Self> {
+        let size = sizes.pool.pool_size as usize;
+        let mut pool = Pool::new(size, RECORD, sizes.bucket());
+        pool.reserve().map_err(|bytes| {
+            let what = format!("there is no room for a pool of {size} leaky ANDs: {bytes} bytes");
+            Error::OutOfMemory(what)
+        })?;
+        Ok(Self {
+            pool,
+            masks: Masks::default(),
+            bucket: sizes.bucket(),
+            size,
+            lot,
+            macs: Blocks::default(),
+            keys: Blocks::default(),
+            sums: Blocks::default(),
+        })
+    }
+
+    /// Whether there are triples, and masks of their products, for so many gates.
+    pub(crate) fn has(&self, gates: usize) -> bool {
+        self.pool.left() >= gates.saturating_mul(self.bucket) && self.masks.left() >= gates
+    }
+
+    /// Makes lots until there are triples for so many gates.
+    pub(crate) fn ready(&mut self, keys: &mut Keys, channel: &mut dyn Channel, gates: usize) -> Result<()> {
+        while self.pool.left() < gates.saturating_mul(self.bucket) {
+            let room = self.pool.len() + self.pool.left() + self.lot;
+            let drawable = room.saturating_sub(self.size);
+            let masks = (drawable / self.bucket).saturating_sub(self.masks.left());
+            self.refill(keys, channel, self.lot, masks)?;
+        }
+        self.ready_masks(keys, channel, gates)
+    }
+
+    /// Makes masks until there are so many.
+    pub(crate) fn ready_masks(
+        &mut self,
+        keys: &mut Keys,
+        channel: &mut dyn Channel,
+        count: usize,
+    ) -> Result<()> {
+        while self.masks.left() < count {
+            let missing = (count - self.masks.left()).min(MASKS_AT_ONCE);
+            let mut macs = room::secret(WHAT, missing)?;
+            let mut theirs = room::secret(WHAT, missing)?;
+            keys.mutual.extend(channel, &mut macs, &mut theirs)?;
+            self.masks.add(&macs, &theirs);
+        }
+        Ok(())
+    }
+
+    /// Makes `count` leaky ANDs, puts them into the pool, and makes so many masks.
+    fn refill(
+        &mut self,
+        keys: &mut Keys,
+        channel: &mut dyn Channel,
+        count: usize,
+        masks: usize,
+    ) -> Result<()> {
+        let all = 3 * count + masks;
+        for (array, size) in [
+            (&mut self.macs, all),
+            (&mut self.keys, all),
+            (&mut self.sums, count),
+        ] {
+            if array.capacity() < size {
+                *array = room::secret(WHAT, size)?;
+            }
+            array.resize(size, Block::ZERO);
+        }
+        keys.mutual.extend(channel, &mut self.macs, &mut self.keys)?;
+        self.masks.add(&self.macs[3 * count..], &self.keys[3 * count..]);
+        let mut lot = Lot {
+            count,
+            macs: &mut self.macs[..3 * count],
+            keys: &mut self.keys[..3 * count],
+        };
+        lot.make(keys, channel, &mut self.sums[..count])?;
+
+        let mut records = self.pool.room();
+        records.reserve(RECORD * count);
+        for at in 0..count {
+            for of in [&*lot.macs, &*lot.keys] {
+                records.extend([of[at], of[count + at], of[2 * count + at]]);
+            }
+        }
+        // What was made is compared, and in its place.
+        let coin = keys.coin(channel, steps::COIN)?;
+        self.pool.refill(records, (0..count as u32).collect(), coin);
+        Ok(())
+    }
+}
+
+/// A lot: MACs and keys of all x, then of all y, then of all z.
+pub(crate) struct Lot<'a> {
+    pub(crate) count: usize,
+    pub(crate) macs: &'a mut [Block],
+    pub(crate) keys: &'a mut [Block],
+}
+
+impl Lot<'_> {
+    fn parts(&self, of: &Range<usize>) -> [[&[Block]; 3]; 2] {
+        [&*self.macs, &*self.keys].map(|all| [0, 1, 2].map(|part| &all[part * self.count..][of.clone()]))
+    }
+
+    /// Makes z the product of x and y.
+    pub(crate) fn make(
+        &mut self,
+        keys: &mut Keys,
+        channel: &mut dyn Channel,
+        sums: &mut [Block],
+    ) -> Result<()> {
+        let count = self.count;
+        let first = keys.counters.leaky(count);
+        let pieces = || {
+            (0..count)
+                .step_by(AT_ONCE)
+                .map(|start| start..count.min(start + AT_ONCE))
+        };
+        let mut blocks = Vec::new();
+        for of in pieces() {
+            blocks.resize(of.len(), Block::ZERO);
+            let [own, other] = self.parts(&of);
+            leaky::make(
+                leaky::Hashed {
+                    delta: *keys.delta,
+                    start: keys.start,
+                    first: first + of.start as u64,
+                },
+                own,
+                other,
+                &mut blocks,
+                &mut sums[of],
+            );
+            channel.send(steps::LEAKY, as_bytes(&blocks))?;
+            channel.flush()?;
+        }
+        for of in pieces() {
+            blocks.resize(of.len(), Block::ZERO);
+            channel.recv(steps::LEAKY, as_bytes_mut(&mut blocks))?;
+            let x = &self.macs[of.clone()];
+            for ((sum, &x), &block) in sums[of].iter_mut().zip(x).zip(&blocks) {
+                *sum ^= block & low(x);
+            }
+        }
+
+        let ours = packed::<1>(sums);
+        let mut wrong = vec![0; ours.len()];
+        let bytes = count.div_ceil(8);
+        channel.send(steps::PRODUCTS, &as_bytes(&ours)[..bytes])?;
+        channel.flush()?;
+        channel.recv(steps::PRODUCTS, &mut as_bytes_mut(&mut wrong)[..bytes])?;
+        if !is_packed(&wrong, count) {
+            let detail = format!("they are no {count} packed bits");
+            return Err(Error::cheated(
+                MESSAGE_FORM,
+                channel.peer(),
+                steps::PRODUCTS,
+                detail,
+            ));
+        }
+        wrong
+            .iter_mut()
+            .zip(&ours)
+            .for_each(|(theirs, ours)| *theirs ^= ours);
+        // Where it is wrong the garbler's share of z changes.
+        let (z, change) = match keys.role {
+            Role::Garbler => (&mut *self.macs, ONE),
+            Role::Evaluator => (&mut *self.keys, keys.negation()),
+        };
+        for (at, (sum, z)) in sums.iter_mut().zip(&mut z[2 * count..]).enumerate() {
+            let wrong = spread(&wrong, at);
+            *sum ^= *keys.delta & wrong;
+            *z ^= change & wrong;
+        }
+        let mut digest = keys.digest("leaky ANDs");
+        digest.update(as_bytes(sums));
+        equality::test(keys, channel, digest.finalize().as_bytes())?;
+        digest.zeroize();
+        Ok(())
+    }
+}
+
+/// Says that the leaky ANDs of the other party are none.
+fn unequal(channel: &dyn Channel) -> Error {
+    let detail = "they are not what both parties computed of them";
+    Error::cheated(checks::LEAKY_AND, channel.peer(), steps::OPEN_EQUALITY, detail)
+}

@@ -1,0 +1,323 @@
+//! A segment of gates: triples, tables, and the check.
+
+use cenote_net::Channel;
+use cenote_primitives::{Block, as_bytes, as_bytes_mut};
+use cenote_session::{Error, MESSAGE_FORM, Result};
+use subtle::ConstantTimeEq;
+use zeroize::{Zeroize, Zeroizing};
+
+use super::circuit::{Circuit, Segment, Walk};
+use super::gates::{self, Garbled, Hashed};
+use super::triples::{Of, constant, multiply, opened};
+use super::{BEHIND, Party};
+use crate::setup::{ONE, Role, is_packed, low, packed, spread};
+use crate::{checks, steps};
+
+/// Gates of which the tables are a message: a multiple of 64.
+const AT_ONCE: usize = 2048;
+
+type Blocks = Zeroizing<Vec<Block>>;
+
+/// The masks of a segment's gates, and the leaky ANDs for them.
+#[derive(Default)]
+pub(crate) struct Prepared {
+    count: usize,
+    /// MACs and keys of the masks of operands, left and right.
+    macs: [Blocks; 2],
+    keys: [Blocks; 2],
+    /// MACs and keys of the masks of outputs, to which those of the products are added.
+    sums: [Blocks; 2],
+    records: Blocks,
+    /// This party's shares of what is opened; all of it once the other party's are received.
+    bits: Vec<u64>,
+    received: bool,
+    /// What MACs and keys are opened with.
+    opened: Blocks,
+    labels: [Blocks; 2],
+    outputs: Blocks,
+    tables: Vec<[Block; 2]>,
+    colours: Vec<u64>,
+}
+
+/// What a party keeps of a segment until its gates are checked.
+pub(crate) enum Pending {
+    /// 0-labels of operands, and MACs of all masks.
+    Garbler(Box<Prepared>),
+    /// The digest of MACs that the garbler must have.
+    Evaluator([u8; blake3::OUT_LEN]),
+}
+
+fn cast(blocks: &[Block]) -> &[[u64; 2]] {
+    bytemuck::cast_slice(blocks)
+}
+
+impl Party {
+    /// Finds the masks of a segment's gates, draws leaky ANDs, and opens what is to be opened of both.
+    pub(super) fn prepare(
+        &mut self,
+        circuit: &Circuit,
+        segment: &Segment,
+        masks: &mut Walk,
+        gates: usize,
+        channel: &mut dyn Channel,
+    ) -> Result<Prepared> {
+        let mut of = self.spare.pop().unwrap_or_default();
+        of.count = gates;
+        of.received = false;
+        for array in of.macs.iter_mut().chain(&mut of.keys).chain(&mut of.sums) {
+            array.clear();
+            array.reserve(gates);
+        }
+        self.supply.masks.take(gates, &mut of.sums);
+        let mut first = 0;
+        for part in &segment.0 {
+            masks.operands(circuit, part, |slots, _| {
+                for (at, slot) in slots.into_iter().enumerate() {
+                    let (macs, keys) = slot.split_at(slot.len() / 2);
+                    of.macs[at].extend_from_slice(macs);
+                    of.keys[at].extend_from_slice(keys);
+                }
+            });
+            let end = of.macs[0].len();
+            masks.outputs(circuit, part, &[&of.sums[0][first..end], &of.sums[1][first..end]]);
+            first = end;
+        }
+        let bucket = self.supply.bucket;
+        of.records.clear();
+        let drawn = self.supply.pool.draw(gates, &mut of.records);
+        drawn.map_err(|unready| Error::Internal(unready.to_string()))?;
+        let masks = [&of.macs[0][..], &of.macs[1]];
+        opened(Of::Macs, bucket, &of.records, masks, &mut of.opened);
+        of.bits = packed::<0>(&of.opened);
+        let opener = &mut self.keys.opener;
+        opener.open(channel, steps::OPEN_TRIPLES, &of.bits, cast(&of.opened))?;
+        channel.flush()?;
+        Ok(of)
+    }
+
+    /// Takes what the other party opens for a segment, unless it has been taken.
+    pub(super) fn receive_openings(&mut self, of: &mut Prepared, channel: &mut dyn Channel) -> Result<()> {
+        if std::mem::replace(&mut of.received, true) {
+            return Ok(());
+        }
+        let masks = [&of.keys[0][..], &of.keys[1]];
+        opened(Of::Keys, self.supply.bucket, &of.records, masks, &mut of.opened);
+        let step = steps::OPEN_TRIPLES;
+        let theirs = self.keys.verifier.receive(channel, step, cast(&of.opened))?;
+        of.bits
+            .iter_mut()
+            .zip(theirs)
+            .for_each(|(own, theirs)| *own ^= theirs);
+        Ok(())
+    }
+
+    /// Garbles or evaluates a segment for which all is opened.
+    pub(super) fn complete(
+        &mut self,
+        circuit: &Circuit,
+        segment: &Segment,
+        mut of: Prepared,
+        labels: &mut Walk,
+        channel: &mut dyn Channel,
+    ) -> Result<()> {
+        let bucket = self.supply.bucket;
+        let bits = std::mem::take(&mut of.bits);
+        let garbler = self.is_garbler();
+        for (which, sums) in [Of::Macs, Of::Keys].into_iter().zip(&mut of.sums) {
+            let constant = constant(which, garbler, self.keys.negation());
+            multiply(which, bucket, &of.records, &bits, constant, sums);
+        }
+
+        of.outputs.resize(of.count, Block::ZERO);
+        of.tables.resize(of.count, [Block::ZERO; 2]);
+        of.colours.clear();
+        of.colours.resize(of.count.div_ceil(64), 0);
+        of.labels.iter_mut().for_each(|labels| labels.clear());
+        let negation = self.negation();
+        let first = self.keys.counters.gates(of.count);
+        // Gates whose tables were sent or received.
+        let (mut done, mut start) = (0, 0);
+        for part in &segment.0 {
+            labels.operands(circuit, part, |slots, flips| {
+                for ((labels, slot), flip) in of.labels.iter_mut().zip(slots).zip(flips) {
+                    match flip {
+                        true => labels.extend(slot.iter().map(|&label| label ^ negation)),
+                        false => labels.extend_from_slice(slot),
+                    }
+                }
+            });
+            let end = of.labels[0].len();
+            let hashed = Hashed {
+                start: self.keys.start,
+                first: first + start as u64,
+            };
+            if garbler {
+                of.garble(hashed, *self.keys.delta, start, end);
+                while end - done >= AT_ONCE || (end == of.count && done < end) {
+                    let until = end.min(done + AT_ONCE);
+                    of.send_tables(channel, done, until)?;
+                    done = until;
+                }
+            } else {
+                while done < end {
+                    let until = of.count.min(done + AT_ONCE);
+                    of.receive_tables(channel, done, until)?;
+                    done = until;
+                }
+                of.evaluate(hashed, start, end);
+            }
+            labels.outputs(circuit, part, &[&of.outputs[start..end]]);
+            start = end;
+        }
+        match self.keys.role {
+            Role::Garbler => self.pending.push_back(Pending::Garbler(Box::new(of))),
+            Role::Evaluator => {
+                let expected = self.tell_masked_values(&mut of, channel)?;
+                self.pending.push_back(Pending::Evaluator(expected));
+                self.spare.push(of);
+            }
+        }
+        self.settle_but(BEHIND, channel)
+    }
+
+    /// Tells the garbler the masked values of a segment's operands, and that this party has labels for them. Gives the digest that it must answer.
+    fn tell_masked_values(
+        &mut self,
+        of: &mut Prepared,
+        channel: &mut dyn Channel,
+    ) -> Result<[u8; blake3::OUT_LEN]> {
+        let mut proof = self.keys.digest("labels of operands");
+        let values = of.labels.each_ref().map(|labels| {
+            proof.update(as_bytes(labels));
+            packed::<0>(labels)
+        });
+        let [left, right] = values.each_ref().map(|values| as_bytes(values));
+        let digest = proof.finalize();
+        channel.send_parts(steps::MASKED_VALUES, &[left, right, digest.as_bytes()])?;
+        channel.flush()?;
+        proof.zeroize();
+
+        let delta = *self.keys.delta;
+        let expected = &mut of.opened;
+        expected.clear();
+        for gate in 0..of.count {
+            let [left, right] = of.labels.each_ref().map(|labels| labels[gate]);
+            let of_gate =
+                |sums: &Blocks, [a, b]: &[Blocks; 2]| sums[gate] ^ b[gate] & low(left) ^ a[gate] & low(right);
+            // This party's share of the sum that is 0, with all that is public.
+            let share = of_gate(&of.sums[0], &of.macs) ^ left & low(right) ^ of.outputs[gate];
+            expected.push(of_gate(&of.sums[1], &of.keys) ^ delta & low(share));
+        }
+        let mut digest = self.keys.digest("gates");
+        digest.update(as_bytes(expected));
+        let expected = *digest.finalize().as_bytes();
+        digest.zeroize();
+        Ok(expected)
+    }
+
+    /// Checks all segments but the last `left` ones.
+    pub(super) fn settle_but(&mut self, left: usize, channel: &mut dyn Channel) -> Result<()> {
+        while self.pending.len() > left {
+            match self.pending.pop_front().expect("there are more") {
+                Pending::Garbler(of) => self.prove_gates(*of, channel)?,
+                Pending::Evaluator(expected) => {
+                    let mut proof = [0; blake3::OUT_LEN];
+                    channel.recv(steps::PROVE_GATES, &mut proof)?;
+                    if !bool::from(proof.ct_eq(&expected)) {
+                        let detail = "they are no AND gates, or have other masks";
+                        let peer = channel.peer();
+                        return Err(Error::cheated(checks::GATES, peer, steps::PROVE_GATES, detail));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Receives masked values, sees that the evaluator has labels for them, and proves that they are those of AND gates.
+    fn prove_gates(&mut self, mut of: Prepared, channel: &mut dyn Channel) -> Result<()> {
+        let words = of.count.div_ceil(64);
+        let mut values = [vec![0u64; words], vec![0; words]];
+        let mut told = [0; blake3::OUT_LEN];
+        let [left, right] = &mut values;
+        let parts: &mut [&mut [u8]] = &mut [as_bytes_mut(left), as_bytes_mut(right), &mut told];
+        channel.recv_parts(steps::MASKED_VALUES, parts)?;
+        let (peer, step) = (channel.peer(), steps::MASKED_VALUES);
+        if !values.iter().all(|values| is_packed(values, of.count)) {
+            let detail = format!("they are no {} packed bits", of.count);
+            return Err(Error::cheated(MESSAGE_FORM, peer, step, detail));
+        }
+        let delta = *self.keys.delta;
+        let mut proof = self.keys.digest("labels of operands");
+        for (labels, values) in of.labels.iter_mut().zip(&values) {
+            for (at, label) in labels.iter_mut().enumerate() {
+                *label ^= delta & spread(values, at);
+            }
+            proof.update(as_bytes(labels));
+        }
+        let same = proof.finalize().as_bytes().ct_eq(&told);
+        proof.zeroize();
+        if !bool::from(same) {
+            let detail = "there are no labels for them";
+            return Err(Error::cheated(checks::MASKED_VALUES, peer, step, detail));
+        }
+        let macs = &mut of.opened;
+        macs.clear();
+        for gate in 0..of.count {
+            // Labels have the masked values in bits 0.
+            let [left, right] = of.labels.each_ref().map(|labels| low(labels[gate]));
+            macs.push(of.sums[0][gate] ^ of.macs[1][gate] & left ^ of.macs[0][gate] & right);
+        }
+        let mut digest = self.keys.digest("gates");
+        digest.update(as_bytes(macs));
+        channel.send(steps::PROVE_GATES, digest.finalize().as_bytes())?;
+        digest.zeroize();
+        self.spare.push(of);
+        Ok(channel.flush()?)
+    }
+}
+
+impl Prepared {
+    /// Garbles gates `start..end`.
+    fn garble(&mut self, hashed: Hashed, delta: Block, start: usize, end: usize) {
+        let of = start..end;
+        let gates = Garbled {
+            delta,
+            labels: self.labels.each_ref().map(|labels| &labels[of.clone()]),
+            macs: [&self.macs[0], &self.macs[1], &self.sums[0]].map(|macs| &macs[of.clone()]),
+            keys: [&self.keys[0], &self.keys[1], &self.sums[1]].map(|keys| &keys[of.clone()]),
+        };
+        let outputs = &mut self.outputs[of.clone()];
+        gates::garble(hashed, &gates, &mut self.tables[of], outputs);
+        for (at, output) in (start..).zip(outputs) {
+            let colour = *output & ONE;
+            self.colours[at / 64] |= u64::from_le(colour.0[0]) << (at % 64);
+            *output ^= colour;
+        }
+    }
+
+    /// Evaluates gates `start..end`.
+    fn evaluate(&mut self, hashed: Hashed, start: usize, end: usize) {
+        let of = start..end;
+        let labels = self.labels.each_ref().map(|labels| &labels[of.clone()]);
+        let macs = [&self.macs[0], &self.macs[1], &self.sums[0]].map(|macs| &macs[of.clone()]);
+        let outputs = &mut self.outputs[of.clone()];
+        gates::evaluate(hashed, labels, macs, &self.tables[of], outputs);
+        for (at, output) in (start..).zip(outputs) {
+            *output ^= ONE & spread(&self.colours, at);
+        }
+    }
+
+    fn send_tables(&self, channel: &mut dyn Channel, start: usize, end: usize) -> Result<()> {
+        let colours = &self.colours[start / 64..end.div_ceil(64)];
+        let tables = &self.tables[start..end];
+        channel.send_parts(steps::TABLES, &[as_bytes(tables), as_bytes(colours)])?;
+        Ok(channel.flush()?)
+    }
+
+    fn receive_tables(&mut self, channel: &mut dyn Channel, start: usize, end: usize) -> Result<()> {
+        let tables = as_bytes_mut(&mut self.tables[start..end]);
+        let colours = as_bytes_mut(&mut self.colours[start / 64..end.div_ceil(64)]);
+        Ok(channel.recv_parts(steps::TABLES, &mut [tables, colours])?)
+    }
+}

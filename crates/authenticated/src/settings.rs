@@ -1,0 +1,161 @@
+//! What a session is started with.
+
+use cenote_net::PartyId;
+use cenote_params::pool::{self, TripleParameters};
+use cenote_primitives::Entropy;
+use cenote_session::{Error, Result, Terms};
+
+/// The highest statistical security.
+pub const MAX_SECURITY: u32 = 128;
+
+/// The most leaky ANDs of a pool: about 10 GB at each party.
+pub const MAX_POOL: u32 = 100_000_000;
+
+/// The most leaky ANDs of a triple.
+const MAX_BUCKET: u32 = 64;
+
+/// The largest symbols of Δ.
+pub(crate) const MAX_SYMBOL: u32 = cenote_ot::mutual::MAX_SYMBOL;
+
+/// What both parties agree on, and this party's source of randomness.
+pub struct Config {
+    /// The session's name, bound into every hash.
+    pub session: String,
+    /// Leaky ANDs made at once.
+    pub lot: u32,
+    /// Gates garbled at once: there is one message each way for so many.
+    pub segment: u32,
+    /// Bits of a symbol of Δ: fewer bytes and more work for each authenticated bit the longer they are.
+    pub symbol: u32,
+    /// The party that garbles: 0 or 1. The other evaluates.
+    pub garbler: PartyId,
+    /// Where this party's randomness comes from: [`Entropy::os`] but in tests.
+    pub entropy: Entropy,
+    /// Whether the parties have compared [`Config::terms`] and the session's name already.
+    pub compared: bool,
+}
+
+impl Config {
+    /// Lots of 2^17, segments of 2^14, symbols of 4 bits, party 0 garbling, randomness from the operating system.
+    pub fn new(session: impl Into<String>) -> Self {
+        Self {
+            session: session.into(),
+            lot: 1 << 17,
+            segment: 1 << 14,
+            symbol: 4,
+            garbler: PartyId(0),
+            entropy: Entropy::os(),
+            compared: false,
+        }
+    }
+
+    /// What must be the same at both parties, besides the session's name.
+    pub fn terms(&self) -> Terms {
+        vec![
+            ("authenticated".into(), "version 1".into()),
+            ("lot".into(), self.lot.to_string()),
+            ("segment".into(), self.segment.to_string()),
+            ("symbol".into(), self.symbol.to_string()),
+            ("garbler".into(), self.garbler.0.to_string()),
+        ]
+    }
+
+    /// Whether the numbers make sense.
+    ///
+    /// # Errors
+    /// [`Error::BadInput`], which says what is wrong.
+    pub fn check(&self) -> Result<()> {
+        let refuse = |reason: String| Err(Error::BadInput(reason));
+        if !(64..=1 << 22).contains(&self.lot) {
+            return refuse(format!("lots of {} leaky ANDs: 64 to 2^22", self.lot));
+        }
+        if !(1..=1 << 20).contains(&self.segment) {
+            return refuse(format!("segments of {} gates: 1 to 2^20", self.segment));
+        }
+        if !(1..=MAX_SYMBOL).contains(&self.symbol) {
+            return refuse(format!("symbols of {} bits: 1 to {MAX_SYMBOL}", self.symbol));
+        }
+        if self.garbler.0 > 1 {
+            return refuse(format!("{} is to garble: 0 or 1", self.garbler));
+        }
+        Ok(())
+    }
+}
+
+/// The parameters of a session: the one search.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Sizes {
+    /// The statistical security asked for.
+    pub security: u32,
+    /// The pool of leaky ANDs, and how many of them make a triple.
+    pub pool: TripleParameters,
+}
+
+impl Sizes {
+    /// The smallest buckets for a pool of `pool` leaky ANDs.
+    ///
+    /// # Errors
+    /// Why there are none.
+    pub fn search(security: u32, pool: u32) -> std::result::Result<Self, String> {
+        let told = |refusal: cenote_params::Refusal| refusal.to_string();
+        let mut found = pool::triples(security, pool.into()).map_err(told)?;
+        while !found.adaptive_error.meets(security) {
+            found = pool::check_triples(security, pool.into(), found.bucket + 1).map_err(told)?;
+        }
+        if found.bucket > MAX_BUCKET {
+            let bucket = found.bucket;
+            return Err(format!(
+                "a pool of {pool} leaky ANDs takes {bucket} for a triple, more than {MAX_BUCKET}: it is too small"
+            ));
+        }
+        Ok(Self {
+            security,
+            pool: found,
+        })
+    }
+
+    /// The pool for which a session with so many AND gates makes the fewest leaky ANDs, of at most `largest`.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn cheapest(security: u32, ands: u64, largest: u32) -> std::result::Result<Self, String> {
+        let made = |found: &TripleParameters| {
+            let drawn = ands.saturating_mul(found.bucket.into());
+            found.pool_size.saturating_add(drawn)
+        };
+        let found = (2..=MAX_BUCKET.min(security + 1))
+            .filter_map(|bucket| smallest(security, bucket))
+            .filter(|found| found.pool_size <= largest.into());
+        let pool = found.min_by_key(made).ok_or_else(|| {
+            format!("no pool of up to {largest} leaky ANDs reaches a security of {security} bits")
+        })?;
+        Ok(Self { security, pool })
+    }
+
+    /// What must be the same at both parties, besides [`Config::terms`].
+    pub fn terms(&self) -> Terms {
+        let TripleParameters {
+            pool_size, bucket, ..
+        } = &self.pool;
+        vec![
+            ("security".into(), self.security.to_string()),
+            ("pool".into(), pool_size.to_string()),
+            ("bucket".into(), bucket.to_string()),
+        ]
+    }
+
+    /// Leaky ANDs that are combined to a triple.
+    pub(crate) fn bucket(&self) -> usize {
+        self.pool.bucket as usize
+    }
+}
+
+/// The smallest pool, but for half a percent, for buckets of `bucket` leaky ANDs, whatever a cheater does when.
+fn smallest(security: u32, bucket: u32) -> Option<TripleParameters> {
+    let mut found = pool::smallest_pool(security, bucket).ok()?;
+    while !found.adaptive_error.meets(security) {
+        let larger = found.pool_size + found.pool_size / 200 + 1;
+        found = pool::check_triples(security, larger, bucket).ok()?;
+    }
+    Some(found)
+}

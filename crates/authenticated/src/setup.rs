@@ -1,0 +1,190 @@
+//! What is done once for a session: base OTs, the differences, and the start of the hashes.
+
+use std::fmt;
+
+use cenote_net::{Channel, PartyId};
+use cenote_ot::bits::{Opener, Verifier};
+use cenote_ot::mutual::Mutual;
+use cenote_pool::Tosser;
+use cenote_primitives::{Block, Entropy};
+use cenote_session::Result;
+use zeroize::Zeroizing;
+
+use crate::checks;
+use crate::settings::Config;
+use crate::steps::START;
+
+/// The sides of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Garbler,
+    Evaluator,
+}
+
+impl Role {
+    /// That of `party`, if `garbler` garbles.
+    pub(crate) fn of(party: PartyId, garbler: PartyId) -> Self {
+        match party == garbler {
+            true => Role::Garbler,
+            false => Role::Evaluator,
+        }
+    }
+
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Role::Garbler => Role::Evaluator,
+            Role::Evaluator => Role::Garbler,
+        }
+    }
+}
+
+/// The tweak of leaky AND number 0, out of the gates' reach.
+const LEAKY_ANDS: u64 = 1 << 62;
+
+/// What is used up once and for all. The same at both parties.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    gates: u64,
+    leaky: u64,
+    coins: u64,
+    digests: u64,
+}
+
+impl Counters {
+    /// The first of so many tweaks of gates.
+    pub(crate) fn gates(&mut self, count: usize) -> u64 {
+        let first = self.gates;
+        self.gates += count as u64;
+        assert!(self.gates <= LEAKY_ANDS, "gates have 62-bit numbers");
+        first
+    }
+
+    /// The first of so many tweaks of leaky ANDs.
+    pub(crate) fn leaky(&mut self, count: usize) -> u64 {
+        let first = self.leaky;
+        self.leaky += count as u64;
+        assert!(self.leaky <= LEAKY_ANDS, "leaky ANDs have 62-bit numbers");
+        LEAKY_ANDS + first
+    }
+
+    /// Gates and leaky ANDs numbered so far.
+    pub(crate) fn used(&self) -> [u64; 2] {
+        [self.gates, self.leaky]
+    }
+}
+
+/// What a party keeps of a session besides wires and leaky ANDs.
+pub(crate) struct Keys {
+    pub(crate) role: Role,
+    pub(crate) mutual: Mutual,
+    /// Opens this party's bits.
+    pub(crate) opener: Opener<2>,
+    /// Verifies the other party's.
+    pub(crate) verifier: Verifier<2>,
+    pub(crate) delta: Zeroizing<Block>,
+    /// The key of the hash with tweak 0.
+    pub(crate) start: Block,
+    pub(crate) counters: Counters,
+    pub(crate) entropy: Entropy,
+    session: String,
+}
+
+impl Keys {
+    /// Sets a session up with the party at the other end of `channel`.
+    pub(crate) fn setup(channel: &mut dyn Channel, config: &mut Config, role: Role) -> Result<Self> {
+        let mut entropy = std::mem::replace(&mut config.entropy, Entropy::os());
+        let first = role == Role::Garbler;
+        let session = config.session.as_bytes();
+        let mutual = Mutual::new(channel, &mut entropy, session, first, config.symbol)?;
+        let mut keys = Self {
+            role,
+            opener: mutual.opener(0),
+            verifier: mutual.verifier(0),
+            delta: Zeroizing::new(mutual.delta()),
+            mutual,
+            start: Block::ZERO,
+            counters: Counters::default(),
+            entropy,
+            session: config.session.clone(),
+        };
+        // Both differences are fixed, and a party's own are the only keys that it can choose.
+        keys.start = keys.coin(channel, START)?;
+        Ok(keys)
+    }
+
+    /// A coin that neither party can choose, of what both have done before.
+    pub(crate) fn coin(&mut self, channel: &mut dyn Channel, step: cenote_net::Step) -> Result<Block> {
+        self.counters.coins += 1;
+        let context = format!("{} {}", self.counters.coins, self.session);
+        match self.role {
+            Role::Garbler => {
+                let tosser = Tosser::commit(channel, step, &mut self.entropy, context.as_bytes())?;
+                tosser.toss(channel, step, context.as_bytes())
+            }
+            Role::Evaluator => {
+                let context = context.as_bytes();
+                cenote_pool::toss(channel, step, &mut self.entropy, context, checks::COIN)
+            }
+        }
+    }
+
+    /// A hash for one purpose, that no other hash of the session is.
+    pub(crate) fn digest(&mut self, purpose: &str) -> blake3::Hasher {
+        self.counters.digests += 1;
+        let mut key = blake3::Hasher::new_derive_key("Cenote 2026 authenticated garbling: digest");
+        key.update(&self.counters.digests.to_le_bytes())
+            .update(&(purpose.len() as u64).to_le_bytes())
+            .update(purpose.as_bytes())
+            .update(self.session.as_bytes());
+        blake3::Hasher::new_keyed(key.finalize().as_bytes())
+    }
+
+    /// What is added to this party's key of a bit of the other's when the bit is negated. To the MAC of a negated bit 1 is added.
+    pub(crate) fn negation(&self) -> Block {
+        *self.delta ^ ONE
+    }
+}
+
+/// Bit 0.
+pub(crate) const ONE: Block = Block([1u64.to_le(), 0]);
+
+/// Bit 0 of a block, in all bits.
+#[inline(always)]
+pub(crate) fn low(block: Block) -> Block {
+    let mask = (u64::from_le(block.0[0]) & 1).wrapping_neg();
+    Block([mask; 2])
+}
+
+/// Bits, packed: bit `at` of each block.
+pub(crate) fn packed<const AT: u32>(blocks: &[Block]) -> Vec<u64> {
+    let words = blocks.chunks(64).map(|blocks| {
+        let bits = blocks.iter().enumerate();
+        bits.fold(0, |word, (i, block)| {
+            word | (u64::from_le(block.0[0]) >> AT & 1) << i
+        })
+    });
+    words.collect()
+}
+
+/// Bit `at` of packed bits, in all bits.
+#[inline(always)]
+pub(crate) fn spread(bits: &[u64], at: usize) -> Block {
+    let mask = (bits[at / 64] >> (at % 64) & 1).wrapping_neg();
+    Block([mask; 2])
+}
+
+/// Whether a message's bits are `count`, packed: those beyond the last are zero.
+pub(crate) fn is_packed(words: &[u64], count: usize) -> bool {
+    let beyond = match count % 64 {
+        0 => 0,
+        used => words.last().map_or(0, |last| last >> used),
+    };
+    words.len() == count.div_ceil(64) && beyond == 0
+}
+
+/// Prints nothing but what it is.
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Keys")
+    }
+}

@@ -1,0 +1,3 @@
+//! Sessions of two parties with authenticated garbling.
+
+mod conformance;

@@ -1,0 +1,98 @@
+//! What lets a cheater through by chance in a session of authenticated garbling, and what its primitives are used for.
+
+use serde::Serialize;
+
+use crate::computational::{Computational, garbling_hash, random_oracle, streams};
+use crate::cot::UNKNOWN;
+use crate::pool::TripleParameters;
+use crate::{LogProb, computational};
+
+/// The bounds of a session, for its whole life.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Soundness {
+    /// A triple all of whose leaky ANDs leak comes about, against an adversary that replaces those that were drawn.
+    #[serde(rename = "triples_log2")]
+    pub triples: LogProb,
+    /// Δ is guessed: by forging a MAC, or a label.
+    #[serde(rename = "differences_log2")]
+    pub differences: LogProb,
+    /// Columns of the OTs that differ have the same hash.
+    #[serde(rename = "columns_log2")]
+    pub columns: LogProb,
+}
+
+/// What columns with the same hash are counted with: calls of a million rows, with two values of a symbol of eight bits among `2^16`, for 128 columns.
+const COLUMNS: f64 = -88.0;
+
+impl Soundness {
+    /// The bounds with these parameters, after `calls` extensions of the OTs.
+    #[must_use]
+    pub fn of(pool: &TripleParameters, calls: f64) -> Self {
+        Self {
+            triples: pool.adaptive_error.max(pool.error),
+            differences: LogProb::from_log2(1.0 - f64::from(UNKNOWN)),
+            columns: LogProb::from_log2(COLUMNS + calls.max(1.0).log2()),
+        }
+    }
+
+    /// The sum of all.
+    #[must_use]
+    pub fn total(&self) -> LogProb {
+        [self.triples, self.differences, self.columns].into_iter().sum()
+    }
+}
+
+/// What a session does.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Use {
+    /// Garbled gates.
+    pub gates: f64,
+    /// Leaky ANDs.
+    pub leaky: f64,
+    /// Bits of a symbol of Δ.
+    pub symbol: u32,
+    /// Authenticated bits of each party.
+    pub bits: f64,
+}
+
+/// The primitives of a session.
+#[must_use]
+pub fn primitives(use_: &Use) -> Computational {
+    // A leaky AND has a key too, under which one pair of hashes is unknown to each party.
+    let mut hash = garbling_hash(use_.gates + use_.leaky);
+    // Bit 1 of Δ is public besides bit 0.
+    hash.bits -= 1.0;
+    let trees = 2.0 * f64::from(128u32.div_ceil(use_.symbol.max(1))) * f64::from(use_.symbol).exp2();
+    vec![
+        hash,
+        streams("authenticated bits", trees, use_.bits / 128.0),
+        computational::base_ots(),
+        random_oracle(),
+    ]
+    .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pool::triples;
+
+    #[test]
+    fn the_pool_decides_on_the_error_and_streams_on_the_work() {
+        let pool = triples(40, 1 << 20).unwrap();
+        let soundness = Soundness::of(&pool, 1e6);
+        assert!(soundness.total().meets(39), "{soundness:?}");
+        assert!(soundness.total() > soundness.triples);
+        let of = |symbol| {
+            primitives(&Use {
+                gates: 1e9,
+                leaky: 3e9,
+                symbol,
+                bits: 1e10,
+            })
+        };
+        // 1024 keys for k = 4, 8192 for k = 8.
+        assert_eq!((of(4).bits, of(8).bits), (118.0, 115.0));
+        assert!(of(4).primitives[0].bits >= 123.0);
+    }
+}
