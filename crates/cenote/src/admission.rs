@@ -74,7 +74,7 @@ mod tests {
 
     use super::*;
     use crate::circuits::by_name;
-    use crate::{Jimu, Lego, Protocol, Three};
+    use crate::{Authenticated, Jimu, Lego, Protocol, Three};
 
     fn program(circuit: &str, parties: u8, lanes: usize) -> Program {
         let circuit = by_name(circuit).unwrap();
@@ -131,7 +131,12 @@ mod tests {
 
     #[test]
     fn two_parties_stream_in_four_gigabytes() {
-        for (protocol, party) in [Protocol::from(Lego::default()), Jimu::default().into()]
+        let protocols = [
+            Protocol::from(Lego::default()),
+            Jimu::default().into(),
+            Authenticated::default().into(),
+        ];
+        for (protocol, party) in protocols
             .iter()
             .flat_map(|protocol| [(protocol, PartyId(0)), (protocol, PartyId(1))])
         {

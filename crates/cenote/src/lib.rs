@@ -70,6 +70,7 @@ pub mod stop;
 pub mod tables;
 pub mod text;
 
+pub use cenote_authenticated::Authenticated;
 pub use cenote_jimu::Jimu;
 pub use cenote_lego::Lego;
 pub use cenote_net::{Fingerprint, Identity, OnWait, PartyId, wait_for_farewells};

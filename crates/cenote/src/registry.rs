@@ -4,6 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::time::Duration;
 
+use cenote_authenticated::Authenticated;
 use cenote_jimu::Jimu;
 use cenote_lego::Lego;
 use cenote_net::PartyId;
@@ -24,6 +25,7 @@ const PROTOCOLS: &[Entry] = &[
     Entry::of::<Three>(),
     Entry::of::<Lego>(),
     Entry::of::<Jimu>(),
+    Entry::of::<Authenticated>(),
     #[cfg(test)]
     Entry::of::<cenote_testkit::example::Example>(),
 ];

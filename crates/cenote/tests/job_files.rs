@@ -163,7 +163,7 @@ fn every_complaint_names_the_line_and_what_to_write() {
             "protocol = \"three\"",
             "protocol = \"four\"",
             1,
-            "write protocol = \"three\" or protocol = \"lego\" or protocol = \"jimu\"",
+            "write protocol = \"three\" or protocol = \"lego\" or protocol = \"jimu\" or protocol = \"authenticated\"",
         ),
         ("protocol = \"three\"\n", "", 1, "missing field `protocol`"),
         (
@@ -200,7 +200,7 @@ fn every_complaint_names_the_line_and_what_to_write() {
             "security = 50",
             "garbler = 0",
             4,
-            "`garbler` is a setting of protocols \"lego\" and \"jimu\" only",
+            "`garbler` is a setting of protocols \"lego\" and \"jimu\" and \"authenticated\" only",
         ),
     ] {
         complains(GOOD, from, to, line, part);

@@ -133,7 +133,7 @@ fn a_drip_of_the_garbler_ends_with_the_preparation() {
 
 #[test]
 fn a_drip_ends_with_the_handshake() {
-    for (protocol, slow) in [("three", 1), ("lego", 1), ("jimu", 1)] {
+    for (protocol, slow) in [("three", 1), ("lego", 1), ("jimu", 1), ("authenticated", 1)] {
         let drip = Drip {
             steps: 0..=u16::MAX,
             delay: Duration::from_millis(1900),

@@ -71,7 +71,7 @@ fn run<T: Send>(
 
 #[test]
 fn the_same_program_runs_with_two_and_with_three() {
-    for (protocol, count) in [("lego", 2), ("jimu", 2), ("three", 3)] {
+    for (protocol, count) in [("lego", 2), ("jimu", 2), ("authenticated", 2), ("three", 3)] {
         let found = run(protocol, &["edits"; 3][..count], |session| {
             let [x, y] = [(0, b"kitten"), (1, b"sitten")].map(|(owner, word)| {
                 let owner = PartyId(owner);

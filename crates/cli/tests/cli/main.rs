@@ -1,5 +1,6 @@
 //! The command, from outside.
 
+mod authenticated;
 mod bad_tables;
 mod bench;
 mod bench_two;

@@ -12,7 +12,7 @@ fn job(protocol: &str, circuit: &str, lanes: u64) -> String {
 #[test]
 fn what_does_not_fit_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    for protocol in ["three", "lego", "jimu"] {
+    for protocol in ["three", "lego", "jimu", "authenticated"] {
         for lanes in [400_000_000, 1 << 34] {
             let job = write(folder.path(), "job.toml", &job(protocol, "add8", lanes));
             run(cenote().arg("run").arg(&job).args(["--memory", "4000"])).failed(
@@ -33,7 +33,13 @@ fn what_does_not_fit_is_refused() {
 #[test]
 fn a_limit_that_is_kept_refuses_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    for (protocol, circuit, lanes) in [("lego", "add8", 3), ("jimu", "add8", 3), ("jimu", "mult32", 1000)] {
+    for (protocol, circuit, lanes) in [
+        ("lego", "add8", 3),
+        ("jimu", "add8", 3),
+        ("jimu", "mult32", 1000),
+        ("authenticated", "add8", 3),
+        ("authenticated", "mult32", 1000),
+    ] {
         let job = write(folder.path(), "job.toml", &job(protocol, circuit, lanes));
         let report = run(cenote().arg("run").arg(&job).args(["--memory", "2000", "--json"])).json();
         for (peak, party) in report["peak_memory_bytes"]

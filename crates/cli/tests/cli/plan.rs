@@ -24,7 +24,8 @@ fn what_a_job_takes_is_told_for_every_protocol() {
     assert_eq!(protocols[0]["protocol"], "lego");
     assert_eq!(protocols[1]["protocol"], "three");
     assert_eq!(protocols[2]["protocol"], "jimu");
-    for (protocol, parties) in protocols.iter().zip([2, 3, 2]) {
+    assert_eq!(protocols[3]["protocol"], "authenticated");
+    for (protocol, parties) in protocols.iter().zip([2, 3, 2, 2]) {
         assert!(protocol["refused"].is_null(), "{protocol}");
         let estimate = &protocol["estimate"];
         assert_eq!(estimate["memory_bytes"].as_array().unwrap().len(), parties);
@@ -36,7 +37,7 @@ fn what_a_job_takes_is_told_for_every_protocol() {
     let values = "00000000000000000000000000000000\n".repeat(20);
     let values = write(folder.path(), "values", &values);
     let with_values = format!("\nfile = {:?}\n[[", values.display().to_string());
-    for (protocol, estimated) in [("lego", 0), ("jimu", 2)] {
+    for (protocol, estimated) in [("lego", 0), ("jimu", 2), ("authenticated", 3)] {
         let text = job(protocol, 1, 20).replacen(
             "\n[[input]]\nparty = 1\n[[",
             &format!("\n[[input]]\nparty = 1{with_values}"),

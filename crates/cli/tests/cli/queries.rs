@@ -59,7 +59,7 @@ pub(crate) fn expected() -> Value {
 #[test]
 fn a_query_is_answered_with_two_and_three_parties() {
     let folder = tempfile::tempdir().unwrap();
-    for protocol in ["three", "lego", "jimu"] {
+    for protocol in ["three", "lego", "jimu", "authenticated"] {
         let job = job(
             folder.path(),
             &format!("protocol = \"{protocol}\"\nquery = \"\"\"{QUERY}\"\"\"\n"),

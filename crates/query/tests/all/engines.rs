@@ -2,6 +2,7 @@
 //!
 //! `CENOTE_ENGINES=200` runs so many on each protocol instead of a few.
 
+use cenote_authenticated::Authenticated;
 use cenote_jimu::Jimu;
 use cenote_lego::Lego;
 use cenote_program::local::in_memory;
@@ -54,4 +55,9 @@ fn lego() {
 #[test]
 fn jimu() {
     run(&Jimu::default());
+}
+
+#[test]
+fn authenticated() {
+    run(&Authenticated::default());
 }

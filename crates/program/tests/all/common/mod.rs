@@ -3,6 +3,7 @@
 
 use std::fmt::Debug;
 
+use cenote_authenticated::Authenticated;
 use cenote_jimu::Jimu;
 use cenote_lego::Lego;
 use cenote_program::{Result, Session, local};
@@ -18,6 +19,10 @@ pub(crate) fn everywhere<T: Send + PartialEq + Debug>(program: impl Fn(&Session)
         ("three", local::in_memory(&Three::default(), &demand, &program)),
         ("lego", local::in_memory(&Lego::default(), &demand, &program)),
         ("jimu", local::in_memory(&Jimu::default(), &demand, &program)),
+        (
+            "authenticated",
+            local::in_memory(&Authenticated::default(), &demand, &program),
+        ),
     ];
     for (name, results) in others {
         for (party, result) in results.unwrap().iter().enumerate() {

@@ -1,0 +1,174 @@
+//! `protocol = "authenticated"`: jobs and queries of two parties over a pool of leaky ANDs, as processes of one machine and as parties that know each other by
+//! fingerprint.
+
+use serde_json::{Value, json};
+
+use crate::common::{cenote, run, write};
+use crate::queries::{QUERY, TABLES, expected, files};
+use crate::world::{World, paths};
+
+const HEADER: &str = "circuit = \"lib:add16\"\nlanes = 2";
+
+fn job(settings: &str, to: &str) -> String {
+    format!(
+        "protocol = \"authenticated\"\n{settings}circuit = \"lib:add16\"\n[[input]]\nparty = 0\nhex = \"1234\"\n\
+         [[input]]\nparty = 1\nhex = \"0fff\"\n[[output]]\nto = {to}\n"
+    )
+}
+
+fn report(text: &str, more: &[&str]) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), "job.toml", text);
+    run(cenote().arg("run").arg(file).arg("--json").args(more)).json()
+}
+
+#[test]
+fn json_has_every_promised_field() {
+    for (transport, garbler) in [("tls", 0), ("tcp", 1)] {
+        let text = job(&format!("garbler = {garbler}\n"), "[0, 1]");
+        let report = report(&text, &["--transport", transport]);
+        assert_eq!(report["outputs"][0]["values"], json!(["0x2233"]));
+        assert_eq!(report["protocol"], "authenticated");
+        assert_eq!(
+            (&report["garbler"], &report["security"]),
+            (&json!(garbler), &json!(40))
+        );
+        assert_eq!((report.get("pool"), report.get("variant")), (None, None));
+        assert_eq!(report["and_gates"].as_u64(), Some(15));
+        let seconds = report["seconds"].as_object().unwrap();
+        for phase in ["connect", "setup", "pool", "online", "run", "total"] {
+            assert!(seconds[phase].as_f64().unwrap() >= 0.0, "{phase}");
+        }
+        for list in ["bytes_sent", "peak_memory_bytes", "parties"] {
+            assert_eq!(report[list].as_array().unwrap().len(), 2, "{list}");
+        }
+        assert!(report["error_log2"].as_f64().unwrap() < -39.9);
+        assert!(report["computational_bits"].as_f64().unwrap() > 115.0);
+        let parameters = &report["parameters"];
+        // What this job draws, and no lot of the size that a large one has.
+        assert!(
+            parameters["pool"]["pool_size"].as_u64().unwrap() < 400,
+            "{parameters}"
+        );
+        assert!(
+            parameters["pool"]["bucket"].as_u64().unwrap() >= 6,
+            "{parameters}"
+        );
+        assert!(parameters["lot"].as_u64().unwrap() <= 1024, "{parameters}");
+        assert_eq!(report["warnings"], json!([]));
+    }
+    let report = report(&job("pool = 3000\nsecurity = 30\nsymbol = 8\n", "[1]"), &[]);
+    assert_eq!((&report["pool"], &report["symbol"]), (&json!(3000), &json!(8)));
+    assert_eq!(report["parameters"]["pool"]["pool_size"], 3000);
+    assert!((-40.0..-29.9).contains(&report["error_log2"].as_f64().unwrap()));
+}
+
+#[test]
+fn outputs_go_to_those_who_are_entitled() {
+    for to in [0, 1] {
+        for garbler in [0, 1] {
+            let report = report(&job(&format!("garbler = {garbler}\n"), &format!("[{to}]")), &[]);
+            assert_eq!(report["outputs"][0]["to"], json!([to]));
+            assert_eq!(report["outputs"][0]["values"], json!(["0x2233"]));
+        }
+    }
+}
+
+/// No gates, no inputs: nothing is drawn, and the pool stays empty.
+#[test]
+fn a_circuit_without_gates_or_inputs_gives_its_constants() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "one.txt", "1 1\n0\n1 1\n\n1 1 1 0 EQ\n");
+    let text = "protocol = \"authenticated\"\ncircuit = \"one.txt\"\n[[output]]\nto = [1]\n";
+    let file = write(folder.path(), "job.toml", text);
+    let report = run(cenote().args(["run", "--json"]).arg(file)).json();
+    assert_eq!(report["outputs"][0]["values"], json!(["0x1"]));
+}
+
+/// FIPS 197, Appendix C.1, through the library's circuit, and from a file in Bristol Fashion; both parties learn it.
+#[test]
+fn aes_of_the_standard() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("aes.txt");
+    let written = run(cenote().args(["circuit", "gen", "aes128", "--output"]).arg(&file));
+    assert_eq!(written.code, Some(0), "{}", written.stderr);
+    for circuit in ["lib:aes128", "aes.txt"] {
+        let text = format!(
+            "protocol = \"authenticated\"\ncircuit = \"{circuit}\"\n\
+             [[input]]\nparty = 0\nhex = \"000102030405060708090a0b0c0d0e0f\"\n\
+             [[input]]\nparty = 1\nhex = \"00112233445566778899aabbccddeeff\"\n[[output]]\nto = [0, 1]\n"
+        );
+        let job = write(folder.path(), "job.toml", &text);
+        let ended = run(cenote().arg("run").arg(job));
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        for part in [
+            "0x69c4e0d86a7b0430d8cdb78070b4c55a",
+            "authenticated, party 0 garbles, error 2^-",
+        ] {
+            assert!(ended.stdout.contains(part), "{}", ended.stdout);
+        }
+    }
+}
+
+#[test]
+fn parties_meet_over_tls_with_their_own_inputs_only() {
+    let world = World::two();
+    for settings in ["", "garbler = 1\npool = 2000\n"] {
+        let header = format!("{settings}{HEADER}");
+        let jobs = world.jobs_of("authenticated", [&header; 2]);
+        let reports = world.run(paths(&jobs), &["--json"]).map(|ended| ended.json());
+        for (party, report) in reports.iter().enumerate() {
+            assert_eq!(report["outputs"][0]["values"], json!(["0x1234", "0x1234"]));
+            assert_eq!(report["parties"][0]["party"].as_u64(), Some(party as u64));
+            assert_eq!(report["transport"], "tls");
+        }
+    }
+}
+
+#[test]
+fn differences_between_the_jobs_are_named_by_both() {
+    let world = World::two();
+    (0..2).for_each(|party| world.configure(party, &world.fingerprints, 5.0));
+    for (setting, field) in [
+        ("garbler = 1", "garbler"),
+        ("security = 30", "security"),
+        ("pool = 5000", "pool"),
+        ("symbol = 6", "symbol"),
+    ] {
+        let jobs = world.jobs_of("authenticated", [HEADER, &format!("{setting}\n{HEADER}")]);
+        for (party, ended) in world.run(paths(&jobs), &[]).iter().enumerate() {
+            ended.failed(
+                2,
+                &[&format!("party {} disagrees on {field}", 1 - party), "same job"],
+            );
+        }
+    }
+}
+
+#[test]
+fn there_is_no_stock() {
+    let world = World::two();
+    world.add_stock();
+    let jobs = world.jobs_of("authenticated", [HEADER; 2]);
+    for ended in world.make_stock(&jobs, &["--runs", "1"]) {
+        ended.failed(2, &["protocol \"authenticated\" has no stock"]);
+    }
+}
+
+/// Each party has its own table only; both learn the answer.
+#[test]
+fn two_parties_answer_a_query() {
+    let world = World::two().patient();
+    let head = format!("protocol = \"authenticated\"\ngarbler = 1\nquery = \"\"\"{QUERY}\"\"\"\n");
+    let jobs = [0, 1].map(|party| {
+        let folder = world.folder.path().join(format!("of-{party}"));
+        std::fs::create_dir(&folder).unwrap();
+        files(&folder);
+        let others = ["loans.csv", "people.csv"][party];
+        std::fs::remove_file(folder.join(others)).unwrap();
+        write(&folder, "job.toml", &format!("{head}{TABLES}"))
+    });
+    for ended in world.run(paths(&jobs), &["--json"]) {
+        assert_eq!(ended.json()["answer"]["rows"], expected());
+    }
+}
