@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`three`] | the three-party protocol: one job, a service that never ends, latencies, the bare channels, its paper's Table II |
 //! | [`lego`] | the two-party protocol and its parts, beside the figures of its paper |
+//! | [`authenticated`] | two parties with authenticated garbling over a pool of leaky ANDs |
 //! | [`jimu`] | two parties over a pool of garbled gates, beside the figures of its paper |
 //! | [`apps`] | programs over secret values on every engine, beside the figures of POOL's paper |
 //! | [`plan`] | what a plan says beside what is measured |
@@ -16,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 pub mod apps;
+pub mod authenticated;
 pub mod curves;
 pub mod jimu;
 pub mod lego;

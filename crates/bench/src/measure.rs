@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::apps::AppBench;
+use crate::authenticated::AuthenticatedBench;
 use crate::jimu::JimuBench;
 use crate::lego::circuit::LegoBench;
 use crate::lego::commit::CommitBench;
@@ -50,6 +51,7 @@ pub(crate) enum Task {
     Commit(CommitBench),
     Lego(LegoBench),
     Jimu(JimuBench),
+    Authenticated(AuthenticatedBench),
     App(AppBench),
     Soak(Soak),
 }
@@ -72,6 +74,7 @@ tasks!(
     Commit(CommitBench),
     Lego(LegoBench),
     Jimu(JimuBench),
+    Authenticated(AuthenticatedBench),
     App(AppBench)
 );
 
@@ -89,6 +92,7 @@ pub fn child_main() -> std::result::Result<(), Kind> {
         Task::Commit(commit) => take_part(&commit, &seat),
         Task::Lego(lego) => take_part(&lego, &seat),
         Task::Jimu(jimu) => take_part(&jimu, &seat),
+        Task::Authenticated(authenticated) => take_part(&authenticated, &seat),
         Task::App(app) => take_part(&app, &seat),
         Task::Soak(soak) => {
             let note = |note: &Note| seat.note(serde_json::to_value(note).unwrap_or_default());

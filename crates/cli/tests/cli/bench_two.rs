@@ -402,3 +402,88 @@ fn pools_are_filled_and_used_beside_the_papers() {
     bench(&["jimu", "--buffer", "100"]).failed(2, &["multiple of 64"]);
     bench(&["jimu", "--circuit", "lib:add64=0"]).failed(2, &["1 to 2^20"]);
 }
+
+#[test]
+fn authenticated_garbling_is_measured_all_in_and_over_full_pools() {
+    for (transport, processes) in [("memory", 1), ("tls", 2)] {
+        let report = bench(&[
+            "authenticated",
+            "--pool",
+            "1000,10K",
+            "--lot",
+            "4096",
+            "--circuit",
+            "lib:add64=3",
+            "--seconds",
+            "0.05",
+            "--security",
+            "20",
+            "--symbol",
+            "8",
+            "--json",
+            "--transport",
+            transport,
+        ])
+        .json();
+        assert_eq!(number(&report, "symbol"), 8.0);
+        assert_eq!(
+            (
+                number(&report, "table.0.pool"),
+                number(&report, "table.0.paper_pool")
+            ),
+            (478_610.0, 479_000.0)
+        );
+        for row in report["rows"].as_array().unwrap() {
+            assert_eq!(
+                row["peak_memory_bytes"].as_array().unwrap().len(),
+                processes,
+                "{row}"
+            );
+            assert!(number(row, "error_log2") <= -19.9, "{row}");
+            // A block of each leaky AND, and three authenticated bits.
+            assert!(number(row, "fill_bytes.0") > 21.0 * number(row, "pool"), "{row}");
+            let rate = &row["rates"][0];
+            assert_eq!(number(rate, "and_gates") % 189.0, 0.0, "{rate}");
+            assert!(number(rate, "all_in_per_second") > 0.0 && number(rate, "full_pool_ms") > 0.0);
+            assert!(number(rate, "all_in_busy_ns.1") > 0.0 && number(rate, "full_pool_busy_ns.0") > 0.0);
+            // Tables go one way; leaky ANDs go both ways.
+            let sum = |what: &str| number(rate, &format!("{what}.0")) + number(rate, &format!("{what}.1"));
+            assert!(sum("full_pool_bytes") > 32.0, "{rate}");
+            assert!(
+                sum("all_in_bytes") > sum("full_pool_bytes") + 2.0 * 16.0 * number(row, "bucket"),
+                "{rate}"
+            );
+        }
+    }
+    let plot = tempfile::NamedTempFile::new().unwrap();
+    let file = plot.path().to_str().unwrap();
+    let small = [
+        "authenticated",
+        "--pool",
+        "1000",
+        "--lot",
+        "1024",
+        "--security",
+        "20",
+        "--transport",
+        "memory",
+    ];
+    let text = bench(
+        &[
+            &small[..],
+            &["--seconds", "0.01", "--circuit", "lib:add64", "--plot", file],
+        ]
+        .concat(),
+    )
+    .stdout;
+    assert!(text.contains("Table 6") && text.contains("full pool"), "{text}");
+    assert!(
+        std::fs::read_to_string(file)
+            .unwrap()
+            .contains("leaky ANDs of a triple")
+    );
+    let text = bench(&[&small[..], &["--fill-only"]].concat()).stdout;
+    assert!(text.contains("fill s") && !text.contains("full pool"), "{text}");
+    bench(&["authenticated", "--pool", "3"]).failed(2, &["n = 3"]);
+    bench(&["authenticated", "--lot", "10"]).failed(2, &["64 to 2^22"]);
+}

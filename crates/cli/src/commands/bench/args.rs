@@ -12,7 +12,7 @@ use cenote_bench::three::steady::{Length, Mode};
 use clap::Subcommand;
 
 use super::apps::{BenchApps, BenchPlan, BenchQueries};
-use super::two_args::{BenchCommit, BenchJimu, BenchLego, BenchOt, WhichLego};
+use super::two_args::{BenchAuthenticated, BenchCommit, BenchJimu, BenchLego, BenchOt, WhichLego};
 use crate::args::{seconds, variants};
 
 #[derive(Debug, Subcommand)]
@@ -27,6 +27,8 @@ pub(crate) enum Bench {
     Lego(Box<BenchLego>),
     /// Two parties over a pool of garbled gates, both on this machine, beside the figures of POOL's paper
     Jimu(Box<BenchJimu>),
+    /// Two parties with authenticated garbling over a pool of leaky ANDs, both on this machine
+    Authenticated(Box<BenchAuthenticated>),
     /// Commitments alone, beside Table III of the two-party protocol's paper
     Commit(BenchCommit),
     /// Oblivious transfers alone
@@ -53,6 +55,7 @@ impl Bench {
                 Some(WhichLego::Tables(options)) => options.place.how.json,
             },
             Bench::Jimu(options) => options.place.how.json,
+            Bench::Authenticated(options) => options.place.how.json,
             Bench::Commit(options) => options.place.how.json,
             Bench::Ot(options) => options.place.how.json,
             Bench::Apps(options) => options.place.how.json,

@@ -38,6 +38,7 @@ pub(crate) fn run(command: &args::Bench, verbose: u8) -> Result<()> {
             Some(WhichLego::Tables(options)) => two::tables(options, verbose),
         },
         args::Bench::Jimu(options) => two::jimu(options, verbose),
+        args::Bench::Authenticated(options) => two::authenticated(options, verbose),
         args::Bench::Commit(options) => two::commit(options, verbose),
         args::Bench::Ot(options) => two::ot(options, verbose),
         args::Bench::Apps(options) => apps::run(options, verbose),

@@ -1,13 +1,14 @@
 //! The benchmarks of two parties.
 
 use cenote::Result;
+use cenote_bench::authenticated::{self, run_authenticated};
 use cenote_bench::jimu::{Pools, run_jimu};
 use cenote_bench::lego::circuit::{LegoBench, run_lego};
 use cenote_bench::lego::commit::{CommitBench, run_commit};
 use cenote_bench::lego::ot::{OtBench, run_ot};
 use cenote_bench::lego::tables::{Tables, available_memory, run_tables};
 
-use super::two_args::{BenchCommit, BenchJimu, BenchLego, BenchOt, BenchTables};
+use super::two_args::{BenchAuthenticated, BenchCommit, BenchJimu, BenchLego, BenchOt, BenchTables};
 use super::{draw, measured, tell};
 
 /// Memory assumed to be free where the system does not tell.
@@ -74,6 +75,34 @@ pub(super) fn jimu(options: &BenchJimu, verbose: u8) -> Result<()> {
         verbose,
         options.place.setting(),
         |place, progress| run_jimu(&pools, place, &mut |what| progress.name(what)),
+    )?;
+    draw(options.plot.as_deref(), || report.to_svg())?;
+    tell(options.place.how.json, &report, || report.table())
+}
+
+pub(super) fn authenticated(options: &BenchAuthenticated, verbose: u8) -> Result<()> {
+    // What is too large is refused with what there may be.
+    let number = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+    let pools = authenticated::Pools {
+        pools: options.pool.clone(),
+        security: options.security,
+        lot: number(options.lot),
+        segment: number(options.segment),
+        symbol: options.symbol,
+        loads: options.circuit.clone(),
+        seconds: if options.fill_only {
+            0.0
+        } else {
+            options.seconds.as_secs_f64()
+        },
+        repeat: options.repeat,
+        link: options.slowed.link,
+    };
+    let report = measured(
+        "measuring",
+        verbose,
+        options.place.setting(),
+        |place, progress| run_authenticated(&pools, place, &mut |what| progress.name(what)),
     )?;
     draw(options.plot.as_deref(), || report.to_svg())?;
     tell(options.place.how.json, &report, || report.table())

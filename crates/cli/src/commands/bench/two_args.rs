@@ -149,6 +149,44 @@ pub(crate) struct BenchJimu {
 }
 
 #[derive(Debug, clap::Args)]
+pub(crate) struct BenchAuthenticated {
+    /// Leaky ANDs of the pools, one after the other, such as 1M or 1Mi
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = quantity, default_values = ["8022", "524291", "1M"])]
+    pub(crate) pool: Vec<u64>,
+    /// Circuit files or lib:NAME, each with how many instances of it run side by side
+    #[arg(long, value_name = "CIRCUIT=LANES", value_delimiter = ',', default_values_t = cenote_bench::authenticated::usual())]
+    pub(crate) circuit: Vec<Load>,
+    /// About how long each circuit is run, all in and over the full pool
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "5")]
+    pub(crate) seconds: Duration,
+    /// Fill pools, and run nothing
+    #[arg(long, conflicts_with_all = ["circuit", "seconds"])]
+    pub(crate) fill_only: bool,
+    /// The probability that a cheater ever gets through is at most about 2 to the minus this
+    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=128), default_value_t = 40)]
+    pub(crate) security: u32,
+    /// Leaky ANDs made at once, such as 128Ki
+    #[arg(long, value_name = "N", value_parser = quantity, default_value = "128Ki")]
+    pub(crate) lot: u64,
+    /// Gates garbled at once
+    #[arg(long, value_name = "N", value_parser = quantity, default_value = "16Ki")]
+    pub(crate) segment: u64,
+    /// Bits of a symbol of the OTs
+    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=8), default_value_t = 4)]
+    pub(crate) symbol: u32,
+    #[command(flatten)]
+    pub(crate) slowed: Slowed,
+    /// How many sessions to run for each pool; medians are reported
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 1)]
+    pub(crate) repeat: u32,
+    /// Draw the rates against the size of the pool, into this SVG file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) place: Where,
+}
+
+#[derive(Debug, clap::Args)]
 pub(crate) struct BenchCommit {
     /// Numbers of strings of 128 bits, one after the other
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = quantity, default_values_t = cenote_bench::lego::commit::STRINGS)]

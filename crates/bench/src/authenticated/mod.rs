@@ -1,0 +1,324 @@
+//! Authenticated garbling over a pool of leaky ANDs, with both parties on this machine.
+//!
+//! A session fills a pool of some size, and then runs circuits again and again: over the full pool, with all leaky ANDs made before the clock
+//! starts; and all in, with leaky ANDs made as they are drawn.
+
+mod report;
+mod text;
+
+use cenote::{Error, Link, Result};
+use cenote_authenticated::{AuthenticatedEngine, AuthenticatedWires, Config, MAX_POOL, Sizes};
+use cenote_circuit::Plan;
+use cenote_net::PartyId;
+use cenote_primitives::BitMatrix;
+use cenote_session::{Connections, Engine, Parties, Topology, WireVector, memory};
+use serde::{Deserialize, Serialize};
+
+pub use report::{AuthenticatedReport, AuthenticatedRow, RateRow, TableRow, run_authenticated};
+
+use crate::jimu::Load;
+use crate::measure::Measurement;
+use crate::meeting::Meeting;
+use crate::sample;
+use crate::usage::{Stopwatch, thread_seconds};
+
+/// A wide circuit and a single one.
+pub fn usual() -> Vec<Load> {
+    let load = |lanes| Load {
+        circuit: "lib:aes128".into(),
+        lanes,
+    };
+    vec![load(64), load(1)]
+}
+
+/// What to measure of pools of several sizes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pools {
+    /// Leaky ANDs of each pool.
+    pub pools: Vec<u64>,
+    /// Statistical security in bits.
+    pub security: u32,
+    /// Leaky ANDs made at once.
+    pub lot: u32,
+    /// Gates garbled at once.
+    pub segment: u32,
+    /// Bits of a symbol of the OTs.
+    pub symbol: u32,
+    /// What is run.
+    pub loads: Vec<Load>,
+    /// About how long each circuit is run in each way; 0 to fill pools only.
+    pub seconds: f64,
+    /// Sessions for each pool; medians are reported.
+    pub repeat: u32,
+    /// What slows the link down.
+    pub link: Link,
+}
+
+/// One session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct AuthenticatedBench {
+    pool: u32,
+    security: u32,
+    lot: u32,
+    segment: u32,
+    symbol: u32,
+    loads: Vec<Load>,
+    seconds: f64,
+    link: Link,
+}
+
+impl Pools {
+    fn session(&self, pool: u64) -> Result<AuthenticatedBench> {
+        let pool = u32::try_from(pool)
+            .ok()
+            .filter(|pool| (1..=MAX_POOL).contains(pool));
+        let bench = AuthenticatedBench {
+            pool: pool.ok_or_else(|| Error::Usage(format!("a pool has up to {MAX_POOL} leaky ANDs")))?,
+            security: self.security,
+            lot: self.lot,
+            segment: self.segment,
+            symbol: self.symbol,
+            loads: if self.seconds > 0.0 {
+                self.loads.clone()
+            } else {
+                Vec::new()
+            },
+            seconds: self.seconds,
+            link: self.link,
+        };
+        let checked = bench.config().check();
+        checked.map_err(|error| Error::Usage(error.to_string()))?;
+        bench.sizes()?;
+        Ok(bench)
+    }
+}
+
+impl AuthenticatedBench {
+    fn config(&self) -> Config {
+        let mut config = Config::new("cenote bench authenticated");
+        config.lot = self.lot;
+        config.segment = self.segment;
+        config.symbol = self.symbol;
+        config
+    }
+
+    fn sizes(&self) -> Result<Sizes> {
+        Sizes::search(self.security, self.pool).map_err(Error::Usage)
+    }
+}
+
+/// A phase at one party.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Phase {
+    pub(crate) seconds: f64,
+    /// Processor seconds of the thread that calls the engine.
+    pub(crate) busy_seconds: f64,
+    pub(crate) bytes_sent: u64,
+    pub(crate) and_gates: u64,
+}
+
+/// A load at one party.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Rate {
+    /// Leaky ANDs are made as they are drawn.
+    pub(crate) all_in: Phase,
+    /// They were made before.
+    pub(crate) full: Phase,
+    /// How often the load was run over the full pool.
+    pub(crate) times: u64,
+}
+
+/// What one party has measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct AuthenticatedParty {
+    pub(crate) setup: Phase,
+    pub(crate) fill: Phase,
+    /// By load.
+    pub(crate) rates: Vec<Rate>,
+    /// The most bytes that the protocol may hold.
+    pub(crate) memory_bytes: u64,
+    pub(crate) peak_memory_bytes: Option<u64>,
+    pub(crate) error_log2: f64,
+}
+
+impl Measurement for AuthenticatedBench {
+    type Party = AuthenticatedParty;
+
+    fn topology(&self) -> Topology {
+        Topology {
+            name: "bench authenticated".into(),
+            parties: 2,
+            workers: 1,
+            purposes: &["protocol"],
+            shared: &["meeting"],
+        }
+    }
+
+    /// Party 0 garbles.
+    fn run(
+        &self,
+        me: PartyId,
+        connections: Connections,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<AuthenticatedParty> {
+        let (connections, mut meeting) = Meeting::take(connections)?;
+        let channel = self.link.shape(connections, 1).one()?;
+        let works = self.loads.iter().map(Work::open).collect::<Result<Vec<_>>>()?;
+        let sizes = self.sizes()?;
+        meeting.wait()?;
+        let clock = Clock::start(None);
+        let mut engine = AuthenticatedEngine::start(me, channel, self.config(), sizes)?;
+        let setup = clock.stop(&engine);
+        meeting.wait()?;
+        let clock = Clock::start(Some(&engine));
+        engine.fill()?;
+        let fill = clock.stop(&engine);
+        let mut rates = Vec::new();
+        for work in &works {
+            let inputs = work.inputs(&mut engine)?;
+            // The first run brings the circuit and the caches, the second tells how long one takes.
+            work.run(&mut engine, &inputs)?;
+            let clock = Clock::start(Some(&engine));
+            work.run(&mut engine, &inputs)?;
+            let each = clock.stop(&engine).seconds.max(1e-6);
+            let times = meeting.agree(me, (self.seconds / each).ceil() as u64)?;
+            let total = 2 * times * work.and_gates();
+            meeting.wait()?;
+            let clock = Clock::start(Some(&engine));
+            for done in 0..times {
+                work.run(&mut engine, &inputs)?;
+                progress((done + 1) * work.and_gates(), total);
+            }
+            // The garbler is ahead until the evaluator has all outputs.
+            meeting.wait()?;
+            let all_in = clock.stop(&engine);
+            let mut full = Phase::default();
+            for done in 0..times {
+                engine.ready(work.and_gates() as usize)?;
+                meeting.wait()?;
+                let clock = Clock::start(Some(&engine));
+                work.run(&mut engine, &inputs)?;
+                full.add(clock.stop(&engine));
+                progress((times + done + 1) * work.and_gates(), total);
+            }
+            rates.push(Rate { all_in, full, times });
+        }
+        let error_log2 = engine.error_bound();
+        let memory_bytes = engine.costs().memory_bytes;
+        engine.finish()?;
+        Ok(AuthenticatedParty {
+            setup,
+            fill,
+            rates,
+            memory_bytes,
+            peak_memory_bytes: memory::peak(),
+            error_log2,
+        })
+    }
+}
+
+impl Phase {
+    fn add(&mut self, other: Phase) {
+        self.seconds += other.seconds;
+        self.busy_seconds += other.busy_seconds;
+        self.bytes_sent += other.bytes_sent;
+        self.and_gates += other.and_gates;
+    }
+}
+
+/// Measures a phase.
+struct Clock {
+    watch: Stopwatch,
+    busy_seconds: f64,
+    before: Phase,
+}
+
+impl Clock {
+    /// Of a session that has begun, unless the phase is its beginning.
+    fn start(engine: Option<&AuthenticatedEngine>) -> Self {
+        Self {
+            before: engine.map(counted).unwrap_or_default(),
+            busy_seconds: thread_seconds(),
+            watch: Stopwatch::start(),
+        }
+    }
+
+    fn stop(self, engine: &AuthenticatedEngine) -> Phase {
+        let (seconds, _) = self.watch.read();
+        let (after, before) = (counted(engine), self.before);
+        Phase {
+            seconds,
+            busy_seconds: thread_seconds() - self.busy_seconds,
+            bytes_sent: after.bytes_sent - before.bytes_sent,
+            and_gates: after.and_gates - before.and_gates,
+        }
+    }
+}
+
+/// What a session has counted so far.
+fn counted(engine: &AuthenticatedEngine) -> Phase {
+    let costs = engine.costs();
+    Phase {
+        bytes_sent: costs.traffic.bytes_sent,
+        and_gates: costs.and_gates,
+        ..Phase::default()
+    }
+}
+
+/// A circuit with made-up inputs, and the outputs that they must give.
+struct Work {
+    plan: Plan,
+    /// Input wires of each value.
+    widths: Vec<usize>,
+    inputs: BitMatrix,
+    expected: BitMatrix,
+}
+
+impl Work {
+    fn open(load: &Load) -> Result<Self> {
+        let circuit = cenote::circuits::open(&load.circuit)?;
+        let plan = Plan::new(&circuit);
+        if plan.and_count() == 0 {
+            let what = format!("{} has no AND gates; there is nothing to measure", load.circuit);
+            return Err(Error::Usage(what));
+        }
+        let inputs = sample::bits(1, plan.input_wires(), load.lanes);
+        let expected = plan.evaluate(&inputs).expect("one row for each input wire");
+        let widths = circuit.inputs().iter().map(|value| value.width as usize);
+        Ok(Work {
+            widths: widths.collect(),
+            plan,
+            inputs,
+            expected,
+        })
+    }
+
+    fn and_gates(&self) -> u64 {
+        (self.plan.and_count() * self.inputs.lanes()) as u64
+    }
+
+    /// Secret inputs: the parties own the values in turn.
+    fn inputs(&self, engine: &mut AuthenticatedEngine) -> Result<AuthenticatedWires> {
+        let mut values = Vec::new();
+        let mut first = 0;
+        for (index, &width) in self.widths.iter().enumerate() {
+            let owner = PartyId((index % 2) as u8);
+            let own = (owner == engine.me()).then(|| sample::rows(&self.inputs, first..first + width));
+            values.push(engine.input(owner, width, self.inputs.lanes(), own.as_ref())?);
+            first += width;
+        }
+        Ok(AuthenticatedWires::concat(&values.iter().collect::<Vec<_>>()))
+    }
+
+    /// From inputs to outputs, which the evaluator gets and compares.
+    fn run(&self, engine: &mut AuthenticatedEngine, inputs: &AuthenticatedWires) -> Result<()> {
+        let outputs = engine.run(&self.plan, inputs)?;
+        match engine.reveal(&outputs, Parties::one(PartyId(1)))? {
+            Some(opened) if opened != self.expected => {
+                let bug = std::io::Error::other("they differ from plain evaluation");
+                Err(Error::local("checking the outputs", bug))
+            }
+            _ => Ok(()),
+        }
+    }
+}
