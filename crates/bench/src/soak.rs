@@ -43,6 +43,8 @@ pub struct SoakReport {
     pub last: Option<Moment>,
     /// The error bound at the first moment that was told; `None` if nothing was.
     pub first_error_log2: Option<f64>,
+    /// By party, the bytes of memory that it has had between computations, at the end of the first tenth and last.
+    pub between: Vec<[Option<u64>; 2]>,
     /// By party, how much more memory it has had at most since then, over what it had had at most before.
     pub growth: Vec<Option<f64>>,
     /// The machine.
@@ -85,8 +87,11 @@ pub fn run_soak(
         let (before, after) = (peak(&log.warm)?, peak(&log.last)?);
         Some(after as f64 / before.max(1) as f64 - 1.0)
     };
+    let memory = |moment: &Option<Moment>, party: usize| moment.as_ref()?.parties.get(party)?.memory_bytes;
+    let between = |party: usize| [memory(&log.warm, party), memory(&log.heard, party)];
     Ok(SoakReport {
         soak: soak.clone(),
+        between: (0..usize::from(soak.protocol.parties())).map(between).collect(),
         stopped,
         growth: (0..usize::from(soak.protocol.parties())).map(growth).collect(),
         first_error_log2: log.first_error,
@@ -107,6 +112,8 @@ struct Log {
     began: Option<f64>,
     first_error: Option<f64>,
     warm: Option<Moment>,
+    /// The last one before the end.
+    heard: Option<Moment>,
     last: Option<Moment>,
     /// What was told last: when, seconds of the session, AND gates.
     told: Option<(Instant, f64, u64)>,
@@ -121,6 +128,7 @@ impl Log {
             first_error: None,
             notes: vec![VecDeque::new(); parties.into()],
             warm: None,
+            heard: None,
             last: None,
             told: None,
         }
@@ -147,6 +155,7 @@ impl Log {
         if self.warm.is_none() || seconds - began <= self.warm_up.as_secs_f64() {
             self.warm = Some(moment.clone());
         }
+        self.heard = Some(moment.clone());
         self.last = Some(moment);
     }
 
@@ -289,7 +298,7 @@ impl SoakReport {
                 bits(&note.outputs)
             );
         }
-        for (note, growth) in last.parties.iter().zip(&self.growth) {
+        for ((note, growth), between) in last.parties.iter().zip(&self.growth).zip(&self.between) {
             let [least, most] = note.sizes.map(grouped);
             let growth = growth.map_or_else(
                 || "unknown".into(),
@@ -300,12 +309,14 @@ impl SoakReport {
             );
             let _ = writeln!(
                 text,
-                "party {}: {} circuits of {least} to {most} ANDs, {} output bits compared, {} wrong values; memory at most {} MB: {growth}",
+                "party {}: {} circuits of {least} to {most} ANDs, {} output bits compared, {} wrong values; memory at most {} MB: {growth}; between computations {} MB then, {} MB in the end",
                 note.party,
                 grouped(note.runs),
                 grouped(note.bits),
                 note.wrong,
                 memory(note.peak_memory_bytes),
+                memory(between[0]),
+                memory(between[1]),
             );
             for warning in &note.warnings {
                 let _ = writeln!(text, "party {}: {warning}", note.party);
@@ -363,6 +374,7 @@ mod tests {
             },
             stopped: None,
             first_error_log2: log.first_error,
+            between: vec![[Some(70), Some(71)]; 2],
             warm: log.warm,
             last: log.last,
             growth: vec![Some(0.03), Some(0.0)],
@@ -406,6 +418,7 @@ mod tests {
                 first_error_log2: log.first_error,
                 warm: log.warm,
                 last: log.last,
+                between: vec![[None; 2]],
                 growth: vec![None],
                 machine: Machine::now(),
             };
@@ -440,6 +453,7 @@ mod tests {
             first_error_log2: None,
             warm: None,
             last: Some(moment),
+            between: vec![[None; 2]; 2],
             growth: vec![None; 2],
             machine: Machine::now(),
         };

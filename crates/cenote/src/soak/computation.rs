@@ -9,7 +9,7 @@ use super::dice::Dice;
 use super::{Note, circuits};
 
 /// The most secret bits that a value has, all lanes together.
-const MOST_BITS: usize = 1 << 16;
+const MOST_BITS: usize = 1 << 14;
 
 /// The most wires that are kept for the next circuit.
 const MOST_WIRES: usize = 512;
