@@ -18,10 +18,7 @@ use crate::gadget::Shape;
 use crate::kept::{self, Kept};
 use crate::memory::{Memory, most_lanes};
 use crate::offline::{Make, Maker};
-use crate::online::{
-    Circuits, Common, Evaluator, Garbler, Kind, Role, Side, Supplied, history_of_circuit, history_of_outputs,
-    too_long,
-};
+use crate::online::{Circuits, Common, Evaluator, Garbler, Kind, Role, Side, Supplied};
 use crate::settings::{Config, Sizes};
 use crate::setup::{Base, EvaluatorKeys, EvaluatorMaker, GarblerKeys, GarblerMaker};
 use crate::wires::Cell;
@@ -111,7 +108,7 @@ impl JimuEngine {
         let mut ledger = Ledger::default();
         ledger.costs.add_phase("setup", start.elapsed());
         let role = Role::of(me, config.garbler);
-        ledger.costs.memory_bytes = Memory::of(&sizes, role).supply(buffers);
+        ledger.costs.memory_bytes = Memory::of(&sizes, role).supply(buffers, config.ahead);
         Ok(Self {
             me,
             channel: Some(channel),
@@ -474,15 +471,16 @@ impl Engine for JimuEngine {
             let width = this.parts().0.common().mux_width();
             let circuit = this.circuits.get(plan, width)?;
             let (wires, lanes) = (plan.output_wires(), inputs.lanes());
+            let (side, channel) = this.parts();
+            let rule = side.common().history;
             let history = [
                 JimuWires::history(&[inputs]),
-                history_of_circuit(&circuit),
-                history_of_outputs(wires, lanes),
+                circuit.bytes(),
+                rule.of_outputs(wires, lanes),
             ];
             let history = history.into_iter().fold(0, u64::saturating_add);
-            let (side, channel) = this.parts();
             let outputs = side.run(&circuit, inputs, history, channel)?;
-            if too_long(history, wires, lanes) {
+            if rule.is_too_long(history, wires, lanes) {
                 return side.anchor(&outputs, channel);
             }
             Ok(outputs)

@@ -1,6 +1,7 @@
 //! Memory: what a session holds at most, said before anything is made.
 
 use cenote_circuit::Plan;
+use cenote_params::pool::Work;
 use cenote_primitives::Block;
 use cenote_session::Demand;
 
@@ -12,7 +13,7 @@ use crate::wires::Cell;
 /// Bytes of keys, of what is on its way, and of the gates of a group.
 const SESSION: u64 = 8 << 20;
 
-/// Buffers at a time: the rest of one, the next one, and one that is made.
+/// Buffers at a time, at most: the rest of one, the next one, and one that is made.
 const BUFFERS: u64 = 3;
 
 /// Bytes of a fresh gadget's wires that are no part of its record: MACs or keys, and whether it is checked.
@@ -32,7 +33,8 @@ impl<'a> Memory<'a> {
         Self { sizes, role }
     }
 
-    fn cell(&self) -> u64 {
+    /// A bit's cell.
+    pub(crate) fn cell(&self) -> u64 {
         let cell = match self.role {
             Role::Garbler => Cell::garbler(self.sizes.blocks()),
             Role::Evaluator => Cell::evaluator(self.sizes.blocks()),
@@ -41,17 +43,19 @@ impl<'a> Memory<'a> {
     }
 
     /// The pools, the buffers that keep them full, and what does not depend on the program.
-    pub(crate) fn supply(&self, buffers: [u32; 2]) -> u64 {
-        let pools = self.sizes.pools().zip(buffers).map(|((pool, width), buffer)| {
+    pub(crate) fn supply(&self, buffers: [u32; 2], ahead: [u64; 2]) -> u64 {
+        let pools = self.sizes.pools().zip(buffers).zip(ahead);
+        let pools = pools.map(|(((pool, width), buffer), ahead)| {
             let record = self.sizes.stored_bytes(width as usize)[self.role as usize] as u64;
             let wires = u64::from(2 * width + 1) * MAKING;
-            pool.pool_size() * record + u64::from(buffer) * (BUFFERS * record + wires)
+            let records = BUFFERS.min(ahead.saturating_add(1)) * record;
+            pool.pool_size() * record + u64::from(buffer) * (records + wires)
         });
         SESSION + pools.sum::<u64>()
     }
 
     /// A bit that is anchored: the tables of gates and what they are soldered with.
-    fn anchored(&self) -> u64 {
+    pub(crate) fn anchored(&self) -> u64 {
         let gate = bytes(4 * self.sizes.blocks()) + 8;
         match self.role {
             Role::Garbler => self.cell(),
@@ -59,10 +63,9 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// A bit while it is put in or opened: the wire, made and taken, its label as it is sent, and with what it is verified.
+    /// A bit while it is put in or opened: a copy of its cell, and as much again with what it is verified.
     fn passing(&self) -> u64 {
-        let label = bytes(self.sizes.blocks());
-        3 * self.cell() + 3 * label
+        2 * self.cell()
     }
 
     /// Bits that a program keeps, however they came about: the oldest of what they are computed from is anchored.
@@ -78,14 +81,26 @@ impl<'a> Memory<'a> {
         2 * (slots + plan_bytes(plan)) + gates
     }
 
-    /// All that a session holds that does what `demand` says, whose outputs go to `to` as bits.
-    pub(crate) fn session(&self, buffers: [u32; 2], demand: &Demand<'_>) -> u64 {
+    /// All that a session holds that does what `demand` says, which is `work`.
+    pub(crate) fn session(
+        &self,
+        buffers: [u32; 2],
+        ahead: [u64; 2],
+        work: &Work,
+        demand: &Demand<'_>,
+    ) -> u64 {
+        // Where several circuits are run, what one gives is anchored when too much is kept for it.
+        let several = demand.runs().iter().map(|run| run.times).sum::<usize>() > 1;
+        let anchors = if several { u64::MAX } else { work.anchors };
         let runs = demand.runs().iter().map(|run| {
             let lanes = (run.lanes as u64).min(most_lanes(self.sizes, run.plan) as u64);
             let bits = (run.plan.input_wires() + run.plan.output_wires()) as u64;
-            let each = self.anchored() + self.passing();
+            let bits = bits.saturating_mul(lanes);
+            let anchored = bits.min(anchors).saturating_mul(self.anchored() - self.cell());
+            let passing = bits.saturating_mul(self.cell() + self.passing());
             self.circuit(run.plan)
-                .saturating_add(bits.saturating_mul(lanes).saturating_mul(each))
+                .saturating_add(passing)
+                .saturating_add(anchored)
         });
         let outputs = demand.outputs().iter().map(|(_, bits)| *bits);
         let outputs = outputs
@@ -99,7 +114,7 @@ impl<'a> Memory<'a> {
             }
         };
         [
-            self.supply(buffers),
+            self.supply(buffers, ahead),
             runs.max().unwrap_or(0),
             outputs,
             self.kept(unknown),

@@ -249,7 +249,8 @@ impl Protocol for Jimu {
 
     fn memory_bytes(&self, prepared: &Prepared, demand: &Demand<'_>, party: PartyId) -> u64 {
         let role = Role::of(party, self.roles()[0]);
-        Memory::of(&prepared.sizes, role).session(prepared.buffers, demand)
+        let memory = Memory::of(&prepared.sizes, role);
+        memory.session(prepared.buffers, prepared.ahead, &self.work(demand), demand)
     }
 
     fn traffic_bytes(&self, prepared: &Prepared, demand: &Demand<'_>) -> u64 {
@@ -463,9 +464,8 @@ mod tests {
         // Memory, buffers and terms know of it.
         let memory = |prepared| settings.memory_bytes(prepared, &many, PartyId(1));
         let stored = two.sizes.stored_bytes(MUX_WIDTH)[1] as u64 * mux.pool_size();
-        let less =
-            two.sizes.stored_bytes(1)[1] as u64 * (one.sizes.pool.pool_size() - two.sizes.pool.pool_size());
-        assert!(memory(&two) + less >= memory(&one) + stored, "{mux:?}");
+        let of_ands = two.sizes.stored_bytes(1)[1] as u64 * two.sizes.pool.pool_size();
+        assert!(memory(&two) > stored + of_ands, "{mux:?}");
         let needed = two.works[1].made(mux, &two.sizes.anchor);
         let made = two.kinds().last().unwrap().3 * f64::from(two.buffers[1]);
         assert!((needed..1.3 * needed + 1024.0).contains(&made), "{made} {needed}");

@@ -70,7 +70,9 @@ impl Anchors {
     /// the label for 1 gives another output than the rest. The bit is what most gates say.
     pub(crate) fn bit(&self, at: usize, label: &[Block], revealed: &Revealed<'_>) -> bool {
         let blocks = label.len();
-        let (mut lefts, mut rights) = (Zeroizing::new(Vec::new()), Zeroizing::new(Vec::new()));
+        // They must not grow.
+        let room = || Zeroizing::new(Vec::with_capacity(4 * self.each * blocks));
+        let (mut lefts, mut rights) = (room(), room());
         let (mut numbers, mut tables) = (Vec::new(), Vec::new());
         for gate in at * self.each..(at + 1) * self.each {
             let solderings = &self.solderings[2 * gate * blocks..2 * (gate + 1) * blocks];

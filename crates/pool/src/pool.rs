@@ -224,7 +224,7 @@ impl<T: Copy + Zeroize> Pool<T> {
         if wanted > left {
             return Err(Unready { wanted, left });
         }
-        out.reserve(wanted * self.stride);
+        reserve(out, wanted * self.stride);
         // While the records of one batch of draws are copied, those of the next are on their way.
         let mut places = [[0; AHEAD * MOST]; 2];
         let batch = |first: usize| count.saturating_sub(first).min(AHEAD) * each;
@@ -314,6 +314,16 @@ pub fn touched(coin: Block, kept: usize, together: usize, size: usize) -> Vec<u3
     places.sort_unstable();
     places.dedup();
     places
+}
+
+/// Makes room for `more` items, and leaves no copy of those that there are behind.
+fn reserve<T: Copy + Zeroize>(items: &mut Vec<T>, more: usize) {
+    if items.capacity() - items.len() < more {
+        let mut larger = Vec::with_capacity(items.len() + more);
+        larger.extend_from_slice(items);
+        std::mem::swap(items, &mut larger);
+        larger.zeroize();
+    }
 }
 
 /// Different uniform numbers below `size`, in uniform order.

@@ -35,6 +35,22 @@ pub fn empty<T: Zeroize>(what: &str, count: usize) -> Result<Zeroizing<Vec<T>>> 
     reserved(what, count).map(Zeroizing::new)
 }
 
+/// Makes room for `more` secrets in `items`, and leaves no copy of them behind.
+///
+/// # Errors
+/// As [`zeroed`].
+pub fn grow<T: Copy + Zeroize>(what: &str, items: &mut Zeroizing<Vec<T>>, more: usize) -> Result<()> {
+    if items.capacity() - items.len() >= more {
+        return Ok(());
+    }
+    let enough = items.len().saturating_add(more);
+    let mut larger = empty(what, enough.max(items.capacity().saturating_mul(2)))?;
+    larger.extend_from_slice(items);
+    // The smaller one is wiped.
+    *items = larger;
+    Ok(())
+}
+
 /// `items`, of which there are `count`.
 ///
 /// # Errors
@@ -99,13 +115,14 @@ mod tests {
                 zeroed::<u128>("gates", count).err(),
                 secret::<u64>("gates", count).err(),
                 empty::<u64>("gates", count).err(),
+                grow("gates", &mut Zeroizing::new(vec![1u64]), count - 1).err(),
                 collected::<u64>("gates", count, std::iter::empty()).err(),
                 reserved::<u32>("gates", count).err(),
                 bits("gates", 2, 64 * (count / 64)).err(),
                 bits("gates", count, 64).err(),
             ];
             let count = count as u128;
-            let sizes = [16, 8, 8, 8, 4].map(|size| count * size);
+            let sizes = [16, 8, 8, 8, 8, 4].map(|size| count * size);
             for (error, size) in errors
                 .into_iter()
                 .zip(sizes.into_iter().chain([count / 64 * 16, count * 8]))
@@ -118,6 +135,11 @@ mod tests {
             }
         }
         assert_eq!(*secret::<u64>("gates", 2).unwrap(), [0, 0]);
+        let mut items = Zeroizing::new(vec![3u64, 4]);
+        for (more, least) in [(0, 2), (1, 4), (2, 4), (100, 102)] {
+            grow("gates", &mut items, more).unwrap();
+            assert!(*items == [3, 4] && (least..2 * least).contains(&items.capacity()));
+        }
         assert_eq!(bits("gates", 2, 65).unwrap(), BitMatrix::zeros(2, 65));
     }
 }

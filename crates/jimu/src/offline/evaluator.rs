@@ -4,10 +4,10 @@ use cenote_garble::wide;
 use cenote_net::Channel;
 use cenote_pool::{Cut, cut};
 use cenote_primitives::{Block, as_bytes_mut};
-use cenote_session::{Error, Result};
+use cenote_session::{Error, Result, room};
 use zeroize::Zeroizing;
 
-use super::{Delivery, Make, Order, Piece, checked_with, opened_at_once, pieces, words_of};
+use super::{Delivery, Make, OPENED, Order, Piece, checked_with, opened_at_once, pieces, words_of};
 use crate::checks;
 use crate::gadget::{Shape, words, words_mut};
 use crate::setup::{EvaluatorMaker, EvaluatorSecrets, add_if};
@@ -91,7 +91,7 @@ impl EvaluatorMaker {
         let peer = channel.peer();
         let (blocks, width) = (shape.blocks, shape.width);
         let at_once = opened_at_once(shape);
-        let mut keys = Zeroizing::new(Vec::new());
+        let mut keys = room::empty(OPENED, at_once.min(cut.checked.len()) * shape.wires())?;
         for (checked, bits) in cut.checked.chunks(at_once).zip(cut.bits.chunks(at_once)) {
             let record = |gadget: u32| {
                 &records[gadget as usize * shape.evaluator_blocks()..][..shape.evaluator_blocks()]
@@ -103,12 +103,13 @@ impl EvaluatorMaker {
                 keys.extend(of_wires.iter().map(|&key| [key]));
             }
             let permutation = self.verifier.receive(channel, steps::OPEN_BITS, &keys)?;
-            let mut labels = Zeroizing::new(vec![Block::ZERO; checked.len() * (width + 1) * blocks]);
+            let (count, hash_blocks) = (checked.len(), shape.hash_blocks());
+            let mut labels = room::secret(OPENED, count * (width + 1) * blocks)?;
             channel.recv(steps::OPEN_LABELS, as_bytes_mut(&mut labels))?;
 
             // What every wire's label is to hash to, by the bit that it is to carry.
-            let mut inputs = Zeroizing::new(Vec::with_capacity(checked.len() * (width + 1)));
-            let mut outputs = Zeroizing::new(Vec::with_capacity(checked.len() * width));
+            let mut inputs = room::empty(OPENED, count * (width + 1) * hash_blocks)?;
+            let mut outputs = room::empty(OPENED, count * width * hash_blocks)?;
             for (at, (&gadget, &bits)) in checked.iter().zip(bits).enumerate() {
                 let expect = |wire: usize, bit: u64, hashes: &mut Vec<Block>| {
                     let number = at * shape.wires() + wire;
@@ -139,8 +140,9 @@ impl EvaluatorMaker {
                 )
             })?;
 
-            let gates = checked.len() * width;
-            let (mut lefts, mut rights) = (Zeroizing::new(Vec::new()), Zeroizing::new(Vec::new()));
+            let gates = count * width;
+            let mut lefts = room::empty(OPENED, gates * blocks)?;
+            let mut rights = room::empty(OPENED, gates * blocks)?;
             let (mut tables, mut numbers) = (Vec::new(), Vec::new());
             for (labels, &gadget) in labels.chunks_exact((width + 1) * blocks).zip(checked) {
                 let record = record(gadget);
@@ -150,7 +152,7 @@ impl EvaluatorMaker {
                 let number = words(record, shape.keys())[shape.wires()];
                 numbers.extend((0..width as u64).map(|gate| number + gate));
             }
-            let mut found = Zeroizing::new(vec![Block::ZERO; gates * blocks]);
+            let mut found = room::secret(OPENED, gates * blocks)?;
             wide::evaluate(
                 &self.secrets.start,
                 &numbers,

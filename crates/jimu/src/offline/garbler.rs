@@ -4,10 +4,10 @@ use cenote_garble::wide;
 use cenote_net::Channel;
 use cenote_pool::{Cut, Tosser, cut};
 use cenote_primitives::{Block, as_bytes};
-use cenote_session::Result;
+use cenote_session::{Result, room};
 use zeroize::Zeroizing;
 
-use super::{Delivery, Make, Order, Piece, checked_with, opened_at_once, pieces, words_of};
+use super::{Delivery, Make, OPENED, Order, Piece, checked_with, opened_at_once, pieces, words_of};
 use crate::gadget::{Shape, words, words_mut};
 use crate::setup::{GarblerMaker, GarblerSecrets, add_if};
 use crate::steps;
@@ -91,8 +91,10 @@ impl GarblerMaker {
     fn open(&mut self, channel: &mut dyn Channel, shape: Shape, records: &[Block], cut: &Cut) -> Result<()> {
         let inputs = shape.width + 1;
         let at_once = opened_at_once(shape);
-        let mut labels = Zeroizing::new(Vec::new());
-        let (mut packed, mut macs) = (Vec::new(), Zeroizing::new(Vec::new()));
+        let most = at_once.min(cut.checked.len());
+        let mut labels = room::empty(OPENED, most * inputs * shape.blocks)?;
+        let mut macs = room::empty(OPENED, most * shape.wires())?;
+        let mut packed = Vec::new();
         for (checked, bits) in cut.checked.chunks(at_once).zip(cut.bits.chunks(at_once)) {
             labels.clear();
             macs.clear();

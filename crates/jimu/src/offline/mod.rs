@@ -102,6 +102,9 @@ fn words_of(words: &[u64], gadgets: usize, shape: Shape) -> ([&[u64]; 3], &[u64]
     ([left, right, output], rest)
 }
 
+/// What checked gadgets take, where room for it is asked for.
+const OPENED: &str = "gadgets that are opened";
+
 /// Gadgets opened in one message, at most.
 fn opened_at_once(shape: Shape) -> usize {
     (2 * PIECE / (shape.width + 1)).max(1)

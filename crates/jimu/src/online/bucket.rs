@@ -17,6 +17,9 @@ use crate::provenance::Anchors;
 use crate::wires::Cell;
 use crate::{checks, steps};
 
+/// What solderings take, where room for it is asked for.
+const SOLDERINGS: &str = "solderings";
+
 /// What wires that are soldered differ by: labels and MACs at the garbler, i-hashes and keys at the evaluator.
 #[derive(Default)]
 pub(super) struct Sums {
@@ -82,6 +85,12 @@ impl Layout {
 }
 
 impl Sums {
+    /// Makes room for so many more.
+    fn reserve(&mut self, more: usize, layout: Layout) -> Result<()> {
+        room::grow(SOLDERINGS, &mut self.values, more * layout.size)?;
+        room::grow(SOLDERINGS, &mut self.words, more)
+    }
+
     #[inline(always)]
     fn push(&mut self, a: Wire<'_>, b: Wire<'_>) {
         self.values.extend(a.0.iter().zip(b.0).map(|(&a, &b)| a ^ b));
@@ -171,6 +180,8 @@ impl Garbler {
         let count = operands[1].len() / cell.size();
         let (shape, each) = self.common.draw_buckets(kind, count, channel)?;
         let layout = Layout::garbler(shape, cell);
+        let [_, solderings] = layout.solderings(each);
+        self.solderings.reserve(count * solderings, layout)?;
         self.solderings
             .of_buckets(layout, &self.common.drawn, each, operands);
         for bucket in self.common.drawn.chunks_exact(each * layout.record) {
@@ -203,6 +214,8 @@ impl Garbler {
     pub(super) fn solder_anchors(&mut self, cells: &[Block], channel: &mut dyn Channel) -> Result<()> {
         let layout = Layout::garbler(self.common.and_shape(), self.common.cell);
         let each = self.common.anchor();
+        let wires = cells.len() / layout.cell.size();
+        self.solderings.reserve(2 * each * wires, layout)?;
         self.solderings
             .of_anchors(layout, &self.common.drawn, each, cells);
         self.send_solderings(channel)
@@ -226,11 +239,19 @@ impl Garbler {
 }
 
 impl Evaluator {
-    /// Receives `count` solderings, which are appended to what is to be verified; returns where they begin.
-    fn receive_solderings(&mut self, count: usize, channel: &mut dyn Channel) -> Result<usize> {
+    /// Receives `count` solderings, which are appended to what is to be verified; returns where they begin. There is room for what they
+    /// are to be.
+    fn receive_solderings(
+        &mut self,
+        count: usize,
+        layout: Layout,
+        channel: &mut dyn Channel,
+    ) -> Result<usize> {
+        self.unproved.expected.reserve(count, layout)?;
         let labels = &mut self.unproved.labels;
-        let first = labels.len();
-        labels.resize(first + count * self.common.cell.blocks, Block::ZERO);
+        let (first, blocks) = (labels.len(), count * layout.shape.blocks);
+        room::grow(SOLDERINGS, labels, blocks)?;
+        labels.resize(first + blocks, Block::ZERO);
         channel.recv(steps::SOLDER, as_bytes_mut(&mut labels[first..]))?;
         Ok(first)
     }
@@ -249,9 +270,9 @@ impl Evaluator {
         let layout = Layout::evaluator(shape, cell);
         let (blocks, width, record) = (shape.blocks, shape.width, layout.record);
         let [of_inputs, solderings] = layout.solderings(each);
-        let received = self.receive_solderings(count * solderings, channel)?;
+        let received = self.receive_solderings(count * solderings, layout, channel)?;
         let (unproved, work) = (&mut self.unproved, &mut self.work);
-        work.clear();
+        work.clear(count * each, shape)?;
         let buckets = self.common.drawn.chunks_exact(each * record);
         let operands = left
             .chunks_exact(width * cell.size())
@@ -382,7 +403,7 @@ impl Evaluator {
         let layout = Layout::evaluator(self.common.and_shape(), self.common.cell);
         let (shape, each) = (layout.shape, self.common.anchor());
         let count = cells.len() / layout.cell.size();
-        let received = self.receive_solderings(2 * count * each, channel)?;
+        let received = self.receive_solderings(2 * count * each, layout, channel)?;
         anchors
             .solderings
             .extend_from_slice(&self.unproved.labels[received..]);

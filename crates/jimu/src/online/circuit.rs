@@ -100,6 +100,13 @@ impl Circuit {
         plan_bytes(&self.plan) + (levels + size_of_val(&self.levels[..]) + self.output_flips.len()) as u64
     }
 
+    /// The most gates of a level by themselves, and the most of one that have an operand in common with others.
+    pub(crate) fn widest(&self) -> [usize; 2] {
+        let of = |gates: fn(&Ands) -> usize| self.levels.iter().map(gates).max().unwrap_or(0);
+        let shared = |ands: &Ands| ands.shared.iter().map(|(others, _)| others.len()).sum();
+        [of(|ands| ands.single.len()), of(shared)]
+    }
+
     /// Lanes at once: as many as the working set allows for cells of `bytes`.
     pub(crate) fn width(&self, bytes: usize) -> usize {
         (WORKING_SET / bytes / self.plan.slots().max(1)).max(1)

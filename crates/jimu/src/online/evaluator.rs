@@ -10,9 +10,8 @@ use zeroize::{Zeroize, Zeroizing};
 use super::bucket::Unproved;
 use super::circuit::Circuit;
 use super::inputs::EvaluatorStock;
-use super::{
-    Common, GROUP, INPUTS, Role, Side, bits, history_of_anchored, history_of_outputs, pack, run_circuit,
-};
+use super::{Common, GROUP, INPUTS, Role, Side, bits, pack, run_circuit};
+use crate::gadget::Shape;
 use crate::provenance::{Anchors, Origin, Revealed, replay};
 use crate::setup::{EvaluatorKeys, add_if, colour};
 use crate::wires::{Bundle, JimuWires, Known};
@@ -40,11 +39,19 @@ pub(super) struct Work {
 }
 
 impl Work {
-    pub(super) fn clear(&mut self) {
-        self.lefts.clear();
-        self.rights.clear();
+    /// Empties it, and makes room for so many gadgets.
+    pub(super) fn clear(&mut self, gadgets: usize, shape: Shape) -> Result<()> {
+        for labels in [&mut self.lefts, &mut self.rights, &mut self.outputs] {
+            labels.clear();
+            room::grow(
+                "the gates of a group",
+                labels,
+                gadgets * shape.width * shape.blocks,
+            )?;
+        }
         self.tables.clear();
         self.numbers.clear();
+        Ok(())
     }
 }
 
@@ -70,7 +77,7 @@ impl Evaluator {
     /// Returns the labels of anchored wires. If the garbler has cheated, those of the right bits.
     fn return_labels(&mut self, wires: &JimuWires, channel: &mut dyn Channel) -> Result<()> {
         let (cell, lanes) = (self.common.cell, wires.lanes());
-        let mut labels = Zeroizing::new(Vec::new());
+        let mut labels = room::empty(INPUTS, wires.wires() * lanes * cell.blocks)?;
         for of_lane in wires.cells().flat_map(|row| row.chunks_exact(cell.size())) {
             labels.extend_from_slice(&of_lane[cell.label()]);
         }
@@ -104,7 +111,9 @@ impl Evaluator {
     fn decode(&mut self, wires: &JimuWires, channel: &mut dyn Channel) -> Result<BitMatrix> {
         let (cell, lanes) = (self.common.cell, wires.lanes());
         let cells = || wires.cells().flat_map(|row| row.chunks_exact(cell.size()));
-        let keys: Vec<[u64; 1]> = cells().map(|of_lane| [of_lane[cell.word()].0[0]]).collect();
+        let count = wires.wires() * lanes;
+        let keys = cells().map(|of_lane| [of_lane[cell.word()].0[0]]);
+        let keys = room::collected(INPUTS, count, keys)?;
         let permuted = self.keys.verifier.receive(channel, steps::DECODE, &keys)?;
         let replayed = self.replayed(wires);
         // Once Δ is known, only labels that were settled before are right for certain.
@@ -114,12 +123,14 @@ impl Evaluator {
             .filter(|(_, (bundle, _))| told(bundle))
             .map(|(row, (bundle, wire))| (row, bundle.row(wire)))
             .collect();
-        let (mut labels, mut hashes) = (Zeroizing::new(Vec::new()), Zeroizing::new(Vec::new()));
+        let told = by_label.len() * lanes;
+        let mut labels = room::empty(INPUTS, told * cell.blocks)?;
+        let mut hashes = room::empty(INPUTS, told * cell.before)?;
         for of_lane in by_label.iter().flat_map(|(_, row)| row.chunks_exact(cell.size())) {
             labels.extend_from_slice(&of_lane[cell.label()]);
             hashes.extend_from_slice(&of_lane[..cell.before]);
         }
-        let mut colours = Zeroizing::new(vec![0; (by_label.len() * lanes).div_ceil(64)]);
+        let mut colours = room::secret(INPUTS, told.div_ceil(64))?;
         let found =
             self.keys
                 .secrets
@@ -134,7 +145,10 @@ impl Evaluator {
             )
         })?;
         let bit = |bits: &[u64], at: usize| bits[at / 64] >> (at % 64) & 1 == 1;
-        let mut outputs = replayed.unwrap_or_else(|| BitMatrix::zeros(wires.wires(), lanes));
+        let mut outputs = match replayed {
+            Some(bits) => bits,
+            None => room::bits(INPUTS, wires.wires(), lanes)?,
+        };
         for (at, (row, _)) in by_label.iter().enumerate() {
             for lane in 0..lanes {
                 let colour = bit(&colours, at * lanes + lane);
@@ -161,19 +175,21 @@ impl Evaluator {
             wires,
             lanes,
             cells,
-            history_of_anchored(wires, lanes),
+            self.common.history.of_anchored(wires, lanes),
             Some(known),
         )
     }
 
-    /// What no cells yet are anchored to.
-    pub(super) fn no_anchors(&self) -> Anchors {
-        Anchors {
-            each: self.common.anchor(),
-            numbers: Vec::new(),
-            tables: Vec::new(),
-            solderings: Vec::new(),
-        }
+    /// What no cells yet are anchored to, with room for so many.
+    pub(super) fn no_anchors(&self, cells: usize) -> Result<Anchors> {
+        let each = self.common.anchor();
+        let (gates, blocks) = (cells * each, self.common.cell.blocks);
+        Ok(Anchors {
+            each,
+            numbers: room::reserved(INPUTS, gates)?,
+            tables: room::reserved(INPUTS, 2 * gates * blocks)?,
+            solderings: room::reserved(INPUTS, 2 * gates * blocks)?,
+        })
     }
 }
 
@@ -198,14 +214,17 @@ impl Side for Evaluator {
             let (cells, anchors) = self.garblers_input(wires * lanes, channel)?;
             return Ok(self.anchored(wires, lanes, cells, anchors, OnceLock::new()));
         }
-        let clear = given.cloned().unwrap_or_else(|| BitMatrix::zeros(wires, lanes));
-        let own: Zeroizing<Vec<bool>> = Zeroizing::new(bits(&clear).collect());
+        let clear = match given {
+            Some(given) => given.clone(),
+            None => room::bits(INPUTS, wires, lanes)?,
+        };
+        let own = room::collected(INPUTS, wires * lanes, bits(&clear))?;
         let cells = self.own_input(&own, channel)?;
         let known = Known {
             origin: Origin::Known,
             clear: OnceLock::from(clear),
         };
-        let history = history_of_outputs(wires, lanes);
+        let history = self.common.history.of_outputs(wires, lanes);
         Ok(JimuWires::new(wires, lanes, cells, history, Some(known)))
     }
 
@@ -222,7 +241,7 @@ impl Side for Evaluator {
             clear: OnceLock::from(values.clone()),
         };
         let (wires, lanes) = (values.rows(), values.lanes());
-        let history = history_of_outputs(wires, lanes);
+        let history = self.common.history.of_outputs(wires, lanes);
         Ok(JimuWires::new(wires, lanes, cells, history, Some(known)))
     }
 
@@ -230,7 +249,7 @@ impl Side for Evaluator {
         let history = JimuWires::history(parts);
         let wires = parts.first().map_or(0, |part| part.wires());
         let lanes = runs.iter().map(LaneRun::lanes).sum();
-        let history = history.saturating_add(history_of_outputs(wires, lanes));
+        let history = history.saturating_add(self.common.history.of_outputs(wires, lanes));
         let cells = JimuWires::arranged(parts, &runs)?;
         let known = Known {
             origin: Origin::Lanes {
@@ -293,7 +312,8 @@ impl Side for Evaluator {
     fn anchor(&mut self, wires: &JimuWires, channel: &mut dyn Channel) -> Result<JimuWires> {
         let blocks = wires.cells().map(<[Block]>::len).sum();
         let cells = room::collected(INPUTS, blocks, wires.cells().flatten().copied())?;
-        let (mut anchors, size) = (self.no_anchors(), self.common.cell.size());
+        let size = self.common.cell.size();
+        let mut anchors = self.no_anchors(cells.len() / size)?;
         for cells in cells.chunks(GROUP * size) {
             self.common.draw_anchors(cells.len() / size, channel)?;
             self.receive_anchors(cells, &mut anchors, channel)?;

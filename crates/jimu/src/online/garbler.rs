@@ -11,9 +11,7 @@ use zeroize::{Zeroize, Zeroizing};
 use super::bucket::Sums;
 use super::circuit::Circuit;
 use super::inputs::GarblerStock;
-use super::{
-    Common, GROUP, INPUTS, Role, Side, bits, history_of_anchored, history_of_outputs, packed, run_circuit,
-};
+use super::{Common, GROUP, INPUTS, Role, Side, bits, packed, run_circuit};
 use crate::offline;
 use crate::setup::{GarblerKeys, add_if, colour};
 use crate::wires::JimuWires;
@@ -47,7 +45,7 @@ impl Garbler {
         channel.recv_parts(steps::OUTPUT_LABELS, &mut [&mut last, &mut hash])?;
         let mut hasher = blake3::Hasher::new();
         let mut outputs = room::bits(INPUTS, wires.wires(), lanes)?;
-        let mut labels = Zeroizing::new(Vec::new());
+        let mut labels = room::empty(INPUTS, lanes * cell.blocks)?;
         for (wire, row) in wires.cells().enumerate() {
             labels.clear();
             for (lane, of_lane) in row.chunks_exact(cell.size()).enumerate() {
@@ -97,14 +95,15 @@ impl Side for Garbler {
     ) -> Result<JimuWires> {
         let cells = match owner {
             Role::Garbler => {
-                let given: Zeroizing<Vec<bool>> = Zeroizing::new(given.into_iter().flat_map(bits).collect());
+                let given = given.into_iter().flat_map(bits);
+                let given = room::collected(INPUTS, wires * lanes, given)?;
                 self.own_input(&given, channel)?
             }
             Role::Evaluator => self.evaluators_input(wires * lanes, channel)?,
         };
         let history = match owner {
-            Role::Garbler => history_of_anchored(wires, lanes),
-            Role::Evaluator => history_of_outputs(wires, lanes),
+            Role::Garbler => self.common.history.of_anchored(wires, lanes),
+            Role::Evaluator => self.common.history.of_outputs(wires, lanes),
         };
         Ok(JimuWires::new(wires, lanes, cells, history, None))
     }
@@ -118,7 +117,7 @@ impl Side for Garbler {
             }
         }
         let (wires, lanes) = (values.rows(), values.lanes());
-        let history = history_of_outputs(wires, lanes);
+        let history = self.common.history.of_outputs(wires, lanes);
         Ok(JimuWires::new(wires, lanes, cells, history, None))
     }
 
@@ -126,7 +125,7 @@ impl Side for Garbler {
         let history = JimuWires::history(parts);
         let wires = parts.first().map_or(0, |part| part.wires());
         let lanes = runs.iter().map(LaneRun::lanes).sum();
-        let history = history.saturating_add(history_of_outputs(wires, lanes));
+        let history = history.saturating_add(self.common.history.of_outputs(wires, lanes));
         let cells = JimuWires::arranged(parts, &runs)?;
         Ok(JimuWires::new(wires, lanes, cells, history, None))
     }
@@ -173,7 +172,7 @@ impl Side for Garbler {
         self.prove(1, channel)?;
         channel.flush()?;
         let (count, lanes) = (wires.wires(), wires.lanes());
-        let history = history_of_anchored(count, lanes);
+        let history = self.common.history.of_anchored(count, lanes);
         Ok(JimuWires::new(count, lanes, cells, history, None))
     }
 
@@ -183,7 +182,8 @@ impl Side for Garbler {
             Role::Evaluator => {
                 let cell = self.common.cell;
                 let cells = wires.cells().flat_map(|row| row.chunks_exact(cell.size()));
-                let macs: Vec<[u64; 1]> = cells.map(|of_lane| [of_lane[cell.word()].0[0]]).collect();
+                let macs = cells.map(|of_lane| [of_lane[cell.word()].0[0]]);
+                let macs = room::collected(INPUTS, wires.wires() * wires.lanes(), macs)?;
                 let mut packed = Vec::new();
                 offline::pack(&macs, &mut packed);
                 self.keys.opener.open(channel, steps::DECODE, &packed, &macs)?;

@@ -203,7 +203,7 @@ impl Evaluator {
     ) -> Result<(Zeroizing<Vec<Block>>, Anchors)> {
         let cell = self.common.cell;
         let mut cells = room::empty(INPUTS, count * cell.size())?;
-        let mut anchors = self.no_anchors();
+        let mut anchors = self.no_anchors(count)?;
         let group = GROUP.min(count);
         let mut labels = Zeroizing::new(Vec::with_capacity(group * cell.blocks));
         let mut hashes = Zeroizing::new(Vec::with_capacity(group * cell.before));

@@ -25,6 +25,7 @@ use zeroize::Zeroizing;
 
 use crate::gadget::Shape;
 use crate::kept::{Copies, Copy, Kept};
+use crate::memory::Memory;
 use crate::offline::{Delivery, Maker, Order};
 use crate::settings::{MUX_WIDTH, Sizes};
 use crate::wires::{Cell, JimuWires};
@@ -76,15 +77,6 @@ const INPUTS: &str = "inputs and outputs";
 /// Circuits that are evaluated.
 const CIRCUITS: &str = "the wires of a circuit";
 
-/// Bytes that a bit of a circuit's outputs keeps: its cell at the evaluator.
-const HISTORY_OF_BIT: u64 = 96;
-
-/// Bytes that an anchored bit keeps: tables and solderings of some seven gates.
-const HISTORY_OF_ANCHOR: u64 = 1500;
-
-/// Bytes that an operation of a circuit keeps.
-const HISTORY_OF_OP: u64 = 24;
-
 /// Below this no history is too long.
 const SHORT_HISTORY: u64 = 1 << 22;
 
@@ -92,6 +84,7 @@ const SHORT_HISTORY: u64 = 1 << 22;
 pub(crate) struct Common {
     pub(crate) sizes: Sizes,
     pub(crate) cell: Cell,
+    pub(crate) history: History,
     /// Of each kind, if there is a pool of it.
     supplies: [Option<Supply>; 2],
     /// The records of what was drawn last.
@@ -187,6 +180,7 @@ impl Common {
         let next = [Kind::And, Kind::Mux].map(|kind| kept.as_ref().map_or(0, |kept| kept.next(kind)));
         Ok(Self {
             cell,
+            history: History::new(&sizes),
             supplies: [Some(supply(Kind::And, &sizes.pool, 1, gates)?), mux.transpose()?],
             drawn: Zeroizing::default(),
             maker,
@@ -445,13 +439,18 @@ struct Gates {
 }
 
 impl Gates {
-    fn new(kind: Kind) -> Self {
-        Self {
+    /// With room for a group, and for the outputs of so many gates, of cells of `size` blocks.
+    fn new(kind: Kind, outputs: usize, size: usize) -> Result<Self> {
+        let group = match outputs {
+            0 => 0,
+            _ => (GROUP + MUX_WIDTH) * size,
+        };
+        Ok(Self {
             kind,
-            left: Zeroizing::default(),
-            right: Zeroizing::default(),
-            made: Zeroizing::default(),
-        }
+            left: room::empty(CIRCUITS, group)?,
+            right: room::empty(CIRCUITS, group)?,
+            made: room::empty(CIRCUITS, outputs * size)?,
+        })
     }
 }
 
@@ -473,8 +472,11 @@ fn run_circuit(
     }
     // The same at both sides, which must go through lanes alike.
     let bytes = Cell::evaluator(cell.blocks).size() * size_of::<Block>();
-    let mut slots = room::secret(CIRCUITS, plan.slots() * circuit.width(bytes).min(lanes) * size)?;
-    let (mut single, mut shared) = (Gates::new(Kind::And), Gates::new(Kind::Mux));
+    let tile = circuit.width(bytes).min(lanes);
+    let mut slots = room::secret(CIRCUITS, plan.slots() * tile * size)?;
+    let [of_single, of_shared] = circuit.widest();
+    let mut single = Gates::new(Kind::And, of_single * tile, size)?;
+    let mut shared = Gates::new(Kind::Mux, of_shared * tile, size)?;
     for tile in circuit.tiles(lanes, bytes) {
         let row = tile.len() * size;
         let of_tile = tile.start * size..tile.end * size;
@@ -558,7 +560,7 @@ impl Circuits {
     const KEPT: usize = 16;
 
     /// Bytes that those before the last may have.
-    pub(crate) const BYTES: u64 = 8 << 20;
+    pub(crate) const BYTES: u64 = 1 << 20;
 
     /// `plan`, with gadgets of `width` gates.
     pub(crate) fn get(&mut self, plan: &Plan, width: usize) -> Result<Arc<Circuit>> {
@@ -579,32 +581,41 @@ impl Circuits {
     }
 }
 
-/// What a program keeps of wires that were computed, put in or made of public bits, besides what they come from.
-pub(crate) fn history_of_outputs(wires: usize, lanes: usize) -> u64 {
-    HISTORY_OF_BIT
-        .saturating_mul(wires as u64)
-        .saturating_mul(lanes as u64)
+/// What wires keep because of what they come from, in bytes at the evaluator, about. The same at both parties.
+#[derive(Clone, Copy)]
+pub(crate) struct History {
+    of_bit: u64,
+    of_anchored: u64,
 }
 
-/// What a program keeps of a circuit. Circuits that are run again and again are kept once, but counted each time: to anchor
-/// the outputs of one that is so large is nothing beside running it.
-pub(crate) fn history_of_circuit(circuit: &Circuit) -> u64 {
-    let plan = &circuit.plan;
-    // An AND gate is in the plan and in its level.
-    let ops = plan.local_ops().len() + 2 * plan.and_ops().len();
-    HISTORY_OF_OP.saturating_mul((ops + plan.input_wires() + plan.output_wires()) as u64)
-}
+impl History {
+    fn new(sizes: &Sizes) -> Self {
+        let memory = Memory::of(sizes, Role::Evaluator);
+        Self {
+            of_bit: memory.cell(),
+            of_anchored: memory.anchored(),
+        }
+    }
 
-/// What anchored wires keep.
-pub(crate) fn history_of_anchored(wires: usize, lanes: usize) -> u64 {
-    HISTORY_OF_ANCHOR
-        .saturating_mul(wires as u64)
-        .saturating_mul(lanes as u64)
-}
+    /// Of wires that were computed, put in or made of public bits, besides what they come from. Circuits that are run again and again
+    /// are kept once, but counted each time: to anchor the outputs of one that is so large is nothing beside running it.
+    pub(crate) fn of_outputs(self, wires: usize, lanes: usize) -> u64 {
+        self.of_bit
+            .saturating_mul(wires as u64)
+            .saturating_mul(lanes as u64)
+    }
 
-/// Whether wires are to be anchored because too much is kept for them: it costs as much as two AND gates a bit.
-pub(crate) fn too_long(history: u64, wires: usize, lanes: usize) -> bool {
-    history >= SHORT_HISTORY.max(history_of_anchored(wires, lanes).saturating_mul(4))
+    /// Of anchored wires.
+    pub(crate) fn of_anchored(self, wires: usize, lanes: usize) -> u64 {
+        self.of_anchored
+            .saturating_mul(wires as u64)
+            .saturating_mul(lanes as u64)
+    }
+
+    /// Whether wires are to be anchored because too much is kept for them: it costs as much as two AND gates a bit.
+    pub(crate) fn is_too_long(self, history: u64, wires: usize, lanes: usize) -> bool {
+        history >= SHORT_HISTORY.max(self.of_anchored(wires, lanes).saturating_mul(4))
+    }
 }
 
 #[cfg(test)]

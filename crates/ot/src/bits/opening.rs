@@ -11,11 +11,12 @@ use std::fmt;
 
 use cenote_net::{Channel, PartyId, Step};
 use cenote_primitives::{as_bytes, as_bytes_mut};
-use cenote_session::{Error, MESSAGE_FORM, Result};
+use cenote_session::{Error, MESSAGE_FORM, Result, room};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::Mac;
+use crate::STRINGS;
 use crate::checks::BIT_OPENING;
 use crate::state::State;
 
@@ -98,7 +99,7 @@ impl<const WORDS: usize> Verifier<WORDS> {
         keys: &[Mac<WORDS>],
     ) -> Result<Vec<u64>> {
         self.0.call(|verifying| {
-            let mut bits = vec![0; keys.len().div_ceil(64)];
+            let mut bits: Vec<u64> = room::zeroed(STRINGS, keys.len().div_ceil(64))?;
             let mut proof = [0; PROOF_BYTES];
             let bytes = &mut as_bytes_mut(&mut bits)[..keys.len().div_ceil(8)];
             channel.recv_parts(step, &mut [bytes, &mut proof])?;
