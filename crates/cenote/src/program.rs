@@ -168,18 +168,19 @@ impl Program {
         &self,
         engine: &mut E,
         inputs: &[Option<BitMatrix>],
-        progress: impl FnMut(u64),
+        mut progress: impl FnMut(u64),
     ) -> Result<Executed> {
-        self.execute_within(&Phases::unlimited(), engine, inputs, progress)
+        self.execute_within(&Phases::unlimited(), engine, inputs, |done, _| progress(done))
     }
 
-    /// The same, in `phases`.
+    /// The same, in `phases`. `progress` is told the AND gates of the program done, of how many, and before that how much of what the engine
+    /// makes ahead is made.
     pub(crate) fn execute_within<E: Engine>(
         &self,
         phases: &Phases,
         engine: &mut E,
         inputs: &[Option<BitMatrix>],
-        mut progress: impl FnMut(u64),
+        mut progress: impl FnMut(u64, u64),
     ) -> Result<Executed> {
         phases.begin("the preparation");
         let most = engine.most_lanes(&self.plan);
@@ -190,7 +191,8 @@ impl Program {
         } else {
             self.segment_lanes()
         };
-        self.demand_by(announced).announce(engine)?;
+        self.demand_by(announced)
+            .announce_telling(engine, &mut progress)?;
         phases.begin("the evaluation");
         let several = segments.len() > 1;
         let mut results = Vec::new();
@@ -199,7 +201,7 @@ impl Program {
             let outputs = engine.run(&self.plan, &wires)?;
             let outputs = if several { engine.settle(outputs)? } else { outputs };
             results.push((lanes.clone(), outputs));
-            progress(self.plan.and_count() as u64 * lanes.end as u64);
+            progress(self.plan.and_count() as u64 * lanes.end as u64, self.and_gates());
         }
         let mut outputs: Vec<Option<BitMatrix>> = vec![None; self.receivers.len()];
         for (lanes, wires) in results {

@@ -558,12 +558,9 @@ impl<P: AnyProtocol> Ready for (P, P::Prepared) {
             .start(prepared, task.me, connections, &session, source)
             .map_err(named)?;
         tracing::info!(me = %task.me, protocol = P::NAME, "session started");
-        let total = task.program.and_gates();
         let executed = task
             .program
-            .execute_within(task.phases, &mut engine, task.inputs, |done| {
-                progress(done, total)
-            })?;
+            .execute_within(task.phases, &mut engine, task.inputs, progress)?;
         Ok(Finished {
             executed,
             costs: engine.costs(),

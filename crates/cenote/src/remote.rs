@@ -101,6 +101,7 @@ pub fn run_party_online(
     job: &Job,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Outcome> {
+    job.protocol().item()?;
     let stock = stock::open(config)?;
     run(config, job, Some(&stock), progress)
 }

@@ -200,7 +200,7 @@ fn key_bytes(path: &Path) -> Result<Zeroizing<[u8; 32]>> {
     let fault = |what: String| Error::config(path, None, what);
     let metadata = fs::metadata(path).map_err(|error| {
         fault(format!(
-            "cannot be read: {error}; `cenote stock make` makes the key"
+            "cannot be read: {error}; `cenote stock make` makes the key, and with the peers what a job takes from stock"
         ))
     })?;
     #[cfg(unix)]

@@ -49,6 +49,8 @@ pub struct JimuEngine {
     ledger: Ledger,
     /// Checks of gadgets that were cut off in sessions over pools of this party and its peer.
     cut_off: u32,
+    /// Whether gates are to be drawn.
+    announced: bool,
     cheated: bool,
     /// What the primitives were used for, once the session is over.
     used: Option<JimuUse>,
@@ -118,6 +120,7 @@ impl JimuEngine {
             circuits: Circuits::default(),
             ledger,
             cut_off,
+            announced: false,
             cheated: false,
             used: None,
         })
@@ -412,24 +415,25 @@ impl Engine for JimuEngine {
         let returned = outputs
             .iter()
             .any(|(to, bits)| to.contains(self.garbler) && *bits > 0);
-        if anchored || returned {
-            self.fill()?;
-        }
+        self.announced |= anchored || returned;
         Ok(())
     }
 
     fn prepare_gates(&mut self, count: u64) -> Result<()> {
-        if count == 0 {
-            return Ok(());
-        }
-        self.fill()
+        self.announced |= count > 0;
+        Ok(())
     }
 
     fn prepare(&mut self, plan: &Plan, lanes: usize) -> Result<()> {
-        if plan.and_count() == 0 || lanes == 0 {
-            return Ok(());
+        self.announced |= plan.and_count() > 0 && lanes > 0;
+        Ok(())
+    }
+
+    fn make_ahead(&mut self, told: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        match self.announced {
+            true => self.fill_with(told),
+            false => Ok(()),
         }
-        self.fill()
     }
 
     fn most_lanes(&self, plan: &Plan) -> usize {

@@ -123,6 +123,12 @@ pub trait Engine {
         Ok(())
     }
 
+    /// Makes what is to be there before any of what was announced is run, if there is such a thing and it takes long; `told` hears how much
+    /// is made, of how much, in gates about. Optional: what was not made is made when it is needed.
+    fn make_ahead(&mut self, _told: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        Ok(())
+    }
+
     /// Secret wires with the private bits of `owner`: `wires` × `lanes`. The owner gives `bits` of that shape, all
     /// others `None`.
     fn input(

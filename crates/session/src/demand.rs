@@ -126,6 +126,14 @@ impl<'a> Demand<'a> {
     /// # Errors
     /// The engine's.
     pub fn announce<E: Engine>(&self, engine: &mut E) -> Result<()> {
+        self.announce_telling(engine, &mut |_, _| ())
+    }
+
+    /// The same, while `told` hears what the engine makes ahead ([`Engine::make_ahead`]).
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn announce_telling<E: Engine>(&self, engine: &mut E, told: &mut dyn FnMut(u64, u64)) -> Result<()> {
         let of = |bits: u64| usize::try_from(bits).unwrap_or(usize::MAX);
         let inputs: Vec<_> = self
             .inputs
@@ -140,7 +148,7 @@ impl<'a> Demand<'a> {
                 engine.prepare(run.plan, run.lanes)?;
             }
         }
-        Ok(())
+        engine.make_ahead(told)
     }
 }
 

@@ -153,6 +153,9 @@ fn there_is_no_stock() {
     for ended in world.make_stock(&jobs, &["--runs", "1"]) {
         ended.failed(2, &["protocol \"authenticated\" has no stock"]);
     }
+    for ended in world.run(paths(&jobs), &["--online"]) {
+        ended.failed(2, &["protocol \"authenticated\" has no stock"]);
+    }
 }
 
 /// Each party has its own table only; both learn the answer.

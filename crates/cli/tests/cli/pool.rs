@@ -165,12 +165,19 @@ fn differences_between_the_jobs_are_named_by_both() {
 }
 
 #[test]
-fn there_is_no_stock() {
+fn working_online_without_a_key_tells_what_to_do() {
     let world = World::two();
-    world.add_stock();
     let jobs = world.jobs_of("jimu", [HEADER; 2]);
-    for ended in world.make_stock(&jobs, &["--runs", "1"]) {
-        ended.failed(2, &["protocol \"jimu\" has no stock"]);
+    (0..2).for_each(|party| world.configure(party, &world.fingerprints, 5.0));
+    for ended in world.run(paths(&jobs), &["--online"]) {
+        ended.failed(2, &["add stock = \"stock\"", "stock_key"]);
+    }
+    world.add_stock();
+    for ended in world.run(paths(&jobs), &["--online"]) {
+        ended.failed(
+            2,
+            &[".key", "`cenote stock make` makes the key, and with the peers"],
+        );
     }
 }
 

@@ -13,11 +13,13 @@ use crate::world::{World, paths};
 /// Long enough that no machine is done before it is stopped.
 const LONG_THREE: &str = "circuit = \"lib:mult64\"\nlanes = 1000000";
 const LONG_LEGO: &str = "circuit = \"lib:mult64\"\nlanes = 300";
+const LONG_JIMU: &str = "circuit = \"lib:mult64\"\nlanes = 20000";
 
 /// A job that takes as long, all of whose parties are on this machine.
 fn long_job(folder: &Path, protocol: &str) -> PathBuf {
     let (header, to) = match protocol {
         "three" => (LONG_THREE, 2),
+        "jimu" => (LONG_JIMU, 1),
         _ => (LONG_LEGO, 1),
     };
     let job = format!(
@@ -136,6 +138,26 @@ fn a_stopped_party_of_two_tells_its_peer() {
     }
 }
 
+/// While it fills its pool, and while it computes.
+#[test]
+fn a_stopped_party_over_a_pool_tells_its_peer() {
+    let world = World::two().patient();
+    let jobs = world.jobs_of("jimu", [LONG_JIMU; 2]);
+    for (victim, moment) in [
+        (0, Moment::Start),
+        (0, Moment::Sent(3_000_000)),
+        (1, Moment::Sent(60_000)),
+        (1, Moment::Sent(3_000_000)),
+    ] {
+        stop_one(
+            &world,
+            |party| world.start(party, &jobs[party], &["-v"]),
+            victim,
+            moment,
+        );
+    }
+}
+
 /// A party that has not met its peers has nobody to tell.
 #[test]
 fn a_party_that_waits_for_its_peers_ends_at_once() {
@@ -234,7 +256,7 @@ fn computing(protocol: &str, more: &[&str]) -> (tempfile::TempDir, Child, Vec<u3
 
 #[test]
 fn a_stopped_run_ends_all_its_parties() {
-    for protocol in ["three", "lego"] {
+    for protocol in ["three", "lego", "jimu"] {
         for (signal, name) in signals() {
             let (folder, run, parties) = computing(protocol, &[]);
             kill(run.id(), signal);
@@ -250,7 +272,7 @@ fn a_stopped_run_ends_all_its_parties() {
 
 #[test]
 fn a_stopped_party_of_a_run_is_the_cause() {
-    for protocol in ["three", "lego"] {
+    for protocol in ["three", "lego", "jimu"] {
         let (_folder, run, parties) = computing(protocol, &["--json"]);
         kill(parties[1], "-TERM");
         let ended = finish(run);

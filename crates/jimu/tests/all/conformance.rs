@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use cenote_circuit::{Plan, library};
 use cenote_jimu::{Config, JimuEngine, Sizes};
 use cenote_net::{Channel, ChannelOptions, PartyId, memory_pair};
 use cenote_primitives::Entropy;
-use cenote_session::Result;
 use cenote_session::conformance::{self, Cluster};
+use cenote_session::{Demand, Engine, Result};
 
 struct Two {
     garbler: PartyId,
@@ -72,4 +73,36 @@ fn every_program_of_the_suite_with_the_sides_exchanged_and_two_pools() {
         garbler: PartyId(1),
         mux: Some(1000),
     });
+}
+
+/// What was announced has gates to draw from, and how the pool is filled is told; without gates nothing is made.
+#[test]
+fn the_pool_is_filled_ahead_of_the_first_gate_and_that_is_told() {
+    let plan = Plan::new(&library::by_name("add8").unwrap());
+    let two = Two {
+        garbler: PartyId(0),
+        mux: None,
+    };
+    let parties = two.run(|engine| {
+        let mut told = Vec::new();
+        let mut note = |done, total| told.push((done, total));
+        engine.prepare(&plan, 0)?;
+        engine.make_ahead(&mut note)?;
+        let bytes = |engine: &JimuEngine| {
+            let traffic = engine.costs().traffic;
+            traffic.bytes_sent + traffic.bytes_received
+        };
+        let without = bytes(engine);
+        Demand::new()
+            .and_run(&plan, 1, 2)
+            .announce_telling(engine, &mut note)?;
+        let filled = bytes(engine) - without;
+        engine.finish()?;
+        Ok((told, filled))
+    });
+    for party in parties {
+        let (told, filled) = party.unwrap();
+        assert_eq!((told.last(), told.len()), (Some(&(1000, 1000)), 1));
+        assert!(filled > 300_000, "{filled}");
+    }
 }

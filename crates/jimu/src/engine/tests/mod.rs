@@ -294,6 +294,7 @@ fn engine(
         circuits: Circuits::default(),
         ledger: Ledger::default(),
         cut_off: 0,
+        announced: false,
         cheated: false,
         used: None,
     }
