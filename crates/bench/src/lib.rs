@@ -9,6 +9,7 @@
 //! | [`apps`] | programs over secret values on every engine, beside the figures of POOL's paper |
 //! | [`plan`] | what a plan says beside what is measured |
 //! | [`soak`] | an endless stream of computations, all outputs of which are compared |
+//! | [`kill`] | the same, while parties are killed and begin again with what they have on disk |
 //! | [`curves`], [`plot`] | the papers' figures on parameters, as data and as drawings |
 //! | [`simulate`] | Monte-Carlo simulations of the games that the parameters rest on |
 //!
@@ -20,6 +21,7 @@ pub mod apps;
 pub mod authenticated;
 pub mod curves;
 pub mod jimu;
+pub mod kill;
 pub mod lego;
 mod measure;
 mod meeting;

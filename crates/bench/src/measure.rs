@@ -15,6 +15,7 @@ use serde_json::Value;
 use crate::apps::AppBench;
 use crate::authenticated::AuthenticatedBench;
 use crate::jimu::JimuBench;
+use crate::kill::Killed;
 use crate::lego::circuit::LegoBench;
 use crate::lego::commit::CommitBench;
 use crate::lego::ot::OtBench;
@@ -54,6 +55,7 @@ pub(crate) enum Task {
     Authenticated(AuthenticatedBench),
     App(AppBench),
     Soak(Soak),
+    Killed(Killed),
 }
 
 macro_rules! tasks {
@@ -94,10 +96,10 @@ pub fn child_main() -> std::result::Result<(), Kind> {
         Task::Jimu(jimu) => take_part(&jimu, &seat),
         Task::Authenticated(authenticated) => take_part(&authenticated, &seat),
         Task::App(app) => take_part(&app, &seat),
-        Task::Soak(soak) => {
-            let note = |note: &Note| seat.note(serde_json::to_value(note).unwrap_or_default());
-            let compute = |connections| soak.take_part(seat.me, connections, &mut |told| note(told));
-            value(&seat.meet(&soak.protocol.topology(), compute)?)
+        Task::Soak(soak) => take_part_in(&soak, &seat),
+        Task::Killed(killed) => {
+            killed.arm(seat.me);
+            take_part_in(&killed.soak, &seat)
         }
     })
 }
@@ -109,6 +111,12 @@ fn take_part<M: Measurement>(measurement: &M, seat: &Seat<'_>) -> Result<Value> 
         })
     });
     value(&measured?)
+}
+
+fn take_part_in(soak: &Soak, seat: &Seat<'_>) -> Result<Value> {
+    let note = |note: &Note| seat.note(serde_json::to_value(note).unwrap_or_default());
+    let compute = |connections| soak.take_part(seat.me, connections, &mut |told| note(told));
+    value(&seat.meet(&soak.protocol.topology(), compute)?)
 }
 
 fn value(answer: &impl Serialize) -> Result<Value> {

@@ -41,6 +41,7 @@ struct Entry {
     name: &'static str,
     settings: &'static [&'static str],
     item: Option<&'static str>,
+    replenishes: bool,
     describe: fn(&Stored) -> Facts,
     chosen: fn() -> Protocol,
     read: fn(Value) -> serde_json::Result<Protocol>,
@@ -52,6 +53,7 @@ impl Entry {
             name: P::NAME,
             settings: P::SETTINGS,
             item: P::ITEM,
+            replenishes: P::REPLENISHES,
             describe: P::describe,
             chosen: || P::default().into(),
             read: |settings| serde_json::from_value::<P>(settings).map(Protocol::from),
@@ -120,6 +122,11 @@ impl Protocol {
     pub fn item(&self) -> Result<&'static str> {
         let none = || Error::Usage(format!("protocol \"{}\" has no stock", self.name()));
         self.0.item().ok_or_else(none)
+    }
+
+    /// Whether a session with stock makes by itself what is missing there.
+    pub fn replenishes(&self) -> bool {
+        Entry::named(self.name()).is_some_and(|entry| entry.replenishes)
     }
 
     /// Its name, and what sets it apart from others of that name, for people.
@@ -292,9 +299,10 @@ impl Prepared {
         me: PartyId,
         connections: Connections,
         soak: &Soak,
+        stock: Option<&Store>,
         told: &mut dyn FnMut(&Note),
     ) -> Result<Note> {
-        self.0.soak(me, connections, soak, told)
+        self.0.soak(me, connections, soak, stock, told)
     }
 
     /// Starts a session called `name` over `connections`, for a program that does about what `demand` says.
@@ -505,6 +513,7 @@ trait Ready: Send {
         me: PartyId,
         connections: Connections,
         soak: &Soak,
+        stock: Option<&Store>,
         told: &mut dyn FnMut(&Note),
     ) -> Result<Note>;
     fn session(
@@ -576,12 +585,14 @@ impl<P: AnyProtocol> Ready for (P, P::Prepared) {
         me: PartyId,
         connections: Connections,
         soak: &Soak,
+        stock: Option<&Store>,
         told: &mut dyn FnMut(&Note),
     ) -> Result<Note> {
         let (settings, prepared) = *self;
+        let source = stock.map_or(Source::Live, Source::Stored);
         let named = |error: EngineError| Error::from(error.with_checks(P::CHECKS));
         let mut engine = settings
-            .start(prepared, me, connections, "soak", Source::Live)
+            .start(prepared, me, connections, "soak", source)
             .map_err(named)?;
         drive(&mut engine, soak, told).map_err(named)
     }

@@ -54,6 +54,14 @@ pub fn open(config: &PartyConfig) -> Result<Store> {
     Ok(Store::open(folder, &key)?.with_peers(peers.collect()))
 }
 
+/// Opens the stock in `folder`, which is made with its key if both are missing.
+pub(crate) fn open_or_make(folder: &Path, key: &Path) -> Result<Store> {
+    if !key.exists() {
+        make_key(key, folder)?;
+    }
+    Ok(Store::open(folder, &StoreKey::from_bytes(*key_bytes(key)?))?)
+}
+
 /// Makes stock for `job` with the peers of `config`, and the stock folder and its key where there is none yet. `progress` is
 /// told the AND gates that what was made so far will serve, of how many.
 ///

@@ -201,6 +201,7 @@ impl Protocol for Jimu {
     type Engine = JimuEngine;
     type Material = Prepared;
     const ITEM: Option<&'static str> = Some("pool");
+    const REPLENISHES: bool = true;
 
     fn set(&mut self, name: &str, value: Setting<'_>) -> std::result::Result<(), String> {
         match name {

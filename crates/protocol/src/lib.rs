@@ -44,6 +44,9 @@ pub trait Protocol:
     /// What it calls the material of one run of making, if it has stock.
     const ITEM: Option<&'static str> = None;
 
+    /// Whether a session with a store makes by itself what is missing there.
+    const REPLENISHES: bool = false;
+
     /// Gives the setting `name`, one of [`Protocol::SETTINGS`], a value.
     ///
     /// # Errors

@@ -13,14 +13,17 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cenote_net::PartyId;
 use cenote_session::{Connections, Demand, handshake};
+use cenote_store::Store;
 use serde::{Deserialize, Serialize};
 
 use crate::runner::with_version;
-use crate::{Error, Protocol, Result};
+use crate::{Error, Protocol, Result, stock};
 
 pub(crate) use stream::drive;
 
@@ -41,6 +44,10 @@ pub struct Soak {
     pub seed: u64,
     /// AND gates of the largest of them, about.
     pub largest: u64,
+    /// The folder with the parties' stock, which is made if there is none; with it, sessions use and keep what their protocol keeps. It also
+    /// gets a file for each party with the numbers of all material that is used ([`Store::audited`]).
+    #[serde(default)]
+    pub stock: Option<PathBuf>,
 }
 
 /// What one party has seen of a stream so far.
@@ -84,6 +91,26 @@ pub struct Note {
     pub warnings: Vec<String>,
 }
 
+/// The stock of a party in a folder of all parties'.
+fn open(folder: &Path, me: PartyId) -> Result<Store> {
+    let fault = |error| Error::local(format!("opening {}", folder.display()), error);
+    std::fs::create_dir_all(folder).map_err(fault)?;
+    let of_party = |what: &str| folder.join(format!("{what}-{}", me.0));
+    let store = stock::open_or_make(&of_party("stock"), &of_party("key"))?;
+    let mut audit = OpenOptions::new();
+    let audit = audit
+        .create(true)
+        .append(true)
+        .open(audit_of(folder, me))
+        .map_err(fault)?;
+    Ok(store.audited(audit))
+}
+
+/// Where a party's sessions note what they use.
+pub fn audit_of(folder: &Path, party: PartyId) -> PathBuf {
+    folder.join(format!("audit-{}", party.0))
+}
+
 impl Soak {
     /// Computes as party `me` until the stream ends. `told` gets notes, a few seconds apart, of the same moments at all parties.
     ///
@@ -97,11 +124,12 @@ impl Soak {
         told: &mut dyn FnMut(&Note),
     ) -> Result<Note> {
         let prepared = self.protocol.prepare(&self.demand()?)?;
-        let mut terms = with_version(prepared.terms(false));
+        let stock = self.stock.as_deref().map(|folder| open(folder, me)).transpose()?;
+        let mut terms = with_version(prepared.terms(stock.is_some()));
         terms.push(("seed".into(), self.seed.to_string()));
         terms.push(("largest".into(), self.largest.to_string()));
         handshake(me, &mut connections, &terms, &())?;
-        prepared.soak(me, connections, self, told)
+        prepared.soak(me, connections, self, stock.as_ref(), told)
     }
 
     /// Enough for parameters that suit a long stream.

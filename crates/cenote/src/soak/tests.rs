@@ -13,6 +13,7 @@ fn soak(protocol: Protocol, seconds: f64, seed: u64) -> Soak {
         length: Duration::from_secs_f64(seconds),
         seed,
         largest: 3000,
+        stock: None,
     }
 }
 

@@ -9,6 +9,7 @@ use cenote::local::Setting;
 use cenote::soak::Soak as Stream;
 use cenote::text::quantity;
 use cenote::{Error, Protocol, Result};
+use cenote_bench::kill::run_killed;
 use cenote_bench::soak::run_soak;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
@@ -36,6 +37,12 @@ pub(crate) struct Soak {
     /// Seconds from one line of the log to the next, about
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "60")]
     every: Duration,
+    /// Keep stock in this folder, made if it is missing: for protocols whose sessions make what is missing there
+    #[arg(long, value_name = "FOLDER")]
+    stock: Option<PathBuf>,
+    /// Kill a party so many times, and begin again with what is in stock
+    #[arg(long, value_name = "TIMES", conflicts_with_all = ["hours", "minutes"])]
+    kill: Option<u32>,
     #[command(flatten)]
     local: Local,
     /// Also write every line of the log, and the report at the end, to this file: a JSON object a line
@@ -68,7 +75,11 @@ pub(crate) fn run(options: &Soak, verbose: u8) -> Result<()> {
         length: options.minutes.unwrap_or(options.hours),
         seed: options.seed,
         largest: options.largest,
+        stock: options.stock.clone(),
     };
+    if let Some(times) = options.kill {
+        return kill(&stream, times, options, verbose);
+    }
     let mut file = options.json.as_deref().map(Lines::create).transpose()?;
     let setting: Setting = options.local.setting();
     let child = child("bench-child", verbose)?;
@@ -76,6 +87,25 @@ pub(crate) fn run(options: &Soak, verbose: u8) -> Result<()> {
     let report = run_soak(&stream, options.every, setting, &child, &mut |moment| {
         let told = print(&format!("{}\n", moment.line()));
         let written = file.as_mut().map_or(Ok(()), |file| file.write(moment));
+        failed = told.and(written).err().or(failed.take());
+    })?;
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    if let Some(file) = &mut file {
+        file.write(&report)?;
+    }
+    print(&format!("\n{}", report.summary()))?;
+    report.verdict()
+}
+
+fn kill(stream: &Stream, times: u32, options: &Soak, verbose: u8) -> Result<()> {
+    let mut file = options.json.as_deref().map(Lines::create).transpose()?;
+    let child = child("bench-child", verbose)?;
+    let mut failed = None;
+    let report = run_killed(stream, times, options.local.setting(), &child, &mut |life| {
+        let told = print(&format!("{}\n", life.line()));
+        let written = file.as_mut().map_or(Ok(()), |file| file.write(life));
         failed = told.and(written).err().or(failed.take());
     })?;
     if let Some(error) = failed {
