@@ -179,7 +179,18 @@ impl JimuEngine {
         self.fill_with(&mut |_, _| ())
     }
 
-    /// The same, while `progress` is told how many gadgets are in the pools, of how many.
+    /// Fills the pool of AND gates, and leaves the other one to be filled when it is needed.
+    ///
+    /// # Errors
+    /// As [`JimuEngine::fill`].
+    pub fn fill_gates(&mut self) -> Result<()> {
+        self.call("pool", |this| {
+            let (side, channel) = this.parts();
+            side.common_mut().ready(Kind::And, 1, channel)
+        })
+    }
+
+    /// The same as [`JimuEngine::fill`], while `progress` is told how many gadgets are in the pools, of how many.
     ///
     /// # Errors
     /// As [`JimuEngine::fill`].

@@ -253,16 +253,13 @@ impl Measurement for JimuBench {
         let setup = clock.stop(&engine);
         meeting.wait()?;
         let clock = Clock::start(Some(&engine));
-        engine.fill()?;
+        engine.fill_gates()?;
         let fill = clock.stop(&engine);
         let mut fill_mux = Phase::default();
         if self.mux {
-            // It is filled by the first circuit that has a use for it.
-            let work = Work::open(&Load::from_str("mux8").map_err(Error::Usage)?)?;
-            let inputs = work.inputs(&mut engine)?;
             meeting.wait()?;
             let clock = Clock::start(Some(&engine));
-            work.run(&mut engine, &inputs)?;
+            engine.fill()?;
             fill_mux = clock.stop(&engine);
         }
         let mut rates = Vec::new();

@@ -181,7 +181,61 @@ fn working_online_without_a_key_tells_what_to_do() {
     }
 }
 
-/// Each party has its own table only; both learn the answer.
+#[test]
+fn a_pool_in_stock_serves_job_after_job() {
+    let world = World::two();
+    let jobs = world.jobs_of("jimu", [HEADER; 2]);
+    let refused = world.run(paths(&jobs), &["--online"]);
+    refused.iter().for_each(|ended| ended.failed(2, &["stock_key"]));
+    world.add_stock();
+    for ended in world.make_stock(&jobs, &["--batches", "2"]) {
+        ended.failed(2, &["no batches", "--runs or --and-gates"]);
+    }
+    let made = world
+        .make_stock(&jobs, &["--and-gates", "1000", "--json"])
+        .map(|ended| ended.json());
+    assert!(made[0]["pool"].is_string() && made[0]["pool"] == made[1]["pool"]);
+    let gates = made[0]["gates"].as_u64().unwrap();
+    assert!(gates >= 1000, "{gates}");
+    for run in 0..3 {
+        for (party, role) in ["garbler", "evaluator"].into_iter().enumerate() {
+            let shown = world.show_stock(party).json();
+            let pools = shown["pools"].as_array().unwrap();
+            assert_eq!(pools.len(), 1);
+            assert_eq!(
+                (&pools[0]["pool"], &pools[0]["role"]),
+                (&made[0]["pool"], &json!(role))
+            );
+            assert_eq!(pools[0]["gates"], gates);
+        }
+        // Other jobs and settings of their own for the pool use it as well.
+        let header = ["", "pool = 5000\n", "lanes = 2\n"][run];
+        let circuit = ["lib:add16", "lib:add16", "lib:mult16"][run];
+        let header = format!(
+            "{header}circuit = \"{circuit}\"\n{}",
+            if run == 2 { "" } else { "lanes = 2" }
+        );
+        let jobs = world.jobs_of("jimu", [&header; 2]);
+        for report in world
+            .run(paths(&jobs), &["--online", "--json"])
+            .map(|ended| ended.json())
+        {
+            assert_eq!(report["warnings"], json!([]));
+            assert_eq!(report["outputs"][0]["values"].as_array().unwrap().len(), 2);
+        }
+    }
+    // One party has lost its pool: another is made, without a word.
+    let name = made[0]["pool"].as_str().unwrap();
+    assert_eq!(world.stock(0, &["drop", &name[..12]]).code, Some(0));
+    let reports = world
+        .run(paths(&jobs), &["--online", "--json"])
+        .map(|ended| ended.json());
+    assert_eq!(reports[0]["outputs"], reports[1]["outputs"]);
+    let left = world.show_stock(0).json()["pools"].as_array().unwrap().len();
+    let others = world.show_stock(1).json()["pools"].as_array().unwrap().len();
+    assert_eq!((left, others), (1, 2));
+}
+
 #[test]
 fn two_parties_answer_a_query() {
     let world = World::two().patient();
