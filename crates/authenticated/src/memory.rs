@@ -6,6 +6,7 @@ use cenote_primitives::kernels::LocalOp;
 use cenote_session::Demand;
 
 use crate::offline::RECORD;
+use crate::online::AHEAD;
 use crate::online::circuit::{CELL, tile};
 use crate::settings::Sizes;
 
@@ -15,8 +16,8 @@ const SESSION: u64 = 24 << 20;
 /// Bytes of an authenticated bit while it is made: columns and rows, of both parties' bits.
 const BIT: u64 = 4 * size_of::<Block>() as u64;
 
-/// Segments at a time: in preparation, garbled, and checked.
-const SEGMENTS: u64 = 3;
+/// Segments at a time: in preparation, garbled, and to be checked.
+const SEGMENTS: u64 = 2 * AHEAD as u64 + 2;
 
 /// Bytes that inputs and outputs of a group of lanes may take.
 const GROUP_OF_LANES: u64 = 128 << 20;

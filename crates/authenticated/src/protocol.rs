@@ -7,7 +7,7 @@ use cenote_session::{Check, Connections, Demand, Error, Result, Terms, Topology}
 use serde::{Deserialize, Serialize};
 
 use crate::memory::Memory;
-use crate::settings::MAX_SYMBOL;
+use crate::settings::{MAX_LOT, MAX_SYMBOL, MIN_LOT};
 use crate::{AuthenticatedEngine, Config, MAX_POOL, MAX_SECURITY, Sizes, checks};
 
 /// Settings of the two-party protocol of authenticated garbling, the same at both parties.
@@ -19,6 +19,9 @@ pub struct Authenticated {
     /// Leaky ANDs in the pool, up to [`MAX_POOL`]; without it, as many as make the job cheapest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<u32>,
+    /// Leaky ANDs made at once, from 64 to 2^22: more of them where messages take long. Without it, as many as stay in a core's own cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lot: Option<u32>,
     /// Bits of a symbol of Δ, from 1 to 8: the longer, the fewer bytes and the more work.
     pub symbol: u32,
     /// The party that garbles, 0 or 1; the other one evaluates.
@@ -31,6 +34,7 @@ impl Default for Authenticated {
         Authenticated {
             security: 40,
             pool: None,
+            lot: None,
             symbol: 4,
             garbler: 0,
         }
@@ -55,8 +59,11 @@ const LARGEST_CHOSEN: u32 = 1 << 20;
 /// AND gates that a program is taken to have which says nothing of it.
 const ASSUMED: u64 = 1 << 15;
 
-/// Most leaky ANDs made at once.
-const LARGEST_LOT: u64 = 1 << 17;
+/// Most leaky ANDs made at once where it is not stated how many.
+const LARGEST_LOT: u64 = 1 << 14;
+
+/// Most gates garbled at once.
+const LARGEST_SEGMENT: u32 = 1 << 15;
 
 /// The fewest.
 const SMALLEST_LOT: u64 = 1024;
@@ -68,15 +75,17 @@ const GUESSED_LOTS: u64 = 16;
 const BYTES_OF_SETUP: u64 = 40_000;
 
 impl Prepared {
-    fn new(sizes: Sizes, ands: u64, known: bool) -> Self {
+    fn new(sizes: Sizes, ands: u64, known: bool, stated: Option<u32>) -> Self {
         let made = made(&sizes, ands);
         let lots = made
             .div_ceil(LARGEST_LOT)
             .max(if known { 1 } else { GUESSED_LOTS });
         let lot = made.div_ceil(lots).clamp(SMALLEST_LOT, LARGEST_LOT);
+        let lot = stated.unwrap_or(lot.next_multiple_of(64) as u32);
+        let usual = Config::new("").segment;
         Self {
-            lot: lot.next_multiple_of(64) as u32,
-            segment: Config::new("").segment,
+            lot,
+            segment: (lot / 8).clamp(usual, LARGEST_SEGMENT),
             sizes,
             ands,
         }
@@ -139,7 +148,7 @@ impl Authenticated {
 
 impl Protocol for Authenticated {
     const NAME: &'static str = "authenticated";
-    const SETTINGS: &'static [&'static str] = &["security", "pool", "symbol", "garbler"];
+    const SETTINGS: &'static [&'static str] = &["security", "pool", "lot", "symbol", "garbler"];
     const CHECKS: &'static [Check] = checks::ALL;
     type Prepared = Prepared;
     type Engine = AuthenticatedEngine;
@@ -158,6 +167,10 @@ impl Protocol for Authenticated {
                     "pool is how many leaky ANDs are kept ready, up to {MAX_POOL}; leave it out to have as many as suit the job"
                 );
                 self.pool = Some(value.number(1..=MAX_POOL, &what)?);
+            }
+            "lot" => {
+                let what = "lot is how many leaky ANDs are made at once, from 64 to 4194304: more of them suit links with long delays";
+                self.lot = Some(value.number(MIN_LOT..=MAX_LOT, what)?);
             }
             "symbol" => {
                 let what = format!(
@@ -199,7 +212,7 @@ impl Protocol for Authenticated {
             None => Sizes::cheapest(self.security, ands, LARGEST_CHOSEN)?,
         };
         let known = demand.unknown_ands() == 0 && !says_nothing(demand);
-        Ok(Prepared::new(sizes, ands, known))
+        Ok(Prepared::new(sizes, ands, known, self.lot))
     }
 
     fn memory_bytes(&self, prepared: &Prepared, demand: &Demand<'_>, _: PartyId) -> u64 {
@@ -262,5 +275,90 @@ impl Protocol for Authenticated {
             (Some(channel), None) => AuthenticatedEngine::start(me, channel, config, prepared.sizes),
             _ => Err(Error::BadInput("a session over a pool has one channel".into())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cenote_circuit::{Plan, library};
+    use cenote_session::Parties;
+
+    use super::*;
+
+    fn plan(circuit: &str) -> Plan {
+        Plan::new(&library::by_name(circuit).unwrap())
+    }
+
+    #[test]
+    fn a_job_makes_little_more_than_it_draws() {
+        let plan = plan("add64");
+        for (lanes, pool, bucket) in [(1, 400, 6), (1 << 8, 9000, 4), (1 << 16, 530_000, 3)] {
+            let demand = Demand::new()
+                .and_run(&plan, lanes, 1)
+                .and_input(PartyId(1), 128 * lanes as u64)
+                .and_output(Parties::one(PartyId(1)), 64 * lanes as u64);
+            let prepared = Authenticated::default().prepare(&demand).unwrap();
+            let found = &prepared.sizes.pool;
+            assert!(found.pool_size <= pool && found.bucket >= bucket, "{found:?}");
+            assert!(found.error.meets(40) && found.adaptive_error.meets(40));
+            let needed = made(&prepared.sizes, demand.ands());
+            let all = prepared.lots() * u64::from(prepared.lot);
+            assert!(
+                (needed..needed + needed / 8 + 1024).contains(&all),
+                "{needed} {all}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_stated_is_taken() {
+        let stated = Authenticated {
+            pool: Some(5000),
+            lot: Some(1 << 20),
+            symbol: 8,
+            ..Authenticated::default()
+        };
+        let demand = Demand::new().and_gates(1 << 40);
+        let prepared = stated.prepare(&demand).unwrap();
+        assert_eq!(
+            (prepared.sizes.pool.pool_size, prepared.lot, prepared.segment),
+            (5000, 1 << 20, 1 << 15)
+        );
+        let chosen = Authenticated::default().prepare(&demand).unwrap();
+        assert_eq!((chosen.sizes.pool.bucket, chosen.lot), (3, 1 << 14));
+        assert_ne!(stated.terms(&prepared), Authenticated::default().terms(&chosen));
+        // Larger lots take fewer rounds and more memory; longer symbols fewer bytes.
+        assert!(stated.rounds(&demand) < Authenticated::default().rounds(&demand) / 20);
+        let memory = |prepared: &Prepared| stated.memory_bytes(prepared, &Demand::new(), PartyId(0));
+        assert!(memory(&prepared) > 2 * memory(&chosen));
+        assert!(memory(&chosen) < 200 << 20, "{}", memory(&chosen));
+        let bytes = |symbol| {
+            Authenticated {
+                symbol,
+                ..Authenticated::default()
+            }
+            .traffic_bytes(&chosen, &demand)
+        };
+        let each = |symbol| bytes(symbol) as f64 / (1u64 << 40) as f64;
+        assert!((205.0..213.0).contains(&each(4)), "{}", each(4));
+        assert!((175.0..190.0).contains(&each(6)), "{}", each(6));
+        assert!((163.0..172.0).contains(&each(8)), "{}", each(8));
+    }
+
+    #[test]
+    fn a_pool_that_is_too_small_is_refused() {
+        let small = |security, pool| Authenticated {
+            security,
+            pool: Some(pool),
+            ..Authenticated::default()
+        };
+        for (security, pool) in [(40, 3), (128, 70)] {
+            let refused = small(security, pool).prepare(&Demand::new()).unwrap_err();
+            assert!(
+                refused.contains("too small") || refused.contains("n ="),
+                "{refused}"
+            );
+        }
+        assert!(small(128, 1 << 20).prepare(&Demand::new()).is_ok());
     }
 }

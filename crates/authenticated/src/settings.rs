@@ -11,6 +11,12 @@ pub const MAX_SECURITY: u32 = 128;
 /// The most leaky ANDs of a pool: about 10 GB at each party.
 pub const MAX_POOL: u32 = 100_000_000;
 
+/// The fewest leaky ANDs made at once.
+pub(crate) const MIN_LOT: u32 = 64;
+
+/// The most.
+pub(crate) const MAX_LOT: u32 = 1 << 22;
+
 /// The most leaky ANDs of a triple.
 const MAX_BUCKET: u32 = 64;
 
@@ -36,12 +42,12 @@ pub struct Config {
 }
 
 impl Config {
-    /// Lots of 2^17, segments of 2^14, symbols of 4 bits, party 0 garbling, randomness from the operating system.
+    /// Lots of 2^14, which stay in a core's own cache, segments of 2^11, symbols of 4 bits, party 0 garbling, randomness from the operating system.
     pub fn new(session: impl Into<String>) -> Self {
         Self {
             session: session.into(),
-            lot: 1 << 17,
-            segment: 1 << 14,
+            lot: 1 << 14,
+            segment: 1 << 11,
             symbol: 4,
             garbler: PartyId(0),
             entropy: Entropy::os(),
@@ -66,7 +72,7 @@ impl Config {
     /// [`Error::BadInput`], which says what is wrong.
     pub fn check(&self) -> Result<()> {
         let refuse = |reason: String| Err(Error::BadInput(reason));
-        if !(64..=1 << 22).contains(&self.lot) {
+        if !(MIN_LOT..=MAX_LOT).contains(&self.lot) {
             return refuse(format!("lots of {} leaky ANDs: 64 to 2^22", self.lot));
         }
         if !(1..=1 << 20).contains(&self.segment) {

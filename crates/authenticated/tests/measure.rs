@@ -55,7 +55,7 @@ fn party(me: PartyId, channel: Box<dyn Channel>) -> Result<()> {
     engine.fill()?;
     tell("fill", start, sizes.pool.pool_size as f64);
     let plan = Plan::new(&library::by_name("aes128").unwrap());
-    for lanes in [1usize, 200] {
+    for lanes in [1usize, 20] {
         let inputs = BitMatrix::from_fn(plan.input_wires(), lanes, |row, lane| {
             (row * 7 + lane * 3) % 5 < 2
         });
@@ -88,16 +88,16 @@ fn party(me: PartyId, channel: Box<dyn Channel>) -> Result<()> {
     let lanes = 200;
     let inputs = BitMatrix::zeros(plan.input_wires(), lanes);
     let wires = engine.constant(&inputs)?;
-    let before = engine.costs().traffic;
-    let start = Start::now();
-    engine.run(&plan, &wires)?;
-    let ands = (plan.and_count() * lanes) as f64;
-    tell("all in", start, ands);
-    let traffic = engine.costs().traffic;
-    if me.0 == 0 {
+    for _ in 0..env("TIMES", 4) {
+        let before = engine.costs().traffic;
+        let start = Start::now();
+        engine.run(&plan, &wires)?;
+        let ands = (plan.and_count() * lanes) as f64;
+        tell("all in", start, ands);
+        let traffic = engine.costs().traffic;
         let bytes =
             traffic.payload_sent + traffic.payload_received - before.payload_sent - before.payload_received;
-        println!("{:.1} bytes an AND", bytes as f64 / ands);
+        println!("{me} {:.1} bytes an AND", bytes as f64 / ands);
     }
     engine.finish()
 }

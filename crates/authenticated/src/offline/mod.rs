@@ -184,11 +184,21 @@ impl Supply {
         lot.make(keys, channel, &mut self.sums[..count])?;
 
         let mut records = self.pool.room();
-        records.reserve(RECORD * count);
-        for at in 0..count {
-            for of in [&*lot.macs, &*lot.keys] {
-                records.extend([of[at], of[count + at], of[2 * count + at]]);
-            }
+        if records.capacity() < RECORD * count {
+            records = room::secret(WHAT, RECORD * count)?;
+        }
+        records.resize(RECORD * count, Block::ZERO);
+        let [own, other] = lot.parts(&(0..count));
+        let (to, _) = records.as_chunks_mut::<RECORD>();
+        for (at, record) in to.iter_mut().enumerate() {
+            *record = [
+                own[0][at],
+                own[1][at],
+                own[2][at],
+                other[0][at],
+                other[1][at],
+                other[2][at],
+            ];
         }
         // What was made is compared, and in its place.
         let coin = keys.coin(channel, steps::COIN)?;

@@ -43,7 +43,7 @@ use circuit::{Circuit, Segment, Walk};
 use segment::{Pending, Prepared};
 
 /// Segments whose openings are under way while another one is garbled.
-const AHEAD: usize = 1;
+pub(crate) const AHEAD: usize = 2;
 
 /// Segments whose proofs are under way: no fewer, as what is opened for later segments comes before masked values.
 const BEHIND: usize = AHEAD;
@@ -215,6 +215,12 @@ impl Party {
             }
         }
         Ok(())
+    }
+
+    /// Segments that there are arrays for.
+    #[cfg(test)]
+    pub(crate) fn held(&self) -> usize {
+        self.pending.len() + self.spare.len()
     }
 
     /// Checks all gates that have not been.

@@ -134,6 +134,7 @@ fn differences_between_the_jobs_are_named_by_both() {
         ("security = 30", "security"),
         ("pool = 5000", "pool"),
         ("symbol = 6", "symbol"),
+        ("lot = 4096", "lot"),
     ] {
         let jobs = world.jobs_of("authenticated", [HEADER, &format!("{setting}\n{HEADER}")]);
         for (party, ended) in world.run(paths(&jobs), &[]).iter().enumerate() {

@@ -107,9 +107,9 @@ impl Mutual {
             bound.update(&[u8::from(from_first)]).update(session);
             *bound.finalize().as_bytes()
         };
-        let choices = delta.0.map(|word| !u64::from_le(word));
+        let choices = Zeroizing::new(delta.0.map(|word| !u64::from_le(word)));
         let receive = |channel: &mut dyn Channel, entropy: &mut Entropy| {
-            base::receive(channel, entropy, &way(!first), &choices, WIDTH)
+            base::receive(channel, entropy, &way(!first), &*choices, WIDTH)
         };
         let (own, theirs);
         if first {

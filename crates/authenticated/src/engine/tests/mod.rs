@@ -210,3 +210,32 @@ fn secrets_are_not_printed() {
     });
     assert!(done.iter().all(Result::is_ok));
 }
+
+/// However much is computed, a session holds what it held after the first lots.
+#[test]
+fn an_endless_session_holds_no_more_than_a_short_one() {
+    let held = Session::honest(3).run(|engine| {
+        let mut wires = input(engine, GARBLER, &bits(4, 100, |row, lane| (row + lane) % 2 == 0))?;
+        let mut held = Vec::new();
+        for round in 0..12 {
+            for _ in 0..3 {
+                let all = engine.run(&and_of_four(), &wires)?;
+                wires = AuthenticatedWires::concat(&[&all, &wires.select(0..3)]);
+            }
+            if round == 5 {
+                engine.reveal(&wires, Parties::all(2))?;
+            }
+            let party = engine.parts().0;
+            held.push((party.supply.pool.bytes(), party.supply.masks.left(), party.held()));
+        }
+        engine.reveal(&wires, Parties::all(2))?;
+        Ok(held)
+    });
+    for held in held.map(Result::unwrap) {
+        // 900 gates in each round, in segments of 64; a lot has masks for 64 gates.
+        let most = held[..3].iter().map(|held| held.0).max();
+        for (bytes, masks, segments) in &held {
+            assert!(Some(*bytes) <= most && *masks <= 64 && *segments <= 6, "{held:?}");
+        }
+    }
+}

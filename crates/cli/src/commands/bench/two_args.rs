@@ -165,11 +165,11 @@ pub(crate) struct BenchAuthenticated {
     /// The probability that a cheater ever gets through is at most about 2 to the minus this
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=128), default_value_t = 40)]
     pub(crate) security: u32,
-    /// Leaky ANDs made at once, such as 128Ki
-    #[arg(long, value_name = "N", value_parser = quantity, default_value = "128Ki")]
+    /// Leaky ANDs made at once: more of them suit links with long delays
+    #[arg(long, value_name = "N", value_parser = quantity, default_value = "16Ki")]
     pub(crate) lot: u64,
     /// Gates garbled at once
-    #[arg(long, value_name = "N", value_parser = quantity, default_value = "16Ki")]
+    #[arg(long, value_name = "N", value_parser = quantity, default_value = "2Ki")]
     pub(crate) segment: u64,
     /// Bits of a symbol of the OTs
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=8), default_value_t = 4)]
