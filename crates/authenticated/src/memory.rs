@@ -6,8 +6,8 @@ use cenote_primitives::kernels::LocalOp;
 use cenote_session::Demand;
 
 use crate::offline::RECORD;
-use crate::online::AHEAD;
 use crate::online::circuit::{CELL, tile};
+use crate::online::{AHEAD, Circuits};
 use crate::settings::Sizes;
 
 /// Bytes of keys, of seeds, and of what is on its way.
@@ -50,7 +50,8 @@ impl Memory<'_> {
         let outputs = (plan.max_level_ands() as u64)
             .saturating_mul(tile)
             .saturating_mul(CELL as u64);
-        slots.saturating_add(outputs).saturating_add(2 * plan_bytes(plan))
+        let circuits = 2 * plan_bytes(plan) + Circuits::BYTES;
+        slots.saturating_add(outputs).saturating_add(circuits)
     }
 
     /// Bits that a program keeps.
@@ -100,7 +101,7 @@ pub(crate) fn most_lanes(plan: &Plan) -> usize {
 }
 
 /// Bytes of a plan.
-fn plan_bytes(plan: &Plan) -> u64 {
+pub(crate) fn plan_bytes(plan: &Plan) -> u64 {
     let ops = size_of_val::<[LocalOp]>(plan.local_ops()) + size_of_val::<[AndOp]>(plan.and_ops());
     (ops + size_of_val(plan.input_slots()) + size_of_val(plan.output_slots())) as u64
 }

@@ -9,6 +9,7 @@ use cenote_primitives::{Block, kernels};
 use cenote_session::{Flips, Result, room};
 use zeroize::Zeroizing;
 
+use crate::memory::plan_bytes;
 use crate::wires::AuthenticatedWires;
 
 /// Bytes of slots that a tile may have beyond what stays in a core's own cache, so that it has gates for a segment.
@@ -35,6 +36,12 @@ impl Circuit {
             flips: Flips::of(plan, "circuits")?,
             plan: plan.clone(),
         })
+    }
+
+    /// Bytes that it takes.
+    pub(crate) fn bytes(&self) -> u64 {
+        let flips = size_of_val(&*self.flips.operands) + size_of_val(&*self.flips.outputs);
+        plan_bytes(&self.plan) + flips as u64
     }
 
     /// Lanes of a tile.

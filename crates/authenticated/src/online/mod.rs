@@ -250,6 +250,9 @@ impl Circuits {
     /// Most circuits that are kept.
     const KEPT: usize = 16;
 
+    /// Bytes that those before the last may have.
+    pub(crate) const BYTES: u64 = 8 << 20;
+
     pub(crate) fn get(&mut self, plan: &Plan) -> Result<Arc<Circuit>> {
         let known = self
             .0
@@ -259,10 +262,35 @@ impl Circuits {
             Some(known) => self.0.remove(known),
             None => Arc::new(Circuit::new(plan)?),
         };
-        if self.0.len() >= Self::KEPT {
+        let before = |kept: &[Arc<Circuit>]| kept.iter().map(|kept| kept.bytes()).sum::<u64>();
+        while self.0.len() >= Self::KEPT || before(&self.0) > Self::BYTES {
             self.0.remove(0);
         }
         self.0.push(circuit.clone());
         Ok(circuit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cenote_circuit::library;
+
+    use super::*;
+
+    /// A service that runs ever other circuits does not keep them.
+    #[test]
+    fn circuits_that_were_run_are_kept_if_they_are_small() {
+        let mut circuits = Circuits::default();
+        let plan = |name| Plan::new(&library::by_name(name).unwrap());
+        let first = circuits.get(&plan("add32")).unwrap();
+        circuits.get(&plan("mult16")).unwrap();
+        assert!(Arc::ptr_eq(&circuits.get(&plan("add32")).unwrap(), &first));
+        let sum = |circuits: &Circuits| circuits.0.iter().map(|kept| kept.bytes()).sum::<u64>();
+        for name in ["sha512", "mult512", "mult256"] {
+            let last = circuits.get(&plan(name)).unwrap();
+            assert!(Arc::ptr_eq(circuits.0.last().unwrap(), &last));
+            assert!(sum(&circuits) <= Circuits::BYTES + last.bytes(), "{name}");
+        }
+        assert!(!circuits.0.iter().any(|kept| Arc::ptr_eq(kept, &first)));
     }
 }

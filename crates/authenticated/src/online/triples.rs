@@ -29,13 +29,15 @@ pub(super) fn opened(
     out.resize((bucket + 1) * count, Block::ZERO);
     let (e, rest) = out.split_at_mut(count);
     let (f, d) = rest.split_at_mut(count);
-    for (gate, record) in records.chunks_exact(bucket * RECORD).enumerate() {
-        let x = |i: usize| record[i * RECORD + of];
-        let y = |i: usize| record[i * RECORD + of + 1];
-        e[gate] = (0..bucket).fold(masks[0][gate], |sum, i| sum ^ x(i));
-        f[gate] = masks[1][gate] ^ y(0);
-        for i in 1..bucket {
-            d[(i - 1) * count + gate] = y(0) ^ y(i);
+    let (records, _) = records.as_chunks::<RECORD>();
+    for (gate, records) in records.chunks_exact(bucket).enumerate() {
+        let y = records[0][of + 1];
+        e[gate] = records
+            .iter()
+            .fold(masks[0][gate], |sum, record| sum ^ record[of]);
+        f[gate] = masks[1][gate] ^ y;
+        for (i, record) in records[1..].iter().enumerate() {
+            d[i * count + gate] = y ^ record[of + 1];
         }
     }
 }
@@ -52,22 +54,17 @@ pub(super) fn multiply(
 ) {
     let count = sums.len();
     let of = of as usize;
-    for (gate, (sum, record)) in sums
-        .iter_mut()
-        .zip(records.chunks_exact(bucket * RECORD))
-        .enumerate()
-    {
+    let (records, _) = records.as_chunks::<RECORD>();
+    for (gate, (sum, records)) in sums.iter_mut().zip(records.chunks_exact(bucket)).enumerate() {
         let [e, f] = [0, 1].map(|kind| spread(bits, kind * count + gate));
-        let y = record[of + 1];
-        let mut product = *sum ^ y & e ^ constant & e & f;
-        for i in 0..bucket {
-            let record = &record[i * RECORD + of..];
+        let [first, rest @ ..] = records else {
+            continue;
+        };
+        let mut product = *sum ^ first[of + 1] & e ^ constant & e & f ^ first[of + 2] ^ first[of] & f;
+        for (i, record) in rest.iter().enumerate() {
             // d_i x_i is part of z, and f x_i of f x.
-            let times = match i {
-                0 => f,
-                _ => f ^ spread(bits, (i + 1) * count + gate),
-            };
-            product ^= record[2] ^ record[0] & times;
+            let times = f ^ spread(bits, (i + 2) * count + gate);
+            product ^= record[of + 2] ^ record[of] & times;
         }
         *sum = product;
     }
