@@ -490,7 +490,7 @@ impl Engine for JimuEngine {
             let rule = side.common().history;
             let history = [
                 JimuWires::history(&[inputs]),
-                circuit.bytes(),
+                rule.of_circuit(plan),
                 rule.of_outputs(wires, lanes),
             ];
             let history = history.into_iter().fold(0, u64::saturating_add);
