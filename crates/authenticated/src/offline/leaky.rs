@@ -17,9 +17,9 @@ pub(super) struct Hashed {
 
 /// For each leaky AND with this party's MACs `own` of x, y, z and its keys `other` of the other party's:
 ///
-/// - C = yΔ ⊕ K[y'] ⊕ M[y];
-/// - to `sent` G = H(K[x']) ⊕ H(K[x'] ⊕ Δ) ⊕ C;
-/// - to `sums` what it knows of S = H(K[x']) ⊕ x G' ⊕ H(M[x]) ⊕ x C ⊕ zΔ ⊕ K[z'] ⊕ M[z]: all but x G'.
+/// - `C = yΔ ⊕ K[y'] ⊕ M[y]`;
+/// - to `sent` `G = H(K[x']) ⊕ H(K[x'] ⊕ Δ) ⊕ C`;
+/// - to `sums` what it knows of `S = H(K[x']) ⊕ x G' ⊕ H(M[x]) ⊕ x C ⊕ zΔ ⊕ K[z'] ⊕ M[z]`: all but `x G'`.
 ///
 /// Primed is what is the other party's. The three hashes of a leaky AND are under one key: of those that a party does not know, two with a
 /// difference that it does not know either, as many as in a gate.

@@ -25,6 +25,9 @@ pub(crate) const RECORD: usize = 6;
 /// Leaky ANDs in a message.
 const AT_ONCE: usize = 4096;
 
+/// Leaky ANDs that both parties send before they receive the other's: no more than channels hold.
+const WINDOW: usize = 1 << 19;
+
 /// Masks made at once, at most.
 const MASKS_AT_ONCE: usize = 1 << 20;
 
@@ -219,6 +222,50 @@ impl Lot<'_> {
         [&*self.macs, &*self.keys].map(|all| [0, 1, 2].map(|part| &all[part * self.count..][of.clone()]))
     }
 
+    /// Sends this party's blocks, and begins its sums.
+    fn send_blocks(
+        &self,
+        keys: &Keys,
+        window: Range<usize>,
+        first: u64,
+        sums: &mut [Block],
+        channel: &mut dyn Channel,
+    ) -> Result<()> {
+        let mut blocks = Vec::new();
+        for of in pieces(window, AT_ONCE) {
+            blocks.resize(of.len(), Block::ZERO);
+            let [own, other] = self.parts(&of);
+            let hashed = leaky::Hashed {
+                delta: *keys.delta,
+                start: keys.start,
+                first: first + of.start as u64,
+            };
+            leaky::make(hashed, own, other, &mut blocks, &mut sums[of]);
+            channel.send(steps::LEAKY, as_bytes(&blocks))?;
+            channel.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Receives the other party's blocks, and ends the sums.
+    fn receive_blocks(
+        &self,
+        window: Range<usize>,
+        sums: &mut [Block],
+        channel: &mut dyn Channel,
+    ) -> Result<()> {
+        let mut blocks = Vec::new();
+        for of in pieces(window, AT_ONCE) {
+            blocks.resize(of.len(), Block::ZERO);
+            channel.recv(steps::LEAKY, as_bytes_mut(&mut blocks))?;
+            let x = &self.macs[of.clone()];
+            for ((sum, &x), &block) in sums[of].iter_mut().zip(x).zip(&blocks) {
+                *sum ^= block & low(x);
+            }
+        }
+        Ok(())
+    }
+
     /// Makes z the product of x and y.
     pub(crate) fn make(
         &mut self,
@@ -228,36 +275,10 @@ impl Lot<'_> {
     ) -> Result<()> {
         let count = self.count;
         let first = keys.counters.leaky(count);
-        let pieces = || {
-            (0..count)
-                .step_by(AT_ONCE)
-                .map(|start| start..count.min(start + AT_ONCE))
-        };
-        let mut blocks = Vec::new();
-        for of in pieces() {
-            blocks.resize(of.len(), Block::ZERO);
-            let [own, other] = self.parts(&of);
-            leaky::make(
-                leaky::Hashed {
-                    delta: *keys.delta,
-                    start: keys.start,
-                    first: first + of.start as u64,
-                },
-                own,
-                other,
-                &mut blocks,
-                &mut sums[of],
-            );
-            channel.send(steps::LEAKY, as_bytes(&blocks))?;
-            channel.flush()?;
-        }
-        for of in pieces() {
-            blocks.resize(of.len(), Block::ZERO);
-            channel.recv(steps::LEAKY, as_bytes_mut(&mut blocks))?;
-            let x = &self.macs[of.clone()];
-            for ((sum, &x), &block) in sums[of].iter_mut().zip(x).zip(&blocks) {
-                *sum ^= block & low(x);
-            }
+        // All that fits is sent before anything is waited for.
+        for window in pieces(0..count, WINDOW) {
+            self.send_blocks(keys, window.clone(), first, sums, channel)?;
+            self.receive_blocks(window, sums, channel)?;
         }
 
         let ours = packed::<1>(sums);
@@ -295,6 +316,13 @@ impl Lot<'_> {
         digest.zeroize();
         Ok(())
     }
+}
+
+/// `all`, in pieces of so many.
+fn pieces(all: Range<usize>, at_once: usize) -> impl Iterator<Item = Range<usize>> {
+    let end = all.end;
+    all.step_by(at_once)
+        .map(move |first| first..end.min(first + at_once))
 }
 
 /// Says that the leaky ANDs of the other party are none.

@@ -1,13 +1,13 @@
 //! Garbling and evaluating gates on masked values: half gates with authenticated masks (KRRW, Section 4).
 //!
-//! With 0-labels A and B of the operands, hashes H and H' of the gate, and s(u) = K[u'] ⊕ uΔ for a bit of which the garbler has the share u
+//! With 0-labels A and B of the operands, hashes H and H' of the gate, and `s(u) = K[u'] ⊕ uΔ` for a bit of which the garbler has the share u
 //! and the evaluator u', authenticated:
 //!
 //! - G_0 = H(A) ⊕ H(A ⊕ Δ) ⊕ s(λ_β), G_1 = H'(B) ⊕ H'(B ⊕ Δ) ⊕ s(λ_α) ⊕ A;
 //! - the output's 0-label is H(A) ⊕ H'(B) ⊕ s(λ_γ ⊕ λ_αλ_β); its bit 0 is told, and cleared.
 //!
 //! The evaluator, whose labels' bits 0 are the masked values Λ, gets its label as
-//! H(A) ⊕ H'(B) ⊕ Λ_α(G_0 ⊕ M[λ_β']) ⊕ Λ_β(G_1 ⊕ M[λ_α'] ⊕ A) ⊕ M[λ_γ' ⊕ (λ_αλ_β)'].
+//! `H(A) ⊕ H'(B) ⊕ Λ_α(G_0 ⊕ M[λ_β']) ⊕ Λ_β(G_1 ⊕ M[λ_α'] ⊕ A) ⊕ M[λ_γ' ⊕ (λ_αλ_β)']`.
 //!
 //! As in `cenote-garble`, both hashes of a gate are under one key, and H'(x) = H(x ⊕ c). Operands that are the same wire, opposite ones, or
 //! public bits differ by 0, Δ ⊕ 1, or sums of these, never by c or c ⊕ Δ.

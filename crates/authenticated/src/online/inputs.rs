@@ -19,7 +19,7 @@ use crate::{checks, steps};
 const INPUTS: &str = "inputs";
 
 /// Bits of a message.
-const AT_ONCE: usize = 1 << 14;
+const AT_ONCE: usize = 1 << 18;
 
 /// The bits of `matrix`, a wire's lanes after the other's: the order of cells.
 pub(super) fn bits(matrix: &BitMatrix) -> impl Iterator<Item = bool> {

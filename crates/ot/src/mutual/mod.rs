@@ -57,6 +57,9 @@ pub(crate) const WIDTH: usize = 128;
 /// The largest symbols.
 pub const MAX_SYMBOL: u32 = 8;
 
+/// Bytes that both sides send before they receive what the other one has sent: no more than channels hold.
+const WINDOW: usize = 8 << 20;
+
 /// One side of a set-up. After a failed call, of this or of one of its [`Verifier`]s, all calls of all of them fail.
 ///
 /// Secrets are wiped on drop; `Debug` prints the type only.
@@ -223,20 +226,24 @@ impl Secrets {
         };
         let mut message = Vec::new();
         let size = |piece: &Range<usize>| (self.shape.symbols() - 1) * piece.len();
-        // All is sent before anything is waited for.
-        for piece in pieces(units) {
-            message.resize(size(&piece), Block512::ZERO);
-            let own = self.own.piece_mut(&piece);
-            self.holder.expand(at(&piece), own, &mut message);
-            channel.send(steps::COLUMNS, as_bytes(&message))?;
-            channel.flush()?;
-        }
-        for piece in pieces(units) {
-            message.resize(size(&piece), Block512::ZERO);
-            let theirs = self.theirs.piece_mut(&piece);
-            self.knower.expand(at(&piece), theirs.columns);
-            channel.recv(steps::COLUMNS, as_bytes_mut(&mut message))?;
-            self.knower.correct(theirs.columns, &message);
+        // All that fits is sent before anything is waited for.
+        let all: Vec<Range<usize>> = pieces(units).collect();
+        let together = (WINDOW / size_of::<Block512>() / size(&all[0])).max(1);
+        for window in all.chunks(together) {
+            for piece in window {
+                message.resize(size(piece), Block512::ZERO);
+                let own = self.own.piece_mut(piece);
+                self.holder.expand(at(piece), own, &mut message);
+                channel.send(steps::COLUMNS, as_bytes(&message))?;
+                channel.flush()?;
+            }
+            for piece in window {
+                message.resize(size(piece), Block512::ZERO);
+                let theirs = self.theirs.piece_mut(piece);
+                self.knower.expand(at(piece), theirs.columns);
+                channel.recv(steps::COLUMNS, as_bytes_mut(&mut message))?;
+                self.knower.correct(theirs.columns, &message);
+            }
         }
         self.check(channel, units)?;
         self.own.rows(true, macs);

@@ -126,6 +126,27 @@ fn bits_are_authenticated_in_calls_and_symbols_of_all_sizes() {
     }
 }
 
+/// More than is sent at a time.
+#[test]
+fn long_calls_are_taken_in_turns() {
+    let options = ChannelOptions {
+        queue_bytes: WINDOW + (1 << 20),
+        ..ChannelOptions::with_timeout(Duration::from_secs(20))
+    };
+    let (mut to_second, mut to_first) = memory_pair(PartyId(0), PartyId(1), options);
+    let count = 3 * WINDOW / 16;
+    let side = |first: bool, channel: &mut dyn Channel| {
+        let mut mutual = deal(first, channel, 11, 1)?;
+        bits(&mut mutual, channel, count).map(|made| (mutual.delta(), made))
+    };
+    let [first, second] = std::thread::scope(|scope| {
+        let first = scope.spawn(move || side(true, &mut to_second));
+        let second = side(false, &mut to_first);
+        [first.join().unwrap(), second]
+    });
+    authentic([first.unwrap(), second.unwrap()]);
+}
+
 #[test]
 fn a_set_up_by_base_ots_takes_the_bytes_that_are_declared() {
     for symbol in [4, 8] {
