@@ -175,6 +175,12 @@ impl Walk {
         if part.ands == level.ands {
             for (gate, op) in ops.iter().enumerate() {
                 let slot = &mut self.slots[op.dst as usize * row..][..row];
+                if self.lanes == 1 {
+                    slot.iter_mut()
+                        .zip(from)
+                        .for_each(|(slot, from)| *slot = from[gate]);
+                    continue;
+                }
                 for (slot, from) in slot.chunks_exact_mut(self.lanes).zip(from) {
                     slot.copy_from_slice(&from[gate * self.lanes..(gate + 1) * self.lanes]);
                 }

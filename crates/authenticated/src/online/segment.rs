@@ -47,6 +47,15 @@ pub(crate) enum Pending {
     Evaluator([u8; blake3::OUT_LEN]),
 }
 
+/// Appends a wire's blocks, of which there is often but one.
+#[inline(always)]
+fn append(to: &mut Vec<Block>, from: &[Block]) {
+    match from {
+        [one] => to.push(*one),
+        _ => to.extend_from_slice(from),
+    }
+}
+
 fn cast(blocks: &[Block]) -> &[[u64; 2]] {
     bytemuck::cast_slice(blocks)
 }
@@ -74,8 +83,8 @@ impl Party {
             masks.operands(circuit, part, |slots, _| {
                 for (at, slot) in slots.into_iter().enumerate() {
                     let (macs, keys) = slot.split_at(slot.len() / 2);
-                    of.macs[at].extend_from_slice(macs);
-                    of.keys[at].extend_from_slice(keys);
+                    append(&mut of.macs[at], macs);
+                    append(&mut of.keys[at], keys);
                 }
             });
             let end = of.macs[0].len();
@@ -142,7 +151,7 @@ impl Party {
                 for ((labels, slot), flip) in of.labels.iter_mut().zip(slots).zip(flips) {
                     match flip {
                         true => labels.extend(slot.iter().map(|&label| label ^ negation)),
-                        false => labels.extend_from_slice(slot),
+                        false => append(labels, slot),
                     }
                 }
             });
