@@ -18,9 +18,9 @@
 //! right labels of one wire give away Δ; with it the evaluator reads the garbler's inputs off gates that they are anchored to, computes
 //! the outputs itself, and behaves as before. See `provenance.rs`.
 //!
-//! **I-hashes against a garbler that tries again.** What bad gates give is compared with i-hashes in silence, so each bad gate in the
-//! pool is a guess at the watch list that costs nothing if it fails. The code is longer than for one guess by the logarithm of the
-//! number of bad gates that get into the pool before one is caught ([`cenote_params::pool::Soundness`]).
+//! **I-hashes against a garbler that tries again.** What bad gates give is compared with i-hashes in silence, with those of both labels
+//! of a wire, so each bad gate in the pool is two guesses at the watch list that cost nothing if they fail. The code is longer than for
+//! one guess by the logarithm of the guesses there are before a bad gadget is caught ([`cenote_params::pool::guesses`]).
 #![forbid(unsafe_code)]
 
 pub mod checks;

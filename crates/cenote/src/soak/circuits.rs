@@ -28,14 +28,23 @@ const LIBRARY: [&str; 14] = [
 /// A circuit of `gates` AND gates, about.
 pub(super) fn of_size(dice: &mut Dice, gates: u64) -> Plan {
     if dice.once_in(3) {
-        let name = LIBRARY[dice.below(LIBRARY.len())];
-        let circuit = library::by_name(name).expect("the library has it");
-        let plan = Plan::new(&circuit);
+        let plan = of_library(LIBRARY[dice.below(LIBRARY.len())]);
         if plan.and_count() as u64 <= gates {
             return plan;
         }
     }
     random(dice, gates.min(MOST_GATES))
+}
+
+/// Those of the library that have at most so many AND gates.
+pub(super) fn up_to(gates: u64) -> impl Iterator<Item = Plan> {
+    let plans = LIBRARY.into_iter().map(of_library);
+    plans.filter(move |plan| plan.and_count() as u64 <= gates)
+}
+
+fn of_library(name: &str) -> Plan {
+    let circuit = library::by_name(name).expect("the library has it");
+    Plan::new(&circuit)
 }
 
 /// As many inputs as any circuit of this stream has for so few gates.

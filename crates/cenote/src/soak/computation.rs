@@ -108,6 +108,15 @@ impl<E: Engine> Computation<'_, E> {
         Ok(())
     }
 
+    /// Runs each circuit of the library that may come, so that what memory it takes to make its plan is taken at once.
+    pub(super) fn run_library(&mut self, most: u64) -> Result<()> {
+        for plan in circuits::up_to(most) {
+            let outputs = self.step(&plan, 1, None)?;
+            self.reveal(&outputs)?;
+        }
+        Ok(())
+    }
+
     /// A computation that takes as much memory as any: circuits one after the other with as many inputs of one party's as there can be.
     /// Some of each is kept to the end, when all parties learn as much as there can be.
     pub(super) fn run_widest(&mut self, size: u64, owner: PartyId) -> Result<()> {

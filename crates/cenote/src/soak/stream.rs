@@ -31,6 +31,7 @@ pub(crate) fn drive<E: Engine>(engine: &mut E, soak: &Soak, told: &mut dyn FnMut
         },
         engine,
     };
+    stream.computation().run_library(soak.largest)?;
     for shape in largest(soak.largest) {
         stream.computation().run(shape)?;
     }
