@@ -35,8 +35,8 @@ impl Start {
 fn party(me: PartyId, channel: Box<dyn Channel>) -> Result<()> {
     let mut config = Config::new("measure");
     config.symbol = env("SYMBOL", 4);
-    config.lot = env("LOT", 1 << 17);
-    config.segment = env("SEGMENT", 1 << 14);
+    config.lot = env("LOT", 1 << 14);
+    config.segment = env("SEGMENT", 1 << 11);
     let sizes = Sizes::search(40, env("POOL", 524_291)).unwrap();
     let bucket = sizes.pool.bucket;
     let tell = |what: &str, start: Start, count: f64| {
