@@ -20,7 +20,7 @@ use crate::memory::{Memory, most_lanes};
 use crate::offline::{Make, Maker};
 use crate::online::{Circuits, Common, Evaluator, Garbler, Kind, Role, Side, Supplied};
 use crate::settings::{Config, Sizes};
-use crate::setup::{Base, EvaluatorKeys, EvaluatorMaker, GarblerKeys, GarblerMaker};
+use crate::setup::{Base, EvaluatorKeys, EvaluatorMaker, GarblerKeys, GarblerMaker, Which};
 use crate::wires::Cell;
 use crate::{JimuWires, checks, steps};
 use cenote_store::{ItemId, Store};
@@ -47,8 +47,10 @@ pub struct JimuEngine {
     side: Option<Box<dyn Side>>,
     circuits: Circuits,
     ledger: Ledger,
-    /// Checks of gadgets that were cut off in sessions over pools of this party and its peer.
-    cut_off: u32,
+    /// Pools with this peer that ended with a check that failed or was cut off.
+    ends: u32,
+    /// Whether the peer had cheated in an earlier session over the pool.
+    has_cheated: bool,
     /// Whether gates are to be drawn.
     announced: bool,
     cheated: bool,
@@ -104,7 +106,8 @@ impl JimuEngine {
             error.with_checks(checks::ALL)
         })?;
         let buffers = supplied.buffers;
-        let cut_off = supplied.kept.as_ref().map_or(0, |kept| kept.cut_off());
+        let ends = supplied.kept.as_ref().map_or(0, |kept| kept.ends());
+        let has_cheated = supplied.kept.as_ref().is_some_and(|kept| kept.has_cheated());
         let start_maker = |make| Maker::start(make, of_pool, channel.interrupter());
         let side = keys.side(&sizes, supplied, start_maker)?;
         let mut ledger = Ledger::default();
@@ -119,7 +122,8 @@ impl JimuEngine {
             side: Some(side),
             circuits: Circuits::default(),
             ledger,
-            cut_off,
+            ends,
+            has_cheated,
             announced: false,
             cheated: false,
             used: None,
@@ -148,11 +152,12 @@ impl JimuEngine {
             ahead: config.ahead,
             copies: [None, None],
             kept: None,
+            lots: 0,
         };
         let Some(store) = store else {
             let role = Role::of(me, config.garbler);
             let base = Base::establish(role, channel, config, &sizes)?;
-            let keys = Keys::begin(&base, channel, config, &sizes, 0, None)?;
+            let keys = Keys::begin(&base, channel, config, &sizes, Which::default(), None)?;
             return Ok((sizes, keys, supplied));
         };
         let opened = kept::open(me, channel, config, &sizes, store.hold()?)?;
@@ -160,14 +165,14 @@ impl JimuEngine {
         let kept = Arc::new(opened.kept);
         supplied.copies = opened.copies;
         supplied.kept = Some(kept.clone());
-        let keys = Keys::begin(
-            &opened.base,
-            channel,
-            config,
-            &opened.sizes,
-            opened.number,
-            Some(kept),
-        )?;
+        let which = Which {
+            number: opened.number,
+            nonce: opened.nonce,
+        };
+        supplied.lots = opened.number << LOTS_LOG2;
+        let on_disk = Some(kept.clone());
+        let keys = Keys::begin(&opened.base, channel, config, &opened.sizes, which, on_disk);
+        let keys = keys.inspect_err(|error| kept.retire_after(error))?;
         Ok((opened.sizes, keys, supplied))
     }
 
@@ -276,6 +281,13 @@ impl JimuEngine {
 
     /// Drops keys, material and the channel.
     fn clear(&mut self) {
+        if let Some(side) = self.side.as_deref()
+            && let Some(kept) = side.common().kept()
+            && side.cheated()
+            && let Err(error) = kept.note_cheated()
+        {
+            tracing::error!(%error, "that the garbler has cheated cannot be noted");
+        }
         self.ledger.costs = self.costs();
         self.used = self.used();
         self.cheated = self.peer_cheated();
@@ -322,6 +334,9 @@ impl JimuEngine {
     }
 }
 
+/// Lots of transferred labels that are counted for a session over a pool that is kept: the bound on their error is for the pool's life.
+const LOTS_LOG2: u32 = 12;
+
 /// What a session computes with, and what makes its gadgets.
 enum Keys {
     Garbler(GarblerKeys, GarblerMaker),
@@ -329,23 +344,23 @@ enum Keys {
 }
 
 impl Keys {
-    /// Begins the session of this `number` over a pool.
+    /// Begins a session over a pool.
     fn begin(
         base: &Base,
         channel: &mut dyn Channel,
         config: &mut Config,
         sizes: &Sizes,
-        number: u64,
+        which: Which,
         kept: Option<Arc<Kept>>,
     ) -> Result<Self> {
         Ok(match base {
             Base::Garbler(base) => {
-                let (keys, mut maker) = base.begin(channel, config, sizes, number)?;
+                let (keys, mut maker) = base.begin(channel, config, sizes, which)?;
                 maker.kept = kept;
                 Keys::Garbler(keys, maker)
             }
             Base::Evaluator(base) => {
-                let (keys, mut maker) = base.begin(channel, config, sizes, number)?;
+                let (keys, mut maker) = base.begin(channel, config, sizes, which)?;
                 maker.kept = kept;
                 Keys::Evaluator(keys, maker)
             }
@@ -393,11 +408,12 @@ impl Guarded for JimuEngine {
         let maker = side.common_mut().maker();
         let error = maker.explain(error);
         let code = error.reason().code();
-        maker.stop(code);
-        // A garbler that was caught, or an evaluator that says so, gets nothing more of this pool.
-        if let (Some(kept), Some(_)) = (side.common().kept(), error.check()) {
-            kept.discard();
+        // A garbler that was caught, or an evaluator that says so, gets nothing more of this pool; before it hears of it.
+        let common = side.common_mut();
+        if let Some(kept) = common.kept() {
+            kept.retire_after(&error);
         }
+        common.maker().stop(code);
         self.channel.iter_mut().for_each(|channel| channel.abort(code));
         self.clear();
         error
@@ -568,8 +584,8 @@ impl Engine for JimuEngine {
     }
 
     fn error_bound(&self) -> f64 {
-        // Each check that was cut off was the end of a pool, and a try more.
-        self.soundness().total().log2() + f64::from(self.cut_off).ln_1p() / LN_2
+        // Each pool that ended so was a try more.
+        self.soundness().total().log2() + f64::from(self.ends).ln_1p() / LN_2
     }
 
     fn computational_bits(&self) -> f64 {
@@ -585,18 +601,15 @@ impl Engine for JimuEngine {
                 self.me
             )
         };
-        let cut_off = (self.cut_off > 0).then(|| {
+        let ends = (self.ends > 0).then(|| {
             format!(
-                "{} times the peer or this party was gone in the middle of a check of gadgets, and the pool was given up: if that happens \
-                 again and again, the peer may be trying to cheat",
-                self.cut_off
+                "{} times a check of gadgets failed, or a party was gone in the middle of it, and the pool was given up: if that happens \
+                 again and again, the peer is trying to cheat",
+                self.ends
             )
         });
-        self.peer_cheated()
-            .then(warning)
-            .into_iter()
-            .chain(cut_off)
-            .collect()
+        let cheated = self.peer_cheated() || self.has_cheated;
+        cheated.then(warning).into_iter().chain(ends).collect()
     }
 }
 

@@ -11,7 +11,8 @@
 //! **A check that was cut off** is a garbler's way out when it sees by the coin that it will be caught. So the evaluator notes, before it lets the
 //! coin be known, that a check has begun; if a session finds that note, the pool is given up, for bad gadgets may have been in it
 //! that more tries would add to. The garbler begins anew then, with an empty pool, and the bound on its success is that of each pool times their
-//! number, which the evaluator keeps and tells ([`Journal::cut_off`]). A pool whose garbler was caught is deleted.
+//! number, which the evaluator keeps and tells ([`Journal::ends`]). A pool is *retired*, before anybody is told, whenever a check fails or is said to
+//! have failed: its keys and gadgets are deleted, the count stays in its journal until that of the next pool has it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -25,8 +26,8 @@ use zeroize::Zeroizing;
 
 use crate::gadget::Shape;
 use crate::online::{Kind, Role};
-use crate::settings::{Config, MUX_WIDTH, Sizes};
-use crate::setup::Base;
+use crate::settings::{Config, Sizes};
+use crate::setup::{Base, GATES_LOG2};
 use crate::steps;
 
 /// The name of the protocol's items.
@@ -42,10 +43,22 @@ const COPIES: [&str; 2] = ["gates", "mux"];
 const TOLD: usize = 16;
 
 /// Coins of a kind in a journal, at most: where there are more, a copy is missing for long.
-const MOST_COINS: usize = 1 << 12;
+const MOST_COINS: usize = 1 << 13;
 
 /// A copy is made whenever so many times the pool has been drawn since the one before.
 const POOLS_BETWEEN_COPIES: u64 = 4;
+
+/// Deliveries between copies, at most: a journal has the coins since the copy before the last.
+const MOST_BETWEEN_COPIES: u64 = MOST_COINS as u64 / 4;
+
+/// Sessions that a pool serves, at most.
+const MOST_SESSIONS: u64 = 1 << (62 - GATES_LOG2);
+
+/// Sessions that a peer may be ahead.
+const MOST_AHEAD: u64 = 1 << 10;
+
+/// How the settings of a pool begin that was retired.
+const RETIRED: &str = "retired, ";
 
 /// What the journal tells of the deliveries of a kind, which are numbered through the pool's life.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,10 +83,14 @@ impl Track {
 struct Journal {
     /// The number of the last session.
     session: u64,
-    /// Checks that were cut off, each of which was the end of a pool.
-    cut_off: u32,
+    /// Checks that failed or were cut off, each of which was the end of a pool.
+    ends: u32,
+    /// Whether the garbler has cheated and does not know that it was noticed.
+    cheated: bool,
     /// Whether a check has begun whose end is not noted.
     checking: bool,
+    /// Whether the pool has ended.
+    retired: bool,
     tracks: [Track; 2],
 }
 
@@ -81,8 +98,8 @@ impl Journal {
     fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         bytes.extend(self.session.to_le_bytes());
-        bytes.extend(self.cut_off.to_le_bytes());
-        bytes.push(self.checking.into());
+        bytes.extend(self.ends.to_le_bytes());
+        bytes.extend([self.cheated, self.checking, self.retired].map(u8::from));
         for track in &self.tracks {
             bytes.extend(track.first.to_le_bytes());
             bytes.extend(told(track.copied).to_le_bytes());
@@ -100,8 +117,10 @@ impl Journal {
         let mut rest = bytes;
         let mut journal = Self {
             session: u64::from_le_bytes(take(&mut rest)?),
-            cut_off: u32::from_le_bytes(take(&mut rest)?),
+            ends: u32::from_le_bytes(take(&mut rest)?),
+            cheated: take::<1>(&mut rest)? == [1],
             checking: take::<1>(&mut rest)? == [1],
+            retired: take::<1>(&mut rest)? == [1],
             tracks: Default::default(),
         };
         for track in &mut journal.tracks {
@@ -142,6 +161,14 @@ struct Told {
     deliveries: [[u64; 3]; 2],
 }
 
+/// What parties tell each other when a session begins.
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct Message {
+    nonce: [u8; 16],
+    pools: [Told; TOLD],
+}
+
 impl Told {
     fn of(id: ItemId, journal: &Journal) -> Self {
         let of = |track: &Track| [track.first, told(track.copied), track.next()].map(u64::to_le);
@@ -160,7 +187,9 @@ impl Told {
     /// The first deliveries of each kind whose draws are to be left out, if both can put back the same pool: none for a kind that was never
     /// full.
     fn common(&self, other: &Self) -> Option<[Option<u64>; 2]> {
-        if self.checking != 0 || other.checking != 0 {
+        let (session, others) = (self.session(), other.session());
+        let is_far = session.abs_diff(others) > MOST_AHEAD || session.max(others) >= MOST_SESSIONS - 1;
+        if self.checking != 0 || other.checking != 0 || is_far {
             return None;
         }
         let mut since = [None; 2];
@@ -199,6 +228,8 @@ pub(crate) struct Opened {
     pub(crate) sizes: Sizes,
     /// The number of the session.
     pub(crate) number: u64,
+    /// Fresh random bytes of the garbler's and of the evaluator's.
+    pub(crate) nonce: [[u8; 16]; 2],
     pub(crate) copies: Copies,
 }
 
@@ -222,9 +253,24 @@ impl Kept {
         self.living.write(JOURNAL, &[&journal.encode()])
     }
 
-    /// Checks that were cut off, this pool's and those before it.
-    pub(crate) fn cut_off(&self) -> u32 {
-        self.journal().cut_off
+    /// Pools before this one that ended with a check that failed or was cut off.
+    pub(crate) fn ends(&self) -> u32 {
+        self.journal().ends
+    }
+
+    /// Whether the garbler has cheated in a session over this pool, and was not told that it was noticed.
+    pub(crate) fn has_cheated(&self) -> bool {
+        self.journal().cheated
+    }
+
+    /// Notes that the garbler has cheated.
+    pub(crate) fn note_cheated(&self) -> Result<()> {
+        let mut journal = self.journal();
+        if journal.cheated {
+            return Ok(());
+        }
+        journal.cheated = true;
+        self.write(&journal)
     }
 
     /// Notes that a check begins.
@@ -260,7 +306,7 @@ impl Kept {
     /// Whether a copy is due of a full pool from which something may yet be drawn by delivery `open` and later ones: of `size` gadgets,
     /// drawn from deliveries of so many each.
     pub(crate) fn is_due(&self, kind: Kind, open: u64, [size, buffer]: [u64; 2]) -> bool {
-        let period = (POOLS_BETWEEN_COPIES * size / buffer.max(1)).max(2);
+        let period = (POOLS_BETWEEN_COPIES * size / buffer.max(1)).clamp(2, MOST_BETWEEN_COPIES);
         let copied = self.journal().tracks[kind as usize].copied;
         copied.is_none_or(|copied| open >= copied.saturating_add(period))
     }
@@ -277,12 +323,31 @@ impl Kept {
         self.write(&journal)
     }
 
-    /// Deletes the pool: nothing of it is to be used any more.
-    pub(crate) fn discard(&self) {
-        if let Err(error) = self.living.discard() {
+    /// Ends the pool if `error` is of a check, here or by the peer's word.
+    pub(crate) fn retire_after(&self, error: &Error) {
+        if error.check().is_some() {
+            self.retire();
+        }
+    }
+
+    /// Ends the pool after a check that failed: nothing of it is to be used any more. To be called before the peer is told anything.
+    pub(crate) fn retire(&self) {
+        let mut journal = self.journal();
+        if journal.retired {
+            return;
+        }
+        (journal.retired, journal.checking) = (true, false);
+        journal.ends = journal.ends.saturating_add(1);
+        let ended = self.write(&journal).and_then(|()| retire(&self.living));
+        if let Err(error) = ended {
             tracing::error!(%error, "a pool that must not be used again cannot be deleted: delete it by hand");
         }
     }
+}
+
+/// Deletes keys and gadgets of a pool whose journal says that it has ended.
+fn retire(living: &Living) -> Result<()> {
+    living.retire(|settings| format!("{RETIRED}{settings}"), JOURNAL)
 }
 
 /// What a pool is, for which sessions: security, who garbles, sizes, and all that follows from these, which another version of the analysis
@@ -344,47 +409,52 @@ pub(crate) fn open(
     hold: Hold,
 ) -> Result<Opened> {
     let role = Role::of(me, config.garbler);
-    let mut known = Vec::new();
+    let (mut known, mut gone, mut ends) = (Vec::new(), Vec::new(), 0);
     for (item, living) in hold.living(me, PROTOCOL)? {
-        let Some(sizes) = sizes_of(&item.settings, config) else {
+        let (settings, retired) = match item.settings.strip_prefix(RETIRED) {
+            Some(settings) => (settings, true),
+            None => (&*item.settings, false),
+        };
+        if !settings.starts_with(&wanted(config)) {
+            continue;
+        }
+        let journal = living.read(JOURNAL, 2 * 20 * MOST_COINS + 128).ok();
+        let Some(journal) = journal.and_then(|bytes| Journal::decode(&bytes)) else {
+            tracing::warn!(pool = %item.id, "a pool's journal cannot be read; it is left as it is");
             continue;
         };
-        let journal = living.read(JOURNAL, 2 * 20 * MOST_COINS + 128).ok();
-        match journal.and_then(|bytes| Journal::decode(&bytes)) {
-            Some(journal) if known.len() < TOLD => known.push((item, living, sizes, journal)),
-            Some(_) => {}
-            None => tracing::warn!(pool = %item.id, "a pool's journal cannot be read; it is left as it is"),
+        ends = ends.max(journal.ends.saturating_add(journal.checking.into()));
+        match sizes_of(settings, config) {
+            Some(sizes) if known.len() < TOLD && !retired && !journal.retired => {
+                known.push((item, living, sizes, journal));
+            }
+            _ => gone.push(living),
         }
     }
-    let mut mine = [bytemuck::Zeroable::zeroed(); TOLD];
-    for (told, (item, .., journal)) in mine.iter_mut().zip(&known) {
+    let mut mine: Message = bytemuck::Zeroable::zeroed();
+    config.entropy.fill(&mut mine.nonce);
+    for (told, (item, .., journal)) in mine.pools.iter_mut().zip(&known) {
         *told = Told::of(item.id, journal);
     }
-    let mut theirs: [Told; TOLD] = [bytemuck::Zeroable::zeroed(); TOLD];
-    channel.send(steps::KEPT_POOLS, as_bytes(&mine))?;
-    channel.recv(steps::KEPT_POOLS, as_bytes_mut(&mut theirs))?;
-    let ids = theirs
-        .iter()
-        .filter(|told| told.id != [0; 32])
-        .map(|told| told.id);
-    let mut sorted: Vec<[u8; 32]> = ids.collect();
-    sorted.sort_unstable();
-    if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
-        let detail = "it tells of a pool twice";
-        return Err(Error::cheated(
-            MESSAGE_FORM,
-            channel.peer(),
-            steps::KEPT_POOLS,
-            detail,
-        ));
+    let mut theirs: Message = bytemuck::Zeroable::zeroed();
+    channel.send(steps::KEPT_POOLS, as_bytes(&[mine]))?;
+    channel.recv(steps::KEPT_POOLS, as_bytes_mut(std::slice::from_mut(&mut theirs)))?;
+    let told = theirs.pools.iter().map(|told| told.id);
+    let mut ids: Vec<[u8; 32]> = told.filter(|id| *id != [0; 32]).collect();
+    ids.sort_unstable();
+    if ids.windows(2).any(|pair| pair[0] == pair[1]) {
+        let (peer, detail) = (channel.peer(), "it tells of a pool twice");
+        return Err(Error::cheated(MESSAGE_FORM, peer, steps::KEPT_POOLS, detail));
     }
+    let nonce = match role {
+        Role::Garbler => [mine.nonce, theirs.nonce],
+        Role::Evaluator => [theirs.nonce, mine.nonce],
+    };
 
-    let (mut cut_off, mut gone) = (0, Vec::new());
     let mut usable: Vec<(usize, [Option<u64>; 2], u64)> = Vec::new();
     for (at, (item, living, _, journal)) in known.iter().enumerate() {
-        cut_off = cut_off.max(journal.cut_off.saturating_add(journal.checking.into()));
-        let other = theirs.iter().find(|other| other.id == item.id.0);
-        match other.map(|other| (mine[at].common(other), other.session())) {
+        let other = theirs.pools.iter().find(|other| other.id == item.id.0);
+        match other.map(|other| (mine.pools[at].common(other), other.session())) {
             Some((Some(since), session)) => usable.push((at, since, journal.session.max(session))),
             // It may be another peer's.
             None if !journal.checking => {}
@@ -397,76 +467,122 @@ pub(crate) fn open(
     }
     // The garbler's latest.
     let order = if role == Role::Garbler { &mine } else { &theirs };
-    let chosen = order.iter().find_map(|told| {
+    let chosen = order.pools.iter().find_map(|told| {
         let of = |(at, ..): &&(usize, [Option<u64>; 2], u64)| known[*at].0.id.0 == told.id;
         usable.iter().find(of)
     });
-    let Some(&(at, since, session)) = chosen else {
-        tracing::info!("there is no pool in stock that both parties have: one is made");
-        let created = create(me, channel, config, sizes, hold, cut_off)?;
-        gone.iter().try_for_each(Living::discard)?;
-        return Ok(created);
+    let opened = match chosen {
+        None => {
+            tracing::info!("there is no pool in stock that both parties have: one is made");
+            create(me, channel, config, sizes, hold, ends)?
+        }
+        Some(&(at, since, session)) => {
+            let (item, living, sizes, mut journal) = known.swap_remove(at);
+            let read = put_back(role, &item, &living, &sizes, &journal, since);
+            // What cannot be read is of no use, and would be in the way of every session.
+            let (base, copies) = read.inspect_err(|_| drop(retire(&living)))?;
+            let mut theirs = [0; blake3::OUT_LEN];
+            let digest = digest_of(&copies, &sizes, role);
+            channel.send(steps::KEPT_POOLS, &digest)?;
+            channel.recv(steps::KEPT_POOLS, &mut theirs)?;
+            if digest != theirs {
+                retire(&living)?;
+                let reason = format!(
+                    "pool {} is not the same at both parties; it is given up. Run again, to make another",
+                    item.id
+                );
+                return Err(Error::Storage(reason));
+            }
+            for (track, since) in journal.tracks.iter_mut().zip(since) {
+                // What fills empty places is told by no coin: so far back, this party's copy is no better than the peer's.
+                track.copied = since;
+                if since.is_none() {
+                    (track.first, track.coins) = (track.next(), Vec::new());
+                }
+            }
+            (journal.session, journal.ends) = (session + 1, ends);
+            living.write(JOURNAL, &[&journal.encode()])?;
+            Opened {
+                base,
+                sizes,
+                number: journal.session,
+                nonce: [[0; 16]; 2],
+                copies,
+                kept: Kept {
+                    living,
+                    journal: Mutex::new(journal),
+                    _hold: hold,
+                },
+            }
+        }
     };
-    let (item, living, sizes, mut journal) = known.swap_remove(at);
-    let number = session
-        .checked_add(1)
-        .filter(|&number| number < 1 << 23)
-        .ok_or_else(|| {
-            Error::Exhausted("the pool has had 2^23 sessions; delete it, to make another".into())
-        })?;
-    let base = Base::decode(role, &item.keys.0, &sizes)
+    gone.iter().try_for_each(Living::discard)?;
+    Ok(Opened { nonce, ..opened })
+}
+
+/// Keys and copies of a pool, of which the places are empty that deliveries `since` the given ones may have touched.
+fn put_back(
+    role: Role,
+    item: &Item,
+    living: &Living,
+    sizes: &Sizes,
+    journal: &Journal,
+    since: [Option<u64>; 2],
+) -> Result<(Base, Copies)> {
+    let base = Base::decode(role, &item.keys.0, sizes)
         .ok_or_else(|| Error::Storage(format!("the keys of pool {} are garbled", item.id)))?;
     let mut copies = [None, None];
-    for (kind, (put_back, since)) in copies.iter_mut().zip(since).enumerate() {
+    for (kind, ((parameters, width), since)) in sizes.pools().zip(since).enumerate() {
         let Some(since) = since else { continue };
-        let parameters = match kind {
-            0 => Some(&sizes.pool),
-            _ => sizes.mux.as_ref(),
-        };
-        let Some(parameters) = parameters else { continue };
-        let width = [1, MUX_WIDTH][kind];
-        let shape = Shape {
-            blocks: sizes.blocks(),
-            width,
-        };
-        let record = match role {
-            Role::Garbler => shape.garbler_blocks(),
-            Role::Evaluator => shape.evaluator_blocks(),
-        };
+        let record = record(role, sizes, width as usize);
         let size = parameters.pool_size() as usize;
         let mut copy = room::secret("a pool", size * record)?;
-        living
-            .read_into(COPIES[kind], as_bytes_mut(&mut copy))
-            .inspect_err(|_| {
-                // Its keys are of no use without it.
-                let _ = living.discard();
-            })?;
+        living.read_into(COPIES[kind], as_bytes_mut(&mut copy))?;
         let track = &journal.tracks[kind];
         let coins = track.coins.iter().skip((since - track.first) as usize);
-        let together = parameters.bucket() as usize;
-        let mut gaps: Vec<u32> = coins
-            .flat_map(|&(coin, kept)| touched(coin, kept as usize, together, size))
-            .collect();
-        gaps.sort_unstable();
-        gaps.dedup();
-        *put_back = Some((copy, gaps));
+        let mut is_empty = vec![false; size];
+        for &(coin, kept) in coins {
+            for place in touched(coin, kept as usize, parameters.bucket() as usize, size) {
+                is_empty[place as usize] = true;
+            }
+        }
+        let gaps = (0..size as u32).filter(|&place| is_empty[place as usize]);
+        copies[kind] = Some((copy, gaps.collect()));
     }
-    journal.session = number;
-    journal.cut_off = cut_off;
-    living.write(JOURNAL, &[&journal.encode()])?;
-    gone.iter().try_for_each(Living::discard)?;
-    let kept = Kept {
-        living,
-        journal: Mutex::new(journal),
-        _hold: hold,
+    Ok((base, copies))
+}
+
+/// Blocks of a record.
+fn record(role: Role, sizes: &Sizes, width: usize) -> usize {
+    let shape = Shape {
+        blocks: sizes.blocks(),
+        width,
     };
-    Ok(Opened {
-        kept,
-        base,
-        sizes,
-        number,
-        copies,
-    })
+    match role {
+        Role::Garbler => shape.garbler_blocks(),
+        Role::Evaluator => shape.evaluator_blocks(),
+    }
+}
+
+/// What both parties must have alike: which gadget lies where.
+fn digest_of(copies: &Copies, sizes: &Sizes, role: Role) -> [u8; blake3::OUT_LEN] {
+    let mut hasher = blake3::Hasher::new_derive_key("Cenote 2026 jimu: the gadgets of a kept pool");
+    for ((_, width), copy) in sizes.pools().zip(copies) {
+        let Some((records, gaps)) = copy else {
+            hasher.update(&[0]);
+            continue;
+        };
+        let mut gaps = gaps.iter().peekable();
+        for (place, record) in (0..).zip(records.chunks_exact(record(role, sizes, width as usize))) {
+            // A record ends with the number of its first gate.
+            let number = match gaps.next_if_eq(&&place) {
+                Some(_) => NONE,
+                None => record.last().map_or(NONE, |block| block.0[1]),
+            };
+            hasher.update(&number.to_le_bytes());
+        }
+    }
+    *hasher.finalize().as_bytes()
 }
 
 /// Sets a pool up, and keeps it.
@@ -476,7 +592,7 @@ fn create(
     config: &mut Config,
     sizes: &Sizes,
     hold: Hold,
-    cut_off: u32,
+    ends: u32,
 ) -> Result<Opened> {
     let role = Role::of(me, config.garbler);
     let base = Base::establish(role, channel, config, sizes)?;
@@ -493,7 +609,7 @@ fn create(
         keys: Keys(base.encode()),
     };
     let journal = Journal {
-        cut_off,
+        ends,
         ..Journal::default()
     };
     let living = hold.create(&item, &[(JOURNAL, &[&journal.encode()])])?;
@@ -507,6 +623,7 @@ fn create(
         base,
         sizes: sizes.clone(),
         number: 0,
+        nonce: [[0; 16]; 2],
         copies: [None, None],
     })
 }

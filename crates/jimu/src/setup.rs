@@ -56,7 +56,7 @@ impl Labels {
 
 /// Numbers of gates that a session has: at a million gates a second they last for twelve days, and then the next session begins. No
 /// two sessions over a pool have one in common.
-const GATES_LOG2: u32 = 40;
+pub(crate) const GATES_LOG2: u32 = 40;
 
 /// What making gadgets uses up once and for all. The same at both parties.
 #[derive(Debug)]
@@ -281,13 +281,22 @@ pub(crate) struct EvaluatorBase {
     gamma: Zeroizing<[u64; 1]>,
 }
 
+/// Which session over a pool it is: its number, and fresh random bytes of both parties, so that not even a folder that was put back to an
+/// earlier state repeats a stream.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Which {
+    pub(crate) number: u64,
+    pub(crate) nonce: [[u8; 16]; 2],
+}
+
 /// The seeds of the labels of one session over a pool, or of Δ.
-fn seeds_of(base: &[Block], number: Option<u64>) -> Zeroizing<Vec<Block>> {
+fn seeds_of(base: &[Block], session: Option<Which>) -> Zeroizing<Vec<Block>> {
     let derived = base.iter().map(|seed| {
         let mut hasher = blake3::Hasher::new_derive_key("Cenote 2026 jimu: seeds of a session's labels");
         hasher.update(&Zeroizing::new(seed.to_bytes())[..]);
-        hasher.update(&[u8::from(number.is_some())]);
-        hasher.update(&number.unwrap_or(0).to_le_bytes());
+        if let Some(Which { number, nonce }) = session {
+            hasher.update(&number.to_le_bytes()).update(nonce.as_flattened());
+        }
         let seed = Zeroizing::new(*hasher.finalize().as_bytes());
         hasher.zeroize();
         Block::from_bytes(*seed.first_chunk().expect("a hash has 32 bytes"))
@@ -321,13 +330,13 @@ impl GarblerBase {
         Ok(Self { seeds, delta, coin })
     }
 
-    /// Begins the session of this `number` over the pool.
+    /// Begins a session over the pool.
     pub(crate) fn begin(
         &self,
         channel: &mut dyn Channel,
         config: &mut Config,
         sizes: &Sizes,
-        number: u64,
+        which: Which,
     ) -> Result<(GarblerKeys, GarblerMaker)> {
         let code = code(sizes)?;
         let mut entropy = std::mem::replace(&mut config.entropy, Entropy::os());
@@ -335,7 +344,7 @@ impl GarblerBase {
         let bits = BitReceiver::new(channel, &mut entropy, session)?;
         let transfers = DeltaSender::new(channel, &mut entropy, session)?;
         let secrets = Arc::new(GarblerSecrets {
-            committer: Committer::new(&code, &seeds_of(&self.seeds, Some(number))),
+            committer: Committer::new(&code, &seeds_of(&self.seeds, Some(which))),
             delta: self.delta.clone(),
             start: start(self.coin, code.label_blocks()),
             code,
@@ -351,7 +360,7 @@ impl GarblerBase {
             secrets,
             bits,
             opener: of_checks,
-            counters: Counters::new(&config.session, number),
+            counters: Counters::new(&config.session, which.number),
             entropy,
             kept: None,
         };
@@ -378,13 +387,13 @@ impl EvaluatorBase {
         })
     }
 
-    /// Begins the session of this `number` over the pool.
+    /// Begins a session over the pool.
     pub(crate) fn begin(
         &self,
         channel: &mut dyn Channel,
         config: &mut Config,
         sizes: &Sizes,
-        number: u64,
+        which: Which,
     ) -> Result<(EvaluatorKeys, EvaluatorMaker)> {
         let code = code(sizes)?;
         let mut entropy = std::mem::replace(&mut config.entropy, Entropy::os());
@@ -392,7 +401,7 @@ impl EvaluatorBase {
         let bits = BitSender::with_gamma(channel, &mut entropy, session, &self.gamma)?;
         let transfers = DeltaReceiver::new(channel, &mut entropy, session)?;
         let secrets = Arc::new(EvaluatorSecrets {
-            watcher: Watcher::new(&code, &self.positions, &seeds_of(&self.seeds, Some(number))),
+            watcher: Watcher::new(&code, &self.positions, &seeds_of(&self.seeds, Some(which))),
             delta_hash: self.delta_hash.clone(),
             start: start(self.coin, code.label_blocks()),
             gamma: Zeroizing::new(self.gamma[0]),
@@ -410,7 +419,7 @@ impl EvaluatorBase {
             secrets,
             bits,
             verifier: of_checks,
-            counters: Counters::new(&config.session, number),
+            counters: Counters::new(&config.session, which.number),
             entropy,
             kept: None,
         };

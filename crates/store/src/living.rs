@@ -10,7 +10,8 @@ use cenote_session::Result;
 use zeroize::Zeroizing;
 
 use crate::folder::{ITEM, Label, Reservation, Store, folder_builder};
-use crate::item::{Item, ItemId};
+use crate::item::{Item, ItemId, Keys};
+use crate::removal::remove_or_warn;
 use crate::seal::{fault, sync_folder};
 
 /// The start of the name of a file that is a state.
@@ -165,6 +166,26 @@ impl Living {
         })
     }
 
+    /// Deletes its keys and all of its states but `left`, for good, and gives it `settings` that say so.
+    ///
+    /// # Errors
+    /// [`Error::Storage`](cenote_session::Error::Storage) if its description cannot be read or replaced. States that cannot be deleted are named in the log.
+    pub fn retire(&self, settings: impl FnOnce(&str) -> String, left: &str) -> Result<()> {
+        let item = self.store.read_item(&self.id)?;
+        let item = Item {
+            settings: settings(&item.settings),
+            keys: Keys(Zeroizing::default()),
+            ..item
+        };
+        self.store
+            .write(&self.id, ITEM, Label::Item(self.id), &[&item.encode()])?;
+        let left = self.store.item_folder(&self.id).join(format!("{STATE}{left}"));
+        let states = self.store.list(&self.id)?.states;
+        let others = states.iter().filter(|path| **path != left);
+        others.for_each(|path| remove_or_warn(path));
+        Ok(())
+    }
+
     /// Deletes it. Its keys go first.
     ///
     /// # Errors
@@ -178,7 +199,7 @@ impl Living {
 mod tests {
     use super::*;
     use crate::StoreKey;
-    use crate::item::{Keys, Peers};
+    use crate::item::Peers;
 
     fn item(id: u8) -> Item {
         Item {
@@ -233,6 +254,13 @@ mod tests {
         living.read("a", 1000).unwrap_err();
         assert!(hold.living(PartyId(1), "other").unwrap().is_empty());
         hold.living(PartyId(0), "pool").unwrap_err();
+        hold.living(PartyId(1), "pool").unwrap()[0]
+            .1
+            .retire(|settings| format!("no more {settings}"), "a")
+            .unwrap();
+        let retired = hold.living(PartyId(1), "pool").unwrap().remove(0);
+        assert!(retired.0.settings == "no more s" && retired.0.keys.0.is_empty());
+        assert_eq!(*retired.1.read("a", 5).unwrap(), b"other");
         living.discard().unwrap();
         assert!(!path(1, "").exists());
         assert_eq!(hold.living(PartyId(1), "pool").unwrap().len(), 1);

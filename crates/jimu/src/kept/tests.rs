@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -245,7 +245,7 @@ fn nothing_is_used_twice_wherever_sessions_are_cut_off() {
     assert!(used > 30_000, "{used}");
 }
 
-/// A garbler that leaves when it sees that it will be caught ends the pool, and the evaluator counts.
+/// A garbler that leaves when it sees that it will be caught ends the pool, whatever it says, and the evaluator counts.
 #[test]
 fn a_check_that_is_cut_off_ends_the_pool() {
     let folder = tempfile::tempdir().unwrap();
@@ -255,14 +255,22 @@ fn a_check_that_is_cut_off_ends_the_pool() {
     let (clean, warnings) = first.unwrap();
     assert_eq!(warnings, 0);
     let before = pools(folder.path());
-    for count in 1..4u32 {
+    for count in 1..5u32 {
         let cut = uncut();
         let leaving = {
             let cut = cut.clone();
-            Adversary::with(move |_, _, message: Message| {
-                if message.step == steps::OPEN_BITS {
-                    cut.closers.lock().unwrap().iter().for_each(Closer::close);
-                    return vec![];
+            Adversary::with(move |_, _, mut message: Message| {
+                if message.step != steps::OPEN_BITS {
+                    return vec![message];
+                }
+                match count {
+                    // It says that a check has failed, or something without a form, so that the pool is deleted at once.
+                    1 => message.body.truncate(3),
+                    2 => message.body[0] ^= 1,
+                    _ => {
+                        cut.closers.lock().unwrap().iter().for_each(Closer::close);
+                        return vec![];
+                    }
                 }
                 vec![message]
             })
@@ -280,7 +288,7 @@ fn a_check_that_is_cut_off_ends_the_pool() {
         let (now, warnings) = told.unwrap();
         assert!(
             (now - clean - f64::from(1 + count).log2()).abs() < 1e-9,
-            "{now} {clean}"
+            "{count}: {now} {clean}"
         );
         assert_eq!(warnings, 1);
     }
@@ -289,6 +297,66 @@ fn a_check_that_is_cut_off_ends_the_pool() {
         after[1].is_disjoint(&before[1]) && after[1].len() == 1,
         "{after:?}"
     );
+    assert_nothing_is_used_twice(folder.path());
+}
+
+/// The file that is the copy of the gates of party `me`'s only pool, and its bytes.
+fn copy_file(folder: &Path, me: u8) -> (PathBuf, Vec<u8>) {
+    let [a, b] = pools(folder);
+    let id = [a, b][usize::from(me)].first().copied().expect("there is one");
+    let path = folder
+        .join(me.to_string())
+        .join(id.to_string())
+        .join("state-gates");
+    let bytes = std::fs::read(&path).unwrap();
+    (path, bytes)
+}
+
+/// Changes the journal of party `me`'s only pool, and gives what `change` does.
+fn with_journal<T>(folder: &Path, me: u8, change: impl FnOnce(&mut Journal) -> T) -> T {
+    let hold = store(folder, PartyId(me)).hold().unwrap();
+    let (_, living) = hold.living(PartyId(me), PROTOCOL).unwrap().remove(0);
+    let mut journal = Journal::decode(&living.read(JOURNAL, 1 << 20).unwrap()).unwrap();
+    let changed = change(&mut journal);
+    living.write(JOURNAL, &[&journal.encode()]).unwrap();
+    changed
+}
+
+/// One party has made a copy where the other has not, twice over: they put back the same pool all the same.
+#[test]
+fn copies_of_different_age_are_of_the_same_pool() {
+    let folder = tempfile::tempdir().unwrap();
+    whole(folder.path(), 0, 1);
+    let mut same = 0;
+    for round in 0..6u8 {
+        // As if one party had been killed before its copy was made, and the other one after.
+        let stale = round % 2;
+        let (path, old) = copy_file(folder.path(), stale);
+        let copied = with_journal(folder.path(), stale, |journal| journal.tracks[0].copied);
+        let cut = uncut();
+        let results = session(folder.path(), 20 + u64::from(round), &cut, None, |engine| {
+            work(engine, 2)?;
+            cut.closers.lock().unwrap().iter().for_each(Closer::close);
+            work(engine, 1)
+        });
+        assert!(results.iter().all(Result::is_err));
+        std::fs::write(&path, old).unwrap();
+        with_journal(folder.path(), stale, |journal| journal.tracks[0].copied = copied);
+        let before = pools(folder.path());
+        // The next session fills what was touched since the older copy, and is cut off when only that party has copied it.
+        let (copy, _) = copy_file(folder.path(), 1 - stale);
+        let in_the_way = copy.with_extension("new");
+        std::fs::create_dir(&in_the_way).unwrap();
+        let results = session(folder.path(), 40 + u64::from(round), &uncut(), None, |engine| {
+            work(engine, 1)
+        });
+        let blocked = results[usize::from(1 - stale)].as_ref().unwrap_err();
+        assert!(matches!(blocked, Error::Storage(_)), "{blocked}");
+        std::fs::remove_dir(&in_the_way).unwrap();
+        whole(folder.path(), 80 + u64::from(round), 1);
+        same += usize::from(pools(folder.path()) == before);
+    }
+    assert!(same >= 2, "{same}");
     assert_nothing_is_used_twice(folder.path());
 }
 
@@ -312,7 +380,10 @@ fn a_pool_of_a_cheater_is_deleted() {
         evaluator.unwrap_err().check(),
         Some(cenote_ot::checks::BIT_OPENING)
     );
-    assert_eq!(pools(folder.path()).map(|pools| pools.len()), [0, 0]);
+    let after = pools(folder.path());
+    assert_eq!(after, before, "what is left tells of it");
+    assert!((8..=10).contains(&whole(folder.path(), 2, 1)));
+    assert!(pools(folder.path())[0].is_disjoint(&before[0]));
 }
 
 #[test]
@@ -324,8 +395,10 @@ fn journals_read_back() {
     };
     let journal = Journal {
         session: 9,
-        cut_off: 2,
+        ends: 2,
+        cheated: true,
         checking: true,
+        retired: false,
         tracks: [track, Track::default()],
     };
     let bytes = journal.encode();

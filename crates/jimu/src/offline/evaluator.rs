@@ -15,7 +15,17 @@ use crate::steps;
 
 impl Make for EvaluatorMaker {
     /// Receives gadgets, and checks some.
-    fn make(&mut self, mut order: Order, channel: &mut dyn Channel) -> Result<Delivery> {
+    fn make(&mut self, order: Order, channel: &mut dyn Channel) -> Result<Delivery> {
+        let made = self.make_whole(order, channel);
+        if let (Err(error), Some(kept)) = (&made, &self.kept) {
+            kept.retire_after(error);
+        }
+        made
+    }
+}
+
+impl EvaluatorMaker {
+    fn make_whole(&mut self, mut order: Order, channel: &mut dyn Channel) -> Result<Delivery> {
         let Order { kind, shape, .. } = order;
         let mut records = order.room(shape.evaluator_blocks())?;
         self.receive(channel, shape, order.count, &mut records)?;
@@ -42,9 +52,7 @@ impl Make for EvaluatorMaker {
             coin,
         })
     }
-}
 
-impl EvaluatorMaker {
     fn receive(
         &mut self,
         channel: &mut dyn Channel,

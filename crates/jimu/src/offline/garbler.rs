@@ -14,7 +14,17 @@ use crate::steps;
 
 impl Make for GarblerMaker {
     /// Makes gadgets, and opens what is checked.
-    fn make(&mut self, mut order: Order, channel: &mut dyn Channel) -> Result<Delivery> {
+    fn make(&mut self, order: Order, channel: &mut dyn Channel) -> Result<Delivery> {
+        let made = self.make_whole(order, channel);
+        if let (Err(error), Some(kept)) = (&made, &self.kept) {
+            kept.retire_after(error);
+        }
+        made
+    }
+}
+
+impl GarblerMaker {
+    fn make_whole(&mut self, mut order: Order, channel: &mut dyn Channel) -> Result<Delivery> {
         let Order { kind, shape, .. } = order;
         let mut records = order.room(shape.garbler_blocks())?;
         self.garble(channel, shape, order.count, &mut records)?;
@@ -33,9 +43,7 @@ impl Make for GarblerMaker {
             coin,
         })
     }
-}
 
-impl GarblerMaker {
     /// Garbles and hashes, and sends all that the evaluator keeps.
     fn garble(
         &mut self,

@@ -111,6 +111,8 @@ pub(crate) struct Supplied {
     pub(crate) ahead: [u64; 2],
     pub(crate) copies: Copies,
     pub(crate) kept: Option<Arc<Kept>>,
+    /// Lots of labels that sessions before have transferred, at most.
+    pub(crate) lots: u64,
 }
 
 /// Gadgets, by the number of their gates.
@@ -148,6 +150,7 @@ impl Common {
             ahead,
             copies: [gates, muxes],
             kept,
+            lots,
         } = supplied;
         let supply =
             |kind: Kind, parameters: &Parameters, width: usize, copy: Option<Copy>| -> Result<Supply> {
@@ -190,7 +193,7 @@ impl Common {
             ahead,
             kept,
             next,
-            lots: 0,
+            lots,
             transfers: 0,
             sizes,
         })

@@ -62,12 +62,12 @@ fn set_up(
         |channel| {
             let mut config = config(seed);
             let base = GarblerBase::establish(channel, &mut config, &sizes)?;
-            base.begin(channel, &mut config, &sizes, 0)
+            base.begin(channel, &mut config, &sizes, Which::default())
         },
         |channel| {
             let mut config = config(!seed);
             let base = EvaluatorBase::establish(channel, &mut config, &sizes)?;
-            base.begin(channel, &mut config, &sizes, 0)
+            base.begin(channel, &mut config, &sizes, Which::default())
         },
     )
 }
@@ -201,14 +201,20 @@ fn what_is_kept_of_a_pool_reads_back() {
 #[test]
 fn sessions_over_a_pool_have_nothing_in_common_but_the_pool() {
     let base = [Block([1, 2]), Block([3, 4])];
-    let mut all: Vec<Block> = [None, Some(0), Some(1)]
+    let which = |number: u64, nonce: u8| {
+        Some(Which {
+            number,
+            nonce: [[nonce; 16], [0; 16]],
+        })
+    };
+    let mut all: Vec<Block> = [None, which(0, 0), which(1, 0), which(1, 1)]
         .into_iter()
-        .flat_map(|number| seeds_of(&base, number).to_vec())
+        .flat_map(|session| seeds_of(&base, session).to_vec())
         .chain(base)
         .collect();
     all.sort_by_key(|block| block.0);
     all.dedup();
-    assert_eq!(all.len(), 8);
+    assert_eq!(all.len(), 10);
     let mut counters = [0, 1].map(|number| Counters::new("test", number));
     assert_eq!(counters[0].gates(5).unwrap(), 0);
     assert_eq!(counters[1].gates(7).unwrap(), 1 << 40);

@@ -271,6 +271,7 @@ fn engine(
         ahead: [0; 2],
         copies: [None, None],
         kept: None,
+        lots: 0,
     };
     let mut side = keys.side(sizes, supplied, start).unwrap();
     for Delivery {
@@ -293,7 +294,8 @@ fn engine(
         side: Some(side),
         circuits: Circuits::default(),
         ledger: Ledger::default(),
-        cut_off: 0,
+        ends: 0,
+        has_cheated: false,
         announced: false,
         cheated: false,
         used: None,
