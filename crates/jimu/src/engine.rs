@@ -14,14 +14,13 @@ use cenote_session::{
     check_run, compare_digests, farewell,
 };
 
-use crate::gadget::Shape;
 use crate::kept::{self, Kept};
+use crate::keys::{Base, Keys};
 use crate::memory::{Memory, most_lanes};
-use crate::offline::{Make, Maker};
-use crate::online::{Circuits, Common, Evaluator, Garbler, Kind, Role, Side, Supplied};
+use crate::offline::Maker;
+use crate::online::{Circuits, Kind, Role, Side, Supplied};
 use crate::settings::{Config, Sizes};
-use crate::setup::{Base, EvaluatorKeys, EvaluatorMaker, GarblerKeys, GarblerMaker, Which};
-use crate::wires::Cell;
+use crate::setup::Which;
 use crate::{JimuWires, checks, steps};
 use cenote_store::{ItemId, Store};
 
@@ -336,59 +335,6 @@ impl JimuEngine {
 
 /// Lots of transferred labels that are counted for a session over a pool that is kept: the bound on their error is for the pool's life.
 const LOTS_LOG2: u32 = 12;
-
-/// What a session computes with, and what makes its gadgets.
-enum Keys {
-    Garbler(GarblerKeys, GarblerMaker),
-    Evaluator(EvaluatorKeys, EvaluatorMaker),
-}
-
-impl Keys {
-    /// Begins a session over a pool.
-    fn begin(
-        base: &Base,
-        channel: &mut dyn Channel,
-        config: &mut Config,
-        sizes: &Sizes,
-        which: Which,
-        kept: Option<Arc<Kept>>,
-    ) -> Result<Self> {
-        Ok(match base {
-            Base::Garbler(base) => {
-                let (keys, mut maker) = base.begin(channel, config, sizes, which)?;
-                maker.kept = kept;
-                Keys::Garbler(keys, maker)
-            }
-            Base::Evaluator(base) => {
-                let (keys, mut maker) = base.begin(channel, config, sizes, which)?;
-                maker.kept = kept;
-                Keys::Evaluator(keys, maker)
-            }
-        })
-    }
-
-    /// One side of the session.
-    fn side(
-        self,
-        sizes: &Sizes,
-        supplied: Supplied,
-        start: impl FnOnce(Box<dyn Make>) -> Result<Maker>,
-    ) -> Result<Box<dyn Side>> {
-        let (sizes, blocks) = (sizes.clone(), sizes.blocks());
-        Ok(match self {
-            Keys::Garbler(keys, maker) => {
-                let (cell, maker) = (Cell::garbler(blocks), start(Box::new(maker))?);
-                let common = Common::new(sizes, cell, supplied, Shape::garbler_blocks, maker)?;
-                Box::new(Garbler::new(keys, common))
-            }
-            Keys::Evaluator(keys, maker) => {
-                let (cell, maker) = (Cell::evaluator(blocks), start(Box::new(maker))?);
-                let common = Common::new(sizes, cell, supplied, Shape::evaluator_blocks, maker)?;
-                Box::new(Evaluator::new(keys, common))
-            }
-        })
-    }
-}
 
 impl Guarded for JimuEngine {
     const CHECKS: &'static [Check] = checks::ALL;

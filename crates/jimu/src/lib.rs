@@ -27,6 +27,7 @@ pub mod checks;
 mod engine;
 mod gadget;
 mod kept;
+mod keys;
 mod memory;
 mod offline;
 mod online;

@@ -15,7 +15,6 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::checks;
 use crate::kept::Kept;
-use crate::online::Role;
 use crate::settings::{Config, Sizes};
 use crate::steps::{DIFFERENCE_CHALLENGE, HASH_DIFFERENCE, OPEN_DIFFERENCE, START};
 
@@ -175,7 +174,7 @@ pub(crate) fn colour(label: &[Block]) -> bool {
     label[0].0[0] & 1 == 1
 }
 
-fn code(sizes: &Sizes) -> Result<Code> {
+pub(crate) fn code(sizes: &Sizes) -> Result<Code> {
     Code::new(sizes.labels).map_err(|refusal| Error::Internal(refusal.to_string()))
 }
 
@@ -266,19 +265,19 @@ fn last_bits(labels: &[Block], blocks: usize) -> u64 {
 /// What the garbler keeps of a pool, besides gadgets, for as long as the pool lives.
 pub(crate) struct GarblerBase {
     /// Of each position of the code.
-    seeds: Zeroizing<Vec<Block>>,
-    delta: Zeroizing<Vec<Block>>,
-    coin: Block,
+    pub(crate) seeds: Zeroizing<Vec<Block>>,
+    pub(crate) delta: Zeroizing<Vec<Block>>,
+    pub(crate) coin: Block,
 }
 
 /// What the evaluator keeps of a pool, besides gadgets, for as long as the pool lives.
 pub(crate) struct EvaluatorBase {
-    positions: Zeroizing<Vec<usize>>,
+    pub(crate) positions: Zeroizing<Vec<usize>>,
     /// Of each watched position.
-    seeds: Zeroizing<Vec<Block>>,
-    delta_hash: Zeroizing<Vec<Block>>,
-    coin: Block,
-    gamma: Zeroizing<[u64; 1]>,
+    pub(crate) seeds: Zeroizing<Vec<Block>>,
+    pub(crate) delta_hash: Zeroizing<Vec<Block>>,
+    pub(crate) coin: Block,
+    pub(crate) gamma: Zeroizing<[u64; 1]>,
 }
 
 /// Which session over a pool it is: its number, and fresh random bytes of both parties, so that not even a folder that was put back to an
@@ -424,97 +423,6 @@ impl EvaluatorBase {
             kept: None,
         };
         Ok((keys, maker))
-    }
-}
-
-/// What a party keeps of a pool for as long as the pool lives.
-pub(crate) enum Base {
-    Garbler(GarblerBase),
-    Evaluator(EvaluatorBase),
-}
-
-impl Base {
-    /// Sets a pool up with the party at the other end of `channel`.
-    pub(crate) fn establish(
-        role: Role,
-        channel: &mut dyn Channel,
-        config: &mut Config,
-        sizes: &Sizes,
-    ) -> Result<Self> {
-        Ok(match role {
-            Role::Garbler => Base::Garbler(GarblerBase::establish(channel, config, sizes)?),
-            Role::Evaluator => Base::Evaluator(EvaluatorBase::establish(channel, config, sizes)?),
-        })
-    }
-
-    /// The coin of the hashes' start, which both parties know.
-    pub(crate) fn coin(&self) -> Block {
-        match self {
-            Base::Garbler(base) => base.coin,
-            Base::Evaluator(base) => base.coin,
-        }
-    }
-
-    /// As bytes. Their number follows from the code.
-    pub(crate) fn encode(&self) -> Zeroizing<Vec<u8>> {
-        let coin = [self.coin()];
-        Zeroizing::new(match self {
-            Base::Garbler(base) => [as_bytes(&coin), as_bytes(&base.seeds), as_bytes(&base.delta)].concat(),
-            Base::Evaluator(base) => {
-                let positions = base.positions.iter().map(|&at| at as u64);
-                let positions = Zeroizing::new(positions.collect::<Vec<u64>>());
-                [
-                    as_bytes(&coin),
-                    as_bytes(&base.seeds),
-                    as_bytes(&base.delta_hash),
-                    as_bytes(&positions),
-                    as_bytes(&*base.gamma),
-                ]
-                .concat()
-            }
-        })
-    }
-
-    /// The inverse of [`Base::encode`]; nothing if these are no keys of such a role and sizes.
-    pub(crate) fn decode(role: Role, bytes: &[u8], sizes: &Sizes) -> Option<Self> {
-        let code = code(sizes).ok()?;
-        let mut rest = bytes;
-        let mut blocks = |count: usize| -> Option<Zeroizing<Vec<Block>>> {
-            let mut blocks = Zeroizing::new(vec![Block::ZERO; count]);
-            let (part, later) = rest.split_at_checked(size_of_val(&blocks[..]))?;
-            as_bytes_mut(&mut blocks).copy_from_slice(part);
-            rest = later;
-            Some(blocks)
-        };
-        let coin = blocks(1)?[0];
-        let base = match role {
-            Role::Garbler => Base::Garbler(GarblerBase {
-                coin,
-                seeds: blocks(code.length())?,
-                delta: blocks(code.label_blocks())?,
-            }),
-            Role::Evaluator => {
-                let (seeds, delta_hash) = (blocks(code.watched())?, blocks(code.hash_blocks())?);
-                let mut words = Zeroizing::new(vec![0u64; code.watched() + 1]);
-                let (part, later) = rest.split_at_checked(size_of_val(&words[..]))?;
-                as_bytes_mut(&mut words).copy_from_slice(part);
-                rest = later;
-                let (positions, gamma) = words.split_at(code.watched());
-                let positions = Zeroizing::new(positions.iter().map(|&at| at as usize).collect::<Vec<_>>());
-                let sound = positions.is_sorted_by(|a, b| a < b) && *positions.last()? < code.length();
-                if !sound || gamma[0] & 1 == 0 {
-                    return None;
-                }
-                Base::Evaluator(EvaluatorBase {
-                    positions,
-                    seeds,
-                    delta_hash,
-                    coin,
-                    gamma: Zeroizing::new([gamma[0]]),
-                })
-            }
-        };
-        rest.is_empty().then_some(base)
     }
 }
 

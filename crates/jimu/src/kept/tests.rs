@@ -8,13 +8,16 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use cenote_circuit::{BitOrder, Builder, Plan};
-use cenote_net::{ChannelOptions, Closer, Label, memory_pair};
+use cenote_net::{Channel, ChannelOptions, Closer, Label, PartyId, memory_pair};
 use cenote_primitives::{BitMatrix, Entropy, Sampler};
 use cenote_session::{Engine, Parties, WireVector};
 use cenote_store::{Store, StoreKey};
 use cenote_testkit::{Adversary, Message};
 
+use super::journal::{NONE, Told, Track};
 use super::*;
+use crate::settings::{Config, Sizes};
+use crate::steps;
 use crate::{JimuEngine, JimuWires};
 
 const BUFFER: u32 = 512;

@@ -10,30 +10,25 @@ pub(crate) mod circuit;
 mod evaluator;
 mod garbler;
 mod inputs;
+mod supply;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use cenote_circuit::Plan;
-use cenote_net::{Channel, Meter, PartyId};
-use cenote_params::computational::JimuUse;
-use cenote_params::pool::{self, Parameters};
-use cenote_pool::Pool;
+use cenote_net::{Channel, PartyId};
 use cenote_primitives::{BitMatrix, Block, LaneRun};
-use cenote_session::{Error, Result, WireVector, room};
+use cenote_session::{Result, WireVector, room};
 use zeroize::Zeroizing;
 
-use crate::gadget::Shape;
-use crate::kept::{Copies, Copy, Kept};
 use crate::memory::Memory;
-use crate::offline::{Delivery, Maker, Order};
 use crate::settings::{MUX_WIDTH, Sizes};
 use crate::wires::{Cell, JimuWires};
 use circuit::Circuit;
-use inputs::Lots;
 
 pub(crate) use evaluator::Evaluator;
 pub(crate) use garbler::Garbler;
+pub(crate) use supply::{Common, Kind, Supplied};
 
 /// The evaluator's inputs that are transferred together, at most.
 pub(crate) const INPUTS_AT_ONCE: usize = INPUTS_OF_LOT * inputs::LOTS;
@@ -82,293 +77,6 @@ const BYTES_OF_OP: u64 = 24;
 
 /// Below this no history is too long.
 const SHORT_HISTORY: u64 = 1 << 22;
-
-/// What the two sides have in common.
-pub(crate) struct Common {
-    pub(crate) sizes: Sizes,
-    pub(crate) cell: Cell,
-    pub(crate) history: History,
-    /// Of each kind, if there is a pool of it.
-    supplies: [Option<Supply>; 2],
-    /// The records of what was drawn last.
-    pub(crate) drawn: Zeroizing<Vec<Block>>,
-    maker: Maker,
-    /// Deliveries of each kind that are still to be ordered before they are needed.
-    ahead: [u64; 2],
-    /// Lots of labels transferred so far.
-    lots: u64,
-    /// Labels in them.
-    transfers: u64,
-    /// What is on disk, if the pools are kept.
-    kept: Option<Arc<Kept>>,
-    /// The number of the next delivery of each kind.
-    next: [u64; 2],
-}
-
-/// How gadgets come to a side: in buffers of so many, some of them ahead; and what there is on disk.
-pub(crate) struct Supplied {
-    pub(crate) buffers: [u32; 2],
-    pub(crate) ahead: [u64; 2],
-    pub(crate) copies: Copies,
-    pub(crate) kept: Option<Arc<Kept>>,
-    /// Lots of labels that sessions before have transferred, at most.
-    pub(crate) lots: u64,
-}
-
-/// Gadgets, by the number of their gates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// AND gates.
-    And,
-    /// Gates that have an operand in common.
-    Mux,
-}
-
-/// A pool of gadgets of one kind.
-pub(crate) struct Supply {
-    pub(crate) shape: Shape,
-    pub(crate) pool: Pool<Block>,
-    pub(crate) parameters: Parameters,
-    /// Gadgets made at once.
-    pub(crate) buffer: usize,
-    /// Whether the copy on disk is one that was found there and lacks much.
-    is_stale: bool,
-}
-
-impl Common {
-    /// `record` is how many blocks a record of this side's takes. `buffers` are the gadgets of each kind made at once, and `ahead` how
-    /// many buffers of each are made before they are needed.
-    pub(crate) fn new(
-        sizes: Sizes,
-        cell: Cell,
-        supplied: Supplied,
-        record: impl Fn(Shape) -> usize,
-        maker: Maker,
-    ) -> Result<Self> {
-        let Supplied {
-            buffers,
-            ahead,
-            copies: [gates, muxes],
-            kept,
-            lots,
-        } = supplied;
-        let supply =
-            |kind: Kind, parameters: &Parameters, width: usize, copy: Option<Copy>| -> Result<Supply> {
-                let blocks = sizes.blocks();
-                let shape = Shape { blocks, width };
-                let size = parameters.pool_size() as usize;
-                let (stride, together) = (record(shape), parameters.bucket() as usize);
-                let is_stale = copy.as_ref().is_some_and(|(_, gaps)| !gaps.is_empty());
-                let pool = match copy {
-                    Some((records, gaps)) => Pool::restored([size, stride, together], records, gaps),
-                    None => {
-                        let mut pool = Pool::new(size, stride, together);
-                        pool.reserve().map_err(|bytes| {
-                            let what =
-                                format!("there is no room for a pool of {size} gadgets: {bytes} bytes");
-                            Error::OutOfMemory(what)
-                        })?;
-                        pool
-                    }
-                };
-                Ok(Supply {
-                    shape,
-                    pool,
-                    parameters: parameters.clone(),
-                    buffer: buffers[kind as usize] as usize,
-                    is_stale,
-                })
-            };
-        let mux = sizes
-            .mux
-            .as_ref()
-            .map(|mux| supply(Kind::Mux, mux, MUX_WIDTH, muxes));
-        let next = [Kind::And, Kind::Mux].map(|kind| kept.as_ref().map_or(0, |kept| kept.next(kind)));
-        Ok(Self {
-            cell,
-            history: History::new(&sizes),
-            supplies: [Some(supply(Kind::And, &sizes.pool, 1, gates)?), mux.transpose()?],
-            drawn: Zeroizing::default(),
-            maker,
-            ahead,
-            kept,
-            next,
-            lots,
-            transfers: 0,
-            sizes,
-        })
-    }
-
-    /// The kinds of which there is a pool.
-    pub(crate) fn kinds(&self) -> impl Iterator<Item = Kind> + use<> {
-        let there = self.supplies.each_ref().map(Option::is_some);
-        [Kind::And, Kind::Mux]
-            .into_iter()
-            .filter(move |kind| there[*kind as usize])
-    }
-
-    /// Gates of a gadget of the kind for gates that have an operand in common; 0 if there is none.
-    pub(crate) fn mux_width(&self) -> usize {
-        self.supplies[1].as_ref().map_or(0, |supply| supply.shape.width)
-    }
-
-    /// Gates that a wire is anchored to.
-    pub(crate) fn anchor(&self) -> usize {
-        self.sizes.anchor.bucket as usize
-    }
-
-    pub(crate) fn supply(&self, kind: Kind) -> &Supply {
-        self.supplies[kind as usize]
-            .as_ref()
-            .expect("there is a pool of the kind")
-    }
-
-    pub(crate) fn supply_mut(&mut self, kind: Kind) -> &mut Supply {
-        self.supplies[kind as usize]
-            .as_mut()
-            .expect("there is a pool of the kind")
-    }
-
-    /// Puts deliveries into a pool until `count` gadgets can be drawn. What `online` has queued is sent first: the peer may have to read
-    /// it before it orders the same.
-    pub(crate) fn ready(&mut self, kind: Kind, count: usize, online: &mut dyn Channel) -> Result<()> {
-        self.ready_telling(kind, count, online, &mut |_| ())
-    }
-
-    /// The same, telling how many gadgets are in the pool.
-    pub(crate) fn ready_telling(
-        &mut self,
-        kind: Kind,
-        count: usize,
-        online: &mut dyn Channel,
-        told: &mut dyn FnMut(usize),
-    ) -> Result<()> {
-        let count = count.next_multiple_of(self.supply(kind).parameters.bucket() as usize);
-        while self.supply(kind).pool.left() < count {
-            if self.maker.ordered(kind) == 0 {
-                self.order(kind);
-            }
-            online.flush()?;
-            let Delivery {
-                records, kept, coin, ..
-            } = self.maker.take(kind)?;
-            self.supply_mut(kind).pool.refill(records, kept, coin);
-            self.next[kind as usize] += 1;
-            self.copy_if_due(kind)?;
-            told(self.supply(kind).pool.len());
-            if self.ahead[kind as usize] > 0 {
-                self.ahead[kind as usize] -= 1;
-                self.order(kind);
-            }
-        }
-        Ok(())
-    }
-
-    fn copy_if_due(&mut self, kind: Kind) -> Result<()> {
-        let (next, supply) = (self.next[kind as usize], self.supplies[kind as usize].as_mut());
-        let (Some(kept), Some(supply)) = (&self.kept, supply) else {
-            return Ok(());
-        };
-        let pool = &supply.pool;
-        let open = next - pool.pending() as u64;
-        let sizes = [pool.len(), supply.buffer].map(|gadgets| gadgets as u64);
-        if pool.is_full() && (supply.is_stale || kept.is_due(kind, open, sizes)) {
-            kept.copy(kind, pool.records(), open)?;
-            supply.is_stale = false;
-        }
-        Ok(())
-    }
-
-    /// Copies pools that are kept, for the next session: nothing more is drawn in this one.
-    pub(crate) fn leave(&self) -> Result<()> {
-        let Some(kept) = &self.kept else {
-            return Ok(());
-        };
-        for (kind, supply) in [Kind::And, Kind::Mux].into_iter().zip(&self.supplies) {
-            if let Some(Supply { pool, .. }) = supply
-                && pool.is_full()
-            {
-                kept.copy(kind, pool.records(), kept.next(kind))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// What is on disk, if the pools are kept.
-    pub(crate) fn kept(&self) -> Option<&Kept> {
-        self.kept.as_deref()
-    }
-
-    fn order(&mut self, kind: Kind) {
-        let supply = self.supply_mut(kind);
-        let order = Order {
-            kind,
-            shape: supply.shape,
-            count: supply.buffer,
-            threshold: supply.parameters.check_threshold(),
-            spare: supply.pool.room(),
-        };
-        self.maker.order(order);
-    }
-
-    pub(crate) fn maker(&mut self) -> &mut Maker {
-        &mut self.maker
-    }
-
-    /// What went over the channel of the pool.
-    pub(crate) fn meter(&self) -> Meter {
-        self.maker.meter()
-    }
-
-    /// Fails if the making of gadgets has failed.
-    pub(crate) fn check(&self) -> Result<()> {
-        self.maker.check()
-    }
-
-    /// Draws `count` times `each` gadgets, for which the pool must be [`ready`](Common::ready). Whatever they are for, they are drawn in
-    /// buckets.
-    pub(crate) fn draw(&mut self, kind: Kind, count: usize, each: usize) -> Result<()> {
-        let supply = self.supplies[kind as usize]
-            .as_mut()
-            .expect("there is a pool of the kind");
-        self.drawn.clear();
-        let buckets = (count * each).div_ceil(supply.parameters.bucket() as usize);
-        let drawn = supply.pool.draw(buckets, &mut self.drawn);
-        drawn.map_err(|unready| Error::Internal(unready.to_string()))?;
-        if let Some(kept) = &self.kept {
-            let records = self.drawn.chunks_exact(supply.pool.stride());
-            // A record ends with the number of its first gate.
-            kept.used(records.filter_map(|record| record.last().map(|block| block.0[1])))?;
-        }
-        self.drawn.truncate(count * each * supply.pool.stride());
-        Ok(())
-    }
-
-    /// The next lots of transfers, so many.
-    fn next_lots(&mut self, count: usize) -> Lots {
-        let (numbers, first) = (self.lots..self.lots + count as u64, self.transfers);
-        let spare = numbers.map(|lot| pool::spare_transfers(self.sizes.security, lot) as usize);
-        let sizes: Vec<usize> = spare.map(|spare| inputs::UNIT + spare).collect();
-        self.lots += count as u64;
-        self.transfers += sizes.iter().sum::<usize>() as u64;
-        Lots { first, sizes }
-    }
-
-    /// What the primitives have been used for, about. Of gates, those that are or were in the pools, and as many more as are checked.
-    pub(crate) fn used(&self) -> JimuUse {
-        let gates = self.supplies.iter().flatten().map(|supply| {
-            let pool = &supply.pool;
-            let kept = (pool.len() + pool.left()) as f64 + pool.drawn() as f64;
-            kept * supply.shape.width as f64 / (1.0 - supply.parameters.check_rate())
-        });
-        JimuUse {
-            gates: gates.sum(),
-            blocks: self.sizes.blocks() as u32,
-            seeds: self.sizes.labels.length().into(),
-            transfers: self.transfers as f64,
-        }
-    }
-}
 
 /// What the engine asks of its party's side of the session. Both sides get the same calls in the same order.
 pub(crate) trait Side: Send {

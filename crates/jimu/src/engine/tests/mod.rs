@@ -23,8 +23,9 @@ use cenote_testkit::{Adversary, Message};
 use zeroize::Zeroizing;
 
 use super::*;
+use crate::gadget::Shape;
 use crate::gadget::words;
-use crate::offline::{Delivery, Order};
+use crate::offline::{Delivery, Make, Order};
 use crate::settings::MUX_WIDTH;
 use crate::setup::colour;
 use crate::setup::tests::{Sides, both, keys};

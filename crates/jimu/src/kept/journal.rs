@@ -1,0 +1,172 @@
+//! What a party notes of a pool that it keeps, and what it tells the peer of that.
+
+use cenote_primitives::Block;
+use cenote_store::ItemId;
+
+use crate::setup::GATES_LOG2;
+
+/// Pools that a party tells of, at most.
+pub(super) const TOLD: usize = 16;
+
+/// Coins of a kind in a journal, at most: where there are more, a copy is missing for long.
+pub(super) const MOST_COINS: usize = 1 << 13;
+
+/// Sessions that a pool serves, at most.
+const MOST_SESSIONS: u64 = 1 << (62 - GATES_LOG2);
+
+/// Sessions that a peer may be ahead.
+const MOST_AHEAD: u64 = 1 << 10;
+
+/// What the journal tells of the deliveries of a kind, which are numbered through the pool's life.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Track {
+    /// The number of the first of `coins`.
+    pub(super) first: u64,
+    /// The first delivery by whose coin something may have been drawn since the copy was made, if there is one.
+    pub(super) copied: Option<u64>,
+    /// Each delivery's coin, and how many gadgets of it were not checked.
+    pub(super) coins: Vec<(Block, u32)>,
+}
+
+impl Track {
+    /// The number of the next delivery.
+    pub(super) fn next(&self) -> u64 {
+        self.first + self.coins.len() as u64
+    }
+}
+
+/// What changes while a pool is used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Journal {
+    /// The number of the last session.
+    pub(super) session: u64,
+    /// Checks that failed or were cut off, each of which was the end of a pool.
+    pub(super) ends: u32,
+    /// Whether the garbler has cheated and does not know that it was noticed.
+    pub(super) cheated: bool,
+    /// Whether a check has begun whose end is not noted.
+    pub(super) checking: bool,
+    /// Whether the pool has ended.
+    pub(super) retired: bool,
+    pub(super) tracks: [Track; 2],
+}
+
+impl Journal {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        bytes.extend(self.session.to_le_bytes());
+        bytes.extend(self.ends.to_le_bytes());
+        bytes.extend([self.cheated, self.checking, self.retired].map(u8::from));
+        for track in &self.tracks {
+            bytes.extend(track.first.to_le_bytes());
+            bytes.extend(told(track.copied).to_le_bytes());
+            bytes.extend((track.coins.len() as u32).to_le_bytes());
+            for (coin, kept) in &track.coins {
+                bytes.extend(coin.to_bytes());
+                bytes.extend(kept.to_le_bytes());
+            }
+        }
+        bytes
+    }
+
+    /// The inverse of [`Journal::encode`].
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut rest = bytes;
+        let mut journal = Self {
+            session: u64::from_le_bytes(take(&mut rest)?),
+            ends: u32::from_le_bytes(take(&mut rest)?),
+            cheated: take::<1>(&mut rest)? == [1],
+            checking: take::<1>(&mut rest)? == [1],
+            retired: take::<1>(&mut rest)? == [1],
+            tracks: Default::default(),
+        };
+        for track in &mut journal.tracks {
+            track.first = u64::from_le_bytes(take(&mut rest)?);
+            let copied = u64::from_le_bytes(take(&mut rest)?);
+            track.copied = (copied != NONE).then_some(copied);
+            for _ in 0..u32::from_le_bytes(take(&mut rest)?) {
+                let coin = Block::from_bytes(take(&mut rest)?);
+                track.coins.push((coin, u32::from_le_bytes(take(&mut rest)?)));
+            }
+        }
+        rest.is_empty().then_some(journal)
+    }
+}
+
+fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+    let (first, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(*first)
+}
+
+/// What stands for no number.
+pub(super) const NONE: u64 = u64::MAX;
+
+fn told(number: Option<u64>) -> u64 {
+    number.unwrap_or(NONE)
+}
+
+/// What a party tells of a pool that it keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(super) struct Told {
+    pub(super) id: [u8; 32],
+    pub(super) session: u64,
+    /// 1 if a check was cut off.
+    pub(super) checking: u64,
+    /// By kind: the first delivery in the journal, the first one after the copy, the next one.
+    pub(super) deliveries: [[u64; 3]; 2],
+}
+
+/// What parties tell each other when a session begins.
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(super) struct Message {
+    pub(super) nonce: [u8; 16],
+    pub(super) pools: [Told; TOLD],
+}
+
+impl Told {
+    pub(super) fn of(id: ItemId, journal: &Journal) -> Self {
+        let of = |track: &Track| [track.first, told(track.copied), track.next()].map(u64::to_le);
+        Self {
+            id: id.0,
+            session: journal.session.to_le(),
+            checking: u64::from(journal.checking).to_le(),
+            deliveries: [of(&journal.tracks[0]), of(&journal.tracks[1])],
+        }
+    }
+
+    pub(super) fn session(&self) -> u64 {
+        u64::from_le(self.session)
+    }
+
+    /// The first deliveries of each kind whose draws are to be left out, if both can put back the same pool: none for a kind that was never
+    /// full.
+    pub(super) fn common(&self, other: &Self) -> Option<[Option<u64>; 2]> {
+        let (session, others) = (self.session(), other.session());
+        let is_far = session.abs_diff(others) > MOST_AHEAD || session.max(others) >= MOST_SESSIONS - 1;
+        if self.checking != 0 || other.checking != 0 || is_far {
+            return None;
+        }
+        let mut since = [None; 2];
+        for (since, both) in since
+            .iter_mut()
+            .zip(self.deliveries.iter().zip(&other.deliveries))
+        {
+            let ([first, copied, next], [others_first, others_copied, others_next]) =
+                (both.0.map(u64::from_le), both.1.map(u64::from_le));
+            let older = copied.min(others_copied);
+            if next != others_next || (copied == NONE) != (others_copied == NONE) {
+                return None;
+            }
+            if older != NONE {
+                if first.max(others_first) > older || older > next {
+                    return None;
+                }
+                *since = Some(older);
+            }
+        }
+        Some(since)
+    }
+}
