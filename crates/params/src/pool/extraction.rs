@@ -22,7 +22,7 @@ pub struct Extraction {
 ///
 /// The pool's draws are all of `B` gadgets. They make one long row, and an input bucket is `size` that follow one another in it.
 /// *Which* the adversary may choose when it knows what was drawn: it has a say in what is computed. So what is counted is that *any*
-/// `size` neighbours in the row have `m` bad ones, `size = 2m - 1`; see [`window_error`]. The errors of both kinds of
+/// `size` neighbours in the row have `m` bad ones, `size = 2m - 1`; see `window_error`. The errors of both kinds of
 /// bucket add up, so give each kind its share of the budget.
 ///
 /// # Errors
