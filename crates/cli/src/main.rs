@@ -14,6 +14,10 @@ use clap::Parser;
 use crate::args::{Args, Command};
 use crate::signals::Told;
 
+/// Memory that a party's threads free for one another is used again, so that what a process holds stays the same for ever.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// How long the end of a failed command waits for peers to take its last words.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
