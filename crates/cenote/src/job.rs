@@ -18,7 +18,7 @@ use crate::{Error, Program, Protocol, Result, circuits, data};
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct JobFile {
-    protocol: Spanned<String>,
+    protocol: Option<Spanned<String>>,
     circuit: Spanned<String>,
     lanes: Option<Spanned<u64>>,
     #[serde(default, rename = "input")]
@@ -42,6 +42,19 @@ struct OutputEntry {
     to: Spanned<Vec<Spanned<u8>>>,
     order: Option<Spanned<String>>,
     file: Option<Spanned<PathBuf>>,
+}
+
+impl JobFile {
+    /// Three if party 2 gives or learns something, or two.
+    fn parties(&self) -> u8 {
+        let owners = self.inputs.iter().map(|input| *input.get_ref().party.get_ref());
+        let receivers = self
+            .outputs
+            .iter()
+            .flat_map(|output| output.get_ref().to.get_ref());
+        let last = owners.chain(receivers.map(|party| *party.get_ref())).max();
+        if last.is_some_and(|last| last > 1) { 3 } else { 2 }
+    }
 }
 
 /// A private value as it stands in the job. Neither `Debug` nor any message quotes it.
@@ -112,7 +125,8 @@ struct Input {
     line: usize,
 }
 
-/// A job file, read and checked. Files of values are not read before [`Job::infer_lanes`] and [`Job::read_inputs`].
+/// A job file, read and checked. Files of values are not read before [`Job::infer_lanes`] and [`Job::read_inputs`], but that values are counted
+/// to find the cheapest protocol, if the job states neither protocol nor lanes.
 #[derive(Clone, Debug)]
 pub struct Job {
     path: PathBuf,
@@ -134,8 +148,11 @@ impl Job {
     pub fn load(path: &Path) -> Result<Self> {
         let is_setting = |key: &str| !Protocol::with_setting(key).is_empty();
         let (file, settings, source) = Source::read_with::<JobFile>(path, is_setting)?;
-        let protocol = protocol(&file.protocol, &settings, &source)?;
-        let parties = protocol.parties();
+        let named = match &file.protocol {
+            Some(named) => Some(protocol(named, &settings, &source)?),
+            None => None,
+        };
+        let parties = named.as_ref().map_or_else(|| file.parties(), Protocol::parties);
         let text = file.circuit.get_ref();
         let mut circuit = match text.strip_prefix(circuits::LIBRARY_PREFIX) {
             Some(name) => circuits::by_name(name)
@@ -201,16 +218,48 @@ impl Job {
             });
         }
         let circuit_name = text.clone();
-        Ok(Job {
+        let mut job = Job {
             path: path.to_owned(),
-            protocol,
+            protocol: Protocol::default(),
             circuit_name,
             circuit,
             lanes,
             inputs,
             receivers,
             output_files,
-        })
+        };
+        job.protocol = match named {
+            Some(protocol) => protocol,
+            None => job.cheapest(parties, &settings, &source)?,
+        };
+        Ok(job)
+    }
+
+    /// Of the protocols for so many parties that have all `settings`, the one that sends the fewest bytes.
+    fn cheapest(&self, parties: u8, settings: &[Kept], source: &Source) -> Result<Protocol> {
+        let lanes = self.stated_lanes().or_else(|_| self.infer_lanes()).unwrap_or(1);
+        let program = self.program(lanes)?;
+        let demand = program.demand();
+        let (mut cheapest, mut refused) = (None, None);
+        for mut protocol in Protocol::all().filter(|protocol| protocol.parties() == parties) {
+            let prepared = apply(&mut protocol, settings, source).and_then(|()| protocol.prepare(&demand));
+            match prepared {
+                Ok(prepared) => {
+                    let bytes = prepared.traffic_bytes(&demand);
+                    if cheapest.as_ref().is_none_or(|(least, _)| bytes < *least) {
+                        cheapest = Some((bytes, protocol));
+                    }
+                }
+                Err(error) => refused = refused.or(Some(error)),
+            }
+        }
+        match (cheapest, refused) {
+            (Some((_, protocol)), _) => Ok(protocol),
+            (None, Some(error)) => Err(error),
+            (None, None) => {
+                Err(source.fault_in_general(format!("there is no protocol for {parties} parties")))
+            }
+        }
     }
 
     /// The protocol and its security.
@@ -384,6 +433,12 @@ pub(crate) fn protocol(named: &Spanned<String>, settings: &[Kept], source: &Sour
         let what = format!("there is no protocol \"{name}\"; write {}", names.join(" or "));
         source.fault(named.span(), what)
     })?;
+    apply(&mut protocol, settings, source)?;
+    Ok(protocol)
+}
+
+/// Gives `protocol` the settings of a job.
+fn apply(protocol: &mut Protocol, settings: &[Kept], source: &Source) -> Result<()> {
     for setting in settings {
         let (key, having) = (&setting.key, Protocol::with_setting(&setting.key));
         let set = if having.contains(&protocol.name()) {
@@ -398,7 +453,7 @@ pub(crate) fn protocol(named: &Spanned<String>, settings: &[Kept], source: &Sour
         };
         set.map_err(|what| source.fault(setting.span.clone(), what))?;
     }
-    Ok(protocol)
+    Ok(())
 }
 
 fn check_count(source: &Source, what: &str, found: usize, values: &[Value]) -> Result<()> {

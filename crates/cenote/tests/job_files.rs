@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cenote::{Error, Jimu, Job, Kind, Lego, PartyId, Protocol, Three, Variant, ViewCheck};
+use cenote::{Authenticated, Error, Jimu, Job, Kind, Lego, PartyId, Protocol, Three, Variant, ViewCheck};
 use cenote_circuit::BitOrder;
 
 const GOOD: &str = r#"protocol = "three"
@@ -151,6 +151,34 @@ fn a_job_of_two_parties_has_settings_of_its_own() {
     );
 }
 
+#[test]
+fn a_job_that_names_no_protocol_has_the_cheapest_for_its_parties() {
+    let unnamed = TWO.replace("protocol = \"lego\"\n", "");
+    let any = unnamed.replace("workers = 2\n", "");
+    let settings = Authenticated {
+        security: 39,
+        garbler: 1,
+        ..Authenticated::default()
+    };
+    assert_eq!(load(&any).1.unwrap().protocol(), &Protocol::from(settings));
+    // Only one of them has workers.
+    assert_eq!(load(&unnamed).1.unwrap().protocol().name(), "lego");
+    // The third party takes part.
+    let three = any
+        .replace("garbler = 1\n", "")
+        .replace("to = [0, 1]", "to = [2]");
+    let job = load(&three).1.unwrap();
+    assert_eq!((job.protocol().name(), job.protocol().security()), ("three", 39));
+    complains(
+        &three,
+        "security = 39",
+        "symbol = 4",
+        1,
+        "`symbol` is a setting of protocol \"authenticated\" only",
+    );
+    complains(&any, "security = 39", "security = 129", 1, "1 to 40");
+}
+
 /// The same job over a pool.
 fn pooled() -> String {
     TWO.replace("lego", "jimu").replace("workers = 2", "pool = 2000")
@@ -165,7 +193,6 @@ fn every_complaint_names_the_line_and_what_to_write() {
             1,
             "write protocol = \"three\" or protocol = \"lego\" or protocol = \"jimu\" or protocol = \"authenticated\"",
         ),
-        ("protocol = \"three\"\n", "", 1, "missing field `protocol`"),
         (
             "baseline",
             "fastest",
