@@ -8,19 +8,19 @@ use cenote_circuit::Plan;
 use cenote_net::{Channel, PartyId};
 use cenote_params::computational::{self, JimuUse};
 use cenote_params::pool::Soundness;
+use cenote_pool::kept::{Kept, Which};
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{
     Check, Costs, Engine, Error, Guarded, Ledger, Parties, Result, WireVector, check_arrange, check_input,
     check_run, compare_digests, farewell,
 };
 
-use crate::kept::{self, Kept};
+use crate::kept;
 use crate::keys::{Base, Keys};
 use crate::memory::{Memory, most_lanes};
 use crate::offline::Maker;
 use crate::online::{Circuits, Kind, Role, Side, Supplied};
 use crate::settings::{Config, Sizes};
-use crate::setup::Which;
 use crate::{JimuWires, checks, steps};
 use cenote_store::{ItemId, Store};
 
@@ -160,17 +160,20 @@ impl JimuEngine {
             return Ok((sizes, keys, supplied));
         };
         let opened = kept::open(me, channel, config, &sizes, store.hold()?)?;
-        config.session = format!("{} of pool {}", config.session, opened.kept.id());
+        config.session = opened.which.session(&config.session, opened.kept.id());
         let kept = Arc::new(opened.kept);
         supplied.copies = opened.copies;
         supplied.kept = Some(kept.clone());
-        let which = Which {
-            number: opened.number,
-            nonce: opened.nonce,
-        };
-        supplied.lots = opened.number << LOTS_LOG2;
+        supplied.lots = opened.which.number << LOTS_LOG2;
         let on_disk = Some(kept.clone());
-        let keys = Keys::begin(&opened.base, channel, config, &opened.sizes, which, on_disk);
+        let keys = Keys::begin(
+            &opened.base,
+            channel,
+            config,
+            &opened.sizes,
+            opened.which,
+            on_disk,
+        );
         let keys = keys.inspect_err(|error| kept.retire_after(error))?;
         Ok((opened.sizes, keys, supplied))
     }
@@ -239,7 +242,7 @@ impl JimuEngine {
     #[cfg(test)]
     pub(crate) fn made(&self) -> u64 {
         let kept = self.side.as_deref().and_then(|side| side.common().kept());
-        kept.map_or(0, |kept| kept.next(Kind::And))
+        kept.map_or(0, |kept| kept.next(Kind::And as usize))
     }
 
     /// Everything that lets a cheater through by chance in this session.
@@ -547,14 +550,8 @@ impl Engine for JimuEngine {
                 self.me
             )
         };
-        let ends = (self.ends > 0).then(|| {
-            format!(
-                "{} times a check of gadgets failed, or a party was gone in the middle of it, and the pool was given up: if that happens \
-                 again and again, the peer is trying to cheat",
-                self.ends
-            )
-        });
         let cheated = self.peer_cheated() || self.has_cheated;
+        let ends = cenote_pool::kept::warning(self.ends);
         cheated.then(warning).into_iter().chain(ends).collect()
     }
 }

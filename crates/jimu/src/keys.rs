@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use cenote_net::Channel;
+use cenote_pool::kept::{Kept, Which};
 use cenote_primitives::{Block, as_bytes, as_bytes_mut};
 use cenote_session::Result;
 use zeroize::Zeroizing;
 
 use crate::gadget::Shape;
-use crate::kept::Kept;
 use crate::offline::{Make, Maker};
 use crate::online::{Common, Evaluator, Garbler, Role, Side, Supplied};
 use crate::settings::{Config, Sizes};
 use crate::setup::{
-    EvaluatorBase, EvaluatorKeys, EvaluatorMaker, GarblerBase, GarblerKeys, GarblerMaker, Which, code,
+    EvaluatorBase, EvaluatorKeys, EvaluatorMaker, GarblerBase, GarblerKeys, GarblerMaker, code,
 };
 use crate::wires::Cell;
 

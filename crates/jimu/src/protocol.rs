@@ -335,16 +335,7 @@ impl Protocol for Jimu {
         amount: Amount,
     ) -> std::result::Result<Order<Prepared>, String> {
         let (of_job, shared) = (self.work(demand), Self::shared(demand));
-        let runs = match amount {
-            Amount::Runs(runs) => runs,
-            Amount::AndGates(gates) => gates.div_ceil(of_job.buckets.max(1)),
-            Amount::Batches(_) => {
-                let name = Self::NAME;
-                return Err(format!(
-                    "stock of protocol \"{name}\" has no batches: use --runs or --and-gates"
-                ));
-            }
-        };
+        let runs = amount.runs(Self::NAME, of_job.buckets)?;
         let work = Work {
             buckets: of_job.buckets.saturating_mul(runs),
             anchors: of_job.anchors.saturating_mul(runs),

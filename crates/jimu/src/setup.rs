@@ -9,12 +9,12 @@ use cenote_net::Channel;
 use cenote_ot::bits::{BitReceiver, BitSender, Opener, Verifier};
 use cenote_ot::{DeltaReceiver, DeltaSender, watch};
 use cenote_pool::Tosser;
+use cenote_pool::kept::{Kept, Which};
 use cenote_primitives::{Block, Block512, Entropy, Position, Prg, as_bytes, as_bytes_mut};
 use cenote_session::{Error, Result};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::checks;
-use crate::kept::Kept;
 use crate::settings::{Config, Sizes};
 use crate::steps::{DIFFERENCE_CHALLENGE, HASH_DIFFERENCE, OPEN_DIFFERENCE, START};
 
@@ -278,14 +278,6 @@ pub(crate) struct EvaluatorBase {
     pub(crate) delta_hash: Zeroizing<Vec<Block>>,
     pub(crate) coin: Block,
     pub(crate) gamma: Zeroizing<[u64; 1]>,
-}
-
-/// Which session over a pool it is: its number, and fresh random bytes of both parties, so that not even a folder that was put back to an
-/// earlier state repeats a stream.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Which {
-    pub(crate) number: u64,
-    pub(crate) nonce: [[u8; 16]; 2],
 }
 
 /// The seeds of the labels of one session over a pool, or of Δ.

@@ -12,13 +12,15 @@
 //! all draws of a pool are of the same number of gadgets, and which they are does not depend on when the pool is refilled.
 //!
 //! **Restarts.** A pool that is kept on disk may be put back, after a crash, from a copy of its records that was made some coins ago. What may have
-//! been drawn since lay, or came to lie, in places that the coins tell ([`touched`]): these are left empty, and what was in the buffer is gone. So nothing is drawn twice, without a note of each draw.
+//! been drawn since lay, or came to lie, in places that the coins tell ([`touched`]): these are left empty, and what was in the buffer is gone. So nothing is drawn
+//! twice, without a note of each draw. What is kept for that, and how both parties put back the same, is in [`kept`].
 //!
 //! Both parties call the same functions in the same order, and hold their records of a gadget in the same place.
 #![forbid(unsafe_code)]
 
 mod coin;
 mod cut;
+pub mod kept;
 mod pool;
 
 pub use coin::{SHARE_BYTES, Tosser, toss};

@@ -18,6 +18,22 @@ pub enum Amount {
     Batches(u64),
 }
 
+impl Amount {
+    /// The runs of a job with `ands` AND gates that it comes to, of protocol `name`, whose stock has no batches.
+    ///
+    /// # Errors
+    /// That it has none.
+    pub fn runs(self, name: &str, ands: u64) -> Result<u64, String> {
+        match self {
+            Amount::Runs(runs) => Ok(runs),
+            Amount::AndGates(gates) => Ok(gates.div_ceil(ands.max(1))),
+            Amount::Batches(_) => Err(format!(
+                "stock of protocol \"{name}\" has no batches: use --runs or --and-gates"
+            )),
+        }
+    }
+}
+
 /// Material to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order<M> {

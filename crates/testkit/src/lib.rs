@@ -9,6 +9,7 @@
 mod adversary;
 mod between;
 pub mod example;
+pub mod kept;
 mod spy;
 mod transcript;
 mod world;

@@ -2,6 +2,7 @@
 
 use cenote_garble::wide;
 use cenote_net::Channel;
+use cenote_pool::kept::MOST_COINS;
 use cenote_pool::{Cut, Tosser, cut};
 use cenote_primitives::{Block, as_bytes};
 use cenote_session::{Result, room};
@@ -33,7 +34,7 @@ impl GarblerMaker {
         let coin = tosser.toss(channel, steps::COIN, context.as_bytes())?;
         let cut = cut(coin, order.count as u32, order.threshold);
         if let Some(kept) = &self.kept {
-            kept.made(kind, coin, cut.kept.len())?;
+            kept.made(kind as usize, coin, cut.kept.len(), MOST_COINS)?;
         }
         self.open(channel, shape, &records, &cut)?;
         Ok(Delivery {

@@ -51,13 +51,6 @@ impl Role {
             false => Role::Evaluator,
         }
     }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Role::Garbler => "garbler",
-            Role::Evaluator => "evaluator",
-        }
-    }
 }
 
 /// Gates whose buckets are drawn, soldered and evaluated together, at most.

@@ -6,14 +6,15 @@ use cenote_net::{Channel, Meter};
 use cenote_params::computational::JimuUse;
 use cenote_params::pool::{self, Parameters};
 use cenote_pool::Pool;
-use cenote_primitives::Block;
+use cenote_pool::kept::{Copies, Copy, Kept};
+use cenote_primitives::{Block, as_bytes};
 use cenote_session::{Error, Result};
 use zeroize::Zeroizing;
 
 use super::History;
 use super::inputs::{self, Lots};
 use crate::gadget::Shape;
-use crate::kept::{Copies, Copy, Kept};
+use crate::kept::is_due;
 use crate::offline::{Delivery, Maker, Order};
 use crate::settings::{MUX_WIDTH, Sizes};
 use crate::wires::Cell;
@@ -118,7 +119,8 @@ impl Common {
             .mux
             .as_ref()
             .map(|mux| supply(Kind::Mux, mux, MUX_WIDTH, muxes));
-        let next = [Kind::And, Kind::Mux].map(|kind| kept.as_ref().map_or(0, |kept| kept.next(kind)));
+        let next =
+            [Kind::And, Kind::Mux].map(|kind| kept.as_ref().map_or(0, |kept| kept.next(kind as usize)));
         Ok(Self {
             cell,
             history: History::new(&sizes),
@@ -207,8 +209,8 @@ impl Common {
         let pool = &supply.pool;
         let open = next - pool.pending() as u64;
         let sizes = [pool.len(), supply.buffer].map(|gadgets| gadgets as u64);
-        if pool.is_full() && (supply.is_stale || kept.is_due(kind, open, sizes)) {
-            kept.copy(kind, pool.records(), open)?;
+        if pool.is_full() && (supply.is_stale || is_due(kept, kind, open, sizes)) {
+            kept.copy(kind as usize, &[as_bytes(pool.records())], open)?;
             supply.is_stale = false;
         }
         Ok(())
@@ -223,7 +225,11 @@ impl Common {
             if let Some(Supply { pool, .. }) = supply
                 && pool.is_full()
             {
-                kept.copy(kind, pool.records(), kept.next(kind))?;
+                kept.copy(
+                    kind as usize,
+                    &[as_bytes(pool.records())],
+                    kept.next(kind as usize),
+                )?;
             }
         }
         Ok(())

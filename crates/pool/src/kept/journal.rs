@@ -3,16 +3,16 @@
 use cenote_primitives::Block;
 use cenote_store::ItemId;
 
-use crate::setup::GATES_LOG2;
+use super::KINDS;
 
 /// Pools that a party tells of, at most.
 pub(super) const TOLD: usize = 16;
 
-/// Coins of a kind in a journal, at most: where there are more, a copy is missing for long.
-pub(super) const MOST_COINS: usize = 1 << 13;
+/// Coins of a kind in a journal, at most.
+pub const MOST_COINS: usize = 1 << 13;
 
 /// Sessions that a pool serves, at most.
-const MOST_SESSIONS: u64 = 1 << (62 - GATES_LOG2);
+pub const MOST_SESSIONS: u64 = 1 << 22;
 
 /// Sessions that a peer may be ahead.
 const MOST_AHEAD: u64 = 1 << 10;
@@ -33,6 +33,14 @@ impl Track {
     pub(super) fn next(&self) -> u64 {
         self.first + self.coins.len() as u64
     }
+
+    /// Gives up the copy, and all coins: the pool will begin empty.
+    pub(super) fn forget(&mut self) {
+        *self = Self {
+            first: self.next(),
+            ..Self::default()
+        };
+    }
 }
 
 /// What changes while a pool is used.
@@ -48,7 +56,7 @@ pub(super) struct Journal {
     pub(super) checking: bool,
     /// Whether the pool has ended.
     pub(super) retired: bool,
-    pub(super) tracks: [Track; 2],
+    pub(super) tracks: [Track; KINDS],
 }
 
 impl Journal {
@@ -115,7 +123,7 @@ pub(super) struct Told {
     /// 1 if a check was cut off.
     pub(super) checking: u64,
     /// By kind: the first delivery in the journal, the first one after the copy, the next one.
-    pub(super) deliveries: [[u64; 3]; 2],
+    pub(super) deliveries: [[u64; 3]; KINDS],
 }
 
 /// What parties tell each other when a session begins.
@@ -133,7 +141,7 @@ impl Told {
             id: id.0,
             session: journal.session.to_le(),
             checking: u64::from(journal.checking).to_le(),
-            deliveries: [of(&journal.tracks[0]), of(&journal.tracks[1])],
+            deliveries: journal.tracks.each_ref().map(of),
         }
     }
 
@@ -143,13 +151,13 @@ impl Told {
 
     /// The first deliveries of each kind whose draws are to be left out, if both can put back the same pool: none for a kind that was never
     /// full.
-    pub(super) fn common(&self, other: &Self) -> Option<[Option<u64>; 2]> {
+    pub(super) fn common(&self, other: &Self) -> Option<[Option<u64>; KINDS]> {
         let (session, others) = (self.session(), other.session());
         let is_far = session.abs_diff(others) > MOST_AHEAD || session.max(others) >= MOST_SESSIONS - 1;
         if self.checking != 0 || other.checking != 0 || is_far {
             return None;
         }
-        let mut since = [None; 2];
+        let mut since = [None; KINDS];
         for (since, both) in since
             .iter_mut()
             .zip(self.deliveries.iter().zip(&other.deliveries))

@@ -1,0 +1,453 @@
+//! Pools of gadgets that are nothing but numbers: what is put back, by whom, after what.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cenote_net::{Channel, ChannelOptions, PartyId, Step, memory_pair};
+use cenote_primitives::{Entropy, as_bytes};
+use cenote_session::Terms;
+use cenote_testkit::kept::{store, used_once};
+use zeroize::Zeroizing;
+
+use super::journal::{NONE, Told, Track};
+use super::*;
+use crate::{Pool, Tosser, toss};
+
+cenote_session::checks! {
+    /// Every check.
+    ALL;
+    /// The one of coins.
+    COIN = 5, "coin";
+}
+
+const STEP: Step = Step {
+    code: 0x7003,
+    name: "test",
+};
+const GARBLER: PartyId = PartyId(0);
+const SIZE: usize = 100;
+const TOGETHER: usize = 2;
+const LOT: usize = 40;
+
+/// The number of numbers is all that there is.
+struct Toy(Entropy, PartyId);
+
+impl Keep for Toy {
+    const PROTOCOL: &'static str = "toy";
+    const COPIES: &'static [&'static str] = &["numbers"];
+    const STEP: Step = STEP;
+    type Sizes = u32;
+    type Base = Block;
+
+    fn security(&self) -> u32 {
+        7
+    }
+
+    fn garbler(&self) -> PartyId {
+        GARBLER
+    }
+
+    fn entropy(&mut self) -> &mut Entropy {
+        &mut self.0
+    }
+
+    fn numbers(sizes: &u32) -> Vec<u32> {
+        vec![*sizes]
+    }
+
+    fn sizes(&self, numbers: &[u32]) -> Option<u32> {
+        numbers.first().copied()
+    }
+
+    fn terms(sizes: &u32) -> Terms {
+        vec![("toys".into(), sizes.to_string())]
+    }
+
+    fn shapes(&self, sizes: &u32) -> Vec<Shape> {
+        let size = *sizes as usize;
+        vec![Shape {
+            size,
+            together: TOGETHER,
+            blocks: size,
+        }]
+    }
+
+    fn number(_: &Shape, copy: &[Block], place: usize) -> u64 {
+        copy[place].0[1]
+    }
+
+    fn establish(&mut self, channel: &mut dyn Channel, _: &u32) -> Result<Block> {
+        coin(self.1, &mut self.0, channel)
+    }
+
+    fn coin(base: &Block) -> Block {
+        *base
+    }
+
+    fn encode(base: &Block) -> Zeroizing<Vec<u8>> {
+        Zeroizing::new(base.to_bytes().to_vec())
+    }
+
+    fn decode(&self, bytes: &[u8], _: &u32) -> Option<Block> {
+        Some(Block::from_bytes(bytes.try_into().ok()?))
+    }
+}
+
+fn coin(me: PartyId, entropy: &mut Entropy, channel: &mut dyn Channel) -> Result<Block> {
+    match me {
+        GARBLER => Tosser::commit(channel, STEP, entropy, b"")?.toss(channel, STEP, b""),
+        _ => toss(channel, STEP, entropy, b"", COIN),
+    }
+}
+
+/// A party of a session.
+struct Party {
+    me: PartyId,
+    entropy: Entropy,
+    channel: Box<dyn Channel>,
+    kept: Kept,
+    which: Which,
+    pool: Pool<Block>,
+    /// Coins after which the copy is given up.
+    most: usize,
+}
+
+impl Party {
+    fn deliver(&mut self) -> Result<()> {
+        self.kept.checking()?;
+        let coin = coin(self.me, &mut self.entropy, self.channel.as_mut())?;
+        let first = self.kept.next(0) * LOT as u64;
+        self.kept.made(0, coin, LOT, self.most)?;
+        let numbers = (first..).take(LOT).map(|number| Block([0, number]));
+        self.pool
+            .refill(Zeroizing::new(numbers.collect()), (0..LOT as u32).collect(), coin);
+        Ok(())
+    }
+
+    /// Draws so many times.
+    fn draw(&mut self, count: usize) -> Result<()> {
+        while self.pool.left() < count * TOGETHER {
+            self.deliver()?;
+        }
+        let mut drawn = Vec::new();
+        self.pool.draw(count, &mut drawn).unwrap();
+        self.kept.used(drawn.iter().map(|record| record.0[1]))
+    }
+
+    /// Copies the pool; as what is left in the buffer may yet be drawn.
+    fn copy(&mut self) -> Result<()> {
+        let open = self.kept.next(0) - self.pool.pending() as u64;
+        self.kept.copy(0, &[as_bytes(self.pool.records())], open)
+    }
+
+    /// The end of a session.
+    fn leave(&mut self) -> Result<()> {
+        self.draw(5)?;
+        self.kept
+            .copy(0, &[as_bytes(self.pool.records())], self.kept.next(0))
+    }
+}
+
+/// A session of both parties, which each do something. Their pool's name, and what they did.
+fn session<T: Send>(folder: &Path, act: impl Fn(&mut Party) -> Result<T> + Sync) -> [Result<(ItemId, T)>; 2] {
+    let options = ChannelOptions::with_timeout(Duration::from_secs(20));
+    let (a, b) = memory_pair(PartyId(0), PartyId(1), options);
+    let act = &act;
+    let party = |me: u8, mut channel: Box<dyn Channel>| {
+        let me = PartyId(me);
+        let mut toy = Toy(Entropy::os(), me);
+        let hold = store(folder, me).hold()?;
+        let Opened {
+            kept, copies, which, ..
+        } = open(me, channel.as_mut(), &mut toy, &(SIZE as u32), hold)?;
+        let [copy, _] = copies;
+        let pool = match copy {
+            Some((records, gaps)) => Pool::restored([SIZE, 1, TOGETHER], records, gaps),
+            None => Pool::new(SIZE, 1, TOGETHER),
+        };
+        let mut party = Party {
+            me,
+            entropy: toy.0,
+            channel,
+            kept,
+            which,
+            pool,
+            most: MOST_COINS,
+        };
+        let done = act(&mut party)?;
+        Ok((party.kept.id(), done))
+    };
+    std::thread::scope(|scope| {
+        let parties = [(0, Box::new(a) as Box<dyn Channel>), (1, Box::new(b))]
+            .map(|(me, channel)| scope.spawn(move || party(me, channel)));
+        parties.map(|party| party.join().expect("no party panics"))
+    })
+}
+
+/// A session that ends as it should: its pool.
+fn whole(folder: &Path) -> ItemId {
+    let [a, b] = session(folder, Party::leave).map(Result::unwrap);
+    assert_eq!(a, b);
+    a.0
+}
+
+fn state(folder: &Path, me: u8, id: ItemId, name: &str) -> PathBuf {
+    folder
+        .join(me.to_string())
+        .join(id.to_string())
+        .join(format!("state-{name}"))
+}
+
+#[test]
+fn sessions_put_back_what_was_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = whole(folder.path());
+    let mut before = 0;
+    for number in 1..6 {
+        let [a, b] = session(folder.path(), |party| {
+            assert!(party.pool.is_full());
+            let next = party.kept.next(0);
+            party.leave()?;
+            Ok((party.which.number, party.which.nonce, next))
+        });
+        let (a, b) = (a.unwrap(), b.unwrap());
+        assert_eq!(a, b);
+        assert_eq!((a.0, a.1.0), (first, number));
+        assert!(a.1.2 > before, "deliveries are numbered through the pool's life");
+        before = a.1.2;
+    }
+    used_once(folder.path());
+}
+
+/// One party has made a copy where the other has not: they put back the same pool all the same, and leave out what may have been drawn
+/// since the older one.
+#[test]
+fn copies_of_different_age_are_of_the_same_pool() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = whole(folder.path());
+    for round in 0..6 {
+        let done = session(folder.path(), |party| {
+            let gaps = SIZE - party.pool.len();
+            party.draw(10)?;
+            if party.me.0 == round % 2 {
+                party.copy()?;
+            }
+            party.draw(10)?;
+            Ok(gaps)
+        });
+        let [a, b] = done.map(Result::unwrap);
+        assert_eq!(a, b);
+        assert_eq!(a.0, first);
+        assert!(round == 0 || a.1 > 10, "{}", a.1);
+        used_once(folder.path());
+    }
+    assert_eq!(whole(folder.path()), first);
+    used_once(folder.path());
+}
+
+/// Parties that were cut off at different places, or in the middle of a check, make another pool; checks are counted.
+#[test]
+fn pools_of_which_one_party_knows_more_are_given_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut before = whole(folder.path());
+    for (checking, ends) in [(false, 0), (true, 1), (true, 2), (false, 2)] {
+        let cut = session(folder.path(), |party| {
+            party.draw(10)?;
+            match (party.me, checking) {
+                (GARBLER, false) => party.kept.made(0, Block::ZERO, LOT, MOST_COINS),
+                (_, true) => party.kept.checking(),
+                _ => Ok(()),
+            }
+        });
+        assert!(cut.iter().all(Result::is_ok));
+        let done = session(folder.path(), |party| {
+            assert_eq!(party.kept.ends(), ends);
+            assert_eq!(warning(ends).is_some(), ends > 0);
+            party.leave()
+        });
+        let [a, b] = done.map(|done| done.unwrap().0);
+        assert!(a == b && a != before);
+        before = a;
+    }
+    used_once(folder.path());
+}
+
+/// When nearly all of a pool was touched, the copy is worth nothing: the keys are put back, and an empty pool.
+#[test]
+fn a_copy_that_is_too_old_is_given_up_but_not_the_pool() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = whole(folder.path());
+    for draws in [100, 240] {
+        let cut = session(folder.path(), |party| {
+            party.most = 10;
+            (0..draws).try_for_each(|_| party.draw(1))
+        });
+        assert!(cut.iter().all(Result::is_ok));
+        let done = session(folder.path(), |party| {
+            let len = party.pool.len();
+            Ok((len, party.leave()?, party.pool.is_full()))
+        });
+        let [a, b] = done.map(Result::unwrap);
+        assert_eq!(a, b);
+        assert_eq!((a.0, a.1.2), (first, true));
+        assert_eq!(a.1.0 == 0, draws == 240, "{}", a.1.0);
+        used_once(folder.path());
+    }
+}
+
+fn refused(done: [Result<(ItemId, ())>; 2], who: &[u8], words: &[&str]) {
+    for (party, done) in (0..).zip(done) {
+        match done {
+            Err(Error::Storage(told)) if who.contains(&party) => {
+                assert!(words.iter().all(|word| told.contains(word)), "{told}");
+            }
+            other => assert!(!who.contains(&party), "{other:?}"),
+        }
+    }
+}
+
+/// Copies that were put back to an earlier state, changed, or are another pool's are noticed, and both parties make another pool then.
+#[test]
+fn copies_that_are_not_what_was_kept_are_refused() {
+    let again = "run again, to make another";
+    for case in 0..3 {
+        let folder = tempfile::tempdir().unwrap();
+        let first = whole(folder.path());
+        let copy = state(folder.path(), 1, first, "numbers");
+        let old = std::fs::read(&copy).unwrap();
+        whole(folder.path());
+        let (who, words): (&[u8], &[&str]) = match case {
+            0 => {
+                std::fs::write(&copy, old).unwrap();
+                (&[0, 1], &["not the same at both parties", again])
+            }
+            1 => {
+                let mut bytes = std::fs::read(&copy).unwrap();
+                *bytes.last_mut().unwrap() ^= 1;
+                std::fs::write(&copy, bytes).unwrap();
+                (&[1], &["state-numbers", again])
+            }
+            _ => {
+                let other = tempfile::tempdir().unwrap();
+                let foreign = state(other.path(), 1, whole(other.path()), "numbers");
+                std::fs::copy(foreign, &copy).unwrap();
+                (&[1], &["state-numbers", again])
+            }
+        };
+        refused(session(folder.path(), Party::leave), who, words);
+        let second = whole(folder.path());
+        assert!(second != first && second == whole(folder.path()));
+        used_once(folder.path());
+    }
+}
+
+fn copied(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copied(&entry.path(), &to),
+            false => drop(std::fs::copy(entry.path(), to).unwrap()),
+        }
+    }
+}
+
+/// The folder of one party, put back whole to an earlier state, is of no use any more: its journal ends earlier than the peer's.
+#[test]
+fn a_folder_that_was_put_back_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = whole(folder.path());
+    let (of_party, saved) = (folder.path().join("0"), folder.path().join("saved"));
+    copied(&of_party, &saved);
+    assert_eq!(whole(folder.path()), first);
+    std::fs::remove_dir_all(&of_party).unwrap();
+    copied(&saved, &of_party);
+    let second = whole(folder.path());
+    assert!(second != first);
+    used_once(folder.path());
+}
+
+/// What was retired is gone, and its end is counted.
+#[test]
+fn what_is_retired_leaves_its_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = whole(folder.path());
+    let done = session(folder.path(), |party| {
+        let storage = Error::Storage("full".into());
+        party.kept.retire_after(&storage);
+        assert!(state(folder.path(), party.me.0, first, "numbers").exists());
+        let cheated = Error::cheated(COIN, PartyId(1 - party.me.0), STEP, "a lie");
+        party.kept.retire_after(&cheated);
+        assert!(!state(folder.path(), party.me.0, first, "numbers").exists());
+        party.kept.retire();
+        Ok(())
+    });
+    assert!(done.iter().all(Result::is_ok));
+    let done = session(folder.path(), |party| {
+        party.leave()?;
+        Ok(party.kept.ends())
+    });
+    let [a, b] = done.map(Result::unwrap);
+    assert!(a == b && a.0 != first && a.1 == 1);
+}
+
+/// What people are told of a pool.
+#[test]
+fn settings_tell_people_what_a_pool_is() {
+    let folder = tempfile::tempdir().unwrap();
+    whole(folder.path());
+    let listed = store(folder.path(), PartyId(1)).inventory().unwrap().items;
+    let shown = Shown::of(&listed[0].item).unwrap();
+    assert_eq!((shown.security, shown.numbers), (7, vec![SIZE as u32]));
+    assert_eq!(listed[0].item.role, "evaluator");
+}
+
+#[test]
+fn journals_read_back() {
+    let track = Track {
+        first: 7,
+        copied: Some(8),
+        coins: vec![(Block([1, 2]), 3), (Block([4, 5]), 6)],
+    };
+    let journal = Journal {
+        session: 9,
+        ends: 2,
+        cheated: true,
+        checking: true,
+        retired: false,
+        tracks: [track, Track::default()],
+    };
+    let bytes = journal.encode();
+    assert_eq!(Journal::decode(&bytes), Some(journal));
+    for cut in 0..bytes.len() {
+        assert_eq!(Journal::decode(&bytes[..cut]), None);
+    }
+    assert_eq!(Journal::decode(&[&bytes[..], &[0]].concat()), None);
+}
+
+/// What is common to two copies, and when nothing is.
+#[test]
+fn the_older_copy_counts_if_the_newer_journal_reaches_back() {
+    let told = |first: u64, copied: u64, next: u64| Told {
+        id: [1; 32],
+        session: 0,
+        checking: 0,
+        deliveries: [[first, copied, next], [0, NONE, 0]],
+    };
+    let newer = told(4, 8, 12);
+    assert_eq!(newer.common(&told(0, 5, 12)), Some([Some(5), None]));
+    assert_eq!(told(0, 5, 12).common(&newer), Some([Some(5), None]));
+    assert_eq!(
+        newer.common(&told(0, 3, 12)),
+        None,
+        "it has no coin of delivery 3"
+    );
+    assert_eq!(newer.common(&told(0, 5, 13)), None);
+    assert_eq!(newer.common(&told(0, NONE, 12)), None);
+    assert_eq!(newer.common(&told(0, 5, 4)), None);
+    let checking = Told { checking: 1, ..newer };
+    assert_eq!(checking.common(&newer).or(newer.common(&checking)), None);
+    let filling = told(0, NONE, 2);
+    assert_eq!(filling.common(&filling), Some([None, None]));
+}
