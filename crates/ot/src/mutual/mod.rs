@@ -30,8 +30,9 @@
 //! who forges a MAC, and by who tests values of Δ on hashes of strings with Δ added, for which correlation robustness of the hash asks
 //! of Δ nothing but its min-entropy (Guo, Katz, Wang, Weng, Yu, CRYPTO 2020). An adversary with L goes on with probability |L|/2^126,
 //! and then `q` tests succeed with probability `q/|L|` at most: `q/2^126` together, whatever L, the same as without any guess. This
-//! holds for all calls together, and only as long as a failed check ends the session, and with it the use of Δ.
+//! holds for all calls together, in all sessions over one [`Base`], and only as long as a failed check ends the session, and with it the use of Δ.
 
+mod base;
 mod columns;
 mod tree;
 
@@ -47,7 +48,8 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::bits::{Opener, Verifier};
 use crate::checks::OT_CONSISTENCY;
 use crate::state::State;
-use crate::{base, steps};
+use crate::steps;
+pub use base::Base;
 use columns::{Matrix, Shape, pieces};
 use tree::{Holder, Knower};
 
@@ -104,25 +106,8 @@ impl Mutual {
         first: bool,
         symbol: u32,
     ) -> Result<Self> {
-        let delta = fresh_delta(entropy, first);
-        let way = |from_first: bool| {
-            let mut bound = blake3::Hasher::new_derive_key("Cenote 2026 mutual bits: direction");
-            bound.update(&[u8::from(from_first)]).update(session);
-            *bound.finalize().as_bytes()
-        };
-        let choices = Zeroizing::new(delta.0.map(|word| !u64::from_le(word)));
-        let receive = |channel: &mut dyn Channel, entropy: &mut Entropy| {
-            base::receive(channel, entropy, &way(!first), &*choices, WIDTH)
-        };
-        let (own, theirs);
-        if first {
-            theirs = receive(channel, entropy)?;
-            own = base::send(channel, entropy, &way(first), WIDTH)?;
-        } else {
-            own = base::send(channel, entropy, &way(first), WIDTH)?;
-            theirs = receive(channel, entropy)?;
-        }
-        Self::with_keys(channel, entropy, session, symbol, delta, (&own, &theirs))
+        let base = Base::establish(channel, entropy, session, first)?;
+        base.begin(channel, entropy, session, symbol)
     }
 
     /// With the keys of base OTs: both of each of this side's, the chosen one of each of the other side's.

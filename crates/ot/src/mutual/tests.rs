@@ -335,3 +335,32 @@ fn opened_bits_are_those_that_were_authenticated() {
         }
     }
 }
+
+/// Sessions over base OTs that were kept have the differences in common and nothing else.
+#[test]
+fn base_ots_serve_many_sessions() {
+    let made = both(None, |first, channel| {
+        let mut entropy = Entropy::for_tests(77 + u64::from(first));
+        let base = Base::establish(channel, &mut entropy, b"base", first).unwrap();
+        let bytes = base.encode();
+        assert!(Base::decode(&bytes, !first).is_none());
+        assert!(Base::decode(&bytes[1..], first).is_none());
+        assert!(Base::decode(&[&bytes[..], &[0]].concat(), first).is_none());
+        let base = Base::decode(&bytes, first).unwrap();
+        assert_eq!(*base.encode(), *bytes);
+        [(b"one", 4), (b"two", 4), (b"six", 8)].map(|(session, symbol)| {
+            let mut mutual = base.begin(channel, &mut entropy, session, symbol).unwrap();
+            (mutual.delta(), bits(&mut mutual, channel, 500).unwrap())
+        })
+    });
+    let [first, second] = made;
+    let mut all = Vec::new();
+    for (first, second) in first.into_iter().zip(second) {
+        all.extend(first.1[1].iter().map(|key| (first.0, *key)));
+        authentic([first, second]);
+    }
+    assert!(all.iter().all(|(delta, _)| *delta == all[0].0));
+    all.sort_unstable_by_key(|(_, key)| key.0);
+    all.dedup();
+    assert_eq!(all.len(), 1500, "no key twice");
+}
