@@ -35,7 +35,7 @@ steps! {
     INPUT_LABELS = 0x532, "send input labels";
     /// What combines leaky ANDs and multiplies masks, both ways.
     OPEN_TRIPLES = 0x533, "open differences to triples";
-    /// Garbled gates, to the evaluator.
+    /// Garbled gates, to the evaluator; the first ones of a segment with the block that tells halves of gates apart.
     TABLES = 0x534, "send garbled gates";
     /// Masked values of gates' operands, with the digest of their labels, to the garbler.
     MASKED_VALUES = 0x535, "tell masked values";

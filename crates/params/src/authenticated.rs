@@ -58,7 +58,8 @@ pub struct Use {
 /// The primitives of a session.
 #[must_use]
 pub fn primitives(use_: &Use) -> Computational {
-    // A leaky AND has a key too, under which one pair of hashes is unknown to each party.
+    // The halves of a gate meet with probability 2^-127, since what tells them apart is drawn when their labels are fixed: part of the
+    // advantage without work. A leaky AND has a key too, under which one pair of hashes is unknown to each party.
     let mut hash = garbling_hash(use_.gates + use_.leaky);
     // Bit 1 of Δ is public besides bit 0.
     hash.bits -= 1.0;
@@ -93,6 +94,9 @@ mod tests {
         };
         // 1024 keys for k = 4, 8192 for k = 8.
         assert_eq!((of(4).bits, of(8).bits), (118.0, 115.0));
-        assert!(of(4).primitives[0].bits >= 123.0);
+        let hash = &of(4).primitives[0];
+        assert!(hash.bits >= 123.0);
+        let meeting = LogProb::from_log2(1e9f64.log2() - 127.0);
+        assert!(hash.advantage.unwrap() >= meeting && hash.advantage.unwrap().meets(92));
     }
 }

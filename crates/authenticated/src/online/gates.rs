@@ -9,15 +9,23 @@
 //! The evaluator, whose labels' bits 0 are the masked values Λ, gets its label as
 //! `H(A) ⊕ H'(B) ⊕ Λ_α(G_0 ⊕ M[λ_β']) ⊕ Λ_β(G_1 ⊕ M[λ_α'] ⊕ A) ⊕ M[λ_γ' ⊕ (λ_αλ_β)']`.
 //!
-//! As in `cenote-garble`, both hashes of a gate are under one key, and H'(x) = H(x ⊕ c). Operands that are the same wire, opposite ones, or
-//! public bits differ by 0, Δ ⊕ 1, or sums of these, never by c or c ⊕ Δ.
+//! **Hash.** Both hashes of a gate are under one key, and H'(x) = H(x ⊕ c). What is hashed must differ: if A ⊕ B is c or c ⊕ Δ, the four hashes
+//! cancel in G_0 ⊕ G_1, and what is left of it is Δ or 0, but for what the evaluator knows. Operands are sums of any wires, in a program that may
+//! depend on what the evaluator has seen: among some 130 labels that it holds there are some that sum up to any block that it names.
+//! So no constant would do. The garbler draws c anew for each segment, when the evaluator has opened all that it opens of the segment's
+//! triples, and sends it at the head of the first tables:
+//!
+//! - the circuit, the masks and their MACs, and the labels of wires that come into the segment are fixed before c is drawn, however the evaluator chose what it
+//!   can choose of them;
+//! - labels that gates of the segment give are hashes at points with c added, each under a key of its own. So where the A ⊕ B of a later gate has
+//!   any of them it is as random as c, and where they cancel it is fixed before c.
+//!
+//! In either case A ⊕ B is c or c ⊕ Δ with probability 2^-127 for each gate (`cenote_params` counts it with the hash), whatever the evaluator
+//! does. A garbler that chooses c badly harms itself alone: the hash hides nothing but its Δ, and gates are checked whatever they are hashed with.
 
 use cenote_primitives::lanes::{Kernel, Lanes, run};
 use cenote_primitives::{Block, hash};
 use zeroize::Zeroize;
-
-/// c.
-const APART: Block = Block([2u64.to_le(), 0]);
 
 /// Gates side by side: `QUADS` times four.
 const QUADS: usize = 2;
@@ -32,6 +40,18 @@ pub(super) struct Hashed {
     pub(super) start: Block,
     /// The tweak of the first gate.
     pub(super) first: u64,
+    /// c.
+    pub(super) apart: Block,
+}
+
+impl Hashed {
+    /// That of gates that come after so many.
+    pub(super) fn after(self, gates: usize) -> Self {
+        Self {
+            first: self.first + gates as u64,
+            ..self
+        }
+    }
 }
 
 /// What the garbler has of gates: labels of both operands, then MACs and keys of the masks of both operands and of the sum of the
@@ -109,7 +129,7 @@ impl Kernel for Garble<'_> {
         let (start, delta, apart) = (
             lanes.splat(self.hashed.start),
             lanes.splat(*delta),
-            lanes.splat(APART),
+            lanes.splat(self.hashed.apart),
         );
         let mut parts = [[[Block::ZERO; 4]; QUADS]; 8];
         let mut made = [[[[Block::ZERO; 2]; 4]; QUADS]; 1];
@@ -167,7 +187,7 @@ impl Kernel for Evaluate<'_> {
 
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: &L) {
-        let (start, apart) = (lanes.splat(self.hashed.start), lanes.splat(APART));
+        let (start, apart) = (lanes.splat(self.hashed.start), lanes.splat(self.hashed.apart));
         let ([a, b], [ma, mb, mc]) = (self.labels, self.macs);
         let mut parts = [[[Block::ZERO; 4]; QUADS]; 5];
         let mut tables = [[[Block::ZERO; 2]; 4]; QUADS];

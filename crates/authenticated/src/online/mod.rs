@@ -55,6 +55,16 @@ pub(crate) struct Party {
     segment: usize,
     pending: VecDeque<Pending>,
     spare: Vec<Prepared>,
+    #[cfg(test)]
+    pub(crate) deviation: Deviation,
+}
+
+/// What a party of a test does otherwise.
+#[cfg(test)]
+#[derive(Default)]
+pub(crate) struct Deviation {
+    /// All segments have the same c.
+    pub(crate) apart: Option<Block>,
 }
 
 /// What a run goes through.
@@ -73,6 +83,8 @@ impl Party {
             segment,
             pending: VecDeque::new(),
             spare: Vec::new(),
+            #[cfg(test)]
+            deviation: Deviation::default(),
         }
     }
 

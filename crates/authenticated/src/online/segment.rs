@@ -143,7 +143,15 @@ impl Party {
         of.colours.resize(of.count.div_ceil(64), 0);
         of.labels.iter_mut().for_each(|labels| labels.clear());
         let negation = self.negation();
-        let first = self.keys.counters.gates(of.count);
+        let mut hashed = Hashed {
+            start: self.keys.start,
+            first: self.keys.counters.gates(of.count),
+            apart: Block::ZERO,
+        };
+        if garbler {
+            // The evaluator has opened its bits of this segment.
+            hashed.apart = self.fresh_apart();
+        }
         // Gates whose tables were sent or received.
         let (mut done, mut start) = (0, 0);
         for part in &segment.0 {
@@ -156,21 +164,17 @@ impl Party {
                 }
             });
             let end = of.labels[0].len();
-            let hashed = Hashed {
-                start: self.keys.start,
-                first: first + start as u64,
-            };
             if garbler {
                 of.garble(hashed, *self.keys.delta, start, end);
                 while end - done >= AT_ONCE || (end == of.count && done < end) {
                     let until = end.min(done + AT_ONCE);
-                    of.send_tables(channel, done, until)?;
+                    of.send_tables(channel, hashed.apart, done, until)?;
                     done = until;
                 }
             } else {
                 while done < end {
                     let until = of.count.min(done + AT_ONCE);
-                    of.receive_tables(channel, done, until)?;
+                    of.receive_tables(channel, &mut hashed.apart, done, until)?;
                     done = until;
                 }
                 of.evaluate(hashed, start, end);
@@ -187,6 +191,15 @@ impl Party {
             }
         }
         self.settle_but(BEHIND, channel)
+    }
+
+    /// What tells the halves of a segment's gates apart: drawn when all is fixed that the gates depend on.
+    fn fresh_apart(&mut self) -> Block {
+        #[cfg(test)]
+        if let Some(same) = self.deviation.apart {
+            return same;
+        }
+        self.keys.entropy.block()
     }
 
     /// Tells the garbler the masked values of a segment's operands, and that this party has labels for them. Gives the digest that it must answer.
@@ -290,6 +303,7 @@ impl Prepared {
     /// Garbles gates `start..end`.
     fn garble(&mut self, hashed: Hashed, delta: Block, start: usize, end: usize) {
         let of = start..end;
+        let hashed = hashed.after(start);
         let gates = Garbled {
             delta,
             labels: self.labels.each_ref().map(|labels| &labels[of.clone()]),
@@ -311,22 +325,39 @@ impl Prepared {
         let labels = self.labels.each_ref().map(|labels| &labels[of.clone()]);
         let macs = [&self.macs[0], &self.macs[1], &self.sums[0]].map(|macs| &macs[of.clone()]);
         let outputs = &mut self.outputs[of.clone()];
-        gates::evaluate(hashed, labels, macs, &self.tables[of], outputs);
+        gates::evaluate(hashed.after(start), labels, macs, &self.tables[of], outputs);
         for (at, output) in (start..).zip(outputs) {
             *output ^= ONE & spread(&self.colours, at);
         }
     }
 
-    fn send_tables(&self, channel: &mut dyn Channel, start: usize, end: usize) -> Result<()> {
+    /// The first tables of a segment come with what tells its halves apart.
+    fn send_tables(&self, channel: &mut dyn Channel, apart: Block, start: usize, end: usize) -> Result<()> {
+        let head = [apart];
+        let head: &[u8] = if start == 0 { as_bytes(&head) } else { &[] };
         let colours = &self.colours[start / 64..end.div_ceil(64)];
         let tables = &self.tables[start..end];
-        channel.send_parts(steps::TABLES, &[as_bytes(tables), as_bytes(colours)])?;
+        channel.send_parts(steps::TABLES, &[head, as_bytes(tables), as_bytes(colours)])?;
         Ok(channel.flush()?)
     }
 
-    fn receive_tables(&mut self, channel: &mut dyn Channel, start: usize, end: usize) -> Result<()> {
+    fn receive_tables(
+        &mut self,
+        channel: &mut dyn Channel,
+        apart: &mut Block,
+        start: usize,
+        end: usize,
+    ) -> Result<()> {
+        let head = std::slice::from_mut(apart);
+        let head: &mut [u8] = if start == 0 { as_bytes_mut(head) } else { &mut [] };
         let tables = as_bytes_mut(&mut self.tables[start..end]);
-        let colours = as_bytes_mut(&mut self.colours[start / 64..end.div_ceil(64)]);
-        Ok(channel.recv_parts(steps::TABLES, &mut [tables, colours])?)
+        let colours = &mut self.colours[start / 64..end.div_ceil(64)];
+        channel.recv_parts(steps::TABLES, &mut [head, tables, as_bytes_mut(colours)])?;
+        if !is_packed(colours, end - start) {
+            let detail = format!("their colours are no {} packed bits", end - start);
+            let peer = channel.peer();
+            return Err(Error::cheated(MESSAGE_FORM, peer, steps::TABLES, detail));
+        }
+        Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! Sessions with a party that cheats: what it sends passes through the hands of an adversary, or its secrets are not what they should be.
 
 mod gates;
+mod hash;
 mod leaky;
 mod messages;
 mod pool;
