@@ -28,6 +28,7 @@ pub mod cot;
 pub mod ihash;
 pub mod lego;
 mod log_prob;
+pub mod lpn;
 pub mod memory;
 pub mod pool;
 mod refusal;
