@@ -12,4 +12,6 @@ cenote_session::checks! {
     WATCH_SHARES = 3, "shares of a watch list";
     /// The receiver of a watch list did not know the shared secret: it took more seeds than it may.
     WATCH_SECRET = 4, "secret of a watch list";
+    /// Trees that make authenticated bits have other leaves than one that differs (the consistency check of Ferret, CCS 2020).
+    POINTS = 5, "single-point OTs";
 }

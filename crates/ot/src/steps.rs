@@ -36,3 +36,14 @@ steps! {
     /// The sums of the levels of trees, hidden, both ways.
     TREES = 0x20a, "share the trees of the OT extension";
 }
+
+steps! {
+    /// Every step of [`crate::pcg`] that [`crate::mutual`] does not have.
+    PCG;
+    /// The sums of the levels of trees, hidden by authenticated bits, both ways.
+    POINT_TREES = 0x20b, "share the trees of the noise";
+    /// The challenge of the consistency check, with the hidden sum of the noise, both ways.
+    POINT_CHALLENGE = 0x20c, "challenge the trees of the noise";
+    /// The hash that says that the trees are right, both ways.
+    POINT_ANSWER = 0x20d, "check the trees of the noise";
+}

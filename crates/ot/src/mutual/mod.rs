@@ -169,6 +169,16 @@ impl Mutual {
         self.state.call(|secrets| secrets.extend(channel, macs, keys))
     }
 
+    /// What is bound to the session.
+    pub(crate) fn session(&self) -> &[u8; blake3::KEY_LEN] {
+        &self.session
+    }
+
+    /// A state that fails when this set-up does, and the other way round.
+    pub(crate) fn sharing<T>(&self, secrets: T) -> State<T> {
+        self.state.sharing(secrets)
+    }
+
     /// Opens bits of this side to the other side's [`Verifier`] of this `stream`.
     pub fn opener(&self, stream: u64) -> Opener<2> {
         Opener::new(&self.session, stream)
@@ -190,7 +200,7 @@ fn fresh_delta(entropy: &mut Entropy, first: bool) -> Zeroizing<Block> {
 }
 
 /// Bit `at` of a block, as a mask.
-fn mask(block: Block, at: usize) -> u64 {
+pub(crate) fn mask(block: Block, at: usize) -> u64 {
     (u64::from_le(block.0[at / 64]) >> (at % 64) & 1).wrapping_neg()
 }
 
@@ -304,4 +314,4 @@ impl fmt::Debug for Mutual {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -13,7 +13,10 @@ const OPEN: Step = Step {
 };
 
 /// What both sides get of a run, the second one's messages behind `adversary`.
-fn both<T: Send>(adversary: Option<&Adversary>, side: impl Fn(bool, &mut dyn Channel) -> T + Sync) -> [T; 2] {
+pub(crate) fn both<T: Send>(
+    adversary: Option<&Adversary>,
+    side: impl Fn(bool, &mut dyn Channel) -> T + Sync,
+) -> [T; 2] {
     let options = ChannelOptions::with_timeout(Duration::from_secs(10));
     let (mut to_second, to_first) = memory_pair(PartyId(0), PartyId(1), options);
     let mut to_first: Box<dyn Channel> = Box::new(to_first);
@@ -34,7 +37,7 @@ fn both<T: Send>(adversary: Option<&Adversary>, side: impl Fn(bool, &mut dyn Cha
 }
 
 /// A side of a set-up without public-key cryptography.
-fn deal(first: bool, channel: &mut dyn Channel, seed: u64, symbol: u32) -> Result<Mutual> {
+pub(crate) fn deal(first: bool, channel: &mut dyn Channel, seed: u64, symbol: u32) -> Result<Mutual> {
     let mut entropy = Entropy::for_tests(seed);
     let deltas = [true, false].map(|first| fresh_delta(&mut entropy, first));
     let keys: [Vec<[Block; 2]>; 2] =
@@ -56,7 +59,7 @@ fn deal(first: bool, channel: &mut dyn Channel, seed: u64, symbol: u32) -> Resul
 }
 
 /// The MACs and keys of `count` bits.
-fn bits(mutual: &mut Mutual, channel: &mut dyn Channel, count: usize) -> Result<[Vec<Block>; 2]> {
+pub(crate) fn bits(mutual: &mut Mutual, channel: &mut dyn Channel, count: usize) -> Result<[Vec<Block>; 2]> {
     let (mut macs, mut keys) = (vec![Block::ZERO; count], vec![Block::ZERO; count]);
     mutual.extend(channel, &mut macs, &mut keys)?;
     Ok([macs, keys])
@@ -71,7 +74,7 @@ fn assert_authentic(delta: Block, macs: &[Block], keys: &[Block]) {
     }
 }
 
-fn authentic(both: [(Block, [Vec<Block>; 2]); 2]) {
+pub(crate) fn authentic(both: [(Block, [Vec<Block>; 2]); 2]) {
     let [(first, [macs, keys]), (second, [their_macs, their_keys])] = both;
     assert_authentic(second, &macs, &their_keys);
     assert_authentic(first, &their_macs, &keys);
