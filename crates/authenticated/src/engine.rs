@@ -1,21 +1,26 @@
 //! The engine: one party of a two-party session, whichever side it is on.
 
+use std::f64::consts::LN_2;
+use std::sync::Arc;
 use std::time::Instant;
 
 use cenote_circuit::Plan;
 use cenote_net::{Channel, Meter, PartyId};
 use cenote_params::authenticated::{self, Soundness, Use};
+use cenote_pool::kept::Which;
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{
     Check, Costs, Engine, Error, Guarded, Ledger, Parties, Result, WireVector, check_arrange, check_input,
     check_run, compare_digests, farewell,
 };
+use cenote_store::{ItemId, Store};
 
+use crate::kept;
 use crate::memory::{Memory, most_lanes};
 use crate::offline::Supply;
 use crate::online::{Circuits, Party};
 use crate::settings::{Config, Sizes};
-use crate::setup::{Keys, Role};
+use crate::setup::{Base, Keys, Role};
 use crate::{AuthenticatedWires, checks, steps};
 
 /// One party of a session of two with authenticated garbling over a pool of leaky ANDs.
@@ -37,6 +42,10 @@ pub struct AuthenticatedEngine {
     party: Option<Box<Party>>,
     circuits: Circuits,
     ledger: Ledger,
+    /// Pools with this peer that ended with a check that failed or was cut off.
+    ends: u32,
+    /// Leaky ANDs that were made for the pool in earlier sessions, about.
+    before: f64,
     /// What the primitives were used for, once the session is over.
     used: Option<Use>,
 }
@@ -46,11 +55,32 @@ impl AuthenticatedEngine {
     ///
     /// # Errors
     /// [`Error::BadInput`] for numbers that make no sense; otherwise what failed, of which the peer is told.
-    pub fn start(
+    pub fn start(me: PartyId, channel: Box<dyn Channel>, config: Config, sizes: Sizes) -> Result<Self> {
+        Self::start_over(me, channel, config, sizes, None)
+    }
+
+    /// The same over a pool that both parties keep in their stores: the latest one of the same security and garbler that both can put back,
+    /// whatever its size; if there is none, one of these `sizes` is made and kept. The session ends as it should with [`Engine::finish`]; a
+    /// session that is cut off anywhere costs material only.
+    ///
+    /// # Errors
+    /// As [`AuthenticatedEngine::start`]; [`Error::Storage`] for what is wrong with the folder.
+    pub fn start_kept(
+        me: PartyId,
+        channel: Box<dyn Channel>,
+        config: Config,
+        sizes: Sizes,
+        store: &Store,
+    ) -> Result<Self> {
+        Self::start_over(me, channel, config, sizes, Some(store))
+    }
+
+    fn start_over(
         me: PartyId,
         mut channel: Box<dyn Channel>,
         mut config: Config,
         sizes: Sizes,
+        store: Option<&Store>,
     ) -> Result<Self> {
         let start = Instant::now();
         config.check()?;
@@ -58,8 +88,8 @@ impl AuthenticatedEngine {
             let reason = format!("a channel of {me} leads to {}", channel.peer());
             return Err(Error::BadInput(reason));
         }
-        let party = Self::party(me, channel.as_mut(), &mut config, &sizes);
-        let party = party.map_err(|error| {
+        let set_up = Self::set_up(me, channel.as_mut(), &mut config, sizes, store);
+        let (sizes, party) = set_up.map_err(|error| {
             channel.abort(error.reason().code());
             error.with_checks(checks::ALL)
         })?;
@@ -75,6 +105,8 @@ impl AuthenticatedEngine {
             me,
             channel: Some(channel),
             garbler: config.garbler,
+            before: party.keys.kept.as_ref().map_or(0, |kept| kept.next(0)) as f64 * f64::from(config.lot),
+            ends: party.keys.kept.as_ref().map_or(0, |kept| kept.ends()),
             sizes,
             symbol: config.symbol,
             party: Some(Box::new(party)),
@@ -84,7 +116,13 @@ impl AuthenticatedEngine {
         })
     }
 
-    fn party(me: PartyId, channel: &mut dyn Channel, config: &mut Config, sizes: &Sizes) -> Result<Party> {
+    fn set_up(
+        me: PartyId,
+        channel: &mut dyn Channel,
+        config: &mut Config,
+        sizes: Sizes,
+        store: Option<&Store>,
+    ) -> Result<(Sizes, Party)> {
         if !config.compared {
             let mut terms: Vec<(String, String)> = config.terms().into_iter().collect();
             terms.extend(sizes.terms());
@@ -95,9 +133,25 @@ impl AuthenticatedEngine {
                 .collect();
             cenote_net::agree(channel, &terms)?;
         }
-        let supply = Supply::new(sizes, config.lot as usize)?;
-        let keys = Keys::setup(channel, config, Role::of(me, config.garbler))?;
-        Ok(Party::new(keys, supply, config.segment as usize))
+        let (role, lot, segment) = (
+            Role::of(me, config.garbler),
+            config.lot as usize,
+            config.segment as usize,
+        );
+        let Some(store) = store else {
+            let supply = Supply::new(&sizes, lot, None)?;
+            let base = Base::establish(channel, config, role)?;
+            let keys = Keys::begin(&base, channel, config, role, Which::default(), None)?;
+            return Ok((sizes, Party::new(keys, supply, segment)));
+        };
+        let opened = kept::open(me, channel, config, &sizes, store.hold()?)?;
+        config.session = opened.which.session(&config.session, opened.kept.id());
+        let (kept, [copy, _]) = (Arc::new(opened.kept), opened.copies);
+        let on_disk = Some(kept.clone());
+        let keys = Keys::begin(&opened.base, channel, config, role, opened.which, on_disk);
+        let keys = keys.inspect_err(|error| kept.retire_after(error))?;
+        let supply = Supply::new(&opened.sizes, lot, Some((kept, copy)))?;
+        Ok((opened.sizes, Party::new(keys, supply, segment)))
     }
 
     /// Fills the pool, so that nothing waits for it later.
@@ -119,12 +173,52 @@ impl AuthenticatedEngine {
         })
     }
 
+    /// Fills the pool, while `progress` is told how many leaky ANDs are in it, of how many.
+    ///
+    /// # Errors
+    /// As [`AuthenticatedEngine::fill`].
+    pub fn fill_with(&mut self, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        let all = self.pool_size();
+        self.call("pool", |this| {
+            let (party, channel) = this.parts();
+            party.fill_telling(channel, 1, &mut |made| progress(made, all))
+        })
+    }
+
+    /// The name of the pool in the store, if it is kept.
+    pub fn kept_as(&self) -> Option<ItemId> {
+        let party = self.party.as_ref()?;
+        party.keys.kept.as_ref().map(|kept| kept.id())
+    }
+
+    /// Leaky ANDs that the pool holds when it is full.
+    pub fn pool_size(&self) -> u64 {
+        self.sizes.pool.pool_size
+    }
+
     /// Leaky ANDs drawn from the pool so far.
     pub fn drawn(&self) -> u64 {
         self.party.as_ref().map_or(0, |party| party.supply.pool.drawn())
     }
 
-    /// Everything that lets a cheater through by chance in this session.
+    /// Lots that were made for a pool that is kept, in all of its sessions.
+    #[cfg(test)]
+    pub(crate) fn made(&self) -> u64 {
+        let party = self.party.as_ref().expect("a session that goes on has a party");
+        party.keys.kept.as_ref().map_or(0, |kept| kept.next(0))
+    }
+
+    /// Its keys.
+    #[cfg(test)]
+    pub(crate) fn test_keys(&self) -> &Keys {
+        &self
+            .party
+            .as_ref()
+            .expect("a session that goes on has a party")
+            .keys
+    }
+
+    /// Everything that lets a cheater through by chance in this session, and before it over the same pool.
     pub fn soundness(&self) -> Soundness {
         let calls = self.used().map_or(1.0, |used| used.bits / 1e6);
         Soundness::of(&self.sizes.pool, calls)
@@ -135,6 +229,8 @@ impl AuthenticatedEngine {
         let party = self.party.as_ref();
         let used = party.map(|party| {
             let [gates, leaky] = party.keys.counters.used().map(|count| count as f64);
+            let leaky = leaky + self.before;
+            let gates = gates + self.before / self.sizes.bucket() as f64;
             Use {
                 gates,
                 leaky,
@@ -185,6 +281,10 @@ impl Guarded for AuthenticatedEngine {
     }
 
     fn wipe(&mut self, error: Error) -> Error {
+        // A party that was caught, or says so, gets nothing more of this pool; before it hears of it.
+        if let Some(kept) = self.party.as_ref().and_then(|party| party.keys.kept.as_ref()) {
+            kept.retire_after(&error);
+        }
         let code = error.reason().code();
         self.channel.iter_mut().for_each(|channel| channel.abort(code));
         self.clear();
@@ -289,6 +389,7 @@ impl Engine for AuthenticatedEngine {
         self.call("online", |this| {
             let (party, channel) = this.parts();
             party.settle(channel)?;
+            party.supply.leave()?;
             farewell([channel], steps::FINISH)
         })?;
         self.clear();
@@ -305,12 +406,17 @@ impl Engine for AuthenticatedEngine {
     }
 
     fn error_bound(&self) -> f64 {
-        self.soundness().total().log2()
+        // Each pool that ended so was a try more.
+        self.soundness().total().log2() + f64::from(self.ends).ln_1p() / LN_2
     }
 
     fn computational_bits(&self) -> f64 {
         self.used()
             .map_or(f64::INFINITY, |used| authenticated::primitives(&used).bits)
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        cenote_pool::kept::warning(self.ends).into_iter().collect()
     }
 }
 

@@ -18,11 +18,14 @@
 //! of leaky ANDs is done here with bit 1, as only there the differences differ for certain. A wire's 0-label has bit 0 cleared, so that
 //! bit 0 of the label that the evaluator holds is the masked value.
 //!
+//! **Pools that are kept** on disk outlast sessions: see `kept.rs`.
+//!
 //! **A failed check ends the session**, and there is no recovery as in LEGO: nothing that fails depends on inputs. See `online/mod.rs`.
 #![forbid(unsafe_code)]
 
 pub mod checks;
 mod engine;
+mod kept;
 mod memory;
 mod offline;
 mod online;

@@ -32,7 +32,8 @@ pub(crate) struct Memory<'a> {
 impl Memory<'_> {
     /// The pool, the lots that keep it full, and what does not depend on the program.
     pub(crate) fn supply(&self) -> u64 {
-        let record = (RECORD * size_of::<Block>()) as u64;
+        // With its number, if it is kept.
+        let record = (RECORD * size_of::<Block>() + size_of::<u64>()) as u64;
         let bucket = self.sizes.bucket() as u64;
         let bits = 3 * self.lot + self.lot / bucket;
         // Masks, labels, outputs, tables, openings and leaky ANDs of a gate.

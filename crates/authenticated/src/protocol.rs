@@ -1,11 +1,15 @@
 //! The protocol to those who choose it by name: its settings, and how a session with them starts.
 
-use cenote_net::PartyId;
+use std::time::Instant;
+
+use cenote_net::{Channel, PartyId};
 use cenote_params::cot::SoftSpoken;
-use cenote_protocol::{Protocol, Setting, Source};
-use cenote_session::{Check, Connections, Demand, Error, Result, Terms, Topology};
+use cenote_protocol::{Amount, Facts, Made, Order, Protocol, Setting, Source};
+use cenote_session::{Check, Connections, Demand, Engine, Error, Result, Terms, Topology};
+use cenote_store::{Store, Stored};
 use serde::{Deserialize, Serialize};
 
+use crate::kept;
 use crate::memory::Memory;
 use crate::settings::{MAX_LOT, MAX_SYMBOL, MIN_LOT};
 use crate::{AuthenticatedEngine, Config, MAX_POOL, MAX_SECURITY, Sizes, checks};
@@ -135,6 +139,25 @@ fn bits<T: Copy>(values: &[(T, u64)]) -> u64 {
 }
 
 impl Authenticated {
+    /// For so many AND gates; whether that is all is `known`.
+    fn prepared(&self, ands: u64, known: bool) -> std::result::Result<Prepared, String> {
+        let sizes = match self.pool {
+            Some(pool) => Sizes::search(self.security, pool)?,
+            None => Sizes::cheapest(self.security, ands, LARGEST_CHOSEN)?,
+        };
+        Ok(Prepared::new(sizes, ands, known, self.lot))
+    }
+
+    /// The bytes of so many leaky ANDs, both ways: of each three bits and a block.
+    fn leaky_bytes(&self, count: f64) -> f64 {
+        count * 2.0 * (3.0 * self.bit_bytes() + 16.0 + 1.0 / 8.0)
+    }
+
+    /// The bytes of an authenticated bit, one way.
+    fn bit_bytes(&self) -> f64 {
+        SoftSpoken::new(self.symbol).map_or(16.0, |cot| f64::from(cot.sent_bits()) / 8.0)
+    }
+
     /// What an engine is started with.
     pub fn config(&self, session: &str, prepared: &Prepared) -> Config {
         let mut config = Config::new(session);
@@ -152,7 +175,9 @@ impl Protocol for Authenticated {
     const CHECKS: &'static [Check] = checks::ALL;
     type Prepared = Prepared;
     type Engine = AuthenticatedEngine;
-    type Material = ();
+    type Material = Prepared;
+    const ITEM: Option<&'static str> = Some("pool");
+    const REPLENISHES: bool = true;
 
     fn set(&mut self, name: &str, value: Setting<'_>) -> std::result::Result<(), String> {
         match name {
@@ -206,13 +231,8 @@ impl Protocol for Authenticated {
     }
 
     fn prepare(&self, demand: &Demand<'_>) -> std::result::Result<Prepared, String> {
-        let ands = ands(demand);
-        let sizes = match self.pool {
-            Some(pool) => Sizes::search(self.security, pool)?,
-            None => Sizes::cheapest(self.security, ands, LARGEST_CHOSEN)?,
-        };
         let known = demand.unknown_ands() == 0 && !says_nothing(demand);
-        Ok(Prepared::new(sizes, ands, known, self.lot))
+        self.prepared(ands(demand), known)
     }
 
     fn memory_bytes(&self, prepared: &Prepared, demand: &Demand<'_>, _: PartyId) -> u64 {
@@ -225,12 +245,12 @@ impl Protocol for Authenticated {
     }
 
     fn traffic_bytes(&self, prepared: &Prepared, demand: &Demand<'_>) -> u64 {
-        let bit = SoftSpoken::new(self.symbol).map_or(16.0, |cot| f64::from(cot.sent_bits()) / 8.0);
+        let bit = self.bit_bytes();
         let bucket = f64::from(prepared.sizes.pool.bucket);
         let leaky = prepared.lots() as f64 * f64::from(prepared.lot);
         let ands = prepared.ands as f64;
-        // Both ways: three bits and a block of a leaky AND; what is opened, the table, and the check of a gate.
-        let made = leaky * 2.0 * (3.0 * bit + 16.0 + 1.0 / 8.0);
+        let made = self.leaky_bytes(leaky);
+        // Both ways: what is opened, the table, and the check of a gate.
         let garbled = ands * (2.0 * bit + 2.0 * (bucket + 1.0) / 8.0 + 32.0 + 3.0 / 8.0);
         let values = bits(demand.inputs()) as f64 * (2.0 * bit + 17.0) + bits(demand.outputs()) as f64 / 4.0;
         BYTES_OF_SETUP.saturating_add((made + garbled + values) as u64)
@@ -252,8 +272,12 @@ impl Protocol for Authenticated {
         terms
     }
 
-    fn parameters(&self, prepared: &Prepared, _: &Source<'_>) -> serde_json::Value {
-        prepared.to_json()
+    /// A pool that is kept may have others.
+    fn parameters(&self, prepared: &Prepared, source: &Source<'_>) -> serde_json::Value {
+        match source {
+            Source::Live => prepared.to_json(),
+            Source::Stored(_) => serde_json::Value::Null,
+        }
     }
 
     fn start(
@@ -266,15 +290,77 @@ impl Protocol for Authenticated {
     ) -> Result<AuthenticatedEngine> {
         let mut config = self.config(session, &prepared);
         config.compared = true;
-        if let Source::Stored(_) = source {
-            let reason = "protocol \"authenticated\" has no stock: its pool is filled in the session";
-            return Err(Error::BadInput(reason.into()));
+        let channel = one(connections)?;
+        match source {
+            Source::Live => AuthenticatedEngine::start(me, channel, config, prepared.sizes),
+            Source::Stored(store) => {
+                AuthenticatedEngine::start_kept(me, channel, config, prepared.sizes, store)
+            }
         }
-        let mut channels = connections.channels();
-        match (channels.pop(), channels.pop()) {
-            (Some(channel), None) => AuthenticatedEngine::start(me, channel, config, prepared.sizes),
-            _ => Err(Error::BadInput("a session over a pool has one channel".into())),
-        }
+    }
+
+    fn made(&self, prepared: &Prepared) -> Option<String> {
+        let pool = &prepared.sizes.pool;
+        let (size, bucket) = (pool.pool_size, pool.bucket);
+        Some(format!(
+            "a pool of {size} leaky ANDs, {bucket} of them for a triple"
+        ))
+    }
+
+    /// A pool, which serves any number of jobs; one that suits the amount.
+    fn order_stock(
+        &self,
+        demand: &Demand<'_>,
+        amount: Amount,
+    ) -> std::result::Result<Order<Prepared>, String> {
+        let of_job = ands(demand);
+        let runs = amount.runs(Self::NAME, of_job)?;
+        let prepared = self.prepared(of_job.saturating_mul(runs), false)?;
+        let made = self.leaky_bytes(prepared.sizes.pool.pool_size as f64);
+        Ok(Order {
+            terms: self.terms(&prepared),
+            traffic_bytes: BYTES_OF_SETUP.saturating_add(made as u64),
+            material: prepared,
+        })
+    }
+
+    /// Fills the pool that both parties keep, or a new one.
+    fn make_stock(
+        &self,
+        prepared: Prepared,
+        me: PartyId,
+        connections: Connections,
+        session: &str,
+        store: &Store,
+        progress: &mut (dyn FnMut(u64, u64) + Send),
+    ) -> Result<Made> {
+        let start = Instant::now();
+        let mut config = self.config(session, &prepared);
+        config.compared = true;
+        let channel = one(connections)?;
+        let mut engine = AuthenticatedEngine::start_kept(me, channel, config, prepared.sizes, store)?;
+        engine.fill_with(progress)?;
+        let (item, size) = (engine.kept_as(), engine.pool_size());
+        engine.finish()?;
+        Ok(Made {
+            item: item.ok_or_else(|| Error::Internal("the pool is kept".into()))?,
+            material: vec![("leaky ANDs", size)],
+            time: start.elapsed(),
+            traffic: engine.costs().traffic,
+        })
+    }
+
+    fn describe(stored: &Stored) -> Facts {
+        kept::facts(&stored.item)
+    }
+}
+
+/// The only channel.
+fn one(connections: Connections) -> Result<Box<dyn Channel>> {
+    let mut channels = connections.channels();
+    match (channels.pop(), channels.pop()) {
+        (Some(channel), None) => Ok(channel),
+        _ => Err(Error::BadInput("a session over a pool has one channel".into())),
     }
 }
 

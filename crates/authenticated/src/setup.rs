@@ -1,12 +1,15 @@
-//! What is done once for a session: base OTs, the differences, and the start of the hashes.
+//! What is done once for a pool: base OTs, the differences, and the start of the hashes. And what is done for each session over it: trees of
+//! seeds for bits that no other session makes.
 
 use std::fmt;
+use std::sync::Arc;
 
-use cenote_net::{Channel, PartyId};
+use cenote_net::{Channel, PartyId, Step};
 use cenote_ot::bits::{Opener, Verifier};
-use cenote_ot::mutual::Mutual;
+use cenote_ot::mutual::{self, Mutual};
 use cenote_pool::Tosser;
-use cenote_primitives::{Block, Entropy};
+use cenote_pool::kept::{Kept, Which};
+use cenote_primitives::{Block, Entropy, as_bytes};
 use cenote_session::Result;
 use zeroize::Zeroizing;
 
@@ -73,6 +76,55 @@ impl Counters {
     }
 }
 
+/// What a party keeps of a pool besides leaky ANDs, for as long as the pool lives.
+pub(crate) struct Base {
+    pub(crate) mutual: mutual::Base,
+    /// The coin of the hashes' start.
+    pub(crate) start: Block,
+}
+
+impl Base {
+    /// Sets a pool up with the party at the other end of `channel`.
+    pub(crate) fn establish(channel: &mut dyn Channel, config: &mut Config, role: Role) -> Result<Self> {
+        let (entropy, session) = (&mut config.entropy, config.session.as_bytes());
+        let mutual = mutual::Base::establish(channel, entropy, session, role == Role::Garbler)?;
+        // Both differences are fixed, and a party's own are the only keys that it can choose.
+        let context = format!("start {}", config.session);
+        let start = toss(role, channel, START, entropy, &context)?;
+        Ok(Self { mutual, start })
+    }
+
+    /// As bytes, always so many.
+    pub(crate) fn encode(&self) -> Zeroizing<Vec<u8>> {
+        let bytes = [as_bytes(&[self.start]), &self.mutual.encode()].concat();
+        Zeroizing::new(bytes)
+    }
+
+    /// The inverse of [`Base::encode`]; nothing if these are no keys of such a role.
+    pub(crate) fn decode(bytes: &[u8], role: Role) -> Option<Self> {
+        let (start, mutual) = bytes.split_first_chunk()?;
+        Some(Self {
+            start: Block::from_bytes(*start),
+            mutual: mutual::Base::decode(mutual, role == Role::Garbler)?,
+        })
+    }
+}
+
+/// A coin that neither party can choose, for a context that no other one has.
+fn toss(
+    role: Role,
+    channel: &mut dyn Channel,
+    step: Step,
+    entropy: &mut Entropy,
+    context: &str,
+) -> Result<Block> {
+    let context = context.as_bytes();
+    match role {
+        Role::Garbler => Tosser::commit(channel, step, entropy, context)?.toss(channel, step, context),
+        Role::Evaluator => cenote_pool::toss(channel, step, entropy, context, checks::COIN),
+    }
+}
+
 /// What a party keeps of a session besides wires and leaky ANDs.
 pub(crate) struct Keys {
     pub(crate) role: Role,
@@ -86,46 +138,44 @@ pub(crate) struct Keys {
     pub(crate) start: Block,
     pub(crate) counters: Counters,
     pub(crate) entropy: Entropy,
+    /// What is on disk, if the pool is kept.
+    pub(crate) kept: Option<Arc<Kept>>,
     session: String,
 }
 
 impl Keys {
-    /// Sets a session up with the party at the other end of `channel`.
-    pub(crate) fn setup(channel: &mut dyn Channel, config: &mut Config, role: Role) -> Result<Self> {
+    /// Begins a session over a pool, of a name that no other has.
+    pub(crate) fn begin(
+        base: &Base,
+        channel: &mut dyn Channel,
+        config: &mut Config,
+        role: Role,
+        which: Which,
+        kept: Option<Arc<Kept>>,
+    ) -> Result<Self> {
         let mut entropy = std::mem::replace(&mut config.entropy, Entropy::os());
-        let first = role == Role::Garbler;
         let session = config.session.as_bytes();
-        let mutual = Mutual::new(channel, &mut entropy, session, first, config.symbol)?;
-        let mut keys = Self {
+        let mutual = base.mutual.begin(channel, &mut entropy, session, config.symbol)?;
+        Ok(Self {
             role,
             opener: mutual.opener(0),
             verifier: mutual.verifier(0),
             delta: Zeroizing::new(mutual.delta()),
             mutual,
-            start: Block::ZERO,
+            // Numbers of gates are in the other half: no key of a session is one of another's.
+            start: base.start ^ Block([0, which.number.to_le()]),
             counters: Counters::default(),
             entropy,
+            kept,
             session: config.session.clone(),
-        };
-        // Both differences are fixed, and a party's own are the only keys that it can choose.
-        keys.start = keys.coin(channel, START)?;
-        Ok(keys)
+        })
     }
 
     /// A coin that neither party can choose, of what both have done before.
-    pub(crate) fn coin(&mut self, channel: &mut dyn Channel, step: cenote_net::Step) -> Result<Block> {
+    pub(crate) fn coin(&mut self, channel: &mut dyn Channel, step: Step) -> Result<Block> {
         self.counters.coins += 1;
         let context = format!("{} {}", self.counters.coins, self.session);
-        match self.role {
-            Role::Garbler => {
-                let tosser = Tosser::commit(channel, step, &mut self.entropy, context.as_bytes())?;
-                tosser.toss(channel, step, context.as_bytes())
-            }
-            Role::Evaluator => {
-                let context = context.as_bytes();
-                cenote_pool::toss(channel, step, &mut self.entropy, context, checks::COIN)
-            }
-        }
+        toss(self.role, channel, step, &mut self.entropy, &context)
     }
 
     /// A hash for one purpose, that no other hash of the session is.

@@ -7,6 +7,8 @@ steps! {
     SETUP;
     /// The coin of the hashes' start, both ways.
     START = 0x510, "toss the start of the hashes";
+    /// What pools the parties keep on their disks, both ways.
+    KEPT_POOLS = 0x511, "compare kept pools";
 }
 
 steps! {

@@ -65,9 +65,15 @@ impl Entry {
     }
 }
 
-/// What the protocols that have stock call its items.
+/// What the protocols that have stock call its items: several may call them the same.
 pub fn items() -> impl Iterator<Item = &'static str> {
-    PROTOCOLS.iter().filter_map(|entry| entry.item)
+    let mut names = Vec::new();
+    for item in PROTOCOLS.iter().filter_map(|entry| entry.item) {
+        if !names.contains(&item) {
+            names.push(item);
+        }
+    }
+    names.into_iter()
 }
 
 /// What `stored` is called, and what people should know of it; nothing if no protocol knows it.

@@ -295,8 +295,12 @@ impl Protocol for Jimu {
         terms
     }
 
-    fn parameters(&self, prepared: &Prepared, _: &Source<'_>) -> serde_json::Value {
-        prepared.to_json()
+    /// A pool that is kept may have others.
+    fn parameters(&self, prepared: &Prepared, source: &Source<'_>) -> serde_json::Value {
+        match source {
+            Source::Live => prepared.to_json(),
+            Source::Stored(_) => serde_json::Value::Null,
+        }
     }
 
     fn made(&self, prepared: &Prepared) -> Option<String> {

@@ -25,7 +25,10 @@ pub(super) fn test(keys: &mut Keys, channel: &mut dyn Channel, digest: &Digest) 
     channel.flush()?;
     let mut committed = Digest::default();
     channel.recv(steps::COMMIT_EQUALITY, &mut committed)?;
-    // The other party can no longer choose its digest.
+    // The other party can no longer choose its digest, and is about to see whether it will be caught.
+    if let Some(kept) = &keys.kept {
+        kept.checking()?;
+    }
     channel.send(steps::OPEN_EQUALITY, opening.as_flattened())?;
     channel.flush()?;
     let mut opened = [Digest::default(); 2];

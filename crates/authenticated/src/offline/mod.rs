@@ -8,13 +8,16 @@ mod leaky;
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 
 use cenote_net::Channel;
 use cenote_pool::Pool;
+use cenote_pool::kept::{Copy, Kept};
 use cenote_primitives::{Block, as_bytes, as_bytes_mut};
 use cenote_session::{Error, MESSAGE_FORM, Result, room};
 use zeroize::{Zeroize, Zeroizing};
 
+use crate::kept::Numbers;
 use crate::settings::Sizes;
 use crate::setup::{Keys, ONE, Role, is_packed, low, packed, spread};
 use crate::{checks, steps};
@@ -95,6 +98,8 @@ impl Masks {
 /// Leaky ANDs and masks of a party.
 pub(crate) struct Supply {
     pub(crate) pool: Pool<Block>,
+    /// If the pool is kept.
+    numbers: Option<Numbers>,
     pub(crate) masks: Masks,
     /// Leaky ANDs of a triple.
     pub(crate) bucket: usize,
@@ -106,15 +111,30 @@ pub(crate) struct Supply {
 }
 
 impl Supply {
-    pub(crate) fn new(sizes: &Sizes, lot: usize) -> Result<Self> {
+    /// An empty pool, or, if there is something on disk, what is left of that one.
+    pub(crate) fn new(sizes: &Sizes, lot: usize, kept: Option<(Arc<Kept>, Option<Copy>)>) -> Result<Self> {
         let size = sizes.pool.pool_size as usize;
-        let mut pool = Pool::new(size, RECORD, sizes.bucket());
-        pool.reserve().map_err(|bytes| {
-            let what = format!("there is no room for a pool of {size} leaky ANDs: {bytes} bytes");
-            Error::OutOfMemory(what)
-        })?;
+        let (numbers, restored) = match kept {
+            Some((kept, copy)) => {
+                let (numbers, pool) = Numbers::new(kept, sizes, copy)?;
+                (Some(numbers), pool)
+            }
+            None => (None, None),
+        };
+        let pool = match restored {
+            Some(pool) => pool,
+            None => {
+                let mut pool = Pool::new(size, RECORD, sizes.bucket());
+                pool.reserve().map_err(|bytes| {
+                    let what = format!("there is no room for a pool of {size} leaky ANDs: {bytes} bytes");
+                    Error::OutOfMemory(what)
+                })?;
+                pool
+            }
+        };
         Ok(Self {
             pool,
+            numbers,
             masks: Masks::default(),
             bucket: sizes.bucket(),
             size,
@@ -130,13 +150,37 @@ impl Supply {
         self.pool.left() >= gates.saturating_mul(self.bucket) && self.masks.left() >= gates
     }
 
-    /// Makes lots until there are triples for so many gates.
-    pub(crate) fn ready(&mut self, keys: &mut Keys, channel: &mut dyn Channel, gates: usize) -> Result<()> {
+    /// Draws the leaky ANDs of so many triples.
+    pub(crate) fn draw(&mut self, gates: usize, to: &mut Vec<Block>) -> Result<()> {
+        if let Some(numbers) = &mut self.numbers {
+            numbers.draw(gates)?;
+        }
+        let drawn = self.pool.draw(gates, to);
+        drawn.map_err(|unready| Error::Internal(unready.to_string()))
+    }
+
+    /// Copies a pool that is kept, for the next session: nothing more is drawn in this one.
+    pub(crate) fn leave(&self) -> Result<()> {
+        match &self.numbers {
+            Some(numbers) => numbers.leave(self.pool.records()),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes lots until there are triples for so many gates. `told` hears how many leaky ANDs are in the pool.
+    pub(crate) fn ready(
+        &mut self,
+        keys: &mut Keys,
+        channel: &mut dyn Channel,
+        gates: usize,
+        told: &mut dyn FnMut(u64),
+    ) -> Result<()> {
         while self.pool.left() < gates.saturating_mul(self.bucket) {
             let room = self.pool.len() + self.pool.left() + self.lot;
             let drawable = room.saturating_sub(self.size);
             let masks = (drawable / self.bucket).saturating_sub(self.masks.left());
             self.refill(keys, channel, self.lot, masks)?;
+            told(self.pool.len() as u64);
         }
         self.ready_masks(keys, channel, gates)
     }
@@ -205,6 +249,9 @@ impl Supply {
         }
         // What was made is compared, and in its place.
         let coin = keys.coin(channel, steps::COIN)?;
+        if let Some(numbers) = &mut self.numbers {
+            numbers.made(coin, count)?;
+        }
         self.pool.refill(records, (0..count as u32).collect(), coin);
         Ok(())
     }

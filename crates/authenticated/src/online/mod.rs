@@ -100,13 +100,23 @@ impl Party {
         }
     }
 
-    /// Fills the pool.
+    /// Fills the pool, so that there are triples for so many gates.
     pub(crate) fn fill(&mut self, channel: &mut dyn Channel, gates: usize) -> Result<()> {
+        self.fill_telling(channel, gates, &mut |_| ())
+    }
+
+    /// The same, telling how many leaky ANDs are in the pool.
+    pub(crate) fn fill_telling(
+        &mut self,
+        channel: &mut dyn Channel,
+        gates: usize,
+        told: &mut dyn FnMut(u64),
+    ) -> Result<()> {
         if self.supply.has(gates) {
             return Ok(());
         }
         self.settle(channel)?;
-        self.supply.ready(&mut self.keys, channel, gates)
+        self.supply.ready(&mut self.keys, channel, gates, told)
     }
 
     /// Garbles and evaluates a circuit.

@@ -93,8 +93,7 @@ impl Party {
         }
         let bucket = self.supply.bucket;
         of.records.clear();
-        let drawn = self.supply.pool.draw(gates, &mut of.records);
-        drawn.map_err(|unready| Error::Internal(unready.to_string()))?;
+        self.supply.draw(gates, &mut of.records)?;
         let masks = [&of.macs[0][..], &of.macs[1]];
         opened(Of::Macs, bucket, &of.records, masks, &mut of.opened);
         of.bits = packed::<0>(&of.opened);

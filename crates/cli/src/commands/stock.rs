@@ -194,9 +194,10 @@ fn table(folder: &Store, inventory: &Inventory, how: &str) -> String {
     }
     let mut text = String::new();
     for item in items() {
-        let of_item: Vec<_> = shown.iter().filter(|shown| shown.item == item).collect();
-        if let Some(first) = of_item.first() {
-            text.push_str(&rows(&first.headings(), &of_item));
+        let mut of_item: Vec<_> = shown.iter().filter(|shown| shown.item == item).collect();
+        of_item.sort_by_key(|shown| &shown.stored.item.protocol);
+        for of_protocol in of_item.chunk_by(|one, other| one.headings() == other.headings()) {
+            text.push_str(&rows(&of_protocol[0].headings(), of_protocol));
         }
     }
     for Unusable { id, why } in &inventory.unusable {
@@ -208,7 +209,7 @@ fn table(folder: &Store, inventory: &Inventory, how: &str) -> String {
     text + &format!("{how} in {folder}\n")
 }
 
-/// Items of one protocol under their headings.
+/// Items that have the same headings under them.
 fn rows(headings: &[&str], items: &[&Shown<'_>]) -> String {
     let cells: Vec<Vec<String>> = items.iter().map(|item| item.cells()).collect();
     let line = |cells: &[&str], widths: &[usize]| -> String {

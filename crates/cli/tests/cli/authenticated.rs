@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::common::{cenote, run, write};
+use crate::pool::{online_without_a_key, pool_in_stock};
 use crate::queries::{QUERY, TABLES, expected, files};
 use crate::world::{World, paths};
 
@@ -147,15 +148,41 @@ fn differences_between_the_jobs_are_named_by_both() {
 }
 
 #[test]
-fn there_is_no_stock() {
+fn working_online_without_a_key_tells_what_to_do() {
+    online_without_a_key("authenticated");
+}
+
+#[test]
+fn a_pool_in_stock_serves_job_after_job() {
+    pool_in_stock("authenticated", "leaky_ands", 500);
+}
+
+/// Pools of several protocols lie in one folder, and each is shown under headings of its own.
+#[test]
+fn pools_of_several_protocols_are_told_apart() {
     let world = World::two();
     world.add_stock();
-    let jobs = world.jobs_of("authenticated", [HEADER; 2]);
-    for ended in world.make_stock(&jobs, &["--runs", "1"]) {
-        ended.failed(2, &["protocol \"authenticated\" has no stock"]);
+    for protocol in ["jimu", "authenticated"] {
+        let jobs = world.jobs_of(protocol, [HEADER; 2]);
+        let made = world.make_stock(&jobs, &["--runs", "1"]);
+        made.iter()
+            .for_each(|ended| assert_eq!(ended.code, Some(0), "{}", ended.stderr));
     }
-    for ended in world.run(paths(&jobs), &["--online"]) {
-        ended.failed(2, &["protocol \"authenticated\" has no stock"]);
+    let pools = world.show_stock(1).json()["pools"].as_array().unwrap().clone();
+    assert_eq!(pools.len(), 2);
+    assert!(
+        pools
+            .iter()
+            .any(|pool| pool["gates"].is_u64() && pool["leaky_ands"].is_null())
+    );
+    assert!(
+        pools
+            .iter()
+            .any(|pool| pool["leaky_ands"].is_u64() && pool["gates"].is_null())
+    );
+    let shown = world.stock(1, &["show"]);
+    for heading in ["multiplexers", "leaky ANDs"] {
+        assert_eq!(shown.stdout.matches(heading).count(), 1, "{}", shown.stdout);
     }
 }
 

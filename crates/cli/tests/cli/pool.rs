@@ -166,8 +166,18 @@ fn differences_between_the_jobs_are_named_by_both() {
 
 #[test]
 fn working_online_without_a_key_tells_what_to_do() {
+    online_without_a_key("jimu");
+}
+
+#[test]
+fn a_pool_in_stock_serves_job_after_job() {
+    pool_in_stock("jimu", "gates", 1000);
+}
+
+/// What parties without stock are told.
+pub(crate) fn online_without_a_key(protocol: &str) {
     let world = World::two();
-    let jobs = world.jobs_of("jimu", [HEADER; 2]);
+    let jobs = world.jobs_of(protocol, [HEADER; 2]);
     (0..2).for_each(|party| world.configure(party, &world.fingerprints, 5.0));
     for ended in world.run(paths(&jobs), &["--online"]) {
         ended.failed(2, &["add stock = \"stock\"", "stock_key"]);
@@ -181,10 +191,10 @@ fn working_online_without_a_key_tells_what_to_do() {
     }
 }
 
-#[test]
-fn a_pool_in_stock_serves_job_after_job() {
+/// A pool of at least so many of `what` is made, used by jobs, and made anew by a job.
+pub(crate) fn pool_in_stock(protocol: &str, what: &str, least: u64) {
     let world = World::two();
-    let jobs = world.jobs_of("jimu", [HEADER; 2]);
+    let jobs = world.jobs_of(protocol, [HEADER; 2]);
     let refused = world.run(paths(&jobs), &["--online"]);
     refused.iter().for_each(|ended| ended.failed(2, &["stock_key"]));
     world.add_stock();
@@ -195,8 +205,8 @@ fn a_pool_in_stock_serves_job_after_job() {
         .make_stock(&jobs, &["--and-gates", "1000", "--json"])
         .map(|ended| ended.json());
     assert!(made[0]["pool"].is_string() && made[0]["pool"] == made[1]["pool"]);
-    let gates = made[0]["gates"].as_u64().unwrap();
-    assert!(gates >= 1000, "{gates}");
+    let gates = made[0][what].as_u64().unwrap();
+    assert!(gates >= least, "{gates}");
     for run in 0..3 {
         for (party, role) in ["garbler", "evaluator"].into_iter().enumerate() {
             let shown = world.show_stock(party).json();
@@ -206,7 +216,7 @@ fn a_pool_in_stock_serves_job_after_job() {
                 (&pools[0]["pool"], &pools[0]["role"]),
                 (&made[0]["pool"], &json!(role))
             );
-            assert_eq!(pools[0]["gates"], gates);
+            assert_eq!(pools[0][what], gates);
         }
         // Other jobs and settings of their own for the pool use it as well.
         let header = ["", "pool = 5000\n", "lanes = 2\n"][run];
@@ -215,12 +225,13 @@ fn a_pool_in_stock_serves_job_after_job() {
             "{header}circuit = \"{circuit}\"\n{}",
             if run == 2 { "" } else { "lanes = 2" }
         );
-        let jobs = world.jobs_of("jimu", [&header; 2]);
+        let jobs = world.jobs_of(protocol, [&header; 2]);
         for report in world
             .run(paths(&jobs), &["--online", "--json"])
             .map(|ended| ended.json())
         {
             assert_eq!(report["warnings"], json!([]));
+            assert_eq!(report["parameters"], Value::Null, "those of the pool are others");
             assert_eq!(report["outputs"][0]["values"].as_array().unwrap().len(), 2);
         }
     }

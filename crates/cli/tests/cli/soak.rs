@@ -112,37 +112,29 @@ fn an_interrupted_stream_ends_with_a_summary() {
 /// Parties that are killed go on with what they have on disk.
 #[test]
 fn a_killed_party_goes_on_with_its_pool() {
-    let folder = tempfile::tempdir().unwrap();
-    let (stock, lines) = (folder.path().join("stock"), folder.path().join("lines"));
-    let ended = run(cenote()
-        .args([
-            "soak",
-            "--protocol",
-            "jimu",
-            "--kill",
-            "2",
-            "--largest",
-            "1K",
-            "--transport",
-            "tcp",
-        ])
-        .arg("--stock")
-        .arg(&stock)
-        .arg("--json")
-        .arg(&lines));
-    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    assert!(ended.stdout.contains("2 kills"), "{}", ended.stdout);
-    assert!(
-        ended.stdout.contains(" 0 twice; 0 wrong outputs"),
-        "{}",
-        ended.stdout
-    );
-    let text = std::fs::read_to_string(&lines).unwrap();
-    let report: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
-    for party in 0..2 {
-        assert!(report["used"][party].as_u64().unwrap() > 1000, "{report}");
-        assert!(report["items"][party].as_u64().unwrap() >= 1, "{report}");
-        assert!(stock.join(format!("stock-{party}")).is_dir());
+    for protocol in ["jimu", "authenticated"] {
+        let folder = tempfile::tempdir().unwrap();
+        let (stock, lines) = (folder.path().join("stock"), folder.path().join("lines"));
+        let ended = run(cenote()
+            .args(["soak", "--protocol", protocol, "--kill", "2", "--largest", "1K"])
+            .args(["--transport", "tcp", "--stock"])
+            .arg(&stock)
+            .arg("--json")
+            .arg(&lines));
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        assert!(ended.stdout.contains("2 kills"), "{}", ended.stdout);
+        assert!(
+            ended.stdout.contains(" 0 twice; 0 wrong outputs"),
+            "{}",
+            ended.stdout
+        );
+        let text = std::fs::read_to_string(&lines).unwrap();
+        let report: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+        for party in 0..2 {
+            assert!(report["used"][party].as_u64().unwrap() > 1000, "{report}");
+            assert!(report["items"][party].as_u64().unwrap() >= 1, "{report}");
+            assert!(stock.join(format!("stock-{party}")).is_dir());
+        }
     }
     run(cenote().args(["soak", "--protocol", "lego", "--kill", "1"])).failed(2, &["nothing to go on with"]);
 }

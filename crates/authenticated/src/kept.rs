@@ -1,0 +1,195 @@
+//! Pools on disk: what of this protocol's is kept ([`cenote_pool::kept`]).
+//!
+//! Both parties check: each notes, before it opens its digest of a lot, that an equality test has begun. Who has spoilt leaky ANDs sees by the other
+//! party's digest whether it will be caught.
+//!
+//! A record tells nobody which leaky AND it is: what the parties have of it is different. So their numbers are drawn from a pool of their
+//! own, by the same coins. Copies are made when a session ends: to write one takes longer than to make the pool anew.
+
+use std::sync::Arc;
+
+use cenote_net::{Channel, PartyId, Step};
+use cenote_pool::Pool;
+use cenote_pool::kept::{self, Copy, Keep, Kept, Opened, Shape, Shown};
+use cenote_primitives::{Block, Entropy, as_bytes};
+use cenote_protocol::Facts;
+use cenote_session::{Error, Result, Terms, room};
+use cenote_store::{Hold, Item};
+use zeroize::Zeroizing;
+
+use crate::offline::RECORD;
+use crate::settings::{Config, MAX_LOT, Sizes};
+use crate::setup::{Base, Role};
+use crate::steps;
+
+/// The coins of a journal make up for a copy until so many times the pool has been drawn: about one place in fifty is untouched then.
+const POOLS_OF_A_COPY: usize = 4;
+
+/// What a session keeps.
+struct Keeping<'a>(Role, &'a mut Config, u32);
+
+/// The pool that both parties keep and can put back, or a new one with `sizes`.
+pub(crate) fn open(
+    me: PartyId,
+    channel: &mut dyn Channel,
+    config: &mut Config,
+    sizes: &Sizes,
+    hold: Hold,
+) -> Result<Opened<Sizes, Base>> {
+    let role = Role::of(me, config.garbler);
+    let mut keeping = Keeping(role, config, sizes.security);
+    kept::open(me, channel, &mut keeping, sizes, hold)
+}
+
+/// What people should know of a pool.
+pub(crate) fn facts(item: &Item) -> Facts {
+    match Shown::of(item) {
+        Some(Shown { security, numbers }) if numbers.len() == 1 => vec![
+            ("role", item.role.clone().into()),
+            ("security", security.into()),
+            ("leaky ANDs", numbers[0].into()),
+        ],
+        _ => Facts::new(),
+    }
+}
+
+impl Keep for Keeping<'_> {
+    const PROTOCOL: &'static str = "authenticated";
+    const COPIES: &'static [&'static str] = &["leaky"];
+    const STEP: Step = steps::KEPT_POOLS;
+    type Sizes = Sizes;
+    type Base = Base;
+
+    fn security(&self) -> u32 {
+        self.2
+    }
+
+    fn garbler(&self) -> PartyId {
+        self.1.garbler
+    }
+
+    fn entropy(&mut self) -> &mut Entropy {
+        &mut self.1.entropy
+    }
+
+    fn numbers(sizes: &Sizes) -> Vec<u32> {
+        vec![sizes.pool.pool_size as u32]
+    }
+
+    fn sizes(&self, numbers: &[u32]) -> Option<Sizes> {
+        let [pool] = *numbers else { return None };
+        Sizes::search(self.2, pool).ok()
+    }
+
+    fn terms(sizes: &Sizes) -> Terms {
+        sizes.terms()
+    }
+
+    /// Records, and after them their numbers.
+    fn shapes(&self, sizes: &Sizes) -> Vec<Shape> {
+        let size = sizes.pool.pool_size as usize;
+        vec![Shape {
+            size,
+            together: sizes.bucket(),
+            blocks: size * RECORD + size.div_ceil(2),
+        }]
+    }
+
+    fn number(shape: &Shape, copy: &[Block], place: usize) -> u64 {
+        let numbers: &[u64] = bytemuck::cast_slice(&copy[shape.size * RECORD..]);
+        numbers[place]
+    }
+
+    fn establish(&mut self, channel: &mut dyn Channel, _: &Sizes) -> Result<Base> {
+        Base::establish(channel, self.1, self.0)
+    }
+
+    fn coin(base: &Base) -> Block {
+        base.start
+    }
+
+    fn encode(base: &Base) -> Zeroizing<Vec<u8>> {
+        base.encode()
+    }
+
+    fn decode(&self, bytes: &[u8], _: &Sizes) -> Option<Base> {
+        Base::decode(bytes, self.0)
+    }
+}
+
+/// The numbers of the leaky ANDs of a pool that is kept: where their records are in the pool of records.
+pub(crate) struct Numbers {
+    kept: Arc<Kept>,
+    size: usize,
+    pool: Pool<u64>,
+    drawn: Vec<u64>,
+}
+
+impl Numbers {
+    /// Those of a full pool as they were, with the records; or of an empty one.
+    pub(crate) fn new(
+        kept: Arc<Kept>,
+        sizes: &Sizes,
+        copy: Option<Copy>,
+    ) -> Result<(Self, Option<Pool<Block>>)> {
+        let [size, together] = [sizes.pool.pool_size as usize, sizes.bucket()];
+        let (pool, records) = match copy {
+            None => {
+                let mut pool = Pool::new(size, 1, together);
+                pool.reserve().map_err(|bytes| {
+                    Error::OutOfMemory(format!(
+                        "there is no room for the numbers of {size} leaky ANDs: {bytes} bytes"
+                    ))
+                })?;
+                (pool, None)
+            }
+            Some((mut records, gaps)) => {
+                let words: &[u64] = bytemuck::cast_slice(&records[size * RECORD..]);
+                let numbers = room::copy("numbers of leaky ANDs", &words[..size])?;
+                records.truncate(size * RECORD);
+                let records = Pool::restored([size, RECORD, together], records, gaps.clone());
+                (Pool::restored([size, 1, together], numbers, gaps), Some(records))
+            }
+        };
+        let numbers = Self {
+            kept,
+            size,
+            pool,
+            drawn: Vec::new(),
+        };
+        Ok((numbers, records))
+    }
+
+    /// Notes a lot of so many on the disk, of which nothing has been drawn yet.
+    pub(crate) fn made(&mut self, coin: Block, count: usize) -> Result<()> {
+        let first = self.kept.next(0) * u64::from(MAX_LOT);
+        let most = POOLS_OF_A_COPY * self.size / count.max(1);
+        self.kept.made(0, coin, count, most.max(2))?;
+        let mut numbers = self.pool.room();
+        numbers.extend((first..).take(count));
+        self.pool.refill(numbers, (0..count as u32).collect(), coin);
+        Ok(())
+    }
+
+    /// Draws the numbers of what is drawn so many times from the pool of records.
+    pub(crate) fn draw(&mut self, count: usize) -> Result<()> {
+        self.drawn.clear();
+        let drawn = self.pool.draw(count, &mut self.drawn);
+        drawn.map_err(|unready| Error::Internal(unready.to_string()))?;
+        self.kept.used(self.drawn.iter().copied())
+    }
+
+    /// Copies the pool, of which these are all records, if it is full: nothing more is drawn in this session.
+    pub(crate) fn leave(&self, records: &[Block]) -> Result<()> {
+        if !self.pool.is_full() {
+            return Ok(());
+        }
+        let numbers = self.pool.records();
+        let padding = vec![0u8; numbers.len() % 2 * size_of::<u64>()];
+        let pieces = [as_bytes(records), as_bytes(numbers), &padding];
+        self.kept.copy(0, &pieces, self.kept.next(0))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,334 @@
+//! Sessions over pools on disk: ended, cut off anywhere, with cheaters, and with what was sent in other sessions.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use cenote_primitives::Sampler;
+use cenote_session::{Engine, Error};
+use cenote_testkit::kept::{Cut, ands, items, store, used_once};
+use cenote_testkit::{Adversary, Message};
+
+use super::*;
+use crate::checks::{BIT_OPENING, COIN, EQUALITY, GATES, LEAKY_AND, MASKED_VALUES, OT_CONSISTENCY};
+use crate::{AuthenticatedEngine, steps};
+
+const LOT: u32 = 256;
+
+/// Two leaky ANDs for a triple.
+fn sizes() -> Sizes {
+    let sizes = Sizes {
+        security: 1,
+        pool: cenote_params::pool::check_triples(1, 700, 2).unwrap(),
+    };
+    assert_eq!(sizes.terms(), Sizes::search(1, 700).unwrap().terms());
+    sizes
+}
+
+/// Runs a program at both parties, of which `garbler` garbles, over the pools in a folder. What party 0 sends passes `adversary`.
+fn session<T: Send>(
+    folder: &Path,
+    garbler: u8,
+    cut: &Arc<Cut>,
+    adversary: Option<&Adversary>,
+    program: impl Fn(&mut AuthenticatedEngine) -> Result<T> + Sync,
+) -> [Result<T>; 2] {
+    let mut ends = cut.channels("protocol", adversary).into_iter();
+    let program = &program;
+    std::thread::scope(|scope| {
+        let parties = [0, 1].map(|me| {
+            let channel = ends.next().expect("two parties");
+            scope.spawn(move || {
+                let me = PartyId(me);
+                let mut config = Config::new("test");
+                config.lot = LOT;
+                config.segment = 64;
+                config.garbler = PartyId(garbler);
+                let store = store(folder, me);
+                let mut engine = AuthenticatedEngine::start_kept(me, channel, config, sizes(), &store)?;
+                program(&mut engine)
+            })
+        });
+        parties.map(|party| party.join().expect("no party panics"))
+    })
+}
+
+/// Lots that were made for the pool in all of its sessions.
+fn work_and_finish(engine: &mut AuthenticatedEngine, times: u64) -> Result<u64> {
+    ands(engine, times)?;
+    let made = engine.made();
+    engine.finish()?;
+    Ok(made)
+}
+
+/// A session that nobody cuts off.
+fn whole(folder: &Path, times: u64) -> u64 {
+    let [a, b] = session(folder, 0, &Cut::never(), None, |engine| {
+        work_and_finish(engine, times)
+    });
+    let made = a.unwrap();
+    assert_eq!(made, b.unwrap());
+    made
+}
+
+#[test]
+fn a_pool_outlasts_its_sessions() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut first, mut before) = (None, 0);
+    for number in 0..4 {
+        let made = whole(folder.path(), 1);
+        // A full pool is made once; after that what is drawn.
+        assert_eq!(made - before, if number == 0 { 4 } else { 2 }, "{number}");
+        before = made;
+        let [items, others] = items(folder.path());
+        assert_eq!(items, others);
+        assert_eq!(*first.get_or_insert(items.clone()), items);
+    }
+    assert_eq!(used_once(folder.path()), 4 * 300);
+    let listed = store(folder.path(), PartyId(1)).inventory().unwrap().items;
+    assert_eq!(
+        facts(&listed[0].item),
+        [
+            ("role", "evaluator".into()),
+            ("security", 1.into()),
+            ("leaky ANDs", 700.into())
+        ]
+    );
+    // Who garbles is part of what a pool is.
+    let swapped = session(folder.path(), 1, &Cut::never(), None, |engine| {
+        work_and_finish(engine, 1)
+    });
+    assert!(swapped.iter().all(Result::is_ok));
+    assert_eq!(items(folder.path()).map(|items| items.len()), [2, 2]);
+    // A party that has lost its folder makes another pool with the peer, and leaves the old ones alone.
+    std::fs::remove_dir_all(folder.path().join("1")).unwrap();
+    whole(folder.path(), 1);
+    assert_eq!(items(folder.path()).map(|items| items.len()), [3, 1]);
+    used_once(folder.path());
+}
+
+/// Sessions that are cut off after any message go on where they were, or with another pool, and no leaky AND is used twice.
+#[test]
+fn nothing_is_used_twice_wherever_sessions_are_cut_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut dice = Sampler::new(Block([3, 1]));
+    // Of a session that is not cut off.
+    let all = Cut::never();
+    let ends = session(folder.path(), 0, &all, None, |engine| work_and_finish(engine, 6));
+    assert!(ends.iter().all(Result::is_ok));
+    let messages = all.sent() as u32;
+    let (mut cut_off, mut resumed, mut before) = (0, 0, items(folder.path()));
+    for _ in 0..60 {
+        let cut = Cut::after(dice.below(messages).into());
+        let results = session(folder.path(), 0, &cut, None, |engine| work_and_finish(engine, 6));
+        for error in results.iter().filter_map(|result| result.as_ref().err()) {
+            assert_eq!(error.check(), None, "{error}");
+            assert!(
+                matches!(error, Error::Net(_) | Error::PeerStopped { .. }),
+                "{error:?}"
+            );
+        }
+        cut_off += usize::from(results.iter().any(Result::is_err));
+        let now = items(folder.path());
+        resumed += usize::from(now == before && now[0] == now[1]);
+        before = now;
+        used_once(folder.path());
+    }
+    assert!(cut_off > 40 && resumed > 10, "{cut_off} {resumed}");
+    whole(folder.path(), 6);
+    assert!(used_once(folder.path()) > 10_000);
+}
+
+/// A party that leaves when it sees that it will be caught ends the pool, whatever it says, and the other one counts.
+#[test]
+fn a_check_that_is_cut_off_ends_the_pool() {
+    // Who leaves is party 0.
+    for (garbler, step, lies) in [
+        (0, steps::OPEN_EQUALITY, true),
+        (1, steps::OPEN_EQUALITY, true),
+        // The garbler knows the coin before it opens its share.
+        (0, steps::COIN, true),
+        // Any share of the evaluator's will do.
+        (1, steps::COIN, false),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let run = |adversary: Option<&Adversary>, cut: &Arc<Cut>| {
+            session(folder.path(), garbler, cut, adversary, |engine| {
+                let told = (engine.error_bound(), engine.warnings().len());
+                work_and_finish(engine, 6)?;
+                Ok(told)
+            })
+        };
+        let [_, first] = run(None, &Cut::never());
+        let (clean, warnings) = first.unwrap();
+        assert_eq!(warnings, 0);
+        let mut ends = 0;
+        for how in 0..3u32 {
+            let before = items(folder.path());
+            let (cut, mut seen) = (Cut::never(), 0);
+            let leaving = {
+                let cut = cut.clone();
+                Adversary::with(move |_, _, mut message: Message| {
+                    seen += usize::from(message.step == step);
+                    // The start of the hashes has a step of its own; the garbler's second message of a coin opens it.
+                    if message.step != step || (step == steps::COIN && garbler == 0 && seen != 2) {
+                        return vec![message];
+                    }
+                    match how {
+                        // It says that a check has failed, or something without a form, so that the pool is deleted at once.
+                        0 if lies => message.body.truncate(3),
+                        1 if lies => message.body[0] ^= 1,
+                        _ => {
+                            cut.now();
+                            return vec![];
+                        }
+                    }
+                    vec![message]
+                })
+            };
+            let results = run(Some(&leaving), &cut);
+            assert!(results.iter().all(Result::is_err), "{} {how}", step.name);
+            ends += 1;
+            let [_, told] = run(None, &Cut::never());
+            let (now, warnings) = told.unwrap();
+            let told = format!("{} of {garbler}, {how}: {now} {clean}", step.name);
+            assert!((now - clean - f64::from(1 + ends).log2()).abs() < 1e-9, "{told}");
+            assert_eq!(warnings, 1);
+            let [_, after] = items(folder.path());
+            assert!(after.is_disjoint(&before[1]), "{told}");
+        }
+        used_once(folder.path());
+    }
+}
+
+/// A pool whose maker was caught, in whatever phase, is gone at both parties.
+#[test]
+fn a_pool_of_a_cheater_is_deleted() {
+    for (garbler, step, check) in [
+        (0, steps::LEAKY, LEAKY_AND),
+        (1, steps::LEAKY, LEAKY_AND),
+        (0, steps::TABLES, GATES),
+        (1, steps::MASKED_VALUES, MASKED_VALUES),
+        (0, steps::OPEN_OUTPUT_MASKS, BIT_OPENING),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let run = |adversary: Option<&Adversary>| {
+            session(folder.path(), garbler, &Cut::never(), adversary, |engine| {
+                work_and_finish(engine, 1)
+            })
+        };
+        assert!(run(None).iter().all(Result::is_ok));
+        let before = items(folder.path());
+        assert!(before[0].len() == 1 && before[0] == before[1]);
+        let lying = Adversary::with(move |_, _, mut message: Message| {
+            if message.step == step {
+                message.body.iter_mut().step_by(16).for_each(|byte| *byte ^= 1);
+            }
+            vec![message]
+        });
+        let [_, honest] = run(Some(&lying));
+        let error = honest.unwrap_err();
+        assert_eq!(error.check(), Some(check), "{}: {error}", step.name);
+        let listed = [0, 1].map(|me| store(folder.path(), PartyId(me)).inventory().unwrap().items);
+        for stored in listed.iter().flatten() {
+            assert!(stored.item.keys.0.is_empty(), "the keys are gone");
+        }
+        assert_eq!(run(None).map(Result::unwrap), [4; 2], "another pool is made");
+        assert!(items(folder.path())[0].is_disjoint(&before[0]));
+    }
+}
+
+/// What was sent in an earlier session over the same pool is not taken in another.
+#[test]
+fn what_another_session_has_sent_is_not_taken_again() {
+    for (garbler, step, check) in [
+        (0, cenote_ot::steps::COLUMNS, OT_CONSISTENCY),
+        (1, cenote_ot::steps::COLUMNS, OT_CONSISTENCY),
+        (0, cenote_ot::steps::ANSWER, OT_CONSISTENCY),
+        (0, steps::LEAKY, LEAKY_AND),
+        (1, steps::LEAKY, LEAKY_AND),
+        (0, steps::COMMIT_EQUALITY, EQUALITY),
+        (1, steps::OPEN_EQUALITY, EQUALITY),
+        (0, steps::COIN, COIN),
+        (0, steps::OPEN_TRIPLES, BIT_OPENING),
+        (1, steps::OPEN_TRIPLES, BIT_OPENING),
+        (0, steps::OPEN_INPUT_MASKS, BIT_OPENING),
+        (0, steps::TABLES, GATES),
+        (0, steps::PROVE_GATES, GATES),
+        (1, steps::MASKED_VALUES, MASKED_VALUES),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let seen: Arc<Mutex<BTreeMap<usize, Vec<u8>>>> = Arc::default();
+        let run = |adversary: Option<&Adversary>| {
+            session(folder.path(), garbler, &Cut::never(), adversary, |engine| {
+                work_and_finish(engine, 1)
+            })
+        };
+        assert!(run(None).iter().all(Result::is_ok));
+        let through = |repeat: bool| {
+            let seen = seen.clone();
+            Adversary::with(move |_, _, mut message: Message| {
+                let mut seen = seen.lock().unwrap();
+                if message.step == step {
+                    let length = message.body.len();
+                    match seen.get(&length) {
+                        Some(before) if repeat => message.body.clone_from(before),
+                        _ => drop(seen.insert(length, message.body.clone())),
+                    }
+                }
+                vec![message]
+            })
+        };
+        assert!(run(Some(&through(false))).iter().all(Result::is_ok));
+        let [_, honest] = run(Some(&through(true)));
+        let told = format!("{} with garbler {garbler}: {honest:?}", step.name);
+        assert!(
+            matches!(honest, Err(Error::Aborted { check: found, .. }) if found == check),
+            "{told}"
+        );
+    }
+}
+
+/// The pools that are chosen for jobs are found again by their size.
+#[test]
+fn sizes_are_found_again() {
+    for security in [1, 40, 64] {
+        for ands in [1, 1000, 100_000, 10_000_000] {
+            let chosen = Sizes::cheapest(security, ands, 1 << 20).unwrap();
+            let again = Sizes::search(security, chosen.pool.pool_size as u32).unwrap();
+            assert_eq!(chosen.terms(), again.terms());
+        }
+    }
+}
+
+/// Sessions over a pool have the differences in common, and no key of a hash.
+#[test]
+fn keys_read_back_and_hashes_do_not_meet() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut starts = Vec::new();
+    let mut differences = Vec::new();
+    for _ in 0..3 {
+        let [a, b] = session(folder.path(), 0, &Cut::never(), None, |engine| {
+            let keys = engine.test_keys();
+            let told = (keys.start, *keys.delta);
+            work_and_finish(engine, 1)?;
+            Ok(told)
+        })
+        .map(Result::unwrap);
+        assert_eq!(a.0, b.0);
+        starts.push(a.0);
+        differences.push((a.1, b.1));
+    }
+    assert!(differences.iter().all(|both| *both == differences[0]));
+    for (number, start) in (0..).zip(&starts) {
+        // The lower half is left to the numbers of gates.
+        assert_eq!(*start ^ starts[0], Block([0, u64::to_le(number)]));
+    }
+    let listed = store(folder.path(), PartyId(0)).inventory().unwrap().items;
+    let bytes = listed[0].item.keys.0.clone();
+    let read = Base::decode(&bytes, Role::Garbler).unwrap();
+    assert!(*read.encode() == *bytes);
+    assert!(Base::decode(&bytes, Role::Evaluator).is_none());
+    assert!(Base::decode(&bytes[1..], Role::Garbler).is_none());
+    assert!(Base::decode(&bytes[..8], Role::Garbler).is_none());
+}
