@@ -17,7 +17,7 @@ use cenote_session::{Error, Result, Terms, room};
 use cenote_store::{Hold, Item};
 use zeroize::Zeroizing;
 
-use crate::offline::RECORD;
+use crate::offline::{RECORD, Record};
 use crate::settings::{Config, MAX_LOT, Sizes};
 use crate::setup::{Base, Role};
 use crate::steps;
@@ -131,7 +131,7 @@ impl Numbers {
         kept: Arc<Kept>,
         sizes: &Sizes,
         copy: Option<Copy>,
-    ) -> Result<(Self, Option<Pool<Block>>)> {
+    ) -> Result<(Self, Option<Pool<Record>>)> {
         let [size, together] = [sizes.pool.pool_size as usize, sizes.bucket()];
         let (pool, records) = match copy {
             None => {
@@ -143,11 +143,12 @@ impl Numbers {
                 })?;
                 (pool, None)
             }
-            Some((mut records, gaps)) => {
-                let words: &[u64] = bytemuck::cast_slice(&records[size * RECORD..]);
-                let numbers = room::copy("numbers of leaky ANDs", &words[..size])?;
-                records.truncate(size * RECORD);
-                let records = Pool::restored([size, RECORD, together], records, gaps.clone());
+            Some((copy, gaps)) => {
+                let (records, numbers) = copy.split_at(size * RECORD);
+                let numbers: &[u64] = bytemuck::cast_slice(numbers);
+                let numbers = room::copy("numbers of leaky ANDs", &numbers[..size])?;
+                let records = room::copy("leaky ANDs", records.as_chunks().0)?;
+                let records = Pool::restored([size, 1, together], records, gaps.clone());
                 (Pool::restored([size, 1, together], numbers, gaps), Some(records))
             }
         };
@@ -180,7 +181,7 @@ impl Numbers {
     }
 
     /// Copies the pool, of which these are all records, if it is full: nothing more is drawn in this session.
-    pub(crate) fn leave(&self, records: &[Block]) -> Result<()> {
+    pub(crate) fn leave(&self, records: &[Record]) -> Result<()> {
         if !self.pool.is_full() {
             return Ok(());
         }

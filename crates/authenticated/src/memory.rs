@@ -5,7 +5,7 @@ use cenote_primitives::Block;
 use cenote_primitives::kernels::LocalOp;
 use cenote_session::Demand;
 
-use crate::offline::RECORD;
+use crate::offline::Record;
 use crate::online::circuit::{CELL, tile};
 use crate::online::{AHEAD, Circuits};
 use crate::settings::Sizes;
@@ -33,11 +33,11 @@ impl Memory<'_> {
     /// The pool, the lots that keep it full, and what does not depend on the program.
     pub(crate) fn supply(&self) -> u64 {
         // With its number, if it is kept.
-        let record = (RECORD * size_of::<Block>() + size_of::<u64>()) as u64;
+        let record = (size_of::<Record>() + size_of::<u64>()) as u64;
         let bucket = self.sizes.bucket() as u64;
         let bits = 3 * self.lot + self.lot / bucket;
         // Masks, labels, outputs, tables, openings and leaky ANDs of a gate.
-        let gate = (12 + bucket * RECORD as u64 + bucket) * size_of::<Block>() as u64;
+        let gate = (12 + bucket) * size_of::<Block>() as u64 + bucket * record;
         let lots = bits * BIT + 3 * self.lot * record;
         SESSION + self.sizes.pool.pool_size * record + lots + SEGMENTS * self.segment * gate
     }

@@ -10,7 +10,7 @@ use zeroize::{Zeroize, Zeroizing};
 const STREAM: u64 = 1;
 
 /// Buckets whose records are asked for before the first of them is read.
-const AHEAD: usize = 16;
+const AHEAD: usize = 6;
 
 /// Gadgets drawn together, at most.
 const MOST: usize = 64;
@@ -238,13 +238,16 @@ impl<T: Copy + Zeroize> Pool<T> {
             for draw in places[0][..batch(first)].chunks_exact(each) {
                 for &place in draw {
                     let at = place as usize * self.stride;
-                    out.extend_from_slice(&self.records[at..at + self.stride]);
+                    append(out, &self.records[at..at + self.stride]);
                 }
                 for &place in draw {
                     let at = place as usize * self.stride;
                     let Delivery { records, kept, .. } = self.buffer.front().expect("there are enough");
                     let from = kept[self.next] as usize * self.stride;
-                    self.records[at..at + self.stride].copy_from_slice(&records[from..from + self.stride]);
+                    replace(
+                        &mut self.records[at..at + self.stride],
+                        &records[from..from + self.stride],
+                    );
                     self.next += 1;
                     if self.next == kept.len() {
                         self.next = 0;
@@ -261,12 +264,23 @@ impl<T: Copy + Zeroize> Pool<T> {
         Ok(())
     }
 
-    /// The places of the next draws, whose records are asked for.
+    /// The places of the next draws. Their records, and those that will replace them, are asked for.
     fn look(&mut self, ahead: &mut Ahead, places: &mut [u32]) {
+        let lines = |record: usize| {
+            let at = record * self.stride;
+            (at..at + self.stride).step_by(const { 1 + 63 / size_of::<T>() })
+        };
         for draw in places.chunks_exact_mut(self.together) {
-            let sampler = &mut self.buffer[ahead.delivery].draws;
-            distinct(sampler, self.size as u32, draw);
-            ahead.next += self.together;
+            let delivery = &mut self.buffer[ahead.delivery];
+            distinct(&mut delivery.draws, self.size as u32, draw);
+            for &place in &*draw {
+                lines(place as usize).for_each(|line| prefetch(&self.records, line));
+            }
+            let fresh = ahead.next..ahead.next + self.together;
+            for &number in &delivery.kept[fresh.start..fresh.end.min(delivery.kept.len())] {
+                lines(number as usize).for_each(|line| prefetch(&delivery.records, line));
+            }
+            ahead.next = fresh.end;
             while let Some(passed) = self
                 .buffer
                 .get(ahead.delivery)
@@ -275,12 +289,6 @@ impl<T: Copy + Zeroize> Pool<T> {
             {
                 ahead.next -= passed;
                 ahead.delivery += 1;
-            }
-        }
-        for &place in &*places {
-            let at = place as usize * self.stride;
-            for line in (at..at + self.stride).step_by(const { 64 / size_of::<T>() }) {
-                prefetch(&self.records, line);
             }
         }
     }
@@ -323,6 +331,24 @@ fn reserve<T: Copy + Zeroize>(items: &mut Vec<T>, more: usize) {
         larger.extend_from_slice(items);
         std::mem::swap(items, &mut larger);
         larger.zeroize();
+    }
+}
+
+/// Appends a record, which is often one item.
+#[inline(always)]
+fn append<T: Copy>(to: &mut Vec<T>, record: &[T]) {
+    match record {
+        [item] => to.push(*item),
+        _ => to.extend_from_slice(record),
+    }
+}
+
+/// Puts one record in the place of another.
+#[inline(always)]
+fn replace<T: Copy>(to: &mut [T], record: &[T]) {
+    match (&mut *to, record) {
+        ([to], [item]) => *to = *item,
+        _ => to.copy_from_slice(record),
     }
 }
 

@@ -22,7 +22,10 @@ use crate::settings::Sizes;
 use crate::setup::{Keys, ONE, Role, is_packed, low, packed, spread};
 use crate::{checks, steps};
 
-/// Blocks of a leaky AND: this party's MACs of x, y and z, and its keys of the other party's.
+/// A leaky AND: this party's MACs of x, y and z, and its keys of the other party's.
+pub(crate) type Record = [Block; RECORD];
+
+/// Blocks of a [`Record`].
 pub(crate) const RECORD: usize = 6;
 
 /// Leaky ANDs in a message.
@@ -97,7 +100,7 @@ impl Masks {
 
 /// Leaky ANDs and masks of a party.
 pub(crate) struct Supply {
-    pub(crate) pool: Pool<Block>,
+    pub(crate) pool: Pool<Record>,
     /// If the pool is kept.
     numbers: Option<Numbers>,
     pub(crate) masks: Masks,
@@ -124,7 +127,7 @@ impl Supply {
         let pool = match restored {
             Some(pool) => pool,
             None => {
-                let mut pool = Pool::new(size, RECORD, sizes.bucket());
+                let mut pool = Pool::new(size, 1, sizes.bucket());
                 pool.reserve().map_err(|bytes| {
                     let what = format!("there is no room for a pool of {size} leaky ANDs: {bytes} bytes");
                     Error::OutOfMemory(what)
@@ -151,7 +154,7 @@ impl Supply {
     }
 
     /// Draws the leaky ANDs of so many triples.
-    pub(crate) fn draw(&mut self, gates: usize, to: &mut Vec<Block>) -> Result<()> {
+    pub(crate) fn draw(&mut self, gates: usize, to: &mut Vec<Record>) -> Result<()> {
         if let Some(numbers) = &mut self.numbers {
             numbers.draw(gates)?;
         }
@@ -231,22 +234,15 @@ impl Supply {
         lot.make(keys, channel, &mut self.sums[..count])?;
 
         let mut records = self.pool.room();
-        if records.capacity() < RECORD * count {
-            records = room::secret(WHAT, RECORD * count)?;
+        if records.capacity() < count {
+            records = room::empty(WHAT, count)?;
         }
-        records.resize(RECORD * count, Block::ZERO);
         let [own, other] = lot.parts(&(0..count));
-        let (to, _) = records.as_chunks_mut::<RECORD>();
-        for (at, record) in to.iter_mut().enumerate() {
-            *record = [
-                own[0][at],
-                own[1][at],
-                own[2][at],
-                other[0][at],
-                other[1][at],
-                other[2][at],
-            ];
-        }
+        records.extend((0..count).map(|at| {
+            let [x, y, z] = own.map(|part| part[at]);
+            let [their_x, their_y, their_z] = other.map(|part| part[at]);
+            [x, y, z, their_x, their_y, their_z]
+        }));
         // What was made is compared, and in its place.
         let coin = keys.coin(channel, steps::COIN)?;
         if let Some(numbers) = &mut self.numbers {

@@ -10,6 +10,7 @@ use super::circuit::{Circuit, Segment, Walk};
 use super::gates::{self, Garbled, Hashed};
 use super::triples::{Of, constant, multiply, opened};
 use super::{BEHIND, Party};
+use crate::offline::Record;
 use crate::setup::{ONE, Role, is_packed, low, packed, spread};
 use crate::{checks, steps};
 
@@ -27,7 +28,7 @@ pub(crate) struct Prepared {
     keys: [Blocks; 2],
     /// MACs and keys of the masks of outputs, to which those of the products are added.
     sums: [Blocks; 2],
-    records: Blocks,
+    records: Zeroizing<Vec<Record>>,
     /// This party's shares of what is opened; all of it once the other party's are received.
     bits: Vec<u64>,
     received: bool,

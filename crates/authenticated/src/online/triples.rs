@@ -6,7 +6,7 @@
 use cenote_primitives::Block;
 use zeroize::Zeroizing;
 
-use crate::offline::RECORD;
+use crate::offline::Record;
 use crate::setup::{ONE, spread};
 
 /// Where a record has this party's MACs, or its keys.
@@ -20,7 +20,7 @@ pub(super) enum Of {
 pub(super) fn opened(
     of: Of,
     bucket: usize,
-    records: &[Block],
+    records: &[Record],
     masks: [&[Block]; 2],
     out: &mut Zeroizing<Vec<Block>>,
 ) {
@@ -29,7 +29,6 @@ pub(super) fn opened(
     out.resize((bucket + 1) * count, Block::ZERO);
     let (e, rest) = out.split_at_mut(count);
     let (f, d) = rest.split_at_mut(count);
-    let (records, _) = records.as_chunks::<RECORD>();
     for (gate, records) in records.chunks_exact(bucket).enumerate() {
         let y = records[0][of + 1];
         e[gate] = records
@@ -47,14 +46,13 @@ pub(super) fn opened(
 pub(super) fn multiply(
     of: Of,
     bucket: usize,
-    records: &[Block],
+    records: &[Record],
     bits: &[u64],
     constant: Block,
     sums: &mut [Block],
 ) {
     let count = sums.len();
     let of = of as usize;
-    let (records, _) = records.as_chunks::<RECORD>();
     for (gate, (sum, records)) in sums.iter_mut().zip(records.chunks_exact(bucket)).enumerate() {
         let [e, f] = [0, 1].map(|kind| spread(bits, kind * count + gate));
         let [first, rest @ ..] = records else {
