@@ -112,6 +112,43 @@ proptest! {
     }
 }
 
+/// As many accesses as the default bound is for, each compared with an array; that no stash has overflowed is told by the next access, and
+/// at the end.
+#[test]
+#[ignore = "takes an hour or more in release mode"]
+fn a_million_accesses_hold_the_bound_on_the_stash() {
+    let session = session();
+    let mut memory = Memory::<u32>::new(&session, 10_000);
+    let mut right = vec![0u32; 10_000];
+    let mut state = 1u64;
+    let mut below = |limit: u64| {
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (state >> 33) % limit
+    };
+    for number in 0..1 << 20 {
+        // Half of them go to a hundredth of the blocks.
+        let at = match below(2) {
+            0 => below(100),
+            _ => below(10_000),
+        } as usize;
+        let (write, value) = (below(2) == 1, below(1 << 31) as u32);
+        let (index, operation) = (secret(&session, at as u32), secret(&session, write));
+        let read = memory
+            .access(&operation, &index, secret(&session, value))
+            .unwrap();
+        assert_eq!(session.open(&read).unwrap(), [right[at]], "access {number}");
+        if write {
+            right[at] = value;
+        }
+        if number % 4096 == 0 {
+            println!("{number} accesses");
+        }
+    }
+    memory.check().unwrap();
+}
+
 /// Around the size where the best structure changes, as it is chosen.
 #[test]
 fn the_best_structure_is_chosen() {
