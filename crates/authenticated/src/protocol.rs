@@ -18,7 +18,7 @@ use crate::{AuthenticatedEngine, Config, MAX_POOL, MAX_SECURITY, Sizes, checks};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Authenticated {
     /// The probability of a wrong output is at most 2 to the minus this, for all that is ever computed over the pool; from 1 to
-    /// [`MAX_SECURITY`].
+    /// [`MAX_SECURITY`], and less the more gates there are beyond some ten thousand.
     pub security: u32,
     /// Leaky ANDs in the pool, up to [`MAX_POOL`]; without it, as many as make the job cheapest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -145,6 +145,7 @@ impl Authenticated {
             Some(pool) => Sizes::search(self.security, pool)?,
             None => Sizes::cheapest(self.security, ands, LARGEST_CHOSEN)?,
         };
+        sizes.suffice(ands)?;
         Ok(Prepared::new(sizes, ands, known, self.lot))
     }
 
@@ -438,13 +439,17 @@ mod tests {
             pool: Some(pool),
             ..Authenticated::default()
         };
-        for (security, pool) in [(40, 3), (128, 70)] {
+        for (security, pool) in [(40, 3), (80, 70)] {
             let refused = small(security, pool).prepare(&Demand::new()).unwrap_err();
             assert!(
                 refused.contains("too small") || refused.contains("n ="),
                 "{refused}"
             );
         }
-        assert!(small(128, 1 << 20).prepare(&Demand::new()).is_ok());
+        assert!(small(80, 1 << 20).prepare(&Demand::new()).is_ok());
+        let refused = small(80, 1 << 20)
+            .prepare(&Demand::new().and_gates(1 << 30))
+            .unwrap_err();
+        assert!(refused.contains("1 to 73"), "{refused}");
     }
 }

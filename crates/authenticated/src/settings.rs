@@ -1,12 +1,13 @@
 //! What a session is started with.
 
 use cenote_net::PartyId;
+use cenote_params::authenticated::{self, Soundness};
 use cenote_params::pool::{self, TripleParameters};
 use cenote_primitives::Entropy;
 use cenote_session::{Error, Result, Terms};
 
-/// The highest statistical security.
-pub const MAX_SECURITY: u32 = 128;
+/// The highest statistical security: what the OTs of a million authenticated bits give.
+pub const MAX_SECURITY: u32 = 87;
 
 /// The most leaky ANDs of a pool: about 10 GB at each party.
 pub const MAX_POOL: u32 = 100_000_000;
@@ -103,6 +104,7 @@ impl Sizes {
     /// # Errors
     /// Why there are none.
     pub fn search(security: u32, pool: u32) -> std::result::Result<Self, String> {
+        within(security, MAX_SECURITY)?;
         let told = |refusal: cenote_params::Refusal| refusal.to_string();
         let mut found = pool::triples(security, pool.into()).map_err(told)?;
         while !found.adaptive_error.meets(security) {
@@ -125,6 +127,7 @@ impl Sizes {
     /// # Errors
     /// Why there is none.
     pub fn cheapest(security: u32, ands: u64, largest: u32) -> std::result::Result<Self, String> {
+        within(security, MAX_SECURITY)?;
         let made = |found: &TripleParameters| {
             let drawn = ands.saturating_mul(found.bucket.into());
             found.pool_size.saturating_add(drawn)
@@ -136,6 +139,16 @@ impl Sizes {
             format!("no pool of up to {largest} leaky ANDs reaches a security of {security} bits")
         })?;
         Ok(Self { security, pool })
+    }
+
+    /// Whether the OTs give as much security when so many gates are garbled.
+    ///
+    /// # Errors
+    /// If not; it says how much they give.
+    pub(crate) fn suffice(&self, gates: u64) -> std::result::Result<(), String> {
+        let leaky = self.pool.pool_size as f64 + gates as f64 * f64::from(self.pool.bucket);
+        let calls = authenticated::extensions(leaky, gates as f64);
+        within(self.security, Soundness::largest(calls))
     }
 
     /// What must be the same at both parties, besides [`Config::terms`].
@@ -156,6 +169,16 @@ impl Sizes {
     }
 }
 
+/// Refuses what the OTs do not give.
+fn within(security: u32, largest: u32) -> std::result::Result<(), String> {
+    match (1..=largest).contains(&security) {
+        true => Ok(()),
+        false => Err(format!(
+            "a security of {security} bits: with protocol \"authenticated\" and so many gates it is 1 to {largest}, which its OTs give"
+        )),
+    }
+}
+
 /// The smallest pool, but for half a percent, for buckets of `bucket` leaky ANDs, whatever a cheater does when.
 fn smallest(security: u32, bucket: u32) -> Option<TripleParameters> {
     let mut found = pool::smallest_pool(security, bucket).ok()?;
@@ -164,4 +187,31 @@ fn smallest(security: u32, bucket: u32) -> Option<TripleParameters> {
         found = pool::check_triples(security, larger, bucket).ok()?;
     }
     Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_security_is_asked_for_than_the_ots_give() {
+        assert_eq!(MAX_SECURITY, Soundness::largest(1.0));
+        for security in [0, MAX_SECURITY + 1, 128] {
+            for refused in [
+                Sizes::search(security, 1 << 20),
+                Sizes::cheapest(security, 1000, 1 << 20),
+            ] {
+                let refused = refused.unwrap_err();
+                assert!(refused.contains("1 to 87"), "{refused}");
+            }
+        }
+        let sizes = Sizes::search(80, 1 << 20).unwrap();
+        assert!(sizes.suffice(1000).is_ok());
+        let refused = sizes.suffice(1 << 40).unwrap_err();
+        assert!(
+            refused.contains("a security of 80 bits") && refused.contains("1 to 63"),
+            "{refused}"
+        );
+        assert!(Sizes::search(40, 1 << 20).unwrap().suffice(1 << 50).is_ok());
+    }
 }

@@ -233,6 +233,16 @@ fn every_complaint_names_the_line_and_what_to_write() {
         complains(GOOD, from, to, line, part);
     }
     complains(TWO, "security = 39", "security = 41", 2, "from 1 to 40");
+    let authenticated = TWO
+        .replace("lego", "authenticated")
+        .replace("workers = 2", "pool = 2000");
+    complains(
+        &authenticated,
+        "security = 39",
+        "security = 88",
+        2,
+        "from 1 to 87",
+    );
     for (from, to, line, part) in [
         ("security = 39", "security = 129", 2, "1 to 40"),
         ("workers = 2", "workers = 0", 3, "1 to 64"),

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::computational::{Computational, garbling_hash, random_oracle, streams};
-use crate::cot::UNKNOWN;
+use crate::cot::{LOST, UNKNOWN};
 use crate::pool::TripleParameters;
 use crate::{LogProb, computational};
 
@@ -21,7 +21,8 @@ pub struct Soundness {
     pub columns: LogProb,
 }
 
-/// What columns with the same hash are counted with: calls of a million rows, with two values of a symbol of eight bits among `2^16`, for 128 columns.
+/// What hashes that meet are counted with, in a call of a million rows: there are fewer than `2^23.2` sums of columns of which none but 0 may have
+/// the hash 0, each with probability `2^13 / 2^128` (`cenote_ot::mutual`). It is below `2^-91`.
 const COLUMNS: f64 = -88.0;
 
 impl Soundness {
@@ -30,9 +31,24 @@ impl Soundness {
     pub fn of(pool: &TripleParameters, calls: f64) -> Self {
         Self {
             triples: pool.adaptive_error.max(pool.error),
-            differences: LogProb::from_log2(1.0 - f64::from(UNKNOWN)),
-            columns: LogProb::from_log2(COLUMNS + calls.max(1.0).log2()),
+            differences: Self::differences(),
+            columns: Self::columns(calls),
         }
+    }
+
+    /// The highest security that can be asked for with so many extensions: what is not the pool's to decide.
+    #[must_use]
+    pub fn largest(calls: f64) -> u32 {
+        let rest = Self::differences() + Self::columns(calls);
+        (-rest.log2()).floor().max(0.0) as u32
+    }
+
+    fn differences() -> LogProb {
+        LogProb::from_log2(1.0 - f64::from(UNKNOWN))
+    }
+
+    fn columns(calls: f64) -> LogProb {
+        LogProb::from_log2(COLUMNS + calls.max(1.0).log2())
     }
 
     /// The sum of all.
@@ -40,6 +56,12 @@ impl Soundness {
     pub fn total(&self) -> LogProb {
         [self.triples, self.differences, self.columns].into_iter().sum()
     }
+}
+
+/// Extensions of a million authenticated bits for so many leaky ANDs and gates: three bits of each leaky AND, and a mask of each gate.
+#[must_use]
+pub fn extensions(leaky: f64, gates: f64) -> f64 {
+    (3.0 * leaky + gates) / 1e6
 }
 
 /// What a session does.
@@ -61,8 +83,9 @@ pub fn primitives(use_: &Use) -> Computational {
     // The halves of a gate meet with probability 2^-127, since what tells them apart is drawn when their labels are fixed: part of the
     // advantage without work. A leaky AND has a key too, under which one pair of hashes is unknown to each party.
     let mut hash = garbling_hash(use_.gates + use_.leaky);
-    // Bit 1 of Δ is public besides bit 0.
-    hash.bits -= 1.0;
+    // Bit 1 of Δ is public besides bit 0, and guesses in the OTs say where to look for the others.
+    hash.bits -= 1.0 + LOST;
+    hash.formula = "126 - log2(2 u) - log2(127), u uses of a key; without work (u-1) hashes / 2^127";
     let trees = 2.0 * f64::from(128u32.div_ceil(use_.symbol.max(1))) * f64::from(use_.symbol).exp2();
     vec![
         hash,
@@ -93,10 +116,20 @@ mod tests {
             })
         };
         // 1024 keys for k = 4, 8192 for k = 8.
-        assert_eq!((of(4).bits, of(8).bits), (118.0, 115.0));
+        assert_eq!([of(4), of(8)].map(|all| all.primitives[1].bits), [118.0, 115.0]);
         let hash = &of(4).primitives[0];
-        assert!(hash.bits >= 123.0);
+        assert!(hash.bits >= 116.0 && of(4).bits == hash.bits && of(8).bits == 115.0);
         let meeting = LogProb::from_log2(1e9f64.log2() - 127.0);
         assert!(hash.advantage.unwrap() >= meeting && hash.advantage.unwrap().meets(92));
+    }
+    #[test]
+    fn no_more_can_be_asked_for_than_the_ots_give() {
+        assert_eq!([1.0, 1e3, 1e6].map(Soundness::largest), [87, 78, 68]);
+        for calls in [1.0, 1e3, 1e6] {
+            let mut perfect = Soundness::of(&triples(128, 1 << 20).unwrap(), calls);
+            perfect.triples = LogProb::ZERO;
+            let largest = Soundness::largest(calls);
+            assert!(perfect.total().meets(largest) && !perfect.total().meets(largest + 1));
+        }
     }
 }

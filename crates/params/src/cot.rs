@@ -3,15 +3,19 @@
 //! Δ is cut into symbols of k bits, for each of which there is a tree of 2^k seeds. A bit takes a bit on the wire for each symbol but one,
 //! and 2^k pseudorandom bits for each.
 //!
-//! **Guesses.** Who is to learn nothing of Δ may guess that it is in some set L, a product of sets of symbols, and goes on with
-//! probability |L|/2^u, where `u` bits of Δ are unknown to begin with. One bit of risk may tell a part of a whole symbol.
+//! **Guesses.** Who is to learn nothing of Δ may guess in a call that it is in some set L, a product of sets of symbols, and goes on with
+//! probability |L|/2^u, where `u` bits of Δ are unknown to begin with. One bit of risk, the least there is, may tell a part of a whole symbol.
 //!
 //! - *Extracted.* If nothing may be known of Δ, however many of s guesses were right, Δ is the image of more symbols under a linear map such that any s
 //!   symbols of them tell nothing: the generator of a code of 2^k-ary symbols with distance s + 1, since the symbols that are not known still
 //!   determine any sum of rows. Distance counts in symbols, and a binary code does for k = 1 alone. Reed–Solomon codes
 //!   [128/k + s, 128/k, s + 1] exist where 128/k + s is at most 2^k: for s = 40 and whole symbols, k = 8 alone.
-//! - *As it is.* If it matters only that Δ is not guessed, no code is needed: L is passed with probability |L|/2^u, and then q guesses find Δ with
-//!   probability q/|L| at most. The product is q/2^u, whatever L.
+//! - *As it is.* If it matters only that Δ is not guessed, no code is needed. For who forges, all guesses must be right, as the session must go
+//!   on: with L it goes on with probability |L|/2^u, and one more guess is right with 1/|L|, together 2^-u whatever L. For who wants to know what
+//!   was computed, a wrong guess is not the end: it ends the session, but what was sent before opens under Δ, which is in a
+//!   smaller set then. A guess that cuts |L| elements down to |L'| fails with probability (|L| - |L'|)/2^u, and `q` tests find Δ with q/(|L| - |L'|)
+//!   then: `q/2^u` at most for each guess, and for the case that none fails. Each guess halves L at least, so there are u at most:
+//!   `(u + 1) q/2^u` in all, [`LOST`] bits less than without guesses.
 
 use serde::Serialize;
 
@@ -86,11 +90,24 @@ impl SoftSpoken {
     }
 }
 
-/// The probability that Δ is found by `2^work` guesses at it after a guess that it is in one of `2^risk` parts, where Δ is not extracted.
+/// Bits of work that guesses may save who looks for Δ: log2 of one more than there are guesses of a bit of risk.
+pub const LOST: f64 = 6.988_684_686_772_166;
+
+/// The probability that Δ, as it is, is found by `2^work` tests of values for it, in a session in which guesses with these risks, in bits of 1 at
+/// least, are made one after the other until one fails.
 #[must_use]
-pub fn found(risk: f64, work: f64) -> LogProb {
-    let left = f64::from(UNKNOWN) - risk;
-    LogProb::from_log2(-risk + (work - left).min(0.0))
+pub fn found(risks: &[f64], work: f64) -> LogProb {
+    let unknown = f64::from(UNKNOWN);
+    // Going on so far, and tests of what is left then.
+    let tested = |log2: f64| LogProb::from_log2(log2.min(work - unknown));
+    let mut risk = 0.0;
+    let mut all = LogProb::ZERO;
+    for more in risks {
+        let failing = (1.0 - (-more).exp2()).log2();
+        all = all + tested(failing - risk);
+        risk += more;
+    }
+    all + tested(-risk)
 }
 
 #[cfg(test)]
@@ -121,13 +138,27 @@ mod tests {
     }
 
     #[test]
-    fn no_guess_makes_the_difference_easier_to_find() {
-        for work in [0.0, 40.0, 100.0] {
-            let without = found(0.0, work);
-            for risk in 0..=(126 - work as u32) {
-                assert_eq!(found(risk.into(), work), without);
+    fn guesses_make_the_difference_easier_to_find_by_seven_bits_at_most() {
+        let unknown = f64::from(UNKNOWN);
+        assert!((LOST - (unknown + 1.0).log2()).abs() < 1e-15);
+        for work in [0.0f64, 40.0, 100.0] {
+            let without = found(&[], work);
+            assert_eq!(without.log2(), work - unknown);
+            let bound = LogProb::from_log2(without.log2() + LOST);
+            for each in [1.0, 2.0, 8.0, 63.0, 126.0] {
+                let guesses = vec![each; (unknown / each) as usize];
+                let all = found(&guesses, work);
+                assert!(
+                    all >= without && all.log2() <= bound.log2() + 1e-9,
+                    "{each}: {all}"
+                );
             }
         }
-        assert!(found(40.0, 120.0) < found(0.0, 120.0));
+        // A bit at a time, each guess that fails is worth as much as none, as long as more is left than is tested.
+        let each = vec![1.0; UNKNOWN as usize];
+        assert!((found(&each, 0.0).log2() - (LOST - unknown)).abs() < 1e-9);
+        assert!((found(&each[..60], 60.0).log2() - (61f64.log2() + 60.0 - unknown)).abs() < 1e-9);
+        // With more work than is left the rest is found anyhow.
+        assert!(found(&[40.0], 120.0) < found(&[1.0], 120.0));
     }
 }

@@ -19,18 +19,44 @@
 //!
 //! **What a cheating holder learns.** It can send other columns, or build a tree from wrong sums, of which the other side takes one or
 //! the other by a bit of its Δ. Either way, everything that the other side computes is fixed for each value of each symbol before α is drawn,
-//! and the check passes if and only if symbol c is in some set L_c, but for colliding hashes of two values of some symbol: below
-//! 2^-88 for a million rows. So with L the product of these sets, the holder goes on with probability |L|/2^126, and Δ is
-//! uniform in L then. (Wrong sums in a tree show in the check too, so there is no check of the trees for themselves.)
+//! and the check passes if and only if symbol c is in some set L_c. So with L the product of these sets, the holder goes on with probability
+//! |L|/2^126, and Δ is uniform in L then. (Wrong sums in a tree show in the check too, so there is no check of the trees for themselves.)
 //!
-//! **Why Δ is not extracted.** A guess of one bit of risk may tell a part of a whole symbol: the set L_c has any shape. So the extractor of
+//! **What is authenticated then.** There are strings m_j and one x̂ such that w_j = m_j ⊕ δ_j x̂ for all Δ in L, but for hashes that meet. A symbol says from its
+//! highest bit down which sums are taken. So w_j depends on the *prefix* of the symbol down to bit j alone, and there is one string for each
+//! prefix q above bit j by which w_j changes with the bit: u(q) = w_j(q1) ⊕ w_j(q0). None of these may have the hash 0 unless it is 0:
+//!
+//! 1. u(q) ⊕ u(q') for any two prefixes, of one symbol or of two: with k = 8 there are fewer than 2^12 prefixes, and 2^23 pairs;
+//! 2. w_j(p) ⊕ w_j(p') for prefixes p and p' down to the same bit j, which have the same bit j;
+//! 3. w_j(p) ⊕ w_j(p') ⊕ u(q) for those with different bits j, which part after q: with 2. fewer than 2^15.5 of a symbol, 2^19.5 of all.
+//!
+//! With a million rows one of them has it with probability 2^23.2 · 2^13 · 2^-128, below 2^-91; 2^-88 is counted. The check asks that the hash of w_j be h_j ⊕ δ_j h,
+//! with one h for all columns. Say that q *forks* if there are symbols in L that go on with 0 after it, and some with 1. Then u(q) has the hash h for all q that fork, and
+//! by 1. it is the same string x̂ for all. By 2. w_j has one value in L for each value of bit j; where there are both, by 3. they differ by x̂. Where there is one,
+//! m_j is made to fit. (Where nothing forks all of Δ is guessed.)
+//!
+//! - *MACs are fixed by the seeds*, once the trees are made. Of w_j and u(q) all is of seeds but δ_j d and d, with d
+//!   what the holder tells of the symbol. If some prefix of the symbol forks, d cancels in m_j = w_j ⊕ δ_j x̂. Only in a symbol that is guessed as a
+//!   whole can m_j be chosen later, where δ_j = 1.
+//! - *Bits are fixed by the seeds* likewise, unless the first symbol, of which nothing is told, is guessed as a whole. With k = 1 or 2 it has
+//!   public bits alone, so that a cheater sets its bits as it likes. Nobody relies on a cheater's bits: what must be random is a sum of both sides' bits.
+//! - *A guess halves L at least.* Were L_c more than half of a symbol's values, and not all, then at each level some prefix would fork. Above the first wrong
+//!   sum u(q) is d and the sum of all streams; at its level it has the streams under one seed in place of those under another, which are not the same. (Two wrong sums
+//!   of a level that exchange both seeds of a node make the tree of other seeds, in which nothing is wrong.) In a later call the same prefixes fork, or none of the symbol.
+//!
+//! **Why Δ is not extracted.** A guess of one bit of risk may tell a part of a whole symbol: L_c may be half of the values in many ways. So the extractor of
 //! correlated strings (`extractor.rs`), whose binary code counts known *bits* of Δ, is right for k = 1 alone: for larger k distance
 //! counts in symbols, and a Δ of which s guesses tell nothing takes a code such as the Reed–Solomon code [16 + s, 16, s + 1] over GF(2^8),
-//! 7 bytes a bit for k = 8 and s = 40 (`cenote-params` derives it). It is not needed here. All that is asked of Δ is that it is not guessed: by
-//! who forges a MAC, and by who tests values of Δ on hashes of strings with Δ added, for which correlation robustness of the hash asks
-//! of Δ nothing but its min-entropy (Guo, Katz, Wang, Weng, Yu, CRYPTO 2020). An adversary with L goes on with probability |L|/2^126,
-//! and then `q` tests succeed with probability `q/|L|` at most: `q/2^126` together, whatever L, the same as without any guess. This
-//! holds for all calls together, in all sessions over one [`Base`], and only as long as a failed check ends the session, and with it the use of Δ.
+//! 7 bytes a bit for k = 8 and s = 40 (`cenote-params` derives it). It is not needed here. All that is asked of Δ is that it is not guessed:
+//!
+//! - By who forges a MAC. It must go on, with probability |L|/2^126, and then be right with one of |L| values: 2^-126, whatever L.
+//! - By who tests values of Δ on hashes of strings with Δ added, for which correlation robustness of the hash asks of Δ nothing but its
+//!   min-entropy (Guo, Katz, Wang, Weng, Yu, CRYPTO 2020). A failed guess ends the session, and not what was sent before: that opens under Δ, which
+//!   is known to be elsewhere. A guess that cuts L down to L' fails with probability (|L| - |L'|)/2^126, and `q` tests succeed with
+//!   `q/(|L| - |L'|)` at most then: `q/2^126` for each guess, and for the case that none fails. There are 126 guesses at most, so it is
+//!   `127 q/2^126` in all, 7 bits less than without guesses (`cenote_params::cot`).
+//!
+//! This holds for all calls together, in all sessions over one [`Base`], and only as long as a failed check ends them, and with them the use of Δ.
 
 mod base;
 mod columns;
