@@ -168,7 +168,7 @@ impl Walk {
     }
 
     /// The outputs of a part's gates, by the arrays that their blocks are from.
-    pub(crate) fn outputs(&mut self, circuit: &Circuit, part: &Part, from: &[&[Block]]) {
+    pub(crate) fn outputs(&mut self, circuit: &Circuit, part: &Part, from: &[&[Block]]) -> Result<()> {
         let level = &circuit.plan.levels()[part.level];
         let row = self.row();
         let ops = &circuit.plan.and_ops()[level.ands.clone()];
@@ -185,8 +185,9 @@ impl Walk {
                     slot.copy_from_slice(&from[gate * self.lanes..(gate + 1) * self.lanes]);
                 }
             }
-            return;
+            return Ok(());
         }
+        room::grow(WIRES, &mut self.outputs, part.ands.len() * row)?;
         for gate in 0..part.ands.len() {
             for from in from {
                 let from = &from[gate * self.lanes..(gate + 1) * self.lanes];
@@ -199,6 +200,7 @@ impl Walk {
             }
             self.outputs.clear();
         }
+        Ok(())
     }
 
     /// Ends a tile, and gives for each output its slot, and whether it is negated, to `take`.

@@ -93,7 +93,7 @@ impl Party {
     }
 
     fn open_masks(&mut self, of: &Cells, step: cenote_net::Step, channel: &mut dyn Channel) -> Result<()> {
-        let shares = packed::<0>(&of.macs);
+        let shares = Zeroizing::new(packed::<0>(&of.macs));
         self.keys.opener.open(channel, step, &shares, cast(&of.macs))?;
         Ok(channel.flush()?)
     }
@@ -111,9 +111,8 @@ impl Party {
     fn send_labels(&mut self, labels: &[Block], values: &[u64], channel: &mut dyn Channel) -> Result<()> {
         let delta = *self.keys.delta;
         let labels = labels.iter().enumerate();
-        let labels: Vec<Block> = labels
-            .map(|(at, &label)| label ^ delta & spread(values, at))
-            .collect();
+        let labels = labels.map(|(at, &label)| label ^ delta & spread(values, at));
+        let labels = Zeroizing::new(labels.collect::<Vec<_>>());
         channel.send(steps::INPUT_LABELS, as_bytes(&labels))?;
         Ok(channel.flush()?)
     }
@@ -184,7 +183,7 @@ impl Party {
         self.settle(channel)?;
         let cells = wires.gathered()?;
         let count = cells.macs.len();
-        let mut bits = Vec::with_capacity(count.div_ceil(64));
+        let mut bits = room::empty("outputs", count.div_ceil(64))?;
         for first in (0..count).step_by(AT_ONCE) {
             let of = first..count.min(first + AT_ONCE);
             let of = Cells {
@@ -205,16 +204,16 @@ impl Party {
                 (Role::Garbler, Role::Garbler) => Vec::new(),
             };
             let step = steps::OPEN_OUTPUT_MASKS;
-            let mut shares = self.keys.verifier.receive(channel, step, cast(&of.keys))?;
+            let mut shares = Zeroizing::new(self.keys.verifier.receive(channel, step, cast(&of.keys))?);
             let values = match to {
                 Role::Evaluator => values,
                 Role::Garbler => self.returned_labels(&of.labels, channel)?,
             };
-            let own = packed::<0>(&of.macs);
-            for ((share, own), value) in shares.iter_mut().zip(own).zip(values) {
+            let own = Zeroizing::new(packed::<0>(&of.macs));
+            for ((share, own), value) in shares.iter_mut().zip(own.iter()).zip(values) {
                 *share ^= own ^ value;
             }
-            bits.extend(shares);
+            bits.extend_from_slice(&shares);
         }
         if self.keys.role != to {
             return Ok(None);

@@ -2,7 +2,7 @@
 
 use cenote_net::Channel;
 use cenote_primitives::{Block, as_bytes, as_bytes_mut};
-use cenote_session::{Error, MESSAGE_FORM, Result};
+use cenote_session::{Error, MESSAGE_FORM, Result, room};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -16,6 +16,9 @@ use crate::{checks, steps};
 
 /// Gates of which the tables are a message: a multiple of 64.
 const AT_ONCE: usize = 2048;
+
+/// What room is asked for.
+const GATES: &str = "gates";
 
 type Blocks = Zeroizing<Vec<Block>>;
 
@@ -48,6 +51,12 @@ pub(crate) enum Pending {
     Evaluator([u8; blake3::OUT_LEN]),
 }
 
+/// Empties an array of secrets, and makes room for `count`.
+fn emptied<T: Copy + Zeroize>(array: &mut Zeroizing<Vec<T>>, count: usize) -> Result<()> {
+    array.clear();
+    room::grow(GATES, array, count)
+}
+
 /// Appends a wire's blocks, of which there is often but one.
 #[inline(always)]
 fn append(to: &mut Vec<Block>, from: &[Block]) {
@@ -74,9 +83,9 @@ impl Party {
         let mut of = self.spare.pop().unwrap_or_default();
         of.count = gates;
         of.received = false;
-        for array in of.macs.iter_mut().chain(&mut of.keys).chain(&mut of.sums) {
-            array.clear();
-            array.reserve(gates);
+        let arrays = of.macs.iter_mut().chain(&mut of.keys).chain(&mut of.sums);
+        for array in arrays.chain(&mut of.labels).chain([&mut of.outputs]) {
+            emptied(array, gates)?;
         }
         self.supply.masks.take(gates, &mut of.sums);
         let mut first = 0;
@@ -89,14 +98,14 @@ impl Party {
                 }
             });
             let end = of.macs[0].len();
-            masks.outputs(circuit, part, &[&of.sums[0][first..end], &of.sums[1][first..end]]);
+            masks.outputs(circuit, part, &[&of.sums[0][first..end], &of.sums[1][first..end]])?;
             first = end;
         }
         let bucket = self.supply.bucket;
-        of.records.clear();
+        emptied(&mut of.records, gates * bucket)?;
         self.supply.draw(gates, &mut of.records)?;
         let masks = [&of.macs[0][..], &of.macs[1]];
-        opened(Of::Macs, bucket, &of.records, masks, &mut of.opened);
+        opened(Of::Macs, bucket, &of.records, masks, &mut of.opened)?;
         of.bits = packed::<0>(&of.opened);
         let opener = &mut self.keys.opener;
         opener.open(channel, steps::OPEN_TRIPLES, &of.bits, cast(&of.opened))?;
@@ -110,7 +119,7 @@ impl Party {
             return Ok(());
         }
         let masks = [&of.keys[0][..], &of.keys[1]];
-        opened(Of::Keys, self.supply.bucket, &of.records, masks, &mut of.opened);
+        opened(Of::Keys, self.supply.bucket, &of.records, masks, &mut of.opened)?;
         let step = steps::OPEN_TRIPLES;
         let theirs = self.keys.verifier.receive(channel, step, cast(&of.opened))?;
         of.bits
@@ -141,7 +150,6 @@ impl Party {
         of.tables.resize(of.count, [Block::ZERO; 2]);
         of.colours.clear();
         of.colours.resize(of.count.div_ceil(64), 0);
-        of.labels.iter_mut().for_each(|labels| labels.clear());
         let negation = self.negation();
         let mut hashed = Hashed {
             start: self.keys.start,
@@ -179,7 +187,7 @@ impl Party {
                 }
                 of.evaluate(hashed, start, end);
             }
-            labels.outputs(circuit, part, &[&of.outputs[start..end]]);
+            labels.outputs(circuit, part, &[&of.outputs[start..end]])?;
             start = end;
         }
         match self.keys.role {

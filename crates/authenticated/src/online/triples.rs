@@ -4,6 +4,7 @@
 //! e = λ_α ⊕ x and f = λ_β ⊕ y opened, λ_αλ_β = z ⊕ e y ⊕ f x ⊕ e f. Nothing that is opened needs another: all of it is one message each way.
 
 use cenote_primitives::Block;
+use cenote_session::{Result, room};
 use zeroize::Zeroizing;
 
 use crate::offline::Record;
@@ -23,10 +24,13 @@ pub(super) fn opened(
     records: &[Record],
     masks: [&[Block]; 2],
     out: &mut Zeroizing<Vec<Block>>,
-) {
+) -> Result<()> {
     let count = masks[0].len();
     let of = of as usize;
-    out.resize((bucket + 1) * count, Block::ZERO);
+    let all = (bucket + 1) * count;
+    out.clear();
+    room::grow("what is opened of gates", out, all)?;
+    out.resize(all, Block::ZERO);
     let (e, rest) = out.split_at_mut(count);
     let (f, d) = rest.split_at_mut(count);
     for (gate, records) in records.chunks_exact(bucket).enumerate() {
@@ -39,6 +43,7 @@ pub(super) fn opened(
             d[i * count + gate] = y ^ record[of + 1];
         }
     }
+    Ok(())
 }
 
 /// Adds to `sums`, MACs or keys of the masks of outputs, those of the products of the operands' masks. `bits` are all that was opened, in

@@ -42,7 +42,9 @@ impl Holder {
             // The first level decides on the highest bit of a number.
             let mut nodes = Zeroizing::new(keys[bits.len() - 1].to_vec());
             for pads in keys[..bits.len() - 1].iter().rev() {
-                nodes = Zeroizing::new(nodes.iter().flat_map(|&node| children(node)).collect());
+                let mut next = Zeroizing::new(Vec::with_capacity(2 * nodes.len()));
+                next.extend(nodes.iter().flat_map(|&node| children(node)));
+                nodes = next;
                 for (side, &pad) in pads.iter().enumerate() {
                     sums.push(
                         nodes
@@ -102,7 +104,8 @@ impl Knower {
                 let [left, right] = sums.next().copied().unwrap_or_default();
                 // The sum of the children on the other side than this side's own: those with odd numbers.
                 let mut missing = right ^ (left ^ right) & swap ^ keys[at];
-                let mut next = Zeroizing::new(vec![Block::ZERO; 2]);
+                let mut next = Zeroizing::new(Vec::with_capacity(2 * nodes.len()));
+                next.extend([Block::ZERO; 2]);
                 for &node in &nodes[1..] {
                     let [left, right] = children(node);
                     let exchange = (left ^ right) & swap;
