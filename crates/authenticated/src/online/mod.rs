@@ -65,6 +65,8 @@ pub(crate) struct Party {
 pub(crate) struct Deviation {
     /// All segments have the same c.
     pub(crate) apart: Option<Block>,
+    /// The garbler goes on whether there are labels for masked values or not.
+    pub(crate) trusting: bool,
 }
 
 /// What a run goes through.

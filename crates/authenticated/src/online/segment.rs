@@ -286,6 +286,8 @@ impl Party {
             proof.update(as_bytes(labels));
         }
         let same = proof.finalize().as_bytes().ct_eq(&told);
+        #[cfg(test)]
+        let same = same | u8::from(self.deviation.trusting).into();
         proof.zeroize();
         if !bool::from(same) {
             let detail = "there are no labels for them";

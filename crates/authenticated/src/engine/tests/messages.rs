@@ -2,23 +2,43 @@
 
 use super::*;
 
+const LANES: usize = 70;
+
 /// A program that has every step, runs of more gates than there are triples for, inputs and outputs of both.
-fn everything(engine: &mut AuthenticatedEngine) -> Result<()> {
+fn everything(engine: &mut AuthenticatedEngine) -> Result<Vec<BitMatrix>> {
+    let mut outputs = Vec::new();
     for round in 0..2 {
-        let (x, y) = values(70);
+        let (x, y) = values(LANES);
         let x = input(engine, GARBLER, &x)?;
         let y = input(engine, EVALUATOR, &y)?;
         let both = engine.run(&and(), &AuthenticatedWires::concat(&[&x, &y]))?;
         engine.compare(&[round; 32])?;
-        engine.reveal(&both, Parties::all(2))?;
+        outputs.extend(engine.reveal(&both, Parties::all(2))?);
     }
-    engine.finish()
+    engine.finish()?;
+    Ok(outputs)
 }
 
-/// What `from` sends in these steps, of which each has a message, is perturbed in each way; who notices it, the peer or the party itself,
+/// The steps in which `from` sends anything, without those of the connection.
+fn steps_of(from: PartyId) -> Vec<Step> {
+    let seen: Arc<Mutex<Vec<Step>>> = Arc::default();
+    let sent = seen.clone();
+    let ears = Adversary::with(move |_, _, message: Message| {
+        let mut sent = sent.lock().unwrap();
+        if message.step.code < cenote_net::step::FIRST && !sent.contains(&message.step) {
+            sent.push(message.step);
+        }
+        vec![message]
+    });
+    let done = Session::cheating(61, from, &ears).run(everything);
+    assert!(done.iter().all(Result::is_ok));
+    seen.lock().unwrap().clone()
+}
+
+/// What `from` sends in each of its steps is perturbed in each way; who notices it, the peer or the party itself,
 /// says so, and nobody panics or hangs.
-fn every_perturbation(from: PartyId, steps: &[Step]) {
-    for &step in steps {
+fn every_perturbation(from: PartyId) {
+    for step in steps_of(from) {
         for perturbation in Perturbation::all() {
             if step == steps::FINISH && matches!(perturbation, Perturbation::Duplicate) {
                 // Nobody reads on after the last message.
@@ -30,6 +50,9 @@ fn every_perturbation(from: PartyId, steps: &[Step]) {
             let results = session.run(everything);
             let told = format!("{} of {from} {perturbation:?}: {results:?}", step.name);
             assert!(adversary.deviations() > 0, "{told}");
+            for outputs in results.iter().flatten() {
+                assert_eq!(*outputs, [expected(LANES), expected(LANES)], "{told}");
+            }
             if matches!(perturbation, Perturbation::FlipBit { .. }) {
                 assert!(results.iter().any(Result::is_err) || harmless(step), "{told}");
                 continue;
@@ -53,49 +76,52 @@ fn harmless(step: Step) -> bool {
 
 #[test]
 fn what_the_garbler_sends() {
-    every_perturbation(
-        GARBLER,
-        &[
-            cenote_ot::steps::TREES,
-            cenote_ot::steps::COLUMNS,
-            steps::START,
-            steps::LEAKY,
-            steps::PRODUCTS,
-            steps::COMMIT_EQUALITY,
-            steps::OPEN_EQUALITY,
-            steps::COIN,
-            steps::OPEN_INPUT_MASKS,
-            steps::INPUT_LABELS,
-            steps::OPEN_TRIPLES,
-            steps::TABLES,
-            steps::PROVE_GATES,
-            steps::OPEN_OUTPUT_MASKS,
-            steps::COMPARE,
-            steps::FINISH,
-        ],
-    );
+    every_perturbation(GARBLER);
 }
 
 #[test]
 fn what_the_evaluator_sends() {
-    every_perturbation(
-        EVALUATOR,
-        &[
-            steps::LEAKY,
-            steps::PRODUCTS,
-            steps::COMMIT_EQUALITY,
-            steps::OPEN_EQUALITY,
-            steps::COIN,
-            steps::OPEN_INPUT_MASKS,
-            steps::MASKED_INPUTS,
-            steps::OPEN_TRIPLES,
-            steps::MASKED_VALUES,
-            steps::OPEN_OUTPUT_MASKS,
-            steps::OUTPUT_LABELS,
-            steps::COMPARE,
-            steps::FINISH,
-        ],
-    );
+    every_perturbation(EVALUATOR);
+}
+
+/// No step of the protocol is left out, at neither side.
+#[test]
+fn every_step_is_perturbed() {
+    use cenote_ot::steps::{ANSWER, BASE_CHOICES, BASE_KEY, CHALLENGE, COLUMNS, TREES};
+    let both = [
+        BASE_KEY,
+        BASE_CHOICES,
+        TREES,
+        COLUMNS,
+        CHALLENGE,
+        ANSWER,
+        steps::START,
+        steps::LEAKY,
+        steps::PRODUCTS,
+        steps::COMMIT_EQUALITY,
+        steps::OPEN_EQUALITY,
+        steps::COIN,
+        steps::OPEN_INPUT_MASKS,
+        steps::OPEN_TRIPLES,
+        steps::OPEN_OUTPUT_MASKS,
+        steps::COMPARE,
+        steps::FINISH,
+    ];
+    let garblers = [steps::INPUT_LABELS, steps::TABLES, steps::PROVE_GATES];
+    let evaluators = [steps::MASKED_INPUTS, steps::MASKED_VALUES, steps::OUTPUT_LABELS];
+    let sorted = |parts: &[&[Step]]| {
+        let mut all: Vec<u16> = parts.concat().iter().map(|step| step.code).collect();
+        all.sort_unstable();
+        all
+    };
+    for (from, own) in [(GARBLER, garblers), (EVALUATOR, evaluators)] {
+        assert_eq!(sorted(&[&steps_of(from)]), sorted(&[&both, &own]), "{from}");
+    }
+    // Pools that are kept have tests of their own.
+    let kept = [steps::KEPT_POOLS];
+    let ots = [cenote_ot::steps::ALL, cenote_ot::steps::MUTUAL];
+    let all = [ots[0], ots[1], steps::SETUP, steps::FILL, steps::ONLINE];
+    assert_eq!(sorted(&all), sorted(&[&both, &garblers, &evaluators, &kept]));
 }
 
 /// Bits beyond the last in a packed message.
