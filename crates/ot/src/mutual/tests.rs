@@ -367,3 +367,39 @@ fn base_ots_serve_many_sessions() {
     all.dedup();
     assert_eq!(all.len(), 1500, "no key twice");
 }
+
+/// Of trees with wrong sums and wrong differences the other side's columns depend on the highest bits of its symbol alone, down to the column's own.
+#[test]
+fn columns_depend_on_prefixes_of_symbols() {
+    let shape = Shape::new(4);
+    let mut entropy = Entropy::for_tests(8);
+    let keys: Vec<[Block; 2]> = (0..WIDTH).map(|_| [entropy.block(), entropy.block()]).collect();
+    let (_, mut sums) = Holder::new(shape, &keys);
+    sums.iter_mut().for_each(|sum| *sum ^= entropy.block());
+    let differences: Vec<Block512> = (1..shape.symbols())
+        .map(|_| Block512(std::array::from_fn(|_| entropy.block().0[0])))
+        .collect();
+    let at = Position { stream: 0, index: 0 };
+    // Of the second symbol, for each of its values.
+    let columns: Vec<Vec<Block512>> = (0..16u64)
+        .map(|value| {
+            let delta = Block([(value << 4).to_le(), 0]);
+            let chosen: Vec<Block> = (0..WIDTH)
+                .map(|at| keys[at][usize::from(mask(delta, at) == 0)])
+                .collect();
+            let mut knower = Knower::new(shape, delta, &chosen, sums.as_chunks().0);
+            let mut columns = vec![Block512::ZERO; WIDTH];
+            knower.expand(at, &mut columns);
+            knower.correct(&mut columns, &differences);
+            columns[shape.bits(1)].to_vec()
+        })
+        .collect();
+    for (value, ours) in columns.iter().enumerate() {
+        for (other, theirs) in columns.iter().enumerate() {
+            for bit in 0..4 {
+                let same = value >> bit == other >> bit;
+                assert_eq!(ours[bit] == theirs[bit], same, "bit {bit} of {value} and {other}");
+            }
+        }
+    }
+}
