@@ -132,4 +132,17 @@ mod tests {
             assert!(perfect.total().meets(largest) && !perfect.total().meets(largest + 1));
         }
     }
+    /// Pairs of all prefixes above a bit, and of those down to the same bit.
+    #[test]
+    fn hashes_of_columns_meet_more_rarely_than_is_counted() {
+        for symbol in 1..=crate::cot::MAX_SYMBOL {
+            let symbols = f64::from(128u32.div_ceil(symbol));
+            let pairs = |count: f64| count * (count - 1.0) / 2.0;
+            let above = symbols * (f64::from(symbol).exp2() - 1.0);
+            let down: f64 = (1..=symbol).map(|level| pairs(f64::from(level).exp2())).sum();
+            let sums = pairs(above) + symbols * down;
+            assert!(sums.log2() < 23.2, "{symbol}: 2^{}", sums.log2());
+            assert!(sums.log2() + (1e6f64 / 128.0).log2() - 128.0 < COLUMNS - 3.0);
+        }
+    }
 }

@@ -40,9 +40,10 @@
 //!   whole can m_j be chosen later, where δ_j = 1.
 //! - *Bits are fixed by the seeds* likewise, unless the first symbol, of which nothing is told, is guessed as a whole. With k = 1 or 2 it has
 //!   public bits alone, so that a cheater sets its bits as it likes. Nobody relies on a cheater's bits: what must be random is a sum of both sides' bits.
-//! - *A guess halves L at least.* Were L_c more than half of a symbol's values, and not all, then at each level some prefix would fork. Above the first wrong
-//!   sum u(q) is d and the sum of all streams; at its level it has the streams under one seed in place of those under another, which are not the same. (Two wrong sums
-//!   of a level that exchange both seeds of a node make the tree of other seeds, in which nothing is wrong.) In a later call the same prefixes fork, or none of the symbol.
+//! - *A guess tells whole bits*: L_c is what some bits of the symbol leave open, so that whatever a guess in any call or session cuts off halves L at
+//!   least. For go down the levels. Where sums are right for all prefixes that are left, these fork alike. Where one is wrong, each prefix that takes it
+//!   has streams of other seeds in its columns than all the others, and fits in with none. So either all go on with the bit
+//!   that does not take it, or a single prefix goes on (or two, if the holder has both seeds of the first level the same; they differ in the first bit alone).
 //!
 //! **Why Δ is not extracted.** A guess of one bit of risk may tell a part of a whole symbol: L_c may be half of the values in many ways. So the extractor of
 //! correlated strings (`extractor.rs`), whose binary code counts known *bits* of Δ, is right for k = 1 alone: for larger k distance
