@@ -21,4 +21,6 @@ cenote_session::checks! {
     OWN_INPUT = 13, "own input";
     /// Masked values of outputs that the evaluator has no labels for (6).
     OUTPUT_LABELS = 14, "output labels";
+    /// The label of an input of a circuit that was garbled ahead is not one for its masked value (6).
+    TIED_INPUT = 15, "tied input";
 }

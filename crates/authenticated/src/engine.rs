@@ -18,6 +18,8 @@ use cenote_store::{ItemId, Store};
 use crate::kept;
 use crate::memory::{Memory, most_lanes};
 use crate::offline::Supply;
+use crate::online::circuit::Circuit;
+use crate::online::ready::{self, MOST_GATES, Ready};
 use crate::online::{Circuits, Party};
 use crate::settings::{Config, Sizes};
 use crate::setup::{Base, Keys, Role};
@@ -185,6 +187,63 @@ impl AuthenticatedEngine {
         })
     }
 
+    /// Garbles a circuit on so many lanes ahead of its inputs, and keeps it in the store with the pool's keys: the next run of it on as many
+    /// lanes, of this session or a later one, takes its inputs, masked values and the check.
+    ///
+    /// # Errors
+    /// [`Error::BadInput`] if the pool is not kept, or the circuit has no lanes or more than 2^20 AND gates in all of them; [`Error::Exhausted`] if
+    /// there are very many already; otherwise what failed.
+    pub fn make_ready(&mut self, plan: &Plan, lanes: usize) -> Result<()> {
+        self.call("pool", |this| {
+            let gates = (plan.and_count() as u64).saturating_mul(lanes as u64);
+            if lanes == 0 || gates > MOST_GATES {
+                let reason = format!(
+                    "a circuit of {gates} AND gates on {lanes} lanes: up to {MOST_GATES} can be garbled ahead"
+                );
+                return Err(Error::BadInput(reason));
+            }
+            let circuit = this.circuits.get(plan)?;
+            let (party, channel) = this.parts();
+            let Some(kept) = party.keys.kept.clone() else {
+                let reason = "circuits are garbled ahead for pools that are kept";
+                return Err(Error::BadInput(reason.into()));
+            };
+            let mut ready = party.garble_ahead(&circuit, lanes, channel)?;
+            let pieces = ready.pieces(party.keys.role);
+            let pieces: Vec<&[u8]> = pieces.iter().map(|piece| &**piece).collect();
+            kept.put(&ready::name(&circuit, lanes), &pieces)
+        })
+    }
+
+    /// How often a circuit was garbled ahead on so many lanes and is not used.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if there is no room for the circuit.
+    pub fn ready_circuits(&mut self, plan: &Plan, lanes: usize) -> Result<usize> {
+        let kept = self.party.as_ref().and_then(|party| party.keys.kept.as_ref());
+        match kept {
+            Some(kept) => {
+                let circuit = self.circuits.get(plan)?;
+                Ok(kept.prepared(&ready::name(&circuit, lanes)))
+            }
+            None => Ok(0),
+        }
+    }
+
+    /// What was garbled ahead for such a run, if there is any: it is claimed, for good.
+    fn claimed(&self, circuit: &Circuit, lanes: usize) -> Result<Option<Ready>> {
+        let party = self.party.as_ref().expect("a session that goes on has a party");
+        let (role, name) = (party.keys.role, ready::name(circuit, lanes));
+        match &party.keys.kept {
+            Some(kept) if kept.prepared(&name) > 0 => {
+                let mut ready = Ready::empty(circuit, lanes, role)?;
+                let taken = kept.take(&name, &mut ready.pieces(role))?;
+                Ok(taken.then_some(ready))
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// The name of the pool in the store, if it is kept.
     pub fn kept_as(&self) -> Option<ItemId> {
         let party = self.party.as_ref()?;
@@ -311,6 +370,9 @@ impl Engine for AuthenticatedEngine {
     }
 
     fn prepare(&mut self, plan: &Plan, lanes: usize) -> Result<()> {
+        if self.ready_circuits(plan, lanes)? > 0 {
+            return Ok(());
+        }
         self.prepare_gates((plan.and_count() as u64).saturating_mul(lanes as u64))
     }
 
@@ -342,12 +404,16 @@ impl Engine for AuthenticatedEngine {
         self.call("online", |this| {
             check_run(plan, inputs)?;
             let ands = (plan.and_count() as u64).saturating_mul(inputs.lanes() as u64);
-            if ands > 0 {
-                this.filled()?;
-                this.ledger.costs.rounds += 2;
-            }
-            this.ledger.costs.and_gates += ands;
             let circuit = this.circuits.get(plan)?;
+            this.ledger.costs.and_gates += ands;
+            if ands > 0 {
+                this.ledger.costs.rounds += 2;
+                if let Some(ready) = this.claimed(&circuit, inputs.lanes())? {
+                    let (party, channel) = this.parts();
+                    return party.run_ready(&circuit, ready, inputs, channel);
+                }
+                this.filled()?;
+            }
             let (party, channel) = this.parts();
             party.run(&circuit, inputs, channel)
         })

@@ -57,6 +57,7 @@ impl Keep for Keeping<'_> {
     const PROTOCOL: &'static str = "authenticated";
     const COPIES: &'static [&'static str] = &["leaky"];
     const STEP: Step = steps::KEPT_POOLS;
+    const PREPARES: bool = true;
     type Sizes = Sizes;
     type Base = Base;
 
@@ -85,13 +86,13 @@ impl Keep for Keeping<'_> {
         sizes.terms()
     }
 
-    /// Records, and after them their numbers.
+    /// Records, and after them their numbers, with room for as much as whole records have.
     fn shapes(&self, sizes: &Sizes) -> Vec<Shape> {
         let size = sizes.pool.pool_size as usize;
         vec![Shape {
             size,
             together: sizes.bucket(),
-            blocks: size * RECORD + size.div_ceil(2),
+            blocks: size * RECORD + size.div_ceil(2).next_multiple_of(RECORD),
         }]
     }
 
@@ -143,11 +144,16 @@ impl Numbers {
                 })?;
                 (pool, None)
             }
-            Some((copy, gaps)) => {
-                let (records, numbers) = copy.split_at(size * RECORD);
-                let numbers: &[u64] = bytemuck::cast_slice(numbers);
+            Some((mut copy, gaps)) => {
+                let numbers: &[u64] = bytemuck::cast_slice(&copy[size * RECORD..]);
                 let numbers = room::copy("numbers of leaky ANDs", &numbers[..size])?;
-                let records = room::copy("leaky ANDs", records.as_chunks().0)?;
+                let records = bytemuck::allocation::try_cast_vec(std::mem::take(&mut *copy));
+                let mut records: Zeroizing<Vec<Record>> = match records {
+                    Ok(records) => Zeroizing::new(records),
+                    // It has room for no whole number of records.
+                    Err((_, copy)) => room::copy("leaky ANDs", Zeroizing::new(copy).as_chunks().0)?,
+                };
+                records.truncate(size);
                 let records = Pool::restored([size, 1, together], records, gaps.clone());
                 (Pool::restored([size, 1, together], numbers, gaps), Some(records))
             }
@@ -186,8 +192,9 @@ impl Numbers {
             return Ok(());
         }
         let numbers = self.pool.records();
-        let padding = vec![0u8; numbers.len() % 2 * size_of::<u64>()];
-        let pieces = [as_bytes(records), as_bytes(numbers), &padding];
+        let blocks = numbers.len().div_ceil(2).next_multiple_of(RECORD);
+        let padding = vec![0u64; 2 * blocks - numbers.len()];
+        let pieces = [as_bytes(records), as_bytes(numbers), as_bytes(&padding)];
         self.kept.copy(0, &pieces, self.kept.next(0))
     }
 }

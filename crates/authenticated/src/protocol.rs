@@ -2,15 +2,18 @@
 
 use std::time::Instant;
 
+use cenote_circuit::Plan;
 use cenote_net::{Channel, PartyId};
 use cenote_params::cot::SoftSpoken;
+use cenote_pool::kept::MOST_PREPARED;
 use cenote_protocol::{Amount, Facts, Made, Order, Protocol, Setting, Source};
 use cenote_session::{Check, Connections, Demand, Engine, Error, Result, Terms, Topology};
 use cenote_store::{Store, Stored};
 use serde::{Deserialize, Serialize};
 
 use crate::kept;
-use crate::memory::Memory;
+use crate::memory::{Memory, most_lanes};
+use crate::online::ready::MOST_GATES;
 use crate::settings::{MAX_LOT, MAX_SYMBOL, MIN_LOT};
 use crate::{AuthenticatedEngine, Config, MAX_POOL, MAX_SECURITY, Sizes, checks};
 
@@ -55,6 +58,15 @@ pub struct Prepared {
     /// Gates garbled at once.
     pub segment: u32,
     ands: u64,
+}
+
+/// What is made for stock: a pool, and circuits.
+#[derive(Debug)]
+pub struct Material {
+    prepared: Prepared,
+    /// Circuits, their lanes, and how often each is run: one after the other, all of it so many times.
+    circuits: Vec<(Plan, usize, usize)>,
+    times: u64,
 }
 
 /// The largest pool that is chosen where none is stated: 100 MB at each party.
@@ -176,7 +188,7 @@ impl Protocol for Authenticated {
     const CHECKS: &'static [Check] = checks::ALL;
     type Prepared = Prepared;
     type Engine = AuthenticatedEngine;
-    type Material = Prepared;
+    type Material = Material;
     const ITEM: Option<&'static str> = Some("pool");
     const REPLENISHES: bool = true;
 
@@ -308,27 +320,41 @@ impl Protocol for Authenticated {
         ))
     }
 
-    /// A pool, which serves any number of jobs; one that suits the amount.
+    /// A pool, which serves any number of jobs; one that suits the amount. With it the job's circuits, if they are asked for.
     fn order_stock(
         &self,
         demand: &Demand<'_>,
         amount: Amount,
-    ) -> std::result::Result<Order<Prepared>, String> {
+    ) -> std::result::Result<Order<Material>, String> {
         let of_job = ands(demand);
-        let runs = amount.runs(Self::NAME, of_job)?;
+        let (circuits, runs) = match amount {
+            Amount::Circuits(times) => (circuits(demand)?, times),
+            amount => (Vec::new(), amount.runs(Self::NAME, of_job)?),
+        };
         let prepared = self.prepared(of_job.saturating_mul(runs), false)?;
         let made = self.leaky_bytes(prepared.sizes.pool.pool_size as f64);
+        let mut traffic_bytes = BYTES_OF_SETUP.saturating_add(made as u64);
+        let mut terms = self.terms(&prepared);
+        if !circuits.is_empty() {
+            let of_run = self.traffic_bytes(&prepared, demand);
+            traffic_bytes = traffic_bytes.saturating_add(of_run.saturating_mul(runs));
+            terms.push(("circuits".into(), runs.to_string()));
+        }
         Ok(Order {
-            terms: self.terms(&prepared),
-            traffic_bytes: BYTES_OF_SETUP.saturating_add(made as u64),
-            material: prepared,
+            terms,
+            traffic_bytes,
+            material: Material {
+                prepared,
+                circuits,
+                times: runs,
+            },
         })
     }
 
     /// Fills the pool that both parties keep, or a new one.
     fn make_stock(
         &self,
-        prepared: Prepared,
+        material: Material,
         me: PartyId,
         connections: Connections,
         session: &str,
@@ -336,16 +362,31 @@ impl Protocol for Authenticated {
         progress: &mut (dyn FnMut(u64, u64) + Send),
     ) -> Result<Made> {
         let start = Instant::now();
+        let Material {
+            prepared,
+            circuits,
+            times,
+        } = material;
         let mut config = self.config(session, &prepared);
         config.compared = true;
         let channel = one(connections)?;
         let mut engine = AuthenticatedEngine::start_kept(me, channel, config, prepared.sizes, store)?;
         engine.fill_with(progress)?;
         let (item, size) = (engine.kept_as(), engine.pool_size());
+        let mut made = vec![("leaky ANDs", size)];
+        if !circuits.is_empty() {
+            for time in 0..times {
+                for (plan, lanes, runs) in &circuits {
+                    (0..*runs).try_for_each(|_| engine.make_ready(plan, *lanes))?;
+                }
+                progress(time + 1, times);
+            }
+            made.push(("circuits", times));
+        }
         engine.finish()?;
         Ok(Made {
             item: item.ok_or_else(|| Error::Internal("the pool is kept".into()))?,
-            material: vec![("leaky ANDs", size)],
+            material: made,
             time: start.elapsed(),
             traffic: engine.costs().traffic,
         })
@@ -353,6 +394,27 @@ impl Protocol for Authenticated {
 
     fn describe(stored: &Stored) -> Facts {
         kept::facts(&stored.item)
+    }
+}
+
+/// The circuits of a job, with their lanes, as often as it runs them.
+fn circuits(demand: &Demand<'_>) -> std::result::Result<Vec<(Plan, usize, usize)>, String> {
+    let mut circuits = Vec::new();
+    for run in demand.runs() {
+        let gates = (run.plan.and_count() as u64).saturating_mul(run.lanes as u64);
+        if gates > MOST_GATES || run.lanes > most_lanes(run.plan) || run.times > MOST_PREPARED {
+            return Err(format!(
+                "{gates} AND gates on {} lanes, {} times: up to {MOST_GATES} gates are garbled ahead together, up to {MOST_PREPARED} times",
+                run.lanes, run.times
+            ));
+        }
+        if gates > 0 {
+            circuits.push((run.plan.clone(), run.lanes, run.times));
+        }
+    }
+    match circuits.is_empty() {
+        true => Err("the job has no circuit with AND gates to garble ahead".into()),
+        false => Ok(circuits),
     }
 }
 

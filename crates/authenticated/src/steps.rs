@@ -51,4 +51,8 @@ steps! {
     COMPARE = 0x539, "compare programs";
     /// The session's agreed end, both ways.
     FINISH = 0x53a, "finish";
+    /// Sums of the masks of wires and of inputs of a circuit that was garbled ahead, both ways.
+    TIE_MASKS = 0x53b, "tie masks of inputs";
+    /// Sums of their labels, to the evaluator.
+    TIE_LABELS = 0x53c, "tie input labels";
 }

@@ -286,6 +286,9 @@ pub(crate) struct Amount {
     /// This many batches, for three parties
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) batches: Option<u64>,
+    /// The job's circuit, garbled ahead this many times, with protocol authenticated
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(crate) circuits: Option<u64>,
 }
 
 #[derive(Debug, Subcommand)]

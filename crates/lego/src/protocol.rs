@@ -223,8 +223,8 @@ impl Protocol for Lego {
         amount: Amount,
     ) -> std::result::Result<Ordered<Order>, String> {
         let run = self.order(demand);
-        let material = match amount {
-            Amount::Runs(runs) => run.times(runs),
+        let material = match amount.counted(Self::NAME)? {
+            Amount::Runs(count) | Amount::Batches(count) | Amount::Circuits(count) => run.times(count),
             Amount::AndGates(gates) => {
                 let what = "the job has no AND gates: say how many runs of it to make stock for";
                 let runs = gates.checked_div(run.ands).ok_or(what)?;
@@ -232,12 +232,6 @@ impl Protocol for Lego {
                     ands: gates,
                     ..run.times(runs + u64::from(!gates.is_multiple_of(run.ands)))
                 }
-            }
-            Amount::Batches(_) => {
-                let name = Self::NAME;
-                return Err(format!(
-                    "stock of protocol \"{name}\" has no batches: use --runs or --and-gates"
-                ));
             }
         };
         if material.is_empty() {

@@ -16,6 +16,7 @@
 
 mod journal;
 mod opening;
+mod prepared;
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -28,6 +29,7 @@ use journal::Journal;
 
 pub use journal::{MOST_COINS, MOST_SESSIONS};
 pub use opening::{Copies, Copy, Keep, Opened, Shape, Shown, open};
+pub use prepared::MOST_PREPARED;
 
 /// Kinds of gadgets, each with a pool of its own, at most.
 pub const KINDS: usize = 2;

@@ -16,20 +16,34 @@ pub enum Amount {
     AndGates(u64),
     /// So many batches, where a protocol makes these.
     Batches(u64),
+    /// The circuits of a job, so many times, where a protocol prepares circuits that are named ahead.
+    Circuits(u64),
 }
 
 impl Amount {
-    /// The runs of a job with `ands` AND gates that it comes to, of protocol `name`, whose stock has no batches.
+    /// What is said by a protocol called `name` whose stock has not such things, if it names any: batches, or circuits.
+    ///
+    /// # Errors
+    /// That.
+    pub fn counted(self, name: &str) -> Result<Self, String> {
+        let what = match self {
+            Amount::Runs(_) | Amount::AndGates(_) => return Ok(self),
+            Amount::Batches(_) => "has no batches",
+            Amount::Circuits(_) => "is for any circuit",
+        };
+        Err(format!(
+            "stock of protocol \"{name}\" {what}: use --runs or --and-gates"
+        ))
+    }
+
+    /// The runs of a job with `ands` AND gates that it comes to, of protocol `name`, whose stock has neither batches nor circuits.
     ///
     /// # Errors
     /// That it has none.
     pub fn runs(self, name: &str, ands: u64) -> Result<u64, String> {
-        match self {
-            Amount::Runs(runs) => Ok(runs),
+        match self.counted(name)? {
+            Amount::Runs(count) | Amount::Batches(count) | Amount::Circuits(count) => Ok(count),
             Amount::AndGates(gates) => Ok(gates.div_ceil(ands.max(1))),
-            Amount::Batches(_) => Err(format!(
-                "stock of protocol \"{name}\" has no batches: use --runs or --and-gates"
-            )),
         }
     }
 }

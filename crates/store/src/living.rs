@@ -135,14 +135,19 @@ impl Living {
         self.store.inner.seal.read(&path, &label, most)
     }
 
-    /// Reads a state that exactly fills `space`.
+    /// Reads a state that exactly fills `spaces`, one after the other.
     ///
     /// # Errors
-    /// As [`Living::read`]; what it leaves in `space` is to be wiped.
-    pub fn read_into(&self, name: &str, space: &mut [u8]) -> Result<()> {
+    /// As [`Living::read`]; what it leaves in `spaces` is to be wiped.
+    pub fn read_into(&self, name: &str, spaces: &mut [&mut [u8]]) -> Result<()> {
         let path = self.store.item_folder(&self.id).join(format!("{STATE}{name}"));
         let label = Label::State(self.id, name).bytes();
-        self.store.inner.seal.read_into(&path, &label, &mut [space])
+        self.store.inner.seal.read_into(&path, &label, spaces)
+    }
+
+    /// Deletes a state, if it is there. If it cannot be, the log says so.
+    pub fn remove(&self, name: &str) {
+        remove_or_warn(&self.store.item_folder(&self.id).join(format!("{STATE}{name}")));
     }
 
     /// Notes the numbers of material that is about to be used, if this handle's store is [`audited`](Store::audited).
@@ -243,9 +248,13 @@ mod tests {
         living.read("a", 4).unwrap_err();
         living.read("c", 4).unwrap_err();
         let mut space = [0; 1000];
-        living.read_into("b", &mut space).unwrap();
+        let (one, other) = space.split_at_mut(300);
+        living.read_into("b", &mut [one, other]).unwrap();
         assert_eq!(space, [7; 1000]);
-        living.read_into("a", &mut space).unwrap_err();
+        living.read_into("a", &mut [&mut space]).unwrap_err();
+        living.remove("c");
+        living.remove("b");
+        living.read("b", 1000).unwrap_err();
         // One state is not another's, nor another item's.
         let path = |id: u8, name: &str| folder.path().join(ItemId([id; 32]).to_string()).join(name);
         std::fs::copy(path(1, "state-a"), path(1, "state-b")).unwrap();

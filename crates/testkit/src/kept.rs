@@ -19,6 +19,7 @@ use crate::{Adversary, Message};
 #[derive(Default)]
 pub struct Cut {
     after: u64,
+    timeout: Option<Duration>,
     sent: AtomicU64,
     closers: Mutex<Vec<Closer>>,
 }
@@ -37,6 +38,15 @@ impl Cut {
         Self::after(u64::MAX)
     }
 
+    /// The same, whose parties wait for one another no longer than this.
+    pub fn never_but_within(timeout: Duration) -> Arc<Self> {
+        Arc::new(Self {
+            after: u64::MAX,
+            timeout: Some(timeout),
+            ..Self::default()
+        })
+    }
+
     /// Cuts the session off.
     pub fn now(&self) {
         let closers = self.closers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -50,7 +60,7 @@ impl Cut {
 
     /// Channels of parties 0 and 1 to each other. What party 0 sends passes `adversary`.
     pub fn channels(self: &Arc<Self>, name: &str, adversary: Option<&Adversary>) -> [Box<dyn Channel>; 2] {
-        let options = ChannelOptions::with_timeout(Duration::from_secs(20));
+        let options = ChannelOptions::with_timeout(self.timeout.unwrap_or(Duration::from_secs(20)));
         let (a, b) = memory_pair(PartyId(0), PartyId(1), options);
         let closers = [a.closer(), b.closer()];
         self.closers
@@ -120,8 +130,11 @@ pub fn used_once(folder: &Path) -> usize {
     used[0].min(used[1])
 }
 
+/// Lanes of [`ands`].
+pub const LANES: usize = 150;
+
 /// The AND of two wires.
-fn and() -> Plan {
+pub fn and() -> Plan {
     let mut b = Builder::new();
     let x = b.input("x", 2, BitOrder::Lsb);
     let both = b.and(x[0], x[1]);
@@ -138,7 +151,7 @@ fn and() -> Plan {
 /// If an output is wrong.
 pub fn ands<E: Engine>(engine: &mut E, times: u64) -> Result<()> {
     for round in 0..times {
-        let lanes = 150;
+        let lanes = LANES;
         let of = |factor: u64| {
             BitMatrix::from_fn(1, lanes, |_, lane| {
                 (lane as u64 * factor + round).is_multiple_of(3)

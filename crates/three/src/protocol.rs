@@ -215,6 +215,7 @@ impl Protocol for Three {
         let parameters = self.prepare(demand)?;
         let batches = match amount {
             Amount::Batches(batches) => batches,
+            Amount::Circuits(_) => amount.counted(Self::NAME).map(|_| 0)?,
             Amount::Runs(runs) => self.batches_needed(&parameters, demand).saturating_mul(runs),
             Amount::AndGates(gates) => {
                 // Every worker's last batch may be partly used, and on demand each draws from one more.

@@ -10,7 +10,7 @@ use cenote_session::{Flips, Result, room};
 use zeroize::Zeroizing;
 
 use crate::memory::plan_bytes;
-use crate::wires::AuthenticatedWires;
+use crate::wires::{AuthenticatedWires, Cells};
 
 /// Bytes of slots that a tile may have beyond what stays in a core's own cache, so that it has gates for a segment.
 const WORKING_SET: usize = 16 << 20;
@@ -203,8 +203,42 @@ impl Walk {
         Ok(())
     }
 
+    /// Ends a tile of a walk of MACs and keys, which are put into `cells`.
+    pub(crate) fn end_masks(
+        &mut self,
+        circuit: &Circuit,
+        cells: &mut Cells,
+        lanes: usize,
+        tile: &Range<usize>,
+    ) {
+        self.end(circuit, |wire, slot, _| {
+            let of = wire * lanes + tile.start..wire * lanes + tile.end;
+            let (macs, keys) = slot.split_at(tile.len());
+            cells.macs[of.clone()].copy_from_slice(macs);
+            cells.keys[of].copy_from_slice(keys);
+        });
+    }
+
+    /// Ends a tile of a walk of labels, which are put into `cells`.
+    pub(crate) fn end_labels(
+        &mut self,
+        circuit: &Circuit,
+        cells: &mut Cells,
+        lanes: usize,
+        tile: &Range<usize>,
+        negation: Block,
+    ) {
+        self.end(circuit, |wire, slot, flip| {
+            let to = &mut cells.labels[wire * lanes + tile.start..wire * lanes + tile.end];
+            to.copy_from_slice(slot);
+            if flip {
+                to.iter_mut().for_each(|label| *label ^= negation);
+            }
+        });
+    }
+
     /// Ends a tile, and gives for each output its slot, and whether it is negated, to `take`.
-    pub(crate) fn end(&mut self, circuit: &Circuit, mut take: impl FnMut(usize, &[Block], bool)) {
+    fn end(&mut self, circuit: &Circuit, mut take: impl FnMut(usize, &[Block], bool)) {
         let levels = circuit.plan.levels();
         if levels.last().is_some_and(|last| last.ands.is_empty()) {
             self.local(circuit, levels.len() - 1);

@@ -34,7 +34,7 @@ const GROUP: usize = 4 * QUADS;
 type Quads = [[Block; 4]; QUADS];
 
 /// What gates are hashed with.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Hashed {
     /// The key of tweak 0.
     pub(super) start: Block,

@@ -99,7 +99,7 @@ impl Party {
     }
 
     /// Fresh 0-labels.
-    fn fresh(&mut self, count: usize) -> Zeroizing<Vec<Block>> {
+    pub(super) fn fresh(&mut self, count: usize) -> Zeroizing<Vec<Block>> {
         let mut random = Zeroizing::new(vec![Block512::ZERO; count.div_ceil(4)]);
         let at = Position { stream: 0, index: 0 };
         self.keys.entropy.prg().fill(at, &mut random);

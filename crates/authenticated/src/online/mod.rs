@@ -24,6 +24,7 @@
 pub(crate) mod circuit;
 mod gates;
 mod inputs;
+pub(crate) mod ready;
 mod segment;
 mod triples;
 
@@ -164,23 +165,6 @@ impl Party {
         let negation = self.negation();
         let mut masks = Walk::new(circuit, 2, tile)?;
         let mut labels = Walk::new(circuit, 1, tile)?;
-        let end_masks = |masks: &mut Walk, cells: &mut Cells, tile: &Range<usize>| {
-            masks.end(circuit, |wire, slot, _| {
-                let of = wire * lanes + tile.start..wire * lanes + tile.end;
-                let (macs, keys) = slot.split_at(tile.len());
-                cells.macs[of.clone()].copy_from_slice(macs);
-                cells.keys[of].copy_from_slice(keys);
-            });
-        };
-        let end_labels = |labels: &mut Walk, cells: &mut Cells, tile: &Range<usize>| {
-            labels.end(circuit, |wire, slot, flip| {
-                let to = &mut cells.labels[wire * lanes + tile.start..wire * lanes + tile.end];
-                to.copy_from_slice(slot);
-                if flip {
-                    to.iter_mut().for_each(|label| *label ^= negation);
-                }
-            });
-        };
         // Of all tiles, one segment after the other.
         let steps: Vec<(usize, usize)> = (0..tiles.len())
             .flat_map(|tile| (0..segments.len()).map(move |segment| (tile, segment)))
@@ -188,9 +172,9 @@ impl Party {
         if segments.is_empty() {
             for tile in tiles {
                 masks.begin(circuit, inputs, tile, 0..2);
-                end_masks(&mut masks, cells, tile);
+                masks.end_masks(circuit, cells, lanes, tile);
                 labels.begin(circuit, inputs, tile, 2..3);
-                end_labels(&mut labels, cells, tile);
+                labels.end_labels(circuit, cells, lanes, tile, negation);
             }
         }
         let mut flight = VecDeque::new();
@@ -215,7 +199,7 @@ impl Party {
                 }
                 flight.push_back(self.prepare(circuit, &segments[segment], &mut masks, gates, channel)?);
                 if segment + 1 == segments.len() {
-                    end_masks(&mut masks, cells, &tiles[tile]);
+                    masks.end_masks(circuit, cells, lanes, &tiles[tile]);
                 }
                 next += 1;
             }
@@ -235,7 +219,7 @@ impl Party {
             }
             self.complete(circuit, &segments[segment], prepared, &mut labels, channel)?;
             if last {
-                end_labels(&mut labels, cells, &tiles[tile]);
+                labels.end_labels(circuit, cells, lanes, &tiles[tile], negation);
             }
         }
         Ok(())

@@ -20,27 +20,29 @@ const AT_ONCE: usize = 2048;
 /// What room is asked for.
 const GATES: &str = "gates";
 
-type Blocks = Zeroizing<Vec<Block>>;
+pub(super) type Blocks = Zeroizing<Vec<Block>>;
 
 /// The masks of a segment's gates, and the leaky ANDs for them.
 #[derive(Default)]
 pub(crate) struct Prepared {
-    count: usize,
+    pub(super) count: usize,
+    /// What gates are hashed with.
+    pub(super) hashed: Hashed,
     /// MACs and keys of the masks of operands, left and right.
-    macs: [Blocks; 2],
-    keys: [Blocks; 2],
+    pub(super) macs: [Blocks; 2],
+    pub(super) keys: [Blocks; 2],
     /// MACs and keys of the masks of outputs, to which those of the products are added.
-    sums: [Blocks; 2],
+    pub(super) sums: [Blocks; 2],
     records: Zeroizing<Vec<Record>>,
     /// This party's shares of what is opened; all of it once the other party's are received.
     bits: Vec<u64>,
     received: bool,
     /// What MACs and keys are opened with.
     opened: Blocks,
-    labels: [Blocks; 2],
+    pub(super) labels: [Blocks; 2],
     outputs: Blocks,
-    tables: Vec<[Block; 2]>,
-    colours: Vec<u64>,
+    pub(super) tables: Vec<[Block; 2]>,
+    pub(super) colours: Vec<u64>,
 }
 
 /// What a party keeps of a segment until its gates are checked.
@@ -83,8 +85,7 @@ impl Party {
         let mut of = self.spare.pop().unwrap_or_default();
         of.count = gates;
         of.received = false;
-        let arrays = of.macs.iter_mut().chain(&mut of.keys).chain(&mut of.sums);
-        for array in arrays.chain(&mut of.labels).chain([&mut of.outputs]) {
+        for array in of.macs.iter_mut().chain(&mut of.keys).chain(&mut of.sums) {
             emptied(array, gates)?;
         }
         self.supply.masks.take(gates, &mut of.sums);
@@ -138,28 +139,48 @@ impl Party {
         labels: &mut Walk,
         channel: &mut dyn Channel,
     ) -> Result<()> {
-        let bucket = self.supply.bucket;
+        self.multiply(&mut of);
+        self.go_through(circuit, segment, &mut of, labels, Some(channel))?;
+        match self.keys.role {
+            Role::Garbler => self.pending.push_back(Pending::Garbler(Box::new(of))),
+            Role::Evaluator => self.tell(of, channel)?,
+        }
+        self.settle_but(BEHIND, channel)
+    }
+
+    /// Adds the masks of the products to those of the outputs, and numbers the gates. The other party has opened its bits of the segment.
+    pub(super) fn multiply(&mut self, of: &mut Prepared) {
         let bits = std::mem::take(&mut of.bits);
         let garbler = self.is_garbler();
         for (which, sums) in [Of::Macs, Of::Keys].into_iter().zip(&mut of.sums) {
             let constant = constant(which, garbler, self.keys.negation());
-            multiply(which, bucket, &of.records, &bits, constant, sums);
+            multiply(which, self.supply.bucket, &of.records, &bits, constant, sums);
         }
-
-        of.outputs.resize(of.count, Block::ZERO);
-        of.tables.resize(of.count, [Block::ZERO; 2]);
-        of.colours.clear();
-        of.colours.resize(of.count.div_ceil(64), 0);
-        let negation = self.negation();
-        let mut hashed = Hashed {
+        of.hashed = Hashed {
             start: self.keys.start,
             first: self.keys.counters.gates(of.count),
-            apart: Block::ZERO,
+            apart: if garbler { self.fresh_apart() } else { Block::ZERO },
         };
-        if garbler {
-            // The evaluator has opened its bits of this segment.
-            hashed.apart = self.fresh_apart();
+    }
+
+    /// Garbles or evaluates a segment: with `channel`, tables are sent or received on the way; without, the evaluator has them.
+    pub(super) fn go_through(
+        &self,
+        circuit: &Circuit,
+        segment: &Segment,
+        of: &mut Prepared,
+        labels: &mut Walk,
+        mut channel: Option<&mut dyn Channel>,
+    ) -> Result<()> {
+        let garbler = self.is_garbler();
+        for array in of.labels.iter_mut().chain([&mut of.outputs]) {
+            emptied(array, of.count)?;
         }
+        of.outputs.resize(of.count, Block::ZERO);
+        if channel.is_some() {
+            of.make_room();
+        }
+        let negation = self.negation();
         // Gates whose tables were sent or received.
         let (mut done, mut start) = (0, 0);
         for part in &segment.0 {
@@ -172,33 +193,33 @@ impl Party {
                 }
             });
             let end = of.labels[0].len();
-            if garbler {
-                of.garble(hashed, *self.keys.delta, start, end);
-                while end - done >= AT_ONCE || (end == of.count && done < end) {
-                    let until = end.min(done + AT_ONCE);
-                    of.send_tables(channel, hashed.apart, done, until)?;
-                    done = until;
+            match (garbler, &mut channel) {
+                (true, Some(channel)) => {
+                    of.garble(*self.keys.delta, start, end);
+                    while end - done >= AT_ONCE || (end == of.count && done < end) {
+                        let until = end.min(done + AT_ONCE);
+                        of.send_tables(*channel, done, until)?;
+                        done = until;
+                    }
                 }
-            } else {
-                while done < end {
-                    let until = of.count.min(done + AT_ONCE);
-                    of.receive_tables(channel, &mut hashed.apart, done, until)?;
-                    done = until;
-                }
-                of.evaluate(hashed, start, end);
+                (false, Some(channel)) => of.receive_tables_until(*channel, &mut done, end)?,
+                (_, None) => {}
+            }
+            if !garbler {
+                of.evaluate(start, end);
             }
             labels.outputs(circuit, part, &[&of.outputs[start..end]])?;
             start = end;
         }
-        match self.keys.role {
-            Role::Garbler => self.pending.push_back(Pending::Garbler(Box::new(of))),
-            Role::Evaluator => {
-                let expected = self.tell_masked_values(&mut of, channel)?;
-                self.pending.push_back(Pending::Evaluator(expected));
-                self.spare.push(of);
-            }
-        }
-        self.settle_but(BEHIND, channel)
+        Ok(())
+    }
+
+    /// Tells the garbler the masked values of a segment, whose gates are to be checked now.
+    pub(super) fn tell(&mut self, mut of: Prepared, channel: &mut dyn Channel) -> Result<()> {
+        let expected = self.tell_masked_values(&mut of, channel)?;
+        self.pending.push_back(Pending::Evaluator(expected));
+        self.spare.push(of);
+        Ok(())
     }
 
     /// What tells the halves of a segment's gates apart: drawn when all is fixed that the gates depend on.
@@ -229,7 +250,7 @@ impl Party {
 
         let delta = *self.keys.delta;
         let expected = &mut of.opened;
-        expected.clear();
+        emptied(expected, of.count)?;
         for gate in 0..of.count {
             let [left, right] = of.labels.each_ref().map(|labels| labels[gate]);
             let of_gate =
@@ -294,7 +315,7 @@ impl Party {
             return Err(Error::cheated(checks::MASKED_VALUES, peer, step, detail));
         }
         let macs = &mut of.opened;
-        macs.clear();
+        emptied(macs, of.count)?;
         for gate in 0..of.count {
             // Labels have the masked values in bits 0.
             let [left, right] = of.labels.each_ref().map(|labels| low(labels[gate]));
@@ -311,9 +332,9 @@ impl Party {
 
 impl Prepared {
     /// Garbles gates `start..end`.
-    fn garble(&mut self, hashed: Hashed, delta: Block, start: usize, end: usize) {
+    fn garble(&mut self, delta: Block, start: usize, end: usize) {
         let of = start..end;
-        let hashed = hashed.after(start);
+        let hashed = self.hashed.after(start);
         let gates = Garbled {
             delta,
             labels: self.labels.each_ref().map(|labels| &labels[of.clone()]),
@@ -330,20 +351,20 @@ impl Prepared {
     }
 
     /// Evaluates gates `start..end`.
-    fn evaluate(&mut self, hashed: Hashed, start: usize, end: usize) {
+    fn evaluate(&mut self, start: usize, end: usize) {
         let of = start..end;
         let labels = self.labels.each_ref().map(|labels| &labels[of.clone()]);
         let macs = [&self.macs[0], &self.macs[1], &self.sums[0]].map(|macs| &macs[of.clone()]);
         let outputs = &mut self.outputs[of.clone()];
-        gates::evaluate(hashed.after(start), labels, macs, &self.tables[of], outputs);
+        gates::evaluate(self.hashed.after(start), labels, macs, &self.tables[of], outputs);
         for (at, output) in (start..).zip(outputs) {
             *output ^= ONE & spread(&self.colours, at);
         }
     }
 
     /// The first tables of a segment come with what tells its halves apart.
-    fn send_tables(&self, channel: &mut dyn Channel, apart: Block, start: usize, end: usize) -> Result<()> {
-        let head = [apart];
+    fn send_tables(&self, channel: &mut dyn Channel, start: usize, end: usize) -> Result<()> {
+        let head = [self.hashed.apart];
         let head: &[u8] = if start == 0 { as_bytes(&head) } else { &[] };
         let colours = &self.colours[start / 64..end.div_ceil(64)];
         let tables = &self.tables[start..end];
@@ -351,14 +372,65 @@ impl Prepared {
         Ok(channel.flush()?)
     }
 
-    fn receive_tables(
+    /// What is needed to run a segment that was garbled ahead.
+    pub(super) fn without_scratch(self, role: Role) -> Self {
+        let Self {
+            count,
+            hashed,
+            macs,
+            keys,
+            sums: [of_macs, of_keys],
+            labels,
+            tables,
+            colours,
+            ..
+        } = self;
+        let kept = Self {
+            count,
+            hashed,
+            macs,
+            ..Self::default()
+        };
+        match role {
+            Role::Garbler => Self {
+                sums: [of_macs, Blocks::default()],
+                labels,
+                ..kept
+            },
+            Role::Evaluator => Self {
+                sums: [of_macs, of_keys],
+                keys,
+                tables,
+                colours,
+                ..kept
+            },
+        }
+    }
+
+    /// Room for tables.
+    pub(super) fn make_room(&mut self) {
+        self.tables.resize(self.count, [Block::ZERO; 2]);
+        self.colours.clear();
+        self.colours.resize(self.count.div_ceil(64), 0);
+    }
+
+    /// Receives tables, of which `done` are there, until those of `end` gates are.
+    pub(super) fn receive_tables_until(
         &mut self,
         channel: &mut dyn Channel,
-        apart: &mut Block,
-        start: usize,
+        done: &mut usize,
         end: usize,
     ) -> Result<()> {
-        let head = std::slice::from_mut(apart);
+        while *done < end {
+            let until = self.count.min(*done + AT_ONCE);
+            self.receive_tables(channel, *done, until)?;
+            *done = until;
+        }
+        Ok(())
+    }
+
+    fn receive_tables(&mut self, channel: &mut dyn Channel, start: usize, end: usize) -> Result<()> {
+        let head = std::slice::from_mut(&mut self.hashed.apart);
         let head: &mut [u8] = if start == 0 { as_bytes_mut(head) } else { &mut [] };
         let tables = as_bytes_mut(&mut self.tables[start..end]);
         let colours = &mut self.colours[start / 64..end.div_ceil(64)];

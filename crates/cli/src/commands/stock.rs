@@ -249,11 +249,13 @@ impl From<&args::Which> for Which {
 
 impl From<&args::Amount> for Amount {
     fn from(amount: &args::Amount) -> Self {
-        match (amount.batches, amount.and_gates) {
-            (Some(batches), _) => Amount::Batches(batches),
-            (None, Some(gates)) => Amount::AndGates(gates),
-            (None, None) => Amount::Runs(amount.runs.unwrap_or(1)),
-        }
+        let stated = [
+            amount.batches.map(Amount::Batches),
+            amount.and_gates.map(Amount::AndGates),
+            amount.circuits.map(Amount::Circuits),
+        ];
+        let stated = stated.into_iter().flatten().next();
+        stated.unwrap_or(Amount::Runs(amount.runs.unwrap_or(1)))
     }
 }
 

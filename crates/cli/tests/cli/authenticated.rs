@@ -157,6 +157,44 @@ fn a_pool_in_stock_serves_job_after_job() {
     pool_in_stock("authenticated", "leaky_ands", 500);
 }
 
+/// The job's circuit is garbled ahead twice, and runs twice without gates being made for it.
+#[test]
+fn circuits_in_stock_run_at_once() {
+    let world = World::two();
+    world.add_stock();
+    let jobs = world.jobs_of("authenticated", [HEADER; 2]);
+    let made = world.make_stock(&jobs, &["--circuits", "2", "--json"]);
+    for made in made.map(|ended| ended.json()) {
+        assert_eq!(made["circuits"], 2);
+        assert!(made["leaky_ands"].as_u64() > Some(100), "{made}");
+    }
+    let sent: Vec<u64> = (0..3)
+        .map(|_| {
+            let reports = world
+                .run(paths(&jobs), &["--online", "--json"])
+                .map(|ended| ended.json());
+            for report in &reports {
+                assert_eq!(report["outputs"][0]["values"], json!(["0x1234", "0x1234"]));
+                assert_eq!(report["warnings"], json!([]));
+            }
+            reports[0]["bytes_sent"][0].as_u64().unwrap()
+        })
+        .collect();
+    assert!(2 * sent[0] < sent[2] && 2 * sent[1] < sent[2], "{sent:?}");
+    // Others have stock for any circuit.
+    for protocol in ["jimu", "lego"] {
+        let jobs = world.jobs_of(protocol, [HEADER; 2]);
+        for ended in world.make_stock(&jobs, &["--circuits", "2"]) {
+            ended.failed(2, &["is for any circuit", "--runs or --and-gates"]);
+        }
+    }
+    let large = HEADER.replace("lanes = 2", "lanes = 100000");
+    let jobs = world.jobs_of("authenticated", [&large; 2]);
+    for ended in world.make_stock(&jobs, &["--circuits", "1"]) {
+        ended.failed(2, &["1048576 gates are garbled ahead"]);
+    }
+}
+
 /// Pools of several protocols lie in one folder, and each is shown under headings of its own.
 #[test]
 fn pools_of_several_protocols_are_told_apart() {

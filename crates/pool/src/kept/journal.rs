@@ -1,9 +1,10 @@
 //! What a party notes of a pool that it keeps, and what it tells the peer of that.
 
-use cenote_primitives::Block;
+use cenote_primitives::{Block, as_bytes};
 use cenote_store::ItemId;
 
 use super::KINDS;
+use super::prepared::{MOST_PREPARED, Prepared};
 
 /// Pools that a party tells of, at most.
 pub(super) const TOLD: usize = 16;
@@ -57,7 +58,14 @@ pub(super) struct Journal {
     /// Whether the pool has ended.
     pub(super) retired: bool,
     pub(super) tracks: [Track; KINDS],
+    /// Things that were prepared so far.
+    pub(super) numbered: u64,
+    /// Those that have not been used.
+    pub(super) prepared: Vec<Prepared>,
 }
+
+/// Bytes of a journal, at most.
+pub(super) const MOST_BYTES: usize = 128 + KINDS * 20 * MOST_COINS + MOST_PREPARED * size_of::<Prepared>();
 
 impl Journal {
     pub(super) fn encode(&self) -> Vec<u8> {
@@ -74,6 +82,8 @@ impl Journal {
                 bytes.extend(kept.to_le_bytes());
             }
         }
+        bytes.extend(self.numbered.to_le_bytes());
+        bytes.extend(as_bytes(&self.prepared));
         bytes
     }
 
@@ -86,7 +96,7 @@ impl Journal {
             cheated: take::<1>(&mut rest)? == [1],
             checking: take::<1>(&mut rest)? == [1],
             retired: take::<1>(&mut rest)? == [1],
-            tracks: Default::default(),
+            ..Self::default()
         };
         for track in &mut journal.tracks {
             track.first = u64::from_le_bytes(take(&mut rest)?);
@@ -97,6 +107,12 @@ impl Journal {
                 track.coins.push((coin, u32::from_le_bytes(take(&mut rest)?)));
             }
         }
+        journal.numbered = u64::from_le_bytes(take(&mut rest)?);
+        let (prepared, rest) = rest.as_chunks::<{ size_of::<Prepared>() }>();
+        journal.prepared = prepared
+            .iter()
+            .map(|bytes| bytemuck::pod_read_unaligned(bytes))
+            .collect();
         rest.is_empty().then_some(journal)
     }
 }

@@ -9,8 +9,8 @@ use cenote_session::{Error, MESSAGE_FORM, Result, Terms, room};
 use cenote_store::{Hold, Item, ItemId, Keys, Living};
 use zeroize::Zeroizing;
 
-use super::journal::{Journal, MOST_COINS, Message, NONE, TOLD, Told};
-use super::{JOURNAL, KINDS, Kept, Which};
+use super::journal::{Journal, MOST_BYTES, Message, NONE, TOLD, Told};
+use super::{JOURNAL, KINDS, Kept, Which, prepared};
 use crate::touched;
 
 /// How the settings of a pool begin that was retired.
@@ -24,6 +24,8 @@ pub trait Keep {
     const COPIES: &'static [&'static str];
     /// The step in which the parties tell each other what they keep.
     const STEP: Step;
+    /// Whether things are prepared with a pool's keys ([`Kept::put`]).
+    const PREPARES: bool = false;
     /// Parameters of the pools.
     type Sizes: Clone;
     /// What a party keeps besides gadgets, for as long as the pool lives.
@@ -181,7 +183,7 @@ pub fn open<K: Keep>(
         if !settings.starts_with(&wanted(keep)) {
             continue;
         }
-        let journal = living.read(JOURNAL, KINDS * 20 * MOST_COINS + 128).ok();
+        let journal = living.read(JOURNAL, MOST_BYTES).ok();
         let Some(journal) = journal.and_then(|bytes| Journal::decode(&bytes)) else {
             tracing::warn!(pool = %item.id, "a pool's journal cannot be read; it is left as it is");
             continue;
@@ -257,6 +259,9 @@ pub fn open<K: Keep>(
                 );
                 return Err(Error::Storage(reason));
             }
+            if K::PREPARES {
+                prepared::compare(channel, K::STEP, &mut journal, &living)?;
+            }
             for (track, since) in journal.tracks.iter_mut().zip(since) {
                 // What fills empty places is told by no coin: so far back, this party's copy is no better than the peer's.
                 track.copied = since;
@@ -325,7 +330,7 @@ fn put_back<K: Keep>(
     for (kind, (shape, since)) in keep.shapes(sizes).into_iter().zip(since).enumerate() {
         let Some(since) = since else { continue };
         let mut copy = room::secret("a pool", shape.blocks)?;
-        living.read_into(K::COPIES[kind], as_bytes_mut(&mut copy))?;
+        living.read_into(K::COPIES[kind], &mut [as_bytes_mut(&mut copy)])?;
         let track = &journal.tracks[kind];
         let coins = track.coins.iter().skip((since - track.first) as usize);
         let mut is_empty = vec![false; shape.size];

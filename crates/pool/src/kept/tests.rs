@@ -1,15 +1,16 @@
 //! Pools of gadgets that are nothing but numbers: what is put back, by whom, after what.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use cenote_net::{Channel, ChannelOptions, PartyId, Step, memory_pair};
+use cenote_net::{Channel, PartyId, Step};
 use cenote_primitives::{Entropy, as_bytes};
-use cenote_session::Terms;
-use cenote_testkit::kept::{store, used_once};
+use cenote_session::{MESSAGE_FORM, Terms};
+use cenote_testkit::kept::{Cut, store, used_once};
+use cenote_testkit::{Adversary, Message};
 use zeroize::Zeroizing;
 
 use super::journal::{NONE, Told, Track};
+use super::prepared::Prepared;
 use super::*;
 use crate::{Pool, Tosser, toss};
 
@@ -36,6 +37,7 @@ impl Keep for Toy {
     const PROTOCOL: &'static str = "toy";
     const COPIES: &'static [&'static str] = &["numbers"];
     const STEP: Step = STEP;
+    const PREPARES: bool = true;
     type Sizes = u32;
     type Base = Block;
 
@@ -150,8 +152,16 @@ impl Party {
 
 /// A session of both parties, which each do something. Their pool's name, and what they did.
 fn session<T: Send>(folder: &Path, act: impl Fn(&mut Party) -> Result<T> + Sync) -> [Result<(ItemId, T)>; 2] {
-    let options = ChannelOptions::with_timeout(Duration::from_secs(20));
-    let (a, b) = memory_pair(PartyId(0), PartyId(1), options);
+    session_with(folder, None, act)
+}
+
+/// The same with an adversary between what the garbler sends and the evaluator.
+fn session_with<T: Send>(
+    folder: &Path,
+    adversary: Option<&Adversary>,
+    act: impl Fn(&mut Party) -> Result<T> + Sync,
+) -> [Result<(ItemId, T)>; 2] {
+    let [a, b] = Cut::never().channels("test", adversary);
     let act = &act;
     let party = |me: u8, mut channel: Box<dyn Channel>| {
         let me = PartyId(me);
@@ -178,8 +188,7 @@ fn session<T: Send>(folder: &Path, act: impl Fn(&mut Party) -> Result<T> + Sync)
         Ok((party.kept.id(), done))
     };
     std::thread::scope(|scope| {
-        let parties = [(0, Box::new(a) as Box<dyn Channel>), (1, Box::new(b))]
-            .map(|(me, channel)| scope.spawn(move || party(me, channel)));
+        let parties = [(0, a), (1, b)].map(|(me, channel)| scope.spawn(move || party(me, channel)));
         parties.map(|party| party.join().expect("no party panics"))
     })
 }
@@ -403,6 +412,100 @@ fn settings_tell_people_what_a_pool_is() {
     assert_eq!(listed[0].item.role, "evaluator");
 }
 
+/// What is prepared is there for one session, and only if both parties have it.
+#[test]
+fn what_is_prepared_is_taken_once_and_by_both() {
+    let folder = tempfile::tempdir().unwrap();
+    let [one, other] = [[1; 32], [2; 32]];
+    let take = |party: &Party, what: &[u8; 32]| {
+        let mut space = [0; 2];
+        let taken = party.kept.take(what, &mut [&mut space]);
+        taken.map(|taken| taken.then_some(space))
+    };
+    let first = session(folder.path(), |party| {
+        for number in 0..6 {
+            party.kept.put(&one, &[&[party.me.0], &[number]])?;
+        }
+        party.kept.put(&other, &[&[party.me.0, 9]])?;
+        let taken = take(party, &one)?;
+        assert_eq!(taken, Some([party.me.0, 0]));
+        party.leave()
+    });
+    let [first, _] = first.map(|done| done.unwrap().0);
+    assert!(state(folder.path(), 0, first, "prepared-1").exists());
+    assert!(!state(folder.path(), 0, first, "prepared-0").exists());
+    let done = session(folder.path(), |party| {
+        assert_eq!((party.kept.prepared(&one), party.kept.prepared(&other)), (5, 1));
+        // One party is cut off before it has struck the same off, and one before it has put the same.
+        match party.me {
+            GARBLER => assert_eq!(take(party, &one)?, Some([0, 1])),
+            _ => party.kept.put(&other, &[&[1, 7]])?,
+        }
+        Ok(())
+    });
+    assert!(done.iter().all(Result::is_ok));
+    assert!(state(folder.path(), 1, first, "prepared-7").exists());
+    let done = session(folder.path(), |party| {
+        assert!(!state(folder.path(), 1, first, "prepared-7").exists());
+        assert_eq!(take(party, &other)?, Some([party.me.0, 9]));
+        assert_eq!(take(party, &other)?, None);
+        assert_eq!(take(party, &one)?, Some([party.me.0, 2]));
+        party.kept.put(&other, &[&[party.me.0, 8]])?;
+        assert_eq!(take(party, &other)?, Some([party.me.0, 8]));
+        assert_eq!(take(party, &[3; 32])?, None);
+        Ok(())
+    });
+    assert!(
+        done.iter()
+            .all(|done| done.as_ref().is_ok_and(|done| done.0 == first)),
+        "{done:?}"
+    );
+    // One that cannot be read is struck off all the same.
+    let damaged = state(folder.path(), 1, first, "prepared-3");
+    std::fs::write(&damaged, [0; 40]).unwrap();
+    let [_, done] = session(folder.path(), |party| take(party, &one));
+    assert!(matches!(done, Err(Error::Storage(_))), "{done:?}");
+    let done = session(folder.path(), |party| take(party, &one));
+    assert!(
+        done.map(Result::unwrap)
+            .iter()
+            .all(|(_, taken)| taken.unwrap()[1] == 4)
+    );
+    used_once(folder.path());
+    // It is gone with the pool, and there is room for so many only.
+    let done = session(folder.path(), |party| {
+        for number in party.kept.prepared(&one)..MOST_PREPARED {
+            party.kept.journal().prepared.push(Prepared {
+                number: (1000 + number as u64).to_le_bytes(),
+                what: one,
+            });
+        }
+        assert!(matches!(party.kept.put(&one, &[]), Err(Error::Exhausted(_))));
+        party.kept.retire();
+        Ok(())
+    });
+    assert!(done.iter().all(Result::is_ok));
+    assert!(!state(folder.path(), 0, first, "prepared-5").exists());
+}
+
+/// A peer that tells of more than there are numbers for.
+#[test]
+fn a_list_without_a_form_is_refused() {
+    // The number of the next, and how many there are.
+    for byte in [7, 9] {
+        let folder = tempfile::tempdir().unwrap();
+        whole(folder.path());
+        let lying = Adversary::with(move |_, _, mut message: Message| {
+            if message.body.len() == 16 {
+                message.body[byte] = 8;
+            }
+            vec![message]
+        });
+        let [_, honest] = session_with(folder.path(), Some(&lying), Party::leave);
+        assert_eq!(honest.unwrap_err().check(), Some(MESSAGE_FORM));
+    }
+}
+
 #[test]
 fn journals_read_back() {
     let track = Track {
@@ -417,10 +520,19 @@ fn journals_read_back() {
         checking: true,
         retired: false,
         tracks: [track, Track::default()],
+        numbered: 5,
+        prepared: vec![
+            Prepared {
+                number: [3; 8],
+                what: [4; 32],
+            };
+            2
+        ],
     };
     let bytes = journal.encode();
     assert_eq!(Journal::decode(&bytes), Some(journal));
-    for cut in 0..bytes.len() {
+    let whole = |cut: usize| bytes.len() - cut == 40 || bytes.len() - cut == 80;
+    for cut in (0..bytes.len()).filter(|cut| !whole(*cut)) {
         assert_eq!(Journal::decode(&bytes[..cut]), None);
     }
     assert_eq!(Journal::decode(&[&bytes[..], &[0]].concat()), None);

@@ -117,8 +117,8 @@ fn every_step_is_perturbed() {
     for (from, own) in [(GARBLER, garblers), (EVALUATOR, evaluators)] {
         assert_eq!(sorted(&[&steps_of(from)]), sorted(&[&both, &own]), "{from}");
     }
-    // Pools that are kept have tests of their own.
-    let kept = [steps::KEPT_POOLS];
+    // Pools that are kept, and circuits that were garbled ahead, have tests of their own.
+    let kept = [steps::KEPT_POOLS, steps::TIE_MASKS, steps::TIE_LABELS];
     let ots = [cenote_ot::steps::ALL, cenote_ot::steps::MUTUAL];
     let all = [ots[0], ots[1], steps::SETUP, steps::FILL, steps::ONLINE];
     assert_eq!(sorted(&all), sorted(&[&both, &garblers, &evaluators, &kept]));

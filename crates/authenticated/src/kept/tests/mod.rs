@@ -1,5 +1,7 @@
 //! Sessions over pools on disk: ended, cut off anywhere, with cheaters, and with what was sent in other sessions.
 
+mod ready;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -118,7 +120,7 @@ fn nothing_is_used_twice_wherever_sessions_are_cut_off() {
     assert!(ends.iter().all(Result::is_ok));
     let messages = all.sent() as u32;
     let (mut cut_off, mut resumed, mut before) = (0, 0, items(folder.path()));
-    for _ in 0..60 {
+    for _ in 0..40 {
         let cut = Cut::after(dice.below(messages).into());
         let results = session(folder.path(), 0, &cut, None, |engine| work_and_finish(engine, 6));
         for error in results.iter().filter_map(|result| result.as_ref().err()) {
@@ -134,7 +136,7 @@ fn nothing_is_used_twice_wherever_sessions_are_cut_off() {
         before = now;
         used_once(folder.path());
     }
-    assert!(cut_off > 40 && resumed > 10, "{cut_off} {resumed}");
+    assert!(cut_off > 25 && resumed > 6, "{cut_off} {resumed}");
     whole(folder.path(), 6);
     assert!(used_once(folder.path()) > 10_000);
 }
