@@ -43,6 +43,8 @@ pub struct AuthenticatedEngine {
     /// `None` once the session is over.
     party: Option<Box<Party>>,
     circuits: Circuits,
+    /// Circuits that were garbled ahead, claimed and read when their runs were announced.
+    claimed: Vec<([u8; 32], Ready)>,
     ledger: Ledger,
     /// Pools with this peer that ended with a check that failed or was cut off.
     ends: u32,
@@ -113,6 +115,7 @@ impl AuthenticatedEngine {
             symbol: config.symbol,
             party: Some(Box::new(party)),
             circuits: Circuits::default(),
+            claimed: Vec::new(),
             ledger,
             used: None,
         })
@@ -224,14 +227,29 @@ impl AuthenticatedEngine {
         match kept {
             Some(kept) => {
                 let circuit = self.circuits.get(plan)?;
-                Ok(kept.prepared(&ready::name(&circuit, lanes)))
+                let name = ready::name(&circuit, lanes);
+                let claimed = self.claimed.iter().filter(|(claimed, _)| *claimed == name);
+                Ok(kept.prepared(&name) + claimed.count())
             }
             None => Ok(0),
         }
     }
 
+    /// What was garbled ahead for such a run, and claimed when it was announced or is claimed now.
+    fn take_ready(&mut self, circuit: &Circuit, lanes: usize) -> Result<Option<Ready>> {
+        let kept = self.party.as_ref().and_then(|party| party.keys.kept.as_ref());
+        if kept.is_none() {
+            return Ok(None);
+        }
+        let name = ready::name(circuit, lanes);
+        match self.claimed.iter().position(|(claimed, _)| *claimed == name) {
+            Some(at) => Ok(Some(self.claimed.remove(at).1)),
+            None => self.claim(circuit, lanes),
+        }
+    }
+
     /// What was garbled ahead for such a run, if there is any: it is claimed, for good.
-    fn claimed(&self, circuit: &Circuit, lanes: usize) -> Result<Option<Ready>> {
+    fn claim(&self, circuit: &Circuit, lanes: usize) -> Result<Option<Ready>> {
         let party = self.party.as_ref().expect("a session that goes on has a party");
         let (role, name) = (party.keys.role, ready::name(circuit, lanes));
         match &party.keys.kept {
@@ -316,6 +334,7 @@ impl AuthenticatedEngine {
     fn clear(&mut self) {
         self.ledger.costs = self.costs();
         self.used = self.used();
+        self.claimed.clear();
         self.party = None;
         self.channel = None;
     }
@@ -370,10 +389,30 @@ impl Engine for AuthenticatedEngine {
     }
 
     fn prepare(&mut self, plan: &Plan, lanes: usize) -> Result<()> {
-        if self.ready_circuits(plan, lanes)? > 0 {
+        let gates = (plan.and_count() as u64).saturating_mul(lanes as u64);
+        if gates == 0 {
             return Ok(());
         }
-        self.prepare_gates((plan.and_count() as u64).saturating_mul(lanes as u64))
+        if self.ready_circuits(plan, lanes)? == 0 {
+            return self.prepare_gates(gates);
+        }
+        // The first of a session are on their way before there are inputs.
+        let claimed: u64 = self.claimed.iter().map(|(_, ready)| ready.gates()).sum();
+        if claimed.saturating_add(gates) > MOST_GATES {
+            return Ok(());
+        }
+        let is_claimed = self.call("pool", |this| {
+            let circuit = this.circuits.get(plan)?;
+            let ready = this.claim(&circuit, lanes)?;
+            let is_claimed = ready.is_some();
+            let name = ready::name(&circuit, lanes);
+            this.claimed.extend(ready.map(|ready| (name, ready)));
+            Ok(is_claimed)
+        })?;
+        match is_claimed {
+            true => Ok(()),
+            false => self.prepare_gates(gates),
+        }
     }
 
     fn most_lanes(&self, plan: &Plan) -> usize {
@@ -408,7 +447,7 @@ impl Engine for AuthenticatedEngine {
             this.ledger.costs.and_gates += ands;
             if ands > 0 {
                 this.ledger.costs.rounds += 2;
-                if let Some(ready) = this.claimed(&circuit, inputs.lanes())? {
+                if let Some(ready) = this.take_ready(&circuit, inputs.lanes())? {
                     let (party, channel) = this.parts();
                     return party.run_ready(&circuit, ready, inputs, channel);
                 }

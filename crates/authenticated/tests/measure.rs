@@ -1,5 +1,6 @@
 //! Measurements, for people: `cargo test --release -p cenote-authenticated --test measure -- --ignored --nocapture`.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use cenote_authenticated::{AuthenticatedEngine, Config, Sizes};
@@ -7,6 +8,7 @@ use cenote_circuit::{Plan, library};
 use cenote_net::{Channel, ChannelOptions, PartyId, memory_pair};
 use cenote_primitives::BitMatrix;
 use cenote_session::{Engine, Parties, Result, WireVector};
+use cenote_store::{Store, StoreKey};
 
 fn env(name: &str, default: u32) -> u32 {
     std::env::var(name)
@@ -113,6 +115,65 @@ fn measure() {
     std::thread::scope(|scope| {
         let other = scope.spawn(|| party(PartyId(1), Box::new(for_b)));
         party(PartyId(0), Box::new(for_a)).unwrap();
+        other.join().unwrap().unwrap();
+    });
+}
+
+/// An AES that was garbled ahead, in a session over a pool that is kept.
+fn ahead(me: PartyId, channels: [Box<dyn Channel>; 2], folder: &Path) -> Result<()> {
+    let store = Store::open(&folder.join(me.0.to_string()), &StoreKey::from_bytes([1; 32]))?;
+    let plan = Plan::new(&library::by_name("aes128").unwrap());
+    let inputs = BitMatrix::from_fn(plan.input_wires(), 1, |row, _| row % 3 == 0);
+    let expected = plan.evaluate(&inputs).unwrap();
+    let times = env("TIMES", 4);
+    let tell =
+        |what: &str, start: Instant| println!("{me} {what}: {:.2} ms", start.elapsed().as_secs_f64() * 1e3);
+    for (session, channel) in channels.into_iter().enumerate() {
+        let start = Instant::now();
+        let config = Config::new(format!("measure {session}"));
+        let sizes = Sizes::search(40, env("POOL", 8192)).unwrap();
+        let mut engine = AuthenticatedEngine::start_kept(me, channel, config, sizes, &store)?;
+        tell("set-up", start);
+        for _ in 0..times {
+            if session == 0 {
+                let start = Instant::now();
+                engine.make_ready(&plan, 1)?;
+                tell("garbled ahead", start);
+                continue;
+            }
+            let start = Instant::now();
+            engine.prepare(&plan, 1)?;
+            tell("claimed", start);
+            let start = Instant::now();
+            let own = (me.0 == 0).then_some(&inputs);
+            let wires = engine.input(PartyId(0), plan.input_wires(), 1, own)?;
+            tell("input", start);
+            let outputs = engine.run(&plan, &wires)?;
+            tell("input and run", start);
+            let opened = engine.reveal(&outputs, Parties::all(2))?;
+            tell("input, run and reveal", start);
+            assert_eq!(opened.as_ref(), Some(&expected));
+        }
+        engine.finish()?;
+    }
+    Ok(())
+}
+
+#[test]
+#[ignore = "for people"]
+fn measure_what_was_garbled_ahead() {
+    let folder = tempfile::tempdir().unwrap();
+    let pair = || {
+        let options = ChannelOptions::with_timeout(Duration::from_secs(60));
+        memory_pair(PartyId(0), PartyId(1), options)
+    };
+    let ([a, c], [b, d]): ([Box<dyn Channel>; 2], [Box<dyn Channel>; 2]) = {
+        let ((a, b), (c, d)) = (pair(), pair());
+        ([Box::new(a), Box::new(c)], [Box::new(b), Box::new(d)])
+    };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| ahead(PartyId(1), [b, d], folder.path()));
+        ahead(PartyId(0), [a, c], folder.path()).unwrap();
         other.join().unwrap().unwrap();
     });
 }

@@ -82,6 +82,11 @@ pub(crate) fn name(circuit: &Circuit, lanes: usize) -> [u8; 32] {
 }
 
 impl Ready {
+    /// Its AND gates.
+    pub(crate) fn gates(&self) -> u64 {
+        self.segments.iter().map(|of| of.count as u64).sum()
+    }
+
     /// Zeros, of the right sizes.
     pub(crate) fn empty(circuit: &Circuit, lanes: usize, role: Role) -> Result<Self> {
         let course = Course::of(circuit, lanes);

@@ -229,6 +229,8 @@ fn what_is_garbled_ahead_is_used_once_wherever_sessions_are_cut_off() {
         for _ in 0..3 {
             engine.make_ready(&and(), LANES)?;
         }
+        // One is claimed ahead, and one when it is run.
+        engine.prepare(&and(), LANES)?;
         ands(engine, 2)?;
         assert_eq!(engine.ready_circuits(&and(), LANES)?, before + 1);
         engine.finish()?;
