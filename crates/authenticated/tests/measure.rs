@@ -167,13 +167,10 @@ fn measure_what_was_garbled_ahead() {
         let options = ChannelOptions::with_timeout(Duration::from_secs(60));
         memory_pair(PartyId(0), PartyId(1), options)
     };
-    let ([a, c], [b, d]): ([Box<dyn Channel>; 2], [Box<dyn Channel>; 2]) = {
-        let ((a, b), (c, d)) = (pair(), pair());
-        ([Box::new(a), Box::new(c)], [Box::new(b), Box::new(d)])
-    };
+    let ((a, b), (c, d)) = (pair(), pair());
     std::thread::scope(|scope| {
-        let other = scope.spawn(|| ahead(PartyId(1), [b, d], folder.path()));
-        ahead(PartyId(0), [a, c], folder.path()).unwrap();
+        let other = scope.spawn(|| ahead(PartyId(1), [Box::new(b), Box::new(d)], folder.path()));
+        ahead(PartyId(0), [Box::new(a), Box::new(c)], folder.path()).unwrap();
         other.join().unwrap().unwrap();
     });
 }
