@@ -2,11 +2,11 @@
 //!
 //! Numbers are those of the specification's steps.
 
-pub use cenote_ot::checks::{BIT_OPENING, OT_CONSISTENCY};
+pub use cenote_ot::checks::{BIT_OPENING, OT_CONSISTENCY, POINTS};
 
 cenote_session::checks! {
     /// Every check but the form of messages.
-    ALL: OT_CONSISTENCY, BIT_OPENING;
+    ALL: OT_CONSISTENCY, BIT_OPENING, POINTS;
     /// Leaky ANDs are not what both parties computed of them (2).
     LEAKY_AND = 8, "leaky ANDs";
     /// The digest that a party opens for the equality test is not the one that it committed to (2).

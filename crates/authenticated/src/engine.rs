@@ -7,6 +7,7 @@ use std::time::Instant;
 use cenote_circuit::Plan;
 use cenote_net::{Channel, Meter, PartyId};
 use cenote_params::authenticated::{self, Soundness, Use};
+use cenote_params::lpn::Lpn;
 use cenote_pool::kept::Which;
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{
@@ -40,6 +41,7 @@ pub struct AuthenticatedEngine {
     garbler: PartyId,
     sizes: Sizes,
     symbol: u32,
+    generator: Option<Lpn>,
     /// `None` once the session is over.
     party: Option<Box<Party>>,
     circuits: Circuits,
@@ -103,6 +105,7 @@ impl AuthenticatedEngine {
             sizes: &sizes,
             lot: config.lot.into(),
             segment: config.segment.into(),
+            generator: config.generator,
         };
         ledger.costs.memory_bytes = memory.supply();
         Ok(Self {
@@ -113,6 +116,7 @@ impl AuthenticatedEngine {
             ends: party.keys.kept.as_ref().map_or(0, |kept| kept.ends()),
             sizes,
             symbol: config.symbol,
+            generator: config.generator,
             party: Some(Box::new(party)),
             circuits: Circuits::default(),
             claimed: Vec::new(),
@@ -297,8 +301,9 @@ impl AuthenticatedEngine {
 
     /// Everything that lets a cheater through by chance in this session, and before it over the same pool.
     pub fn soundness(&self) -> Soundness {
-        let calls = self.used().map_or(1.0, |used| used.bits / 1e6);
-        Soundness::of(&self.sizes.pool, calls)
+        let nothing = || Use::of(0.0, 0.0, self.symbol, self.generator);
+        let used = self.used().unwrap_or_else(nothing);
+        Soundness::of(&self.sizes.pool, &used)
     }
 
     /// What the primitives were used for.
@@ -308,12 +313,7 @@ impl AuthenticatedEngine {
             let [gates, leaky] = party.keys.counters.used().map(|count| count as f64);
             let leaky = leaky + self.before;
             let gates = gates + self.before / self.sizes.bucket() as f64;
-            Use {
-                gates,
-                leaky,
-                symbol: self.symbol,
-                bits: 3.0 * leaky + gates,
-            }
+            Use::of(gates, leaky, self.symbol, self.generator)
         });
         used.or(self.used)
     }

@@ -2,7 +2,7 @@
 //! (WRK: Wang, Ranellucci, Katz, CCS 2017; KRRW: Katz, Ranellucci, Rosulek, Wang, CRYPTO 2018; the pool: Zhu, Huang, Cassel, CCS 2017,
 //! Section 8).
 //!
-//! The parties share a triple of bits, z = x ∧ y, for each AND gate, authenticated by one another ([`cenote_ot::mutual`]), and a mask λ for
+//! The parties share a triple of bits, z = x ∧ y, for each AND gate, authenticated by one another ([`cenote_ot::mutual`], [`cenote_ot::pcg`]), and a mask λ for
 //! each wire. One party garbles the circuit on masked values, knowing only its shares of the masks; the other evaluates, and sees
 //! masked values only. A garbler that garbles something else does not know what values it does so for; whether the masked values are those of
 //! the circuit is checked by what is authenticated.
@@ -37,5 +37,5 @@ mod wires;
 
 pub use engine::AuthenticatedEngine;
 pub use protocol::{Authenticated, Prepared};
-pub use settings::{Config, MAX_POOL, MAX_SECURITY, Sizes};
+pub use settings::{Config, Cot, MAX_POOL, MAX_SECURITY, Sizes};
 pub use wires::AuthenticatedWires;

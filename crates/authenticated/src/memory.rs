@@ -1,6 +1,7 @@
 //! Memory: what a session holds at most, said before anything is made.
 
 use cenote_circuit::{AndOp, Plan};
+use cenote_params::lpn::Lpn;
 use cenote_primitives::Block;
 use cenote_primitives::kernels::LocalOp;
 use cenote_session::Demand;
@@ -9,12 +10,16 @@ use crate::offline::Record;
 use crate::online::circuit::{CELL, tile};
 use crate::online::{AHEAD, Circuits};
 use crate::settings::Sizes;
+use crate::setup::shape;
 
 /// Bytes of keys, of seeds, and of what is on its way.
 const SESSION: u64 = 24 << 20;
 
-/// Bytes of an authenticated bit while it is made: columns and rows, of both parties' bits.
-const BIT: u64 = 4 * size_of::<Block>() as u64;
+/// Bytes of an authenticated bit: the rows of both parties' bits.
+const ROWS: u64 = 2 * size_of::<Block>() as u64;
+
+/// Bytes of an authenticated bit while OT extension makes it: columns and rows.
+const BIT: u64 = 2 * ROWS;
 
 /// Segments at a time: in preparation, garbled, and to be checked.
 const SEGMENTS: u64 = 2 * AHEAD as u64 + 2;
@@ -27,6 +32,7 @@ pub(crate) struct Memory<'a> {
     pub(crate) sizes: &'a Sizes,
     pub(crate) lot: u64,
     pub(crate) segment: u64,
+    pub(crate) generator: Option<Lpn>,
 }
 
 impl Memory<'_> {
@@ -38,7 +44,11 @@ impl Memory<'_> {
         let bits = 3 * self.lot + self.lot / bucket;
         // Masks, labels, outputs, tables, openings and leaky ANDs of a gate.
         let gate = (12 + bucket) * size_of::<Block>() as u64 + bucket * record;
-        let lots = bits * BIT + 3 * self.lot * record;
+        let bits = match &self.generator {
+            None => bits * BIT,
+            Some(sizes) => bits * ROWS + sizes.seed() * BIT + shape(sizes).memory() as u64,
+        };
+        let lots = bits + 3 * self.lot * record;
         SESSION + self.sizes.pool.pool_size * record + lots + SEGMENTS * self.segment * gate
     }
 

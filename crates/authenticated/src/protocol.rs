@@ -5,6 +5,7 @@ use std::time::Instant;
 use cenote_circuit::Plan;
 use cenote_net::{Channel, PartyId};
 use cenote_params::cot::SoftSpoken;
+use cenote_params::lpn::Lpn;
 use cenote_pool::kept::MOST_PREPARED;
 use cenote_protocol::{Amount, Facts, Made, Order, Protocol, Setting, Source};
 use cenote_session::{Check, Connections, Demand, Engine, Error, Result, Terms, Topology};
@@ -15,7 +16,7 @@ use crate::kept;
 use crate::memory::{Memory, most_lanes};
 use crate::online::ready::MOST_GATES;
 use crate::settings::{MAX_LOT, MAX_SYMBOL, MIN_LOT};
-use crate::{AuthenticatedEngine, Config, MAX_POOL, MAX_SECURITY, Sizes, checks};
+use crate::{AuthenticatedEngine, Config, Cot, MAX_POOL, MAX_SECURITY, Sizes, checks};
 
 /// Settings of the two-party protocol of authenticated garbling, the same at both parties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,18 +32,22 @@ pub struct Authenticated {
     pub lot: Option<u32>,
     /// Bits of a symbol of Δ, from 1 to 8: the longer, the fewer bytes and the more work.
     pub symbol: u32,
+    /// Where authenticated bits come from.
+    #[serde(default)]
+    pub cot: Cot,
     /// The party that garbles, 0 or 1; the other one evaluates.
     pub garbler: u8,
 }
 
 impl Default for Authenticated {
-    /// 40, a pool for the job, symbols of 4 bits, party 0 garbles.
+    /// 40, a pool for the job, symbols of 4 bits, SoftSpoken, party 0 garbles.
     fn default() -> Self {
         Authenticated {
             security: 40,
             pool: None,
             lot: None,
             symbol: 4,
+            cot: Cot::SoftSpoken,
             garbler: 0,
         }
     }
@@ -57,7 +62,11 @@ pub struct Prepared {
     pub lot: u32,
     /// Gates garbled at once.
     pub segment: u32,
+    /// The sizes of the generator of authenticated bits, if there is one: those that take the fewest bytes.
+    pub generator: Option<Lpn>,
     ands: u64,
+    /// Authenticated bits of each party.
+    bits: u64,
 }
 
 /// What is made for stock: a pool, and circuits.
@@ -87,6 +96,9 @@ const SMALLEST_LOT: u64 = 1024;
 /// Lots that the leaky ANDs of a program come in of which nobody knows how many it takes.
 const GUESSED_LOTS: u64 = 16;
 
+/// Bytes of a leaky AND, both ways, besides its three authenticated bits: a block and a bit each way.
+const BYTES_OF_LEAKY: f64 = 2.0 * (16.0 + 1.0 / 8.0);
+
 /// Bytes of setting a session up, about.
 const BYTES_OF_SETUP: u64 = 40_000;
 
@@ -103,8 +115,24 @@ impl Prepared {
             lot,
             segment: (lot / 8).clamp(usual, LARGEST_SEGMENT),
             sizes,
+            generator: None,
             ands,
+            bits: 0,
         }
+    }
+
+    /// With bits for so many inputs, from a generator if there is to be one.
+    fn with_bits(mut self, inputs: u64, cot: Cot, softspoken: &SoftSpoken) -> Self {
+        let leaky = self.lots().saturating_mul(self.lot.into());
+        self.bits = leaky
+            .saturating_mul(3)
+            .saturating_add(self.ands)
+            .saturating_add(inputs);
+        self.generator = match cot {
+            Cot::SoftSpoken => None,
+            Cot::Pcg => Some(Lpn::cheapest(self.bits, softspoken)),
+        };
+        self
     }
 
     /// How many lots are made.
@@ -121,6 +149,10 @@ impl Prepared {
         if let Some(fields) = value.as_object_mut() {
             fields.remove("security");
             fields.insert("lot".into(), self.lot.into());
+            if let Some(sizes) = &self.generator {
+                let sizes = serde_json::to_value(sizes).expect("sizes are numbers");
+                fields.insert("generator".into(), sizes);
+            }
         }
         value
     }
@@ -151,24 +183,27 @@ fn bits<T: Copy>(values: &[(T, u64)]) -> u64 {
 }
 
 impl Authenticated {
-    /// For so many AND gates; whether that is all is `known`.
-    fn prepared(&self, ands: u64, known: bool) -> std::result::Result<Prepared, String> {
+    /// For so many AND gates and bits of inputs; whether that is all is `known`.
+    fn prepared(&self, ands: u64, inputs: u64, known: bool) -> std::result::Result<Prepared, String> {
         let sizes = match self.pool {
             Some(pool) => Sizes::search(self.security, pool)?,
             None => Sizes::cheapest(self.security, ands, LARGEST_CHOSEN)?,
         };
-        sizes.suffice(ands)?;
-        Ok(Prepared::new(sizes, ands, known, self.lot))
+        let softspoken = SoftSpoken::new(self.symbol).map_err(|refusal| refusal.to_string())?;
+        let prepared = Prepared::new(sizes, ands, known, self.lot).with_bits(inputs, self.cot, &softspoken);
+        prepared.sizes.suffice(ands, prepared.generator)?;
+        Ok(prepared)
     }
 
-    /// The bytes of so many leaky ANDs, both ways: of each three bits and a block.
-    fn leaky_bytes(&self, count: f64) -> f64 {
-        count * 2.0 * (3.0 * self.bit_bytes() + 16.0 + 1.0 / 8.0)
-    }
-
-    /// The bytes of an authenticated bit, one way.
-    fn bit_bytes(&self) -> f64 {
-        SoftSpoken::new(self.symbol).map_or(16.0, |cot| f64::from(cot.sent_bits()) / 8.0)
+    /// The bytes of so many authenticated bits of each party, both ways.
+    fn bytes_of_bits(&self, generator: &Option<Lpn>, bits: u64) -> f64 {
+        let Ok(softspoken) = SoftSpoken::new(self.symbol) else {
+            return f64::INFINITY;
+        };
+        2.0 * match generator {
+            None => bits as f64 * f64::from(softspoken.sent_bits()) / 8.0,
+            Some(sizes) => sizes.bytes(bits, &softspoken),
+        }
     }
 
     /// What an engine is started with.
@@ -177,6 +212,7 @@ impl Authenticated {
         config.lot = prepared.lot;
         config.segment = prepared.segment;
         config.symbol = self.symbol;
+        config.generator = prepared.generator;
         config.garbler = PartyId(self.garbler);
         config
     }
@@ -184,7 +220,7 @@ impl Authenticated {
 
 impl Protocol for Authenticated {
     const NAME: &'static str = "authenticated";
-    const SETTINGS: &'static [&'static str] = &["security", "pool", "lot", "symbol", "garbler"];
+    const SETTINGS: &'static [&'static str] = &["security", "pool", "lot", "symbol", "cot", "garbler"];
     const CHECKS: &'static [Check] = checks::ALL;
     type Prepared = Prepared;
     type Engine = AuthenticatedEngine;
@@ -216,6 +252,11 @@ impl Protocol for Authenticated {
                 );
                 self.symbol = value.number(1..=MAX_SYMBOL, &what)?;
             }
+            "cot" => {
+                let what =
+                    "cot is where authenticated bits come from: softspoken, or pcg, which suits slow links";
+                self.cot = value.named(|name| name.parse().ok(), what)?;
+            }
             "garbler" => {
                 let what = "the garbler is party 0 or 1; the other one evaluates";
                 self.garbler = value.number(0..=1, what)?;
@@ -245,7 +286,7 @@ impl Protocol for Authenticated {
 
     fn prepare(&self, demand: &Demand<'_>) -> std::result::Result<Prepared, String> {
         let known = demand.unknown_ands() == 0 && !says_nothing(demand);
-        self.prepared(ands(demand), known)
+        self.prepared(ands(demand), bits(demand.inputs()), known)
     }
 
     fn memory_bytes(&self, prepared: &Prepared, demand: &Demand<'_>, _: PartyId) -> u64 {
@@ -253,19 +294,19 @@ impl Protocol for Authenticated {
             sizes: &prepared.sizes,
             lot: prepared.lot.into(),
             segment: prepared.segment.into(),
+            generator: prepared.generator,
         };
         memory.session(demand)
     }
 
     fn traffic_bytes(&self, prepared: &Prepared, demand: &Demand<'_>) -> u64 {
-        let bit = self.bit_bytes();
         let bucket = f64::from(prepared.sizes.pool.bucket);
         let leaky = prepared.lots() as f64 * f64::from(prepared.lot);
         let ands = prepared.ands as f64;
-        let made = self.leaky_bytes(leaky);
-        // Both ways: what is opened, the table, and the check of a gate.
-        let garbled = ands * (2.0 * bit + 2.0 * (bucket + 1.0) / 8.0 + 32.0 + 3.0 / 8.0);
-        let values = bits(demand.inputs()) as f64 * (2.0 * bit + 17.0) + bits(demand.outputs()) as f64 / 4.0;
+        // Both ways: authenticated bits and blocks of leaky ANDs; what is opened, the table, and the check of a gate.
+        let made = self.bytes_of_bits(&prepared.generator, prepared.bits) + leaky * BYTES_OF_LEAKY;
+        let garbled = ands * (2.0 * (bucket + 1.0) / 8.0 + 32.0 + 3.0 / 8.0);
+        let values = bits(demand.inputs()) as f64 * 17.0 + bits(demand.outputs()) as f64 / 4.0;
         BYTES_OF_SETUP.saturating_add((made + garbled + values) as u64)
     }
 
@@ -274,7 +315,13 @@ impl Protocol for Authenticated {
             return 0;
         };
         // A lot takes three messages for its bits, one for its blocks, one to correct them, two to compare them, and the coin.
-        let lots = prepared.lots().saturating_sub(1).saturating_mul(10);
+        let lots = prepared.lots().saturating_sub(1);
+        let lots = match &prepared.generator {
+            None => lots.saturating_mul(10),
+            Some(sizes) => lots
+                .saturating_mul(7)
+                .saturating_add(3 * sizes.iterations(prepared.bits)),
+        };
         let segments = demand.ands() / u64::from(prepared.segment);
         lots.saturating_add(segments)
     }
@@ -331,8 +378,10 @@ impl Protocol for Authenticated {
             Amount::Circuits(times) => (circuits(demand)?, times),
             amount => (Vec::new(), amount.runs(Self::NAME, of_job)?),
         };
-        let prepared = self.prepared(of_job.saturating_mul(runs), false)?;
-        let made = self.leaky_bytes(prepared.sizes.pool.pool_size as f64);
+        let prepared = self.prepared(of_job.saturating_mul(runs), 0, false)?;
+        let size = prepared.sizes.pool.pool_size;
+        let bits = self.bytes_of_bits(&prepared.generator, size.saturating_mul(3));
+        let made = bits + size as f64 * BYTES_OF_LEAKY;
         let mut traffic_bytes = BYTES_OF_SETUP.saturating_add(made as u64);
         let mut terms = self.terms(&prepared);
         if !circuits.is_empty() {
@@ -430,6 +479,7 @@ fn one(connections: Connections) -> Result<Box<dyn Channel>> {
 #[cfg(test)]
 mod tests {
     use cenote_circuit::{Plan, library};
+    use cenote_params::lpn;
     use cenote_session::Parties;
 
     use super::*;
@@ -492,6 +542,44 @@ mod tests {
         assert!((205.0..213.0).contains(&each(4)), "{}", each(4));
         assert!((175.0..190.0).contains(&each(6)), "{}", each(6));
         assert!((163.0..172.0).contains(&each(8)), "{}", each(8));
+    }
+
+    #[test]
+    fn a_generator_takes_few_bytes_and_its_own_memory() {
+        let mut generated = Authenticated::default();
+        generated.set("cot", Setting::Text("pcg")).unwrap();
+        assert!(generated.set("cot", Setting::Text("kos")).is_err());
+        let demand = Demand::new().and_gates(1 << 21);
+        let chosen = generated.prepare(&demand).unwrap();
+        let extended = Authenticated::default().prepare(&demand).unwrap();
+        assert_eq!((chosen.generator, extended.generator), (Some(lpn::LARGE), None));
+        assert_ne!(
+            generated.terms(&chosen),
+            Authenticated::default().terms(&extended)
+        );
+        let bytes = |protocol: &Authenticated, prepared: &Prepared| {
+            protocol.traffic_bytes(prepared, &demand) as f64 / (1u64 << 21) as f64
+        };
+        // The pool is filled too.
+        let (few, many) = (
+            bytes(&generated, &chosen),
+            bytes(&Authenticated::default(), &extended),
+        );
+        assert!((143.0..153.0).contains(&few) && many > few + 60.0, "{few} {many}");
+        let longer = Demand::new().and_gates(1 << 40);
+        let prepared = generated.prepare(&longer).unwrap();
+        let each = generated.traffic_bytes(&prepared, &longer) as f64 / (1u64 << 40) as f64;
+        assert!((130.0..138.0).contains(&each), "{each}");
+        assert!(generated.rounds(&longer) < Authenticated::default().rounds(&longer));
+        let memory = |protocol: &Authenticated, prepared: &Prepared| {
+            protocol.memory_bytes(prepared, &Demand::new(), PartyId(0))
+        };
+        let more = memory(&generated, &chosen) - memory(&Authenticated::default(), &extended);
+        assert!((30 << 20..48 << 20).contains(&more), "{more}");
+        // A few gates take a small one.
+        let few = generated.prepare(&Demand::new().and_gates(1000)).unwrap();
+        assert_eq!(few.generator, Some(lpn::SMALL));
+        assert_eq!(few.to_json()["generator"]["blocks"], 1024);
     }
 
     #[test]

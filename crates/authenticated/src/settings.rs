@@ -1,10 +1,15 @@
 //! What a session is started with.
 
+use std::fmt;
+use std::str::FromStr;
+
 use cenote_net::PartyId;
-use cenote_params::authenticated::{self, Soundness};
+use cenote_params::authenticated::{Soundness, Use};
+use cenote_params::lpn::Lpn;
 use cenote_params::pool::{self, TripleParameters};
 use cenote_primitives::Entropy;
 use cenote_session::{Error, Result, Terms};
+use serde::{Deserialize, Serialize};
 
 /// The highest statistical security: what the OTs of a million authenticated bits give.
 pub const MAX_SECURITY: u32 = 87;
@@ -24,6 +29,40 @@ const MAX_BUCKET: u32 = 64;
 /// The largest symbols of Δ.
 pub(crate) const MAX_SYMBOL: u32 = cenote_ot::mutual::MAX_SYMBOL;
 
+/// Where authenticated bits come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cot {
+    /// OT extension, of whose bits each takes some bytes ([`cenote_ot::mutual`]).
+    #[default]
+    SoftSpoken,
+    /// A generator, which makes millions from thousands of these ([`cenote_ot::pcg`]).
+    Pcg,
+}
+
+impl Cot {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::SoftSpoken, Self::Pcg];
+}
+
+impl fmt::Display for Cot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Cot::SoftSpoken => "softspoken",
+            Cot::Pcg => "pcg",
+        })
+    }
+}
+
+impl FromStr for Cot {
+    type Err = String;
+
+    fn from_str(name: &str) -> std::result::Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|cot| cot.to_string() == name);
+        found.ok_or_else(|| "authenticated bits come from softspoken or pcg".into())
+    }
+}
+
 /// What both parties agree on, and this party's source of randomness.
 pub struct Config {
     /// The session's name, bound into every hash.
@@ -34,6 +73,8 @@ pub struct Config {
     pub segment: u32,
     /// Bits of a symbol of Δ: fewer bytes and more work for each authenticated bit the longer they are.
     pub symbol: u32,
+    /// The sizes of a generator that makes authenticated bits from few others; without it, all come from OT extension.
+    pub generator: Option<Lpn>,
     /// The party that garbles: 0 or 1. The other evaluates.
     pub garbler: PartyId,
     /// Where this party's randomness comes from: [`Entropy::os`] but in tests.
@@ -43,13 +84,14 @@ pub struct Config {
 }
 
 impl Config {
-    /// Lots of 2^14, which stay in a core's own cache, segments of 2^11, symbols of 4 bits, party 0 garbling, randomness from the operating system.
+    /// Lots of 2^14, which stay in a core's own cache, segments of 2^11, symbols of 4 bits, no generator, party 0 garbling, randomness from the operating system.
     pub fn new(session: impl Into<String>) -> Self {
         Self {
             session: session.into(),
             lot: 1 << 14,
             segment: 1 << 11,
             symbol: 4,
+            generator: None,
             garbler: PartyId(0),
             entropy: Entropy::os(),
             compared: false,
@@ -58,11 +100,20 @@ impl Config {
 
     /// What must be the same at both parties, besides the session's name.
     pub fn terms(&self) -> Terms {
+        let cot = match self.generator {
+            None => Cot::SoftSpoken.to_string(),
+            Some(Lpn {
+                secret,
+                block,
+                blocks,
+            }) => format!("{}: {blocks} blocks of 2^{block}, secret of 2^{secret}", Cot::Pcg),
+        };
         vec![
             ("authenticated".into(), "version 1".into()),
             ("lot".into(), self.lot.to_string()),
             ("segment".into(), self.segment.to_string()),
             ("symbol".into(), self.symbol.to_string()),
+            ("cot".into(), cot),
             ("garbler".into(), self.garbler.0.to_string()),
         ]
     }
@@ -145,10 +196,12 @@ impl Sizes {
     ///
     /// # Errors
     /// If not; it says how much they give.
-    pub(crate) fn suffice(&self, gates: u64) -> std::result::Result<(), String> {
-        let leaky = self.pool.pool_size as f64 + gates as f64 * f64::from(self.pool.bucket);
-        let calls = authenticated::extensions(leaky, gates as f64);
-        within(self.security, Soundness::largest(calls))
+    pub(crate) fn suffice(&self, gates: u64, generator: Option<Lpn>) -> std::result::Result<(), String> {
+        let gates = gates as f64;
+        let leaky = self.pool.pool_size as f64 + gates * f64::from(self.pool.bucket);
+        // The OTs are as good whatever the symbols.
+        let all = Use::of(gates, leaky, 1, generator);
+        within(self.security, Soundness::largest(&all))
     }
 
     /// What must be the same at both parties, besides [`Config::terms`].
@@ -195,7 +248,10 @@ mod tests {
 
     #[test]
     fn no_more_security_is_asked_for_than_the_ots_give() {
-        assert_eq!(MAX_SECURITY, Soundness::largest(1.0));
+        assert_eq!(
+            MAX_SECURITY,
+            Soundness::largest(&Use::of(1000.0, 3000.0, 4, None))
+        );
         for security in [0, MAX_SECURITY + 1, 128] {
             for refused in [
                 Sizes::search(security, 1 << 20),
@@ -206,12 +262,12 @@ mod tests {
             }
         }
         let sizes = Sizes::search(80, 1 << 20).unwrap();
-        assert!(sizes.suffice(1000).is_ok());
-        let refused = sizes.suffice(1 << 40).unwrap_err();
+        assert!(sizes.suffice(1000, None).is_ok());
+        let refused = sizes.suffice(1 << 40, None).unwrap_err();
         assert!(
             refused.contains("a security of 80 bits") && refused.contains("1 to 63"),
             "{refused}"
         );
-        assert!(Sizes::search(40, 1 << 20).unwrap().suffice(1 << 50).is_ok());
+        assert!(Sizes::search(40, 1 << 20).unwrap().suffice(1 << 50, None).is_ok());
     }
 }

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use cenote_net::{Channel, PartyId, Step};
 use cenote_ot::bits::{Opener, Verifier};
 use cenote_ot::mutual::{self, Mutual};
+use cenote_ot::pcg::{Pcg, Shape, WEIGHT};
+use cenote_params::lpn::{self, Lpn};
 use cenote_pool::Tosser;
 use cenote_pool::kept::{Kept, Which};
 use cenote_primitives::{Block, Entropy, as_bytes};
@@ -125,10 +127,41 @@ fn toss(
     }
 }
 
+/// Where authenticated bits of both parties come from, under one difference each.
+pub(crate) enum Bits {
+    Extension(Mutual),
+    Generator(Pcg),
+}
+
+impl Bits {
+    /// See [`Mutual::extend`].
+    pub(crate) fn extend(
+        &mut self,
+        channel: &mut dyn Channel,
+        macs: &mut [Block],
+        keys: &mut [Block],
+    ) -> Result<()> {
+        match self {
+            Bits::Extension(mutual) => mutual.extend(channel, macs, keys),
+            Bits::Generator(pcg) => pcg.extend(channel, macs, keys),
+        }
+    }
+}
+
+/// The shape of a generator of these sizes.
+pub(crate) fn shape(sizes: &Lpn) -> Shape {
+    const { assert!(WEIGHT == lpn::WEIGHT as usize) };
+    Shape {
+        secret: sizes.secret,
+        block: sizes.block,
+        blocks: sizes.blocks,
+    }
+}
+
 /// What a party keeps of a session besides wires and leaky ANDs.
 pub(crate) struct Keys {
     pub(crate) role: Role,
-    pub(crate) mutual: Mutual,
+    pub(crate) bits: Bits,
     /// Opens this party's bits.
     pub(crate) opener: Opener<2>,
     /// Verifies the other party's.
@@ -161,7 +194,10 @@ impl Keys {
             opener: mutual.opener(0),
             verifier: mutual.verifier(0),
             delta: Zeroizing::new(mutual.delta()),
-            mutual,
+            bits: match &config.generator {
+                None => Bits::Extension(mutual),
+                Some(sizes) => Bits::Generator(Pcg::new(mutual, &mut entropy, shape(sizes))),
+            },
             // Numbers of gates are in the other half: no key of a session is one of another's.
             start: base.start ^ Block([0, which.number.to_le()]),
             counters: Counters::default(),

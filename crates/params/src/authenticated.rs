@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::computational::{Computational, garbling_hash, random_oracle, streams};
 use crate::cot::{LOST, UNKNOWN};
+use crate::lpn::Lpn;
 use crate::pool::TripleParameters;
 use crate::{LogProb, computational};
 
@@ -19,6 +20,9 @@ pub struct Soundness {
     /// Columns of the OTs that differ have the same hash.
     #[serde(rename = "columns_log2")]
     pub columns: LogProb,
+    /// Wrong leaves of a generator's trees have the same hash as the right ones.
+    #[serde(rename = "points_log2")]
+    pub points: LogProb,
 }
 
 /// What hashes that meet are counted with, in a call of a million rows: there are fewer than `2^23.2` sums of columns of which none but 0 may have
@@ -26,20 +30,21 @@ pub struct Soundness {
 const COLUMNS: f64 = -88.0;
 
 impl Soundness {
-    /// The bounds with these parameters, after `calls` extensions of the OTs.
+    /// The bounds with these parameters, in a session that has done this.
     #[must_use]
-    pub fn of(pool: &TripleParameters, calls: f64) -> Self {
+    pub fn of(pool: &TripleParameters, use_: &Use) -> Self {
         Self {
             triples: pool.adaptive_error.max(pool.error),
             differences: Self::differences(),
-            columns: Self::columns(calls),
+            columns: Self::columns(use_),
+            points: Self::points(use_),
         }
     }
 
-    /// The highest security that can be asked for with so many extensions: what is not the pool's to decide.
+    /// The highest security that can be asked for in a session that does this: what is not the pool's to decide.
     #[must_use]
-    pub fn largest(calls: f64) -> u32 {
-        let rest = Self::differences() + Self::columns(calls);
+    pub fn largest(use_: &Use) -> u32 {
+        let rest = Self::differences() + Self::columns(use_) + Self::points(use_);
         (-rest.log2()).floor().max(0.0) as u32
     }
 
@@ -47,21 +52,23 @@ impl Soundness {
         LogProb::from_log2(1.0 - f64::from(UNKNOWN))
     }
 
-    fn columns(calls: f64) -> LogProb {
-        LogProb::from_log2(COLUMNS + calls.max(1.0).log2())
+    /// In extensions of a million bits.
+    fn columns(use_: &Use) -> LogProb {
+        LogProb::from_log2(COLUMNS + (use_.extended() / 1e6).max(1.0).log2())
+    }
+
+    fn points(use_: &Use) -> LogProb {
+        use_.generator
+            .map_or(LogProb::ZERO, |sizes| sizes.check_error(use_.iterations()))
     }
 
     /// The sum of all.
     #[must_use]
     pub fn total(&self) -> LogProb {
-        [self.triples, self.differences, self.columns].into_iter().sum()
+        [self.triples, self.differences, self.columns, self.points]
+            .into_iter()
+            .sum()
     }
-}
-
-/// Extensions of a million authenticated bits for so many leaky ANDs and gates: three bits of each leaky AND, and a mask of each gate.
-#[must_use]
-pub fn extensions(leaky: f64, gates: f64) -> f64 {
-    (3.0 * leaky + gates) / 1e6
 }
 
 /// What a session does.
@@ -75,6 +82,36 @@ pub struct Use {
     pub symbol: u32,
     /// Authenticated bits of each party.
     pub bits: f64,
+    /// What makes these bits from others, if they do not all come from the OTs.
+    pub generator: Option<Lpn>,
+}
+
+impl Use {
+    /// A session that garbles so many gates over a pool that so many leaky ANDs are put into: three bits of each of these, and a mask of each gate.
+    #[must_use]
+    pub fn of(gates: f64, leaky: f64, symbol: u32, generator: Option<Lpn>) -> Self {
+        Self {
+            gates,
+            leaky,
+            symbol,
+            bits: 3.0 * leaky + gates,
+            generator,
+        }
+    }
+
+    /// Iterations of the generator.
+    fn iterations(&self) -> f64 {
+        self.generator
+            .map_or(0.0, |sizes| sizes.iterations(self.bits as u64) as f64)
+    }
+
+    /// Bits that come from the OTs.
+    fn extended(&self) -> f64 {
+        match &self.generator {
+            Some(sizes) => sizes.seed() as f64,
+            None => self.bits,
+        }
+    }
 }
 
 /// The primitives of a session.
@@ -82,54 +119,69 @@ pub struct Use {
 pub fn primitives(use_: &Use) -> Computational {
     // The halves of a gate meet with probability 2^-127, since what tells them apart is drawn when their labels are fixed: part of the
     // advantage without work. A leaky AND has a key too, under which one pair of hashes is unknown to each party.
-    let mut hash = garbling_hash(use_.gates + use_.leaky);
+    // So has a level of a tree.
+    let levels = use_
+        .generator
+        .map_or(0.0, |sizes| f64::from(sizes.blocks * sizes.block));
+    let mut hash = garbling_hash(use_.gates + use_.leaky + levels * use_.iterations());
     // Bit 1 of Δ is public besides bit 0, and guesses in the OTs say where to look for the others.
     hash.bits -= 1.0 + LOST;
     hash.formula = "126 - log2(2 u) - log2(127), u uses of a key; without work (u-1) hashes / 2^127";
     let trees = 2.0 * f64::from(128u32.div_ceil(use_.symbol.max(1))) * f64::from(use_.symbol).exp2();
-    vec![
+    let mut primitives = vec![
         hash,
-        streams("authenticated bits", trees, use_.bits / 128.0),
+        streams("authenticated bits", trees, use_.extended() / 128.0),
         computational::base_ots(),
         random_oracle(),
-    ]
-    .into()
+    ];
+    primitives.extend(use_.generator.map(|sizes| sizes.primitive()));
+    primitives.into()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lpn;
     use crate::pool::triples;
 
     #[test]
     fn the_pool_decides_on_the_error_and_streams_on_the_work() {
         let pool = triples(40, 1 << 20).unwrap();
-        let soundness = Soundness::of(&pool, 1e6);
-        assert!(soundness.total().meets(39), "{soundness:?}");
-        assert!(soundness.total() > soundness.triples);
-        let of = |symbol| {
-            primitives(&Use {
-                gates: 1e9,
-                leaky: 3e9,
-                symbol,
-                bits: 1e10,
-            })
-        };
+        let use_ = |symbol, generator| Use::of(1e9, 3e9, symbol, generator);
+        for generator in [None, Some(lpn::LARGE)] {
+            let soundness = Soundness::of(&pool, &use_(4, generator));
+            assert!(soundness.total().meets(39), "{soundness:?}");
+            assert!(soundness.total() > soundness.triples);
+            assert!(soundness.points.meets(52), "{soundness:?}");
+            assert_eq!(soundness.points == LogProb::ZERO, generator.is_none());
+        }
+        let of = |symbol| primitives(&use_(symbol, None));
         // 1024 keys for k = 4, 8192 for k = 8.
         assert_eq!([of(4), of(8)].map(|all| all.primitives[1].bits), [118.0, 115.0]);
         let hash = &of(4).primitives[0];
         assert!(hash.bits >= 116.0 && of(4).bits == hash.bits && of(8).bits == 115.0);
         let meeting = LogProb::from_log2(1e9f64.log2() - 127.0);
         assert!(hash.advantage.unwrap() >= meeting && hash.advantage.unwrap().meets(92));
+        // A generator adds an assumption, and keys of its trees to those of the hash.
+        let generated = primitives(&use_(4, Some(lpn::LARGE)));
+        assert_eq!(generated.bits, generated.primitives[0].bits);
+        assert_eq!(generated.primitives.len(), of(4).primitives.len() + 1);
+        assert!(generated.primitives[4].bits >= 128.0);
+        let advantage = |all: &Computational| all.primitives[0].advantage.unwrap();
+        assert!(advantage(&generated) > advantage(&of(4)) && generated.primitives[0].bits >= 116.0);
     }
+
     #[test]
     fn no_more_can_be_asked_for_than_the_ots_give() {
-        assert_eq!([1.0, 1e3, 1e6].map(Soundness::largest), [87, 78, 68]);
-        for calls in [1.0, 1e3, 1e6] {
-            let mut perfect = Soundness::of(&triples(128, 1 << 20).unwrap(), calls);
-            perfect.triples = LogProb::ZERO;
-            let largest = Soundness::largest(calls);
-            assert!(perfect.total().meets(largest) && !perfect.total().meets(largest + 1));
+        let of_bits = |bits: f64, generator| Use::of(bits, 0.0, 4, generator);
+        for (generator, largest) in [(None, [87, 78, 68]), (Some(lpn::LARGE), [52; 3])] {
+            for (bits, largest) in [1e6, 1e9, 1e12].into_iter().zip(largest) {
+                let use_ = of_bits(bits, generator);
+                assert_eq!(Soundness::largest(&use_), largest);
+                let mut perfect = Soundness::of(&triples(128, 1 << 20).unwrap(), &use_);
+                perfect.triples = LogProb::ZERO;
+                assert!(perfect.total().meets(largest) && !perfect.total().meets(largest + 1));
+            }
         }
     }
     /// Pairs of all prefixes above a bit, and of those down to the same bit.

@@ -18,6 +18,7 @@ mod attacks;
 
 use serde::Serialize;
 
+use crate::LogProb;
 use crate::computational::Primitive;
 use crate::cot::SoftSpoken;
 
@@ -127,6 +128,18 @@ impl Lpn {
         let each = f64::from(cot.sent_bits()) / 8.0;
         let first = ALL.map(|set| (set.bytes(1, cot) / each) as u64 + 1);
         first[0].min(first[1])
+    }
+
+    /// The probability that a party ever learns more of the noise than its guesses say, in a session of so many iterations.
+    ///
+    /// Wrong trees are answered for with one hash, which is right for places that have the same leaves, and for others where hashes meet: any two with
+    /// probability `n/2^128`. Of all that it is right for let the likeliest have probability p, and the others r: then pr is at most `n/2^128`, and r at most
+    /// `sqrt(2 n)/2^64`, on average. Where p is below 1/2 the session goes on half as often as before; elsewhere r is below `2 n/2^128`.
+    #[must_use]
+    pub fn check_error(&self, iterations: f64) -> LogProb {
+        let n = f64::from(self.block) + f64::from(self.blocks).log2();
+        let caught = LogProb::from_log2((n + 1.0) / 2.0 - 64.0 + 1.0);
+        caught + LogProb::from_log2(n + 1.0 - 128.0 + iterations.log2())
     }
 
     /// What an attacker has of an iteration.

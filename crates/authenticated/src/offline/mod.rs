@@ -199,7 +199,7 @@ impl Supply {
             let missing = (count - self.masks.left()).min(MASKS_AT_ONCE);
             let mut macs = room::secret(WHAT, missing)?;
             let mut theirs = room::secret(WHAT, missing)?;
-            keys.mutual.extend(channel, &mut macs, &mut theirs)?;
+            keys.bits.extend(channel, &mut macs, &mut theirs)?;
             self.masks.add(&macs, &theirs);
         }
         Ok(())
@@ -224,7 +224,7 @@ impl Supply {
             }
             array.resize(size, Block::ZERO);
         }
-        keys.mutual.extend(channel, &mut self.macs, &mut self.keys)?;
+        keys.bits.extend(channel, &mut self.macs, &mut self.keys)?;
         self.masks.add(&self.macs[3 * count..], &self.keys[3 * count..]);
         let mut lot = Lot {
             count,

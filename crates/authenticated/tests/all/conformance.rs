@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use cenote_authenticated::{AuthenticatedEngine, Config, Sizes};
 use cenote_net::{Channel, ChannelOptions, PartyId, memory_pair};
+use cenote_params::lpn::{self, Lpn};
 use cenote_primitives::Entropy;
 use cenote_session::Result;
 use cenote_session::conformance::{self, Cluster};
@@ -12,6 +13,7 @@ struct Two {
     garbler: PartyId,
     segment: u32,
     symbol: u32,
+    generator: Option<Lpn>,
 }
 
 impl Cluster for Two {
@@ -32,6 +34,7 @@ impl Cluster for Two {
                     config.lot = 1 << 14;
                     config.segment = self.segment;
                     config.symbol = self.symbol;
+                    config.generator = self.generator;
                     config.garbler = self.garbler;
                     config.entropy = Entropy::for_tests(me.0.into());
                     let sizes = Sizes::search(40, 1100).unwrap();
@@ -54,6 +57,7 @@ fn every_program_of_the_suite() {
         garbler: PartyId(0),
         segment: 1 << 14,
         symbol: 4,
+        generator: None,
     });
 }
 
@@ -64,5 +68,16 @@ fn every_program_of_the_suite_with_the_sides_exchanged_and_short_segments() {
         garbler: PartyId(1),
         segment: 700,
         symbol: 8,
+        generator: None,
+    });
+}
+
+#[test]
+fn every_program_of_the_suite_with_bits_from_a_generator() {
+    conformance::all(&Two {
+        garbler: PartyId(0),
+        segment: 1 << 12,
+        symbol: 4,
+        generator: Some(lpn::SMALL),
     });
 }

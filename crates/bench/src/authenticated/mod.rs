@@ -7,9 +7,11 @@ mod report;
 mod text;
 
 use cenote::{Error, Link, Result};
+pub use cenote_authenticated::Cot;
 use cenote_authenticated::{AuthenticatedEngine, AuthenticatedWires, Config, MAX_POOL, Sizes};
 use cenote_circuit::Plan;
 use cenote_net::PartyId;
+use cenote_params::lpn;
 use cenote_primitives::BitMatrix;
 use cenote_session::{Connections, Engine, Parties, Topology, WireVector, memory};
 use serde::{Deserialize, Serialize};
@@ -44,6 +46,8 @@ pub struct Pools {
     pub segment: u32,
     /// Bits of a symbol of the OTs.
     pub symbol: u32,
+    /// Where authenticated bits come from.
+    pub cot: Cot,
     /// What is run.
     pub loads: Vec<Load>,
     /// About how long each circuit is run in each way; 0 to fill pools only.
@@ -62,6 +66,7 @@ pub(crate) struct AuthenticatedBench {
     lot: u32,
     segment: u32,
     symbol: u32,
+    cot: Cot,
     loads: Vec<Load>,
     seconds: f64,
     link: Link,
@@ -78,6 +83,7 @@ impl Pools {
             lot: self.lot,
             segment: self.segment,
             symbol: self.symbol,
+            cot: self.cot,
             loads: if self.seconds > 0.0 {
                 self.loads.clone()
             } else {
@@ -99,6 +105,11 @@ impl AuthenticatedBench {
         config.lot = self.lot;
         config.segment = self.segment;
         config.symbol = self.symbol;
+        config.generator = match self.cot {
+            Cot::SoftSpoken => None,
+            // What runs again and again.
+            Cot::Pcg => Some(lpn::LARGE),
+        };
         config
     }
 

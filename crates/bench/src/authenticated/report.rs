@@ -2,6 +2,7 @@
 
 use cenote::text::grouped;
 use cenote::{Error, Link, Result, Transport};
+use cenote_authenticated::Cot;
 use cenote_params::pool::smallest_pool;
 use serde::Serialize;
 
@@ -90,6 +91,8 @@ pub struct AuthenticatedReport {
     pub segment: u32,
     /// Bits of a symbol of the OTs.
     pub symbol: u32,
+    /// Where authenticated bits came from.
+    pub cot: Cot,
     /// Sessions behind each median.
     pub repeat: u32,
     /// Table 6.
@@ -138,6 +141,7 @@ pub fn run_authenticated(
         lot: pools.lot,
         segment: pools.segment,
         symbol: pools.symbol,
+        cot: pools.cot,
         repeat: pools.repeat,
         table: table.collect(),
         rows,

@@ -9,7 +9,7 @@ impl AuthenticatedReport {
     /// The tables as text.
     pub fn table(&self) -> String {
         format!(
-            "{}\nover {}, {}; {} bits, lots of {} leaky ANDs, segments of {} gates, symbols of {} bits; medians of {} session{}\n{}{}{}",
+            "{}\nover {}, {}; {} bits, lots of {} leaky ANDs, segments of {} gates, symbols of {} bits, {}; medians of {} session{}\n{}{}{}",
             self.machine.line(),
             self.transport,
             self.link,
@@ -17,6 +17,7 @@ impl AuthenticatedReport {
             grouped(self.lot.into()),
             grouped(self.segment.into()),
             self.symbol,
+            self.cot,
             self.repeat,
             s(self.repeat),
             self.buckets(),

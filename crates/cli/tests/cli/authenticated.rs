@@ -61,7 +61,16 @@ fn json_has_every_promised_field() {
     let report = report(&job("pool = 3000\nsecurity = 30\nsymbol = 8\n", "[1]"), &[]);
     assert_eq!((&report["pool"], &report["symbol"]), (&json!(3000), &json!(8)));
     assert_eq!(report["parameters"]["pool"]["pool_size"], 3000);
+    assert_eq!(
+        (&report["cot"], &report["parameters"]["generator"]),
+        (&json!("softspoken"), &Value::Null)
+    );
     assert!((-40.0..-29.9).contains(&report["error_log2"].as_f64().unwrap()));
+    let report = self::report(&job("cot = \"pcg\"\n", "[1]"), &[]);
+    assert_eq!(
+        (&report["cot"], &report["parameters"]["generator"]["blocks"]),
+        (&json!("pcg"), &json!(1024))
+    );
 }
 
 #[test]
@@ -135,6 +144,7 @@ fn differences_between_the_jobs_are_named_by_both() {
         ("security = 30", "security"),
         ("pool = 5000", "pool"),
         ("symbol = 6", "symbol"),
+        ("cot = \"pcg\"", "cot"),
         ("lot = 4096", "lot"),
     ] {
         let jobs = world.jobs_of("authenticated", [HEADER, &format!("{setting}\n{HEADER}")]);

@@ -484,6 +484,25 @@ fn authenticated_garbling_is_measured_all_in_and_over_full_pools() {
     );
     let text = bench(&[&small[..], &["--fill-only"]].concat()).stdout;
     assert!(text.contains("fill s") && !text.contains("full pool"), "{text}");
+    // A block of each leaky AND, next to nothing for its bits, and what an iteration takes.
+    let fill = |pool: &str, cot: &str| {
+        let report = bench(
+            &[
+                &small[..],
+                &["--pool", pool, "--fill-only", "--cot", cot, "--json"],
+            ]
+            .concat(),
+        )
+        .json();
+        assert_eq!(report["cot"], cot);
+        number(&report, "rows.1.fill_bytes.0")
+    };
+    let [few, more] = ["100K", "200K"].map(|pool| fill(pool, "pcg"));
+    assert!(
+        more - few < 18.0 * 100e3 && fill("200K", "softspoken") > more,
+        "{few} {more}"
+    );
+    bench(&["authenticated", "--cot", "kos"]).failed(2, &["softspoken or pcg"]);
     bench(&["authenticated", "--pool", "3"]).failed(2, &["n = 3"]);
     bench(&["authenticated", "--lot", "10"]).failed(2, &["64 to 2^22"]);
 }

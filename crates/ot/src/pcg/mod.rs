@@ -17,10 +17,11 @@
 //! can compute. It answers with the hash of that.
 //!
 //! **What a cheating grower of trees learns.** With sums that it chose, the holder's vector w ⊕ eΔ is fixed for each tree and each place in it before χ is drawn: places fall in classes
-//! that have the same. Hashes of any two vectors that differ are the same with probability n · 2^-128 at most. But for that it has to answer for one class of each tree, and
-//! passes if and only if all places are in theirs: it goes on with the probability p that they are, and learns no more than this. Of the noise there remain
-//! all vectors but a part 1 - p. Who finds the secret with probability q from this noise, finds it with pq at least from any. So a guess makes an attack no better. That
-//! it does not help to distinguish bits from random ones either is the assumption of "LPN with static leakage" that Ferret is based on. As ever that holds only as long as
+//! that have the same. Hashes of any two vectors that differ are the same with probability n · 2^-128 at most. But for that it has to answer for one class of each tree,
+//! passes if and only if all places are in theirs, and knows the holder's vector then: it goes on with the probability p that they are, and learns no more than this. (An answer may be right for
+//! places of other classes too, where hashes meet, and then what the holder does later tells which. That happens with probability 2^-52 in the life of Δ: `cenote-params`.)
+//! Of the noise there remain all vectors but a part 1 - p. Who finds the secret with probability q from this noise, finds it with pq at least from any. So a guess makes an attack no
+//! better. That it does not help to distinguish bits from random ones either is the assumption of "LPN with static leakage" that Ferret is based on. As ever that holds only as long as
 //! a failed check ends the session.
 //!
 //! **What a cheating holder learns.** All it sends is χ and X ⊕ x. If it tells another sum, off by y, the answer is the hash of W ⊕ Z ⊕ yΔ, which

@@ -30,7 +30,9 @@ fn steps_of(from: PartyId) -> Vec<Step> {
         }
         vec![message]
     });
-    let done = Session::cheating(61, from, &ears).run(everything);
+    let mut session = Session::cheating(61, from, &ears);
+    session.generator = Some(GENERATOR);
+    let done = session.run(everything);
     assert!(done.iter().all(Result::is_ok));
     seen.lock().unwrap().clone()
 }
@@ -47,6 +49,7 @@ fn every_perturbation(from: PartyId) {
             let adversary = Adversary::new(Target::step(step), perturbation.clone());
             let mut session = Session::cheating(61, from, &adversary);
             session.timeout = Duration::from_secs(2);
+            session.generator = generator(step);
             let results = session.run(everything);
             let told = format!("{} of {from} {perturbation:?}: {results:?}", step.name);
             assert!(adversary.deviations() > 0, "{told}");
@@ -88,6 +91,7 @@ fn what_the_evaluator_sends() {
 #[test]
 fn every_step_is_perturbed() {
     use cenote_ot::steps::{ANSWER, BASE_CHOICES, BASE_KEY, CHALLENGE, COLUMNS, TREES};
+    use cenote_ot::steps::{POINT_ANSWER, POINT_CHALLENGE, POINT_TREES};
     let both = [
         BASE_KEY,
         BASE_CHOICES,
@@ -95,6 +99,9 @@ fn every_step_is_perturbed() {
         COLUMNS,
         CHALLENGE,
         ANSWER,
+        POINT_TREES,
+        POINT_CHALLENGE,
+        POINT_ANSWER,
         steps::START,
         steps::LEAKY,
         steps::PRODUCTS,
@@ -119,8 +126,12 @@ fn every_step_is_perturbed() {
     }
     // Pools that are kept, and circuits that were garbled ahead, have tests of their own.
     let kept = [steps::KEPT_POOLS, steps::TIE_MASKS, steps::TIE_LABELS];
-    let ots = [cenote_ot::steps::ALL, cenote_ot::steps::MUTUAL];
-    let all = [ots[0], ots[1], steps::SETUP, steps::FILL, steps::ONLINE];
+    let [base, bits, points] = [
+        cenote_ot::steps::ALL,
+        cenote_ot::steps::MUTUAL,
+        cenote_ot::steps::PCG,
+    ];
+    let all = [base, bits, points, steps::SETUP, steps::FILL, steps::ONLINE];
     assert_eq!(sorted(&all), sorted(&[&both, &garblers, &evaluators, &kept]));
 }
 

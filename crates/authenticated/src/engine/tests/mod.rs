@@ -12,11 +12,12 @@ use std::time::Duration;
 
 use cenote_circuit::{BitOrder, Builder};
 use cenote_net::{ChannelOptions, Label, Step, memory_pair};
+use cenote_params::lpn::Lpn;
 use cenote_primitives::{Block, Entropy};
 use cenote_testkit::{Adversary, Message, Perturbation, Target};
 
 use super::*;
-use crate::checks::{BIT_OPENING, GATES, LEAKY_AND, MASKED_VALUES, OT_CONSISTENCY, OWN_INPUT};
+use crate::checks::{BIT_OPENING, GATES, LEAKY_AND, MASKED_VALUES, OT_CONSISTENCY, OWN_INPUT, POINTS};
 use crate::setup::ONE;
 
 const GARBLER: PartyId = PartyId(0);
@@ -35,6 +36,18 @@ fn toy() -> Sizes {
     sizes
 }
 
+/// A generator of no security, of whose iterations a lot takes two.
+const GENERATOR: Lpn = Lpn {
+    secret: 8,
+    block: 4,
+    blocks: 64,
+};
+
+/// The source of authenticated bits that a step belongs to.
+fn generator(step: Step) -> Option<Lpn> {
+    cenote_ot::steps::PCG.contains(&step).then_some(GENERATOR)
+}
+
 fn config(seed: u64) -> Config {
     let mut config = Config::new("test");
     config.lot = 192;
@@ -48,6 +61,7 @@ struct Session {
     seed: u64,
     adversaries: [Adversary; 2],
     timeout: Duration,
+    generator: Option<Lpn>,
 }
 
 impl Session {
@@ -60,6 +74,7 @@ impl Session {
             seed,
             adversaries,
             timeout: Duration::from_secs(20),
+            generator: None,
         }
     }
 
@@ -82,11 +97,12 @@ impl Session {
         let label = || Label::from("main");
         let for_garbler: Box<dyn Channel> = Box::new(garbler.wrap(label(), Box::new(for_garbler)));
         let for_evaluator: Box<dyn Channel> = Box::new(evaluator.wrap(label(), Box::new(for_evaluator)));
-        let (program, seed) = (&program, self.seed);
+        let (program, seed, generator) = (&program, self.seed, self.generator);
         std::thread::scope(|scope| {
             let party = |me: PartyId, channel: Box<dyn Channel>| {
                 scope.spawn(move || {
-                    let config = config(2 * seed + u64::from(me.0));
+                    let mut config = config(2 * seed + u64::from(me.0));
+                    config.generator = generator;
                     program(&mut AuthenticatedEngine::start(me, channel, config, toy())?)
                 })
             };

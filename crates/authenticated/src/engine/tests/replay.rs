@@ -30,6 +30,9 @@ fn what_was_sent_before_is_not_taken_again() {
         (GARBLER, cenote_ot::steps::COLUMNS, OT_CONSISTENCY),
         (EVALUATOR, cenote_ot::steps::COLUMNS, OT_CONSISTENCY),
         (GARBLER, cenote_ot::steps::ANSWER, OT_CONSISTENCY),
+        (GARBLER, cenote_ot::steps::POINT_TREES, POINTS),
+        (EVALUATOR, cenote_ot::steps::POINT_TREES, POINTS),
+        (EVALUATOR, cenote_ot::steps::POINT_ANSWER, POINTS),
         (GARBLER, steps::LEAKY, LEAKY_AND),
         (EVALUATOR, steps::LEAKY, LEAKY_AND),
         (GARBLER, steps::PRODUCTS, LEAKY_AND),
@@ -49,7 +52,9 @@ fn what_was_sent_before_is_not_taken_again() {
     ];
     for (cheater, step, expected) in cases {
         let adversary = repeating(step);
-        let [garbler, evaluator] = Session::cheating(7, cheater, &adversary).run(twice);
+        let mut session = Session::cheating(7, cheater, &adversary);
+        session.generator = generator(step);
+        let [garbler, evaluator] = session.run(twice);
         let honest = if cheater == GARBLER { evaluator } else { garbler };
         let told = format!("{} of {cheater}: {honest:?}", step.name);
         assert!(
@@ -62,22 +67,26 @@ fn what_was_sent_before_is_not_taken_again() {
 /// No tweak of the hash, and no bit of the OTs, serves twice: those of a lot come after those of the lot before.
 #[test]
 fn no_number_is_used_twice() {
-    let [garbler, evaluator] = Session::honest(1).run(|engine| {
-        let mut seen = Vec::new();
-        for _ in 0..2 {
-            let (party, channel) = engine.parts();
-            let mut keys = [Block::ZERO; 100];
-            let mut macs = [Block::ZERO; 100];
-            party.keys.mutual.extend(channel, &mut macs, &mut keys)?;
-            seen.extend(keys.map(Block::to_bytes));
-            let counters = &mut party.keys.counters;
-            assert!(counters.leaky(5) + 5 == counters.leaky(1));
-            assert!(counters.gates(5) + 5 == counters.gates(1));
-        }
-        let count = seen.len();
-        seen.sort_unstable();
-        seen.dedup();
-        Ok(seen.len() == count)
-    });
-    assert!(garbler.unwrap() && evaluator.unwrap());
+    for generator in [None, Some(GENERATOR)] {
+        let mut session = Session::honest(1);
+        session.generator = generator;
+        let [garbler, evaluator] = session.run(|engine| {
+            let mut seen = Vec::new();
+            for _ in 0..8 {
+                let (party, channel) = engine.parts();
+                let mut keys = [Block::ZERO; 100];
+                let mut macs = [Block::ZERO; 100];
+                party.keys.bits.extend(channel, &mut macs, &mut keys)?;
+                seen.extend(keys.map(Block::to_bytes));
+                let counters = &mut party.keys.counters;
+                assert!(counters.leaky(5) + 5 == counters.leaky(1));
+                assert!(counters.gates(5) + 5 == counters.gates(1));
+            }
+            let count = seen.len();
+            seen.sort_unstable();
+            seen.dedup();
+            Ok(seen.len() == count)
+        });
+        assert!(garbler.unwrap() && evaluator.unwrap());
+    }
 }

@@ -89,6 +89,7 @@ pub(super) fn authenticated(options: &BenchAuthenticated, verbose: u8) -> Result
         lot: number(options.lot),
         segment: number(options.segment),
         symbol: options.symbol,
+        cot: options.cot,
         loads: options.circuit.clone(),
         seconds: if options.fill_only {
             0.0

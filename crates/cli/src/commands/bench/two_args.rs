@@ -6,6 +6,7 @@ use std::time::Duration;
 use cenote::Lego;
 use cenote::Link;
 use cenote::text::{count, quantity};
+use cenote_bench::authenticated::Cot;
 use cenote_bench::jimu::Load;
 use cenote_bench::lego::circuit::To;
 use clap::Subcommand;
@@ -174,6 +175,9 @@ pub(crate) struct BenchAuthenticated {
     /// Bits of a symbol of the OTs
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=8), default_value_t = 4)]
     pub(crate) symbol: u32,
+    /// Where authenticated bits come from: softspoken, of some bytes each, or pcg, a generator that makes millions from thousands
+    #[arg(long, value_name = "SOURCE", default_value_t)]
+    pub(crate) cot: Cot,
     #[command(flatten)]
     pub(crate) slowed: Slowed,
     /// How many sessions to run for each pool; medians are reported
