@@ -271,7 +271,8 @@ impl Secrets {
     fn grow(&mut self, channel: &mut dyn Channel) -> Result<()> {
         let (h, secret) = (self.shape.block as usize, self.shape.secret());
         let start = self.coins.next();
-        let mut message = vec![start];
+        let mut message = Vec::with_capacity(1 + AT_ONCE * h);
+        message.push(start);
         let keys = &self.seed.keys[secret..];
         let trees = self.noise.keys.chunks_exact_mut(1 << h).zip(keys.chunks_exact(h));
         for (tree, (leaves, keys)) in trees.enumerate() {
