@@ -1,0 +1,77 @@
+//! The audit log: who proposed, approved and learnt what and when, and which checks failed. It only grows, and its lines are chained.
+//!
+//! # Form
+//! A text file with a line of JSON for each event. A line begins with its number (from 1), the time and the event, and ends with
+//! `"previous"`, the hash of the line before, and `"hash"`, which is BLAKE3 over all of the line before the comma of `"hash"`. The first
+//! line names the log by a random number, so that no line fits into another log. Nobody can change, insert or remove a line without
+//! the hashes of all lines after it; and the hash of the last one is in the database, so that a file that was cut off or rewritten to
+//! its end is noticed too.
+//!
+//! # Power loss
+//! A line is recorded in the database, in the transaction of what it tells of, and only then written to the file. From time to time
+//! the file is flushed to the disk, and the database forgets the lines that are there for good (the *settled* ones). When a log is
+//! opened, therefore:
+//!
+//! - The settled part must be there: a file that is shorter, or whose last settled line is not the recorded one, is refused
+//!   ([`Fault::Short`], [`Fault::Changed`]).
+//! - After it, each byte must be what the database has for that place, or zero, or missing: a block that had not reached the disk.
+//!   Such bytes are put in place from the database. Any other byte ([`Fault::Changed`]), and any byte after the
+//!   last line that the database knows ([`Fault::Long`]), was written by something else, and the log is refused as it is.
+//!
+//! Opening looks at the end of the settled part only; [`verify`] reads all of it.
+//!
+//! A database that was put back to an earlier state, from a backup say, is behind its file, which is [`Fault::Long`] or
+//! [`Fault::Changed`] too.
+
+mod event;
+mod line;
+mod log;
+mod verify;
+
+pub use event::{Actor, Event};
+pub use line::Head;
+pub(crate) use line::{Chain, Line};
+pub(crate) use log::Log;
+pub use verify::verify;
+
+/// How the file differs from what the service wrote.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The file ends early.
+    #[error(
+        "the file ends after line {lines}, and {recorded} lines were written; put back the file that was cut off"
+    )]
+    Short {
+        /// The whole lines that are there.
+        lines: u64,
+        /// The lines that were written for good.
+        recorded: u64,
+    },
+    /// There is more in the file than was written.
+    #[error(
+        "after line {lines}, the last that the database knows, the file goes on; either the database was put back to an earlier state, or something else wrote to the file"
+    )]
+    Long {
+        /// The lines that were written.
+        lines: u64,
+    },
+    /// A line is not the one that was written.
+    #[error("line {line} is not as it was written: {what}")]
+    Changed {
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// The file cannot be read or written.
+    #[error("{0}")]
+    File(String),
+}
+
+/// The end of a log that has `lines` after `from`.
+pub(crate) fn follow_all(from: &Head, lines: &[Line]) -> Result<Head, Fault> {
+    lines.iter().try_fold(from.clone(), |head, line| {
+        line::follow(&head, line.text.as_bytes())
+    })
+}

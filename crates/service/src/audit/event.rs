@@ -1,0 +1,164 @@
+//! What is worth a line.
+
+use serde::Serialize;
+
+use crate::job::{Digest, FailKind, JobId, Verdict};
+use crate::token::Scope;
+
+/// Who caused an event at this party.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Actor {
+    /// A holder of a token, by the token's name.
+    Person(String),
+    /// A rule of the policy, by its name.
+    Rule(String),
+    /// Another party, by its number.
+    Peer(u8),
+    /// The service itself.
+    Service,
+}
+
+/// What happened. No event holds a value, a secret or a path of data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Event {
+    /// The first line.
+    Begun {
+        /// The log's random name.
+        log: String,
+    },
+    /// The service came up.
+    Started {
+        /// The version of the program.
+        version: String,
+    },
+    /// A policy was loaded.
+    Policy {
+        /// The digest of its file.
+        digest: Digest,
+    },
+    /// A job was proposed.
+    Proposed {
+        /// The job.
+        job: JobId,
+        /// The proposing party.
+        proposer: u8,
+        /// By whom.
+        by: Actor,
+        /// The digest of the program.
+        program: Digest,
+        /// The digest of the whole proposal.
+        proposal: Digest,
+        /// The parties that learn outputs.
+        receivers: Vec<u8>,
+    },
+    /// A party approved or declined a job.
+    Decided {
+        /// The job.
+        job: JobId,
+        /// The party whose decision it is.
+        party: u8,
+        /// By whom.
+        by: Actor,
+        /// What was decided.
+        verdict: Verdict,
+        /// Why.
+        reason: String,
+        /// The names of this party's data that may be used.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        data: Vec<String>,
+    },
+    /// All parties have approved, and the job waits for its turn.
+    Queued {
+        /// The job.
+        job: JobId,
+    },
+    /// The job runs, and this party's data is used.
+    Running {
+        /// The job.
+        job: JobId,
+    },
+    /// The job is done, and these parties have learnt its outputs.
+    Done {
+        /// The job.
+        job: JobId,
+        /// The digest of the program.
+        program: Digest,
+        /// The parties that learnt outputs.
+        learnt: Vec<u8>,
+    },
+    /// The job failed.
+    Failed {
+        /// The job.
+        job: JobId,
+        /// By whom that was said.
+        by: Actor,
+        /// The kind of failure.
+        kind: FailKind,
+        /// Why.
+        reason: String,
+    },
+    /// The job was cancelled.
+    Cancelled {
+        /// The job.
+        job: JobId,
+        /// By whom.
+        by: Actor,
+    },
+    /// A result was given out.
+    Fetched {
+        /// The job.
+        job: JobId,
+        /// To whom.
+        by: Actor,
+    },
+    /// A result was deleted, fetched or not.
+    Expired {
+        /// The job.
+        job: JobId,
+    },
+    /// A disclosure was given back, because nothing can have been learnt.
+    Refunded {
+        /// The job.
+        job: JobId,
+        /// The names of the data.
+        data: Vec<String>,
+    },
+    /// A check found that a peer deviated.
+    CheckFailed {
+        /// The job, if it was in one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        job: Option<JobId>,
+        /// The peer.
+        peer: u8,
+        /// The check's name.
+        check: String,
+    },
+    /// A token was made.
+    TokenMade {
+        /// Its public name.
+        token: String,
+        /// What it was named.
+        name: String,
+        /// What it may do.
+        scopes: Vec<Scope>,
+        /// By whom.
+        by: Actor,
+    },
+    /// A token was revoked.
+    TokenRevoked {
+        /// Its public name.
+        token: String,
+        /// By whom.
+        by: Actor,
+    },
+    /// A login token was exchanged for a session.
+    SessionBegun {
+        /// The session's public name.
+        session: String,
+        /// The login token's public name.
+        login: String,
+    },
+}

@@ -1,0 +1,118 @@
+//! The file of a log, which follows what the database has recorded.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use super::line::{self, MAX_LINE};
+use super::{Fault, Head, Line};
+
+/// The file of a log.
+pub(crate) struct Log {
+    path: PathBuf,
+    file: File,
+    /// What is in the file.
+    written: u64,
+}
+
+impl Log {
+    /// Opens the file at `path`, in which the lines up to `settled` must be, and writes those of `pending` that are missing. `pending` are the
+    /// lines from `settled` to the recorded end. The file is on the disk when this returns.
+    pub(crate) fn open(path: &Path, settled: &Head, pending: &[Line]) -> Result<Self, Fault> {
+        let unusable = |error: std::io::Error| Fault::File(format!("{}: {error}", path.display()));
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(settled.number == 0)
+            .truncate(false)
+            .mode(0o600)
+            .open(path)
+            .map_err(unusable)?;
+        let length = file.metadata().map_err(unusable)?.len();
+        if length < settled.length {
+            let lines = super::verify(path, None).map_or_else(
+                |fault| match fault {
+                    Fault::Changed { line, .. } => line - 1,
+                    _ => 0,
+                },
+                |head| head.number,
+            );
+            return Err(Fault::Short {
+                lines: lines.min(settled.number),
+                recorded: settled.number,
+            });
+        }
+        check_last(&file, settled).map_err(unusable)??;
+        let expected: Vec<u8> = pending.iter().flat_map(|line| line.text.bytes()).collect();
+        if length - settled.length > expected.len() as u64 {
+            return Err(Fault::Long {
+                lines: settled.number + pending.len() as u64,
+            });
+        }
+        let mut found = vec![0; (length - settled.length) as usize];
+        file.read_exact_at(&mut found, settled.length).map_err(unusable)?;
+        // JSON has no zero bytes, so these were never written.
+        if let Some(place) = found
+            .iter()
+            .zip(&expected)
+            .position(|(is, should)| is != should && *is != 0)
+        {
+            let before = expected.get(..place).unwrap_or_default();
+            return Err(Fault::Changed {
+                line: settled.number + 1 + before.iter().filter(|byte| **byte == b'\n').count() as u64,
+                what: "it is not the line that the database recorded",
+            });
+        }
+        let mut log = Log {
+            path: path.to_owned(),
+            file,
+            written: settled.length,
+        };
+        log.append(pending)?;
+        log.sync()?;
+        Ok(log)
+    }
+
+    /// Writes lines after those that are there. After an error the same may be tried again.
+    pub(crate) fn append(&mut self, lines: &[Line]) -> Result<(), Fault> {
+        let bytes: Vec<u8> = lines.iter().flat_map(|line| line.text.bytes()).collect();
+        self.file
+            .write_all_at(&bytes, self.written)
+            .map_err(|error| self.unusable(&error))?;
+        self.written += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Puts what was written on the disk.
+    pub(crate) fn sync(&self) -> Result<(), Fault> {
+        self.file.sync_all().map_err(|error| self.unusable(&error))
+    }
+
+    fn unusable(&self, error: &std::io::Error) -> Fault {
+        Fault::File(format!("{}: {error}", self.path.display()))
+    }
+}
+
+/// Checks that the line which ends the settled part is the recorded one.
+fn check_last(file: &File, settled: &Head) -> std::io::Result<Result<(), Fault>> {
+    if settled.number == 0 {
+        return Ok(Ok(()));
+    }
+    let from = settled.length.saturating_sub(MAX_LINE as u64);
+    let mut end = vec![0; (settled.length - from) as usize];
+    file.read_exact_at(&mut end, from)?;
+    let body = end.split_last().map_or(&[][..], |(_, body)| body);
+    let start = body
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |at| at + 1);
+    let own = end.get(start..).and_then(line::own_hash);
+    Ok(if own.as_ref() == Some(&settled.hash) {
+        Ok(())
+    } else {
+        Err(Fault::Changed {
+            line: settled.number,
+            what: "it is not the line that the database recorded",
+        })
+    })
+}

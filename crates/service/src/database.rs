@@ -1,0 +1,239 @@
+//! What a service must not forget, whatever happens to its process or machine.
+//!
+//! A service has a [`Folder`](crate::Folder), in which there is an SQLite database, unless a PostgreSQL server is named, and the audit log. One thread writes:
+//! it takes the calls that wait, does each in a savepoint, and commits them together, so that many calls cost one flush of the disk; a call
+//! that fails takes back its own changes only. A call returns when its changes are on the disk. Another thread reads,
+//! and each read sees one state from its beginning to its end.
+//!
+//! Calls block. In asynchronous code they belong on a thread for blocking work.
+
+mod connection;
+mod migrations;
+mod open;
+mod value;
+mod worker;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use postgres::config::Host;
+
+pub(crate) use connection::Connection;
+use connection::Meter;
+pub use connection::Work;
+pub(crate) use open::Transaction;
+pub(crate) use value::{Row, Value};
+use worker::{Call, Read, Unit};
+
+use crate::audit::{self, Head};
+use crate::folder::Folder;
+use crate::{Error, Result};
+
+/// Calls that may wait for a thread; further callers wait for a place.
+const WAITING: usize = 1024;
+
+const SQLITE: &str = "service.db";
+const AUDIT: &str = "audit.jsonl";
+
+/// Which database.
+#[derive(Clone)]
+pub enum Address {
+    /// SQLite, in the service's folder.
+    Embedded,
+    /// A PostgreSQL server.
+    Postgres(Box<postgres::Config>),
+}
+
+/// Says which kind it is; an address may hold a password.
+impl std::fmt::Debug for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Address::Embedded => "Embedded",
+            Address::Postgres(_) => "Postgres",
+        })
+    }
+}
+
+impl Address {
+    /// A server's address, `postgres://user@localhost/name` or `postgres:///name?host=/run/postgresql`. The connection is not encrypted, so only
+    /// this machine's own addresses and sockets are taken.
+    ///
+    /// # Errors
+    /// [`Error::Address`], without the address, which may hold a password.
+    pub fn parse(url: &str) -> Result<Self> {
+        let fault = |what: &str| Error::Address(what.to_owned());
+        if !["postgres://", "postgresql://"]
+            .iter()
+            .any(|kind| url.starts_with(kind))
+        {
+            return Err(fault(
+                "it must begin with postgres://; without an address, SQLite is used",
+            ));
+        }
+        let config: postgres::Config = url
+            .parse()
+            .map_err(|_| fault("it is not of the form postgres://user:password@host:port/name"))?;
+        let near = |host: &Host| match host {
+            Host::Tcp(name) => {
+                name == "localhost" || name.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
+            }
+            Host::Unix(_) => true,
+        };
+        if !config.get_hosts().iter().all(near)
+            || !config.get_hostaddrs().iter().all(std::net::IpAddr::is_loopback)
+        {
+            return Err(fault(
+                "the server is on another machine, and the connection would not be encrypted; name a server on this machine, or a tunnel's end",
+            ));
+        }
+        Ok(Address::Postgres(Box::new(config)))
+    }
+}
+
+/// An open database, of which a copy of the handle costs nothing.
+#[derive(Clone)]
+pub struct Database {
+    inner: Arc<Inner>,
+}
+
+impl std::fmt::Debug for Database {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Database")
+            .field(&self.inner.folder.path())
+            .finish()
+    }
+}
+
+struct Inner {
+    writer: Option<SyncSender<Box<dyn Unit>>>,
+    reader: Option<SyncSender<Box<dyn Read>>>,
+    threads: Vec<JoinHandle<()>>,
+    meter: Arc<Meter>,
+    folder: Folder,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.writer = None;
+        self.reader = None;
+        for thread in self.threads.drain(..) {
+            // It has nothing to say: calls catch their panics.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Where a database and its log are.
+#[derive(Clone)]
+struct Place {
+    address: Address,
+    sqlite: PathBuf,
+    audit: PathBuf,
+    meter: Arc<Meter>,
+}
+
+impl Database {
+    /// Opens the database of the service in the folder at `path`, or makes both.
+    ///
+    /// # Errors
+    /// [`Error::InUse`], [`Error::Newer`], [`Error::NotOurs`], [`Error::Audit`] where the log is not as recorded, and what the system says.
+    pub fn open(path: &Path, address: &Address) -> Result<Self> {
+        let folder = Folder::claim(path)?;
+        let place = Place {
+            address: address.clone(),
+            sqlite: folder.file(SQLITE),
+            audit: folder.file(AUDIT),
+            meter: Arc::default(),
+        };
+        let mut threads = Vec::new();
+        let (writer, units) = sync_channel(WAITING);
+        let (opened, wait) = sync_channel(1);
+        let there = place.clone();
+        threads.push(start("database-writer", move || {
+            worker::write(&there, &opened, &units)
+        })?);
+        wait.recv().map_err(|_| Error::Closed)??;
+        folder.sync()?;
+        let (reader, reads) = sync_channel(WAITING);
+        let meter = Arc::clone(&place.meter);
+        threads.push(start("database-reader", move || worker::read(&place, &reads))?);
+        Ok(Database {
+            inner: Arc::new(Inner {
+                writer: Some(writer),
+                reader: Some(reader),
+                threads,
+                meter,
+                folder,
+            }),
+        })
+    }
+
+    /// Does `work` in a transaction, and returns when that is on the disk. Where `work` fails, nothing has changed.
+    pub(crate) fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (call, reply) = Call::new(work);
+        let writer = self.inner.writer.as_ref().ok_or(Error::Closed)?;
+        writer.send(Box::new(call)).map_err(|_| Error::Closed)?;
+        reply.recv().map_err(|_| Error::Closed)?
+    }
+
+    /// Does `work`, which only reads, on one state of the database.
+    pub(crate) fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (call, reply) = Call::new(work);
+        let reader = self.inner.reader.as_ref().ok_or(Error::Closed)?;
+        reader.send(Box::new(call)).map_err(|_| Error::Closed)?;
+        reply.recv().map_err(|_| Error::Closed)?
+    }
+
+    /// The service's folder.
+    pub fn folder(&self) -> &Folder {
+        &self.inner.folder
+    }
+
+    /// What its statements have cost so far.
+    pub fn work(&self) -> Work {
+        self.inner.meter.read()
+    }
+
+    /// The end of the audit log, as recorded.
+    ///
+    /// # Errors
+    /// Where the database cannot be read.
+    pub fn audit_head(&self) -> Result<Head> {
+        self.write(|transaction| Ok(transaction.head().clone()))
+    }
+
+    /// Reads and checks the whole audit log, up to its recorded end.
+    ///
+    /// # Errors
+    /// [`Error::Audit`] with the first bad line.
+    pub fn verify_audit(&self) -> Result<Head> {
+        let head = self.audit_head()?;
+        Ok(audit::verify(&self.inner.folder.file(AUDIT), Some(&head))?)
+    }
+
+    /// Adds a line to the audit log for what changes nothing else.
+    ///
+    /// # Errors
+    /// Where it cannot be recorded.
+    pub fn audit(&self, at: crate::Timestamp, event: audit::Event) -> Result<()> {
+        self.write(move |transaction| transaction.audit(at, &event))
+    }
+}
+
+fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    std::thread::Builder::new()
+        .name(name.into())
+        .spawn(work)
+        .map_err(|error| Error::Database(format!("no thread for it: {error}")))
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,328 @@
+//! One connection to either database. Statements are written once, with parameters `$1`, `$2`, ….
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use postgres::types::{ToSql, Type};
+use rusqlite::types::ValueRef;
+use rusqlite::{OpenFlags, StatementStatus};
+
+use super::value::{Row, Value};
+use crate::{Error, Result};
+
+/// What the statements of a database have cost since it was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Work {
+    /// Statements that were run.
+    pub statements: u64,
+    /// Rows that they gave back.
+    pub rows: u64,
+    /// Steps of SQLite's machine, about one for each column of each row that was looked at; 0 with PostgreSQL.
+    pub steps: u64,
+}
+
+#[derive(Default)]
+pub(super) struct Meter {
+    statements: AtomicU64,
+    rows: AtomicU64,
+    steps: AtomicU64,
+}
+
+impl Meter {
+    pub(super) fn read(&self) -> Work {
+        Work {
+            statements: self.statements.load(Ordering::Relaxed),
+            rows: self.rows.load(Ordering::Relaxed),
+            steps: self.steps.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// A connection, used by one thread.
+pub(crate) struct Connection {
+    kind: Kind,
+    meter: Arc<Meter>,
+}
+
+enum Kind {
+    Sqlite(rusqlite::Connection),
+    Postgres {
+        client: Box<postgres::Client>,
+        prepared: HashMap<&'static str, postgres::Statement>,
+    },
+}
+
+/// Who may write over a connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    Write,
+    Read,
+}
+
+impl Connection {
+    pub(super) fn sqlite(path: &Path, access: Access, meter: Arc<Meter>) -> Result<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = rusqlite::Connection::open_with_flags(path, flags).map_err(of_sqlite)?;
+        connection.set_prepared_statement_cache_capacity(128);
+        // A transaction that was committed is on the disk, log and all, before it is told of.
+        connection
+            .execute_batch(
+                "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
+                 PRAGMA trusted_schema = OFF; PRAGMA secure_delete = ON;",
+            )
+            .map_err(of_sqlite)?;
+        if access == Access::Read {
+            connection
+                .execute_batch("PRAGMA query_only = ON")
+                .map_err(of_sqlite)?;
+        }
+        Ok(Connection {
+            kind: Kind::Sqlite(connection),
+            meter,
+        })
+    }
+
+    pub(super) fn postgres(config: &postgres::Config, access: Access, meter: Arc<Meter>) -> Result<Self> {
+        let mut client = config
+            .connect(postgres::NoTls)
+            .map_err(|error| of_postgres(&error))?;
+        let settings = match access {
+            Access::Write => "SET synchronous_commit = on",
+            Access::Read => "SET default_transaction_read_only = on",
+        };
+        client
+            .batch_execute(settings)
+            .map_err(|error| of_postgres(&error))?;
+        Ok(Connection {
+            kind: Kind::Postgres {
+                client: Box::new(client),
+                prepared: HashMap::new(),
+            },
+            meter,
+        })
+    }
+
+    /// Whether it can be of no more use.
+    pub(super) fn is_lost(&self) -> bool {
+        match &self.kind {
+            Kind::Sqlite(_) => false,
+            Kind::Postgres { client, .. } => client.is_closed(),
+        }
+    }
+
+    /// Runs statements without parameters.
+    pub(super) fn batch(&mut self, sql: &str) -> Result<()> {
+        self.meter.statements.fetch_add(1, Ordering::Relaxed);
+        match &mut self.kind {
+            Kind::Sqlite(connection) => connection.execute_batch(sql).map_err(of_sqlite),
+            Kind::Postgres { client, .. } => client.batch_execute(sql).map_err(|error| of_postgres(&error)),
+        }
+    }
+
+    /// Begins a transaction: one that writes is alone, one that reads sees one state throughout.
+    pub(super) fn begin(&mut self, access: Access) -> Result<()> {
+        let sql = match (&self.kind, access) {
+            (Kind::Sqlite(_), Access::Write) => "BEGIN IMMEDIATE",
+            (Kind::Sqlite(_), Access::Read) => "BEGIN",
+            (Kind::Postgres { .. }, Access::Write) => "BEGIN",
+            (Kind::Postgres { .. }, Access::Read) => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+        };
+        self.batch(sql)
+    }
+
+    /// Whether the database has tables at all, and whether this is one of them.
+    pub(super) fn tables(&mut self, name: &str) -> Result<(bool, bool)> {
+        let sql = match &self.kind {
+            Kind::Sqlite(_) => {
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+            }
+            Kind::Postgres { .. } => {
+                "SELECT table_name::text FROM information_schema.tables WHERE table_schema = current_schema()"
+            }
+        };
+        let rows = self.rows(sql, &[])?;
+        let mut ours = false;
+        for row in &rows {
+            ours |= row.text(0)? == name;
+        }
+        Ok((!rows.is_empty(), ours))
+    }
+
+    /// Takes the database for this connection, where others could reach it.
+    pub(super) fn claim(&mut self) -> Result<()> {
+        if matches!(self.kind, Kind::Sqlite(_)) {
+            // Its folder is locked.
+            return Ok(());
+        }
+        let sql = "SELECT CASE WHEN pg_try_advisory_lock(1667591791, hashtext(current_schema())) THEN 1::bigint ELSE 0::bigint END";
+        match self.one(sql, &[])? {
+            Some(row) if row.integer(0)? == 1 => Ok(()),
+            _ => Err(Error::InUse {
+                place: "the database".into(),
+                holder: "connected to the same PostgreSQL schema".into(),
+            }),
+        }
+    }
+
+    /// Runs a statement and counts the rows that it changed.
+    pub(crate) fn run(&mut self, sql: &'static str, values: &[Value]) -> Result<u64> {
+        self.meter.statements.fetch_add(1, Ordering::Relaxed);
+        match &mut self.kind {
+            Kind::Sqlite(connection) => {
+                let mut statement = connection
+                    .prepare_cached(&sql.replace('$', "?"))
+                    .map_err(of_sqlite)?;
+                let changed = statement
+                    .execute(rusqlite::params_from_iter(values.iter().map(sqlite_value)))
+                    .map_err(of_sqlite);
+                count_steps(&self.meter, &statement);
+                Ok(changed? as u64)
+            }
+            Kind::Postgres { client, prepared } => {
+                let statement = prepare(client, prepared, sql)?;
+                client
+                    .execute(&statement, &postgres_values(values))
+                    .map_err(|error| of_postgres(&error))
+            }
+        }
+    }
+
+    /// The rows that a statement gives.
+    pub(crate) fn rows(&mut self, sql: &'static str, values: &[Value]) -> Result<Vec<Row>> {
+        self.meter.statements.fetch_add(1, Ordering::Relaxed);
+        let rows = match &mut self.kind {
+            Kind::Sqlite(connection) => {
+                let mut statement = connection
+                    .prepare_cached(&sql.replace('$', "?"))
+                    .map_err(of_sqlite)?;
+                let columns = statement.column_count();
+                let rows = statement
+                    .query_map(
+                        rusqlite::params_from_iter(values.iter().map(sqlite_value)),
+                        |row| {
+                            (0..columns)
+                                .map(|column| row.get_ref(column).map(from_sqlite))
+                                .collect::<rusqlite::Result<_>>()
+                        },
+                    )
+                    .and_then(Iterator::collect::<rusqlite::Result<Vec<Vec<Value>>>>)
+                    .map_err(of_sqlite);
+                count_steps(&self.meter, &statement);
+                rows?.into_iter().map(Row).collect::<Vec<Row>>()
+            }
+            Kind::Postgres { client, prepared } => {
+                let statement = prepare(client, prepared, sql)?;
+                let rows = client
+                    .query(&statement, &postgres_values(values))
+                    .map_err(|error| of_postgres(&error))?;
+                rows.iter().map(from_postgres).collect::<Result<Vec<Row>>>()?
+            }
+        };
+        self.meter.rows.fetch_add(rows.len() as u64, Ordering::Relaxed);
+        Ok(rows)
+    }
+
+    /// The first row that a statement gives.
+    pub(crate) fn one(&mut self, sql: &'static str, values: &[Value]) -> Result<Option<Row>> {
+        Ok(self.rows(sql, values)?.into_iter().next())
+    }
+}
+
+fn count_steps(meter: &Meter, statement: &rusqlite::Statement<'_>) {
+    let steps = statement.reset_status(StatementStatus::VmStep);
+    meter
+        .steps
+        .fetch_add(u64::try_from(steps).unwrap_or(0), Ordering::Relaxed);
+}
+
+fn sqlite_value(value: &Value) -> rusqlite::types::ToSqlOutput<'_> {
+    let value = match value {
+        Value::Integer(Some(value)) => ValueRef::Integer(*value),
+        Value::Text(Some(value)) => ValueRef::Text(value.as_bytes()),
+        Value::Bytes(Some(value)) => ValueRef::Blob(value),
+        Value::Integer(None) | Value::Text(None) | Value::Bytes(None) => ValueRef::Null,
+    };
+    rusqlite::types::ToSqlOutput::Borrowed(value)
+}
+
+fn from_sqlite(value: ValueRef<'_>) -> Value {
+    match value {
+        ValueRef::Null => Value::Text(None),
+        ValueRef::Integer(value) => Value::from(value),
+        // The service writes no fractions, so this is refused where an integer is expected.
+        ValueRef::Real(value) => Value::from(value.to_string()),
+        ValueRef::Text(value) => Value::from(String::from_utf8_lossy(value).into_owned()),
+        ValueRef::Blob(value) => Value::from(value.to_vec()),
+    }
+}
+
+fn prepare(
+    client: &mut postgres::Client,
+    prepared: &mut HashMap<&'static str, postgres::Statement>,
+    sql: &'static str,
+) -> Result<postgres::Statement> {
+    if let Some(statement) = prepared.get(sql) {
+        return Ok(statement.clone());
+    }
+    let statement = client.prepare(sql).map_err(|error| of_postgres(&error))?;
+    prepared.insert(sql, statement.clone());
+    Ok(statement)
+}
+
+fn postgres_values(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
+    values
+        .iter()
+        .map(|value| match value {
+            Value::Integer(value) => value as &(dyn ToSql + Sync),
+            Value::Text(value) => value as _,
+            Value::Bytes(value) => value as _,
+        })
+        .collect()
+}
+
+fn from_postgres(row: &postgres::Row) -> Result<Row> {
+    (0..row.len())
+        .map(|column| {
+            let kind = row.columns().get(column).map(|column| column.type_().clone());
+            match kind {
+                Some(Type::INT8) => row.try_get(column).map(Value::Integer),
+                Some(Type::TEXT) => row.try_get(column).map(Value::Text),
+                Some(Type::BYTEA) => row.try_get(column).map(Value::Bytes),
+                _ => {
+                    return Err(Error::Corrupt(format!(
+                        "a column {column} of a type that is not a service's"
+                    )));
+                }
+            }
+            .map_err(|error| of_postgres(&error))
+        })
+        .collect::<Result<Vec<Value>>>()
+        .map(Row)
+}
+
+/// The message of SQLite. It names tables and columns, never values.
+fn of_sqlite(error: rusqlite::Error) -> Error {
+    match error {
+        rusqlite::Error::SqliteFailure(code, message) => {
+            Error::Database(message.unwrap_or_else(|| code.to_string()))
+        }
+        other => Error::Database(other.to_string()),
+    }
+}
+
+/// The message of PostgreSQL without its details, which quote values.
+fn of_postgres(error: &postgres::Error) -> Error {
+    match error.as_db_error() {
+        Some(error) => Error::Database(format!("{} ({})", error.message(), error.code().code())),
+        None if error.is_closed() => Error::Database("the connection to PostgreSQL is lost".into()),
+        // The error's own text names what failed, its source the system's reason.
+        None => match std::error::Error::source(error) {
+            Some(source) => Error::Database(format!("{error}: {source}")),
+            None => Error::Database(error.to_string()),
+        },
+    }
+}

@@ -1,0 +1,252 @@
+//! What must survive, and what must be refused.
+
+mod kill;
+mod tampering;
+
+use super::*;
+use crate::audit::{Actor, Event, Fault};
+use crate::job::JobId;
+use crate::testing::{Server, World, at, suite};
+
+suite![
+    what_was_written_is_there_after_reopening,
+    a_call_that_fails_takes_back_its_own_changes_only,
+    a_call_that_panics_is_taken_back,
+    a_read_cannot_write,
+    the_log_is_settled_while_it_grows,
+];
+
+/// Notes a number, with a line in the log.
+fn note(database: &Database, number: u8) -> Result<()> {
+    database.write(move |transaction| noted(transaction, number))
+}
+
+fn noted(transaction: &mut Transaction<'_>, number: u8) -> Result<()> {
+    transaction.run(
+        "INSERT INTO disclosure (program, data, used) VALUES ($1, 'data', $2)",
+        &[
+            Value::from(format!("{number:03}")),
+            Value::from(i64::from(number)),
+        ],
+    )?;
+    let cancelled = Event::Cancelled {
+        job: JobId([number; 16]),
+        by: Actor::Service,
+    };
+    transaction.audit(at(u64::from(number)), &cancelled)
+}
+
+fn notes(database: &Database) -> Vec<u64> {
+    database
+        .read(|connection| {
+            connection
+                .rows("SELECT used FROM disclosure ORDER BY program", &[])?
+                .iter()
+                .map(|row| row.count(0))
+                .collect()
+        })
+        .expect("reads")
+}
+
+fn what_was_written_is_there_after_reopening(mut world: World) {
+    for number in 1..=3 {
+        note(&world.database(), number).expect("written");
+    }
+    let head = world.database().audit_head().expect("a head");
+    let database = world.reopen();
+    assert_eq!(notes(&database), [1, 2, 3]);
+    assert_eq!(database.verify_audit().expect("whole"), head);
+    assert_eq!(head.number, 4);
+    assert_eq!(world.log().lines().count(), 4);
+}
+
+fn a_call_that_fails_takes_back_its_own_changes_only(world: World) {
+    let database = world.database();
+    std::thread::scope(|scope| {
+        for number in 0..100 {
+            let database = &database;
+            scope.spawn(move || {
+                let outcome = database.write(move |transaction| {
+                    noted(transaction, number)?;
+                    if number % 2 == 0 {
+                        Err(Error::Token)
+                    } else {
+                        Ok(())
+                    }
+                });
+                assert_eq!(outcome.is_ok(), number % 2 == 1);
+                // A statement that the database itself refuses.
+                let again = database.write(move |transaction| {
+                    noted(transaction, number | 1)?;
+                    noted(transaction, number | 1)
+                });
+                assert!(matches!(again, Err(Error::Database(_))), "{again:?}");
+            });
+        }
+    });
+    assert_eq!(
+        notes(&database),
+        (0..100).filter(|number| number % 2 == 1).collect::<Vec<u64>>()
+    );
+    assert_eq!(database.verify_audit().expect("whole").number, 51);
+}
+
+fn a_call_that_panics_is_taken_back(world: World) {
+    let database = world.database();
+    let outcome: Result<()> = database.write(|transaction| {
+        noted(transaction, 1)?;
+        std::panic::resume_unwind(Box::new(()))
+    });
+    assert!(matches!(outcome, Err(Error::Database(_))), "{outcome:?}");
+    note(&database, 2).expect("goes on");
+    assert_eq!(notes(&database), [2]);
+    assert_eq!(database.verify_audit().expect("whole").number, 2);
+}
+
+fn a_read_cannot_write(world: World) {
+    let database = world.database();
+    let outcome = database.read(|connection| connection.run("DELETE FROM audit_head", &[]));
+    assert!(matches!(outcome, Err(Error::Database(_))), "{outcome:?}");
+    assert_eq!(notes(&database), [0; 0]);
+    assert_eq!(database.audit_head().expect("still there").number, 1);
+}
+
+fn the_log_is_settled_while_it_grows(mut world: World) {
+    let database = world.database();
+    let pending = |database: &Database| {
+        let sql = "SELECT COUNT(*) FROM audit_pending";
+        database
+            .read(move |connection| connection.one(sql, &[])?.expect("a row").count(0))
+            .expect("reads")
+    };
+    let mut most = 0;
+    for _ in 0..10 {
+        database
+            .write(|transaction| {
+                for number in 0..100 {
+                    let event = Event::Queued {
+                        job: JobId([number; 16]),
+                    };
+                    transaction.audit(at(0), &event)?;
+                }
+                Ok(())
+            })
+            .expect("written");
+        most = most.max(pending(&database));
+    }
+    assert!(most < 500, "{most} of 1000 lines are kept");
+    assert_eq!(database.verify_audit().expect("whole").number, 1001);
+    drop(database);
+    assert_eq!(pending(&world.reopen()), 0);
+}
+
+#[test]
+fn sqlite_flushes_what_it_commits() {
+    let world = World::embedded();
+    for (pragma, value) in [("PRAGMA synchronous", "2"), ("PRAGMA journal_mode", "wal")] {
+        let found = world
+            .database()
+            .write(move |transaction| {
+                let row = transaction.one(pragma, &[])?.expect("a row");
+                row.integer(0)
+                    .map(|value| value.to_string())
+                    .or_else(|_| row.text(0).map(str::to_owned))
+            })
+            .expect("reads");
+        assert_eq!(found, value, "{pragma}");
+    }
+}
+
+#[test]
+fn a_folder_that_another_service_uses_is_refused_by_name() {
+    let world = World::embedded();
+    let error = Database::open(&world.path(), &Address::Embedded).expect_err("in use");
+    assert!(
+        matches!(&error, Error::InUse { place, .. } if *place == world.path().display().to_string()),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_database_of_a_newer_version_is_refused() {
+    let mut world = World::embedded();
+    world
+        .database()
+        .write(|transaction| transaction.run("UPDATE cenote_service SET version = 9", &[]))
+        .expect("written");
+    world.close();
+    let error = Database::open(&world.path(), &Address::Embedded).expect_err("newer");
+    assert!(matches!(error, Error::Newer { found: 9, known: 1 }), "{error}");
+}
+
+#[test]
+fn addresses_off_this_machine_are_refused_without_their_passwords() {
+    for near in [
+        "postgres://me:hush@localhost:5432/cenote",
+        "postgresql://127.0.0.1/cenote",
+        "postgres://[::1]/cenote",
+        "postgres:///cenote?host=%2Frun%2Fpostgresql",
+    ] {
+        let address = Address::parse(near).expect(near);
+        assert_eq!(format!("{address:?}"), "Postgres");
+    }
+    for far in [
+        "postgres://me:hush@db.example.com/cenote",
+        "postgres://me:hush@10.0.0.1/cenote",
+        "postgres://me:hush@localhost/cenote?hostaddr=10.0.0.1",
+        "postgres://me:hush@localhost,db.example.com/cenote",
+        "postgres://me:hush@localhost:port/cenote",
+        "mysql://me:hush@localhost/cenote",
+    ] {
+        let error = Address::parse(far).expect_err(far);
+        assert!(matches!(error, Error::Address(_)));
+        assert!(!format!("{error} {error:?}").contains("hush"), "{error:?}");
+    }
+}
+
+/// What only PostgreSQL can do wrong.
+pub(crate) fn postgres(server: &Server) {
+    let mut world = World::new(server.database("own"));
+    let other = tempfile::tempdir().expect("a folder");
+
+    // Two services, each with a folder of its own, on one database.
+    let error = Database::open(other.path(), &world.address).expect_err("in use");
+    assert!(
+        matches!(&error, Error::InUse { place, .. } if place == "the database"),
+        "{error}"
+    );
+
+    // Connections that are lost are made again, and nothing is lost or doubled.
+    let database = world.database();
+    note(&database, 1).expect("written");
+    server.run(
+        "postgres",
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'own'",
+    );
+    let mut tries = 0;
+    while let Err(error) = note(&database, 2) {
+        assert!(
+            matches!(
+                error,
+                Error::Database(_) | Error::Unknown(_) | Error::InUse { .. }
+            ),
+            "{error}"
+        );
+        tries += 1;
+        assert!(tries < 100, "{error}");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let read = (0..100).find_map(|_| {
+        database
+            .read(|connection| connection.rows("SELECT data FROM disclosure", &[]))
+            .ok()
+    });
+    assert_eq!(read.expect("connected again").len(), 2);
+    assert_eq!(database.verify_audit().expect("whole").number, 3);
+    drop(database);
+
+    // A database with another folder's log.
+    world.close();
+    let error = Database::open(other.path(), &world.address).expect_err("no log");
+    assert!(matches!(error, Error::Audit(Fault::File(_))), "{error}");
+}

@@ -1,0 +1,226 @@
+//! Logs that a power loss has left in pieces, and logs that somebody has changed.
+
+use std::fs;
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::audit::verify;
+
+/// A copy of a service's folder as a power loss leaves it, with some lines settled and the last three not.
+struct Left {
+    folder: TempDir,
+    log: Vec<u8>,
+    head: Head,
+    settled: usize,
+}
+
+impl Left {
+    fn new() -> Self {
+        let mut world = World::embedded();
+        for number in 1..=3 {
+            note(&world.database(), number).expect("written");
+        }
+        let database = world.reopen();
+        let settled = world.log().len();
+        for number in 4..=6 {
+            note(&database, number).expect("written");
+        }
+        let head = database.audit_head().expect("a head");
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in ["service.db", "service.db-wal", "audit.jsonl"] {
+            fs::copy(world.path().join(name), folder.path().join(name)).expect("copied");
+        }
+        let log = fs::read(folder.path().join("audit.jsonl")).expect("readable");
+        Left {
+            folder,
+            log,
+            head,
+            settled,
+        }
+    }
+
+    /// A copy with this log.
+    fn with(&self, log: &[u8]) -> (TempDir, PathBuf) {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in ["service.db", "service.db-wal"] {
+            fs::copy(self.folder.path().join(name), folder.path().join(name)).expect("copied");
+        }
+        let file = folder.path().join("audit.jsonl");
+        fs::write(&file, log).expect("written");
+        (folder, file)
+    }
+
+    fn mended(&self, log: &[u8]) {
+        let (folder, file) = self.with(log);
+        let database = Database::open(folder.path(), &Address::Embedded).expect("mended");
+        assert_eq!(database.verify_audit().expect("whole"), self.head);
+        assert_eq!(fs::read(file).expect("readable"), self.log);
+        note(&database, 7).expect("goes on");
+        let lines = database.verify_audit().expect("whole").number;
+        assert_eq!(lines, self.head.number + 1);
+    }
+
+    fn refused(&self, log: &[u8]) -> Fault {
+        let (folder, file) = self.with(log);
+        let fault = match Database::open(folder.path(), &Address::Embedded) {
+            Err(Error::Audit(fault)) => fault,
+            Err(error) => panic!("{error}"),
+            Ok(_) => panic!("accepted"),
+        };
+        assert_eq!(
+            fs::read(file).expect("readable"),
+            log,
+            "a refused log stays as it is"
+        );
+        fault
+    }
+
+    fn lines(&self, length: usize) -> u64 {
+        self.log[..length].iter().filter(|byte| **byte == b'\n').count() as u64
+    }
+}
+
+#[test]
+fn what_a_power_loss_tore_is_mended_from_the_database() {
+    let left = Left::new();
+    assert_eq!(left.head.number, 7);
+    assert_eq!(left.lines(left.settled), 4);
+    let whole = left.log.len();
+    for length in [left.settled, left.settled + 1, whole - 100, whole - 1, whole] {
+        left.mended(&left.log[..length]);
+    }
+    // Blocks that were given to the file and not written.
+    let mut holes = left.log.clone();
+    holes[left.settled + 7..left.settled + 99].fill(0);
+    left.mended(&holes);
+    holes[left.settled..].fill(0);
+    left.mended(&holes);
+}
+
+#[test]
+fn a_changed_log_is_refused() {
+    let left = Left::new();
+    // In the part that is not settled, any byte, whether or not the rest is there.
+    for place in [left.settled, left.settled + 50, left.log.len() - 1] {
+        let mut changed = left.log.clone();
+        changed[place] ^= 1;
+        let line = left.lines(place) + 1;
+        for log in [&changed[..], &changed[..=place]] {
+            let fault = left.refused(log);
+            assert!(
+                matches!(fault, Fault::Changed { line: found, .. } if found == line),
+                "byte {place}: {fault}"
+            );
+        }
+    }
+    // Lines that were written once, written again.
+    let mut longer = left.log.clone();
+    longer.extend_from_slice(&left.log[left.settled..]);
+    assert_eq!(left.refused(&longer), Fault::Long { lines: 7 });
+    longer.truncate(left.log.len() + 1);
+    assert_eq!(left.refused(&longer), Fault::Long { lines: 7 });
+    // The last settled line.
+    let mut changed = left.log.clone();
+    for byte in [b'x', 0] {
+        changed[left.settled - 4] = byte;
+        assert!(matches!(left.refused(&changed), Fault::Changed { line: 4, .. }));
+    }
+}
+
+#[test]
+fn a_log_that_was_cut_off_is_refused() {
+    let left = Left::new();
+    let fault = left.refused(&left.log[..left.settled - 1]);
+    assert_eq!(
+        fault,
+        Fault::Short {
+            lines: 3,
+            recorded: 4
+        }
+    );
+    let (folder, file) = left.with(&left.log);
+    fs::remove_file(file).expect("removed");
+    let error = Database::open(folder.path(), &Address::Embedded).expect_err("no log");
+    assert!(matches!(error, Error::Audit(Fault::File(_))), "{error}");
+}
+
+#[test]
+fn a_database_of_an_earlier_state_is_noticed() {
+    let mut world = World::embedded();
+    note(&world.database(), 1).expect("written");
+    world.close();
+    let backup = fs::read(world.path().join("service.db")).expect("readable");
+    let database = world.reopen();
+    note(&database, 2).expect("written");
+    drop(database);
+    world.close();
+    fs::write(world.path().join("service.db"), backup).expect("put back");
+    let error = Database::open(&world.path(), &Address::Embedded).expect_err("behind");
+    assert!(matches!(error, Error::Audit(Fault::Long { lines: 2 })), "{error}");
+}
+
+#[test]
+fn verification_names_the_first_bad_line() {
+    let mut world = World::embedded();
+    for number in 1..=9 {
+        note(&world.database(), number).expect("written");
+    }
+    let head = world.database().audit_head().expect("a head");
+    let file = world.path().join("audit.jsonl");
+    assert_eq!(verify(&file, None).expect("whole"), head);
+    assert_eq!(verify(&file, Some(&head)).expect("whole"), head);
+    world.close();
+
+    let whole = world.log();
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    let look = |text: &[u8]| {
+        fs::write(&file, text).expect("written");
+        verify(&file, Some(&head)).expect_err("changed")
+    };
+    let line_of = |fault: Fault| match fault {
+        Fault::Changed { line, .. } => line,
+        other => panic!("{other}"),
+    };
+    // One character anywhere in line 5.
+    let start: usize = lines[..4].iter().map(|line| line.len()).sum();
+    for place in (start..start + lines[4].len() - 1).step_by(17) {
+        let mut changed = whole.clone().into_bytes();
+        changed[place] ^= 2;
+        assert_eq!(line_of(look(&changed)), 5, "byte {place}");
+    }
+    // A line is missing, doubled, or in another place.
+    let joined = |order: &[usize]| {
+        order
+            .iter()
+            .map(|line| lines[line - 1])
+            .collect::<String>()
+            .into_bytes()
+    };
+    assert_eq!(line_of(look(&joined(&[1, 2, 3, 5, 6, 7, 8, 9, 10]))), 4);
+    assert_eq!(line_of(look(&joined(&[1, 2, 3, 3, 4, 5, 6, 7, 8, 9, 10]))), 4);
+    assert_eq!(line_of(look(&joined(&[1, 3, 2, 4, 5, 6, 7, 8, 9, 10]))), 2);
+    // The end is missing.
+    let short = |lines| Fault::Short { lines, recorded: 10 };
+    assert_eq!(look(&joined(&[1, 2, 3, 4])), short(4));
+    assert_eq!(look(whole.trim_end().as_bytes()), short(9));
+    assert_eq!(look(b""), short(0));
+    // Without the database, a copy that ends in the middle of a line.
+    fs::write(&file, whole.trim_end()).expect("written");
+    assert_eq!(line_of(verify(&file, None).expect_err("torn")), 10);
+}
+
+#[test]
+fn another_services_log_does_not_fit() {
+    let mut one = World::embedded();
+    let mut two = World::embedded();
+    for world in [&one, &two] {
+        note(&world.database(), 1).expect("written");
+    }
+    one.close();
+    two.close();
+    fs::copy(one.path().join("audit.jsonl"), two.path().join("audit.jsonl")).expect("copied");
+    let error = Database::open(&two.path(), &Address::Embedded).expect_err("another's");
+    assert!(matches!(error, Error::Audit(_)), "{error}");
+}

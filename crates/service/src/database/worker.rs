@@ -1,0 +1,159 @@
+//! The threads that write and read.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use super::Place;
+use super::connection::{Access, Connection};
+use super::open::{Open, Transaction};
+use crate::{Error, Result};
+
+/// Calls that are committed together.
+const GROUP: usize = 64;
+
+/// Something to do, and who waits for it.
+pub(super) struct Call<W, T> {
+    work: Option<W>,
+    outcome: Option<Result<T>>,
+    reply: SyncSender<Result<T>>,
+}
+
+impl<W, T> Call<W, T> {
+    pub(super) fn new(work: W) -> (Self, Receiver<Result<T>>) {
+        let (reply, wait) = sync_channel(1);
+        let call = Call {
+            work: Some(work),
+            outcome: None,
+            reply,
+        };
+        (call, wait)
+    }
+
+    fn run(&mut self, work: impl FnOnce(W) -> Result<T>) -> bool {
+        let outcome = match self.work.take() {
+            // What a panic leaves of the transaction is taken back.
+            Some(own) => catch_unwind(AssertUnwindSafe(|| work(own))).unwrap_or_else(|_| {
+                Err(Error::Database(
+                    "a call stopped in the middle and was taken back".into(),
+                ))
+            }),
+            None => Err(Error::Closed),
+        };
+        let done = outcome.is_ok();
+        self.outcome = Some(outcome);
+        done
+    }
+
+    fn tell(&mut self, fate: Result<()>) {
+        let outcome = match (self.outcome.take(), fate) {
+            (Some(Err(error)), _) | (_, Err(error)) => Err(error),
+            (Some(Ok(value)), Ok(())) => Ok(value),
+            (None, Ok(())) => Err(Error::Closed),
+        };
+        // Who no longer waits need not know.
+        let _ = self.reply.send(outcome);
+    }
+}
+
+/// A call that writes.
+pub(super) trait Unit: Send {
+    /// Does it, and says whether it worked.
+    fn run(&mut self, transaction: &mut Transaction<'_>) -> bool;
+    /// Tells the caller, where the transaction around it had this `fate`.
+    fn tell(&mut self, fate: Result<()>);
+}
+
+impl<W, T> Unit for Call<W, T>
+where
+    W: FnOnce(&mut Transaction<'_>) -> Result<T> + Send,
+    T: Send,
+{
+    fn run(&mut self, transaction: &mut Transaction<'_>) -> bool {
+        Call::run(self, |work| work(transaction))
+    }
+
+    fn tell(&mut self, fate: Result<()>) {
+        Call::tell(self, fate);
+    }
+}
+
+/// A call that reads.
+pub(super) trait Read: Send {
+    /// Does it and keeps the outcome.
+    fn run(&mut self, connection: &mut Connection);
+    /// Tells the caller.
+    fn tell(&mut self, fate: Result<()>);
+}
+
+impl<W, T> Read for Call<W, T>
+where
+    W: FnOnce(&mut Connection) -> Result<T> + Send,
+    T: Send,
+{
+    fn run(&mut self, connection: &mut Connection) {
+        Call::run(self, |work| work(connection));
+    }
+
+    fn tell(&mut self, fate: Result<()>) {
+        Call::tell(self, fate);
+    }
+}
+
+/// Opens the database, says how that went, and writes until nobody is left who could ask for it.
+pub(super) fn write(place: &Place, opened: &SyncSender<Result<()>>, units: &Receiver<Box<dyn Unit>>) {
+    let mut open = match Open::new(place) {
+        Ok(open) => Some(open),
+        Err(error) => {
+            let _ = opened.send(Err(error));
+            return;
+        }
+    };
+    let _ = opened.send(Ok(()));
+    while let Ok(first) = units.recv() {
+        let mut group = vec![first];
+        group.extend(units.try_iter().take(GROUP - 1));
+        let fate = serve(place, &mut open, &mut group);
+        for mut unit in group {
+            unit.tell(fate.clone());
+        }
+    }
+    if let Some(open) = open {
+        open.close();
+    }
+}
+
+/// Does a group in one transaction. After a failure the state is read anew, before the next group.
+fn serve(place: &Place, open: &mut Option<Open>, group: &mut [Box<dyn Unit>]) -> Result<()> {
+    let mut current = match open.take() {
+        Some(current) if !current.is_lost() => current,
+        _ => Open::new(place)?,
+    };
+    current.group(group)?;
+    // What was committed is in the database; where the file could not be written, opening it again completes it.
+    match current.publish() {
+        Ok(()) => *open = Some(current),
+        Err(error) => {
+            tracing::error!(%error, "the audit log could not be written; nothing more is recorded until it can")
+        }
+    }
+    Ok(())
+}
+
+/// Reads until nobody is left who could ask for it.
+pub(super) fn read(place: &Place, reads: &Receiver<Box<dyn Read>>) {
+    let mut kept: Option<Connection> = None;
+    while let Ok(mut call) = reads.recv() {
+        let fate = match kept.take() {
+            Some(connection) if !connection.is_lost() => Ok(connection),
+            _ => place.connect(Access::Read),
+        }
+        .and_then(|mut connection| {
+            connection.begin(Access::Read)?;
+            call.run(&mut connection);
+            connection.batch("ROLLBACK")?;
+            kept = Some(connection);
+            Ok(())
+        });
+        call.tell(fate);
+    }
+}

@@ -1,0 +1,148 @@
+//! What can go wrong in what a service remembers.
+
+use std::path::PathBuf;
+
+use crate::audit::Fault;
+use crate::job::{JobId, StateName};
+use crate::token::Scope;
+
+/// The result of most calls of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a call did not do what was asked; what it was asked to do has then changed nothing, but for [`Error::Unknown`].
+///
+/// No message holds a secret, a value, or the text of a database's address.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Another service uses the folder or the database.
+    #[error(
+        "{place} is in use by another service ({holder}); stop that one, or give this one a folder and a database of its own"
+    )]
+    InUse {
+        /// The folder or the database.
+        place: String,
+        /// What is known of the one that uses it.
+        holder: String,
+    },
+    /// A newer Cenote has written the database.
+    #[error(
+        "the database is of version {found}, and this Cenote knows versions up to {known}; start the Cenote that upgraded it, or a newer one"
+    )]
+    Newer {
+        /// The database's version.
+        found: i64,
+        /// The newest version that this program knows.
+        known: i64,
+    },
+    /// The database holds tables, but not those of a service.
+    #[error(
+        "the database holds tables of something else; give the service an empty database, or one that a service has made"
+    )]
+    NotOurs,
+    /// The database's address cannot be used.
+    #[error("the database's address cannot be used: {0}")]
+    Address(String),
+    /// The database refused or could not be reached; nothing has changed.
+    #[error("the database: {0}")]
+    Database(String),
+    /// The connection was lost while a transaction was being committed, so that it may or may not have taken effect.
+    #[error(
+        "the database was lost while it recorded this: {0}; look at the present state before trying again"
+    )]
+    Unknown(String),
+    /// A file or folder cannot be used.
+    #[error("{}: {reason}", path.display())]
+    File {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+    /// The audit log is not what the database says it is.
+    #[error("the audit log: {0}")]
+    Audit(#[from] Fault),
+    /// What the database holds cannot have been written by a service.
+    #[error("the database holds {0}, which no service writes: it was changed by something else")]
+    Corrupt(String),
+    /// No job has this name.
+    #[error("there is no job {0}")]
+    NoJob(JobId),
+    /// The event cannot happen to the job in its state.
+    #[error("job {job} is {state}, so that {event} is not possible")]
+    NoTransition {
+        /// The job.
+        job: JobId,
+        /// Its state, which stays.
+        state: StateName,
+        /// The event that was refused.
+        event: String,
+    },
+    /// A decision is on a proposal other than the one that this party has for the job.
+    #[error("job {job}: {event} is on another proposal than this party has, and has no effect")]
+    OtherProposal {
+        /// The job.
+        job: JobId,
+        /// The event that was refused.
+        event: String,
+    },
+    /// The proposal is not one.
+    #[error("the proposal is refused: {0}")]
+    Proposal(String),
+    /// The idempotency key was used with another body.
+    #[error("the idempotency key was used for job {job} with another body; use a new key for a new job")]
+    OtherBody {
+        /// The job that the key was used for.
+        job: JobId,
+    },
+    /// A job has this name, and another proposal.
+    #[error("job {job} is known with another proposal")]
+    SameName {
+        /// The job.
+        job: JobId,
+    },
+    /// The proposer has as many unfinished jobs as it may have.
+    #[error(
+        "party {proposer} has {open} unfinished jobs, and may have {limit}; wait for some to end, or cancel some"
+    )]
+    TooMany {
+        /// Who proposed.
+        proposer: u8,
+        /// How many of its jobs are unfinished.
+        open: u64,
+        /// How many may be.
+        limit: u64,
+    },
+    /// The job has no result to fetch.
+    #[error("job {job} has no result to fetch: {reason}")]
+    NoResult {
+        /// The job.
+        job: JobId,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// A sealed result cannot be opened with the folder's key.
+    #[error("the result of job {0} cannot be opened: it was changed, or sealed under another folder's key")]
+    Seal(JobId),
+    /// The token is not one, has been revoked, or has expired.
+    #[error("the token is not valid; ask who runs this service for one")]
+    Token,
+    /// The token lacks a scope.
+    #[error("the token may not {0}")]
+    Scope(Scope),
+    /// A token's description cannot be used.
+    #[error("the token is refused: {0}")]
+    TokenText(&'static str),
+    /// The database's thread has ended.
+    #[error("the database is closed")]
+    Closed,
+}
+
+impl Error {
+    pub(crate) fn file(path: impl Into<PathBuf>, reason: impl ToString) -> Self {
+        Error::File {
+            path: path.into(),
+            reason: reason.to_string(),
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! A job at one party: from a proposal to its end.
+//!
+//! *Proposed* until all parties have decided; then *approved*, or *declined* by the first that does; *queued* when it fits; *running* from before
+//! any of this party's data is touched; and then *done*, *failed* or *cancelled*. What was proposed, approved or queued goes on after a restart. What was running has
+//! failed ([`FailKind::Restarted`]).
+//!
+//! [`Job::step`] is the whole of it; [`Jobs`] keeps jobs in the database, each step in one transaction with its line in the audit log.
+
+mod approve;
+mod jobs;
+mod list;
+mod names;
+mod proposal;
+mod result;
+mod row;
+mod state;
+mod step;
+mod take;
+
+pub use approve::{Binding, Source};
+pub use jobs::{Jobs, Settings};
+pub use list::{Page, PageRequest};
+pub use names::{Digest, JobId};
+pub use proposal::{Estimate, Input, Program, Proposal, Security};
+pub use result::Fetched;
+pub use state::{Decision, FailKind, Failure, Job, State, StateName, Verdict};
+pub use step::{Local, Remote, Step};
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,133 @@
+//! What this party's approval binds, and how often outputs on its data may be learnt.
+//!
+//! A disclosure is counted for each piece of named data when the job is approved, in the same transaction. It is given back when the job
+//! ends without having begun here, since nothing of this party's data was touched then; what began counts for good, however it ended.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Digest, Job, JobId};
+use crate::database::{Connection, Transaction, Value};
+use crate::{Error, Result};
+
+/// Bytes of the name of data, at most.
+const NAME: usize = 128;
+
+/// Which data of this party an input is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Binding {
+    /// The input's name in the proposal.
+    pub input: String,
+    /// The data.
+    pub source: Source,
+}
+
+/// Where the values of an input come from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// The data of this name, whose disclosures are counted.
+    Data(String),
+    /// Values that were posted for this job alone.
+    Posted,
+}
+
+/// The names of data in a binding, each once, in order.
+pub(super) fn data(binding: &[Binding]) -> Vec<String> {
+    let mut names: Vec<String> = binding
+        .iter()
+        .filter_map(|bound| match &bound.source {
+            Source::Data(name) => Some(name.clone()),
+            Source::Posted => None,
+        })
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// Refuses a binding that is not one source for each input of this party.
+pub(super) fn check(job: &Job, me: u8, binding: &[Binding]) -> Result<()> {
+    let mut wanted: Vec<&str> = job
+        .proposal
+        .inputs
+        .iter()
+        .filter(|input| input.owner == me)
+        .map(|input| input.name.as_str())
+        .collect();
+    let mut given: Vec<&str> = binding.iter().map(|bound| bound.input.as_str()).collect();
+    wanted.sort_unstable();
+    given.sort_unstable();
+    if wanted != given {
+        return Err(Error::Proposal(format!(
+            "each of this party's inputs ({}) needs one source",
+            wanted.join(", ")
+        )));
+    }
+    let bad = |name: &String| name.is_empty() || name.len() > NAME || name.chars().any(char::is_control);
+    if data(binding).iter().any(bad) {
+        return Err(Error::Proposal(format!(
+            "names of data have 1 to {NAME} bytes and no control characters"
+        )));
+    }
+    Ok(())
+}
+
+/// How often outputs of `program` on `data` have been allowed.
+pub(super) fn used(connection: &mut Connection, program: &Digest, data: &str) -> Result<u64> {
+    connection
+        .one(
+            "SELECT used FROM disclosure WHERE program = $1 AND data = $2",
+            &[Value::from(program.to_string()), Value::from(data)],
+        )?
+        .map_or(Ok(0), |row| row.count(0))
+}
+
+/// Counts a disclosure of each piece of data in `binding`.
+pub(super) fn charge(transaction: &mut Transaction<'_>, job: &Job, binding: &[Binding]) -> Result<()> {
+    let program = job.proposal.program.digest.to_string();
+    for name in data(binding) {
+        transaction.run(
+            "INSERT INTO disclosure (program, data, used) VALUES ($1, $2, 1)
+             ON CONFLICT (program, data) DO UPDATE SET used = disclosure.used + 1",
+            &[Value::from(program.as_str()), Value::from(name.as_str())],
+        )?;
+        transaction.run(
+            "INSERT INTO charge (job, program, data) VALUES ($1, $2, $3)",
+            &[
+                Value::from(job.proposal.id.to_string()),
+                Value::from(program.as_str()),
+                Value::from(name),
+            ],
+        )?;
+    }
+    Ok(())
+}
+
+/// Makes what was counted for a job final, because its data will be used.
+pub(super) fn spend(transaction: &mut Transaction<'_>, job: JobId) -> Result<()> {
+    transaction.run(
+        "DELETE FROM charge WHERE job = $1",
+        &[Value::from(job.to_string())],
+    )?;
+    Ok(())
+}
+
+/// Gives back what was counted for a job and not spent. Gives the names of the data.
+pub(super) fn refund(transaction: &mut Transaction<'_>, job: JobId) -> Result<Vec<String>> {
+    let id = Value::from(job.to_string());
+    let rows = transaction.rows(
+        "SELECT program, data FROM charge WHERE job = $1 ORDER BY data",
+        std::slice::from_ref(&id),
+    )?;
+    let mut names = Vec::new();
+    for row in &rows {
+        let (program, data) = (row.text(0)?, row.text(1)?);
+        transaction.run(
+            "UPDATE disclosure SET used = used - 1 WHERE program = $1 AND data = $2",
+            &[Value::from(program), Value::from(data)],
+        )?;
+        names.push(data.to_owned());
+    }
+    transaction.run("DELETE FROM charge WHERE job = $1", &[id])?;
+    Ok(names)
+}

@@ -1,0 +1,447 @@
+//! The jobs of a party, in its database.
+
+use std::time::Duration;
+
+use super::row::{self, columns};
+use super::step::{Local, Remote, Step};
+use super::take::take;
+use super::{
+    Binding, Digest, FailKind, Job, JobId, Page, PageRequest, Proposal, State, StateName, approve, list,
+    result,
+};
+use crate::audit::{Actor, Event};
+use crate::database::{Transaction, Value};
+use crate::policy::{self, Policy, Size};
+use crate::seal::Sealed;
+use crate::{Database, Error, Result, Timestamp};
+
+/// Jobs that one call of [`Jobs::expire`] ends, or [`Jobs::prune`] deletes, at most.
+const AT_ONCE: i64 = 500;
+
+/// What a party settles for its jobs.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// This party.
+    pub me: u8,
+    /// Unfinished jobs that a party may have proposed.
+    pub open_per_proposer: u64,
+    /// How long a result is kept that nobody fetches.
+    pub keep_results: Duration,
+    /// How long a result that was fetched can be fetched again by who has it already.
+    pub keep_fetched: Duration,
+}
+
+impl Settings {
+    /// For the party `me`: 1,000 unfinished jobs for a party, results kept for a week, and for 10 minutes once they were fetched.
+    pub fn new(me: u8) -> Self {
+        Settings {
+            me,
+            open_per_proposer: 1000,
+            keep_results: Duration::from_secs(7 * 24 * 3600),
+            keep_fetched: Duration::from_secs(600),
+        }
+    }
+}
+
+/// The jobs of a party.
+#[derive(Debug, Clone)]
+pub struct Jobs {
+    pub(super) database: Database,
+    pub(super) settings: Settings,
+}
+
+impl Jobs {
+    /// The jobs in `database`.
+    pub fn new(database: Database, settings: Settings) -> Self {
+        Jobs { database, settings }
+    }
+
+    /// Notes a proposal, by this party or by the peer that sent it. `body` is the digest of what was submitted, by which a repetition is
+    /// told from another job under the same idempotency key. Gives the job, and whether it is new.
+    ///
+    /// # Errors
+    /// [`Error::Proposal`] where it cannot be a job or `by` may not propose it, [`Error::OtherBody`], [`Error::SameName`], [`Error::TooMany`].
+    pub fn propose(
+        &self,
+        proposal: Proposal,
+        body: Digest,
+        by: Actor,
+        now: Timestamp,
+    ) -> Result<(Job, bool)> {
+        proposal.check()?;
+        let proposer = match by {
+            Actor::Peer(peer) => peer,
+            Actor::Person(_) | Actor::Rule(_) | Actor::Service => self.settings.me,
+        };
+        if proposer != proposal.proposer || self.settings.me >= proposal.parties {
+            return Err(Error::Proposal(format!(
+                "party {proposer} sent it to party {}, in the name of party {} of {}",
+                self.settings.me, proposal.proposer, proposal.parties
+            )));
+        }
+        let limit = self.settings.open_per_proposer;
+        self.database.write(move |transaction| {
+            if let Some(known) = known(transaction, &proposal, &body)? {
+                return Ok((known, false));
+            }
+            if proposal.deadline <= now {
+                return Err(Error::Proposal(format!(
+                    "its deadline {} has passed",
+                    proposal.deadline
+                )));
+            }
+            room(transaction, proposer, limit)?;
+            let last = transaction.one("SELECT number FROM job ORDER BY number DESC LIMIT 1", &[])?;
+            let job = Job {
+                number: last.map_or(Ok(0), |row| row.count(0))? + 1,
+                digest: proposal.digest(),
+                state: State::Proposed,
+                decisions: vec![None; usize::from(proposal.parties)],
+                binding: Vec::new(),
+                created_at: now,
+                changed_at: now,
+                proposal,
+            };
+            row::insert(transaction, &job, &body)?;
+            transaction.audit(
+                now,
+                &Event::Proposed {
+                    job: job.proposal.id,
+                    proposer,
+                    by,
+                    program: job.proposal.program.digest,
+                    proposal: job.digest,
+                    receivers: job.proposal.receivers.clone(),
+                },
+            )?;
+            Ok((job, true))
+        })
+    }
+
+    /// Approves in a person's name, and counts disclosures without a limit.
+    ///
+    /// # Errors
+    /// Those of [`Job::step`]; [`Error::Proposal`] where `binding` is not one source for each input of this party.
+    pub fn approve(&self, id: JobId, binding: Vec<Binding>, by: Actor, now: Timestamp) -> Result<Job> {
+        let step = Step::Here(Local::Approve {
+            binding,
+            reason: reason_of(&by),
+        });
+        self.apply(id, step, by, now)
+    }
+
+    /// Declines in a person's name.
+    ///
+    /// # Errors
+    /// Those of [`Job::step`].
+    pub fn decline(&self, id: JobId, reason: String, by: Actor, now: Timestamp) -> Result<Job> {
+        self.apply(id, Step::Here(Local::Decline { reason }), by, now)
+    }
+
+    /// Lets the policy decide, and does what it says: the counts that it looks at, the approval and what that counts are one transaction. `size`
+    /// is what this party has computed from the program, whatever the proposer estimated. A ruling to ask a person changes nothing.
+    ///
+    /// # Errors
+    /// Those of [`Jobs::approve`].
+    pub fn rule(
+        &self,
+        id: JobId,
+        policy: &Policy,
+        size: Size,
+        binding: Vec<Binding>,
+        now: Timestamp,
+    ) -> Result<(policy::Ruling, Job)> {
+        let (policy, me) = (policy.clone(), self.settings.me);
+        self.database.write(move |transaction| {
+            let job = row::get(transaction.connection(), id)?;
+            approve::check(&job, me, &binding)?;
+            let ruling = policy.rule(
+                &job.proposal,
+                size,
+                &mut Past {
+                    transaction,
+                    now,
+                    binding: &binding,
+                },
+            )?;
+            let reason = ruling.reason.clone();
+            let local = match ruling.verdict {
+                policy::Verdict::Ask => return Ok((ruling, job)),
+                policy::Verdict::Approve => Local::Approve { binding, reason },
+                policy::Verdict::Decline => Local::Decline { reason },
+            };
+            let by = ruling
+                .rule
+                .as_ref()
+                .map_or(Actor::Service, |rule| Actor::Rule(rule.name.clone()));
+            if let (policy::Verdict::Approve, Some(rule)) = (ruling.verdict, &ruling.rule) {
+                transaction.run(
+                    "INSERT INTO ruling (job, rule, at) VALUES ($1, $2, $3)",
+                    &[
+                        Value::from(id.to_string()),
+                        Value::from(rule.name.as_str()),
+                        Value::from(now.column()),
+                    ],
+                )?;
+            }
+            let job = take(transaction, &job, me, &Step::Here(local), &by, now)?;
+            Ok((ruling, job))
+        })
+    }
+
+    /// Does what a peer says, which it has the right to say of itself only.
+    ///
+    /// # Errors
+    /// Those of [`Job::step`], and [`Error::NoJob`]; nothing has changed then.
+    pub fn hear(&self, id: JobId, peer: u8, says: Remote, now: Timestamp) -> Result<Job> {
+        self.apply(id, Step::Peer(peer, says), Actor::Peer(peer), now)
+    }
+
+    /// The job fits, and waits for its turn.
+    ///
+    /// # Errors
+    /// Those of [`Job::step`], as for all that follow.
+    pub fn queue(&self, id: JobId, now: Timestamp) -> Result<Job> {
+        self.apply(id, Step::Here(Local::Queue), Actor::Service, now)
+    }
+
+    /// The job begins. When this has returned, and not before, its data may be touched.
+    ///
+    /// # Errors
+    /// Those of [`Job::step`].
+    pub fn start(&self, id: JobId, now: Timestamp) -> Result<Job> {
+        self.apply(id, Step::Here(Local::Start), Actor::Service, now)
+    }
+
+    /// The job is done, with outputs for this party or without.
+    ///
+    /// # Errors
+    /// Those of [`Job::step`].
+    pub fn finish(&self, id: JobId, outputs: Option<Sealed>, now: Timestamp) -> Result<Job> {
+        let (me, expires) = (self.settings.me, now.after(self.settings.keep_results));
+        self.database.write(move |transaction| {
+            let job = row::get(transaction.connection(), id)?;
+            let job = take(
+                transaction,
+                &job,
+                me,
+                &Step::Here(Local::Finish),
+                &Actor::Service,
+                now,
+            )?;
+            if let Some(outputs) = outputs {
+                result::keep(transaction, id, &outputs, expires)?;
+            }
+            Ok(job)
+        })
+    }
+
+    /// The job failed here.
+    ///
+    /// # Errors
+    /// Those of [`Job::step`].
+    pub fn fail(&self, id: JobId, kind: FailKind, reason: String, now: Timestamp) -> Result<Job> {
+        self.apply(id, Step::Here(Local::Fail { kind, reason }), Actor::Service, now)
+    }
+
+    /// This party takes the job back.
+    ///
+    /// # Errors
+    /// Those of [`Job::step`].
+    pub fn cancel(&self, id: JobId, by: Actor, now: Timestamp) -> Result<Job> {
+        self.apply(id, Step::Here(Local::Cancel), by, now)
+    }
+
+    /// To be called when the service comes up: what was running has failed. Gives those jobs, and the ones that go on, oldest first.
+    ///
+    /// # Errors
+    /// Where the database cannot be read or written.
+    pub fn restart(&self, now: Timestamp) -> Result<(Vec<Job>, Vec<Job>)> {
+        let me = self.settings.me;
+        self.database.write(move |transaction| {
+            let rows = transaction.rows(
+                concat!("SELECT ", columns!(), " FROM job WHERE open = 1 ORDER BY number"),
+                &[],
+            )?;
+            let (mut failed, mut open) = (Vec::new(), Vec::new());
+            for row in &rows {
+                let job = row::read(row)?;
+                if job.state.name() == StateName::Running {
+                    failed.push(take(
+                        transaction,
+                        &job,
+                        me,
+                        &Step::Here(Local::Restart),
+                        &Actor::Service,
+                        now,
+                    )?);
+                } else {
+                    open.push(job);
+                }
+            }
+            Ok((failed, open))
+        })
+    }
+
+    /// Fails jobs whose deadline has passed, 500 at most. Gives them; what runs one of them must stop.
+    ///
+    /// # Errors
+    /// Where the database cannot be read or written.
+    pub fn expire(&self, now: Timestamp) -> Result<Vec<Job>> {
+        let me = self.settings.me;
+        self.database.write(move |transaction| {
+            let rows = transaction.rows(
+                concat!(
+                    "SELECT ",
+                    columns!(),
+                    " FROM job WHERE open = 1 AND deadline <= $1 ORDER BY deadline LIMIT $2"
+                ),
+                &[Value::from(now.column()), Value::from(AT_ONCE)],
+            )?;
+            rows.iter()
+                .map(|row| {
+                    take(
+                        transaction,
+                        &row::read(row)?,
+                        me,
+                        &Step::Here(Local::Expire),
+                        &Actor::Service,
+                        now,
+                    )
+                })
+                .collect()
+        })
+    }
+
+    /// Forgets jobs that ended before `before`, with their idempotency keys and results, 500 at most; how many. Their lines in the audit log stay,
+    /// and so do the counts of disclosures.
+    ///
+    /// # Errors
+    /// Where the database cannot be read or written.
+    pub fn prune(&self, before: Timestamp) -> Result<u64> {
+        self.database.write(move |transaction| {
+            let rows = transaction.rows(
+                "SELECT id FROM job WHERE open = 0 AND changed_at < $1 ORDER BY changed_at LIMIT $2",
+                &[Value::from(before.column()), Value::from(AT_ONCE)],
+            )?;
+            for row in &rows {
+                let id = Value::from(row.text(0)?);
+                transaction.run("DELETE FROM result WHERE job = $1", std::slice::from_ref(&id))?;
+                transaction.run("DELETE FROM ruling WHERE job = $1", std::slice::from_ref(&id))?;
+                transaction.run("DELETE FROM job WHERE id = $1", &[id])?;
+            }
+            Ok(rows.len() as u64)
+        })
+    }
+
+    /// The job of this name.
+    ///
+    /// # Errors
+    /// [`Error::NoJob`].
+    pub fn get(&self, id: JobId) -> Result<Job> {
+        self.database.read(move |connection| row::get(connection, id))
+    }
+
+    /// A page of jobs, the newest first.
+    ///
+    /// # Errors
+    /// Where the database cannot be read.
+    pub fn list(&self, request: PageRequest) -> Result<Page> {
+        self.database
+            .read(move |connection| list::page(connection, &request))
+    }
+
+    /// How often this party has allowed an output of `program` on `data` to be learnt.
+    ///
+    /// # Errors
+    /// Where the database cannot be read.
+    pub fn disclosures(&self, program: Digest, data: String) -> Result<u64> {
+        self.database
+            .read(move |connection| approve::used(connection, &program, &data))
+    }
+
+    fn apply(&self, id: JobId, step: Step, by: Actor, now: Timestamp) -> Result<Job> {
+        let me = self.settings.me;
+        self.database.write(move |transaction| {
+            let job = row::get(transaction.connection(), id)?;
+            take(transaction, &job, me, &step, &by, now)
+        })
+    }
+}
+
+/// What the policy may know of the past.
+struct Past<'a, 'b> {
+    transaction: &'a mut Transaction<'b>,
+    now: Timestamp,
+    binding: &'a [Binding],
+}
+
+impl policy::Past for Past<'_, '_> {
+    fn approved_within_an_hour(&mut self, rule: &str) -> Result<u64> {
+        let since = self.now.before(Duration::from_secs(3600));
+        self.transaction
+            .one(
+                "SELECT COUNT(*) FROM ruling WHERE rule = $1 AND at > $2",
+                &[Value::from(rule), Value::from(since.column())],
+            )?
+            .map_or(Ok(0), |row| row.count(0))
+    }
+
+    fn most_disclosures(&mut self, program: &Digest) -> Result<u64> {
+        let mut most = 0;
+        for name in approve::data(self.binding) {
+            most = most.max(approve::used(self.transaction.connection(), program, &name)?);
+        }
+        Ok(most)
+    }
+}
+
+fn reason_of(by: &Actor) -> String {
+    match by {
+        Actor::Person(name) => format!("approved by {name}"),
+        Actor::Rule(name) => format!("approved by rule {name}"),
+        Actor::Peer(_) | Actor::Service => String::new(),
+    }
+}
+
+/// The job that the proposal is a repetition of.
+fn known(transaction: &mut Transaction<'_>, proposal: &Proposal, body: &Digest) -> Result<Option<Job>> {
+    let row = transaction.one(
+        "SELECT id, body FROM job WHERE proposer = $1 AND idempotency = $2",
+        &[
+            Value::from(i64::from(proposal.proposer)),
+            Value::from(proposal.idempotency_key.as_str()),
+        ],
+    )?;
+    if let Some(row) = row {
+        let id = row
+            .text(0)?
+            .parse()
+            .map_err(|_| Error::Corrupt("a job with a wrong name".into()))?;
+        if row.text(1)? != body.to_string() {
+            return Err(Error::OtherBody { job: id });
+        }
+        return row::find(transaction.connection(), id);
+    }
+    match row::find(transaction.connection(), proposal.id)? {
+        Some(job) => Err(Error::SameName { job: job.proposal.id }),
+        None => Ok(None),
+    }
+}
+
+fn room(transaction: &mut Transaction<'_>, proposer: u8, limit: u64) -> Result<()> {
+    let open = transaction
+        .one(
+            "SELECT COUNT(*) FROM job WHERE open = 1 AND proposer = $1",
+            &[Value::from(i64::from(proposer))],
+        )?
+        .map_or(Ok(0), |row| row.count(0))?;
+    if open >= limit {
+        return Err(Error::TooMany {
+            proposer,
+            open,
+            limit,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,125 @@
+//! Jobs as rows of the database.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Digest, Failure, Job, JobId, State, StateName};
+use crate::database::{Connection, Row, Transaction, Value};
+use crate::{Error, Result, Timestamp};
+
+/// What an ended job says beyond its state's name.
+#[derive(Serialize, Deserialize)]
+enum Ending {
+    Declined { by: u8, reason: String },
+    Failed(Failure),
+    Cancelled { by: u8 },
+}
+
+macro_rules! columns {
+    () => {
+        "number, proposal, digest, state, decisions, binding, ending, created_at, changed_at"
+    };
+}
+pub(super) use columns;
+
+/// The job of a row of the [`columns`].
+pub(super) fn read(row: &Row) -> Result<Job> {
+    let wrong = |what: &str| Error::Corrupt(format!("a job with a wrong {what}"));
+    let ending: Option<Ending> = match row.text_or_null(6)? {
+        Some(text) => serde_json::from_str(text).map_err(|_| wrong("ending"))?,
+        None => None,
+    };
+    let name = row.text(3)?;
+    let state = StateName::ALL.into_iter().find(|state| state.as_str() == name);
+    Ok(Job {
+        number: row.count(0)?,
+        proposal: serde_json::from_str(row.text(1)?).map_err(|_| wrong("proposal"))?,
+        digest: row.text(2)?.parse().map_err(|_| wrong("digest"))?,
+        state: match (state, ending) {
+            (Some(StateName::Proposed), None) => State::Proposed,
+            (Some(StateName::Approved), None) => State::Approved,
+            (Some(StateName::Queued), None) => State::Queued,
+            (Some(StateName::Running), None) => State::Running,
+            (Some(StateName::Done), None) => State::Done,
+            (Some(StateName::Declined), Some(Ending::Declined { by, reason })) => {
+                State::Declined { by, reason }
+            }
+            (Some(StateName::Failed), Some(Ending::Failed(failure))) => State::Failed(failure),
+            (Some(StateName::Cancelled), Some(Ending::Cancelled { by })) => State::Cancelled { by },
+            _ => return Err(wrong("state")),
+        },
+        decisions: serde_json::from_str(row.text(4)?).map_err(|_| wrong("list of decisions"))?,
+        binding: serde_json::from_str(row.text(5)?).map_err(|_| wrong("binding"))?,
+        created_at: Timestamp::from_column(row.integer(7)?),
+        changed_at: Timestamp::from_column(row.integer(8)?),
+    })
+}
+
+fn text<T: Serialize>(value: &T) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| Error::Corrupt(error.to_string()))
+}
+
+/// Writes a job that is new.
+pub(super) fn insert(transaction: &mut Transaction<'_>, job: &Job, body: &Digest) -> Result<()> {
+    transaction.run(
+        "INSERT INTO job (number, id, proposal, digest, proposer, idempotency, body, deadline, state, open, decisions, binding, created_at,
+         changed_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1, $10, $11, $12, $13)",
+        &[
+            Value::from(i64::try_from(job.number).map_err(|_| Error::Corrupt("too many jobs".into()))?),
+            Value::from(job.proposal.id.to_string()),
+            Value::from(text(&job.proposal)?),
+            Value::from(job.digest.to_string()),
+            Value::from(i64::from(job.proposal.proposer)),
+            Value::from(job.proposal.idempotency_key.as_str()),
+            Value::from(body.to_string()),
+            Value::from(job.proposal.deadline.column()),
+            Value::from(job.state.name().as_str()),
+            Value::from(text(&job.decisions)?),
+            Value::from(text(&job.binding)?),
+            Value::from(job.created_at.column()),
+            Value::from(job.changed_at.column()),
+        ],
+    )?;
+    Ok(())
+}
+
+/// Writes what a step changes.
+pub(super) fn update(transaction: &mut Transaction<'_>, job: &Job) -> Result<()> {
+    let ending = match &job.state {
+        State::Declined { by, reason } => Some(Ending::Declined {
+            by: *by,
+            reason: reason.clone(),
+        }),
+        State::Failed(failure) => Some(Ending::Failed(failure.clone())),
+        State::Cancelled { by } => Some(Ending::Cancelled { by: *by }),
+        State::Proposed | State::Approved | State::Queued | State::Running | State::Done => None,
+    };
+    transaction.run(
+        "UPDATE job SET state = $2, open = $3, decisions = $4, binding = $5, ending = $6, changed_at = $7 WHERE id = $1",
+        &[
+            Value::from(job.proposal.id.to_string()),
+            Value::from(job.state.name().as_str()),
+            Value::from(job.state.name().is_open()),
+            Value::from(text(&job.decisions)?),
+            Value::from(text(&job.binding)?),
+            Value::from(ending.map(|ending| text(&ending)).transpose()?),
+            Value::from(job.changed_at.column()),
+        ],
+    )?;
+    Ok(())
+}
+
+/// The job of this name.
+pub(super) fn find(connection: &mut Connection, id: JobId) -> Result<Option<Job>> {
+    connection
+        .one(
+            concat!("SELECT ", columns!(), " FROM job WHERE id = $1"),
+            &[Value::from(id.to_string())],
+        )?
+        .map(|row| read(&row))
+        .transpose()
+}
+
+/// The job of this name, or an error.
+pub(super) fn get(connection: &mut Connection, id: JobId) -> Result<Job> {
+    find(connection, id)?.ok_or(Error::NoJob(id))
+}

@@ -1,0 +1,210 @@
+//! States of jobs.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Binding, Digest, Proposal};
+use crate::Timestamp;
+
+/// A job as one party sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// Its place in the order of arrival at this party, from 1.
+    pub number: u64,
+    /// What was proposed.
+    pub proposal: Proposal,
+    /// The proposal's digest.
+    pub digest: Digest,
+    /// Where it stands.
+    pub state: State,
+    /// Each party's decision, by party.
+    pub decisions: Vec<Option<Decision>>,
+    /// Which of its data this party gives to its inputs, once it has approved.
+    pub binding: Vec<Binding>,
+    /// When this party learnt of it.
+    pub created_at: Timestamp,
+    /// When its state last changed.
+    pub changed_at: Timestamp,
+}
+
+/// Where a job stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// Some parties have not decided.
+    Proposed,
+    /// All parties have approved.
+    Approved,
+    /// It fits, and waits for its turn.
+    Queued,
+    /// It runs; this party's data may have been used.
+    Running,
+    /// It is done.
+    Done,
+    /// A party declined; nothing was computed.
+    Declined {
+        /// The party.
+        by: u8,
+        /// Its reason.
+        reason: String,
+    },
+    /// It failed.
+    Failed(Failure),
+    /// A party took it back.
+    Cancelled {
+        /// The party.
+        by: u8,
+    },
+}
+
+impl State {
+    /// Its name.
+    pub fn name(&self) -> StateName {
+        match self {
+            State::Proposed => StateName::Proposed,
+            State::Approved => StateName::Approved,
+            State::Queued => StateName::Queued,
+            State::Running => StateName::Running,
+            State::Done => StateName::Done,
+            State::Declined { .. } => StateName::Declined,
+            State::Failed(_) => StateName::Failed,
+            State::Cancelled { .. } => StateName::Cancelled,
+        }
+    }
+}
+
+/// The name of a state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "the states are described where they are")]
+pub enum StateName {
+    Proposed,
+    Approved,
+    Queued,
+    Running,
+    Done,
+    Declined,
+    Failed,
+    Cancelled,
+}
+
+impl StateName {
+    /// All of them, in the order of a job's life.
+    pub const ALL: [StateName; 8] = [
+        StateName::Proposed,
+        StateName::Approved,
+        StateName::Queued,
+        StateName::Running,
+        StateName::Done,
+        StateName::Declined,
+        StateName::Failed,
+        StateName::Cancelled,
+    ];
+
+    /// Whether a job in this state may come into another one.
+    pub fn is_open(self) -> bool {
+        matches!(
+            self,
+            StateName::Proposed | StateName::Approved | StateName::Queued | StateName::Running
+        )
+    }
+
+    /// Its name as text.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            StateName::Proposed => "proposed",
+            StateName::Approved => "approved",
+            StateName::Queued => "queued",
+            StateName::Running => "running",
+            StateName::Done => "done",
+            StateName::Declined => "declined",
+            StateName::Failed => "failed",
+            StateName::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl fmt::Display for StateName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Approved or declined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The party takes part.
+    Approve,
+    /// It does not.
+    Decline,
+}
+
+/// A party's decision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decision {
+    /// What it decided.
+    pub verdict: Verdict,
+    /// Why, as it says.
+    pub reason: String,
+    /// When this party learnt of it.
+    pub at: Timestamp,
+}
+
+/// Why a job failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The party that said so.
+    pub by: u8,
+    /// The kind.
+    pub kind: FailKind,
+    /// The reason.
+    pub reason: String,
+}
+
+/// Kinds of failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailKind {
+    /// This party's service was restarted while the job was running.
+    Restarted,
+    /// The deadline passed.
+    Deadline,
+    /// The job does not fit in what it may take.
+    Refused,
+    /// A peer's cheating was detected here.
+    Cheating,
+    /// A peer was lost.
+    PeerLost,
+    /// A wait took too long.
+    Timeout,
+    /// The parties differ in what must be equal.
+    Mismatch,
+    /// This party's data does not fit the program.
+    BadInput,
+    /// Material ran out.
+    Exhausted,
+    /// A peer says that the job failed there; the reason holds its words, which prove nothing.
+    Peer,
+    /// Something else.
+    Internal,
+}
+
+impl FailKind {
+    /// Its name as text.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            FailKind::Restarted => "restarted",
+            FailKind::Deadline => "deadline",
+            FailKind::Refused => "refused",
+            FailKind::Cheating => "cheating",
+            FailKind::PeerLost => "peer-lost",
+            FailKind::Timeout => "timeout",
+            FailKind::Mismatch => "mismatch",
+            FailKind::BadInput => "bad-input",
+            FailKind::Exhausted => "exhausted",
+            FailKind::Peer => "peer",
+            FailKind::Internal => "internal",
+        }
+    }
+}

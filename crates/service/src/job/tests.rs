@@ -1,0 +1,330 @@
+//! Jobs in a database.
+
+pub(crate) mod many;
+pub(crate) mod results;
+pub(crate) mod rulings;
+mod transitions;
+
+use super::*;
+use crate::Error;
+use crate::audit::Actor;
+use crate::testing::{World, at, proposal, suite};
+
+suite![
+    a_job_goes_its_way,
+    a_key_is_used_for_one_job,
+    a_proposal_that_is_none_is_refused,
+    a_flood_of_proposals_is_refused,
+    what_was_running_has_failed_after_a_restart,
+    a_job_ends_by_its_deadline,
+    a_refused_step_changes_nothing,
+    what_ended_can_be_forgotten,
+    a_changed_row_is_no_job,
+];
+
+pub(super) fn jobs(world: &World) -> Jobs {
+    Jobs::new(world.database(), Settings::new(0))
+}
+
+pub(super) fn person() -> Actor {
+    Actor::Person("ada".into())
+}
+
+pub(super) fn binding() -> Vec<Binding> {
+    vec![Binding {
+        input: "left".into(),
+        source: Source::Data("sales".into()),
+    }]
+}
+
+pub(super) fn body(number: u8) -> Digest {
+    Digest::of(&[number])
+}
+
+pub(super) fn propose(jobs: &Jobs, number: u8) -> JobId {
+    let (job, new) = jobs
+        .propose(proposal(number), body(number), person(), at(0))
+        .expect("proposed");
+    assert!(new);
+    job.proposal.id
+}
+
+pub(super) fn approval(number: u8) -> Remote {
+    Remote::Approve {
+        proposal: proposal(number).digest(),
+    }
+}
+
+pub(super) fn hear_approvals(jobs: &Jobs, number: u8) -> Job {
+    let id = JobId([number; 16]);
+    jobs.hear(id, 1, approval(number), at(2)).expect("heard");
+    jobs.hear(id, 2, approval(number), at(3)).expect("heard")
+}
+
+/// A job that runs.
+pub(super) fn run(jobs: &Jobs, number: u8) -> JobId {
+    let id = propose(jobs, number);
+    jobs.approve(id, binding(), person(), at(1)).expect("approved");
+    hear_approvals(jobs, number);
+    jobs.queue(id, at(4)).expect("queued");
+    jobs.start(id, at(5)).expect("runs");
+    id
+}
+
+fn events(world: &World) -> Vec<String> {
+    let event = |line: &str| {
+        let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        line["event"].as_str().expect("a name").to_owned()
+    };
+    world.log().lines().skip(1).map(event).collect()
+}
+
+fn a_job_goes_its_way(mut world: World) {
+    let jobs = jobs(&world);
+    let id = propose(&jobs, 1);
+    assert_eq!(jobs.get(id).expect("there").state, State::Proposed);
+    jobs.approve(id, binding(), person(), at(1)).expect("approved");
+    assert_eq!(hear_approvals(&jobs, 1).state, State::Approved);
+    assert_eq!(jobs.queue(id, at(4)).expect("queued").state, State::Queued);
+    assert_eq!(jobs.start(id, at(5)).expect("runs").state, State::Running);
+    let done = jobs.finish(id, None, at(6)).expect("done");
+    assert_eq!(done.state, State::Done);
+    assert_eq!((done.created_at, done.changed_at), (at(0), at(6)));
+    assert_eq!(done.binding, binding());
+    let expected = [
+        "proposed", "decided", "decided", "decided", "queued", "running", "done",
+    ];
+    assert_eq!(events(&world), expected);
+    drop(jobs);
+    world.reopen();
+    assert_eq!(self::jobs(&world).get(id).expect("there"), done);
+    world.database().verify_audit().expect("whole");
+}
+
+fn a_key_is_used_for_one_job(world: World) {
+    let jobs = jobs(&world);
+    let id = propose(&jobs, 1);
+    let mut again = proposal(2);
+    again.idempotency_key = proposal(1).idempotency_key;
+    let (job, new) = jobs
+        .propose(again.clone(), body(1), person(), at(9))
+        .expect("the same");
+    assert_eq!((job.proposal.id, new), (id, false));
+    let error = jobs
+        .propose(again.clone(), body(2), person(), at(9))
+        .expect_err("another body");
+    assert!(matches!(error, Error::OtherBody { job } if job == id), "{error}");
+    // Keys of two parties are two keys.
+    again.proposer = 1;
+    let (_, new) = jobs
+        .propose(again, body(2), Actor::Peer(1), at(9))
+        .expect("another's");
+    assert!(new);
+    // The name of a job is used for one job too.
+    let mut other = proposal(1);
+    other.idempotency_key = "new".into();
+    let error = jobs.propose(other, body(1), person(), at(9)).expect_err("known");
+    assert!(matches!(error, Error::SameName { job } if job == id), "{error}");
+    assert_eq!(events(&world), ["proposed", "proposed"]);
+}
+
+fn a_proposal_that_is_none_is_refused(world: World) {
+    let jobs = jobs(&world);
+    let mut number = 0;
+    let mut refused = |by: Actor, change: &dyn Fn(&mut Proposal)| {
+        number += 1;
+        let mut changed = proposal(number);
+        change(&mut changed);
+        let error = jobs
+            .propose(changed, body(number), by, at(0))
+            .expect_err("refused");
+        assert!(matches!(error, Error::Proposal(_)), "case {number}: {error}");
+    };
+    refused(Actor::Peer(1), &|_| {});
+    refused(person(), &|proposal| proposal.proposer = 1);
+    refused(person(), &|proposal| proposal.parties = 1);
+    refused(person(), &|proposal| proposal.parties = 4);
+    refused(Actor::Peer(3), &|proposal| proposal.proposer = 3);
+    refused(person(), &|proposal| proposal.receivers.clear());
+    refused(person(), &|proposal| proposal.receivers = vec![1, 0]);
+    refused(person(), &|proposal| proposal.receivers = vec![1, 1]);
+    refused(person(), &|proposal| proposal.receivers = vec![3]);
+    refused(person(), &|proposal| proposal.inputs[0].owner = 3);
+    refused(person(), &|proposal| proposal.inputs[0].name = "right".into());
+    refused(person(), &|proposal| proposal.inputs[0].name.clear());
+    refused(person(), &|proposal| proposal.inputs[0].kind = "u32\n".into());
+    refused(person(), &|proposal| proposal.protocol = "a".repeat(129));
+    refused(person(), &|proposal| proposal.idempotency_key.clear());
+    refused(person(), &|proposal| {
+        proposal.inputs = vec![proposal.inputs[0].clone(); 257]
+    });
+    refused(person(), &|proposal| proposal.deadline = at(0));
+    assert_eq!(events(&world), [""; 0]);
+    jobs.propose(proposal(99), body(99), person(), at(0))
+        .expect("as it is, it is one");
+}
+
+fn a_flood_of_proposals_is_refused(world: World) {
+    let mut settings = Settings::new(0);
+    settings.open_per_proposer = 3;
+    let jobs = Jobs::new(world.database(), settings);
+    for number in 1..=3 {
+        propose(&jobs, number);
+    }
+    let error = jobs
+        .propose(proposal(4), body(4), person(), at(0))
+        .expect_err("too many");
+    assert!(
+        matches!(
+            error,
+            Error::TooMany {
+                proposer: 0,
+                open: 3,
+                limit: 3
+            }
+        ),
+        "{error}"
+    );
+    // Others have places of their own, and a job that ends makes room.
+    let mut of_another = proposal(5);
+    of_another.proposer = 2;
+    jobs.propose(of_another, body(5), Actor::Peer(2), at(0))
+        .expect("has room");
+    jobs.cancel(JobId([1; 16]), person(), at(1)).expect("cancelled");
+    propose(&jobs, 4);
+}
+
+fn what_was_running_has_failed_after_a_restart(mut world: World) {
+    let before = jobs(&world);
+    let (first, second) = (propose(&before, 1), propose(&before, 2));
+    before
+        .approve(second, binding(), person(), at(1))
+        .expect("approved");
+    hear_approvals(&before, 2);
+    before.queue(second, at(4)).expect("queued");
+    let third = run(&before, 3);
+    let fourth = run(&before, 4);
+    before.finish(fourth, None, at(6)).expect("done");
+    drop(before);
+    world.reopen();
+    let jobs = jobs(&world);
+    let (failed, open) = jobs.restart(at(50)).expect("restarted");
+    let ids = |jobs: &[Job]| jobs.iter().map(|job| job.proposal.id).collect::<Vec<JobId>>();
+    assert_eq!(ids(&failed), [third]);
+    assert_eq!(ids(&open), [first, second]);
+    assert!(
+        matches!(
+            &failed[0].state,
+            State::Failed(Failure {
+                by: 0,
+                kind: FailKind::Restarted,
+                ..
+            })
+        ),
+        "{:?}",
+        failed[0].state
+    );
+    assert_eq!(jobs.get(fourth).expect("there").state, State::Done);
+    jobs.start(second, at(51)).expect("goes on");
+    // It has failed for good.
+    let error = jobs.start(third, at(51)).expect_err("failed");
+    assert!(matches!(error, Error::NoTransition { .. }), "{error}");
+    assert_eq!(ids(&jobs.restart(at(52)).expect("restarted").0), [second]);
+}
+
+fn a_job_ends_by_its_deadline(world: World) {
+    let jobs = jobs(&world);
+    let proposed = propose(&jobs, 1);
+    let running = run(&jobs, 2);
+    let done = run(&jobs, 3);
+    jobs.finish(done, None, at(6)).expect("done");
+    assert_eq!(jobs.expire(at(99_999)).expect("looked"), []);
+    let expired = jobs.expire(at(100_000)).expect("looked");
+    assert_eq!(expired.len(), 2);
+    for id in [proposed, running] {
+        let state = jobs.get(id).expect("there").state;
+        let kind = FailKind::Deadline;
+        assert!(
+            matches!(&state, State::Failed(failure) if failure.kind == kind),
+            "{state:?}"
+        );
+    }
+    assert_eq!(jobs.expire(at(100_001)).expect("looked"), []);
+}
+
+fn a_refused_step_changes_nothing(world: World) {
+    let jobs = jobs(&world);
+    let id = propose(&jobs, 1);
+    let before = (jobs.get(id).expect("there"), world.log());
+    let errors = [
+        jobs.start(id, at(1)),
+        jobs.finish(id, None, at(1)),
+        jobs.hear(id, 0, Remote::Cancel, at(1)),
+        jobs.hear(id, 3, Remote::Cancel, at(1)),
+        jobs.hear(id, 1, approval(2), at(1)),
+        jobs.approve(id, vec![], person(), at(1)),
+        jobs.approve(id, [binding(), binding()].concat(), person(), at(1)),
+        jobs.hear(JobId([9; 16]), 1, approval(1), at(1)),
+    ];
+    let named = errors.map(|outcome| outcome.expect_err("refused"));
+    assert!(
+        matches!(
+            &named[..],
+            [
+                Error::NoTransition { .. },
+                Error::NoTransition { .. },
+                Error::NoTransition { .. },
+                Error::NoTransition { .. },
+                Error::OtherProposal { .. },
+                Error::Proposal(_),
+                Error::Proposal(_),
+                Error::NoJob(_),
+            ]
+        ),
+        "{named:?}"
+    );
+    assert_eq!(
+        named[0].to_string(),
+        format!("job {id} is proposed, so that starting by this party is not possible")
+    );
+    assert_eq!((jobs.get(id).expect("there"), world.log()), before);
+    assert_eq!(
+        jobs.disclosures(Digest::of(b"program"), "sales".into())
+            .expect("read"),
+        0
+    );
+}
+
+fn what_ended_can_be_forgotten(world: World) {
+    let jobs = jobs(&world);
+    let done = run(&jobs, 1);
+    jobs.finish(done, None, at(6)).expect("done");
+    let open = propose(&jobs, 2);
+    assert_eq!(jobs.prune(at(6)).expect("pruned"), 0);
+    assert_eq!(jobs.prune(at(7)).expect("pruned"), 1);
+    assert!(matches!(jobs.get(done), Err(Error::NoJob(id)) if id == done));
+    jobs.get(open).expect("still there");
+    // What was learnt stays counted.
+    assert_eq!(
+        jobs.disclosures(Digest::of(b"program"), "sales".into())
+            .expect("read"),
+        1
+    );
+}
+
+fn a_changed_row_is_no_job(world: World) {
+    let jobs = jobs(&world);
+    let id = propose(&jobs, 1);
+    for sql in [
+        "UPDATE job SET state = 'done', ending = '{\"Cancelled\":{\"by\":0}}'",
+        "UPDATE job SET state = 'finished', ending = NULL",
+        "UPDATE job SET state = 'proposed', decisions = '[1]'",
+        "UPDATE job SET decisions = '[null,null,null]', proposal = '{}'",
+    ] {
+        world
+            .database()
+            .write(move |transaction| transaction.run(sql, &[]))
+            .expect("changed");
+        assert!(matches!(jobs.get(id), Err(Error::Corrupt(_))), "{sql}");
+    }
+}

@@ -1,0 +1,38 @@
+//! What the standing service of a party remembers and decides: jobs and their states, the policy that approves them, the audit log, and
+//! tokens. It knows no protocol, no program and no value of anybody's; it opens no connection to other parties.
+//!
+//! - [`Database`]: the folder of a service, its database and its audit log, which survive a kill and a power loss.
+//! - [`Jobs`]: proposals, decisions, states, sealed results.
+//! - [`Policy`]: rules that approve, decline, or leave a proposal to a person.
+//! - [`audit`]: the log that only grows.
+//! - [`Tokens`]: who may do what over a service's interfaces.
+#![forbid(unsafe_code)]
+
+pub mod audit;
+mod database;
+mod error;
+mod folder;
+pub mod job;
+pub mod policy;
+mod seal;
+#[cfg(test)]
+mod testing;
+mod time;
+pub mod token;
+
+pub use database::{Address, Database, Work};
+pub use error::{Error, Result};
+pub use folder::Folder;
+pub use job::{Job, Jobs};
+pub use policy::Policy;
+pub use seal::{ResultKey, Sealed};
+pub use time::Timestamp;
+pub use token::Tokens;
+
+/// Random bytes of the operating system.
+pub(crate) fn random<const N: usize>() -> Result<[u8; N]> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Error::Database(format!("the system gives no random bytes: {error}")))?;
+    Ok(bytes)
+}

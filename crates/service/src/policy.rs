@@ -1,0 +1,68 @@
+//! Rules that decide about proposals where no person needs to.
+//!
+//! A policy is a TOML file:
+//!
+//! ```toml
+//! otherwise = "ask"              # what happens when no rule matches; "ask" unless it says "decline"
+//!
+//! [[rule]]
+//! name = "fraud figures"
+//! programs = ["5f70…"]           # digests
+//! proposers = ["acme"]           # names of parties
+//! receivers = ["acme", "bank"]   # all receivers must be among them
+//! max_ands = 1_000_000_000       # AND gates
+//! max_bytes = 10_000_000_000     # bytes that this party sends
+//! max_jobs_an_hour = 20          # approved by this rule
+//! disclosures = 5                # how often outputs of a program on the same data may be learnt in all
+//! then = "approve"               # or "decline" or "ask"
+//! ```
+//!
+//! Rules are tried in order, and the first of which all conditions hold decides. A condition that is left out always holds. Rate and
+//! disclosures are limits on what is approved, so only rules that approve have them; and since a program that differs by one gate has another
+//! digest, a rule that limits disclosures must name its programs.
+
+mod file;
+mod rule;
+
+pub use rule::{Past, RuleName, Ruling, Size, Verdict};
+
+use crate::job::Digest;
+
+/// Rules, in order.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    rules: Vec<rule::Rule>,
+    otherwise: Verdict,
+    digest: Digest,
+}
+
+impl Policy {
+    /// The policy of a service without a file: a person decides about everything.
+    pub fn ask() -> Self {
+        Policy {
+            rules: Vec::new(),
+            otherwise: Verdict::Ask,
+            digest: Digest::of(b""),
+        }
+    }
+
+    /// The digest of its text, for the audit log.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+}
+
+/// What is wrong with a policy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{file}{}: {what}", line.map(|line| format!(", line {line}")).unwrap_or_default())]
+pub struct Fault {
+    /// The file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: Option<usize>,
+    /// What is wrong, and what to write.
+    pub what: String,
+}
+
+#[cfg(test)]
+mod tests;

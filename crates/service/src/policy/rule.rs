@@ -1,0 +1,165 @@
+//! What rules say about a proposal.
+
+use serde::Serialize;
+
+use super::Policy;
+use crate::Result;
+use crate::job::{Digest, Proposal};
+
+/// What a rule does with a proposal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// This party takes part.
+    Approve,
+    /// It does not.
+    Decline,
+    /// A person decides.
+    Ask,
+}
+
+/// How large a job is, as this party has computed it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// AND gates, of all instances.
+    pub ands: u64,
+    /// Bytes that this party sends.
+    pub bytes: u64,
+}
+
+/// A rule, as people find it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RuleName {
+    /// Its name.
+    pub name: String,
+    /// Its line in the file, from 1.
+    pub line: usize,
+}
+
+/// What a policy says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Ruling {
+    /// What is to be done.
+    pub verdict: Verdict,
+    /// The rule that decided, unless none matched.
+    pub rule: Option<RuleName>,
+    /// Why, in a sentence that names the rule and its line.
+    pub reason: String,
+}
+
+/// What rules may know of jobs before this one. Errors are passed on.
+pub trait Past {
+    /// Jobs that the rule of this name has approved within the last hour.
+    ///
+    /// # Errors
+    /// Where that cannot be read.
+    fn approved_within_an_hour(&mut self, rule: &str) -> Result<u64>;
+
+    /// How often outputs of this program have been allowed on that one of this party's data, among those the job would use, of which it was
+    /// allowed most often.
+    ///
+    /// # Errors
+    /// Where that cannot be read.
+    fn most_disclosures(&mut self, program: &Digest) -> Result<u64>;
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Rule {
+    pub(super) name: RuleName,
+    pub(super) then: Verdict,
+    pub(super) programs: Option<Vec<Digest>>,
+    pub(super) proposers: Option<Vec<u8>>,
+    pub(super) receivers: Option<Vec<u8>>,
+    pub(super) max_ands: Option<u64>,
+    pub(super) max_bytes: Option<u64>,
+    pub(super) max_jobs_an_hour: Option<u64>,
+    pub(super) disclosures: Option<u64>,
+}
+
+impl Rule {
+    /// Why the rule does not match, or nothing if it does.
+    fn passes_over(&self, proposal: &Proposal, size: Size, past: &mut dyn Past) -> Result<Option<String>> {
+        if self
+            .programs
+            .as_ref()
+            .is_some_and(|all| !all.contains(&proposal.program.digest))
+        {
+            return Ok(Some("is for other programs".into()));
+        }
+        if self
+            .proposers
+            .as_ref()
+            .is_some_and(|all| !all.contains(&proposal.proposer))
+        {
+            return Ok(Some("is for other proposers".into()));
+        }
+        if let Some(all) = &self.receivers
+            && proposal.receivers.iter().any(|receiver| !all.contains(receiver))
+        {
+            return Ok(Some("is for other receivers".into()));
+        }
+        if let Some(most) = self.max_ands.filter(|most| size.ands > *most) {
+            return Ok(Some(format!(
+                "is for at most {most} AND gates, and the job has {}",
+                size.ands
+            )));
+        }
+        if let Some(most) = self.max_bytes.filter(|most| size.bytes > *most) {
+            return Ok(Some(format!(
+                "is for at most {most} bytes, and the job sends {}",
+                size.bytes
+            )));
+        }
+        if let Some(most) = self.max_jobs_an_hour
+            && past.approved_within_an_hour(&self.name.name)? >= most
+        {
+            return Ok(Some(format!("has approved {most} jobs within the last hour")));
+        }
+        if let Some(most) = self.disclosures
+            && past.most_disclosures(&proposal.program.digest)? >= most
+        {
+            return Ok(Some(format!("allows {most} disclosures, which have been made")));
+        }
+        Ok(None)
+    }
+}
+
+impl Policy {
+    /// What the policy says about a proposal of this size. It changes nothing.
+    ///
+    /// # Errors
+    /// Those of `past`.
+    pub fn rule(&self, proposal: &Proposal, size: Size, past: &mut dyn Past) -> Result<Ruling> {
+        let mut others = String::new();
+        for rule in &self.rules {
+            let Some(why) = rule.passes_over(proposal, size, past)? else {
+                let does = match rule.then {
+                    Verdict::Approve => "approves",
+                    Verdict::Decline => "declines",
+                    Verdict::Ask => "leaves it to a person",
+                };
+                return Ok(Ruling {
+                    verdict: rule.then,
+                    rule: Some(rule.name.clone()),
+                    reason: format!("rule \"{}\" (line {}) {does}", rule.name.name, rule.name.line),
+                });
+            };
+            // A few rules say enough about why none matches.
+            if others.len() < 300 {
+                others.push_str(&format!(
+                    "; rule \"{}\" (line {}) {why}",
+                    rule.name.name, rule.name.line
+                ));
+            }
+        }
+        let does = match self.otherwise {
+            Verdict::Decline => "it is declined",
+            Verdict::Approve | Verdict::Ask => "a person decides",
+        };
+        Ok(Ruling {
+            verdict: self.otherwise,
+            rule: None,
+            reason: format!("no rule matches, so that {does}{others}"),
+        })
+    }
+}

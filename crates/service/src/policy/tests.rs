@@ -1,0 +1,218 @@
+//! What rules decide, and how a policy with a fault is told of.
+
+use super::*;
+use crate::Result;
+use crate::job::Proposal;
+use crate::testing::proposal;
+
+const SIZE: Size = Size {
+    ands: 1000,
+    bytes: 500,
+};
+
+fn parties() -> Vec<String> {
+    ["acme", "bank", "clinic"].map(String::from).to_vec()
+}
+
+fn policy(text: &str) -> Policy {
+    Policy::parse("policy.toml", text, &parties()).expect("a policy")
+}
+
+struct Counts {
+    approved: u64,
+    disclosed: u64,
+}
+
+impl Past for Counts {
+    fn approved_within_an_hour(&mut self, _rule: &str) -> Result<u64> {
+        Ok(self.approved)
+    }
+
+    fn most_disclosures(&mut self, _program: &Digest) -> Result<u64> {
+        Ok(self.disclosed)
+    }
+}
+
+fn rule(policy: &Policy, proposal: &Proposal, size: Size) -> Ruling {
+    let mut past = Counts {
+        approved: 4,
+        disclosed: 2,
+    };
+    policy.rule(proposal, size, &mut past).expect("ruled")
+}
+
+/// Whether a rule with this condition approves the usual proposal.
+fn holds(condition: &str) -> bool {
+    let text = format!("[[rule]]\nname = \"r\"\nthen = \"approve\"\n{condition}\n");
+    rule(&policy(&text), &proposal(1), SIZE).verdict == Verdict::Approve
+}
+
+#[test]
+fn each_condition_decides() {
+    let right = Digest::of(b"program");
+    let wrong = Digest::of(b"another");
+    assert!(holds(""));
+    assert!(holds(&format!("programs = [\"{wrong}\", \"{right}\"]")));
+    assert!(!holds(&format!("programs = [\"{wrong}\"]")));
+    assert!(holds("proposers = [\"bank\", \"acme\"]"));
+    assert!(!holds("proposers = [\"bank\", \"clinic\"]"));
+    assert!(holds("receivers = [\"bank\", \"acme\"]"));
+    assert!(holds("receivers = [\"clinic\", \"bank\", \"acme\"]"));
+    // Party 1 would learn outputs too.
+    assert!(!holds("receivers = [\"acme\"]"));
+    for (key, limit) in [("max_ands", 1000), ("max_bytes", 500)] {
+        assert!(holds(&format!("{key} = {limit}")), "{key}");
+        assert!(!holds(&format!("{key} = {}", limit - 1)), "{key}");
+    }
+    assert!(holds("max_jobs_an_hour = 5"));
+    assert!(!holds("max_jobs_an_hour = 4"));
+    let programs = format!("programs = [\"{right}\"]\n");
+    assert!(holds(&format!("{programs}disclosures = 3")));
+    assert!(!holds(&format!("{programs}disclosures = 2")));
+    // The proposer's estimate is not what is looked at.
+    let text = "[[rule]]\nname = \"r\"\nthen = \"approve\"\nmax_ands = 999";
+    let mut small = proposal(1);
+    small.estimate.ands = 1;
+    assert_eq!(rule(&policy(text), &small, SIZE).verdict, Verdict::Ask);
+}
+
+#[test]
+fn the_first_rule_that_matches_decides_and_is_named() {
+    let policy = policy(
+        "otherwise = \"decline\"\n\n[[rule]]\nname = \"large\"\nproposers = [\"bank\"]\nthen = \"decline\"\n\n\
+         [[rule]]\nname = \"small\"\nmax_ands = 2000\nthen = \"approve\"\n\n[[rule]]\nname = \"rest\"\nmax_ands = 3000\nthen = \"ask\"\n",
+    );
+    let ruling = rule(&policy, &proposal(1), SIZE);
+    assert_eq!(ruling.reason, "rule \"small\" (line 9) approves");
+    let small = RuleName {
+        name: "small".into(),
+        line: 9,
+    };
+    assert_eq!((ruling.verdict, ruling.rule), (Verdict::Approve, Some(small)));
+    let larger = Size { ands: 2001, bytes: 0 };
+    let ruling = rule(&policy, &proposal(1), larger);
+    assert_eq!(ruling.reason, "rule \"rest\" (line 14) leaves it to a person");
+    let mut of_bank = proposal(1);
+    of_bank.proposer = 1;
+    let ruling = rule(&policy, &of_bank, SIZE);
+    assert_eq!(
+        (ruling.verdict, ruling.reason.as_str()),
+        (Verdict::Decline, "rule \"large\" (line 4) declines")
+    );
+    let largest = Size { ands: 3001, bytes: 0 };
+    let ruling = rule(&policy, &proposal(1), largest);
+    assert_eq!((ruling.verdict, ruling.rule), (Verdict::Decline, None));
+    assert_eq!(
+        ruling.reason,
+        "no rule matches, so that it is declined; rule \"large\" (line 4) is for other proposers; rule \"small\" (line 9) is for at most \
+         2000 AND gates, and the job has 3001; rule \"rest\" (line 14) is for at most 3000 AND gates, and the job has 3001"
+    );
+}
+
+#[test]
+fn without_rules_a_person_decides() {
+    for policy in [Policy::ask(), policy("")] {
+        let ruling = rule(&policy, &proposal(1), SIZE);
+        assert_eq!((ruling.verdict, ruling.rule), (Verdict::Ask, None));
+        assert_eq!(ruling.reason, "no rule matches, so that a person decides");
+    }
+}
+
+#[test]
+fn faults_name_the_line_and_what_to_write() {
+    let good = format!("programs = [\"{}\"]", Digest::of(b"program"));
+    let rule = |lines: &str| format!("# a policy\n[[rule]]\nname = \"r\"\nthen = \"approve\"\n{lines}\n");
+    let cases = [
+        (
+            "otherwise = \"approve\"".to_owned(),
+            1,
+            "write otherwise = \"ask\" or \"decline\"",
+        ),
+        ("rule = 1".to_owned(), 1, "invalid type"),
+        ("[[rule]\n".to_owned(), 1, ""),
+        (rule("maximum = 1"), 5, "unknown field `maximum`"),
+        (rule("max_ands = \"many\""), 5, "invalid type"),
+        (rule("max_ands = 0"), 5, "max_ands is a number from 1"),
+        (rule("max_bytes = -1"), 5, "max_bytes is a number from 1"),
+        (rule("proposers = []"), 5, "remove the line to allow all"),
+        (
+            rule("proposers = [\n\"acme\",\n\"dentist\"]"),
+            7,
+            "write one of: acme, bank, clinic",
+        ),
+        (
+            rule("receivers = [\"Acme\"]"),
+            5,
+            "write one of: acme, bank, clinic",
+        ),
+        (rule("programs = [\"12ab\"]"), 5, "64 of the digits 0-9 and a-f"),
+        (rule("disclosures = 3"), 5, "write programs = [\"…\"]"),
+        (
+            rule(&format!("{good}\ndisclosures = 0")),
+            6,
+            "disclosures is a number from 1",
+        ),
+        ("[[rule]]\nthen = \"ask\"".to_owned(), 1, "write name = \"…\""),
+        (
+            "\n[[rule]]\nname = \"r\"".to_owned(),
+            2,
+            "write then = \"approve\"",
+        ),
+        (
+            "[[rule]]\nname = \"r\"\nthen = \"yes\"".to_owned(),
+            3,
+            "\"decline\" or \"ask\"",
+        ),
+        (
+            "[[rule]]\nname = \"\"\nthen = \"ask\"".to_owned(),
+            2,
+            "1 to 64 bytes",
+        ),
+        (
+            "[[rule]]\nname = \"r\"\nthen = \"decline\"\nmax_jobs_an_hour = 1".to_owned(),
+            4,
+            "max_jobs_an_hour limits what is approved",
+        ),
+        (rule(&rule("")), 7, "the rule on line 3 has this name too"),
+    ];
+    for (text, line, what) in cases {
+        let fault = Policy::parse("policy.toml", &text, &parties()).expect_err(&text);
+        assert_eq!(fault.line, Some(line), "{text}\n{fault}");
+        assert!(fault.what.contains(what), "{text}\n{fault}");
+        assert!(
+            fault
+                .to_string()
+                .starts_with(&format!("policy.toml, line {line}: ")),
+            "{fault}"
+        );
+    }
+}
+
+#[test]
+fn files_that_cannot_be_policies_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("policy.toml");
+    let fault = Policy::read(&path, &parties()).expect_err("missing");
+    assert!(fault.what.starts_with("cannot be read: "), "{fault}");
+    std::fs::write(&path, vec![b'\n'; (1 << 20) + 1]).expect("written");
+    let fault = Policy::read(&path, &parties()).expect_err("large");
+    assert!(fault.what.contains("at most 1048576"), "{fault}");
+    std::fs::write(&path, "otherwise = \"decline\"").expect("written");
+    let policy = Policy::read(&path, &parties()).expect("a policy");
+    assert_eq!(policy.digest(), Digest::of(b"otherwise = \"decline\""));
+}
+
+#[test]
+fn the_documented_policy_is_one() {
+    let text = include_str!("../policy.rs");
+    let example: String = text
+        .lines()
+        .skip_while(|line| *line != "//! ```toml")
+        .skip(1)
+        .take_while(|line| *line != "//! ```")
+        .map(|line| line.trim_start_matches("//!").to_owned() + "\n")
+        .collect();
+    let example = example.replace("5f70…", &Digest::of(b"program").to_string());
+    let ruling = rule(&policy(&example), &proposal(1), SIZE);
+    assert_eq!(ruling.verdict, Verdict::Approve, "{}", ruling.reason);
+}

@@ -1,0 +1,156 @@
+//! Results as they are kept: sealed with XChaCha20-Poly1305 under a key of the service's folder, each to its job.
+
+use std::fs::OpenOptions;
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+
+use chacha20poly1305::aead::{AeadInOut, KeyInit};
+use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
+use zeroize::Zeroizing;
+
+use crate::folder::Folder;
+use crate::job::JobId;
+use crate::{Error, Result, random};
+
+const FILE: &str = "results.key";
+const CONTEXT: &[u8] = b"cenote service result 1";
+const NONCE: usize = 24;
+
+/// The key under which a service keeps results. It lies in the service's folder, and not in its database, so that a copy of the database
+/// tells no output.
+pub struct ResultKey(Zeroizing<[u8; 32]>);
+
+impl std::fmt::Debug for ResultKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ResultKey")
+    }
+}
+
+/// A result that only the folder's key opens.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Sealed(Vec<u8>);
+
+impl std::fmt::Debug for Sealed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Sealed({} bytes)", self.0.len())
+    }
+}
+
+impl Sealed {
+    pub(crate) fn from_bytes(bytes: Vec<u8>) -> Self {
+        Sealed(bytes)
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl ResultKey {
+    /// The key in `folder`, which is made where there is none.
+    ///
+    /// # Errors
+    /// [`Error::File`] where it cannot be read or written, or is not a key.
+    pub fn open(folder: &Folder) -> Result<Self> {
+        let path = folder.file(FILE);
+        let fault = |error: std::io::Error| Error::file(&path, error);
+        match OpenOptions::new().read(true).open(&path) {
+            Ok(file) => {
+                let mut bytes = Zeroizing::new(Vec::with_capacity(33));
+                file.take(33).read_to_end(&mut bytes).map_err(fault)?;
+                let key = <[u8; 32]>::try_from(bytes.as_slice())
+                    .map_err(|_| Error::file(&path, "it is no key of 32 bytes; put back the one that was here, or remove it, and with it all kept results"))?;
+                Ok(ResultKey(Zeroizing::new(key)))
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let key = Zeroizing::new(random::<32>()?);
+                // It has its name only when it is whole.
+                let part = folder.file("results.key.part");
+                let mut file = OpenOptions::new()
+                    .write(true)
+                    .create(true)
+                    .truncate(true)
+                    .mode(0o600)
+                    .open(&part)
+                    .map_err(fault)?;
+                file.write_all(key.as_slice())
+                    .and_then(|()| file.sync_all())
+                    .and_then(|()| std::fs::rename(&part, &path))
+                    .map_err(fault)?;
+                folder.sync()?;
+                Ok(ResultKey(key))
+            }
+            Err(error) => Err(fault(error)),
+        }
+    }
+
+    /// Seals the result of `job`.
+    ///
+    /// # Errors
+    /// Where the system gives no random bytes.
+    pub fn seal(&self, job: JobId, result: &[u8]) -> Result<Sealed> {
+        let nonce = random::<NONCE>()?;
+        let mut bytes = Zeroizing::new(Vec::with_capacity(result.len() + 16));
+        bytes.extend_from_slice(result);
+        self.cipher()
+            .encrypt_in_place(&XNonce::from(nonce), &bound(job), &mut *bytes)
+            .map_err(|_| Error::Seal(job))?;
+        Ok(Sealed([nonce.as_slice(), bytes.as_slice()].concat()))
+    }
+
+    /// Opens the result of `job`.
+    ///
+    /// # Errors
+    /// [`Error::Seal`] where it was changed, is of another job, or was sealed under another key.
+    pub fn open_result(&self, job: JobId, sealed: &Sealed) -> Result<Zeroizing<Vec<u8>>> {
+        let (nonce, text) = sealed.0.split_first_chunk::<NONCE>().ok_or(Error::Seal(job))?;
+        let mut bytes = Zeroizing::new(text.to_vec());
+        self.cipher()
+            .decrypt_in_place(&XNonce::from(*nonce), &bound(job), &mut *bytes)
+            .map_err(|_| Error::Seal(job))?;
+        Ok(bytes)
+    }
+
+    fn cipher(&self) -> XChaCha20Poly1305 {
+        XChaCha20Poly1305::new(&Key::from(*self.0))
+    }
+}
+
+fn bound(job: JobId) -> Vec<u8> {
+    [CONTEXT, job.0.as_slice()].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_opens_for_its_job_under_its_key_only() {
+        let place = tempfile::tempdir().expect("folder");
+        let folder = Folder::claim(place.path()).expect("free");
+        let key = ResultKey::open(&folder).expect("made");
+        let job = JobId([1; 16]);
+        let sealed = key.seal(job, b"secret").expect("sealed");
+        let again = ResultKey::open(&folder).expect("read");
+        assert_eq!(
+            again.open_result(job, &sealed).expect("opens").as_slice(),
+            b"secret"
+        );
+        assert!(!sealed.as_bytes().windows(6).any(|part| part == b"secret"));
+
+        let other = JobId([2; 16]);
+        assert!(matches!(key.open_result(other, &sealed), Err(Error::Seal(id)) if id == other));
+        for place in 0..sealed.as_bytes().len() {
+            let mut changed = sealed.clone();
+            changed.0[place] ^= 1;
+            assert!(
+                matches!(key.open_result(job, &changed), Err(Error::Seal(_))),
+                "byte {place}"
+            );
+        }
+        let short = Sealed::from_bytes(vec![0; 23]);
+        assert!(matches!(key.open_result(job, &short), Err(Error::Seal(_))));
+        std::fs::write(folder.file(FILE), [0; 31]).expect("written");
+        assert!(matches!(ResultKey::open(&folder), Err(Error::File { .. })));
+    }
+}

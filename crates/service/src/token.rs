@@ -1,0 +1,19 @@
+//! Who may do what over a service's interfaces.
+//!
+//! A token is 256 random bits with a public name, `cenote_NAME_SECRET`. The database has a hash of the secret only, so that a copy of it lets
+//! nobody in; a plain hash is enough, since such a secret cannot be guessed. A *bearer* token is sent with each call. A *login* token is
+//! used once, within minutes, to begin a *session*, whose secret the browser keeps in a cookie. Each kind is refused where another
+//! one is expected: a cookie, which browsers send unasked, is never taken for a bearer token.
+//!
+//! Revoking a token does not end the sessions that were begun with it; they are tokens of their own, listed and revoked like others.
+
+mod scope;
+mod secret;
+mod tokens;
+
+pub use scope::Scope;
+pub use secret::Secret;
+pub use tokens::{Described, Kind, Principal, Tokens};
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,161 @@
+//! Texts of tokens, and what the database has of them.
+
+use std::collections::BTreeSet;
+
+use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
+
+use super::{Described, Kind, Principal, Scope};
+use crate::database::{Row, Transaction, Value};
+use crate::{Error, Result, Timestamp, random};
+
+/// Bytes of a token's text: `cenote_`, 16 digits, `_`, 64 digits.
+const LENGTH: usize = 7 + 16 + 1 + 64;
+const CONTEXT: &str = "cenote service token 1";
+
+/// A token's text, shown once to who asked for it and kept nowhere. It is wiped when dropped, and `Debug` does not show it.
+pub struct Secret(Zeroizing<String>);
+
+impl Secret {
+    /// The text.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+macro_rules! columns {
+    () => {
+        "id, kind, name, hash, scopes, created_at, expires_at, revoked_at, used_at"
+    };
+}
+pub(super) use columns;
+
+/// A token that is not in the database yet.
+pub(super) struct New {
+    pub(super) principal: Principal,
+    kind: Kind,
+    hash: String,
+    expires_at: Option<Timestamp>,
+}
+
+impl New {
+    pub(super) fn draw(
+        kind: Kind,
+        name: &str,
+        scopes: BTreeSet<Scope>,
+        expires_at: Option<Timestamp>,
+    ) -> Result<(Self, Secret)> {
+        let id = hex::encode(random::<8>()?);
+        let bits = Zeroizing::new(random::<32>()?);
+        let secret = Zeroizing::new(hex::encode(bits.as_slice()));
+        let text = Zeroizing::new(format!("cenote_{id}_{}", secret.as_str()));
+        let new = New {
+            kind,
+            hash: hash(&secret),
+            expires_at,
+            principal: Principal {
+                id,
+                name: name.to_owned(),
+                scopes,
+            },
+        };
+        Ok((new, Secret(text)))
+    }
+
+    pub(super) fn insert(&self, transaction: &mut Transaction<'_>, now: Timestamp) -> Result<()> {
+        let scopes: Vec<&str> = self.principal.scopes.iter().map(|scope| scope.as_str()).collect();
+        transaction.run(
+            "INSERT INTO token (id, kind, name, hash, scopes, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+            &[
+                Value::from(self.principal.id.as_str()),
+                Value::from(self.kind.as_str()),
+                Value::from(self.principal.name.as_str()),
+                Value::from(self.hash.as_str()),
+                Value::from(scopes.join(" ")),
+                Value::from(now.column()),
+                Value::from(self.expires_at.map(Timestamp::column)),
+            ],
+        )?;
+        Ok(())
+    }
+}
+
+/// A token of the database.
+pub(super) struct Token {
+    hash: String,
+    pub(super) shown: Described,
+}
+
+impl Token {
+    /// The token of a row of the [`columns`].
+    pub(super) fn read(row: &Row) -> Result<Self> {
+        let wrong = |what: &str| Error::Corrupt(format!("a token with a wrong {what}"));
+        let kind = row.text(1)?;
+        let time = |column| Ok::<_, Error>(row.integer_or_null(column)?.map(Timestamp::from_column));
+        let mut scopes = BTreeSet::new();
+        for name in row.text(4)?.split(' ') {
+            let scope = Scope::ALL.into_iter().find(|scope| scope.as_str() == name);
+            scopes.insert(scope.ok_or_else(|| wrong("scope"))?);
+        }
+        Ok(Token {
+            hash: row.text(3)?.to_owned(),
+            shown: Described {
+                id: row.text(0)?.to_owned(),
+                kind: Kind::ALL
+                    .into_iter()
+                    .find(|known| known.as_str() == kind)
+                    .ok_or_else(|| wrong("kind"))?,
+                name: row.text(2)?.to_owned(),
+                scopes,
+                created_at: Timestamp::from_column(row.integer(5)?),
+                expires_at: time(6)?,
+                revoked_at: time(7)?,
+                used_at: time(8)?,
+            },
+        })
+    }
+
+    pub(super) fn principal(self) -> Principal {
+        Principal {
+            id: self.shown.id,
+            name: self.shown.name,
+            scopes: self.shown.scopes,
+        }
+    }
+}
+
+/// The token if it is valid. The hashes are compared in constant time, also where there is no such token.
+pub(super) fn judge(token: Option<Token>, kind: Kind, hash: &str, now: Timestamp) -> Result<Token> {
+    let none = "0".repeat(64);
+    let expected = token.as_ref().map_or(&none, |token| &token.hash);
+    let right = bool::from(expected.as_bytes().ct_eq(hash.as_bytes()));
+    token
+        .filter(|token| {
+            right
+                && token.shown.kind == kind
+                && token.shown.revoked_at.is_none()
+                && token.shown.expires_at.is_none_or(|end| now < end)
+        })
+        .ok_or(Error::Token)
+}
+
+/// A token's public name and the hash of its secret.
+pub(super) fn read_text(text: &str) -> Result<(String, String)> {
+    let digits = |text: &str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let (id, secret) = (text.len() == LENGTH)
+        .then(|| text.strip_prefix("cenote_")?.split_once('_'))
+        .flatten()
+        .filter(|(id, secret)| id.len() == 16 && digits(id) && digits(secret))
+        .ok_or(Error::Token)?;
+    Ok((id.to_owned(), hash(secret)))
+}
+
+fn hash(secret: &str) -> String {
+    hex::encode(blake3::derive_key(CONTEXT, secret.as_bytes()))
+}

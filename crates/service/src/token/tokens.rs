@@ -1,0 +1,286 @@
+//! Tokens in the database.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::Scope;
+use super::secret::{New, Secret, Token, columns, judge, read_text};
+use crate::audit::{Actor, Event};
+use crate::database::Value;
+use crate::{Database, Error, Result, Timestamp};
+
+/// How long a login token can be used.
+const LOGIN: Duration = Duration::from_secs(600);
+/// How long a session lasts.
+const SESSION: Duration = Duration::from_secs(12 * 3600);
+/// Uses closer together are recorded as one.
+const USE: Duration = Duration::from_secs(60);
+/// Bytes of what a token is named, at most.
+const NAME: usize = 64;
+
+/// What a token is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Sent with each call.
+    Bearer,
+    /// Exchanged for a session, once.
+    Login,
+    /// A browser's cookie.
+    Session,
+}
+
+impl Kind {
+    pub(super) const ALL: [Kind; 3] = [Kind::Bearer, Kind::Login, Kind::Session];
+
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Kind::Bearer => "bearer",
+            Kind::Login => "login",
+            Kind::Session => "session",
+        }
+    }
+}
+
+/// Who makes a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Principal {
+    /// The token's public name.
+    pub id: String,
+    /// What it was named.
+    pub name: String,
+    /// What it may do.
+    pub scopes: BTreeSet<Scope>,
+}
+
+impl Principal {
+    /// Whether it may do what needs `scope`.
+    ///
+    /// # Errors
+    /// [`Error::Scope`] if it may not.
+    pub fn needs(&self, scope: Scope) -> Result<()> {
+        if self.scopes.contains(&scope) {
+            Ok(())
+        } else {
+            Err(Error::Scope(scope))
+        }
+    }
+
+    /// How the audit log calls it.
+    pub fn actor(&self) -> Actor {
+        Actor::Person(self.name.clone())
+    }
+}
+
+/// A token as lists show it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Described {
+    /// Its public name.
+    pub id: String,
+    /// What it is for.
+    pub kind: Kind,
+    /// What it was named.
+    pub name: String,
+    /// What it may do.
+    pub scopes: BTreeSet<Scope>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it ends, if it does.
+    pub expires_at: Option<Timestamp>,
+    /// When it was revoked, or used up.
+    pub revoked_at: Option<Timestamp>,
+    /// When it was used last, to a minute.
+    pub used_at: Option<Timestamp>,
+}
+
+/// The tokens of a service.
+#[derive(Debug, Clone)]
+pub struct Tokens {
+    database: Database,
+}
+
+impl Tokens {
+    /// The tokens in `database`.
+    pub fn new(database: Database) -> Self {
+        Tokens { database }
+    }
+
+    /// Makes a bearer token.
+    ///
+    /// # Errors
+    /// [`Error::TokenText`] where its name or scopes cannot be used.
+    pub fn create(
+        &self,
+        name: &str,
+        scopes: &BTreeSet<Scope>,
+        expires_at: Option<Timestamp>,
+        by: Actor,
+        now: Timestamp,
+    ) -> Result<Secret> {
+        self.make(Kind::Bearer, name, scopes, expires_at, by, now)
+    }
+
+    /// Makes a login token, which begins one session within 10 minutes.
+    ///
+    /// # Errors
+    /// As for [`Tokens::create`].
+    pub fn create_login(
+        &self,
+        name: &str,
+        scopes: &BTreeSet<Scope>,
+        by: Actor,
+        now: Timestamp,
+    ) -> Result<Secret> {
+        self.make(Kind::Login, name, scopes, Some(now.after(LOGIN)), by, now)
+    }
+
+    fn make(
+        &self,
+        kind: Kind,
+        name: &str,
+        scopes: &BTreeSet<Scope>,
+        expires_at: Option<Timestamp>,
+        by: Actor,
+        now: Timestamp,
+    ) -> Result<Secret> {
+        if name.is_empty() || name.len() > NAME || name.chars().any(char::is_control) {
+            return Err(Error::TokenText(
+                "its name must have 1 to 64 bytes and no control characters",
+            ));
+        }
+        if scopes.is_empty() {
+            return Err(Error::TokenText(
+                "it could do nothing; give it at least one scope",
+            ));
+        }
+        let (new, secret) = New::draw(kind, name, scopes.clone(), expires_at)?;
+        self.database.write(move |transaction| {
+            new.insert(transaction, now)?;
+            transaction.audit(
+                now,
+                &Event::TokenMade {
+                    token: new.principal.id,
+                    name: new.principal.name,
+                    scopes: new.principal.scopes.into_iter().collect(),
+                    by,
+                },
+            )
+        })?;
+        Ok(secret)
+    }
+
+    /// Whose token `text` is.
+    ///
+    /// # Errors
+    /// [`Error::Token`], without a reason, where it is not one of this `kind`, was revoked or has expired. Login tokens are for
+    /// [`Tokens::begin_session`] only.
+    pub fn authenticate(&self, kind: Kind, text: &str, now: Timestamp) -> Result<Principal> {
+        if kind == Kind::Login {
+            return Err(Error::Token);
+        }
+        let (id, hash) = read_text(text)?;
+        let known = id.clone();
+        let token = self.database.read(move |connection| {
+            connection
+                .one(
+                    concat!("SELECT ", columns!(), " FROM token WHERE id = $1"),
+                    &[Value::from(id)],
+                )?
+                .map(|row| Token::read(&row))
+                .transpose()
+        })?;
+        let token = judge(token, kind, &hash, now)?;
+        if token.shown.used_at.is_none_or(|used| used.after(USE) <= now) {
+            self.database.write(move |transaction| {
+                transaction.run(
+                    "UPDATE token SET used_at = $2 WHERE id = $1 AND (used_at IS NULL OR used_at < $2)",
+                    &[Value::from(known), Value::from(now.column())],
+                )
+            })?;
+        }
+        Ok(token.principal())
+    }
+
+    /// Begins a session with a login token, which is used up by it. A session lasts 12 hours.
+    ///
+    /// # Errors
+    /// [`Error::Token`] where it is no login token, was used, or has expired.
+    pub fn begin_session(&self, login: &str, now: Timestamp) -> Result<(Secret, Principal)> {
+        let (id, hash) = read_text(login)?;
+        self.database.write(move |transaction| {
+            let token = transaction
+                .one(
+                    concat!("SELECT ", columns!(), " FROM token WHERE id = $1"),
+                    &[Value::from(id.as_str())],
+                )?
+                .map(|row| Token::read(&row))
+                .transpose()?;
+            let token = judge(token, Kind::Login, &hash, now)?.shown;
+            transaction.run(
+                "UPDATE token SET revoked_at = $2, used_at = $2 WHERE id = $1",
+                &[Value::from(id.as_str()), Value::from(now.column())],
+            )?;
+            let (new, secret) =
+                New::draw(Kind::Session, &token.name, token.scopes, Some(now.after(SESSION)))?;
+            new.insert(transaction, now)?;
+            transaction.audit(
+                now,
+                &Event::SessionBegun {
+                    session: new.principal.id.clone(),
+                    login: id,
+                },
+            )?;
+            Ok((secret, new.principal))
+        })
+    }
+
+    /// Revokes the token or ends the session of this public name; whether it was valid until then.
+    ///
+    /// # Errors
+    /// Where the database cannot be written.
+    pub fn revoke(&self, id: &str, by: Actor, now: Timestamp) -> Result<bool> {
+        let token = id.to_owned();
+        self.database.write(move |transaction| {
+            let changed = transaction.run(
+                "UPDATE token SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL",
+                &[Value::from(token.as_str()), Value::from(now.column())],
+            )?;
+            if changed > 0 {
+                transaction.audit(now, &Event::TokenRevoked { token, by })?;
+            }
+            Ok(changed > 0)
+        })
+    }
+
+    /// All tokens, the oldest first.
+    ///
+    /// # Errors
+    /// Where the database cannot be read.
+    pub fn list(&self) -> Result<Vec<Described>> {
+        self.database.read(|connection| {
+            connection
+                .rows(
+                    concat!("SELECT ", columns!(), " FROM token ORDER BY created_at, id"),
+                    &[],
+                )?
+                .iter()
+                .map(|row| Ok(Token::read(row)?.shown))
+                .collect()
+        })
+    }
+
+    /// Forgets tokens and sessions that have expired; how many.
+    ///
+    /// # Errors
+    /// Where the database cannot be written.
+    pub fn sweep(&self, now: Timestamp) -> Result<u64> {
+        self.database.write(move |transaction| {
+            transaction.run(
+                "DELETE FROM token WHERE expires_at IS NOT NULL AND expires_at <= $1",
+                &[Value::from(now.column())],
+            )
+        })
+    }
+}
