@@ -14,7 +14,7 @@ use cenote_pool::kept::{self, Copy, Keep, Kept, Opened, Shape, Shown};
 use cenote_primitives::{Block, Entropy, as_bytes};
 use cenote_protocol::Facts;
 use cenote_session::{Error, Result, Terms, room};
-use cenote_store::{Hold, Item};
+use cenote_store::{Hold, Stored};
 use zeroize::Zeroizing;
 
 use crate::offline::{RECORD, Record};
@@ -42,12 +42,14 @@ pub(crate) fn open(
 }
 
 /// What people should know of a pool.
-pub(crate) fn facts(item: &Item) -> Facts {
+pub(crate) fn facts(stored: &Stored) -> Facts {
+    let item = &stored.item;
     match Shown::of(item) {
         Some(Shown { security, numbers }) if numbers.len() == 1 => vec![
             ("role", item.role.clone().into()),
             ("security", security.into()),
             ("leaky ANDs", numbers[0].into()),
+            ("circuits", kept::prepared(stored).into()),
         ],
         _ => Facts::new(),
     }

@@ -442,7 +442,7 @@ impl Protocol for Authenticated {
     }
 
     fn describe(stored: &Stored) -> Facts {
-        kept::facts(&stored.item)
+        kept::facts(stored)
     }
 }
 

@@ -260,6 +260,7 @@ mod tests {
                 keys: cenote_store::Keys(Vec::new().into()),
             },
             living: false,
+            states: Vec::new(),
             left: Default::default(),
             lacked_by: lacked_by.iter().copied().map(PartyId).collect(),
         };

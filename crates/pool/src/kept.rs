@@ -29,7 +29,7 @@ use journal::Journal;
 
 pub use journal::{MOST_COINS, MOST_SESSIONS};
 pub use opening::{Copies, Copy, Keep, Opened, Shape, Shown, open};
-pub use prepared::MOST_PREPARED;
+pub use prepared::{MOST_PREPARED, prepared};
 
 /// Kinds of gadgets, each with a pool of its own, at most.
 pub const KINDS: usize = 2;

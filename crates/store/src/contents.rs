@@ -27,6 +27,8 @@ pub struct Stored {
     pub left: Runs,
     /// Whether it changes while it is used, and has no numbered parts.
     pub living: bool,
+    /// The names of its states then.
+    pub states: Vec<String>,
     /// The parties that said they had none of it when a session last compared. No job can use it then.
     pub lacked_by: Vec<PartyId>,
 }
@@ -68,6 +70,11 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
+    fn state_names(&self) -> Vec<String> {
+        let name = |path: &PathBuf| Some(path.file_name()?.to_str()?.strip_prefix(STATE)?.to_owned());
+        self.states.iter().filter_map(name).collect()
+    }
+
     /// Whether it is of a living item.
     pub(crate) fn is_living(&self) -> bool {
         self.described && !self.states.is_empty()
@@ -112,6 +119,7 @@ impl Store {
                 item: self.read_item(id)?,
                 left: Runs::default(),
                 living: true,
+                states: listing.state_names(),
                 lacked_by: Vec::new(),
             }));
         }
@@ -129,6 +137,7 @@ impl Store {
             item,
             left,
             living: false,
+            states: Vec::new(),
             lacked_by: listing.lacked_by,
         }))
     }

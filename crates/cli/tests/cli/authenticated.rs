@@ -178,8 +178,10 @@ fn circuits_in_stock_run_at_once() {
         assert_eq!(made["circuits"], 2);
         assert!(made["leaky_ands"].as_u64() > Some(100), "{made}");
     }
-    let sent: Vec<u64> = (0..3)
-        .map(|_| {
+    let sent: Vec<u64> = (0..3u8)
+        .map(|run| {
+            let shown = world.show_stock(1).json();
+            assert_eq!(shown["pools"][0]["circuits"], 2u8.saturating_sub(run));
             let reports = world
                 .run(paths(&jobs), &["--online", "--json"])
                 .map(|ended| ended.json());

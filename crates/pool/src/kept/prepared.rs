@@ -7,7 +7,7 @@
 use cenote_net::{Channel, Step};
 use cenote_primitives::{as_bytes, as_bytes_mut};
 use cenote_session::{Error, MESSAGE_FORM, Result};
-use cenote_store::Living;
+use cenote_store::{Living, Stored};
 
 use super::Kept;
 use super::journal::Journal;
@@ -34,9 +34,18 @@ impl Prepared {
     }
 }
 
+/// The start of the name of a state in which something lies.
+const STATE: &str = "prepared-";
+
 /// The state in which number `number` lies.
 fn state(number: u64) -> String {
-    format!("prepared-{number}")
+    format!("{STATE}{number}")
+}
+
+/// How many things lie in stock that are prepared with a pool's keys.
+pub fn prepared(stored: &Stored) -> u64 {
+    let states = stored.states.iter();
+    states.filter(|name| name.starts_with(STATE)).count() as u64
 }
 
 /// Strikes off what the other party has not.

@@ -89,11 +89,12 @@ fn a_pool_outlasts_its_sessions() {
     assert_eq!(used_once(folder.path()), 4 * 300);
     let listed = store(folder.path(), PartyId(1)).inventory().unwrap().items;
     assert_eq!(
-        facts(&listed[0].item),
+        facts(&listed[0]),
         [
             ("role", "evaluator".into()),
             ("security", 1.into()),
-            ("leaky ANDs", 700.into())
+            ("leaky ANDs", 700.into()),
+            ("circuits", 0.into())
         ]
     );
     // Who garbles is part of what a pool is.
