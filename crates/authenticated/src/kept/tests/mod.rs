@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use cenote_params::lpn::Lpn;
 use cenote_primitives::Sampler;
 use cenote_session::{Engine, Error};
 use cenote_testkit::kept::{Cut, ands, items, store, used_once};
@@ -35,6 +36,18 @@ fn session<T: Send>(
     adversary: Option<&Adversary>,
     program: impl Fn(&mut AuthenticatedEngine) -> Result<T> + Sync,
 ) -> [Result<T>; 2] {
+    session_with(folder, garbler, cut, adversary, &|_| (), program)
+}
+
+/// The same, with settings of its own.
+fn session_with<T: Send>(
+    folder: &Path,
+    garbler: u8,
+    cut: &Arc<Cut>,
+    adversary: Option<&Adversary>,
+    configure: &(dyn Fn(&mut Config) + Sync),
+    program: impl Fn(&mut AuthenticatedEngine) -> Result<T> + Sync,
+) -> [Result<T>; 2] {
     let mut ends = cut.channels("protocol", adversary).into_iter();
     let program = &program;
     std::thread::scope(|scope| {
@@ -46,6 +59,7 @@ fn session<T: Send>(
                 config.lot = LOT;
                 config.segment = 64;
                 config.garbler = PartyId(garbler);
+                configure(&mut config);
                 let store = store(folder, me);
                 let mut engine = AuthenticatedEngine::start_kept(me, channel, config, sizes(), &store)?;
                 program(&mut engine)
@@ -108,6 +122,32 @@ fn a_pool_outlasts_its_sessions() {
     whole(folder.path(), 1);
     assert_eq!(items(folder.path()).map(|items| items.len()), [3, 1]);
     used_once(folder.path());
+}
+
+/// Where bits come from, and how many leaky ANDs are made at once, is each session's own.
+#[test]
+fn sessions_with_other_settings_use_the_same_pool() {
+    let folder = tempfile::tempdir().unwrap();
+    whole(folder.path(), 1);
+    let before = items(folder.path());
+    let generator = Some(Lpn {
+        secret: 8,
+        block: 4,
+        blocks: 64,
+    });
+    for (symbol, generator, lot) in [(8, None, 512), (4, generator, 128), (2, generator, 256)] {
+        let configure = |config: &mut Config| {
+            (config.symbol, config.generator, config.lot) = (symbol, generator, lot);
+        };
+        let done = session_with(folder.path(), 0, &Cut::never(), None, &configure, |engine| {
+            work_and_finish(engine, 2)
+        });
+        assert!(done.iter().all(Result::is_ok), "{done:?}");
+        assert_eq!(items(folder.path()), before);
+    }
+    whole(folder.path(), 1);
+    assert_eq!(items(folder.path()), before);
+    assert_eq!(used_once(folder.path()), 300 * 8);
 }
 
 /// Sessions that are cut off after any message go on where they were, or with another pool, and no leaky AND is used twice.
