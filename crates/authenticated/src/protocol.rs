@@ -580,6 +580,11 @@ mod tests {
         let few = generated.prepare(&Demand::new().and_gates(1000)).unwrap();
         assert_eq!(few.generator, Some(lpn::SMALL));
         assert_eq!(few.to_json()["generator"]["blocks"], 1024);
+        generated.security = 52;
+        assert!(generated.prepare(&demand).is_ok());
+        generated.security = 53;
+        let refused = generated.prepare(&demand).unwrap_err();
+        assert!(refused.contains("1 to 52"), "{refused}");
     }
 
     #[test]
