@@ -1,6 +1,6 @@
 //! What a service must not forget, whatever happens to its process or machine.
 //!
-//! A service has a [`Folder`](crate::Folder), in which there is an SQLite database, unless a PostgreSQL server is named, and the audit log. One thread writes:
+//! A service has a [`Folder`], in which there is an SQLite database, unless a PostgreSQL server is named, and the audit log. One thread writes:
 //! it takes the calls that wait, does each in a savepoint, and commits them together, so that many calls cost one flush of the disk; a call
 //! that fails takes back its own changes only. A call returns when its changes are on the disk. Another thread reads,
 //! and each read sees one state from its beginning to its end.
@@ -15,8 +15,9 @@ mod worker;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use postgres::config::Host;
 
@@ -31,8 +32,10 @@ use crate::audit::{self, Head};
 use crate::folder::Folder;
 use crate::{Error, Result};
 
-/// Calls that may wait for a thread; further callers wait for a place.
+/// Calls that may wait for a thread; further ones are refused.
 const WAITING: usize = 1024;
+/// How long a call may take, its wait included.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 const SQLITE: &str = "service.db";
 const AUDIT: &str = "audit.jsonl";
@@ -175,10 +178,17 @@ impl Database {
         &self,
         work: impl FnOnce(&mut Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        answer(&self.begin_write(work)?, PATIENCE)
+    }
+
+    /// Asks for `work`, and gives where the outcome will be.
+    fn begin_write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<Receiver<Result<T>>> {
         let (call, reply) = Call::new(work);
-        let writer = self.inner.writer.as_ref().ok_or(Error::Closed)?;
-        writer.send(Box::new(call)).map_err(|_| Error::Closed)?;
-        reply.recv().map_err(|_| Error::Closed)?
+        ask(self.inner.writer.as_ref(), Box::new(call))?;
+        Ok(reply)
     }
 
     /// Does `work`, which only reads, on one state of the database.
@@ -187,9 +197,8 @@ impl Database {
         work: impl FnOnce(&mut Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let (call, reply) = Call::new(work);
-        let reader = self.inner.reader.as_ref().ok_or(Error::Closed)?;
-        reader.send(Box::new(call)).map_err(|_| Error::Closed)?;
-        reply.recv().map_err(|_| Error::Closed)?
+        ask(self.inner.reader.as_ref(), Box::new(call))?;
+        answer(&reply, PATIENCE)
     }
 
     /// The service's folder.
@@ -226,6 +235,26 @@ impl Database {
     pub fn audit(&self, at: crate::Timestamp, event: audit::Event) -> Result<()> {
         self.write(move |transaction| transaction.audit(at, &event))
     }
+}
+
+fn ask<T: ?Sized>(thread: Option<&SyncSender<Box<T>>>, call: Box<T>) -> Result<()> {
+    thread
+        .ok_or(Error::Closed)?
+        .try_send(call)
+        .map_err(|error| match error {
+            TrySendError::Full(_) => Error::Busy { waiting: WAITING },
+            TrySendError::Disconnected(_) => Error::Closed,
+        })
+}
+
+/// The outcome of a call. One that takes too long may take effect later.
+fn answer<T>(reply: &Receiver<Result<T>>, patience: Duration) -> Result<T> {
+    reply.recv_timeout(patience).map_err(|error| match error {
+        RecvTimeoutError::Timeout => {
+            Error::Unknown(format!("no answer within {} seconds", patience.as_secs()))
+        }
+        RecvTimeoutError::Disconnected => Error::Closed,
+    })?
 }
 
 fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {

@@ -133,6 +133,12 @@ pub enum Error {
     /// A token's description cannot be used.
     #[error("the token is refused: {0}")]
     TokenText(&'static str),
+    /// More calls wait for the database than may.
+    #[error("{waiting} calls wait for the database; try again later")]
+    Busy {
+        /// How many wait.
+        waiting: usize,
+    },
     /// The database's thread has ended.
     #[error("the database is closed")]
     Closed,

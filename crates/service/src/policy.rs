@@ -17,8 +17,8 @@
 //! then = "approve"               # or "decline" or "ask"
 //! ```
 //!
-//! Rules are tried in order, and the first of which all conditions hold decides. A condition that is left out always holds. Rate and
-//! disclosures are limits on what is approved, so only rules that approve have them; and since a program that differs by one gate has another
+//! Rules are tried in order, and the first of which all conditions hold decides. A condition that is left out always holds. Rates are counted by the
+//! rule's name. Rate and disclosures are limits on what is approved, so only rules that approve have them; and since a program that differs by one gate has another
 //! digest, a rule that limits disclosures must name its programs.
 
 mod file;

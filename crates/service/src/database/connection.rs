@@ -1,9 +1,11 @@
 //! One connection to either database. Statements are written once, with parameters `$1`, `$2`, ….
 
 use std::collections::HashMap;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use postgres::types::{ToSql, Type};
 use rusqlite::types::ValueRef;
@@ -11,6 +13,11 @@ use rusqlite::{OpenFlags, StatementStatus};
 
 use super::value::{Row, Value};
 use crate::{Error, Result};
+
+/// How long SQLite waits for its other connection, which only readers of a moment hold up.
+const BUSY: Duration = Duration::from_secs(5);
+/// How long a server may take to accept a connection.
+const CONNECT: Duration = Duration::from_secs(10);
 
 /// What the statements of a database have cost since it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,16 +70,32 @@ pub(super) enum Access {
 
 impl Connection {
     pub(super) fn sqlite(path: &Path, access: Access, meter: Arc<Meter>) -> Result<Self> {
+        // Its log and index get the same permissions.
+        std::fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(path)
+            .map_err(|error| Error::file(path, error))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = rusqlite::Connection::open_with_flags(path, flags).map_err(of_sqlite)?;
         connection.set_prepared_statement_cache_capacity(128);
-        // A transaction that was committed is on the disk, log and all, before it is told of.
+        connection.busy_timeout(BUSY).map_err(of_sqlite)?;
+        let mode: String = connection
+            .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
+            .map_err(of_sqlite)?;
+        if mode != "wal" {
+            return Err(Error::file(
+                path,
+                "its file system cannot hold a database with one writer and readers; use a local disk",
+            ));
+        }
+        // What was committed is on the disk before it is told of, and what was deleted is overwritten.
         connection
             .execute_batch(
-                "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
-                 PRAGMA trusted_schema = OFF; PRAGMA secure_delete = ON;",
+                "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF",
             )
             .map_err(of_sqlite)?;
         if access == Access::Read {
@@ -87,12 +110,16 @@ impl Connection {
     }
 
     pub(super) fn postgres(config: &postgres::Config, access: Access, meter: Arc<Meter>) -> Result<Self> {
+        let mut config = config.clone();
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECT);
+        }
         let mut client = config
             .connect(postgres::NoTls)
             .map_err(|error| of_postgres(&error))?;
         let settings = match access {
-            Access::Write => "SET synchronous_commit = on",
-            Access::Read => "SET default_transaction_read_only = on",
+            Access::Write => "SET synchronous_commit = on; SET statement_timeout = '60s'",
+            Access::Read => "SET default_transaction_read_only = on; SET statement_timeout = '60s'",
         };
         client
             .batch_execute(settings)

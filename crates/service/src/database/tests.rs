@@ -157,6 +157,120 @@ fn sqlite_flushes_what_it_commits() {
     }
 }
 
+/// Has the writer wait, so that calls queue up behind it, until what this gives is dropped.
+fn hold(database: &Database) -> SyncSender<()> {
+    let (release, wait) = sync_channel::<()>(0);
+    let (begun, running) = sync_channel(0);
+    database
+        .begin_write(move |_| {
+            begun.send(()).map_err(|_| Error::Closed)?;
+            let _ = wait.recv();
+            Ok(())
+        })
+        .expect("asked");
+    running.recv().expect("waits");
+    release
+}
+
+#[test]
+fn calls_that_wait_are_committed_together() {
+    let world = World::embedded();
+    let database = world.database();
+    let held = hold(&database);
+    let replies: Vec<_> = (0..50)
+        .map(|number| {
+            let call = move |transaction: &mut Transaction<'_>| noted(transaction, number);
+            database.begin_write(call).expect("asked")
+        })
+        .collect();
+    let before = database.work().statements;
+    drop(held);
+    for reply in replies {
+        answer(&reply, PATIENCE).expect("written");
+    }
+    // The end of the first transaction; then one for all, with two statements between the two of each savepoint.
+    assert_eq!(database.work().statements - before, 2 + 1 + 50 * 4 + 2);
+    assert_eq!(notes(&database).len(), 50);
+}
+
+#[test]
+fn a_call_is_refused_or_given_up_when_the_database_is_stuck() {
+    let world = World::embedded();
+    let database = world.database();
+    let held = hold(&database);
+    let call = || database.begin_write(|transaction| noted(transaction, 1));
+    let first = call().expect("asked");
+    let outcome = answer(&first, Duration::ZERO);
+    assert!(matches!(outcome, Err(Error::Unknown(_))), "{outcome:?}");
+    for _ in 1..WAITING {
+        call().expect("asked");
+    }
+    assert!(matches!(call(), Err(Error::Busy { waiting: WAITING })));
+    drop(held);
+    // What was given up has taken effect, as it may.
+    answer(&first, PATIENCE).expect("written");
+    assert_eq!(notes(&database), [1]);
+}
+
+#[test]
+fn a_full_disk_loses_nothing() {
+    let world = World::embedded();
+    let database = world.database();
+    note(&database, 1).expect("written");
+    let full = |transaction: &mut Transaction<'_>| {
+        transaction.rows("PRAGMA max_page_count = 1", &[])?;
+        let event = Event::Queued { job: JobId([0; 16]) };
+        (0..1000).try_for_each(|_| transaction.audit(at(0), &event))
+    };
+    let outcome = database.write(full);
+    assert!(
+        matches!(&outcome, Err(Error::Database(message)) if message.contains("full")),
+        "{outcome:?}"
+    );
+    // The database was opened anew, without the test's limit.
+    note(&database, 2).expect("written");
+    assert_eq!(notes(&database), [1, 2]);
+    assert_eq!(database.verify_audit().expect("whole").number, 3);
+}
+
+#[test]
+fn a_log_that_cannot_be_written_is_completed_later() {
+    let place = tempfile::tempdir().expect("a folder");
+    let log = place.path().join("audit.jsonl");
+    std::os::unix::fs::symlink("/dev/full", &log).expect("linked");
+    let error = Database::open(place.path(), &Address::Embedded).expect_err("full");
+    assert!(matches!(&error, Error::Audit(Fault::File(_))), "{error}");
+    std::fs::remove_file(&log).expect("removed");
+    let database = Database::open(place.path(), &Address::Embedded).expect("opens");
+    assert_eq!(database.verify_audit().expect("whole").number, 1);
+}
+
+#[test]
+fn files_are_for_their_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = tempfile::tempdir().expect("a folder");
+    std::fs::set_permissions(place.path(), PermissionsExt::from_mode(0o755)).expect("opened up");
+    let database = Database::open(place.path(), &Address::Embedded).expect("opens");
+    note(&database, 1).expect("written");
+    crate::ResultKey::open(database.folder()).expect("made");
+    let mut names = Vec::new();
+    for file in std::fs::read_dir(place.path()).expect("readable").flatten() {
+        let mode = file.metadata().expect("there").permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{:?}", file.path());
+        names.push(file.file_name().into_string().expect("text"));
+    }
+    names.sort();
+    let expected = [
+        "audit.jsonl",
+        "results.key",
+        "service.db",
+        "service.db-shm",
+        "service.db-wal",
+        "service.lock",
+    ];
+    assert_eq!(names, expected);
+}
+
 #[test]
 fn a_folder_that_another_service_uses_is_refused_by_name() {
     let world = World::embedded();

@@ -6,7 +6,7 @@ use crate::Result;
 use crate::database::{Connection, Value};
 
 /// Jobs of a page, at most.
-const LONGEST: u16 = 500;
+const LONGEST: u16 = 200;
 
 /// Which jobs to list.
 #[derive(Debug, Clone, Copy)]
@@ -15,7 +15,7 @@ pub struct PageRequest {
     pub state: Option<StateName>,
     /// Only those that came before the one of this number: the `next` of the page before.
     pub before: Option<u64>,
-    /// How many, at most 500.
+    /// How many, at most 200.
     pub limit: u16,
 }
 

@@ -8,7 +8,7 @@ use crate::{Error, Result, Timestamp};
 /// Bytes of a name, at most.
 const NAME: usize = 128;
 /// Inputs, at most.
-const INPUTS: usize = 256;
+const INPUTS: usize = 64;
 const CONTEXT: &str = "cenote service proposal 1";
 
 /// A proposed job. It names data and holds none.

@@ -156,7 +156,7 @@ fn a_proposal_that_is_none_is_refused(world: World) {
     refused(person(), &|proposal| proposal.protocol = "a".repeat(129));
     refused(person(), &|proposal| proposal.idempotency_key.clear());
     refused(person(), &|proposal| {
-        proposal.inputs = vec![proposal.inputs[0].clone(); 257]
+        proposal.inputs = vec![proposal.inputs[0].clone(); 65]
     });
     refused(person(), &|proposal| proposal.deadline = at(0));
     assert_eq!(events(&world), [""; 0]);

@@ -54,7 +54,11 @@ impl New {
         let id = hex::encode(random::<8>()?);
         let bits = Zeroizing::new(random::<32>()?);
         let secret = Zeroizing::new(hex::encode(bits.as_slice()));
-        let text = Zeroizing::new(format!("cenote_{id}_{}", secret.as_str()));
+        // A text that grew would leave copies.
+        let mut text = Zeroizing::new(String::with_capacity(LENGTH));
+        for part in ["cenote_", &id, "_", &secret] {
+            text.push_str(part);
+        }
         let new = New {
             kind,
             hash: hash(&secret),
