@@ -39,7 +39,7 @@ CREATE INDEX job_state ON job (state, number);
 CREATE INDEX job_open ON job (number) WHERE open = 1;
 CREATE INDEX job_open_proposer ON job (proposer) WHERE open = 1;
 CREATE INDEX job_open_deadline ON job (deadline) WHERE open = 1;
-CREATE INDEX job_ended ON job (changed_at) WHERE open = 0;
+CREATE INDEX job_ended_deadline ON job (deadline) WHERE open = 0;
 
 -- Disclosures counted for a job whose data this party has not yet used: what is given back if it never is.
 CREATE TABLE charge (

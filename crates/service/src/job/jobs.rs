@@ -174,6 +174,7 @@ impl Jobs {
                 .rule
                 .as_ref()
                 .map_or(Actor::Service, |rule| Actor::Rule(rule.name.clone()));
+            let job = take(transaction, &job, me, &Step::Here(local), &by, now)?;
             if let (policy::Verdict::Approve, Some(rule)) = (ruling.verdict, &ruling.rule) {
                 transaction.run(
                     "INSERT INTO ruling (job, rule, at) VALUES ($1, $2, $3)",
@@ -184,7 +185,6 @@ impl Jobs {
                     ],
                 )?;
             }
-            let job = take(transaction, &job, me, &Step::Here(local), &by, now)?;
             Ok((ruling, job))
         })
     }
@@ -313,15 +313,16 @@ impl Jobs {
         })
     }
 
-    /// Forgets jobs that ended before `before`, with their idempotency keys and results, 500 at most; how many. Their lines in the audit log stay,
-    /// and so do the counts of disclosures.
+    /// Forgets jobs that ended, and whose deadline passed, before `before`, which is not in the future, so that none of them can be proposed
+    /// again; 500 at most. Their idempotency keys and results go with them; their lines in the audit log and the counts of disclosures stay.
+    /// Gives how many.
     ///
     /// # Errors
     /// Where the database cannot be read or written.
     pub fn prune(&self, before: Timestamp) -> Result<u64> {
         self.database.write(move |transaction| {
             let rows = transaction.rows(
-                "SELECT id FROM job WHERE open = 0 AND changed_at < $1 ORDER BY changed_at LIMIT $2",
+                "SELECT id FROM job WHERE open = 0 AND deadline < $1 AND changed_at < $1 ORDER BY deadline LIMIT $2",
                 &[Value::from(before.column()), Value::from(AT_ONCE)],
             )?;
             for row in &rows {

@@ -300,10 +300,14 @@ fn what_ended_can_be_forgotten(world: World) {
     let done = run(&jobs, 1);
     jobs.finish(done, None, at(6)).expect("done");
     let open = propose(&jobs, 2);
-    assert_eq!(jobs.prune(at(6)).expect("pruned"), 0);
-    assert_eq!(jobs.prune(at(7)).expect("pruned"), 1);
+    assert_eq!(jobs.prune(at(100_000)).expect("pruned"), 0);
+    assert_eq!(jobs.prune(at(100_001)).expect("pruned"), 1);
     assert!(matches!(jobs.get(done), Err(Error::NoJob(id)) if id == done));
     jobs.get(open).expect("still there");
+    let error = jobs
+        .propose(proposal(1), body(1), person(), at(100_001))
+        .expect_err("too late");
+    assert!(matches!(error, Error::Proposal(_)), "{error}");
     // What was learnt stays counted.
     assert_eq!(
         jobs.disclosures(Digest::of(b"program"), "sales".into())

@@ -90,6 +90,7 @@ fn a_hundred_thousand_finished_jobs_cost_nothing(mut world: World) {
         propose(jobs, 12);
         jobs.expire(at(20)).expect("looked");
         jobs.expire_results(at(20)).expect("looked");
+        assert_eq!(jobs.prune(at(20)).expect("looked"), 0);
     });
     assert!(
         work.statements < 60 && work.rows < 40 && work.steps < 5_000,
