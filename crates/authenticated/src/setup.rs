@@ -189,6 +189,8 @@ impl Keys {
         let mut entropy = std::mem::replace(&mut config.entropy, Entropy::os());
         let session = config.session.as_bytes();
         let mutual = base.mutual.begin(channel, &mut entropy, session, config.symbol)?;
+        // Numbers of gates are in the other half: no key of a session is one of another's.
+        let start = base.start ^ Block([0, which.number.to_le()]);
         Ok(Self {
             role,
             opener: mutual.opener(0),
@@ -196,10 +198,9 @@ impl Keys {
             delta: Zeroizing::new(mutual.delta()),
             bits: match &config.generator {
                 None => Bits::Extension(mutual),
-                Some(sizes) => Bits::Generator(Pcg::new(mutual, &mut entropy, shape(sizes))),
+                Some(sizes) => Bits::Generator(Pcg::new(mutual, &mut entropy, shape(sizes), start)),
             },
-            // Numbers of gates are in the other half: no key of a session is one of another's.
-            start: base.start ^ Block([0, which.number.to_le()]),
+            start,
             counters: Counters::default(),
             entropy,
             kept,

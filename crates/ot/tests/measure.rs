@@ -221,7 +221,7 @@ fn speed_of_authenticated_bits() {
         }
         for shape in shapes {
             let mutual = Mutual::new(channel, &mut entropy, b"measure", first, 8).unwrap();
-            let mut pcg = Pcg::new(mutual, &mut entropy, shape);
+            let mut pcg = Pcg::new(mutual, &mut entropy, shape, Block::ZERO);
             pcg.extend(
                 channel,
                 &mut vec![Block::ZERO; shape.yields()],

@@ -1,4 +1,7 @@
 //! The code: each row of the noise gets the sum of ten elements of the secret, at random places that are public.
+//!
+//! A row whose places cancel in pairs would be the noise alone, whose bits are nearly always 0: everyone would know where such a bit is, and what it
+//! is. The exclusive or of such a row's places is 0. Where it is 0, the last place moves to its neighbour, which makes it 1: no row is empty.
 
 use std::ops::Range;
 
@@ -57,18 +60,16 @@ impl Code<'_> {
                 Ok(secret) => {
                     for ((out, &noise), places) in out.iter_mut().zip(noise).zip(&of_rows[skipped..]) {
                         let mut sum = noise;
-                        for &place in places {
-                            sum ^= secret[u32::from_le(place) as usize & K.wrapping_sub(1)];
+                        for place in apart(*places, K.wrapping_sub(1)) {
+                            sum ^= secret[place & K.wrapping_sub(1)];
                         }
                         *out = sum;
                     }
                 }
                 Err(_) => {
                     for ((out, &noise), places) in out.iter_mut().zip(noise).zip(&of_rows[skipped..]) {
-                        let places = places
-                            .iter()
-                            .map(|&place| u32::from_le(place) as usize & (secret.len() - 1));
-                        *out = places.fold(noise, |sum, place| sum ^ secret[place]);
+                        let places = apart(*places, secret.len() - 1);
+                        *out = places.into_iter().fold(noise, |sum, place| sum ^ secret[place]);
                     }
                 }
             }
@@ -77,7 +78,51 @@ impl Code<'_> {
     }
 }
 
+/// The places of a row in a secret of `most + 1` elements, a power of two: they do not all cancel.
+#[inline(always)]
+fn apart(drawn: [u32; WEIGHT], most: usize) -> [usize; WEIGHT] {
+    let mut places = drawn.map(|place| u32::from_le(place) as usize & most);
+    let sum = places.iter().fold(0, |sum, place| sum ^ place);
+    places[WEIGHT - 1] ^= usize::from(sum == 0);
+    places
+}
+
 /// Lengths of secrets that the loops are compiled for.
 const SMALL: usize = 1 << 14;
 const LARGE: usize = 1 << 16;
 const HUGE: usize = 1 << 17;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_row_is_empty() {
+        let most = 63;
+        let pairs = [3, 5, 3, 5, 60, 60, 7, 0, 7, 0];
+        let mut odd = [false; 64];
+        apart(pairs.map(u32::to_le), most)
+            .iter()
+            .for_each(|&place| odd[place] ^= true);
+        assert_eq!(odd.iter().filter(|&&odd| odd).count(), 2);
+        // Others stay as they were drawn.
+        let drawn = [3, 5, 3, 5, 60, 60, 7, 0, 7, 65];
+        let expected = drawn.map(|place: u32| place as usize & most);
+        assert_eq!(apart(drawn.map(u32::to_le), most), expected);
+    }
+
+    /// Over a secret of two elements a third of all rows would be empty: sums would be the noise.
+    #[test]
+    fn rows_of_short_secrets_have_something_of_them() {
+        let prg = Prg::new(Block([1, 2]));
+        let code = Code {
+            places: &prg,
+            iteration: 3,
+        };
+        let secret = [Block([1, 0]), Block([2, 0])];
+        let noise = vec![Block::ZERO; 1000];
+        let mut out = vec![Block::ZERO; 1000];
+        code.encode(&secret, &noise, 0..1000, &mut out);
+        assert!(out.iter().all(|&sum| sum != Block::ZERO));
+    }
+}

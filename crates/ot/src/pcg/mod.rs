@@ -162,19 +162,21 @@ struct Secrets {
 }
 
 impl Pcg {
-    /// Grows from the bits of `mutual`, under its Δ. The other side does so too, with the same shape.
+    /// Grows from the bits of `mutual`, under its Δ. The other side does so too, with the same shape. `coin` was tossed by both sides once the
+    /// set-up was made, so that nobody has worked on the code, or on the hash of answers, before.
     ///
     /// # Panics
     ///
     /// If an iteration of this shape makes no more bits than it takes.
-    pub fn new(mutual: Mutual, entropy: &mut Entropy, shape: Shape) -> Self {
+    pub fn new(mutual: Mutual, entropy: &mut Entropy, shape: Shape, coin: Block) -> Self {
         assert!(shape.is_sound(), "{shape:?} makes nothing");
-        let places = blake3::derive_key("Cenote 2026 PCG: code", mutual.session());
+        let bound = [&mutual.session()[..], &coin.to_bytes()].concat();
+        let places = blake3::derive_key("Cenote 2026 PCG: code", &bound);
         let (&places, _) = places.split_first_chunk().expect("a hash has 32 bytes");
         let secrets = Secrets {
             shape,
             delta: Zeroizing::new(mutual.delta()),
-            hash_key: blake3::derive_key("Cenote 2026 PCG: answer", mutual.session()),
+            hash_key: blake3::derive_key("Cenote 2026 PCG: answer", &bound),
             places: Prg::new(Block::from_bytes(places)),
             coins: Coins::new(entropy.prg()),
             iterations: 0,
@@ -354,10 +356,10 @@ impl Secrets {
         let sum = Challenge::new(chi, self.shape).fold(&self.noise.keys)
             ^ packed(keys)
             ^ gf128::mul(told, *self.delta);
-        channel.send(steps::POINT_ANSWER, &self.hash(sum))?;
+        channel.send(steps::POINT_ANSWER, &self.hash(self.is_first(), sum))?;
         channel.flush()?;
 
-        let expected = self.hash(ours.fold(&self.noise.macs) ^ packed(macs));
+        let expected = self.hash(!self.is_first(), ours.fold(&self.noise.macs) ^ packed(macs));
         let mut answer = [0; blake3::OUT_LEN];
         channel.recv(steps::POINT_ANSWER, &mut answer)?;
         match bool::from(answer.ct_eq(&expected)) {
@@ -371,9 +373,16 @@ impl Secrets {
         }
     }
 
-    fn hash(&self, sum: Block) -> [u8; blake3::OUT_LEN] {
+    /// Whether this side is the first one: bit 1 of its Δ.
+    fn is_first(&self) -> bool {
+        mask(*self.delta, 1) == u64::MAX
+    }
+
+    /// What one of the sides answers.
+    fn hash(&self, first: bool, sum: Block) -> [u8; blake3::OUT_LEN] {
         let mut hasher = blake3::Hasher::new_keyed(&self.hash_key);
         hasher
+            .update(&[u8::from(first)])
             .update(&self.iterations.to_le_bytes())
             .update(&sum.to_bytes());
         let hash = *hasher.finalize().as_bytes();

@@ -24,7 +24,7 @@ const WIDE: Shape = Shape {
 fn dealt(first: bool, channel: &mut dyn Channel, seed: u64, shape: Shape) -> Result<Pcg> {
     let mutual = deal(first, channel, seed, 4)?;
     let mut entropy = Entropy::for_tests(seed * 2 + 5000 + u64::from(first));
-    Ok(Pcg::new(mutual, &mut entropy, shape))
+    Ok(Pcg::new(mutual, &mut entropy, shape, Block([seed, 7])))
 }
 
 fn bits(pcg: &mut Pcg, channel: &mut dyn Channel, count: usize) -> Result<[Vec<Block>; 2]> {
