@@ -176,7 +176,11 @@ impl Kept {
         }
         (journal.retired, journal.checking) = (true, false);
         journal.ends = journal.ends.saturating_add(1);
-        let ended = self.write(&journal).and_then(|()| opening::retire(&self.living));
+        // Where there is no room for a note the pool goes all the same, if need be without its count.
+        let ended = match (self.write(&journal), opening::retire(&self.living)) {
+            (Err(_), Err(_)) => self.living.discard(),
+            (_, ended) => ended,
+        };
         if let Err(error) = ended {
             tracing::error!(%error, "a pool that must not be used again cannot be deleted: delete it by hand");
         }

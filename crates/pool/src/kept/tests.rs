@@ -1,5 +1,6 @@
 //! Pools of gadgets that are nothing but numbers: what is put back, by whom, after what.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use cenote_net::{Channel, PartyId, Step};
@@ -399,6 +400,25 @@ fn what_is_retired_leaves_its_count() {
     });
     let [a, b] = done.map(Result::unwrap);
     assert!(a == b && a.0 != first && a.1 == 1);
+}
+
+/// A check that failed ends the pool where nothing can be noted any more, too.
+#[test]
+fn a_pool_is_retired_though_its_journal_cannot_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = whole(folder.path());
+    let done = session(folder.path(), |party| {
+        let place = |name| state(folder.path(), party.me.0, first, name);
+        fs::remove_file(place(JOURNAL)).unwrap();
+        fs::create_dir(place(JOURNAL)).unwrap();
+        let cheated = Error::cheated(COIN, PartyId(1 - party.me.0), STEP, "a lie");
+        party.kept.retire_after(&cheated);
+        assert!(!place("numbers").exists());
+        fs::remove_dir(place(JOURNAL)).unwrap();
+        Ok(())
+    });
+    assert!(done.iter().all(Result::is_ok));
+    assert!(whole(folder.path()) != first);
 }
 
 /// What people are told of a pool.
