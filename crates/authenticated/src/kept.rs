@@ -188,7 +188,8 @@ impl Numbers {
         self.kept.used(self.drawn.iter().copied())
     }
 
-    /// Copies the pool, of which these are all records, if it is full: nothing more is drawn in this session.
+    /// Copies the pool, of which these are all records, if it is full: nothing more is drawn in this session. What would have been drawn next by
+    /// coins that are known is left out by who puts it back: otherwise a party that has a say in when sessions end could take back coins.
     pub(crate) fn leave(&self, records: &[Record]) -> Result<()> {
         if !self.pool.is_full() {
             return Ok(());
@@ -197,7 +198,8 @@ impl Numbers {
         let blocks = numbers.len().div_ceil(2).next_multiple_of(RECORD);
         let padding = vec![0u64; 2 * blocks - numbers.len()];
         let pieces = [as_bytes(records), as_bytes(numbers), as_bytes(&padding)];
-        self.kept.copy(0, &pieces, self.kept.next(0))
+        self.kept
+            .copy(0, &pieces, self.kept.next(0) - self.pool.pending() as u64)
     }
 }
 

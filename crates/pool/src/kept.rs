@@ -146,11 +146,14 @@ impl Kept {
     }
 
     /// Makes a copy of a full pool from which something may yet be drawn by the coins of delivery `open` and later ones. The coins since the copy
-    /// before are kept: the peer's may be as old as that one.
+    /// before are kept: the peer's may be as old as that one. There is no copy if one was given up after delivery `open`, whose coin is gone with it.
     ///
     /// # Errors
     /// [`Error::Storage`].
     pub fn copy(&self, kind: usize, pieces: &[&[u8]], open: u64) -> Result<()> {
+        if open < self.journal().tracks[kind].first {
+            return Ok(());
+        }
         self.living.write(self.copies[kind], pieces)?;
         let mut journal = self.journal();
         let track = &mut journal.tracks[kind];

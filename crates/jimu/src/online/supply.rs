@@ -216,7 +216,8 @@ impl Common {
         Ok(())
     }
 
-    /// Copies pools that are kept, for the next session: nothing more is drawn in this one.
+    /// Copies pools that are kept, for the next session: nothing more is drawn in this one. What would have been drawn next by coins that are
+    /// known is left out by who puts it back: otherwise a party that has a say in when sessions end could take back coins.
     pub(crate) fn leave(&self) -> Result<()> {
         let Some(kept) = &self.kept else {
             return Ok(());
@@ -225,11 +226,8 @@ impl Common {
             if let Some(Supply { pool, .. }) = supply
                 && pool.is_full()
             {
-                kept.copy(
-                    kind as usize,
-                    &[as_bytes(pool.records())],
-                    kept.next(kind as usize),
-                )?;
+                let open = self.next[kind as usize] - pool.pending() as u64;
+                kept.copy(kind as usize, &[as_bytes(pool.records())], open)?;
             }
         }
         Ok(())

@@ -87,14 +87,30 @@ fn whole(folder: &Path, times: u64) -> u64 {
     made
 }
 
+/// When a session ends is for the program to say: places that coins have drawn already are left out, as after a crash.
+#[test]
+fn coins_that_are_known_when_a_session_ends_are_not_taken_back() {
+    let folder = tempfile::tempdir().unwrap();
+    whole(folder.path(), 1);
+    // Of the last lot something is left.
+    let before = whole(folder.path(), 1);
+    let done = session(folder.path(), 0, &Cut::never(), None, |engine| {
+        engine.ready(LOT as usize / 3)?;
+        work_and_finish(engine, 0)
+    });
+    // One lot would do for a full pool.
+    assert!(done.into_iter().all(|made| made.unwrap() == before + 2));
+}
+
 #[test]
 fn a_pool_outlasts_its_sessions() {
     let folder = tempfile::tempdir().unwrap();
     let (mut first, mut before) = (None, 0);
     for number in 0..4 {
         let made = whole(folder.path(), 1);
-        // A full pool is made once; after that what is drawn.
-        assert_eq!(made - before, if number == 0 { 4 } else { 2 }, "{number}");
+        // A full pool is made once; after that what is drawn, and what was to be drawn when the last session ended.
+        let lots = if number == 0 { 4..=4 } else { 2..=3 };
+        assert!(lots.contains(&(made - before)), "{number}: {made} and {before}");
         before = made;
         let [items, others] = items(folder.path());
         assert_eq!(items, others);
