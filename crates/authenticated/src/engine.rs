@@ -1,6 +1,5 @@
 //! The engine: one party of a two-party session, whichever side it is on.
 
-use std::f64::consts::LN_2;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -8,7 +7,8 @@ use cenote_circuit::Plan;
 use cenote_net::{Channel, Meter, PartyId};
 use cenote_params::authenticated::{self, Soundness, Use};
 use cenote_params::lpn::Lpn;
-use cenote_pool::kept::Which;
+use cenote_params::pool::tries_log2;
+use cenote_pool::kept::Kept;
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{
     Check, Costs, Engine, Error, Guarded, Ledger, Parties, Result, WireVector, check_arrange, check_input,
@@ -40,7 +40,7 @@ pub struct AuthenticatedEngine {
     channel: Option<Box<dyn Channel>>,
     garbler: PartyId,
     sizes: Sizes,
-    symbol: u32,
+    symbols: u32,
     generator: Option<Lpn>,
     /// `None` once the session is over.
     party: Option<Box<Party>>,
@@ -115,7 +115,7 @@ impl AuthenticatedEngine {
             before: party.keys.kept.as_ref().map_or(0, |kept| kept.next(0)) as f64 * f64::from(config.lot),
             ends: party.keys.kept.as_ref().map_or(0, |kept| kept.ends()),
             sizes,
-            symbol: config.symbol,
+            symbols: config.symbols,
             generator: config.generator,
             party: Some(Box::new(party)),
             circuits: Circuits::default(),
@@ -150,14 +150,14 @@ impl AuthenticatedEngine {
         let Some(store) = store else {
             let supply = Supply::new(&sizes, lot, None)?;
             let base = Base::establish(channel, config, role)?;
-            let keys = Keys::begin(&base, channel, config, role, Which::default(), None)?;
+            let keys = Keys::begin(&base, channel, config, role, None)?;
             return Ok((sizes, Party::new(keys, supply, segment)));
         };
         let opened = kept::open(me, channel, config, &sizes, store.hold()?)?;
         config.session = opened.which.session(&config.session, opened.kept.id());
         let (kept, [copy, _]) = (Arc::new(opened.kept), opened.copies);
         let on_disk = Some(kept.clone());
-        let keys = Keys::begin(&opened.base, channel, config, role, opened.which, on_disk);
+        let keys = Keys::begin(&opened.base, channel, config, role, on_disk);
         let keys = keys.inspect_err(|error| kept.retire_after(error))?;
         let supply = Supply::new(&opened.sizes, lot, Some((kept, copy)))?;
         Ok((opened.sizes, Party::new(keys, supply, segment)))
@@ -227,24 +227,17 @@ impl AuthenticatedEngine {
     /// # Errors
     /// [`Error::OutOfMemory`] if there is no room for the circuit.
     pub fn ready_circuits(&mut self, plan: &Plan, lanes: usize) -> Result<usize> {
-        let kept = self.party.as_ref().and_then(|party| party.keys.kept.as_ref());
-        match kept {
-            Some(kept) => {
-                let circuit = self.circuits.get(plan)?;
-                let name = ready::name(&circuit, lanes);
-                let claimed = self.claimed.iter().filter(|(claimed, _)| *claimed == name);
-                Ok(kept.prepared(&name) + claimed.count())
-            }
-            None => Ok(0),
+        if self.kept().is_none() {
+            return Ok(0);
         }
+        let circuit = self.circuits.get(plan)?;
+        let name = ready::name(&circuit, lanes);
+        let claimed = self.claimed.iter().filter(|(claimed, _)| *claimed == name);
+        Ok(self.kept().map_or(0, |kept| kept.prepared(&name)) + claimed.count())
     }
 
     /// What was garbled ahead for such a run, and claimed when it was announced or is claimed now.
     fn take_ready(&mut self, circuit: &Circuit, lanes: usize) -> Result<Option<Ready>> {
-        let kept = self.party.as_ref().and_then(|party| party.keys.kept.as_ref());
-        if kept.is_none() {
-            return Ok(None);
-        }
         let name = ready::name(circuit, lanes);
         match self.claimed.iter().position(|(claimed, _)| *claimed == name) {
             Some(at) => Ok(Some(self.claimed.remove(at).1)),
@@ -254,9 +247,8 @@ impl AuthenticatedEngine {
 
     /// What was garbled ahead for such a run, if there is any: it is claimed, for good.
     fn claim(&self, circuit: &Circuit, lanes: usize) -> Result<Option<Ready>> {
-        let party = self.party.as_ref().expect("a session that goes on has a party");
-        let (role, name) = (party.keys.role, ready::name(circuit, lanes));
-        match &party.keys.kept {
+        let (role, name) = (self.role(self.me), ready::name(circuit, lanes));
+        match self.kept() {
             Some(kept) if kept.prepared(&name) > 0 => {
                 let mut ready = Ready::empty(circuit, lanes, role)?;
                 let taken = kept.take(&name, &mut ready.pieces(role))?;
@@ -266,10 +258,14 @@ impl AuthenticatedEngine {
         }
     }
 
+    /// What is on disk, if the pool is kept and the session goes on.
+    fn kept(&self) -> Option<&Kept> {
+        self.party.as_ref()?.keys.kept.as_deref()
+    }
+
     /// The name of the pool in the store, if it is kept.
     pub fn kept_as(&self) -> Option<ItemId> {
-        let party = self.party.as_ref()?;
-        party.keys.kept.as_ref().map(|kept| kept.id())
+        self.kept().map(Kept::id)
     }
 
     /// Leaky ANDs that the pool holds when it is full.
@@ -285,8 +281,7 @@ impl AuthenticatedEngine {
     /// Lots that were made for a pool that is kept, in all of its sessions.
     #[cfg(test)]
     pub(crate) fn made(&self) -> u64 {
-        let party = self.party.as_ref().expect("a session that goes on has a party");
-        party.keys.kept.as_ref().map_or(0, |kept| kept.next(0))
+        self.kept().map_or(0, |kept| kept.next(0))
     }
 
     /// Its keys.
@@ -301,7 +296,7 @@ impl AuthenticatedEngine {
 
     /// Everything that lets a cheater through by chance in this session, and before it over the same pool.
     pub fn soundness(&self) -> Soundness {
-        let nothing = || Use::of(0.0, 0.0, self.symbol, self.generator);
+        let nothing = || Use::of(0.0, 0.0, self.symbols, self.generator);
         let used = self.used().unwrap_or_else(nothing);
         Soundness::of(&self.sizes.pool, &used)
     }
@@ -313,7 +308,7 @@ impl AuthenticatedEngine {
             let [gates, leaky] = party.keys.counters.used().map(|count| count as f64);
             let leaky = leaky + self.before;
             let gates = gates + self.before / self.sizes.bucket() as f64;
-            Use::of(gates, leaky, self.symbol, self.generator)
+            Use::of(gates, leaky, self.symbols, self.generator)
         });
         used.or(self.used)
     }
@@ -360,7 +355,7 @@ impl Guarded for AuthenticatedEngine {
 
     fn wipe(&mut self, error: Error) -> Error {
         // A party that was caught, or says so, gets nothing more of this pool; before it hears of it.
-        if let Some(kept) = self.party.as_ref().and_then(|party| party.keys.kept.as_ref()) {
+        if let Some(kept) = self.kept() {
             kept.retire_after(&error);
         }
         let code = error.reason().code();
@@ -401,18 +396,16 @@ impl Engine for AuthenticatedEngine {
         if claimed.saturating_add(gates) > MOST_GATES {
             return Ok(());
         }
-        let is_claimed = self.call("pool", |this| {
+        let ready = self.call("pool", |this| {
             let circuit = this.circuits.get(plan)?;
             let ready = this.claim(&circuit, lanes)?;
-            let is_claimed = ready.is_some();
-            let name = ready::name(&circuit, lanes);
-            this.claimed.extend(ready.map(|ready| (name, ready)));
-            Ok(is_claimed)
+            Ok(ready.map(|ready| (ready::name(&circuit, lanes), ready)))
         })?;
-        match is_claimed {
-            true => Ok(()),
-            false => self.prepare_gates(gates),
+        match ready {
+            Some(ready) => self.claimed.push(ready),
+            None => self.prepare_gates(gates)?,
         }
+        Ok(())
     }
 
     fn most_lanes(&self, plan: &Plan) -> usize {
@@ -511,8 +504,7 @@ impl Engine for AuthenticatedEngine {
     }
 
     fn error_bound(&self) -> f64 {
-        // Each pool that ended so was a try more.
-        self.soundness().total().log2() + f64::from(self.ends).ln_1p() / LN_2
+        self.soundness().total().log2() + tries_log2(self.ends)
     }
 
     fn computational_bits(&self) -> f64 {

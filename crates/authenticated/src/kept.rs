@@ -26,7 +26,11 @@ use crate::steps;
 const POOLS_OF_A_COPY: usize = 4;
 
 /// What a session keeps.
-struct Keeping<'a>(Role, &'a mut Config, u32);
+struct Keeping<'a> {
+    role: Role,
+    config: &'a mut Config,
+    security: u32,
+}
 
 /// The pool that both parties keep and can put back, or a new one with `sizes`.
 pub(crate) fn open(
@@ -36,8 +40,11 @@ pub(crate) fn open(
     sizes: &Sizes,
     hold: Hold,
 ) -> Result<Opened<Sizes, Base>> {
-    let role = Role::of(me, config.garbler);
-    let mut keeping = Keeping(role, config, sizes.security);
+    let mut keeping = Keeping {
+        role: Role::of(me, config.garbler),
+        config,
+        security: sizes.security,
+    };
     kept::open(me, channel, &mut keeping, sizes, hold)
 }
 
@@ -64,15 +71,15 @@ impl Keep for Keeping<'_> {
     type Base = Base;
 
     fn security(&self) -> u32 {
-        self.2
+        self.security
     }
 
     fn garbler(&self) -> PartyId {
-        self.1.garbler
+        self.config.garbler
     }
 
     fn entropy(&mut self) -> &mut Entropy {
-        &mut self.1.entropy
+        &mut self.config.entropy
     }
 
     fn numbers(sizes: &Sizes) -> Vec<u32> {
@@ -81,20 +88,20 @@ impl Keep for Keeping<'_> {
 
     fn sizes(&self, numbers: &[u32]) -> Option<Sizes> {
         let [pool] = *numbers else { return None };
-        Sizes::search(self.2, pool).ok()
+        Sizes::search(self.security, pool).ok()
     }
 
     fn terms(sizes: &Sizes) -> Terms {
         sizes.terms()
     }
 
-    /// Records, and after them their numbers, with room for as much as whole records have.
+    /// Records, and after them their numbers.
     fn shapes(&self, sizes: &Sizes) -> Vec<Shape> {
         let size = sizes.pool.pool_size as usize;
         vec![Shape {
             size,
             together: sizes.bucket(),
-            blocks: size * RECORD + size.div_ceil(2).next_multiple_of(RECORD),
+            blocks: size * RECORD + blocks_of_numbers(size),
         }]
     }
 
@@ -104,11 +111,11 @@ impl Keep for Keeping<'_> {
     }
 
     fn establish(&mut self, channel: &mut dyn Channel, _: &Sizes) -> Result<Base> {
-        Base::establish(channel, self.1, self.0)
+        Base::establish(channel, self.config, self.role)
     }
 
     fn coin(base: &Base) -> Block {
-        base.start
+        base.coin
     }
 
     fn encode(base: &Base) -> Zeroizing<Vec<u8>> {
@@ -116,8 +123,13 @@ impl Keep for Keeping<'_> {
     }
 
     fn decode(&self, bytes: &[u8], _: &Sizes) -> Option<Base> {
-        Base::decode(bytes, self.0)
+        Base::decode(bytes, self.role)
     }
+}
+
+/// Blocks of a copy that have so many numbers, and room for as much as whole records have.
+fn blocks_of_numbers(size: usize) -> usize {
+    size.div_ceil(2).next_multiple_of(RECORD)
 }
 
 /// The numbers of the leaky ANDs of a pool that is kept: where their records are in the pool of records.
@@ -138,13 +150,8 @@ impl Numbers {
         let [size, together] = [sizes.pool.pool_size as usize, sizes.bucket()];
         let (pool, records) = match copy {
             None => {
-                let mut pool = Pool::new(size, 1, together);
-                pool.reserve().map_err(|bytes| {
-                    Error::OutOfMemory(format!(
-                        "there is no room for the numbers of {size} leaky ANDs: {bytes} bytes"
-                    ))
-                })?;
-                (pool, None)
+                let what = format!("the numbers of {size} leaky ANDs");
+                (Pool::with_room([size, 1, together], &what)?, None)
             }
             Some((mut copy, gaps)) => {
                 let numbers: &[u64] = bytemuck::cast_slice(&copy[size * RECORD..]);
@@ -195,11 +202,10 @@ impl Numbers {
             return Ok(());
         }
         let numbers = self.pool.records();
-        let blocks = numbers.len().div_ceil(2).next_multiple_of(RECORD);
-        let padding = vec![0u64; 2 * blocks - numbers.len()];
+        let padding = vec![0u64; 2 * blocks_of_numbers(numbers.len()) - numbers.len()];
         let pieces = [as_bytes(records), as_bytes(numbers), as_bytes(&padding)];
-        self.kept
-            .copy(0, &pieces, self.kept.next(0) - self.pool.pending() as u64)
+        let open = self.kept.next(0) - self.pool.pending() as u64;
+        self.kept.copy(0, &pieces, open)
     }
 }
 

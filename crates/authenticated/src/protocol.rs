@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use cenote_circuit::Plan;
-use cenote_net::{Channel, PartyId};
+use cenote_net::PartyId;
 use cenote_params::cot::SoftSpoken;
 use cenote_params::lpn::Lpn;
 use cenote_pool::kept::MOST_PREPARED;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::kept;
 use crate::memory::{Memory, most_lanes};
 use crate::online::ready::MOST_GATES;
-use crate::settings::{MAX_LOT, MAX_SYMBOL, MIN_LOT};
+use crate::settings::{MAX_LOT, MIN_LOT, SYMBOLS};
 use crate::{AuthenticatedEngine, Config, Cot, MAX_POOL, MAX_SECURITY, Sizes, checks};
 
 /// Settings of the two-party protocol of authenticated garbling, the same at both parties.
@@ -30,8 +30,8 @@ pub struct Authenticated {
     /// Leaky ANDs made at once, from 64 to 2^22: more of them where messages take long. Without it, as many as stay in a core's own cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lot: Option<u32>,
-    /// Bits of a symbol of Δ, from 1 to 8: the longer, the fewer bytes and the more work.
-    pub symbol: u32,
+    /// Symbols of Δ, from 16 to 128: the fewer, the fewer bytes and the more work.
+    pub symbols: u32,
     /// Where authenticated bits come from.
     #[serde(default)]
     pub cot: Cot,
@@ -40,13 +40,13 @@ pub struct Authenticated {
 }
 
 impl Default for Authenticated {
-    /// 40, a pool for the job, symbols of 4 bits, SoftSpoken, party 0 garbles.
+    /// 40, a pool for the job, 24 symbols, SoftSpoken, party 0 garbles.
     fn default() -> Self {
         Authenticated {
             security: 40,
             pool: None,
             lot: None,
-            symbol: 4,
+            symbols: 24,
             cot: Cot::SoftSpoken,
             garbler: 0,
         }
@@ -189,7 +189,7 @@ impl Authenticated {
             Some(pool) => Sizes::search(self.security, pool)?,
             None => Sizes::cheapest(self.security, ands, LARGEST_CHOSEN)?,
         };
-        let softspoken = SoftSpoken::new(self.symbol).map_err(|refusal| refusal.to_string())?;
+        let softspoken = SoftSpoken::new(self.symbols).map_err(|refusal| refusal.to_string())?;
         let prepared = Prepared::new(sizes, ands, known, self.lot).with_bits(inputs, self.cot, &softspoken);
         prepared.sizes.suffice(ands, prepared.generator)?;
         Ok(prepared)
@@ -197,7 +197,7 @@ impl Authenticated {
 
     /// The bytes of so many authenticated bits of each party, both ways.
     fn bytes_of_bits(&self, generator: &Option<Lpn>, bits: u64) -> f64 {
-        let Ok(softspoken) = SoftSpoken::new(self.symbol) else {
+        let Ok(softspoken) = SoftSpoken::new(self.symbols) else {
             return f64::INFINITY;
         };
         2.0 * match generator {
@@ -211,7 +211,7 @@ impl Authenticated {
         let mut config = Config::new(session);
         config.lot = prepared.lot;
         config.segment = prepared.segment;
-        config.symbol = self.symbol;
+        config.symbols = self.symbols;
         config.generator = prepared.generator;
         config.garbler = PartyId(self.garbler);
         config
@@ -220,7 +220,7 @@ impl Authenticated {
 
 impl Protocol for Authenticated {
     const NAME: &'static str = "authenticated";
-    const SETTINGS: &'static [&'static str] = &["security", "pool", "lot", "symbol", "cot", "garbler"];
+    const SETTINGS: &'static [&'static str] = &["security", "pool", "lot", "symbols", "cot", "garbler"];
     const CHECKS: &'static [Check] = checks::ALL;
     type Prepared = Prepared;
     type Engine = AuthenticatedEngine;
@@ -246,11 +246,13 @@ impl Protocol for Authenticated {
                 let what = "lot is how many leaky ANDs are made at once, from 64 to 4194304: more of them suit links with long delays";
                 self.lot = Some(value.number(MIN_LOT..=MAX_LOT, what)?);
             }
-            "symbol" => {
+            "symbols" => {
                 let what = format!(
-                    "symbol is a number of bits from 1 to {MAX_SYMBOL}: the longer, the fewer bytes and the more work"
+                    "symbols is a number from {} to {}: the fewer, the fewer bytes and the more work",
+                    SYMBOLS.start(),
+                    SYMBOLS.end()
                 );
-                self.symbol = value.number(1..=MAX_SYMBOL, &what)?;
+                self.symbols = value.number(SYMBOLS, &what)?;
             }
             "cot" => {
                 let what =
@@ -350,7 +352,7 @@ impl Protocol for Authenticated {
     ) -> Result<AuthenticatedEngine> {
         let mut config = self.config(session, &prepared);
         config.compared = true;
-        let channel = one(connections)?;
+        let channel = connections.one()?;
         match source {
             Source::Live => AuthenticatedEngine::start(me, channel, config, prepared.sizes),
             Source::Stored(store) => {
@@ -418,7 +420,7 @@ impl Protocol for Authenticated {
         } = material;
         let mut config = self.config(session, &prepared);
         config.compared = true;
-        let channel = one(connections)?;
+        let channel = connections.one()?;
         let mut engine = AuthenticatedEngine::start_kept(me, channel, config, prepared.sizes, store)?;
         engine.fill_with(progress)?;
         let (item, size) = (engine.kept_as(), engine.pool_size());
@@ -467,15 +469,6 @@ fn circuits(demand: &Demand<'_>) -> std::result::Result<Vec<(Plan, usize, usize)
     }
 }
 
-/// The only channel.
-fn one(connections: Connections) -> Result<Box<dyn Channel>> {
-    let mut channels = connections.channels();
-    match (channels.pop(), channels.pop()) {
-        (Some(channel), None) => Ok(channel),
-        _ => Err(Error::BadInput("a session over a pool has one channel".into())),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use cenote_circuit::{Plan, library};
@@ -514,7 +507,7 @@ mod tests {
         let stated = Authenticated {
             pool: Some(5000),
             lot: Some(1 << 20),
-            symbol: 8,
+            symbols: 16,
             ..Authenticated::default()
         };
         let demand = Demand::new().and_gates(1 << 40);
@@ -526,22 +519,22 @@ mod tests {
         let chosen = Authenticated::default().prepare(&demand).unwrap();
         assert_eq!((chosen.sizes.pool.bucket, chosen.lot), (3, 1 << 14));
         assert_ne!(stated.terms(&prepared), Authenticated::default().terms(&chosen));
-        // Larger lots take fewer rounds and more memory; longer symbols fewer bytes.
+        // Larger lots take fewer rounds and more memory; fewer symbols fewer bytes.
         assert!(stated.rounds(&demand) < Authenticated::default().rounds(&demand) / 20);
         let memory = |prepared: &Prepared| stated.memory_bytes(prepared, &Demand::new(), PartyId(0));
         assert!(memory(&prepared) > 2 * memory(&chosen));
         assert!(memory(&chosen) < 200 << 20, "{}", memory(&chosen));
-        let bytes = |symbol| {
+        let bytes = |symbols| {
             Authenticated {
-                symbol,
+                symbols,
                 ..Authenticated::default()
             }
             .traffic_bytes(&chosen, &demand)
         };
-        let each = |symbol| bytes(symbol) as f64 / (1u64 << 40) as f64;
-        assert!((205.0..213.0).contains(&each(4)), "{}", each(4));
-        assert!((175.0..190.0).contains(&each(6)), "{}", each(6));
-        assert!((163.0..172.0).contains(&each(8)), "{}", each(8));
+        let each = |symbols| bytes(symbols) as f64 / (1u64 << 40) as f64;
+        assert!((205.0..213.0).contains(&each(32)), "{}", each(32));
+        assert!((183.0..190.0).contains(&each(24)), "{}", each(24));
+        assert!((163.0..172.0).contains(&each(16)), "{}", each(16));
     }
 
     #[test]
@@ -565,7 +558,7 @@ mod tests {
             bytes(&generated, &chosen),
             bytes(&Authenticated::default(), &extended),
         );
-        assert!((143.0..153.0).contains(&few) && many > few + 60.0, "{few} {many}");
+        assert!((143.0..153.0).contains(&few) && many > few + 40.0, "{few} {many}");
         let longer = Demand::new().and_gates(1 << 40);
         let prepared = generated.prepare(&longer).unwrap();
         let each = generated.traffic_bytes(&prepared, &longer) as f64 / (1u64 << 40) as f64;

@@ -1,6 +1,7 @@
 //! What a session is started with.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use cenote_net::PartyId;
@@ -26,8 +27,8 @@ pub(crate) const MAX_LOT: u32 = 1 << 22;
 /// The most leaky ANDs of a triple.
 const MAX_BUCKET: u32 = 64;
 
-/// The largest symbols of Δ.
-pub(crate) const MAX_SYMBOL: u32 = cenote_ot::mutual::MAX_SYMBOL;
+/// How many symbols Δ may be cut into.
+pub(crate) const SYMBOLS: RangeInclusive<u32> = cenote_ot::mutual::SYMBOLS;
 
 /// Where authenticated bits come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,8 +72,8 @@ pub struct Config {
     pub lot: u32,
     /// Gates garbled at once: there is one message each way for so many.
     pub segment: u32,
-    /// Bits of a symbol of Δ: fewer bytes and more work for each authenticated bit the longer they are.
-    pub symbol: u32,
+    /// Symbols of Δ: fewer bytes and more work for each authenticated bit the fewer they are.
+    pub symbols: u32,
     /// The sizes of a generator that makes authenticated bits from few others; without it, all come from OT extension.
     pub generator: Option<Lpn>,
     /// The party that garbles: 0 or 1. The other evaluates.
@@ -84,13 +85,13 @@ pub struct Config {
 }
 
 impl Config {
-    /// Lots of 2^14, which stay in a core's own cache, segments of 2^11, symbols of 4 bits, no generator, party 0 garbling, randomness from the operating system.
+    /// Lots of 2^14, which stay in a core's own cache, segments of 2^11, 24 symbols, no generator, party 0 garbling, randomness from the operating system.
     pub fn new(session: impl Into<String>) -> Self {
         Self {
             session: session.into(),
             lot: 1 << 14,
             segment: 1 << 11,
-            symbol: 4,
+            symbols: 24,
             generator: None,
             garbler: PartyId(0),
             entropy: Entropy::os(),
@@ -112,7 +113,7 @@ impl Config {
             ("authenticated".into(), "version 1".into()),
             ("lot".into(), self.lot.to_string()),
             ("segment".into(), self.segment.to_string()),
-            ("symbol".into(), self.symbol.to_string()),
+            ("symbols".into(), self.symbols.to_string()),
             ("cot".into(), cot),
             ("garbler".into(), self.garbler.0.to_string()),
         ]
@@ -130,8 +131,9 @@ impl Config {
         if !(1..=1 << 20).contains(&self.segment) {
             return refuse(format!("segments of {} gates: 1 to 2^20", self.segment));
         }
-        if !(1..=MAX_SYMBOL).contains(&self.symbol) {
-            return refuse(format!("symbols of {} bits: 1 to {MAX_SYMBOL}", self.symbol));
+        if !SYMBOLS.contains(&self.symbols) {
+            let (least, most) = (SYMBOLS.start(), SYMBOLS.end());
+            return refuse(format!("{} symbols: {least} to {most}", self.symbols));
         }
         if self.garbler.0 > 1 {
             return refuse(format!("{} is to garble: 0 or 1", self.garbler));
@@ -200,7 +202,7 @@ impl Sizes {
         let gates = gates as f64;
         let leaky = self.pool.pool_size as f64 + gates * f64::from(self.pool.bucket);
         // The OTs are as good whatever the symbols.
-        let all = Use::of(gates, leaky, 1, generator);
+        let all = Use::of(gates, leaky, 128, generator);
         within(self.security, Soundness::largest(&all))
     }
 
@@ -250,7 +252,7 @@ mod tests {
     fn no_more_security_is_asked_for_than_the_ots_give() {
         assert_eq!(
             MAX_SECURITY,
-            Soundness::largest(&Use::of(1000.0, 3000.0, 4, None))
+            Soundness::largest(&Use::of(1000.0, 3000.0, 32, None))
         );
         for security in [0, MAX_SECURITY + 1, 128] {
             for refused in [

@@ -10,7 +10,7 @@ use cenote_ot::mutual::{self, Mutual};
 use cenote_ot::pcg::{Pcg, Shape, WEIGHT};
 use cenote_params::lpn::{self, Lpn};
 use cenote_pool::Tosser;
-use cenote_pool::kept::{Kept, Which};
+use cenote_pool::kept::Kept;
 use cenote_primitives::{Block, Entropy, as_bytes};
 use cenote_session::Result;
 use zeroize::Zeroizing;
@@ -81,8 +81,8 @@ impl Counters {
 /// What a party keeps of a pool besides leaky ANDs, for as long as the pool lives.
 pub(crate) struct Base {
     pub(crate) mutual: mutual::Base,
-    /// The coin of the hashes' start.
-    pub(crate) start: Block,
+    /// A coin: the start of the hashes' keys in a session that nothing is kept of, and what the pool is called after if it is kept.
+    pub(crate) coin: Block,
 }
 
 impl Base {
@@ -91,22 +91,21 @@ impl Base {
         let (entropy, session) = (&mut config.entropy, config.session.as_bytes());
         let mutual = mutual::Base::establish(channel, entropy, session, role == Role::Garbler)?;
         // Both differences are fixed, and a party's own are the only keys that it can choose.
-        let context = format!("start {}", config.session);
-        let start = toss(role, channel, START, entropy, &context)?;
-        Ok(Self { mutual, start })
+        let coin = toss(role, channel, START, entropy, &format!("pool {}", config.session))?;
+        Ok(Self { mutual, coin })
     }
 
     /// As bytes, always so many.
     pub(crate) fn encode(&self) -> Zeroizing<Vec<u8>> {
-        let bytes = [as_bytes(&[self.start]), &self.mutual.encode()].concat();
+        let bytes = [as_bytes(&[self.coin]), &self.mutual.encode()].concat();
         Zeroizing::new(bytes)
     }
 
     /// The inverse of [`Base::encode`]; nothing if these are no keys of such a role.
     pub(crate) fn decode(bytes: &[u8], role: Role) -> Option<Self> {
-        let (start, mutual) = bytes.split_first_chunk()?;
+        let (coin, mutual) = bytes.split_first_chunk()?;
         Some(Self {
-            start: Block::from_bytes(*start),
+            coin: Block::from_bytes(*coin),
             mutual: mutual::Base::decode(mutual, role == Role::Garbler)?,
         })
     }
@@ -183,14 +182,24 @@ impl Keys {
         channel: &mut dyn Channel,
         config: &mut Config,
         role: Role,
-        which: Which,
         kept: Option<Arc<Kept>>,
     ) -> Result<Self> {
         let mut entropy = std::mem::replace(&mut config.entropy, Entropy::os());
         let session = config.session.as_bytes();
-        let mutual = base.mutual.begin(channel, &mut entropy, session, config.symbol)?;
-        // Numbers of gates are in the other half: no key of a session is one of another's.
-        let start = base.start ^ Block([0, which.number.to_le()]);
+        let mutual = base
+            .mutual
+            .begin(channel, &mut entropy, session, config.symbols)?;
+        // Keys of a session are no other's, even where a folder was put back to an earlier state.
+        let start = match &kept {
+            Some(_) => toss(
+                role,
+                channel,
+                START,
+                &mut entropy,
+                &format!("start {}", config.session),
+            )?,
+            None => base.coin,
+        };
         Ok(Self {
             role,
             opener: mutual.opener(0),

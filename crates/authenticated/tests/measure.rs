@@ -10,6 +10,10 @@ use cenote_primitives::BitMatrix;
 use cenote_session::{Engine, Parties, Result, WireVector};
 use cenote_store::{Store, StoreKey};
 
+/// As in the command.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn env(name: &str, default: u32) -> u32 {
     std::env::var(name)
         .ok()
@@ -36,7 +40,7 @@ impl Start {
 
 fn party(me: PartyId, channel: Box<dyn Channel>) -> Result<()> {
     let mut config = Config::new("measure");
-    config.symbol = env("SYMBOL", 4);
+    config.symbols = env("SYMBOLS", 24);
     config.lot = env("LOT", 1 << 14);
     config.segment = env("SEGMENT", 1 << 11);
     let sizes = Sizes::search(40, env("POOL", 524_291)).unwrap();

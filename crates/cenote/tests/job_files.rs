@@ -172,9 +172,9 @@ fn a_job_that_names_no_protocol_has_the_cheapest_for_its_parties() {
     complains(
         &three,
         "security = 39",
-        "symbol = 4",
+        "symbols = 24",
         1,
-        "`symbol` is a setting of protocol \"authenticated\" only",
+        "`symbols` is a setting of protocol \"authenticated\" only",
     );
     complains(&any, "security = 39", "security = 129", 1, "1 to 40");
 }

@@ -1,13 +1,12 @@
 //! The engine: one party of a two-party session, whichever side it is on.
 
-use std::f64::consts::LN_2;
 use std::sync::Arc;
 use std::time::Instant;
 
 use cenote_circuit::Plan;
 use cenote_net::{Channel, PartyId};
 use cenote_params::computational::{self, JimuUse};
-use cenote_params::pool::Soundness;
+use cenote_params::pool::{Soundness, tries_log2};
 use cenote_pool::kept::{Kept, Which};
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{
@@ -533,8 +532,7 @@ impl Engine for JimuEngine {
     }
 
     fn error_bound(&self) -> f64 {
-        // Each pool that ended so was a try more.
-        self.soundness().total().log2() + f64::from(self.ends).ln_1p() / LN_2
+        self.soundness().total().log2() + tries_log2(self.ends)
     }
 
     fn computational_bits(&self) -> f64 {

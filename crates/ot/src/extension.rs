@@ -4,7 +4,7 @@
 
 use cenote_net::Channel;
 use cenote_primitives::{
-    Block, Block512, Entropy, Position, Prg, SecretBlocks, as_bytes, as_bytes_mut, as_words, as_words_mut,
+    Block, Coins, Entropy, Position, Prg, SecretBlocks, as_bytes, as_bytes_mut, as_words, as_words_mut,
     mask_of,
 };
 use cenote_session::{Error, Result};
@@ -24,9 +24,7 @@ pub(crate) struct Sender {
     /// Units of the seeds' streams that are used up.
     used: u64,
     /// Challenges to come.
-    coins: Prg,
-    /// Challenges made.
-    tossed: u64,
+    coins: Coins,
 }
 
 /// The side that chooses a bit for each row.
@@ -80,8 +78,7 @@ impl Sender {
             choices: Zeroizing::new(choices.to_vec()),
             seeds: keys.iter().map(|&key| Prg::new(key)).collect(),
             used: 0,
-            coins: entropy.prg(),
-            tossed: 0,
+            coins: Coins::new(entropy.prg()),
         }
     }
 
@@ -106,7 +103,7 @@ impl Sender {
         };
         while let Some((first, chunk)) = arrived {
             // The challenge is drawn, and told, after all that it is to test is there.
-            let alpha = self.toss();
+            let alpha = self.coins.toss();
             channel.send(steps::CHALLENGE, &alpha.to_bytes())?;
             channel.flush()?;
             arrived = match chunks.next() {
@@ -138,18 +135,6 @@ impl Sender {
         }
         self.used += chunk.units as u64;
         Ok(at.index * 512)
-    }
-
-    /// A challenge that nobody knows yet.
-    fn toss(&mut self) -> Block {
-        let mut coin = [Block512::ZERO];
-        let at = Position {
-            stream: 0,
-            index: self.tossed,
-        };
-        self.coins.fill(at, &mut coin);
-        self.tossed += 1;
-        Block([coin[0].0[0], coin[0].0[1]])
     }
 
     /// Compares the folds of all columns with the receiver's: Q_c = T_c ⊕ d_c x must fold to the like (Roy 2022).

@@ -208,10 +208,10 @@ fn speed_of_authenticated_bits() {
                 );
             }
         };
-        for symbol in [4, 8] {
-            let mut mutual = Mutual::new(channel, &mut entropy, b"measure", first, symbol).unwrap();
+        for symbols in [32, 24, 16] {
+            let mut mutual = Mutual::new(channel, &mut entropy, b"measure", first, symbols).unwrap();
             tell(
-                format!("symbols of {symbol} bits"),
+                format!("{symbols} symbols"),
                 channel,
                 16,
                 &mut |channel, macs, keys| {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::computational::{Computational, garbling_hash, random_oracle, streams};
-use crate::cot::{LOST, UNKNOWN};
+use crate::cot::{LOST, UNKNOWN, seeds};
 use crate::lpn::Lpn;
 use crate::pool::TripleParameters;
 use crate::{LogProb, computational};
@@ -78,8 +78,8 @@ pub struct Use {
     pub gates: f64,
     /// Leaky ANDs.
     pub leaky: f64,
-    /// Bits of a symbol of Δ.
-    pub symbol: u32,
+    /// Symbols of Δ.
+    pub symbols: u32,
     /// Authenticated bits of each party.
     pub bits: f64,
     /// What makes these bits from others, if they do not all come from the OTs.
@@ -89,11 +89,11 @@ pub struct Use {
 impl Use {
     /// A session that garbles so many gates over a pool that so many leaky ANDs are put into: three bits of each of these, and a mask of each gate.
     #[must_use]
-    pub fn of(gates: f64, leaky: f64, symbol: u32, generator: Option<Lpn>) -> Self {
+    pub fn of(gates: f64, leaky: f64, symbols: u32, generator: Option<Lpn>) -> Self {
         Self {
             gates,
             leaky,
-            symbol,
+            symbols,
             bits: 3.0 * leaky + gates,
             generator,
         }
@@ -127,7 +127,7 @@ pub fn primitives(use_: &Use) -> Computational {
     // Bit 1 of Δ is public besides bit 0, and guesses in the OTs say where to look for the others.
     hash.bits -= 1.0 + LOST;
     hash.formula = "126 - log2(2 u) - log2(127), u uses of a key; without work (u-1) hashes / 2^127";
-    let trees = 2.0 * f64::from(128u32.div_ceil(use_.symbol.max(1))) * f64::from(use_.symbol).exp2();
+    let trees = 2.0 * f64::from(seeds(use_.symbols));
     let mut primitives = vec![
         hash,
         streams("authenticated bits", trees, use_.extended() / 128.0),
@@ -141,39 +141,43 @@ pub fn primitives(use_: &Use) -> Computational {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cot::{self, SYMBOLS};
     use crate::lpn;
     use crate::pool::triples;
 
     #[test]
     fn the_pool_decides_on_the_error_and_streams_on_the_work() {
         let pool = triples(40, 1 << 20).unwrap();
-        let use_ = |symbol, generator| Use::of(1e9, 3e9, symbol, generator);
+        let use_ = |symbols, generator| Use::of(1e9, 3e9, symbols, generator);
         for generator in [None, Some(lpn::LARGE)] {
-            let soundness = Soundness::of(&pool, &use_(4, generator));
+            let soundness = Soundness::of(&pool, &use_(32, generator));
             assert!(soundness.total().meets(39), "{soundness:?}");
             assert!(soundness.total() > soundness.triples);
             assert!(soundness.points.meets(52), "{soundness:?}");
             assert_eq!(soundness.points == LogProb::ZERO, generator.is_none());
         }
-        let of = |symbol| primitives(&use_(symbol, None));
-        // 1024 keys for k = 4, 8192 for k = 8.
-        assert_eq!([of(4), of(8)].map(|all| all.primitives[1].bits), [118.0, 115.0]);
-        let hash = &of(4).primitives[0];
-        assert!(hash.bits >= 116.0 && of(4).bits == hash.bits && of(8).bits == 115.0);
+        let of = |symbols| primitives(&use_(symbols, None));
+        // 1024, 2048 and 8192 keys.
+        assert_eq!(
+            [of(32), of(24), of(16)].map(|all| all.primitives[1].bits),
+            [118.0, 117.0, 115.0]
+        );
+        let hash = &of(32).primitives[0];
+        assert!(hash.bits >= 116.0 && of(32).bits == hash.bits && of(16).bits == 115.0);
         let meeting = LogProb::from_log2(1e9f64.log2() - 127.0);
         assert!(hash.advantage.unwrap() >= meeting && hash.advantage.unwrap().meets(92));
         // A generator adds an assumption, and keys of its trees to those of the hash.
-        let generated = primitives(&use_(4, Some(lpn::LARGE)));
+        let generated = primitives(&use_(32, Some(lpn::LARGE)));
         assert_eq!(generated.bits, generated.primitives[0].bits);
-        assert_eq!(generated.primitives.len(), of(4).primitives.len() + 1);
+        assert_eq!(generated.primitives.len(), of(32).primitives.len() + 1);
         assert!(generated.primitives[4].bits >= 128.0);
         let advantage = |all: &Computational| all.primitives[0].advantage.unwrap();
-        assert!(advantage(&generated) > advantage(&of(4)) && generated.primitives[0].bits >= 116.0);
+        assert!(advantage(&generated) > advantage(&of(32)) && generated.primitives[0].bits >= 116.0);
     }
 
     #[test]
     fn no_more_can_be_asked_for_than_the_ots_give() {
-        let of_bits = |bits: f64, generator| Use::of(bits, 0.0, 4, generator);
+        let of_bits = |bits: f64, generator| Use::of(bits, 0.0, 32, generator);
         for (generator, largest) in [(None, [87, 78, 68]), (Some(lpn::LARGE), [52; 3])] {
             for (bits, largest) in [1e6, 1e9, 1e12].into_iter().zip(largest) {
                 let use_ = of_bits(bits, generator);
@@ -187,13 +191,13 @@ mod tests {
     /// Pairs of all prefixes above a bit, and of those down to the same bit.
     #[test]
     fn hashes_of_columns_meet_more_rarely_than_is_counted() {
-        for symbol in 1..=crate::cot::MAX_SYMBOL {
-            let symbols = f64::from(128u32.div_ceil(symbol));
+        for symbols in SYMBOLS {
             let pairs = |count: f64| count * (count - 1.0) / 2.0;
-            let above = symbols * (f64::from(symbol).exp2() - 1.0);
-            let down: f64 = (1..=symbol).map(|level| pairs(f64::from(level).exp2())).sum();
-            let sums = pairs(above) + symbols * down;
-            assert!(sums.log2() < 23.2, "{symbol}: 2^{}", sums.log2());
+            let above = f64::from(seeds(symbols) - symbols);
+            let levels = cot::bits(symbols).flat_map(|bits| 1..=bits);
+            let down: f64 = levels.map(|level| pairs(f64::from(level).exp2())).sum();
+            let sums = pairs(above) + down;
+            assert!(sums.log2() < 23.2, "{symbols}: 2^{}", sums.log2());
             assert!(sums.log2() + (1e6f64 / 128.0).log2() - 128.0 < COLUMNS - 3.0);
         }
     }

@@ -1,7 +1,7 @@
 //! Authenticated bits under one Δ of 128 bits from SoftSpoken OT (Roy, CRYPTO 2022): what a bit costs, and what guesses of Δ are worth.
 //!
-//! Δ is cut into symbols of k bits, for each of which there is a tree of 2^k seeds. A bit takes a bit on the wire for each symbol but one,
-//! and 2^k pseudorandom bits for each.
+//! Δ is cut into n symbols, as evenly as it goes. For each, of k bits, there is a tree of 2^k seeds. A bit takes a bit on the wire for each symbol
+//! but one, and 2^k pseudorandom bits for each.
 //!
 //! **Guesses.** Who is to learn nothing of Δ may guess in a call that it is in some set L, a product of sets of symbols, and goes on with
 //! probability |L|/2^u, where `u` bits of Δ are unknown to begin with. One bit of risk, the least there is, may tell a part of a whole symbol.
@@ -17,6 +17,8 @@
 //!   then: `q/2^u` at most for each guess, and for the case that none fails. Each guess halves L at least, so there are u at most:
 //!   `(u + 1) q/2^u` in all, [`LOST`] bits less than without guesses.
 
+use std::ops::RangeInclusive;
+
 use serde::Serialize;
 
 use crate::{LogProb, Refusal, Setting};
@@ -27,36 +29,47 @@ pub const DELTA: u32 = 128;
 /// Bits of Δ that are unknown: bits 0 and 1 are public.
 pub const UNKNOWN: u32 = DELTA - 2;
 
-/// The largest symbols.
+/// The largest symbols, in bits.
 pub const MAX_SYMBOL: u32 = 8;
+
+/// How many symbols Δ may be cut into: of [`MAX_SYMBOL`] bits to 1.
+pub const SYMBOLS: RangeInclusive<u32> = DELTA / MAX_SYMBOL..=DELTA;
 
 /// How bits are authenticated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SoftSpoken {
-    /// k.
-    pub symbol: u32,
-    /// Symbols that there are base OTs for.
+    /// Symbols.
     pub symbols: u32,
+    /// Seeds of all their trees.
+    pub seeds: u32,
 }
 
 impl SoftSpoken {
-    /// With Δ as it is.
+    /// With Δ as it is, in so many symbols.
     ///
     /// # Errors
-    /// Unless k is from 1 to [`MAX_SYMBOL`].
-    pub fn new(symbol: u32) -> Result<Self, Refusal> {
-        let symbols = DELTA.div_ceil(symbol.max(1));
-        Self::with(symbol, symbols)
+    /// Unless these are [`SYMBOLS`].
+    pub fn new(symbols: u32) -> Result<Self, Refusal> {
+        if !SYMBOLS.contains(&symbols) {
+            let (least, most) = (*SYMBOLS.start(), *SYMBOLS.end());
+            return Err(Refusal::new("authenticated bits")
+                .because(format!("{least} <= n <= {most}"), format!("n = {symbols}"))
+                .nearest(vec![Setting::new("n", f64::from(symbols.clamp(least, most)))]));
+        }
+        Ok(Self {
+            symbols,
+            seeds: seeds(symbols),
+        })
     }
 
-    /// With a Δ of which `security` guesses of a bit of risk each tell nothing.
+    /// With a Δ of which `security` guesses of a bit of risk each tell nothing, in symbols of so many bits.
     ///
     /// # Errors
-    /// Unless there is a Reed–Solomon code.
+    /// Unless there is a Reed–Solomon code, and symbols have [`MAX_SYMBOL`] bits at most.
     pub fn extracted(symbol: u32, security: u32) -> Result<Self, Refusal> {
         let message = DELTA / symbol.max(1);
         let length = message + security;
-        if !DELTA.is_multiple_of(symbol.max(1)) || length > 1 << symbol.min(16) {
+        if !DELTA.is_multiple_of(symbol.max(1)) || symbol > MAX_SYMBOL || length > 1 << symbol {
             return Err(Refusal::new("authenticated bits")
                 .because(
                     "128/k + s <= 2^k, and k divides 128",
@@ -64,17 +77,10 @@ impl SoftSpoken {
                 )
                 .nearest(vec![Setting::new("k", f64::from(MAX_SYMBOL))]));
         }
-        Self::with(symbol, length)
-    }
-
-    fn with(symbol: u32, symbols: u32) -> Result<Self, Refusal> {
-        if (1..=MAX_SYMBOL).contains(&symbol) {
-            return Ok(Self { symbol, symbols });
-        }
-        let nearest = f64::from(symbol.clamp(1, MAX_SYMBOL));
-        Err(Refusal::new("authenticated bits")
-            .because(format!("1 <= k <= {MAX_SYMBOL}"), format!("k = {symbol}"))
-            .nearest(vec![Setting::new("k", nearest)]))
+        Ok(Self {
+            symbols: length,
+            seeds: length << symbol,
+        })
     }
 
     /// Bits on the wire for an authenticated bit.
@@ -86,8 +92,20 @@ impl SoftSpoken {
     /// Blocks of 128 pseudorandom bits for an authenticated bit, at each side.
     #[must_use]
     pub fn streams(&self) -> f64 {
-        f64::from(self.symbols) * f64::from(self.symbol).exp2() / 128.0
+        f64::from(self.seeds) / 128.0
     }
+}
+
+/// The bits of each of so many symbols of Δ.
+pub(crate) fn bits(symbols: u32) -> impl Iterator<Item = u32> {
+    (0..symbols).map(move |symbol| DELTA * (symbol + 1) / symbols - DELTA * symbol / symbols)
+}
+
+/// Seeds of the trees of so many symbols, if these are [`SYMBOLS`].
+pub(crate) fn seeds(symbols: u32) -> u32 {
+    bits(symbols)
+        .map(|bits| 1u32.checked_shl(bits).unwrap_or(0))
+        .sum()
 }
 
 /// Bits of work that guesses may save who looks for Δ: log2 of one more than there are guesses of a bit of risk.
@@ -115,16 +133,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn longer_symbols_are_fewer_bits_and_longer_streams() {
-        let of = |symbol| {
-            let found = SoftSpoken::new(symbol).unwrap();
+    fn fewer_symbols_are_fewer_bits_and_longer_streams() {
+        let of = |symbols| {
+            let found = SoftSpoken::new(symbols).unwrap();
             (found.sent_bits(), found.streams())
         };
-        assert_eq!(of(1), (127, 2.0));
-        assert_eq!(of(4), (31, 4.0));
-        assert_eq!(of(6), (21, 11.0));
-        assert_eq!(of(8), (15, 32.0));
-        assert!(SoftSpoken::new(9).is_err() && SoftSpoken::new(0).is_err());
+        assert_eq!(of(128), (127, 2.0));
+        assert_eq!(of(32), (31, 4.0));
+        // 16 symbols of 5 bits and 8 of 6.
+        assert_eq!(of(24), (23, 8.0));
+        assert_eq!(of(16), (15, 32.0));
+        for refused in [0, 15, 129] {
+            assert!(SoftSpoken::new(refused).is_err(), "{refused}");
+        }
     }
 
     #[test]

@@ -121,7 +121,9 @@ impl Kept {
         journal.checking = false;
         let track = &mut journal.tracks[kind];
         track.coins.push((coin, kept as u32));
-        if track.coins.len() >= most.min(MOST_COINS) {
+        let since = track.next() - track.copied.unwrap_or(track.first);
+        // The same at both parties, whatever one of them has from before its copy; but for the room in the journal.
+        if since >= most as u64 || track.coins.len() >= MOST_COINS {
             track.forget();
         }
         self.write(&journal)

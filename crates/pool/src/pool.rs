@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use cenote_primitives::{Block, Prg, Sampler, prefer_huge_pages, prefetch};
+use cenote_session::room;
 use zeroize::{Zeroize, Zeroizing};
 
 /// The stream of a coin that decides what is drawn.
@@ -108,16 +109,18 @@ impl<T: Copy + Zeroize> Pool<T> {
         &self.records
     }
 
-    /// Takes the room for all records.
+    /// An empty pool as [`Pool::new`] makes it, with room for all of its records, which are `what`.
     ///
     /// # Errors
-    /// If there is not as much memory: the bytes that it would take.
-    pub fn reserve(&mut self) -> Result<(), u64> {
-        let items = self.size.saturating_mul(self.stride);
-        let reserved = self.records.try_reserve_exact(items);
-        reserved.map_err(|_| (items as u64).saturating_mul(size_of::<T>() as u64))?;
-        prefer_huge_pages(self.records.spare_capacity_mut());
-        Ok(())
+    /// [`cenote_session::Error::OutOfMemory`] if there is not as much.
+    ///
+    /// # Panics
+    /// As [`Pool::new`].
+    pub fn with_room([size, stride, together]: [usize; 3], what: &str) -> cenote_session::Result<Self> {
+        let mut pool = Self::new(size, stride, together);
+        pool.records = room::empty(what, size.saturating_mul(stride))?;
+        prefer_huge_pages(pool.records.spare_capacity_mut());
+        Ok(pool)
     }
 
     /// An empty array for the records of fresh gadgets: one that was used before, if there is one.

@@ -126,14 +126,7 @@ impl Supply {
         };
         let pool = match restored {
             Some(pool) => pool,
-            None => {
-                let mut pool = Pool::new(size, 1, sizes.bucket());
-                pool.reserve().map_err(|bytes| {
-                    let what = format!("there is no room for a pool of {size} leaky ANDs: {bytes} bytes");
-                    Error::OutOfMemory(what)
-                })?;
-                pool
-            }
+            None => Pool::with_room([size, 1, sizes.bucket()], &format!("a pool of {size} leaky ANDs"))?,
         };
         Ok(Self {
             pool,

@@ -12,7 +12,7 @@ use cenote_session::conformance::{self, Cluster};
 struct Two {
     garbler: PartyId,
     segment: u32,
-    symbol: u32,
+    symbols: u32,
     generator: Option<Lpn>,
 }
 
@@ -33,7 +33,7 @@ impl Cluster for Two {
                     let mut config = Config::new("test");
                     config.lot = 1 << 14;
                     config.segment = self.segment;
-                    config.symbol = self.symbol;
+                    config.symbols = self.symbols;
                     config.generator = self.generator;
                     config.garbler = self.garbler;
                     config.entropy = Entropy::for_tests(me.0.into());
@@ -56,7 +56,7 @@ fn every_program_of_the_suite() {
     conformance::all(&Two {
         garbler: PartyId(0),
         segment: 1 << 14,
-        symbol: 4,
+        symbols: 24,
         generator: None,
     });
 }
@@ -67,7 +67,7 @@ fn every_program_of_the_suite_with_the_sides_exchanged_and_short_segments() {
     conformance::all(&Two {
         garbler: PartyId(1),
         segment: 700,
-        symbol: 8,
+        symbols: 16,
         generator: None,
     });
 }
@@ -77,7 +77,7 @@ fn every_program_of_the_suite_with_bits_from_a_generator() {
     conformance::all(&Two {
         garbler: PartyId(0),
         segment: 1 << 12,
-        symbol: 4,
+        symbols: 24,
         generator: Some(lpn::SMALL),
     });
 }

@@ -1,3 +1,4 @@
 //! Sessions of two parties with authenticated garbling.
 
 mod conformance;
+mod golden;

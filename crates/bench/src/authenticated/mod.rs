@@ -44,8 +44,8 @@ pub struct Pools {
     pub lot: u32,
     /// Gates garbled at once.
     pub segment: u32,
-    /// Bits of a symbol of the OTs.
-    pub symbol: u32,
+    /// Symbols of the difference in the OTs.
+    pub symbols: u32,
     /// Where authenticated bits come from.
     pub cot: Cot,
     /// What is run.
@@ -65,7 +65,7 @@ pub(crate) struct AuthenticatedBench {
     security: u32,
     lot: u32,
     segment: u32,
-    symbol: u32,
+    symbols: u32,
     cot: Cot,
     loads: Vec<Load>,
     seconds: f64,
@@ -82,7 +82,7 @@ impl Pools {
             security: self.security,
             lot: self.lot,
             segment: self.segment,
-            symbol: self.symbol,
+            symbols: self.symbols,
             cot: self.cot,
             loads: if self.seconds > 0.0 {
                 self.loads.clone()
@@ -104,7 +104,7 @@ impl AuthenticatedBench {
         let mut config = Config::new("cenote bench authenticated");
         config.lot = self.lot;
         config.segment = self.segment;
-        config.symbol = self.symbol;
+        config.symbols = self.symbols;
         config.generator = match self.cot {
             Cot::SoftSpoken => None,
             // What runs again and again.

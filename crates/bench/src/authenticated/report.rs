@@ -89,8 +89,8 @@ pub struct AuthenticatedReport {
     pub lot: u32,
     /// Gates garbled at once.
     pub segment: u32,
-    /// Bits of a symbol of the OTs.
-    pub symbol: u32,
+    /// Symbols of the difference in the OTs.
+    pub symbols: u32,
     /// Where authenticated bits came from.
     pub cot: Cot,
     /// Sessions behind each median.
@@ -140,7 +140,7 @@ pub fn run_authenticated(
         security: pools.security,
         lot: pools.lot,
         segment: pools.segment,
-        symbol: pools.symbol,
+        symbols: pools.symbols,
         cot: pools.cot,
         repeat: pools.repeat,
         table: table.collect(),

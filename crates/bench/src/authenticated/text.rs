@@ -9,14 +9,14 @@ impl AuthenticatedReport {
     /// The tables as text.
     pub fn table(&self) -> String {
         format!(
-            "{}\nover {}, {}; {} bits, lots of {} leaky ANDs, segments of {} gates, symbols of {} bits, {}; medians of {} session{}\n{}{}{}",
+            "{}\nover {}, {}; {} bits, lots of {} leaky ANDs, segments of {} gates, {} symbols, {}; medians of {} session{}\n{}{}{}",
             self.machine.line(),
             self.transport,
             self.link,
             self.security,
             grouped(self.lot.into()),
             grouped(self.segment.into()),
-            self.symbol,
+            self.symbols,
             self.cot,
             self.repeat,
             s(self.repeat),

@@ -58,8 +58,8 @@ fn json_has_every_promised_field() {
         assert!(parameters["lot"].as_u64().unwrap() <= 1024, "{parameters}");
         assert_eq!(report["warnings"], json!([]));
     }
-    let report = report(&job("pool = 3000\nsecurity = 30\nsymbol = 8\n", "[1]"), &[]);
-    assert_eq!((&report["pool"], &report["symbol"]), (&json!(3000), &json!(8)));
+    let report = report(&job("pool = 3000\nsecurity = 30\nsymbols = 16\n", "[1]"), &[]);
+    assert_eq!((&report["pool"], &report["symbols"]), (&json!(3000), &json!(16)));
     assert_eq!(report["parameters"]["pool"]["pool_size"], 3000);
     assert_eq!(
         (&report["cot"], &report["parameters"]["generator"]),
@@ -143,7 +143,7 @@ fn differences_between_the_jobs_are_named_by_both() {
         ("garbler = 1", "garbler"),
         ("security = 30", "security"),
         ("pool = 5000", "pool"),
-        ("symbol = 6", "symbol"),
+        ("symbols = 16", "symbols"),
         ("cot = \"pcg\"", "cot"),
         ("lot = 4096", "lot"),
     ] {

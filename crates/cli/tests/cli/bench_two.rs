@@ -418,14 +418,14 @@ fn authenticated_garbling_is_measured_all_in_and_over_full_pools() {
             "0.05",
             "--security",
             "20",
-            "--symbol",
-            "8",
+            "--symbols",
+            "16",
             "--json",
             "--transport",
             transport,
         ])
         .json();
-        assert_eq!(number(&report, "symbol"), 8.0);
+        assert_eq!(number(&report, "symbols"), 16.0);
         assert_eq!(
             (
                 number(&report, "table.0.pool"),

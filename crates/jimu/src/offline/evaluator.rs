@@ -2,7 +2,7 @@
 
 use cenote_garble::wide;
 use cenote_net::Channel;
-use cenote_pool::kept::MOST_COINS;
+use cenote_pool::kept::{Kept, MOST_COINS};
 use cenote_pool::{Cut, cut};
 use cenote_primitives::{Block, as_bytes_mut};
 use cenote_session::{Error, Result, room};
@@ -16,17 +16,7 @@ use crate::steps;
 
 impl Make for EvaluatorMaker {
     /// Receives gadgets, and checks some.
-    fn make(&mut self, order: Order, channel: &mut dyn Channel) -> Result<Delivery> {
-        let made = self.make_whole(order, channel);
-        if let (Err(error), Some(kept)) = (&made, &self.kept) {
-            kept.retire_after(error);
-        }
-        made
-    }
-}
-
-impl EvaluatorMaker {
-    fn make_whole(&mut self, mut order: Order, channel: &mut dyn Channel) -> Result<Delivery> {
+    fn make(&mut self, mut order: Order, channel: &mut dyn Channel) -> Result<Delivery> {
         let Order { kind, shape, .. } = order;
         let mut records = order.room(shape.evaluator_blocks())?;
         self.receive(channel, shape, order.count, &mut records)?;
@@ -54,6 +44,12 @@ impl EvaluatorMaker {
         })
     }
 
+    fn kept(&self) -> Option<&Kept> {
+        self.kept.as_deref()
+    }
+}
+
+impl EvaluatorMaker {
     fn receive(
         &mut self,
         channel: &mut dyn Channel,

@@ -2,7 +2,7 @@
 
 use cenote_garble::wide;
 use cenote_net::Channel;
-use cenote_pool::kept::MOST_COINS;
+use cenote_pool::kept::{Kept, MOST_COINS};
 use cenote_pool::{Cut, Tosser, cut};
 use cenote_primitives::{Block, as_bytes};
 use cenote_session::{Result, room};
@@ -15,17 +15,7 @@ use crate::steps;
 
 impl Make for GarblerMaker {
     /// Makes gadgets, and opens what is checked.
-    fn make(&mut self, order: Order, channel: &mut dyn Channel) -> Result<Delivery> {
-        let made = self.make_whole(order, channel);
-        if let (Err(error), Some(kept)) = (&made, &self.kept) {
-            kept.retire_after(error);
-        }
-        made
-    }
-}
-
-impl GarblerMaker {
-    fn make_whole(&mut self, mut order: Order, channel: &mut dyn Channel) -> Result<Delivery> {
+    fn make(&mut self, mut order: Order, channel: &mut dyn Channel) -> Result<Delivery> {
         let Order { kind, shape, .. } = order;
         let mut records = order.room(shape.garbler_blocks())?;
         self.garble(channel, shape, order.count, &mut records)?;
@@ -45,6 +35,12 @@ impl GarblerMaker {
         })
     }
 
+    fn kept(&self) -> Option<&Kept> {
+        self.kept.as_deref()
+    }
+}
+
+impl GarblerMaker {
     /// Garbles and hashes, and sends all that the evaluator keeps.
     fn garble(
         &mut self,

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use cenote_net::{AbortReason, Channel, Closer, Meter};
+use cenote_pool::kept::Kept;
 use cenote_primitives::Block;
 use cenote_session::{Error, Fate, Result, is_interrupted};
 use zeroize::Zeroizing;
@@ -57,6 +58,9 @@ pub(crate) struct Delivery {
 pub(crate) trait Make: Send {
     /// Makes what was ordered together with the other side, at the other end of `channel`.
     fn make(&mut self, order: Order, channel: &mut dyn Channel) -> Result<Delivery>;
+
+    /// What is on disk, if the pools are kept.
+    fn kept(&self) -> Option<&Kept>;
 }
 
 /// The thread that makes gadgets, to the one that orders them.
@@ -219,6 +223,10 @@ impl Worker {
                 // Who does not take it has ended the session.
                 Ok(delivery) => drop(self.deliveries.send(delivery)),
                 Err(error) => {
+                    // Before anybody hears of it.
+                    if let Some(kept) = self.make.kept() {
+                        kept.retire_after(&error);
+                    }
                     // Who closed the channel under it knows why, and tells the peer.
                     if !is_interrupted(&error) {
                         self.channel.abort(error.reason().code());

@@ -98,13 +98,8 @@ impl Common {
                 let pool = match copy {
                     Some((records, gaps)) => Pool::restored([size, stride, together], records, gaps),
                     None => {
-                        let mut pool = Pool::new(size, stride, together);
-                        pool.reserve().map_err(|bytes| {
-                            let what =
-                                format!("there is no room for a pool of {size} gadgets: {bytes} bytes");
-                            Error::OutOfMemory(what)
-                        })?;
-                        pool
+                        let what = format!("a pool of {size} gadgets");
+                        Pool::with_room([size, stride, together], &what)?
                     }
                 };
                 Ok(Supply {
@@ -201,15 +196,19 @@ impl Common {
         Ok(())
     }
 
+    /// The first delivery by whose coin something may yet be drawn.
+    fn open(&self, kind: Kind) -> u64 {
+        self.next[kind as usize] - self.supply(kind).pool.pending() as u64
+    }
+
     fn copy_if_due(&mut self, kind: Kind) -> Result<()> {
-        let (next, supply) = (self.next[kind as usize], self.supplies[kind as usize].as_mut());
-        let (Some(kept), Some(supply)) = (&self.kept, supply) else {
+        let Some(kept) = self.kept.clone() else {
             return Ok(());
         };
+        let (open, supply) = (self.open(kind), self.supply_mut(kind));
         let pool = &supply.pool;
-        let open = next - pool.pending() as u64;
         let sizes = [pool.len(), supply.buffer].map(|gadgets| gadgets as u64);
-        if pool.is_full() && (supply.is_stale || is_due(kept, kind, open, sizes)) {
+        if pool.is_full() && (supply.is_stale || is_due(&kept, kind, open, sizes)) {
             kept.copy(kind as usize, &[as_bytes(pool.records())], open)?;
             supply.is_stale = false;
         }
@@ -222,12 +221,10 @@ impl Common {
         let Some(kept) = &self.kept else {
             return Ok(());
         };
-        for (kind, supply) in [Kind::And, Kind::Mux].into_iter().zip(&self.supplies) {
-            if let Some(Supply { pool, .. }) = supply
-                && pool.is_full()
-            {
-                let open = self.next[kind as usize] - pool.pending() as u64;
-                kept.copy(kind as usize, &[as_bytes(pool.records())], open)?;
+        for kind in self.kinds() {
+            let pool = &self.supply(kind).pool;
+            if pool.is_full() {
+                kept.copy(kind as usize, &[as_bytes(pool.records())], self.open(kind))?;
             }
         }
         Ok(())

@@ -9,7 +9,7 @@ use crate::checks;
 use std::collections::VecDeque;
 
 use cenote_net::{Channel, Step};
-use cenote_primitives::{Block, Block512, Position, Prg, as_bytes, as_bytes_mut};
+use cenote_primitives::{Block, Coins, Prg, as_bytes, as_bytes_mut};
 use cenote_session::Result;
 use zeroize::Zeroizing;
 
@@ -128,8 +128,7 @@ struct Pending<'a> {
 pub(crate) struct Receiving<'a> {
     receiver: &'a Receiver,
     pub(crate) channel: &'a mut dyn Channel,
-    coins: Prg,
-    drawn: u64,
+    coins: Coins,
     next: u64,
     pending: VecDeque<Pending<'a>>,
     corrections: Vec<u8>,
@@ -142,24 +141,12 @@ impl<'a> Receiving<'a> {
         Self {
             receiver,
             channel,
-            coins,
-            drawn: 0,
+            coins: Coins::new(coins),
             next,
             pending: VecDeque::new(),
             corrections: Vec::new(),
             blinding: Zeroizing::new(vec![Share::default(); BATCH_UNIT]),
         }
-    }
-
-    fn coin(&mut self) -> Block {
-        let mut block = [Block512::ZERO];
-        let at = Position {
-            stream: 0,
-            index: self.drawn,
-        };
-        self.coins.fill(at, &mut block);
-        self.drawn += 1;
-        Block([block[0].0[0], block[0].0[1]])
     }
 
     /// Receives commitments, with what belongs to them, and challenges them. Must be followed by [`Receiving::settle`].
@@ -171,7 +158,7 @@ impl<'a> Receiving<'a> {
         let mut all: Vec<&mut [u8]> = vec![&mut self.corrections];
         all.extend(parts);
         self.channel.recv_parts(step, &mut all)?;
-        let alpha = self.coin();
+        let alpha = self.coins.toss();
         self.channel.send(COMMIT_CHALLENGE, as_bytes(&[alpha]))?;
         self.channel.flush()?;
         let (corrections, last) = self.corrections.split_at(cut);

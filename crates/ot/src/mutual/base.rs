@@ -51,19 +51,20 @@ impl Base {
         Ok(Self { delta, own, theirs })
     }
 
-    /// Trees of seeds, both ways, for a session that no other is called like: nothing that is made in it is made in another. `symbol` is k.
+    /// Trees of seeds, both ways, for a session that no other is called like: nothing that is made in it is made in another. Δ is cut into so many
+    /// symbols.
     ///
     /// # Errors
     /// Those of the channel.
     ///
     /// # Panics
-    /// Unless `symbol` is from 1 to [`super::MAX_SYMBOL`].
+    /// Unless there are from 16 to 128 `symbols`.
     pub fn begin(
         &self,
         channel: &mut dyn Channel,
         entropy: &mut Entropy,
         session: &[u8],
-        symbol: u32,
+        symbols: u32,
     ) -> Result<Mutual> {
         let bound = blake3::derive_key("Cenote 2026 mutual bits: keys of a session", session);
         let of = |key: &Block| {
@@ -85,7 +86,7 @@ impl Base {
             channel,
             entropy,
             session,
-            symbol,
+            symbols,
             self.delta.clone(),
             (&own, &theirs),
         )

@@ -6,7 +6,7 @@ use cenote_primitives::{BLOCK_BITS, Block, Block512, SecretBlocks, gf128, kernel
 use cenote_session::{Error, Result};
 use zeroize::Zeroizing;
 
-use super::{MAX_SYMBOL, WIDTH};
+use super::{SYMBOLS, WIDTH};
 use crate::STRINGS;
 
 /// Rows that are used for nothing but to blind the answer to the challenge: the last ones of a call.
@@ -15,27 +15,27 @@ const BLINDING: usize = 128;
 /// Units of 512 rows in a piece. An odd number, so that the same unit of all columns does not compete for one set of a cache.
 const PIECE: usize = 31;
 
-/// How Δ is cut into symbols.
+/// How Δ is cut into symbols, as evenly as it goes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
-    symbol: usize,
+    symbols: usize,
 }
 
 impl Shape {
-    pub(super) fn new(symbol: u32) -> Self {
-        assert!((1..=MAX_SYMBOL).contains(&symbol), "symbols of {symbol} bits");
+    pub(super) fn new(symbols: u32) -> Self {
+        assert!(SYMBOLS.contains(&symbols), "{symbols} symbols");
         Self {
-            symbol: symbol as usize,
+            symbols: symbols as usize,
         }
     }
 
     pub(super) fn symbols(self) -> usize {
-        WIDTH.div_ceil(self.symbol)
+        self.symbols
     }
 
-    /// The bits of Δ that are a symbol: the last one may have fewer.
+    /// The bits of Δ that are a symbol.
     pub(super) fn bits(self, symbol: usize) -> Range<usize> {
-        symbol * self.symbol..WIDTH.min((symbol + 1) * self.symbol)
+        WIDTH * symbol / self.symbols..WIDTH * (symbol + 1) / self.symbols
     }
 
     /// Seeds of all trees.

@@ -6,12 +6,12 @@
 //! so that bit 1 of the sum of both differences is 1. What is linear in bits is linear in MACs and in keys.
 //!
 //! **Generation** is SoftSpoken OT (Roy, CRYPTO 2022) with the repetition code, in both directions at once. The 128 bits of Δ are cut
-//! into symbols of k bits. For each symbol the bits' holder makes a tree of 2^k seeds (Goldreich, Goldwasser, Micali), of which the other
+//! into n symbols of ⌊128/n⌋ or ⌈128/n⌉ bits. For each symbol, of k bits, the bits' holder makes a tree of 2^k seeds (Goldreich, Goldwasser, Micali), of which the other
 //! side gets all but the one that is numbered by its symbol, with k base OTs. With G(x) the stream of seed x the holder computes
 //! u = Σ G(x) and the columns v_j = Σ x_j G(x) for each bit j of x; the other side, which knows all G(x) but one, computes
 //! w_j = Σ (x ⊕ δ)_j G(x) = v_j ⊕ δ_j u. The holder tells the difference of the u of every symbol from that of the first, x. So all
-//! columns are w_j = v_j ⊕ δ_j x, and a bit takes `⌈128/k⌉ - 1` bits on the wire, at the price of 2^k pseudorandom bits for each
-//! symbol: 4 bytes and 4 AES blocks for k = 4, 2 bytes and 32 blocks for k = 8.
+//! columns are w_j = v_j ⊕ δ_j x, and a bit takes n - 1 bits on the wire, at the price of 2^k pseudorandom bits for each
+//! symbol: 4 bytes and 4 AES blocks for n = 32, 3 bytes and 8 blocks for n = 24, 2 bytes and 32 blocks for n = 16.
 //!
 //! **Check.** When all columns of a call are there the other side draws α; the holder answers with the hashes of x and of each
 //! v_j, as described at the head of this crate. There is one equation for each bit of Δ. With r rows, any two different columns have
@@ -38,7 +38,7 @@
 //! - *MACs are fixed by the seeds*, once the trees are made. Of w_j and u(q) all is of seeds but δ_j d and d, with d
 //!   what the holder tells of the symbol. If some prefix of the symbol forks, d cancels in m_j = w_j ⊕ δ_j x̂. Only in a symbol that is guessed as a
 //!   whole can m_j be chosen later, where δ_j = 1.
-//! - *Bits are fixed by the seeds* likewise, unless the first symbol, of which nothing is told, is guessed as a whole. With k = 1 or 2 it has
+//! - *Bits are fixed by the seeds* likewise, unless the first symbol, of which nothing is told, is guessed as a whole. With 43 symbols or more it has
 //!   public bits alone, so that a cheater sets its bits as it likes. Nobody relies on a cheater's bits: what must be random is a sum of both sides' bits.
 //! - *A guess tells whole bits*: L_c is what some bits of the symbol leave open, so that whatever a guess in any call or session cuts off halves L at
 //!   least. For go down the levels. Where sums are right for all prefixes that are left, these fork alike. Where one is wrong, each prefix that takes it
@@ -64,10 +64,10 @@ mod columns;
 mod tree;
 
 use std::fmt;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use cenote_net::Channel;
-use cenote_primitives::{Block, Block512, Entropy, Position, Prg, as_bytes, as_bytes_mut, gf128};
+use cenote_primitives::{Block, Block512, Coins, Entropy, Position, as_bytes, as_bytes_mut, gf128};
 use cenote_session::{Error, Result};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
@@ -83,8 +83,8 @@ use tree::{Holder, Knower};
 /// Bits of Δ.
 pub(crate) const WIDTH: usize = 128;
 
-/// The largest symbols.
-pub const MAX_SYMBOL: u32 = 8;
+/// How many symbols there may be: of 8 bits to 1.
+pub const SYMBOLS: RangeInclusive<u32> = 16..=128;
 
 /// Bytes that both sides send before they receive what the other one has sent: no more than channels hold.
 const WINDOW: usize = 8 << 20;
@@ -108,16 +108,15 @@ struct Secrets {
     /// Units of the seeds' streams that are used up.
     used: u64,
     /// Challenges to come.
-    coins: Prg,
-    /// Challenges made.
-    tossed: u64,
+    coins: Coins,
     /// v and w.
     own: Matrix,
     theirs: Matrix,
 }
 
 impl Mutual {
-    /// Base OTs and trees, both ways. `first` is true at one side, false at the other. `session` binds all to a session, `symbol` is k.
+    /// Base OTs and trees, both ways. `first` is true at one side, false at the other. `session` binds all to a session. Δ is cut into
+    /// so many symbols.
     ///
     /// # Errors
     ///
@@ -125,16 +124,16 @@ impl Mutual {
     ///
     /// # Panics
     ///
-    /// Unless `symbol` is from 1 to [`MAX_SYMBOL`].
+    /// Unless there are from 16 to 128 `symbols`.
     pub fn new(
         channel: &mut dyn Channel,
         entropy: &mut Entropy,
         session: &[u8],
         first: bool,
-        symbol: u32,
+        symbols: u32,
     ) -> Result<Self> {
         let base = Base::establish(channel, entropy, session, first)?;
-        base.begin(channel, entropy, session, symbol)
+        base.begin(channel, entropy, session, symbols)
     }
 
     /// With the keys of base OTs: both of each of this side's, the chosen one of each of the other side's.
@@ -142,11 +141,11 @@ impl Mutual {
         channel: &mut dyn Channel,
         entropy: &mut Entropy,
         session: &[u8],
-        symbol: u32,
+        symbols: u32,
         delta: Zeroizing<Block>,
         (own, theirs): (&[[Block; 2]], &[Block]),
     ) -> Result<Self> {
-        let shape = Shape::new(symbol);
+        let shape = Shape::new(symbols);
         let (holder, sums) = Holder::new(shape, own);
         channel.send(steps::TREES, as_bytes(&sums))?;
         let mut sums = vec![[Block::ZERO; 2]; shape.sums()];
@@ -158,8 +157,7 @@ impl Mutual {
             knower,
             delta: delta.clone(),
             used: 0,
-            coins: entropy.prg(),
-            tossed: 0,
+            coins: Coins::new(entropy.prg()),
             own: Matrix::default(),
             theirs: Matrix::default(),
         };
@@ -275,7 +273,7 @@ impl Secrets {
 
     /// Challenges the other side on all that it has sent, and answers its challenge.
     fn check(&mut self, channel: &mut dyn Channel, units: usize) -> Result<()> {
-        let alpha = self.toss();
+        let alpha = self.coins.toss();
         channel.send(steps::CHALLENGE, &alpha.to_bytes())?;
         channel.flush()?;
         let mut asked = [0; 16];
@@ -304,18 +302,6 @@ impl Secrets {
             ));
         }
         Ok(())
-    }
-
-    /// A challenge that nobody knows yet.
-    fn toss(&mut self) -> Block {
-        let mut coin = [Block512::ZERO];
-        let at = Position {
-            stream: 0,
-            index: self.tossed,
-        };
-        self.coins.fill(at, &mut coin);
-        self.tossed += 1;
-        Block([coin[0].0[0], coin[0].0[1]])
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn both<T: Send>(
 }
 
 /// A side of a set-up without public-key cryptography.
-pub(crate) fn deal(first: bool, channel: &mut dyn Channel, seed: u64, symbol: u32) -> Result<Mutual> {
+pub(crate) fn deal(first: bool, channel: &mut dyn Channel, seed: u64, symbols: u32) -> Result<Mutual> {
     let mut entropy = Entropy::for_tests(seed);
     let deltas = [true, false].map(|first| fresh_delta(&mut entropy, first));
     let keys: [Vec<[Block; 2]>; 2] =
@@ -52,7 +52,7 @@ pub(crate) fn deal(first: bool, channel: &mut dyn Channel, seed: u64, symbol: u3
         channel,
         &mut entropy,
         b"test",
-        symbol,
+        symbols,
         delta,
         (&keys[me], &chosen),
     )
@@ -87,9 +87,9 @@ fn caught<T>(result: &Result<T>) -> bool {
 #[test]
 fn bits_are_authenticated_in_calls_and_symbols_of_all_sizes() {
     const SIZES: [usize; 9] = [1, 0, 383, 384, 385, 513, 16_256, 16_257, 40_001];
-    for symbol in 1..=MAX_SYMBOL {
+    for symbols in [16, 17, 24, 31, 32, 43, 64, 100, 128] {
         let [first, second] = both(None, |first, channel| {
-            let mut mutual = deal(first, channel, symbol.into(), symbol).unwrap();
+            let mut mutual = deal(first, channel, symbols.into(), symbols).unwrap();
             let made = SIZES.map(|count| bits(&mut mutual, channel, count).unwrap());
             (mutual.delta(), made)
         });
@@ -139,7 +139,7 @@ fn long_calls_are_taken_in_turns() {
     let (mut to_second, mut to_first) = memory_pair(PartyId(0), PartyId(1), options);
     let count = 3 * WINDOW / 16;
     let side = |first: bool, channel: &mut dyn Channel| {
-        let mut mutual = deal(first, channel, 11, 1)?;
+        let mut mutual = deal(first, channel, 11, 128)?;
         bits(&mut mutual, channel, count).map(|made| (mutual.delta(), made))
     };
     let [first, second] = std::thread::scope(|scope| {
@@ -152,12 +152,12 @@ fn long_calls_are_taken_in_turns() {
 
 #[test]
 fn a_set_up_by_base_ots_takes_the_bytes_that_are_declared() {
-    for symbol in [4, 8] {
+    for symbols in [24, 16] {
         let run = |sessions: [&'static [u8]; 2]| {
             both(None, move |first, channel| {
                 let mut entropy = Entropy::for_tests(u64::from(first));
                 let session = sessions[usize::from(first)];
-                let mut mutual = Mutual::new(channel, &mut entropy, session, first, symbol).unwrap();
+                let mut mutual = Mutual::new(channel, &mut entropy, session, first, symbols).unwrap();
                 let before = channel.meter().payload_sent;
                 let made = bits(&mut mutual, channel, 100_000);
                 (mutual.delta(), made, channel.meter().payload_sent - before)
@@ -165,8 +165,7 @@ fn a_set_up_by_base_ots_takes_the_bytes_that_are_declared() {
         };
         let [first, second] = run([b"one"; 2]);
         let rows = (100_000 + 128usize).next_multiple_of(512) as u64;
-        let symbols = 128 / u64::from(symbol);
-        let bytes = rows / 8 * (symbols - 1) + 16 + 129 * 16;
+        let bytes = rows / 8 * u64::from(symbols - 1) + 16 + 129 * 16;
         assert_eq!([first.2, second.2], [bytes; 2]);
         authentic([(first.0, first.1.unwrap()), (second.0, second.1.unwrap())]);
         let [first, second] = run([b"one", b"two"]);
@@ -187,18 +186,18 @@ fn other_bit(symbol: usize) -> Adversary {
 /// It passes if and only if that symbol of Δ is 0, and then all bits are those of the other columns.
 #[test]
 fn another_bit_for_one_symbol_is_a_guess_of_the_symbol() {
-    for (symbol, runs, range) in [(1, 200, 65..135), (2, 300, 45..105)] {
+    for (symbols, runs, range) in [(128, 200, 65..135), (64, 300, 45..105)] {
         let mut passed = 0;
         for seed in 0..runs {
-            let at = 1 + (seed as usize * 7) % (WIDTH / symbol as usize - 1);
+            let at = 1 + (seed as usize * 7) % (symbols as usize - 1);
             let adversary = other_bit(at);
             let [(delta, first), (theirs, second)] = both(Some(&adversary), |first, channel| {
-                let mut mutual = deal(first, channel, seed, symbol).unwrap();
+                let mut mutual = deal(first, channel, seed, symbols).unwrap();
                 let made = bits(&mut mutual, channel, 100);
                 (mutual.delta(), made)
             });
             assert!(adversary.deviations() > 0);
-            let of_symbol = Shape::new(symbol).bits(at);
+            let of_symbol = Shape::new(symbols).bits(at);
             let zero = of_symbol.into_iter().all(|bit| mask(delta, bit) == 0);
             assert_eq!(first.is_ok(), zero, "run {seed}");
             match first {
@@ -218,7 +217,7 @@ fn another_bit_for_one_symbol_is_a_guess_of_the_symbol() {
 fn a_wrong_tree_is_a_guess_of_a_bit() {
     let mut passed = 0;
     for seed in 0..200 {
-        let at = seed as usize * 5 % Shape::new(8).sums();
+        let at = seed as usize * 5 % Shape::new(16).sums();
         let side = seed as usize % 2;
         let adversary = Adversary::with(move |_, _, mut message: Message| {
             if message.step == steps::TREES {
@@ -227,7 +226,7 @@ fn a_wrong_tree_is_a_guess_of_a_bit() {
             vec![message]
         });
         let [(delta, first), (theirs, second)] = both(Some(&adversary), |first, channel| {
-            let mut mutual = deal(first, channel, seed, 8).unwrap();
+            let mut mutual = deal(first, channel, seed, 16).unwrap();
             let made = bits(&mut mutual, channel, 100);
             (mutual.delta(), made)
         });
@@ -263,7 +262,7 @@ fn other_bits_for_many_symbols_are_caught_in_any_piece() {
             vec![message]
         });
         let [first, second] = both(Some(&adversary), |first, channel| {
-            let mut mutual = deal(first, channel, 5, 8).unwrap();
+            let mut mutual = deal(first, channel, 5, 16).unwrap();
             let made = bits(&mut mutual, channel, 40_000);
             let again = bits(&mut mutual, channel, 10);
             (made, again)
@@ -280,7 +279,7 @@ fn no_message_is_taken_that_was_changed() {
         for perturbation in Perturbation::all() {
             let adversary = Adversary::new(Target::step(step), perturbation.clone());
             let [first, second] = both(Some(&adversary), |first, channel| {
-                let mut mutual = deal(first, channel, 9, 4)?;
+                let mut mutual = deal(first, channel, 9, 32)?;
                 bits(&mut mutual, channel, 20_000).map(|made| (mutual.delta(), made))
             });
             assert!(adversary.deviations() > 0);
@@ -307,7 +306,7 @@ fn no_message_is_taken_that_was_changed() {
 fn opened_bits_are_those_that_were_authenticated() {
     for lie in [None, Some(0), Some(77)] {
         let [first, second] = both(None, |first, channel| {
-            let mut mutual = deal(first, channel, 3, 4).unwrap();
+            let mut mutual = deal(first, channel, 3, 32).unwrap();
             let [macs, keys] = bits(&mut mutual, channel, 100).unwrap();
             let (macs, keys): (&[[u64; 2]], &[[u64; 2]]) =
                 (bytemuck::cast_slice(&macs), bytemuck::cast_slice(&keys));
@@ -351,8 +350,8 @@ fn base_ots_serve_many_sessions() {
         assert!(Base::decode(&[&bytes[..], &[0]].concat(), first).is_none());
         let base = Base::decode(&bytes, first).unwrap();
         assert_eq!(*base.encode(), *bytes);
-        [(b"one", 4), (b"two", 4), (b"six", 8)].map(|(session, symbol)| {
-            let mut mutual = base.begin(channel, &mut entropy, session, symbol).unwrap();
+        [(b"one", 32), (b"two", 32), (b"six", 16)].map(|(session, symbols)| {
+            let mut mutual = base.begin(channel, &mut entropy, session, symbols).unwrap();
             (mutual.delta(), bits(&mut mutual, channel, 500).unwrap())
         })
     });
@@ -371,7 +370,7 @@ fn base_ots_serve_many_sessions() {
 /// Of trees with wrong sums and wrong differences the other side's columns depend on the highest bits of its symbol alone, down to the column's own.
 #[test]
 fn columns_depend_on_prefixes_of_symbols() {
-    let shape = Shape::new(4);
+    let shape = Shape::new(32);
     let mut entropy = Entropy::for_tests(8);
     let keys: Vec<[Block; 2]> = (0..WIDTH).map(|_| [entropy.block(), entropy.block()]).collect();
     let (_, mut sums) = Holder::new(shape, &keys);

@@ -37,9 +37,7 @@ use std::fmt;
 use std::ops::Range;
 
 use cenote_net::Channel;
-use cenote_primitives::{
-    Block, Block512, Entropy, Position, Prg, SecretBlocks, as_bytes, as_bytes_mut, gf128,
-};
+use cenote_primitives::{Block, Coins, Entropy, Prg, as_bytes, as_bytes_mut, gf128};
 use cenote_session::{Error, Result, room};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
@@ -272,13 +270,13 @@ impl Secrets {
     /// The other side's noise.
     fn grow(&mut self, channel: &mut dyn Channel) -> Result<()> {
         let (h, secret) = (self.shape.block as usize, self.shape.secret());
-        let start = self.coins.next();
+        let start = self.coins.toss();
         let mut message = Vec::with_capacity(1 + AT_ONCE * h);
         message.push(start);
         let keys = &self.seed.keys[secret..];
         let trees = self.noise.keys.chunks_exact_mut(1 << h).zip(keys.chunks_exact(h));
         for (tree, (leaves, keys)) in trees.enumerate() {
-            leaves[0] = self.coins.next();
+            leaves[0] = self.coins.toss();
             let first = message.len();
             message.resize(first + h, Block::ZERO);
             let number = Number {
@@ -339,7 +337,7 @@ impl Secrets {
 
     /// Challenges the other side on its trees, and answers its challenge.
     fn check(&mut self, places: &[usize], channel: &mut dyn Channel) -> Result<()> {
-        let chi = self.coins.next();
+        let chi = self.coins.toss();
         let hiding = self.shape.seed() - HIDING;
         let (macs, keys) = (&self.seed.macs[hiding..], &self.seed.keys[hiding..]);
         let ours = Challenge::new(chi, self.shape);
@@ -388,36 +386,6 @@ impl Secrets {
         let hash = *hasher.finalize().as_bytes();
         hasher.zeroize();
         hash
-    }
-}
-
-/// Coins that nobody knows yet.
-struct Coins {
-    prg: Prg,
-    at: Position,
-    blocks: SecretBlocks,
-    used: usize,
-}
-
-impl Coins {
-    fn new(prg: Prg) -> Self {
-        Self {
-            prg,
-            at: Position { stream: 0, index: 0 },
-            blocks: SecretBlocks::default(),
-            used: 0,
-        }
-    }
-
-    fn next(&mut self) -> Block {
-        if self.used == 4 * self.blocks.len() {
-            self.blocks.resize(16);
-            self.prg.fill(self.at, &mut self.blocks);
-            self.at = self.at.advance(self.blocks.len());
-            self.used = 0;
-        }
-        self.used += 1;
-        bytemuck::cast_slice::<Block512, Block>(&self.blocks)[self.used - 1]
     }
 }
 

@@ -22,7 +22,7 @@ const WIDE: Shape = Shape {
 
 /// A side of a generator without public-key cryptography.
 fn dealt(first: bool, channel: &mut dyn Channel, seed: u64, shape: Shape) -> Result<Pcg> {
-    let mutual = deal(first, channel, seed, 4)?;
+    let mutual = deal(first, channel, seed, 32)?;
     let mut entropy = Entropy::for_tests(seed * 2 + 5000 + u64::from(first));
     Ok(Pcg::new(mutual, &mut entropy, shape, Block([seed, 7])))
 }

@@ -73,8 +73,8 @@ fn an_iteration_makes_more_than_it_takes() {
 /// The texts on this crate and the jobs state these numbers.
 #[test]
 fn softspoken_is_cheaper_for_few_bits() {
-    for (symbol, bits) in [(4, 53_298), (8, 84_890)] {
-        let cot = SoftSpoken::new(symbol).unwrap();
+    for (symbols, bits) in [(32, 53_298), (24, 63_600), (16, 84_890)] {
+        let cot = SoftSpoken::new(symbols).unwrap();
         assert_eq!(Lpn::worth_it_from(&cot), bits);
         let alone = |bits: u64| bits as f64 * f64::from(cot.sent_bits()) / 8.0;
         let cheapest = |bits| Lpn::cheapest(bits, &cot).bytes(bits, &cot);

@@ -15,7 +15,7 @@ mod work;
 pub use attack::{Attack, Draw};
 pub use extraction::{Extraction, extraction};
 pub use search::{Guard, Parameters, Request, check, search};
-pub use several::{PoolShare, split};
+pub use several::{PoolShare, split, tries_log2};
 pub use soundness::{Soundness, guesses, guesses_log2, spare_transfers};
 pub use triples::{TripleParameters, check_triples, smallest_pool, triples};
 pub use work::Work;

@@ -5,6 +5,13 @@ use serde::Serialize;
 use super::search::{Parameters, Request, search};
 use crate::{LogProb, Refusal, Setting};
 
+/// By how much an error bound is larger, as a base-2 logarithm, if so many pools before the one that it is for ended with a check that failed or was cut
+/// off: each of them was a try more.
+#[must_use]
+pub fn tries_log2(ends: u32) -> f64 {
+    (f64::from(ends) + 1.0).log2()
+}
+
 /// One pool of several and its share of the budget.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PoolShare {

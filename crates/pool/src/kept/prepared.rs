@@ -10,13 +10,18 @@ use cenote_session::{Error, MESSAGE_FORM, Result};
 use cenote_store::{Living, Stored};
 
 use super::Kept;
-use super::journal::Journal;
+use super::journal::{Journal, MOST_SESSIONS};
 
 /// Things prepared with a pool's keys, at most.
 pub const MOST_PREPARED: usize = 1024;
 
 /// Numbers that there are, far more than are used.
 const NUMBERS: u64 = 1 << 48;
+
+/// Numbers that a peer may be ahead. However often it is as far ahead as that, sessions come to their end first.
+const MOST_AHEAD: u64 = 1 << 24;
+
+const _: () = assert!(MOST_SESSIONS * (MOST_AHEAD + MOST_PREPARED as u64) < NUMBERS);
 
 /// A thing, as journals and messages have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -61,7 +66,7 @@ pub(super) fn compare(
     let mut numbers = [0u64; 2];
     channel.recv(step, as_bytes_mut(&mut numbers))?;
     let [next, count] = numbers.map(u64::from_le);
-    if next > NUMBERS || count > MOST_PREPARED as u64 {
+    if next > journal.numbered + MOST_AHEAD || count > MOST_PREPARED as u64 {
         let detail = format!("it tells of {count} of {next} things prepared with the keys of a pool");
         return Err(Error::cheated(MESSAGE_FORM, channel.peer(), step, detail));
     }

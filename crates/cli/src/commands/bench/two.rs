@@ -88,7 +88,7 @@ pub(super) fn authenticated(options: &BenchAuthenticated, verbose: u8) -> Result
         security: options.security,
         lot: number(options.lot),
         segment: number(options.segment),
-        symbol: options.symbol,
+        symbols: options.symbols,
         cot: options.cot,
         loads: options.circuit.clone(),
         seconds: if options.fill_only {

@@ -172,9 +172,9 @@ pub(crate) struct BenchAuthenticated {
     /// Gates garbled at once
     #[arg(long, value_name = "N", value_parser = quantity, default_value = "2Ki")]
     pub(crate) segment: u64,
-    /// Bits of a symbol of the OTs
-    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=8), default_value_t = 4)]
-    pub(crate) symbol: u32,
+    /// Symbols of the difference in the OTs: the fewer, the fewer bytes and the more work
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(16..=128), default_value_t = 24)]
+    pub(crate) symbols: u32,
     /// Where authenticated bits come from: softspoken, of some bytes each, or pcg, a generator that makes millions from thousands
     #[arg(long, value_name = "SOURCE", default_value_t)]
     pub(crate) cot: Cot,
