@@ -1,7 +1,7 @@
 //! The accepting side of all connections of a party.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
@@ -10,6 +10,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::absent::Absent;
+use crate::crowd::Crowd;
 use crate::dial::handshake_options;
 use crate::hello::{HELLO_BYTES, Hello, Status};
 use crate::notices::Notices;
@@ -23,9 +24,6 @@ use crate::{
 
 /// How long a new connection may take to prove which party it belongs to.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How many connections may be in that state at once. One more pushes out the oldest; a party whose connection is
-/// pushed out tries again.
-const MAX_PENDING: usize = 64;
 /// How often the acceptor checks whether connecting has been given up.
 const TICK: Duration = Duration::from_millis(20);
 
@@ -47,8 +45,7 @@ pub(crate) struct Reception<'a> {
 struct State {
     /// `None` while the welcome is being sent.
     arrived: BTreeMap<(PartyId, Label), Option<Box<dyn Channel>>>,
-    /// Connections whose party is not known yet.
-    pending: BTreeMap<u64, TcpStream>,
+    crowd: Crowd,
     /// Why the last hello in a peer's name was refused.
     refused: BTreeMap<PartyId, Error>,
     /// The peers among these that have proved their key.
@@ -130,9 +127,7 @@ impl<'a> Reception<'a> {
         }
         // Ends the waits of the threads that are left with strangers.
         let mut state = self.lock();
-        for stream in state.pending.values() {
-            let _ = stream.shutdown(Shutdown::Both);
-        }
+        state.crowd.end();
         outcome?;
         let arrived = std::mem::take(&mut state.arrived);
         Ok(arrived
@@ -229,42 +224,27 @@ impl<'a> Reception<'a> {
         from: &str,
         left: Duration,
     ) {
-        {
-            let mut state = self.lock();
-            // The oldest has had the most time.
-            if state.pending.len() >= MAX_PENDING
-                && let Some((_, oldest)) = state.pending.pop_first()
-            {
-                let _ = oldest.shutdown(Shutdown::Both);
-            }
-            match stream.try_clone() {
-                Ok(handle) => drop(state.pending.insert(number, handle)),
-                Err(error) => {
-                    let why = Refusal::new("handles", format!("no file handle for it ({error})"));
-                    return self.refused(from, why);
-                }
-            }
+        if let Err(error) = self.lock().crowd.enter(number, &stream) {
+            return self.refused(from, Refusal::no_handle(&error));
         }
         let origin = from.to_owned();
         let spawned = std::thread::Builder::new()
             .name("cenote-accept".into())
             .spawn_scoped(scope, move || {
                 let outcome = self.identify(stream, left.min(PATIENCE), number);
-                self.lock().pending.remove(&number);
+                self.lock().crowd.leave(number);
                 if let Err(refusal) = outcome {
                     self.refused(&origin, refusal);
                 }
             });
         if let Err(error) = spawned {
-            self.lock().pending.remove(&number);
-            let why = Refusal::new("threads", format!("no thread for it ({error})"));
-            self.refused(from, why);
+            self.lock().crowd.leave(number);
+            self.refused(from, Refusal::no_thread(&error));
         }
     }
 
     fn refused(&self, from: &str, refusal: Refusal) {
-        let line = format!("refused a connection from {from}: {}", refusal.why);
-        self.notices.notice(refusal.kind, line);
+        refusal.tell(&self.notices, from);
     }
 
     fn identify(&self, stream: TcpStream, limit: Duration, number: u64) -> std::result::Result<(), Refusal> {
@@ -339,8 +319,8 @@ impl<'a> Reception<'a> {
                 return Err(Refusal::new("unwanted", why));
             }
             // Who is about to be welcomed is no stranger any more, whom others could push out: the peer would not try again.
-            if state.pending.remove(&number).is_none() {
-                return Err(Refusal::new("crowd", "newer connections have taken its place"));
+            if !state.crowd.leave(number) {
+                return Err(Refusal::pushed_out());
             }
             state.arrived.insert(key.clone(), None);
         }
@@ -362,7 +342,7 @@ impl<'a> Reception<'a> {
 }
 
 /// Why a connection was refused.
-struct Refusal {
+pub(crate) struct Refusal {
     /// One of a few names; lines with the same one are counted together.
     kind: &'static str,
     /// The reason in words, as the end of a sentence.
@@ -370,11 +350,31 @@ struct Refusal {
 }
 
 impl Refusal {
-    fn new(kind: &'static str, why: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: &'static str, why: impl Into<String>) -> Self {
         Self {
             kind,
             why: why.into(),
         }
+    }
+
+    pub(crate) fn no_handle(error: &std::io::Error) -> Self {
+        Self::new("handles", format!("no file handle for it ({error})"))
+    }
+
+    pub(crate) fn no_thread(error: &std::io::Error) -> Self {
+        Self::new("threads", format!("no thread for it ({error})"))
+    }
+
+    pub(crate) fn pushed_out() -> Self {
+        Self::new("crowd", "newer connections have taken its place")
+    }
+
+    /// Tells the operator.
+    pub(crate) fn tell(self, notices: &Notices, from: &str) {
+        notices.notice(
+            self.kind,
+            format!("refused a connection from {from}: {}", self.why),
+        );
     }
 }
 
@@ -454,9 +454,9 @@ mod tests {
         assert!(matches!(answer, Err(Error::PeerLost { .. })), "{answer:?}");
         assert!(!reception.lock().arrived.contains_key(&key));
         // The next try finds its place free.
-        reception.lock().pending.insert(7, socket);
+        reception.lock().crowd.enter(7, &socket).unwrap();
         assert_eq!(meet(), (Ok(()), Ok(())));
-        let state = reception.lock();
-        assert!(state.pending.is_empty() && matches!(state.arrived.get(&key), Some(Some(_))));
+        let mut state = reception.lock();
+        assert!(!state.crowd.leave(7) && matches!(state.arrived.get(&key), Some(Some(_))));
     }
 }

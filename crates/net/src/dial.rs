@@ -9,8 +9,8 @@ use crate::options::Deadline;
 use crate::step::{CONNECT, HELLO};
 use crate::tls::{HandshakeFault, REFUSED};
 use crate::{
-    Budget, Channel, ChannelOptions, Error, Fault, Framed, Label, Link, MeshConfig, PartyId, Result,
-    TcpChannel, TlsLink, Transport,
+    Budget, Channel, ChannelOptions, Error, Fault, Fingerprint, Framed, Label, Link, MeshConfig, PartyId,
+    Result, TcpChannel, TlsLink, Transport,
 };
 
 /// The longest single attempt.
@@ -32,10 +32,44 @@ pub(crate) fn handshake_options(options: &ChannelOptions, timeout: Duration) -> 
 }
 
 /// Why an attempt failed.
-enum Attempt {
+pub(crate) enum Attempt {
     /// The peer may not be up yet.
     Again(String),
     Fatal(Error),
+}
+
+impl Attempt {
+    /// Why the TLS handshake with `peer` failed, for which `fingerprint` is pinned.
+    pub(crate) fn of(fault: HandshakeFault, peer: PartyId, fingerprint: Fingerprint) -> Self {
+        match fault {
+            HandshakeFault::Timeout => Self::Again("no answer to the TLS handshake".into()),
+            HandshakeFault::Fault(Fault::Lost(reason)) => Self::Again(reason),
+            HandshakeFault::Fault(Fault::Closed) => Self::Fatal(Error::Closed { peer }),
+            // Who answers has not proved to be the peer: it is not accused of what anybody could send.
+            HandshakeFault::Fault(Fault::Violation(what)) | HandshakeFault::Protocol(what) => {
+                Self::Fatal(Error::PeerLost {
+                    peer,
+                    step: CONNECT,
+                    reason: format!("TLS: {what}"),
+                })
+            }
+            HandshakeFault::Identity(got) => Self::Fatal(Error::Identity {
+                peer,
+                expected: fingerprint.to_string(),
+                got: got.to_string(),
+            }),
+            HandshakeFault::Refused => Self::refused(peer),
+        }
+    }
+
+    /// The peer has refused this party's key.
+    pub(crate) fn refused(peer: PartyId) -> Self {
+        Self::Fatal(Error::PeerLost {
+            peer,
+            step: CONNECT,
+            reason: REFUSED.into(),
+        })
+    }
 }
 
 /// Connects to `peer` for `label`, one of `channels`. Tries again until the deadline, or until `stopped` says so.
@@ -95,29 +129,7 @@ fn attempt(
                 (peer, fingerprint),
                 deadline,
             );
-            let link = link.map_err(|fault| match fault {
-                HandshakeFault::Timeout => Attempt::Again("no answer to the TLS handshake".into()),
-                HandshakeFault::Fault(Fault::Lost(reason)) => Attempt::Again(reason),
-                HandshakeFault::Fault(Fault::Closed) => Attempt::Fatal(Error::Closed { peer }),
-                // Who answers has not proved to be the peer: it is not accused of what anybody could send.
-                HandshakeFault::Fault(Fault::Violation(what)) | HandshakeFault::Protocol(what) => {
-                    Attempt::Fatal(Error::PeerLost {
-                        peer,
-                        step: CONNECT,
-                        reason: format!("TLS: {what}"),
-                    })
-                }
-                HandshakeFault::Identity(got) => Attempt::Fatal(Error::Identity {
-                    peer,
-                    expected: fingerprint.to_string(),
-                    got: got.to_string(),
-                }),
-                HandshakeFault::Refused => Attempt::Fatal(Error::PeerLost {
-                    peer,
-                    step: CONNECT,
-                    reason: REFUSED.into(),
-                }),
-            })?;
+            let link = link.map_err(|fault| Attempt::of(fault, peer, fingerprint))?;
             introduce(Framed::new(peer, link, options), config, peer, wanted)
         }
         _ => introduce(
@@ -130,7 +142,7 @@ fn attempt(
 }
 
 /// A TCP connection to one of the addresses of `host:port`.
-fn reach(address: &str, deadline: Deadline) -> std::result::Result<TcpStream, String> {
+pub(crate) fn reach(address: &str, deadline: Deadline) -> std::result::Result<TcpStream, String> {
     let mut reason = format!("\"{address}\" has no address");
     for socket in address
         .to_socket_addrs()

@@ -13,6 +13,9 @@ pub(crate) const MAX_LABEL: usize = 64;
 /// The field of an [`Error::Mismatch`] over the number of channels between two parties.
 pub const CHANNELS: &str = "the number of channels";
 
+/// The field of an [`Error::Mismatch`] over the labels of as many channels.
+pub const LABELS: &str = "the channels";
+
 /// The field of an [`Error::Mismatch`] over a connection that exists already, or that nobody wants.
 pub(crate) const UNWANTED: &str = "channels";
 
@@ -146,18 +149,21 @@ impl Hello {
             ("who is dialled", self.to.to_string(), theirs.to.to_string()),
             (CHANNELS, self.channels.to_string(), theirs.channels.to_string()),
         ];
-        for (field, ours, theirs) in pairs {
-            if ours != theirs {
-                return Err(Error::Mismatch {
-                    peer,
-                    field: field.into(),
-                    ours,
-                    theirs,
-                });
-            }
-        }
-        Ok(())
+        same(peer, pairs)
     }
+}
+
+/// Compares what this side says of each field with what `peer` says.
+pub(crate) fn same<const N: usize>(peer: PartyId, pairs: [(&str, String, String); N]) -> Result<(), Error> {
+    let different = pairs.into_iter().find(|(_, ours, theirs)| ours != theirs);
+    different.map_or(Ok(()), |(field, ours, theirs)| {
+        Err(Error::Mismatch {
+            peer,
+            field: field.into(),
+            ours,
+            theirs,
+        })
+    })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //!
 //! [`connect`] joins the parties of a session, over plain TCP or over TLS 1.3 between keys that the parties know from
 //! each other ([`Identity`], [`Fingerprint`]); [`agree`] then compares what they are about to do. [`memory_pair`] joins
-//! two parties of one process, and [`Shaped`] makes any channel as slow as a given network. All channels are one
+//! two parties of one process, [`Trunks`] keep connections up over which many sessions have their channels, and [`Shaped`] makes any channel as slow as a given network. All channels are one
 //! type, [`Framed`], over different [`Link`]s, so they behave alike.
 //!
 //! ```
@@ -40,11 +40,13 @@ mod accept;
 mod agree;
 mod budget;
 mod channel;
+mod crowd;
 mod dial;
 mod error;
 mod frame;
 mod framed;
 mod hello;
+mod https;
 mod identity;
 mod inbox;
 mod link;
@@ -61,6 +63,7 @@ mod shaped;
 pub mod step;
 mod tcp;
 mod tls;
+mod trunk;
 mod waiting;
 
 pub use agree::agree;
@@ -69,7 +72,8 @@ pub use channel::{Channel, Closer, Meter, PartyId, Step};
 pub use error::{Error, Result};
 pub use frame::AbortReason;
 pub use framed::Framed;
-pub use hello::CHANNELS;
+pub use hello::{CHANNELS, LABELS};
+pub use https::{https_client, https_server};
 pub use identity::{BadFingerprint, Fingerprint, Identity};
 pub use link::{Fault, Link};
 pub use memory::{MemoryChannel, MemoryLink, memory_pair, memory_pair_with};
@@ -81,4 +85,5 @@ pub use roll::{ROLL_CALL, Roll};
 pub use shaped::{Shape, Shaped};
 pub use tcp::{TcpChannel, TcpLink};
 pub use tls::{TlsChannel, TlsLink};
+pub use trunk::{Heard, TrunkConfig, TrunkFacts, TrunkLimits, TrunkState, Trunks};
 pub use waiting::{Awaited, OnWait, Waiting};

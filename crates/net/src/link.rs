@@ -72,6 +72,17 @@ impl<'a> Rest<'a> {
         false
     }
 
+    /// The next bytes that lie together; empty if all are copied.
+    pub(crate) fn next(&mut self) -> &'a [u8] {
+        self.is_empty();
+        self.current
+    }
+
+    /// Leaves out so many of the next bytes that lie together.
+    pub(crate) fn skip(&mut self, count: usize) {
+        self.current = &self.current[count.min(self.current.len())..];
+    }
+
     /// Appends bytes to `piece` until it has `length` of them or all are copied.
     pub(crate) fn fill(&mut self, piece: &mut Vec<u8>, length: usize) {
         while piece.len() < length && !self.is_empty() {

@@ -115,9 +115,12 @@ impl Link for MemoryLink {
             let (mut piece, length) = {
                 let mut state = self.out.lock();
                 match (state.writer, state.reader) {
+                    (End::Open | End::Gone, End::Open | End::Interrupted) => {}
+                    (End::Interrupted, End::Open | End::Interrupted) if urgent => {}
+                    // The caller must know that part of its bytes is on its way.
+                    _ if pushed > 0 => break,
                     (End::Closed, _) => return Err(Fault::Closed),
                     (End::Interrupted, _) if !urgent => return Err(Fault::Closed),
-                    (_, End::Open | End::Interrupted) => {}
                     _ => return Err(Fault::Lost("it closed its end".into())),
                 }
                 match state.queue.begin(push) {

@@ -94,9 +94,16 @@ pub struct MeshConfig {
 impl MeshConfig {
     /// The limits of the channels called `label`.
     pub(crate) fn options_of(&self, label: &Label) -> ChannelOptions {
+        self.options.of(label)
+    }
+}
+
+impl ChannelOptions {
+    /// The limits of the channels called `label`.
+    pub(crate) fn of(&self, label: &Label) -> Self {
         match label.as_str() {
-            ROLL_CALL => options_of_call(&self.options),
-            _ => self.options.clone(),
+            ROLL_CALL => options_of_call(self),
+            _ => self.clone(),
         }
     }
 }
@@ -251,17 +258,23 @@ pub fn connect(config: MeshConfig, labels: &[Label]) -> Result<Mesh> {
     }
 }
 
+fn bad<T>(reason: String) -> Result<T> {
+    Err(Error::Local {
+        what: "connecting the parties".into(),
+        reason,
+    })
+}
+
 fn check(config: &MeshConfig, labels: &[Label]) -> Result<()> {
-    let bad = |reason: String| {
-        Err(Error::Local {
-            what: "connecting the parties".into(),
-            reason,
-        })
+    check_labels(labels)?;
+    let identity = match &config.transport {
+        Transport::Plain => None,
+        Transport::Tls(identity) => Some(&**identity),
     };
-    let parties = config.parties.len();
-    if config.me.index() >= parties || parties > usize::from(u8::MAX) {
-        return bad(format!("{} of {parties} parties", config.me));
-    }
+    check_parties(config.me, &config.parties, identity)
+}
+
+pub(crate) fn check_labels(labels: &[Label]) -> Result<()> {
     if labels.len() > usize::from(u16::MAX) {
         return bad(format!("{} channels to each peer", labels.len()));
     }
@@ -272,23 +285,31 @@ fn check(config: &MeshConfig, labels: &[Label]) -> Result<()> {
             ));
         }
     }
-    let Transport::Tls(identity) = &config.transport else {
+    Ok(())
+}
+
+/// `identity` is that of party `me`, if keys are used.
+pub(crate) fn check_parties(me: PartyId, parties: &[PeerAddress], identity: Option<&Identity>) -> Result<()> {
+    if me.index() >= parties.len() || parties.len() > usize::from(u8::MAX) {
+        return bad(format!("{me} of {} parties", parties.len()));
+    }
+    let Some(identity) = identity else {
         return Ok(());
     };
-    for (index, party) in config.parties.iter().enumerate() {
+    for (index, party) in parties.iter().enumerate() {
         let Some(fingerprint) = party.fingerprint else {
-            if index == config.me.index() {
+            if index == me.index() {
                 continue;
             }
             return bad(format!("TLS needs the fingerprint of party {index}"));
         };
-        if index == config.me.index() && fingerprint != identity.fingerprint() {
+        if index == me.index() && fingerprint != identity.fingerprint() {
             return bad(format!(
                 "the fingerprint listed for this party, {fingerprint}, is not that of its key, {}",
                 identity.fingerprint()
             ));
         }
-        if config.parties[..index]
+        if parties[..index]
             .iter()
             .any(|other| other.fingerprint == party.fingerprint)
         {

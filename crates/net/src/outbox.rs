@@ -134,6 +134,11 @@ impl Outbox {
         }
     }
 
+    /// Whether nothing is queued.
+    pub(crate) fn is_idle(&self) -> bool {
+        !self.busy.load(Ordering::Acquire)
+    }
+
     /// Whether something can be pushed without waiting.
     pub(crate) fn has_room(&self, push: Push) -> bool {
         if !self.busy.load(Ordering::Acquire) {
@@ -329,7 +334,7 @@ impl Outbox {
 }
 
 /// The longest a dropped socket waits for the peer: to take what is queued, and to end its stream.
-const FAREWELL: Duration = Duration::from_secs(2);
+pub(crate) const FAREWELL: Duration = Duration::from_secs(2);
 /// How often a farewell that has bytes to deliver discards those that have come.
 const FAREWELL_LOOK: Duration = Duration::from_millis(20);
 
@@ -337,10 +342,10 @@ const FAREWELL_LOOK: Duration = Duration::from_millis(20);
 static FAREWELLS: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
 
 /// One of them, while it lasts.
-struct Farewell;
+pub(crate) struct Farewell;
 
 impl Farewell {
-    fn begin() -> Self {
+    pub(crate) fn begin() -> Self {
         *FAREWELLS.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
         Self
     }

@@ -50,8 +50,12 @@ impl TcpLink {
         })
     }
 
-    /// The socket, for tests.
-    #[cfg(test)]
+    /// Whether nothing waits to be sent.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.outbox.is_idle()
+    }
+
+    /// The socket.
     pub(crate) fn socket(&self) -> &TcpStream {
         &self.outbox.socket
     }
@@ -75,6 +79,27 @@ impl TcpLink {
 
 fn kind(urgent: bool) -> Push {
     if urgent { Push::Urgent } else { Push::Normal }
+}
+
+/// Reads what is there, as [`Link::pull`].
+pub(crate) fn read_some(
+    mut socket: &TcpStream,
+    first: &mut [u8],
+    second: &mut [u8],
+) -> std::result::Result<Option<usize>, Fault> {
+    loop {
+        let outcome = match (first.is_empty(), second.is_empty()) {
+            (true, _) => socket.read(second),
+            (_, true) => socket.read(first),
+            _ => socket.read_vectored(&mut [IoSliceMut::new(first), IoSliceMut::new(second)]),
+        };
+        return match outcome {
+            Ok(count) => Ok(Some(count)),
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(lost(&error)),
+        };
+    }
 }
 
 impl Link for TcpLink {
@@ -108,29 +133,12 @@ impl Link for TcpLink {
 
     fn pull(&mut self, first: &mut [u8], second: &mut [u8]) -> std::result::Result<Option<usize>, Fault> {
         self.outbox.check_interrupted()?;
-        loop {
-            let mut socket = &self.outbox.socket;
-            let outcome = match (first.is_empty(), second.is_empty()) {
-                (true, _) => socket.read(second),
-                (_, true) => socket.read(first),
-                _ => socket.read_vectored(&mut [IoSliceMut::new(first), IoSliceMut::new(second)]),
-            };
-            return match outcome {
-                Ok(0) => {
-                    self.outbox.check_closed()?;
-                    Ok(Some(0))
-                }
-                Ok(count) => Ok(Some(count)),
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    self.outbox.check_closed()?;
-                    Ok(None)
-                }
-                Err(error) => {
-                    self.outbox.check_closed()?;
-                    Err(lost(&error))
-                }
-            };
+        match read_some(&self.outbox.socket, first, second) {
+            Ok(Some(count)) if count > 0 => Ok(Some(count)),
+            other => {
+                self.outbox.check_closed()?;
+                other
+            }
         }
     }
 

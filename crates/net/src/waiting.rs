@@ -26,6 +26,8 @@ pub enum Awaited {
     },
     /// That the peer dials this party.
     Call,
+    /// That the peer joins a session.
+    Join,
     /// A message.
     Message(Step),
     /// That the peer takes what was sent.
@@ -51,6 +53,7 @@ impl fmt::Display for Waiting {
         match &self.awaited {
             Awaited::Answer { address } => write!(f, "waiting for {peer} at {address} (connecting)")?,
             Awaited::Call => write!(f, "waiting for {peer} to connect to this party")?,
+            Awaited::Join => write!(f, "waiting for {peer} to join the session")?,
             Awaited::Message(step) => write!(f, "waiting for {peer} (step \"{step}\")")?,
             Awaited::Room(step) => write!(f, "waiting for {peer} to take what was sent (step \"{step}\")")?,
         }

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use crate::{Error, Phases, Result};
 use cenote_net::{
-    Budget, CHANNELS, Channel, ChannelOptions, Error as NetError, Identity, Label, Listen, MeshConfig,
-    OnWait, PartyId, PeerAddress, PhaseClock, ROLL_CALL, Transport as Carrier, connect, memory_pair_with,
+    Budget, CHANNELS, Channel, ChannelOptions, Error as NetError, Identity, LABELS, Label, Listen, Mesh,
+    MeshConfig, OnWait, PartyId, PeerAddress, PhaseClock, ROLL_CALL, Transport as Carrier, Trunks, connect,
+    memory_pair_with,
 };
 
 /// The field in which connections of different sessions differ.
@@ -45,6 +46,11 @@ impl Topology {
             .flat_map(of_worker)
             .chain(self.shared.iter().map(|&purpose| Label::from(purpose)))
             .collect()
+    }
+
+    /// The labels of all channels, that of the roll call included.
+    fn all_labels(&self) -> Vec<Label> {
+        self.labels().into_iter().chain(self.roll_call()).collect()
     }
 }
 
@@ -105,13 +111,42 @@ impl Connections {
                 ..ChannelOptions::with_timeout(link.timeout)
             },
         };
-        let labels = topology.labels();
-        let all: Vec<Label> = labels.iter().cloned().chain(topology.roll_call()).collect();
-        let mut mesh = connect(config, &all).map_err(|error| in_words_of_jobs(error, topology))?;
+        let mesh =
+            connect(config, &topology.all_labels()).map_err(|error| in_words_of_jobs(error, topology))?;
+        Self::from_mesh(topology, me, mesh, clock)
+    }
+
+    /// Joins `session`, whose name all parties give alike, over connections that are kept up. As with
+    /// [`Connections::connect`], only the [`handshake`](crate::handshake) compares what the session is about.
+    ///
+    /// # Errors
+    /// What happened on the network; [`NetError::Timeout`] for a peer that has not joined; [`NetError::Mismatch`] where peers
+    /// want other channels.
+    pub fn over(trunks: &Trunks, topology: &Topology, session: &str, limits: Limits) -> Result<Connections> {
+        let clock = PhaseClock::default();
+        let options = ChannelOptions {
+            on_wait: limits.on_wait,
+            phase: clock.clone(),
+            budget: limits.budget,
+            ..ChannelOptions::with_timeout(limits.timeout)
+        };
+        let labels = topology.all_labels();
+        let mesh = trunks
+            .join(
+                session,
+                topology.parties,
+                &labels,
+                options,
+                limits.connect_timeout,
+            )
+            .map_err(|error| in_words_of_jobs(error, topology))?;
+        Self::from_mesh(topology, trunks.me(), mesh, clock)
+    }
+
+    fn from_mesh(topology: &Topology, me: PartyId, mut mesh: Mesh, clock: PhaseClock) -> Result<Connections> {
         let peers = || (0..topology.parties).map(PartyId).filter(|&peer| peer != me);
-        let channels = labels
-            .iter()
-            .map(|label| peers().map(|peer| Ok(mesh.take(peer, label)?)).collect());
+        let channels = (topology.labels().into_iter())
+            .map(|label| peers().map(|peer| Ok(mesh.take(peer, &label)?)).collect());
         Ok(Connections {
             purposes: channels.collect::<Result<_>>()?,
             clock,
@@ -181,10 +216,13 @@ impl Connections {
     /// The only channel.
     ///
     /// # Errors
-    /// [`Error::BadInput`] if there is none.
+    /// [`Error::BadInput`] if there is none, or there are more.
     pub fn one(self) -> Result<Box<dyn Channel>> {
-        let missing = || Error::BadInput("a channel to the peer is missing".into());
-        self.channels().into_iter().next().ok_or_else(missing)
+        let mut channels = self.channels();
+        match (channels.pop(), channels.pop()) {
+            (Some(channel), None) => Ok(channel),
+            _ => Err(Error::BadInput("a session takes one channel to the peer".into())),
+        }
     }
 }
 
@@ -218,6 +256,18 @@ pub struct Link {
     pub budget: Budget,
 }
 
+/// How long a session over connections that are kept up waits, and what it may take.
+pub struct Limits {
+    /// How long to wait for the peers to join.
+    pub connect_timeout: Duration,
+    /// How long to wait for a silent peer.
+    pub timeout: Duration,
+    /// Who hears that a peer is waited for for long.
+    pub on_wait: OnWait,
+    /// Memory for messages on their way.
+    pub budget: Budget,
+}
+
 /// Says what the connections differ in as jobs do: the protocol instead of the session's name, workers instead of channels.
 fn in_words_of_jobs(error: NetError, topology: &Topology) -> NetError {
     match error {
@@ -240,42 +290,17 @@ fn in_words_of_jobs(error: NetError, topology: &Topology) -> NetError {
                 },
             }
         }
-        NetError::Mismatch { peer, field, .. } if field == SESSION_FIELD => NetError::Mismatch {
-            peer,
-            field: "protocol".into(),
-            ours: topology.name.clone(),
-            theirs: "another".into(),
-        },
+        NetError::Mismatch { peer, field, .. } if field == SESSION_FIELD || field == LABELS => {
+            NetError::Mismatch {
+                peer,
+                field: "protocol".into(),
+                ours: topology.name.clone(),
+                theirs: "another".into(),
+            }
+        }
         other => other,
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_pair_of_parties_has_a_channel_for_each_purpose() {
-        for parties in [2, 3] {
-            let topology = Topology {
-                name: "test".into(),
-                parties,
-                workers: 2,
-                purposes: &["a", "b"],
-                shared: &["c"],
-            };
-            let all = Connections::in_memory(&topology, Duration::from_secs(1));
-            assert_eq!(all.len(), usize::from(parties));
-            for (me, connections) in all.into_iter().enumerate() {
-                assert_eq!(connections.purposes.len(), 5);
-                for channels in &connections.purposes {
-                    let peers: Vec<u8> = channels.iter().map(|channel| channel.peer().0).collect();
-                    let others: Vec<u8> = (0..parties).filter(|&peer| usize::from(peer) != me).collect();
-                    assert_eq!(peers, others);
-                }
-                let (_, shared) = connections.split_last();
-                assert_eq!(shared.channels().len(), usize::from(parties) - 1);
-            }
-        }
-    }
-}
+mod tests;

@@ -25,7 +25,7 @@ mod same_run;
 pub use bundles::{Bundle, Bundles, Part};
 pub use check::{Check, MESSAGE_FORM};
 pub use clear::{ClearEngine, ClearWires, check_arrange, check_input, check_run};
-pub use connections::{Connections, Link, Topology};
+pub use connections::{Connections, Limits, Link, Topology};
 pub use contract::{Engine, Parties, WireVector};
 pub use costs::Costs;
 pub use demand::{Demand, Run};

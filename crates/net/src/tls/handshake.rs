@@ -10,7 +10,8 @@ use rustls::sign::SingleCertAndKey;
 use rustls::version::TLS13;
 use rustls::{AlertDescription, ClientConfig, Error, PeerMisbehaved, ServerConfig};
 
-use super::{IDLE, NOTHING, Seal, Side, TlsLink, Turn, TurnFault};
+use super::state::NOTHING;
+use super::{Seal, Side, TlsLink, Turn, TurnFault};
 use crate::identity::provider;
 use crate::options::Deadline;
 use crate::pin::Pins;
@@ -190,7 +191,7 @@ impl TlsLink {
         loop {
             match self.turn(&mut [], &mut [], Seal::Nothing) {
                 Ok((Turn::Idle { open: true } | Turn::Sealed, _)) => {
-                    (self.idle, self.most_idle) = (0, IDLE);
+                    self.state.open();
                     return Ok(());
                 }
                 Ok((Turn::More, _)) => {}
@@ -198,8 +199,9 @@ impl TlsLink {
                     let Some(left) = deadline.remaining() else {
                         return Err(HandshakeFault::Timeout);
                     };
-                    if !self.refill()? {
-                        self.tcp.wait_data(left);
+                    let tcp = &mut self.tcp;
+                    if !self.state.refill(|ciphertext| tcp.pull(ciphertext, &mut []))? {
+                        tcp.wait_data(left);
                     }
                 }
                 Err(TurnFault::Link(fault)) => return Err(fault.into()),

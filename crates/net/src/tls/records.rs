@@ -14,7 +14,7 @@ pub(super) enum Turn {
 
 /// What to seal once the connection is open.
 #[derive(Clone, Copy)]
-pub(super) enum Seal<'a> {
+pub(crate) enum Seal<'a> {
     Nothing,
     Bytes(&'a [u8]),
     End,

@@ -7,8 +7,11 @@ use std::time::Duration;
 
 use cenote_net::{
     AbortReason, Channel, ChannelOptions, Identity, Label, Listen, Mesh, MeshConfig, PartyId, PeerAddress,
-    Shape, Shaped, Step, TcpChannel, Transport, connect, memory_pair,
+    Shape, Shaped, Step, TcpChannel, Transport, TrunkLimits, Trunks, connect, memory_pair,
 };
+use trunks::{join_all, trunks};
+
+pub mod trunks;
 
 pub const STEP: Step = Step {
     code: 7,
@@ -30,6 +33,7 @@ pub enum Kind {
     Shaped,
     Tcp,
     Tls,
+    Trunk,
 }
 
 pub fn labels(names: &[&str]) -> Vec<Label> {
@@ -103,6 +107,14 @@ pub fn everyone(kind: Kind, parties: usize, options: &ChannelOptions) -> Vec<Vec
         .into_iter()
         .map(Result::unwrap)
         .collect(),
+        Kind::Trunk => {
+            let all = trunks(parties, &TrunkLimits::default());
+            let trunks: Vec<&Trunks> = all.iter().map(|party| &party.trunks).collect();
+            join_all(&trunks, "test", std::slice::from_ref(&label), [options; 3])
+                .into_iter()
+                .map(Result::unwrap)
+                .collect()
+        }
         Kind::Memory | Kind::Shaped => {
             let mut channels: Vec<Vec<(Label, Boxed)>> = (0..parties).map(|_| Vec::new()).collect();
             for a in 0..parties {
@@ -143,6 +155,7 @@ pub fn pair(kind: Kind, options: &ChannelOptions) -> (Boxed, Boxed) {
 
 /// As [`pair`] over sockets, each party with its own options.
 pub fn pair_with(kind: Kind, options: [&ChannelOptions; 2]) -> (Boxed, Boxed) {
+    assert_ne!(kind, Kind::Trunk);
     let label = Label::from("main");
     let mut configs = configs(2, kind == Kind::Tls, options[0]);
     configs[1].options = options[1].clone();

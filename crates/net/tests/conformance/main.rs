@@ -35,4 +35,5 @@ conformance! {
     shaped: Kind::Shaped;
     tcp: Kind::Tcp;
     tls: Kind::Tls;
+    trunk: Kind::Trunk;
 }

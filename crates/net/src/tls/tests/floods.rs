@@ -299,10 +299,10 @@ fn a_pull_reads_once() {
     link.wait_data(TIMEOUT);
     let mut byte = [0];
     assert_eq!(link.pull(&mut byte, &mut []), Ok(Some(1)));
-    link.most_idle = usize::MAX;
-    link.idle = 0;
-    while link.idle == 0 {
+    link.state.most_idle = usize::MAX;
+    link.state.idle = 0;
+    while link.state.idle == 0 {
         assert_eq!(link.pull(&mut byte, &mut []), Ok(None));
     }
-    assert!(link.idle <= 2 * INCOMING, "{} bytes", link.idle);
+    assert!(link.state.idle <= 2 * INCOMING, "{} bytes", link.state.idle);
 }

@@ -15,6 +15,7 @@ use rustls::server::ServerConnectionData;
 use rustls::{ConnectionTrafficSecrets, ContentType, ProtocolVersion};
 
 use super::handshake::{client_config, server_config};
+use super::state::NOTHING;
 use super::*;
 use crate::identity::provider;
 use crate::options::Deadline;
@@ -49,7 +50,7 @@ fn encrypter(secrets: ConnectionTrafficSecrets) -> Box<dyn MessageEncrypter> {
 
 impl Attacker {
     fn new(link: TlsLink) -> Self {
-        let (secrets, kernel) = match link.side {
+        let (secrets, kernel) = match link.state.side {
             Side::Client(side) => {
                 let (secrets, kernel) = side.dangerous_into_kernel_connection().unwrap();
                 (secrets, Kernel::Client(kernel))

@@ -1,0 +1,245 @@
+//! One connection to a peer, from its hello to its end, and what is known of it.
+
+use std::collections::HashMap;
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::hello::{Hello, clock};
+use super::outlet::Outlet;
+use super::reader::Reader;
+use super::sessions::Sessions;
+use super::stream::Stream;
+use super::{Heard, TrunkLimits};
+use crate::tcp::TcpLink;
+use crate::tls::TlsState;
+use crate::{Fault, PartyId, TlsLink};
+
+/// One connection.
+pub(super) struct Connection {
+    pub(super) peer: PartyId,
+    pub(super) limits: TrunkLimits,
+    /// What the peer has said of itself.
+    pub(super) hello: Hello,
+    pub(super) socket: TcpStream,
+    /// Until the end: dropping it delivers the last bytes.
+    link: Mutex<Option<TcpLink>>,
+    tls: Mutex<TlsState>,
+    /// TLS itself has something to send.
+    pub(super) answers: AtomicBool,
+    pub(super) outlet: Outlet,
+    streams: Mutex<Streams>,
+    pub(super) sessions: Mutex<Sessions>,
+    /// Why it is over.
+    over: Mutex<Option<String>>,
+    is_over: AtomicBool,
+    /// In microseconds; 0 if it is not known.
+    round_trip: AtomicU64,
+    least_trip: AtomicU64,
+    clock_ahead: AtomicI64,
+    pub(super) sent: AtomicU64,
+    pub(super) received: AtomicU64,
+}
+
+/// The streams, by the id that the peer sends to.
+struct Streams {
+    open: HashMap<u64, Arc<Stream>>,
+    /// The first id that no stream has had.
+    next: u64,
+}
+
+impl Connection {
+    /// A connection over which both hellos have gone.
+    pub(super) fn new(
+        peer: PartyId,
+        link: TlsLink,
+        hello: Hello,
+        limits: TrunkLimits,
+    ) -> Result<Self, Fault> {
+        let (link, tls) = link.into_parts()?;
+        let socket = link
+            .socket()
+            .try_clone()
+            .map_err(|error| Fault::Lost(format!("no file handle for it ({error})")))?;
+        let ahead = i64::try_from(hello.clock)
+            .unwrap_or(i64::MAX)
+            .saturating_sub(i64::try_from(clock()).unwrap_or(i64::MAX));
+        Ok(Self {
+            peer,
+            limits,
+            hello,
+            socket,
+            link: Mutex::new(Some(link)),
+            tls: Mutex::new(tls),
+            answers: AtomicBool::new(false),
+            outlet: Outlet::new(),
+            streams: Mutex::new(Streams {
+                open: HashMap::new(),
+                next: 1,
+            }),
+            sessions: Mutex::default(),
+            over: Mutex::default(),
+            is_over: AtomicBool::new(false),
+            round_trip: AtomicU64::new(0),
+            least_trip: AtomicU64::new(u64::MAX),
+            clock_ahead: AtomicI64::new(ahead),
+            sent: AtomicU64::new(0),
+            received: AtomicU64::new(0),
+        })
+    }
+
+    pub(super) fn tls(&self) -> MutexGuard<'_, TlsState> {
+        self.tls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn streams(&self) -> MutexGuard<'_, Streams> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The time of a heartbeat to the peer and back, the last time; zero at first.
+    pub(super) fn round_trip(&self) -> Duration {
+        Duration::from_micros(self.round_trip.load(Ordering::Relaxed))
+    }
+
+    /// The shortest such time: how long the way is when nothing else is on it. Zero at first, too.
+    pub(super) fn least_trip(&self) -> Duration {
+        match self.least_trip.load(Ordering::Relaxed) {
+            u64::MAX => Duration::ZERO,
+            trip => Duration::from_micros(trip),
+        }
+    }
+
+    /// Notes the time of a heartbeat, and how far the peer's clock is ahead, in microseconds.
+    pub(super) fn heartbeat(&self, trip: u64, ahead: i64) {
+        self.round_trip.store(trip, Ordering::Relaxed);
+        self.least_trip.fetch_min(trip, Ordering::Relaxed);
+        self.clock_ahead.store(ahead, Ordering::Relaxed);
+    }
+
+    /// How many microseconds the peer's clock is ahead.
+    pub(super) fn clock_ahead(&self) -> i64 {
+        self.clock_ahead.load(Ordering::Relaxed)
+    }
+
+    /// Bytes sent and received.
+    pub(super) fn bytes(&self) -> (u64, u64) {
+        (
+            self.sent.load(Ordering::Relaxed),
+            self.received.load(Ordering::Relaxed),
+        )
+    }
+
+    pub(super) fn channels(&self) -> usize {
+        self.streams().open.len()
+    }
+
+    /// New streams, as many as `count`, with ids that follow each other; and the first id, which is theirs alone even if
+    /// there are none.
+    pub(super) fn new_streams(&self, count: usize, queue_bytes: usize) -> (u64, Vec<Arc<Stream>>) {
+        let mut streams = self.streams();
+        let first = streams.next;
+        streams.next += count.max(1) as u64;
+        let new = |id| Arc::new(Stream::new(id, queue_bytes, self.limits.window));
+        let made: Vec<_> = (first..).take(count).map(new).collect();
+        streams
+            .open
+            .extend(made.iter().map(|stream| (stream.id, stream.clone())));
+        (first, made)
+    }
+
+    pub(super) fn all_streams(&self) -> Vec<Arc<Stream>> {
+        self.streams().open.values().cloned().collect()
+    }
+
+    pub(super) fn forget(&self, id: u64) {
+        let stream = self.streams().open.remove(&id);
+        drop(stream);
+    }
+
+    /// The stream that the peer means. None if it is over already.
+    pub(super) fn stream(&self, id: u64) -> Result<Option<Arc<Stream>>, Fault> {
+        let streams = self.streams();
+        if id == 0 || id >= streams.next {
+            return Err(Fault::Violation(
+                "a frame for a stream that does not exist".into(),
+            ));
+        }
+        Ok(streams.open.get(&id).cloned())
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Acquire)
+    }
+
+    /// Notes why the connection is over, if it is not yet.
+    fn note_end(&self, fault: Fault) -> bool {
+        let mut over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
+        if over.is_some() {
+            return false;
+        }
+        *over = Some(match fault {
+            Fault::Closed => "this party has closed it".into(),
+            Fault::Lost(reason) => reason,
+            Fault::Violation(what) => format!("it violated the rules of the connection: {what}"),
+        });
+        self.is_over.store(true, Ordering::Release);
+        true
+    }
+
+    /// Ends the connection at once; the thread that reads it comes to know.
+    pub(super) fn break_off(&self, fault: Fault) {
+        if self.note_end(fault) {
+            let _ = self.socket.shutdown(Shutdown::Both);
+            self.outlet.wake();
+        }
+    }
+
+    /// Ends the connection once all is sent, at the latest at `end`.
+    pub(super) fn close_by(&self, end: Instant) {
+        self.outlet.close_by(end);
+    }
+
+    /// Closes the connection where that was asked for and it is time.
+    pub(super) fn close_if(&self, end: Instant) {
+        let drained = || self.all_streams().iter().all(|stream| stream.is_drained());
+        if Instant::now() >= end || drained() {
+            self.outlet.bye("it has shut down");
+            let _ = self.send_all();
+            self.break_off_softly(Fault::Closed);
+        }
+    }
+
+    /// Ends the connection such that the peer gets what was sent last.
+    fn break_off_softly(&self, fault: Fault) {
+        if self.note_end(fault) {
+            let _ = self.socket.shutdown(Shutdown::Write);
+            let link = self.link.lock().unwrap_or_else(PoisonError::into_inner).take();
+            drop(link);
+            self.outlet.wake();
+        }
+    }
+
+    /// What the thread does that reads: takes what comes until the connection is over. Then everything of it is over. Returns
+    /// the reason.
+    pub(super) fn read_on(self: &Arc<Self>, heard: &dyn Heard) -> String {
+        let fault = Reader::new(self).run(heard);
+        if let Fault::Violation(what) = &fault {
+            self.outlet.bye(&format!("it received {what}"));
+            let _ = self.send_all();
+        }
+        self.break_off_softly(fault);
+        let over = self.over.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let reason = over.unwrap_or_default();
+        let streams = std::mem::take(&mut self.streams().open);
+        for stream in streams.into_values() {
+            stream.lose(&reason);
+        }
+        self.outlet.clear();
+        self.end_sessions();
+        // If others have ended it.
+        drop(self.link.lock().unwrap_or_else(PoisonError::into_inner).take());
+        self.outlet.wake();
+        reason
+    }
+}
