@@ -25,6 +25,7 @@ CREATE TABLE job (
     proposer BIGINT NOT NULL,
     idempotency TEXT NOT NULL,
     body TEXT NOT NULL,
+    submitter TEXT,
     deadline BIGINT NOT NULL,
     state TEXT NOT NULL,
     open BIGINT NOT NULL CHECK (open IN (0, 1)),
@@ -81,6 +82,8 @@ CREATE TABLE token (
     created_at BIGINT NOT NULL,
     expires_at BIGINT,
     revoked_at BIGINT,
-    used_at BIGINT
+    used_at BIGINT,
+    parent TEXT
 );
+CREATE INDEX token_parent ON token (parent) WHERE parent IS NOT NULL;
 CREATE INDEX token_expiry ON token (expires_at) WHERE expires_at IS NOT NULL;

@@ -34,6 +34,9 @@ pub(crate) use line::{Chain, Line};
 pub(crate) use log::Log;
 pub use verify::verify;
 
+/// The file's name in the service's folder.
+pub const FILE: &str = "audit.jsonl";
+
 /// How the file differs from what the service wrote.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

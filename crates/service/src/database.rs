@@ -38,7 +38,6 @@ const WAITING: usize = 1024;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 const SQLITE: &str = "service.db";
-const AUDIT: &str = "audit.jsonl";
 
 /// Which database.
 #[derive(Clone)]
@@ -147,7 +146,7 @@ impl Database {
         let place = Place {
             address: address.clone(),
             sqlite: folder.file(SQLITE),
-            audit: folder.file(AUDIT),
+            audit: folder.file(audit::FILE),
             meter: Arc::default(),
         };
         let mut threads = Vec::new();
@@ -206,6 +205,11 @@ impl Database {
         &self.inner.folder
     }
 
+    /// Where the audit log is.
+    pub fn audit_file(&self) -> PathBuf {
+        self.inner.folder.file(audit::FILE)
+    }
+
     /// What its statements have cost so far.
     pub fn work(&self) -> Work {
         self.inner.meter.read()
@@ -225,7 +229,7 @@ impl Database {
     /// [`Error::Audit`] with the first bad line.
     pub fn verify_audit(&self) -> Result<Head> {
         let head = self.audit_head()?;
-        Ok(audit::verify(&self.inner.folder.file(AUDIT), Some(&head))?)
+        Ok(audit::verify(&self.audit_file(), Some(&head))?)
     }
 
     /// Adds a line to the audit log for what changes nothing else.

@@ -89,6 +89,9 @@ pub enum Error {
     /// The proposal is not one.
     #[error("the proposal is refused: {0}")]
     Proposal(String),
+    /// The approval does not go with the job or this party's data.
+    #[error("the approval is refused: {0}")]
+    Approval(String),
     /// The idempotency key was used with another body.
     #[error("the idempotency key was used for job {job} with another body; use a new key for a new job")]
     OtherBody {

@@ -76,10 +76,31 @@ impl Folder {
 
     /// Puts the names of its files on the disk.
     pub(crate) fn sync(&self) -> Result<()> {
-        File::open(&self.path)
-            .and_then(|folder| folder.sync_all())
-            .map_err(|error| Error::file(&self.path, error))
+        sync(&self.path).map_err(|error| Error::file(&self.path, error))
     }
+}
+
+fn sync(folder: &Path) -> std::io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Writes a file called `name` in `folder`, for its owner only, or puts it in the place of one. It has its name only when it is whole, and is on the
+/// disk then; until then it is called `part`, which nothing else may be.
+///
+/// # Errors
+/// What the system says; what was called so before is still there then.
+pub fn write_whole(folder: &Path, name: &str, part: &str, bytes: &[u8]) -> std::io::Result<()> {
+    let part = folder.join(part);
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&part)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    std::fs::rename(&part, folder.join(name))?;
+    sync(folder)
 }
 
 #[cfg(test)]
@@ -99,5 +120,31 @@ mod tests {
         );
         drop(first);
         Folder::claim(&path).expect("free again");
+    }
+
+    #[test]
+    fn a_file_is_there_whole_and_for_its_owner() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = tempfile::tempdir().expect("folder");
+        for text in ["first, and long", "second"] {
+            write_whole(place.path(), "file", "part", text.as_bytes()).expect("written");
+            assert_eq!(
+                std::fs::read_to_string(place.path().join("file")).expect("there"),
+                text
+            );
+        }
+        let mode = std::fs::metadata(place.path().join("file"))
+            .expect("there")
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert!(!place.path().join("part").exists());
+        // What cannot be written leaves what was there.
+        std::fs::create_dir(place.path().join("part")).expect("made");
+        write_whole(place.path(), "file", "part", b"third").expect_err("no file can be called so");
+        assert_eq!(
+            std::fs::read_to_string(place.path().join("file")).expect("there"),
+            "second"
+        );
     }
 }

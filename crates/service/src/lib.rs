@@ -6,6 +6,7 @@
 //! - [`Policy`]: rules that approve, decline, or leave a proposal to a person.
 //! - [`audit`]: the log that only grows.
 //! - [`Tokens`]: who may do what over a service's interfaces.
+//! - [`Live`]: what can be asked of a service that is up, which this crate only describes.
 #![forbid(unsafe_code)]
 
 pub mod audit;
@@ -13,6 +14,7 @@ mod database;
 mod error;
 mod folder;
 pub mod job;
+pub mod live;
 pub mod policy;
 mod seal;
 #[cfg(test)]
@@ -22,8 +24,9 @@ pub mod token;
 
 pub use database::{Address, Database, Work};
 pub use error::{Error, Result};
-pub use folder::Folder;
+pub use folder::{Folder, write_whole};
 pub use job::{Job, Jobs};
+pub use live::Live;
 pub use policy::Policy;
 pub use seal::{ResultKey, Sealed};
 pub use time::Timestamp;

@@ -4,12 +4,14 @@
 //!
 //! ```toml
 //! otherwise = "ask"              # what happens when no rule matches; "ask" unless it says "decline"
+//! min_security = 40              # bits; whatever has less is declined, 40 unless it is said
 //!
 //! [[rule]]
 //! name = "fraud figures"
 //! programs = ["5f70…"]           # digests
 //! proposers = ["acme"]           # names of parties
 //! receivers = ["acme", "bank"]   # all receivers must be among them
+//! data = ["cards"]               # all of this party's data that is used must be among these; or "any"
 //! max_ands = 1_000_000_000       # AND gates
 //! max_bytes = 10_000_000_000     # bytes that this party sends
 //! max_jobs_an_hour = 20          # approved by this rule
@@ -20,6 +22,9 @@
 //! Rules are tried in order, and the first of which all conditions hold decides. A condition that is left out always holds. Rates are counted by the
 //! rule's name. Rate and disclosures are limits on what is approved, so only rules that approve have them; and since a program that differs by one gate has another
 //! digest, a rule that limits disclosures must name its programs.
+//!
+//! **A rule that approves without `programs`** lets its proposers compute anything on what `data` names: a program may well give out its input as it is.
+//! So it must say `data`.
 
 mod file;
 mod rule;
@@ -33,8 +38,12 @@ use crate::job::Digest;
 pub struct Policy {
     rules: Vec<rule::Rule>,
     otherwise: Verdict,
+    least_security: u16,
     digest: Digest,
 }
+
+/// Bits of statistical security below which nothing is approved, unless the policy says otherwise.
+const LEAST_SECURITY: u16 = 40;
 
 impl Policy {
     /// The policy of a service without a file: a person decides about everything.
@@ -42,6 +51,7 @@ impl Policy {
         Policy {
             rules: Vec::new(),
             otherwise: Verdict::Ask,
+            least_security: LEAST_SECURITY,
             digest: Digest::of(b""),
         }
     }

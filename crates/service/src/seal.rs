@@ -1,19 +1,19 @@
 //! Results as they are kept: sealed with XChaCha20-Poly1305 under a key of the service's folder, each to its job.
 
 use std::fs::OpenOptions;
-use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::Read;
 
 use chacha20poly1305::aead::{AeadInOut, KeyInit};
 use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
 use zeroize::Zeroizing;
 
-use crate::folder::Folder;
+use crate::folder::{Folder, write_whole};
 use crate::job::JobId;
 use crate::{Error, Result, random};
 
 const FILE: &str = "results.key";
-const CONTEXT: &[u8] = b"cenote service result 1";
+const RESULT: &[u8] = b"cenote service result 1";
+const POSTED: &[u8] = b"cenote service posted 1";
 const NONCE: usize = 24;
 
 /// The key under which a service keeps results. It lies in the service's folder, and not in its database, so that a copy of the database
@@ -37,11 +37,13 @@ impl std::fmt::Debug for Sealed {
 }
 
 impl Sealed {
-    pub(crate) fn from_bytes(bytes: Vec<u8>) -> Self {
+    /// Of its bytes, as they were kept.
+    pub fn from_bytes(bytes: Vec<u8>) -> Self {
         Sealed(bytes)
     }
 
-    pub(crate) fn as_bytes(&self) -> &[u8] {
+    /// Its bytes, to be kept.
+    pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 }
@@ -64,20 +66,7 @@ impl ResultKey {
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 let key = Zeroizing::new(random::<32>()?);
-                // It has its name only when it is whole.
-                let part = folder.file("results.key.part");
-                let mut file = OpenOptions::new()
-                    .write(true)
-                    .create(true)
-                    .truncate(true)
-                    .mode(0o600)
-                    .open(&part)
-                    .map_err(fault)?;
-                file.write_all(key.as_slice())
-                    .and_then(|()| file.sync_all())
-                    .and_then(|()| std::fs::rename(&part, &path))
-                    .map_err(fault)?;
-                folder.sync()?;
+                write_whole(folder.path(), FILE, "results.key.part", key.as_slice()).map_err(fault)?;
                 Ok(ResultKey(key))
             }
             Err(error) => Err(fault(error)),
@@ -89,11 +78,23 @@ impl ResultKey {
     /// # Errors
     /// Where the system gives no random bytes.
     pub fn seal(&self, job: JobId, result: &[u8]) -> Result<Sealed> {
+        self.seal_as(RESULT, job, result)
+    }
+
+    /// Seals values that were posted for `job`.
+    ///
+    /// # Errors
+    /// As [`ResultKey::seal`].
+    pub fn seal_posted(&self, job: JobId, values: &[u8]) -> Result<Sealed> {
+        self.seal_as(POSTED, job, values)
+    }
+
+    fn seal_as(&self, context: &[u8], job: JobId, result: &[u8]) -> Result<Sealed> {
         let nonce = random::<NONCE>()?;
         let mut bytes = Zeroizing::new(Vec::with_capacity(result.len() + 16));
         bytes.extend_from_slice(result);
         self.cipher()
-            .encrypt_in_place(&XNonce::from(nonce), &bound(job), &mut *bytes)
+            .encrypt_in_place(&XNonce::from(nonce), &bound(context, job), &mut *bytes)
             .map_err(|_| Error::Seal(job))?;
         Ok(Sealed([nonce.as_slice(), bytes.as_slice()].concat()))
     }
@@ -103,10 +104,22 @@ impl ResultKey {
     /// # Errors
     /// [`Error::Seal`] where it was changed, is of another job, or was sealed under another key.
     pub fn open_result(&self, job: JobId, sealed: &Sealed) -> Result<Zeroizing<Vec<u8>>> {
+        self.open_as(RESULT, job, sealed)
+    }
+
+    /// Opens values that were posted for `job`.
+    ///
+    /// # Errors
+    /// As [`ResultKey::open_result`].
+    pub fn open_posted(&self, job: JobId, sealed: &Sealed) -> Result<Zeroizing<Vec<u8>>> {
+        self.open_as(POSTED, job, sealed)
+    }
+
+    fn open_as(&self, context: &[u8], job: JobId, sealed: &Sealed) -> Result<Zeroizing<Vec<u8>>> {
         let (nonce, text) = sealed.0.split_first_chunk::<NONCE>().ok_or(Error::Seal(job))?;
         let mut bytes = Zeroizing::new(text.to_vec());
         self.cipher()
-            .decrypt_in_place(&XNonce::from(*nonce), &bound(job), &mut *bytes)
+            .decrypt_in_place(&XNonce::from(*nonce), &bound(context, job), &mut *bytes)
             .map_err(|_| Error::Seal(job))?;
         Ok(bytes)
     }
@@ -116,8 +129,8 @@ impl ResultKey {
     }
 }
 
-fn bound(job: JobId) -> Vec<u8> {
-    [CONTEXT, job.0.as_slice()].concat()
+fn bound(context: &[u8], job: JobId) -> Vec<u8> {
+    [context, job.0.as_slice()].concat()
 }
 
 #[cfg(test)]
@@ -137,6 +150,11 @@ mod tests {
             b"secret"
         );
         assert!(!sealed.as_bytes().windows(6).any(|part| part == b"secret"));
+
+        assert!(matches!(key.open_posted(job, &sealed), Err(Error::Seal(_))));
+        let posted = key.seal_posted(job, b"value").expect("sealed");
+        assert!(matches!(key.open_result(job, &posted), Err(Error::Seal(_))));
+        assert_eq!(key.open_posted(job, &posted).expect("opens").as_slice(), b"value");
 
         let other = JobId([2; 16]);
         assert!(matches!(key.open_result(other, &sealed), Err(Error::Seal(id)) if id == other));

@@ -5,7 +5,8 @@
 //! used once, within minutes, to begin a *session*, whose secret the browser keeps in a cookie. Each kind is refused where another
 //! one is expected: a cookie, which browsers send unasked, is never taken for a bearer token.
 //!
-//! Revoking a token does not end the sessions that were begun with it; they are tokens of their own, listed and revoked like others.
+//! Login tokens that are made with a bearer token, and the sessions that are begun with them, end with it, when it expires or is revoked. They are
+//! tokens of their own, listed and revoked like others.
 
 mod scope;
 mod secret;

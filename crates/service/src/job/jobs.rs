@@ -10,7 +10,7 @@ use super::{
     result,
 };
 use crate::audit::{Actor, Event};
-use crate::database::{Transaction, Value};
+use crate::database::{Row, Transaction, Value};
 use crate::policy::{self, Policy, Size};
 use crate::seal::Sealed;
 use crate::{Database, Error, Result, Timestamp};
@@ -102,7 +102,7 @@ impl Jobs {
                 changed_at: now,
                 proposal,
             };
-            row::insert(transaction, &job, &body)?;
+            row::insert(transaction, &job, &body, &by)?;
             transaction.audit(
                 now,
                 &Event::Proposed {
@@ -118,15 +118,20 @@ impl Jobs {
         })
     }
 
-    /// Approves in a person's name, and counts disclosures without a limit.
+    /// Approves in a person's name, for its `reason` if it gives one, and counts disclosures without a limit.
     ///
     /// # Errors
     /// Those of [`Job::step`]; [`Error::Proposal`] where `binding` is not one source for each input of this party.
-    pub fn approve(&self, id: JobId, binding: Vec<Binding>, by: Actor, now: Timestamp) -> Result<Job> {
-        let step = Step::Here(Local::Approve {
-            binding,
-            reason: reason_of(&by),
-        });
+    pub fn approve(
+        &self,
+        id: JobId,
+        binding: Vec<Binding>,
+        reason: String,
+        by: Actor,
+        now: Timestamp,
+    ) -> Result<Job> {
+        let reason = if reason.is_empty() { reason_of(&by) } else { reason };
+        let step = Step::Here(Local::Approve { binding, reason });
         self.apply(id, step, by, now)
     }
 
@@ -264,8 +269,7 @@ impl Jobs {
                 &[],
             )?;
             let (mut failed, mut open) = (Vec::new(), Vec::new());
-            for row in &rows {
-                let job = row::read(row)?;
+            for job in rows.iter().filter_map(readable) {
                 if job.state.name() == StateName::Running {
                     failed.push(take(
                         transaction,
@@ -299,10 +303,11 @@ impl Jobs {
                 &[Value::from(now.column()), Value::from(AT_ONCE)],
             )?;
             rows.iter()
-                .map(|row| {
+                .filter_map(readable)
+                .map(|job| {
                     take(
                         transaction,
-                        &row::read(row)?,
+                        &job,
                         me,
                         &Step::Here(Local::Expire),
                         &Actor::Service,
@@ -341,6 +346,21 @@ impl Jobs {
     /// [`Error::NoJob`].
     pub fn get(&self, id: JobId) -> Result<Job> {
         self.database.read(move |connection| row::get(connection, id))
+    }
+
+    /// The person here who submitted the job, by the name of the token; none for one that a peer has proposed.
+    ///
+    /// # Errors
+    /// [`Error::NoJob`].
+    pub fn submitter(&self, id: JobId) -> Result<Option<String>> {
+        self.database.read(move |connection| {
+            let row = connection.one(
+                "SELECT submitter FROM job WHERE id = $1",
+                &[Value::from(id.to_string())],
+            )?;
+            let row = row.ok_or(Error::NoJob(id))?;
+            Ok(row.text_or_null(0)?.map(str::to_owned))
+        })
     }
 
     /// A page of jobs, the newest first.
@@ -395,6 +415,19 @@ impl policy::Past for Past<'_, '_> {
         }
         Ok(most)
     }
+
+    fn data(&self) -> Vec<String> {
+        approve::data(self.binding)
+    }
+}
+
+/// One that cannot be read stands in no other's way.
+fn readable(row: &Row) -> Option<Job> {
+    row::read(row)
+        .inspect_err(
+            |error| tracing::error!(%error, "a job in the database cannot be read, and is left alone"),
+        )
+        .ok()
 }
 
 fn reason_of(by: &Actor) -> String {

@@ -96,7 +96,10 @@ impl Proposal {
     }
 
     /// Refuses what cannot be a job, whoever proposes it.
-    pub(super) fn check(&self) -> Result<()> {
+    ///
+    /// # Errors
+    /// [`Error::Proposal`] with the reason.
+    pub fn check(&self) -> Result<()> {
         let refuse = |what: String| Err(Error::Proposal(what));
         if !(2..=3).contains(&self.parties) {
             return refuse(format!("{} parties; there must be 2 or 3", self.parties));

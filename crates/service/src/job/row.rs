@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Digest, Failure, Job, JobId, State, StateName};
+use crate::audit::Actor;
 use crate::database::{Connection, Row, Transaction, Value};
 use crate::{Error, Result, Timestamp};
 
@@ -59,10 +60,14 @@ fn text<T: Serialize>(value: &T) -> Result<String> {
 }
 
 /// Writes a job that is new.
-pub(super) fn insert(transaction: &mut Transaction<'_>, job: &Job, body: &Digest) -> Result<()> {
+pub(super) fn insert(transaction: &mut Transaction<'_>, job: &Job, body: &Digest, by: &Actor) -> Result<()> {
+    let submitter = match by {
+        Actor::Person(name) => Some(name.as_str()),
+        Actor::Rule(_) | Actor::Peer(_) | Actor::Service => None,
+    };
     transaction.run(
         "INSERT INTO job (number, id, proposal, digest, proposer, idempotency, body, deadline, state, open, decisions, binding, created_at,
-         changed_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1, $10, $11, $12, $13)",
+         changed_at, submitter) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1, $10, $11, $12, $13, $14)",
         &[
             Value::from(i64::try_from(job.number).map_err(|_| Error::Corrupt("too many jobs".into()))?),
             Value::from(job.proposal.id.to_string()),
@@ -77,6 +82,7 @@ pub(super) fn insert(transaction: &mut Transaction<'_>, job: &Job, body: &Digest
             Value::from(text(&job.binding)?),
             Value::from(job.created_at.column()),
             Value::from(job.changed_at.column()),
+            Value::from(submitter.map(str::to_owned)),
         ],
     )?;
     Ok(())

@@ -64,7 +64,8 @@ pub(super) fn hear_approvals(jobs: &Jobs, number: u8) -> Job {
 /// A job that runs.
 pub(super) fn run(jobs: &Jobs, number: u8) -> JobId {
     let id = propose(jobs, number);
-    jobs.approve(id, binding(), person(), at(1)).expect("approved");
+    jobs.approve(id, binding(), String::new(), person(), at(1))
+        .expect("approved");
     hear_approvals(jobs, number);
     jobs.queue(id, at(4)).expect("queued");
     jobs.start(id, at(5)).expect("runs");
@@ -83,7 +84,8 @@ fn a_job_goes_its_way(mut world: World) {
     let jobs = jobs(&world);
     let id = propose(&jobs, 1);
     assert_eq!(jobs.get(id).expect("there").state, State::Proposed);
-    jobs.approve(id, binding(), person(), at(1)).expect("approved");
+    jobs.approve(id, binding(), String::new(), person(), at(1))
+        .expect("approved");
     assert_eq!(hear_approvals(&jobs, 1).state, State::Approved);
     assert_eq!(jobs.queue(id, at(4)).expect("queued").state, State::Queued);
     assert_eq!(jobs.start(id, at(5)).expect("runs").state, State::Running);
@@ -198,7 +200,7 @@ fn what_was_running_has_failed_after_a_restart(mut world: World) {
     let before = jobs(&world);
     let (first, second) = (propose(&before, 1), propose(&before, 2));
     before
-        .approve(second, binding(), person(), at(1))
+        .approve(second, binding(), String::new(), person(), at(1))
         .expect("approved");
     hear_approvals(&before, 2);
     before.queue(second, at(4)).expect("queued");
@@ -262,8 +264,14 @@ fn a_refused_step_changes_nothing(world: World) {
         jobs.hear(id, 0, Remote::Cancel, at(1)),
         jobs.hear(id, 3, Remote::Cancel, at(1)),
         jobs.hear(id, 1, approval(2), at(1)),
-        jobs.approve(id, vec![], person(), at(1)),
-        jobs.approve(id, [binding(), binding()].concat(), person(), at(1)),
+        jobs.approve(id, vec![], String::new(), person(), at(1)),
+        jobs.approve(
+            id,
+            [binding(), binding()].concat(),
+            String::new(),
+            person(),
+            at(1),
+        ),
         jobs.hear(JobId([9; 16]), 1, approval(1), at(1)),
     ];
     let named = errors.map(|outcome| outcome.expect_err("refused"));
@@ -331,4 +339,10 @@ fn a_changed_row_is_no_job(world: World) {
             .expect("changed");
         assert!(matches!(jobs.get(id), Err(Error::Corrupt(_))), "{sql}");
     }
+    // It stands in no other's way.
+    let other = propose(&jobs, 2);
+    let names = |jobs: Vec<Job>| jobs.iter().map(|job| job.proposal.id).collect::<Vec<JobId>>();
+    let (failed, open) = jobs.restart(at(1)).expect("up again");
+    assert_eq!((failed.len(), names(open)), (0, vec![other]));
+    assert_eq!(names(jobs.expire(at(1_000_000)).expect("expired")), [other]);
 }

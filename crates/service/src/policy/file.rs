@@ -7,8 +7,8 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::rule::{Rule, RuleName, Verdict};
-use super::{Fault, Policy};
+use super::rule::{Allowed, Rule, RuleName, Verdict};
+use super::{Fault, LEAST_SECURITY, Policy};
 use crate::job::Digest;
 
 /// Larger files are not policies.
@@ -20,6 +20,7 @@ const NAME: usize = 64;
 #[serde(deny_unknown_fields)]
 struct Form {
     otherwise: Option<Spanned<String>>,
+    min_security: Option<Spanned<i64>>,
     #[serde(default)]
     rule: Vec<Spanned<RuleForm>>,
 }
@@ -32,10 +33,22 @@ struct RuleForm {
     programs: Option<Spanned<Vec<Spanned<String>>>>,
     proposers: Option<Spanned<Vec<Spanned<String>>>>,
     receivers: Option<Spanned<Vec<Spanned<String>>>>,
+    data: Option<Spanned<DataForm>>,
     max_ands: Option<Spanned<i64>>,
     max_bytes: Option<Spanned<i64>>,
     max_jobs_an_hour: Option<Spanned<i64>>,
     disclosures: Option<Spanned<i64>>,
+}
+
+/// `"any"`, or names.
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "data is a list of names of this party's data, or \"any\""
+)]
+enum DataForm {
+    Word(String),
+    Names(Vec<String>),
 }
 
 struct Source<'a> {
@@ -97,6 +110,13 @@ impl Policy {
                 ));
             }
         };
+        let least_security = match &form.min_security {
+            None => LEAST_SECURITY,
+            Some(bits) => u16::try_from(*bits.get_ref())
+                .ok()
+                .filter(|bits| (1..=128).contains(bits))
+                .ok_or_else(|| source.fault(bits.span(), "min_security is a number of bits from 1 to 128"))?,
+        };
         let mut names = BTreeMap::new();
         let mut rules = Vec::new();
         for form in &form.rule {
@@ -112,6 +132,7 @@ impl Policy {
         Ok(Policy {
             rules,
             otherwise,
+            least_security,
             digest: Digest::of(text.as_bytes()),
         })
     }
@@ -181,6 +202,13 @@ impl Source<'_> {
                 "disclosures are counted for each program, and anybody can make another program; write programs = [\"…\"], with their digests",
             ));
         }
+        if then == Verdict::Approve && form.programs.is_none() && form.data.is_none() {
+            return Err(self.fault(
+                verdict.span(),
+                "a rule that approves says what it gives away: write programs = [\"…\"], with their digests, or data = [\"…\"], with the names of data \
+                 that any program may be given, or data = \"any\"",
+            ));
+        }
         Ok(Rule {
             name: RuleName {
                 name: text.clone(),
@@ -194,6 +222,7 @@ impl Source<'_> {
             })?,
             proposers: self.list(form.proposers.as_ref(), "proposers", |text| self.party(text))?,
             receivers: self.list(form.receivers.as_ref(), "receivers", |text| self.party(text))?,
+            data: self.data(form.data.as_ref())?,
             max_ands: self.count(form.max_ands.as_ref(), "max_ands")?,
             max_bytes: self.count(form.max_bytes.as_ref(), "max_bytes")?,
             max_jobs_an_hour: self.count(form.max_jobs_an_hour.as_ref(), "max_jobs_an_hour")?,
@@ -219,6 +248,18 @@ impl Source<'_> {
             .map(|item| read(item.get_ref()).map_err(|what| self.fault(item.span(), what)))
             .collect::<Result<Vec<T>, Fault>>()
             .map(Some)
+    }
+
+    fn data(&self, data: Option<&Spanned<DataForm>>) -> Result<Option<Allowed>, Fault> {
+        data.map(|data| match data.get_ref() {
+            DataForm::Names(names) => Ok(Allowed::Only(names.clone())),
+            DataForm::Word(word) if word == "any" => Ok(Allowed::Any),
+            DataForm::Word(_) => Err(self.fault(
+                data.span(),
+                "data is a list of names of this party's data, or \"any\"",
+            )),
+        })
+        .transpose()
     }
 
     fn party(&self, text: &str) -> Result<u8, String> {

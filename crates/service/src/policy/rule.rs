@@ -61,6 +61,16 @@ pub trait Past {
     /// # Errors
     /// Where that cannot be read.
     fn most_disclosures(&mut self, program: &Digest) -> Result<u64>;
+
+    /// The names of this party's data that the job would use.
+    fn data(&self) -> Vec<String>;
+}
+
+/// What a rule allows of this party's data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Allowed {
+    Any,
+    Only(Vec<String>),
 }
 
 #[derive(Debug, Clone)]
@@ -70,6 +80,7 @@ pub(super) struct Rule {
     pub(super) programs: Option<Vec<Digest>>,
     pub(super) proposers: Option<Vec<u8>>,
     pub(super) receivers: Option<Vec<u8>>,
+    pub(super) data: Option<Allowed>,
     pub(super) max_ands: Option<u64>,
     pub(super) max_bytes: Option<u64>,
     pub(super) max_jobs_an_hour: Option<u64>,
@@ -97,6 +108,11 @@ impl Rule {
             && proposal.receivers.iter().any(|receiver| !all.contains(receiver))
         {
             return Ok(Some("is for other receivers".into()));
+        }
+        if let Some(Allowed::Only(all)) = &self.data
+            && past.data().iter().any(|name| !all.contains(name))
+        {
+            return Ok(Some("is for other data".into()));
         }
         if let Some(most) = self.max_ands.filter(|most| size.ands > *most) {
             return Ok(Some(format!(
@@ -130,6 +146,17 @@ impl Policy {
     /// # Errors
     /// Those of `past`.
     pub fn rule(&self, proposal: &Proposal, size: Size, past: &mut dyn Past) -> Result<Ruling> {
+        let security = proposal.security.statistical;
+        if security < self.least_security {
+            return Ok(Ruling {
+                verdict: Verdict::Decline,
+                rule: None,
+                reason: format!(
+                    "it has {security} bits of security, and this party takes part with {} at least",
+                    self.least_security
+                ),
+            });
+        }
         let mut others = String::new();
         for rule in &self.rules {
             let Some(why) = rule.passes_over(proposal, size, past)? else {

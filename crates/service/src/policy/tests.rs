@@ -31,6 +31,10 @@ impl Past for Counts {
     fn most_disclosures(&mut self, _program: &Digest) -> Result<u64> {
         Ok(self.disclosed)
     }
+
+    fn data(&self) -> Vec<String> {
+        vec!["cards".into()]
+    }
 }
 
 fn rule(policy: &Policy, proposal: &Proposal, size: Size) -> Ruling {
@@ -43,7 +47,11 @@ fn rule(policy: &Policy, proposal: &Proposal, size: Size) -> Ruling {
 
 /// Whether a rule with this condition approves the usual proposal.
 fn holds(condition: &str) -> bool {
-    let text = format!("[[rule]]\nname = \"r\"\nthen = \"approve\"\n{condition}\n");
+    let any = match condition.contains("data") {
+        true => "",
+        false => "data = \"any\"",
+    };
+    let text = format!("[[rule]]\nname = \"r\"\nthen = \"approve\"\n{condition}\n{any}\n");
     rule(&policy(&text), &proposal(1), SIZE).verdict == Verdict::Approve
 }
 
@@ -60,6 +68,9 @@ fn each_condition_decides() {
     assert!(holds("receivers = [\"clinic\", \"bank\", \"acme\"]"));
     // Party 1 would learn outputs too.
     assert!(!holds("receivers = [\"acme\"]"));
+    assert!(holds("data = [\"shops\", \"cards\"]"));
+    assert!(!holds("data = [\"shops\"]"));
+    assert!(!holds("data = []"));
     for (key, limit) in [("max_ands", 1000), ("max_bytes", 500)] {
         assert!(holds(&format!("{key} = {limit}")), "{key}");
         assert!(!holds(&format!("{key} = {}", limit - 1)), "{key}");
@@ -70,7 +81,7 @@ fn each_condition_decides() {
     assert!(holds(&format!("{programs}disclosures = 3")));
     assert!(!holds(&format!("{programs}disclosures = 2")));
     // The proposer's estimate is not what is looked at.
-    let text = "[[rule]]\nname = \"r\"\nthen = \"approve\"\nmax_ands = 999";
+    let text = "[[rule]]\nname = \"r\"\nthen = \"approve\"\ndata = \"any\"\nmax_ands = 999";
     let mut small = proposal(1);
     small.estimate.ands = 1;
     assert_eq!(rule(&policy(text), &small, SIZE).verdict, Verdict::Ask);
@@ -80,7 +91,7 @@ fn each_condition_decides() {
 fn the_first_rule_that_matches_decides_and_is_named() {
     let policy = policy(
         "otherwise = \"decline\"\n\n[[rule]]\nname = \"large\"\nproposers = [\"bank\"]\nthen = \"decline\"\n\n\
-         [[rule]]\nname = \"small\"\nmax_ands = 2000\nthen = \"approve\"\n\n[[rule]]\nname = \"rest\"\nmax_ands = 3000\nthen = \"ask\"\n",
+         [[rule]]\nname = \"small\"\nmax_ands = 2000\ndata = \"any\"\nthen = \"approve\"\n\n[[rule]]\nname = \"rest\"\nmax_ands = 3000\nthen = \"ask\"\n",
     );
     let ruling = rule(&policy, &proposal(1), SIZE);
     assert_eq!(ruling.reason, "rule \"small\" (line 9) approves");
@@ -91,7 +102,7 @@ fn the_first_rule_that_matches_decides_and_is_named() {
     assert_eq!((ruling.verdict, ruling.rule), (Verdict::Approve, Some(small)));
     let larger = Size { ands: 2001, bytes: 0 };
     let ruling = rule(&policy, &proposal(1), larger);
-    assert_eq!(ruling.reason, "rule \"rest\" (line 14) leaves it to a person");
+    assert_eq!(ruling.reason, "rule \"rest\" (line 15) leaves it to a person");
     let mut of_bank = proposal(1);
     of_bank.proposer = 1;
     let ruling = rule(&policy, &of_bank, SIZE);
@@ -105,7 +116,7 @@ fn the_first_rule_that_matches_decides_and_is_named() {
     assert_eq!(
         ruling.reason,
         "no rule matches, so that it is declined; rule \"large\" (line 4) is for other proposers; rule \"small\" (line 9) is for at most \
-         2000 AND gates, and the job has 3001; rule \"rest\" (line 14) is for at most 3000 AND gates, and the job has 3001"
+         2000 AND gates, and the job has 3001; rule \"rest\" (line 15) is for at most 3000 AND gates, and the job has 3001"
     );
 }
 
@@ -118,10 +129,31 @@ fn without_rules_a_person_decides() {
     }
 }
 
+/// Whatever rules say, and whether or not there are any.
+#[test]
+fn too_little_security_is_declined() {
+    let mut weak = proposal(1);
+    weak.security.statistical = 39;
+    let all = "[[rule]]\nname = \"r\"\ndata = \"any\"\nthen = \"approve\"";
+    for policy in [Policy::ask(), policy(all)] {
+        let ruling = rule(&policy, &weak, SIZE);
+        assert_eq!((ruling.verdict, ruling.rule), (Verdict::Decline, None));
+        assert!(
+            ruling.reason.contains("39 bits") && ruling.reason.contains("40 at least"),
+            "{}",
+            ruling.reason
+        );
+    }
+    let lower = policy(&format!("min_security = 39\n{all}"));
+    assert_eq!(rule(&lower, &weak, SIZE).verdict, Verdict::Approve);
+}
+
 #[test]
 fn faults_name_the_line_and_what_to_write() {
     let good = format!("programs = [\"{}\"]", Digest::of(b"program"));
-    let rule = |lines: &str| format!("# a policy\n[[rule]]\nname = \"r\"\nthen = \"approve\"\n{lines}\n");
+    let rule = |lines: &str| {
+        format!("# a policy\n[[rule]]\nname = \"r\"\nthen = \"approve\"\n{lines}\ndata = \"any\"\n")
+    };
     let cases = [
         (
             "otherwise = \"approve\"".to_owned(),
@@ -173,7 +205,18 @@ fn faults_name_the_line_and_what_to_write() {
             4,
             "max_jobs_an_hour limits what is approved",
         ),
-        (rule(&rule("")), 7, "the rule on line 3 has this name too"),
+        (
+            format!("{0}{0}", rule("")),
+            9,
+            "the rule on line 3 has this name too",
+        ),
+        (rule("").replace("any", "all"), 6, "or \"any\""),
+        (
+            "[[rule]]\nname = \"r\"\nthen = \"approve\"".to_owned(),
+            3,
+            "or data = [\"…\"]",
+        ),
+        ("min_security = 0".to_owned(), 1, "from 1 to 128"),
     ];
     for (text, line, what) in cases {
         let fault = Policy::parse("policy.toml", &text, &parties()).expect_err(&text);

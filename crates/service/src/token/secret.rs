@@ -6,7 +6,8 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use super::{Described, Kind, Principal, Scope};
-use crate::database::{Row, Transaction, Value};
+use crate::audit::{Actor, Event};
+use crate::database::{Connection, Row, Transaction, Value};
 use crate::{Error, Result, Timestamp, random};
 
 /// Bytes of a token's text: `cenote_`, 16 digits, `_`, 64 digits.
@@ -31,7 +32,7 @@ impl std::fmt::Debug for Secret {
 
 macro_rules! columns {
     () => {
-        "id, kind, name, hash, scopes, created_at, expires_at, revoked_at, used_at"
+        "id, kind, name, hash, scopes, created_at, expires_at, revoked_at, used_at, parent"
     };
 }
 pub(super) use columns;
@@ -42,6 +43,8 @@ pub(super) struct New {
     kind: Kind,
     hash: String,
     expires_at: Option<Timestamp>,
+    /// The token that it was made with, and with which it ends.
+    pub(super) parent: Option<String>,
 }
 
 impl New {
@@ -63,6 +66,7 @@ impl New {
             kind,
             hash: hash(&secret),
             expires_at,
+            parent: None,
             principal: Principal {
                 id,
                 name: name.to_owned(),
@@ -72,10 +76,38 @@ impl New {
         Ok((new, Secret(text)))
     }
 
+    /// The token that it was made with, if it was made with one that is there.
+    pub(super) fn parent_now(&self, transaction: &mut Transaction<'_>) -> Result<Option<Described>> {
+        let Some(parent) = &self.parent else {
+            return Ok(None);
+        };
+        let found = Token::find(transaction.connection(), parent)?;
+        Ok(found.map(|token| token.shown))
+    }
+
+    /// Lets it end at `latest`, or before with its parent.
+    pub(super) fn end_by(&mut self, parent: Option<Timestamp>, latest: Timestamp) {
+        self.expires_at = Some(parent.map_or(latest, |parent| parent.min(latest)));
+    }
+
+    /// Puts a token that `by` has asked for into the database, and a line of it into the audit log.
+    pub(super) fn make(self, transaction: &mut Transaction<'_>, by: Actor, now: Timestamp) -> Result<()> {
+        self.insert(transaction, now)?;
+        transaction.audit(
+            now,
+            &Event::TokenMade {
+                token: self.principal.id,
+                name: self.principal.name,
+                scopes: self.principal.scopes.into_iter().collect(),
+                by,
+            },
+        )
+    }
+
     pub(super) fn insert(&self, transaction: &mut Transaction<'_>, now: Timestamp) -> Result<()> {
         let scopes: Vec<&str> = self.principal.scopes.iter().map(|scope| scope.as_str()).collect();
         transaction.run(
-            "INSERT INTO token (id, kind, name, hash, scopes, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+            "INSERT INTO token (id, kind, name, hash, scopes, created_at, expires_at, parent) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
             &[
                 Value::from(self.principal.id.as_str()),
                 Value::from(self.kind.as_str()),
@@ -84,6 +116,7 @@ impl New {
                 Value::from(scopes.join(" ")),
                 Value::from(now.column()),
                 Value::from(self.expires_at.map(Timestamp::column)),
+                Value::from(self.parent.clone()),
             ],
         )?;
         Ok(())
@@ -93,10 +126,22 @@ impl New {
 /// A token of the database.
 pub(super) struct Token {
     hash: String,
+    pub(super) parent: Option<String>,
     pub(super) shown: Described,
 }
 
 impl Token {
+    /// The token of this public name.
+    pub(super) fn find(connection: &mut Connection, id: &str) -> Result<Option<Self>> {
+        connection
+            .one(
+                concat!("SELECT ", columns!(), " FROM token WHERE id = $1"),
+                &[Value::from(id)],
+            )?
+            .map(|row| Token::read(&row))
+            .transpose()
+    }
+
     /// The token of a row of the [`columns`].
     pub(super) fn read(row: &Row) -> Result<Self> {
         let wrong = |what: &str| Error::Corrupt(format!("a token with a wrong {what}"));
@@ -109,6 +154,7 @@ impl Token {
         }
         Ok(Token {
             hash: row.text(3)?.to_owned(),
+            parent: row.text_or_null(9)?.map(str::to_owned),
             shown: Described {
                 id: row.text(0)?.to_owned(),
                 kind: Kind::ALL
@@ -140,13 +186,13 @@ pub(super) fn judge(token: Option<Token>, kind: Kind, hash: &str, now: Timestamp
     let expected = token.as_ref().map_or(&none, |token| &token.hash);
     let right = bool::from(expected.as_bytes().ct_eq(hash.as_bytes()));
     token
-        .filter(|token| {
-            right
-                && token.shown.kind == kind
-                && token.shown.revoked_at.is_none()
-                && token.shown.expires_at.is_none_or(|end| now < end)
-        })
+        .filter(|token| right && token.shown.kind == kind && is_valid(&token.shown, now))
         .ok_or(Error::Token)
+}
+
+/// Whether it was not revoked and has not expired.
+pub(super) fn is_valid(token: &Described, now: Timestamp) -> bool {
+    token.revoked_at.is_none() && token.expires_at.is_none_or(|end| now < end)
 }
 
 /// A token's public name and the hash of its secret.

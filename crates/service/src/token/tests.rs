@@ -12,6 +12,7 @@ suite![
     a_token_may_do_what_its_scopes_say,
     a_kind_is_not_taken_for_another,
     a_login_token_begins_one_session,
+    what_was_made_with_a_token_ends_with_it,
     the_last_use_is_recorded,
     tokens_that_could_do_nothing_are_refused,
     secrets_are_nowhere,
@@ -172,6 +173,34 @@ fn a_login_token_begins_one_session(world: World) {
     // It can be ended.
     tokens.revoke(&principal.id, admin(), at(3)).expect("revoked");
     assert!(matches!(enter(4), Err(Error::Token)));
+}
+
+fn what_was_made_with_a_token_ends_with_it(world: World) {
+    let tokens = tokens(&world);
+    let bearer = create(&tokens, &[Scope::Read], Some(at(LATER)));
+    let principal = tokens
+        .authenticate(Kind::Bearer, bearer.reveal(), at(1))
+        .expect("let in");
+    let login = |seconds| tokens.create_login_of(&principal, at(seconds));
+    let (first, waiting) = (login(1).expect("made"), login(1).expect("made"));
+    let (session, begun) = tokens.begin_session(first.reveal(), at(2)).expect("begun");
+    assert_eq!(begun.scopes, principal.scopes);
+    let enter = |seconds| tokens.authenticate(Kind::Session, session.reveal(), at(seconds));
+    enter(LATER - 1).expect("let in");
+    // It expires.
+    assert!(matches!(enter(LATER), Err(Error::Token)));
+    // A few wait to be used at a time.
+    let made = (0..20).filter(|_| login(3).is_ok()).count();
+    assert_eq!(made, 7);
+    assert!(matches!(login(3), Err(Error::TokenText(_))));
+    // It is revoked.
+    assert!(tokens.revoke(id(&bearer), admin(), at(4)).expect("revoked"));
+    assert!(matches!(enter(5), Err(Error::Token)));
+    assert!(matches!(
+        tokens.begin_session(waiting.reveal(), at(5)),
+        Err(Error::Token)
+    ));
+    assert!(matches!(login(5), Err(Error::Token)));
 }
 
 fn the_last_use_is_recorded(world: World) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::Scope;
-use super::secret::{New, Secret, Token, columns, judge, read_text};
+use super::secret::{New, Secret, Token, columns, is_valid, judge, read_text};
 use crate::audit::{Actor, Event};
 use crate::database::Value;
 use crate::{Database, Error, Result, Timestamp};
@@ -17,6 +17,8 @@ const LOGIN: Duration = Duration::from_secs(600);
 const SESSION: Duration = Duration::from_secs(12 * 3600);
 /// Uses closer together are recorded as one.
 const USE: Duration = Duration::from_secs(60);
+/// Login tokens of one token that may wait to be used.
+const LOGINS: u64 = 8;
 /// Bytes of what a token is named, at most.
 const NAME: usize = 64;
 
@@ -136,6 +138,36 @@ impl Tokens {
         self.make(Kind::Login, name, scopes, Some(now.after(LOGIN)), by, now)
     }
 
+    /// Makes a login token with what `parent`, a bearer token, may do. It and the session that it begins end with that one.
+    ///
+    /// # Errors
+    /// [`Error::Token`] where the parent is not valid any more; [`Error::TokenText`] where 8 of its login tokens wait to be used.
+    pub fn create_login_of(&self, parent: &Principal, now: Timestamp) -> Result<Secret> {
+        let (mut new, secret) = New::draw(Kind::Login, &parent.name, parent.scopes.clone(), None)?;
+        new.parent = Some(parent.id.clone());
+        let by = parent.actor();
+        self.database.write(move |transaction| {
+            let parent = new.parent_now(transaction)?.ok_or(Error::Token)?;
+            if !is_valid(&parent, now) {
+                return Err(Error::Token);
+            }
+            let waiting = transaction
+                .one(
+                    "SELECT COUNT(*) FROM token WHERE parent = $1 AND kind = 'login' AND revoked_at IS NULL AND expires_at > $2",
+                    &[Value::from(parent.id.as_str()), Value::from(now.column())],
+                )?
+                .map_or(Ok(0), |row| row.count(0))?;
+            if waiting >= LOGINS {
+                return Err(Error::TokenText(
+                    "8 login tokens of this token wait to be used; use one of them, or wait some minutes",
+                ));
+            }
+            new.end_by(parent.expires_at, now.after(LOGIN));
+            new.make(transaction, by, now)
+        })?;
+        Ok(secret)
+    }
+
     fn make(
         &self,
         kind: Kind,
@@ -156,18 +188,8 @@ impl Tokens {
             ));
         }
         let (new, secret) = New::draw(kind, name, scopes.clone(), expires_at)?;
-        self.database.write(move |transaction| {
-            new.insert(transaction, now)?;
-            transaction.audit(
-                now,
-                &Event::TokenMade {
-                    token: new.principal.id,
-                    name: new.principal.name,
-                    scopes: new.principal.scopes.into_iter().collect(),
-                    by,
-                },
-            )
-        })?;
+        self.database
+            .write(move |transaction| new.make(transaction, by, now))?;
         Ok(secret)
     }
 
@@ -182,15 +204,9 @@ impl Tokens {
         }
         let (id, hash) = read_text(text)?;
         let known = id.clone();
-        let token = self.database.read(move |connection| {
-            connection
-                .one(
-                    concat!("SELECT ", columns!(), " FROM token WHERE id = $1"),
-                    &[Value::from(id)],
-                )?
-                .map(|row| Token::read(&row))
-                .transpose()
-        })?;
+        let token = self
+            .database
+            .read(move |connection| Token::find(connection, &id))?;
         let token = judge(token, kind, &hash, now)?;
         if token.shown.used_at.is_none_or(|used| used.after(USE) <= now) {
             self.database.write(move |transaction| {
@@ -210,20 +226,17 @@ impl Tokens {
     pub fn begin_session(&self, login: &str, now: Timestamp) -> Result<(Secret, Principal)> {
         let (id, hash) = read_text(login)?;
         self.database.write(move |transaction| {
-            let token = transaction
-                .one(
-                    concat!("SELECT ", columns!(), " FROM token WHERE id = $1"),
-                    &[Value::from(id.as_str())],
-                )?
-                .map(|row| Token::read(&row))
-                .transpose()?;
-            let token = judge(token, Kind::Login, &hash, now)?.shown;
+            let token = Token::find(transaction.connection(), &id)?;
+            let token = judge(token, Kind::Login, &hash, now)?;
+            let (parent, token) = (token.parent, token.shown);
             transaction.run(
                 "UPDATE token SET revoked_at = $2, used_at = $2 WHERE id = $1",
                 &[Value::from(id.as_str()), Value::from(now.column())],
             )?;
-            let (new, secret) =
-                New::draw(Kind::Session, &token.name, token.scopes, Some(now.after(SESSION)))?;
+            let (mut new, secret) = New::draw(Kind::Session, &token.name, token.scopes, None)?;
+            new.parent = parent;
+            let until = new.parent_now(transaction)?.and_then(|parent| parent.expires_at);
+            new.end_by(until, now.after(SESSION));
             new.insert(transaction, now)?;
             transaction.audit(
                 now,
@@ -236,7 +249,7 @@ impl Tokens {
         })
     }
 
-    /// Revokes the token or ends the session of this public name; whether it was valid until then.
+    /// Revokes the token or ends the session of this public name, and what was made with it; whether anything was valid until then.
     ///
     /// # Errors
     /// Where the database cannot be written.
@@ -244,7 +257,7 @@ impl Tokens {
         let token = id.to_owned();
         self.database.write(move |transaction| {
             let changed = transaction.run(
-                "UPDATE token SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL",
+                "UPDATE token SET revoked_at = $2 WHERE (id = $1 OR parent = $1) AND revoked_at IS NULL",
                 &[Value::from(token.as_str()), Value::from(now.column())],
             )?;
             if changed > 0 {

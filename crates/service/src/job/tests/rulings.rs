@@ -78,7 +78,8 @@ fn disclosures_are_counted_and_given_back(world: World) {
     // A person may go beyond the limit, and is counted too.
     for number in [6, 7] {
         let id = propose(&jobs, number);
-        jobs.approve(id, binding(), person(), at(1)).expect("approved");
+        jobs.approve(id, binding(), String::new(), person(), at(1))
+            .expect("approved");
     }
     assert_eq!(used(&jobs), 3);
     assert_eq!(rule(8), Verdict::Ask);

@@ -1,0 +1,430 @@
+//! What can be asked of a service that is up: the ground under its HTTP interface, its page and its commands.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
+
+use crate::audit::Actor;
+use crate::job::{Binding, JobId, Program, StateName};
+use crate::{Job, Result, Timestamp};
+
+/// A service that is up. All calls may block; none waits for a peer.
+pub trait Live: Send + Sync {
+    /// Which party this is, and what it runs.
+    fn about(&self) -> About;
+
+    /// Submits a job here, and tells the other parties of it. The same text under the same idempotency key gives the same job.
+    ///
+    /// # Errors
+    /// Where the job is wrong, or does not fit, with the reason; that of [`crate::Jobs::propose`].
+    fn submit(&self, submission: Submission, by: Actor) -> Result<Job>;
+
+    /// What a job would compute and reveal, in words, and its text.
+    ///
+    /// # Errors
+    /// [`crate::Error::NoJob`].
+    fn explain(&self, job: JobId) -> Result<Explained>;
+
+    /// Takes part in a job, with this data, and tells the others.
+    ///
+    /// # Errors
+    /// Those of [`crate::Jobs::approve`]; where the data is missing or does not fit.
+    fn approve(&self, job: JobId, approval: Approval, by: Actor) -> Result<Job>;
+
+    /// Does not take part in a job, and tells the others.
+    ///
+    /// # Errors
+    /// Those of [`crate::Jobs::decline`].
+    fn decline(&self, job: JobId, reason: String, by: Actor) -> Result<Job>;
+
+    /// Takes a job back, and tells the others.
+    ///
+    /// # Errors
+    /// Those of [`crate::Jobs::cancel`].
+    fn cancel(&self, job: JobId, by: Actor) -> Result<Job>;
+
+    /// Gives out what this party learnt of a job, as JSON, once (see [`crate::Jobs::fetch`]).
+    ///
+    /// # Errors
+    /// Those of [`crate::Jobs::fetch`].
+    fn fetch(&self, job: JobId, key: &str, by: Actor) -> Result<Zeroizing<Vec<u8>>>;
+
+    /// The data that jobs may be given here.
+    ///
+    /// # Errors
+    /// Where the folder cannot be read.
+    fn data(&self) -> Result<Vec<Data>>;
+
+    /// The other parties, in order.
+    fn peers(&self) -> Vec<Peer>;
+
+    /// Material in stock, by kind.
+    fn stock(&self) -> Vec<Stock>;
+
+    /// Jobs that run.
+    fn running(&self) -> Vec<Running>;
+
+    /// What an operator should see to.
+    fn alarms(&self) -> Vec<Alarm>;
+
+    /// Counts since the service came up.
+    fn counts(&self) -> Counts;
+
+    /// What happens from now on.
+    fn listen(&self) -> Listener;
+
+    /// Whether jobs can be taken: the database answers, and each peer that is needed is there. Says what is missing.
+    ///
+    /// # Errors
+    /// In words, what is not there.
+    fn ready(&self) -> std::result::Result<(), String>;
+}
+
+/// Which party a service is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct About {
+    /// Its number.
+    pub party: u8,
+    /// The names of all parties, in order.
+    pub parties: Vec<String>,
+    /// The version of the program.
+    pub version: String,
+    /// By what the others know it.
+    pub fingerprint: String,
+    /// Since when it is up.
+    pub since: Timestamp,
+}
+
+/// A job as it is submitted: what a job or query file says, without values.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Submission {
+    /// The job file's text.
+    pub job: String,
+    /// The texts of the files that it names (circuits, schemas), by the names in it.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+    /// Seconds within which it must be done; an hour if not given.
+    #[serde(default)]
+    pub within: Option<u64>,
+    /// The submitter's name for this submission.
+    pub idempotency_key: String,
+    /// If given, the submitting party approves with it.
+    #[serde(default)]
+    pub approval: Option<Approval>,
+}
+
+/// What a party gives to a job that it approves.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Approval {
+    /// Its data for its inputs.
+    #[serde(default)]
+    pub binding: Vec<Binding>,
+    /// The values of inputs bound to [`crate::job::Source::Posted`], by input: the text that a data file would hold. Kept sealed until the
+    /// job has begun, and then deleted.
+    #[serde(default)]
+    pub posted: BTreeMap<String, String>,
+    /// Why, for the audit log.
+    #[serde(default)]
+    pub reason: String,
+}
+
+impl std::fmt::Debug for Approval {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Approval")
+            .field("binding", &self.binding)
+            .field("posted", &self.posted.keys())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a job is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Explained {
+    /// The program.
+    pub program: Program,
+    /// In a sentence or two: what is computed, at how many places at once.
+    pub summary: String,
+    /// For each output: its name, its bits, how many values, and the parties that learn it.
+    pub outputs: Vec<Revealed>,
+    /// The job file's text.
+    pub job: String,
+    /// The texts of the files that it names.
+    pub files: BTreeMap<String, String>,
+}
+
+/// An output and who learns it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Revealed {
+    /// Its name.
+    pub name: String,
+    /// Bits of a value.
+    pub bits: u64,
+    /// Values.
+    pub values: u64,
+    /// The parties that learn it.
+    pub to: Vec<u8>,
+}
+
+/// Named data of this party.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Data {
+    /// Its name.
+    pub name: String,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// When it last changed.
+    pub changed: Timestamp,
+}
+
+/// Another party.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Peer {
+    /// Its number.
+    pub party: u8,
+    /// Its name.
+    pub name: String,
+    /// Where it is, if this party dials it.
+    pub address: Option<String>,
+    /// How the connection to it stands.
+    pub link: LinkState,
+    /// Since when it stands so.
+    pub since: Timestamp,
+    /// The version that it runs, once it has said.
+    pub version: Option<String>,
+    /// A message to it and back, in milliseconds, the last time.
+    pub round_trip: Option<f64>,
+    /// How far its clock is ahead of this one, in milliseconds, at least as far as the round trip lets that be known.
+    pub clock_ahead: Option<f64>,
+    /// Bytes sent to it and received from it since the service came up.
+    pub bytes: [u64; 2],
+}
+
+/// How the connection to a peer stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+pub enum LinkState {
+    /// It is being made, or waited for, for the first time.
+    Connecting,
+    /// It is there.
+    Up,
+    /// It is not there.
+    Down {
+        /// Why.
+        reason: String,
+        /// When it is tried again, if this party is the one that dials.
+        again: Option<Timestamp>,
+    },
+    /// The peer is one with whom nothing can be done: another version, another key. It is tried again, seldom.
+    Refused {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Material of one kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Stock {
+    /// The protocol.
+    pub protocol: String,
+    /// What is counted, in words: triples, gates, circuits of a name.
+    pub kind: String,
+    /// How much there is that jobs can use.
+    pub amount: u64,
+    /// How much there should be.
+    pub target: u64,
+    /// Whether more of it is being made.
+    pub making: bool,
+}
+
+/// A job that runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Running {
+    /// The job.
+    pub job: JobId,
+    /// Since when.
+    pub since: Timestamp,
+    /// AND gates done.
+    pub done: u64,
+    /// Of so many.
+    pub total: u64,
+}
+
+/// What an operator should see to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Alarm {
+    /// Its kind.
+    pub kind: AlarmKind,
+    /// What it is about, in a sentence.
+    pub text: String,
+    /// What to do, in a sentence.
+    pub advice: String,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// Kinds of alarms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AlarmKind {
+    /// A peer's cheating was detected.
+    Cheating,
+    /// A peer has been away for long.
+    PeerLost,
+    /// Material is far below its target.
+    StockLow,
+    /// The disk is nearly full, or cannot be written.
+    Disk,
+    /// Clocks differ.
+    Clock,
+}
+
+/// Counts since the service came up.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Counts {
+    /// Jobs that have come into a state.
+    pub jobs: BTreeMap<StateName, u64>,
+    /// AND gates computed.
+    pub ands: u64,
+    /// How many jobs were done within so many seconds from their submission: upper limits in ascending order, each with the jobs at or below it.
+    pub latency: Vec<(f64, u64)>,
+    /// The sum of these times, in seconds.
+    pub latency_sum: f64,
+    /// Bytes of the process's memory.
+    pub memory: u64,
+    /// Proposals of peers that were refused, by peer.
+    pub refused: BTreeMap<u8, u64>,
+}
+
+/// Something that has happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Happened {
+    /// A job is new, or has changed its state.
+    Job {
+        /// The job.
+        job: JobId,
+        /// Its state.
+        state: StateName,
+    },
+    /// A running job is so far.
+    Progress(Running),
+    /// A peer's link has changed.
+    Peer {
+        /// The peer.
+        party: u8,
+    },
+    /// The stock has changed.
+    Stock,
+    /// An alarm was raised or has ended.
+    Alarm,
+    /// The listener was too slow, and has missed events: it should look at everything again.
+    Missed,
+}
+
+/// What happens, for one listener. It holds a bounded number of events; one that is too slow hears [`Happened::Missed`].
+pub struct Listener(std::sync::mpsc::Receiver<Happened>);
+
+impl Listener {
+    /// The next event; `None` if there is none within `limit`.
+    pub fn next(&self, limit: Duration) -> Option<Happened> {
+        self.0.recv_timeout(limit).ok()
+    }
+}
+
+/// Tells listeners what happens.
+#[derive(Debug, Default)]
+pub struct Announcer(std::sync::Mutex<Vec<Ear>>);
+
+#[derive(Debug)]
+struct Ear {
+    sender: std::sync::mpsc::SyncSender<Happened>,
+    missed: bool,
+}
+
+/// Events that a listener may be behind.
+const BEHIND: usize = 1024;
+/// Listeners at once; the oldest makes room.
+const EARS: usize = 256;
+
+impl Announcer {
+    /// A listener to what is told from now on.
+    pub fn listen(&self) -> Listener {
+        let (sender, receiver) = std::sync::mpsc::sync_channel(BEHIND);
+        let mut ears = self.ears();
+        if ears.len() == EARS {
+            ears.remove(0);
+        }
+        ears.push(Ear {
+            sender,
+            missed: false,
+        });
+        Listener(receiver)
+    }
+
+    /// Tells all listeners; waits for none.
+    pub fn tell(&self, happened: &Happened) {
+        use std::sync::mpsc::TrySendError;
+        self.ears().retain_mut(|ear| {
+            let word = if ear.missed {
+                Happened::Missed
+            } else {
+                happened.clone()
+            };
+            match ear.sender.try_send(word) {
+                Ok(()) => {
+                    ear.missed = false;
+                    true
+                }
+                Err(TrySendError::Full(_)) => {
+                    ear.missed = true;
+                    true
+                }
+                Err(TrySendError::Disconnected(_)) => false,
+            }
+        });
+    }
+
+    fn ears(&self) -> std::sync::MutexGuard<'_, Vec<Ear>> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_listener_is_told_that_it_missed_something_and_holds_nobody_up() {
+        let announcer = Announcer::default();
+        let (slow, quick) = (announcer.listen(), announcer.listen());
+        for _ in 0..BEHIND + 5 {
+            announcer.tell(&Happened::Stock);
+            assert_eq!(quick.next(Duration::ZERO), Some(Happened::Stock));
+        }
+        for _ in 0..BEHIND {
+            assert_eq!(slow.next(Duration::ZERO), Some(Happened::Stock));
+        }
+        assert_eq!(slow.next(Duration::ZERO), None);
+        announcer.tell(&Happened::Alarm);
+        assert_eq!(slow.next(Duration::ZERO), Some(Happened::Missed));
+        announcer.tell(&Happened::Alarm);
+        assert_eq!(slow.next(Duration::ZERO), Some(Happened::Alarm));
+        drop(slow);
+        announcer.tell(&Happened::Stock);
+        assert_eq!(announcer.ears().len(), 1);
+    }
+
+    #[test]
+    fn posted_values_are_not_shown() {
+        let approval = Approval {
+            posted: BTreeMap::from([("x".to_owned(), "0xdead".to_owned())]),
+            ..Approval::default()
+        };
+        let text = format!("{approval:?}");
+        assert!(text.contains("\"x\"") && !text.contains("dead"), "{text}");
+    }
+}
