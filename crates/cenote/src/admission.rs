@@ -26,12 +26,22 @@ impl Prepared {
     /// The most bytes that `party` takes to run `program`, as a process of its own.
     pub fn memory_bytes(&self, program: &Program, party: PartyId) -> u64 {
         self.session_bytes(&program.demand(), party)
-            .saturating_add(around(program, party, &self.topology()))
+            .saturating_add(process_bytes(&self.topology()))
+            .saturating_add(around(program, party))
+    }
+
+    /// The most bytes that `party` takes to run `program`, besides what its process takes that runs others too.
+    pub fn job_bytes(&self, program: &Program, party: PartyId) -> u64 {
+        let demand = program.demand();
+        let queues = queue_bytes(&self.topology(), self.traffic_bytes(&demand), &Budget::default());
+        self.session_bytes(&demand, party)
+            .saturating_add(queues)
+            .saturating_add(around(program, party))
     }
 }
 
-/// Bytes that `party` takes besides the protocol's session: the program, its inputs and outputs, messages on their way.
-fn around(program: &Program, party: PartyId, topology: &Topology) -> u64 {
+/// Bytes that `party` takes besides the protocol's session and its process: the program, its inputs and outputs.
+fn around(program: &Program, party: PartyId) -> u64 {
     let lanes = program.lanes() as u64;
     let circuit = program.circuit();
     let bits = |wires: u64| lanes.saturating_mul(wires).div_ceil(8);
@@ -46,9 +56,8 @@ fn around(program: &Program, party: PartyId, topology: &Topology) -> u64 {
         bits(value.width.into()).saturating_add(text)
     });
     let gates = circuit.gates().len() as u64 * 40;
-    let fixed = [process_bytes(topology), gates].into_iter();
     // Inputs are read as text, or copied once.
-    fixed
+    std::iter::once(gates)
         .chain(inputs.map(|bytes| bytes.saturating_mul(2)))
         .chain(outputs)
         .fold(0, u64::saturating_add)

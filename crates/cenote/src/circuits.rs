@@ -30,7 +30,12 @@ pub fn read_file(path: &Path) -> Result<Circuit> {
         );
         Error::data(path, None, what)
     })?;
-    format::read(&text).map_err(|error| Error::data(path, Some(error.line), error.reason))
+    read_text(path, &text)
+}
+
+/// The circuit in `text`, which complaints call `path`.
+pub(crate) fn read_text(path: &Path, text: &str) -> Result<Circuit> {
+    format::read(text).map_err(|error| Error::data(path, Some(error.line), error.reason))
 }
 
 /// The library's circuit called `name` (without the prefix).

@@ -1,6 +1,5 @@
 //! Files of values: one value a line, one lane each.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -19,7 +18,7 @@ const INPUTS: &str = "inputs";
 /// The lines of a file, each checked for length before it is kept, numbered from 1.
 pub(crate) struct Lines<'a> {
     path: &'a Path,
-    reader: BufReader<File>,
+    reader: Box<dyn BufRead + 'a>,
     longest: usize,
     number: usize,
     buffer: Vec<u8>,
@@ -35,13 +34,17 @@ impl<'a> Lines<'a> {
                 format!("cannot be read: {error}; give a readable file (paths are relative to the job file)"),
             )
         })?;
-        Ok(Lines {
+        Ok(Self::over(path, Box::new(BufReader::new(file)), longest))
+    }
+
+    fn over(path: &'a Path, reader: Box<dyn BufRead + 'a>, longest: usize) -> Self {
+        Lines {
             path,
-            reader: BufReader::new(file),
+            reader,
             longest,
             number: 0,
             buffer: Vec::new(),
-        })
+        }
     }
 
     /// The number of the line given last.
@@ -121,7 +124,28 @@ pub(crate) fn count(path: &Path, value: &Value) -> Result<usize> {
 /// [`Error::Data`] with the line, if a line is no value of that width, or there are not `lanes` values. The text of the
 /// line is not quoted. A lack of memory.
 pub(crate) fn read(path: &Path, value: &Value, lanes: usize) -> Result<BitMatrix> {
-    let mut lines = Lines::open(path, longest_line(value))?;
+    read_lines(Lines::open(path, longest_line(value))?, value, lanes)
+}
+
+/// The values that `reader` gives, as [`read`] reads those of a file; complaints call it `name`.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_from<'a>(
+    name: &'a str,
+    reader: Box<dyn BufRead + 'a>,
+    value: &Value,
+    lanes: usize,
+) -> Result<BitMatrix> {
+    read_lines(
+        Lines::over(Path::new(name), reader, longest_line(value)),
+        value,
+        lanes,
+    )
+}
+
+fn read_lines(mut lines: Lines<'_>, value: &Value, lanes: usize) -> Result<BitMatrix> {
+    let path = lines.path;
     let (width, words) = (value.width as usize, value.words());
     let mut bits = room::bits(INPUTS, width, lanes)?;
     let mut numbers = vec![0; 64 * words];

@@ -106,6 +106,14 @@ pub enum Error {
         /// What has become of what was going on.
         what: String,
     },
+    /// A standing service refused what it was asked, cannot be reached, or has a job that did not end well.
+    #[error("{what}")]
+    Service {
+        /// The kind of failure.
+        kind: Kind,
+        /// What is wrong and what to do.
+        what: String,
+    },
     /// Parties run as processes of this machine, and one or more failed.
     #[error("{0}")]
     Parties(Failures),
@@ -184,6 +192,7 @@ impl Error {
             Error::Data { .. } | Error::Table(_) | Error::Differs { .. } => Kind::BadInput,
             Error::Local { .. } => Kind::Internal,
             Error::Stopped { .. } => Kind::Stopped,
+            Error::Service { kind, .. } => *kind,
             Error::Parties(failures) => failures.root().kind,
             Error::Protocol { error } => match error {
                 EngineError::Net(NetError::Mismatch { .. })

@@ -1,6 +1,7 @@
 //! A job: the circuit, the protocol, who gives which input and who learns which output.
 
 use std::fmt;
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 use cenote_circuit::{BitOrder, Circuit, Value};
@@ -10,6 +11,7 @@ use cenote_session::Parties;
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
+use crate::bundle::Bundle;
 use crate::party_config::party;
 use crate::program::check_size;
 use crate::settings_file::{Kept, Source};
@@ -146,10 +148,64 @@ impl Job {
     /// [`Error::Config`] with the line, if a key is missing, unknown or wrong, or the inputs and outputs are not those of
     /// the circuit; [`Error::Data`] if the circuit's file is missing or wrong.
     pub fn load(path: &Path) -> Result<Self> {
-        let is_setting = |key: &str| !Protocol::with_setting(key).is_empty();
         let (file, settings, source) = Source::read_with::<JobFile>(path, is_setting)?;
+        let read =
+            |text: &Spanned<String>, source: &Source| circuits::read_file(&source.resolve(text.get_ref()));
+        Self::checked(file, &settings, &source, &read)
+    }
+
+    /// Reads the job in `bundle` and its circuit, and nothing else: no file of this machine.
+    ///
+    /// # Errors
+    /// As [`Job::load`]; where the job states a value, a file of values or no lanes, or names a file that is not in the bundle.
+    pub fn from_bundle(bundle: &Bundle) -> Result<Self> {
+        let path = Path::new(Bundle::JOB);
+        let (file, settings, source) = Source::parse_with::<JobFile>(path, bundle.job.clone(), is_setting)?;
+        for input in &file.inputs {
+            let given = input.get_ref();
+            if given.hex.is_some() || given.file.is_some() {
+                return Err(source.fault(
+                    input.span(),
+                    "a job that is proposed has neither values nor files of values; leave `hex` and `file` out, and give \
+                     the data with the approval",
+                ));
+            }
+        }
+        if let Some(named) = file
+            .outputs
+            .iter()
+            .find_map(|output| output.get_ref().file.as_ref())
+        {
+            return Err(source.fault(
+                named.span(),
+                "outputs of a job that is proposed are fetched; leave `file` out",
+            ));
+        }
+        let named = [file.circuit.get_ref().as_str()];
+        bundle.check(
+            &named.map(|name| (name, !name.starts_with(circuits::LIBRARY_PREFIX))),
+            &source,
+        )?;
+        let read = |text: &Spanned<String>, source: &Source| {
+            let (name, content) = bundle
+                .files
+                .get_key_value(text.get_ref())
+                .ok_or_else(|| source.fault(text.span(), "this file is not among those of the job"))?;
+            circuits::read_text(Path::new(name), content)
+        };
+        let job = Self::checked(file, &settings, &source, &read)?;
+        job.stated_lanes()?;
+        Ok(job)
+    }
+
+    fn checked(
+        file: JobFile,
+        settings: &[Kept],
+        source: &Source,
+        read: &dyn Fn(&Spanned<String>, &Source) -> Result<Circuit>,
+    ) -> Result<Self> {
         let named = match &file.protocol {
-            Some(named) => Some(protocol(named, &settings, &source)?),
+            Some(named) => Some(protocol(named, settings, source)?),
             None => None,
         };
         let parties = named.as_ref().map_or_else(|| file.parties(), Protocol::parties);
@@ -157,7 +213,7 @@ impl Job {
         let mut circuit = match text.strip_prefix(circuits::LIBRARY_PREFIX) {
             Some(name) => circuits::by_name(name)
                 .map_err(|error| source.fault(file.circuit.span(), error.to_string()))?,
-            None => circuits::read_file(&source.resolve(text))?,
+            None => read(&file.circuit, source)?,
         };
         let lanes = match &file.lanes {
             None => None,
@@ -167,16 +223,16 @@ impl Job {
                 Some(count)
             }
         };
-        check_count(&source, "input", file.inputs.len(), circuit.inputs())?;
-        check_count(&source, "output", file.outputs.len(), circuit.outputs())?;
+        check_count(source, "input", file.inputs.len(), circuit.inputs())?;
+        check_count(source, "output", file.outputs.len(), circuit.outputs())?;
         let mut inputs = Vec::new();
         for (index, entry) in file.inputs.into_iter().enumerate() {
             let span = entry.span();
             let entry = entry.into_inner();
             if let Some(order) = &entry.order {
-                circuit.set_input_order(index, bit_order(&source, order)?);
+                circuit.set_input_order(index, bit_order(source, order)?);
             }
-            let owner = party(&source, &entry.party, parties)?;
+            let owner = party(source, &entry.party, parties)?;
             let mut line = source.line(&span);
             let origin = match (entry.hex, entry.file) {
                 (Some(_), Some(_)) => {
@@ -195,9 +251,9 @@ impl Job {
         for (index, entry) in file.outputs.into_iter().enumerate() {
             let entry = entry.into_inner();
             if let Some(order) = &entry.order {
-                circuit.set_output_order(index, bit_order(&source, order)?);
+                circuit.set_output_order(index, bit_order(source, order)?);
             }
-            receivers.push(entitled(&source, &entry.to, parties)?);
+            receivers.push(entitled(source, &entry.to, parties)?);
             output_files.push(match entry.file {
                 None => None,
                 Some(file) => {
@@ -219,7 +275,7 @@ impl Job {
         }
         let circuit_name = text.clone();
         let mut job = Job {
-            path: path.to_owned(),
+            path: source.path().to_owned(),
             protocol: Protocol::default(),
             circuit_name,
             circuit,
@@ -230,7 +286,7 @@ impl Job {
         };
         job.protocol = match named {
             Some(protocol) => protocol,
-            None => job.cheapest(parties, &settings, &source)?,
+            None => job.cheapest(parties, settings, source)?,
         };
         Ok(job)
     }
@@ -376,6 +432,22 @@ impl Job {
         self.inputs.iter().zip(self.circuit.inputs()).map(read).collect()
     }
 
+    /// The bits of the input value of that number, whose values `reader` gives, one a line; complaints call it `name`.
+    ///
+    /// # Errors
+    /// [`Error::Data`] with the name and the line, if a value is missing or wrong. The value is not quoted.
+    pub fn read_input<'a>(
+        &self,
+        index: usize,
+        lanes: usize,
+        name: &'a str,
+        reader: Box<dyn BufRead + 'a>,
+    ) -> Result<BitMatrix> {
+        let value = self.circuit.inputs().get(index);
+        let value = value.ok_or_else(|| Error::Usage(format!("the circuit has no input value {index}")))?;
+        data::read_from(name, reader, value, lanes)
+    }
+
     /// Warns in the log if others than the owner of the job file may read the values in it.
     pub(crate) fn warn_if_exposed(&self) {
         let secrets = self
@@ -404,6 +476,10 @@ impl Job {
             _ => Ok(()),
         }
     }
+}
+
+fn is_setting(key: &str) -> bool {
+    !Protocol::with_setting(key).is_empty()
 }
 
 /// Whether two paths lead to the same place, as far as that is there.

@@ -44,6 +44,7 @@
 #![forbid(unsafe_code)]
 
 mod admission;
+mod bundle;
 pub mod circuits;
 pub mod data;
 pub mod demo;
@@ -63,6 +64,7 @@ mod registry;
 pub mod remote;
 mod report;
 pub mod runner;
+mod service_config;
 mod settings_file;
 pub mod soak;
 pub mod stock;
@@ -70,6 +72,7 @@ pub mod stop;
 pub mod tables;
 pub mod text;
 
+pub use bundle::Bundle;
 pub use cenote_authenticated::Authenticated;
 pub use cenote_jimu::Jimu;
 pub use cenote_lego::Lego;
@@ -82,11 +85,12 @@ pub use cenote_three::{Three, ViewCheck};
 pub use error::{Error, Failure, Failures, Kind, Result};
 pub use job::Job;
 pub use link::Link;
-pub use party_config::{PartyConfig, Peer};
+pub use party_config::{PartyConfig, Peer, resolve};
 pub use program::{Executed, MAX_ANDS, Program, check_size, columns};
 pub use registry::{Prepared, Protocol};
 pub use report::{CircuitDescription, Description, Output, PartyCosts, PartyReport, Report, Seconds};
 pub use runner::{Party, Transport};
+pub use service_config::{ServiceConfig, wrong_party_name};
 
 /// Parties of the three-party protocol.
 pub const PARTIES: u8 = 3;

@@ -9,6 +9,7 @@ use cenote_net::{Fingerprint, OnWait, PartyId};
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::service_config::{ServiceConfig, ServiceTable};
 use crate::settings_file::Source;
 use crate::{Error, PARTIES, Protocol, Result};
 
@@ -28,6 +29,7 @@ struct File {
     stock: Option<PathBuf>,
     stock_key: Option<PathBuf>,
     policy: Option<PathBuf>,
+    service: Option<Spanned<ServiceTable>>,
     #[serde(default, rename = "peer")]
     peers: Vec<Spanned<FilePeer>>,
 }
@@ -71,6 +73,8 @@ pub struct PartyConfig {
     pub stock: Option<(PathBuf, PathBuf)>,
     /// The file of what may be asked of its tables: anything, without one.
     pub policy: Option<PathBuf>,
+    /// What its standing service is told, if the file has a table of it.
+    pub service: Option<ServiceConfig>,
     /// Who hears that a peer is waited for for long: the log, where nobody else is named.
     pub on_wait: OnWait,
 }
@@ -174,6 +178,10 @@ impl PartyConfig {
                 .map(|megabytes| megabytes.into_inner().saturating_mul(1_000_000)),
             stock,
             policy: file.policy.as_ref().map(|policy| source.resolve(policy)),
+            service: file
+                .service
+                .map(|table| ServiceConfig::read(table, me, last.0.max(1) + 1, &source))
+                .transpose()?,
             on_wait: OnWait::default(),
         })
     }
@@ -298,7 +306,7 @@ fn seconds(source: &Source, value: Option<&Spanned<Number>>, default: Duration) 
 }
 
 /// The form only: names are looked up when connecting.
-fn check_address(source: &Source, address: &Spanned<String>) -> Result<()> {
+pub(crate) fn check_address(source: &Source, address: &Spanned<String>) -> Result<()> {
     let text = address.get_ref();
     let port = text
         .rsplit_once(':')
@@ -313,8 +321,11 @@ fn check_address(source: &Source, address: &Spanned<String>) -> Result<()> {
     }
 }
 
-/// Looks `address` up.
-pub(crate) fn resolve(address: &str) -> std::io::Result<std::net::SocketAddr> {
+/// Looks `address` up, `host:port`: the first that the system knows.
+///
+/// # Errors
+/// Those of the system; that the name has no address.
+pub fn resolve(address: &str) -> std::io::Result<std::net::SocketAddr> {
     address
         .to_socket_addrs()?
         .next()

@@ -269,7 +269,7 @@ impl Prepared {
     }
 
     /// The bytes that a party of a session sends and receives that does what `demand` says, about.
-    pub(crate) fn traffic_bytes(&self, demand: &Demand<'_>) -> u64 {
+    pub fn traffic_bytes(&self, demand: &Demand<'_>) -> u64 {
         self.0.traffic_bytes(demand)
     }
 

@@ -117,8 +117,11 @@ impl Party<'_> {
         self.run_prepared(prepared, Some(stock), connect, progress)
     }
 
-    /// Either of these, with the parameters for the program.
-    pub(crate) fn run_prepared(
+    /// Either of these, with the parameters for the program, as [`Protocol::prepare`] has found them.
+    ///
+    /// # Errors
+    /// Theirs.
+    pub fn run_prepared(
         self,
         prepared: Prepared,
         stock: Option<&Store>,

@@ -71,12 +71,22 @@ impl Source {
         path: &Path,
         settings: impl Fn(&str) -> bool,
     ) -> Result<(T, Vec<Kept>, Source)> {
-        let fault = |what: String| Error::config(path, None, what);
         let text = files::read(path, MAX_BYTES, "file of settings").map_err(|error| {
-            fault(format!(
+            let what = format!(
                 "cannot be read: {error}; give a readable TOML file, with values in files of their own"
-            ))
+            );
+            Error::config(path, None, what)
         })?;
+        Self::parse_with(path, text, settings)
+    }
+
+    /// The same for the `text` of a file, which complaints call `path`.
+    pub(crate) fn parse_with<T: DeserializeOwned>(
+        path: &Path,
+        text: String,
+        settings: impl Fn(&str) -> bool,
+    ) -> Result<(T, Vec<Kept>, Source)> {
+        let fault = |what: String| Error::config(path, None, what);
         let source = Source {
             path: path.to_owned(),
             text,
@@ -100,6 +110,11 @@ impl Source {
         }
         let value = T::deserialize(toml::Deserializer::from(table)).map_err(wrong)?;
         Ok((value, kept, source))
+    }
+
+    /// What complaints call the file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// A complaint about the text at `span`.

@@ -42,6 +42,14 @@ pub(crate) enum Command {
     Plan(Plan),
     /// Run one party of a job; its peers run elsewhere
     Party(Party),
+    /// Keep a party's service up: it runs the jobs that all parties have approved, and has a page
+    Serve(crate::commands::serve::Serve),
+    /// Make a new party: a folder with its key, its data and its policy
+    Init(crate::commands::serve::Init),
+    /// Invite the other parties, and wait for them to join
+    Invite(crate::commands::serve::Invite),
+    /// Join the parties of an invitation
+    Join(crate::commands::serve::Join),
     /// Make, show or drop stock: material made before a job needs it
     #[command(subcommand)]
     Stock(Stock),
@@ -51,6 +59,17 @@ pub(crate) enum Command {
     /// Count, convert or write circuits
     #[command(subcommand)]
     Circuit(Circuit),
+    /// Propose, approve, watch and fetch jobs of a standing service
+    #[command(subcommand)]
+    Job(crate::commands::job::Job),
+    /// Make, list and revoke tokens of a standing service
+    #[command(subcommand)]
+    Token(crate::commands::token::Token),
+    /// Check the log of what happened at a standing service
+    #[command(subcommand)]
+    Audit(crate::commands::audit::Audit),
+    /// Look at a standing service, and say what to do about each fault
+    Doctor(crate::commands::doctor::Doctor),
     /// Measure protocols and their parts
     #[command(subcommand)]
     Bench(crate::commands::bench::args::Bench),
@@ -81,7 +100,18 @@ impl Command {
             | Command::Soak(_)
             | Command::Child
             | Command::BenchChild => true,
-            Command::Stock(_) | Command::Identity(_) | Command::Circuit(_) | Command::Params(_) => false,
+            Command::Stock(_)
+            | Command::Identity(_)
+            | Command::Circuit(_)
+            | Command::Job(_)
+            | Command::Token(_)
+            | Command::Audit(_)
+            | Command::Doctor(_)
+            | Command::Serve(_)
+            | Command::Init(_)
+            | Command::Invite(_)
+            | Command::Join(_)
+            | Command::Params(_) => false,
         }
     }
 
@@ -111,7 +141,17 @@ impl Command {
             Command::Bench(command) => command.wants_json(),
             Command::Circuit(Circuit::Stats { json, .. }) => *json,
             Command::Params(command) => command.wants_json(),
-            Command::Soak(_)
+            Command::Job(command) => command.wants_json(),
+            Command::Token(crate::commands::token::Token::List { json, .. }) => *json,
+            Command::Audit(crate::commands::audit::Audit::Verify { json, .. }) => *json,
+            // Its findings are one object, which tells of faults too.
+            Command::Doctor(_)
+            | Command::Token(_)
+            | Command::Serve(_)
+            | Command::Init(_)
+            | Command::Invite(_)
+            | Command::Join(_)
+            | Command::Soak(_)
             | Command::Identity(_)
             | Command::Circuit(_)
             | Command::Child

@@ -10,21 +10,41 @@ use serde::Serialize;
 use tracing_subscriber::EnvFilter;
 
 /// Sends the log to standard error. A real party tells unasked of strangers that connect, and of secrets that others may
-/// read; what ends the command is told by [`fail`], what does not by [`warn`].
-pub(crate) fn start_log(verbose: u8, real_party: bool) {
+/// read, and a service of its jobs and peers; what ends the command is told by [`fail`], what does not by [`warn`].
+pub(crate) fn start_log(verbose: u8, log: Log) {
     let level = match verbose {
-        0 if real_party => "off,cenote_net=warn,cenote::job=warn",
-        0 => "off",
+        0 => match log {
+            Log::Nothing => "off",
+            Log::Warnings => WARNINGS,
+            Log::Words | Log::Json => &format!("{WARNINGS},cenote_node=info"),
+        },
         1 => "info",
         _ => "debug",
     };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    tracing_subscriber::fmt()
+    let all = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
-        .with_ansi(false)
-        .init();
+        .with_ansi(false);
+    match log {
+        Log::Json => all.json().flatten_event(true).init(),
+        _ => all.init(),
+    }
 }
+
+/// What a command tells on standard error besides what it is asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Log {
+    Nothing,
+    Warnings,
+    /// What happens to a service, in words.
+    Words,
+    /// The same as a JSON object a line.
+    Json,
+}
+
+const WARNINGS: &str =
+    "off,cenote_net=warn,cenote::job=warn,cenote_node=warn,cenote_service=warn,cenote_web=warn";
 
 /// Starts another process of this program as a party, by the hidden `command`.
 pub(crate) fn child(command: &'static str, verbose: u8) -> cenote::Result<impl Fn() -> Command> {

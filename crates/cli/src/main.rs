@@ -4,6 +4,7 @@
 mod args;
 mod commands;
 mod console;
+mod service;
 mod signals;
 
 use std::process::ExitCode;
@@ -12,6 +13,7 @@ use std::time::Duration;
 use clap::Parser;
 
 use crate::args::{Args, Command};
+use crate::console::Log;
 use crate::signals::Told;
 
 /// Memory that a party's threads free for one another is used again, so that what a process holds stays the same for ever.
@@ -23,10 +25,12 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    console::start_log(
-        args.verbose,
-        matches!(args.command, Command::Party(_) | Command::Stock(_)),
-    );
+    let log = match &args.command {
+        Command::Party(_) | Command::Stock(_) | Command::Invite(_) => Log::Warnings,
+        Command::Serve(options) => options.log(),
+        _ => Log::Nothing,
+    };
+    console::start_log(args.verbose, log);
     args.command
         .memory()
         .into_iter()
@@ -45,12 +49,20 @@ fn main() -> ExitCode {
         Command::Run(options) => commands::run::run(&options, args.verbose),
         Command::Plan(options) => commands::plan::run(&options, args.verbose),
         Command::Party(options) => commands::party::run(&options),
+        Command::Serve(options) => commands::serve::serve(&options),
+        Command::Init(options) => commands::serve::init(&options),
+        Command::Invite(options) => commands::serve::invite(&options),
+        Command::Join(options) => commands::serve::join(&options),
         Command::Stock(command) => commands::stock::run(&command),
         Command::Identity(command) => commands::identity::run(&command),
         Command::Circuit(command) => commands::circuit::run(&command),
         Command::Bench(command) => commands::bench::run(&command, args.verbose),
         Command::Soak(options) => commands::soak::run(&options, args.verbose),
         Command::Params(command) => commands::params::run(&command),
+        Command::Job(command) => commands::job::run(&command),
+        Command::Token(command) => commands::token::run(&command),
+        Command::Audit(command) => commands::audit::run(&command),
+        Command::Doctor(options) => commands::doctor::run(&options),
         Command::Child => return ended(cenote::local::child_main()),
         Command::BenchChild => return ended(cenote_bench::child_main()),
     };

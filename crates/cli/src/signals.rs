@@ -66,3 +66,43 @@ fn ignored() -> u64 {
 /// Elsewhere a signal ends the process at once.
 #[cfg(not(unix))]
 pub(crate) fn watch(_: Told) {}
+
+/// What a signal says to a service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Word {
+    /// Read the policy again.
+    Again,
+    /// End in order.
+    End,
+}
+
+/// What signals say from here on. The second one that says to end does so at once.
+#[cfg(unix)]
+pub(crate) fn words() -> std::io::Result<std::sync::mpsc::Receiver<Word>> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::low_level::emulate_default_handler;
+
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || {
+            let mut ending = false;
+            for signal in signals.forever() {
+                let word = if signal == SIGHUP { Word::Again } else { Word::End };
+                if word == Word::End && std::mem::replace(&mut ending, true) {
+                    // It does not return for these signals.
+                    let _ = emulate_default_handler(signal);
+                }
+                // The receiver ends with the process.
+                let _ = sender.send(word);
+            }
+        })?;
+    Ok(receiver)
+}
+
+/// Elsewhere a signal ends the process at once.
+#[cfg(not(unix))]
+pub(crate) fn words() -> std::io::Result<std::sync::mpsc::Receiver<Word>> {
+    Ok(std::sync::mpsc::channel().1)
+}

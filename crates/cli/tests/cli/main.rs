@@ -17,6 +17,8 @@ mod plan;
 mod pool;
 mod processes;
 mod queries;
+mod serve;
+mod services;
 mod signals;
 mod silence;
 mod soak;

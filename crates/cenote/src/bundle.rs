@@ -1,0 +1,185 @@
+//! A job file and the files that it names, in memory: how a job is sent to those who have not its folder.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::settings_file::Source;
+use crate::{Error, Result};
+
+/// A job file's text, and those of the files that it names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bundle {
+    /// The job file's text.
+    pub job: String,
+    /// Texts of files, by the names that the job file gives them.
+    pub files: BTreeMap<String, String>,
+}
+
+impl Bundle {
+    /// What complaints call the job file.
+    pub(crate) const JOB: &str = "the job";
+    /// Files, at most.
+    const FILES: usize = 16;
+    /// Bytes of a name, at most.
+    const NAME: usize = 128;
+
+    /// Bytes of all texts.
+    pub fn bytes(&self) -> usize {
+        let files = self.files.iter().map(|(name, text)| name.len() + text.len());
+        self.job.len() + files.sum::<usize>()
+    }
+
+    /// The one text of the bundle: what its digest is taken of.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if it cannot be written.
+    pub fn text(&self) -> Result<String> {
+        serde_json::to_string(self).map_err(|error| Error::Usage(format!("the job cannot be sent: {error}")))
+    }
+
+    /// The bundle of that text.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if it is none, or would be written in another way.
+    pub fn parse(text: &str) -> Result<Self> {
+        let bundle: Bundle =
+            serde_json::from_str(text).map_err(|_| Error::Usage("this is no job with its files".into()))?;
+        if bundle.text()? == text {
+            Ok(bundle)
+        } else {
+            Err(Error::Usage(
+                "this job with its files is not written as others write it".into(),
+            ))
+        }
+    }
+
+    /// Sees that the files are those that the job names: each with its name and whether it is a file.
+    pub(crate) fn check(&self, named: &[(&str, bool)], source: &Source) -> Result<()> {
+        if self.files.len() > Self::FILES {
+            return Err(source.fault_in_general(format!("there are more than {} files", Self::FILES)));
+        }
+        let wanted = || named.iter().filter(|(_, file)| *file).map(|(name, _)| *name);
+        if let Some(wrong) = wanted().find(|name| !is_plain(name)) {
+            return Err(source.fault_in_general(format!(
+                "{wrong:?} is no name of a file beside the job; give names without folders, drives and control characters"
+            )));
+        }
+        if let Some(missing) = wanted().find(|name| !self.files.contains_key(*name)) {
+            return Err(
+                source.fault_in_general(format!("the file {missing:?} is missing; send it with the job"))
+            );
+        }
+        match self
+            .files
+            .keys()
+            .find(|name| !wanted().any(|wanted| wanted == *name))
+        {
+            Some(other) if is_plain(other) => {
+                Err(source
+                    .fault_in_general(format!("the job does not name the file {other:?}; leave it out")))
+            }
+            Some(_) => Err(source.fault_in_general("there is a file with a name that is none; leave it out")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether `name` is a file's own name: neither a path nor hidden.
+fn is_plain(name: &str) -> bool {
+    let wrong = |character: char| character.is_control() || matches!(character, '/' | '\\' | ':');
+    !name.is_empty() && name.len() <= Bundle::NAME && !name.starts_with('.') && !name.contains(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Job;
+
+    const JOB: &str = "protocol = \"three\"\ncircuit = \"lib:add8\"\nlanes = 2\n[[input]]\nparty = 0\n[[input]]\nparty = 1\n\
+        [[output]]\nto = [2]\n";
+
+    fn bundle(job: &str) -> Bundle {
+        Bundle {
+            job: job.into(),
+            files: BTreeMap::new(),
+        }
+    }
+
+    fn refusal(bundle: &Bundle) -> String {
+        Job::from_bundle(bundle).map(drop).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_job_is_read_without_any_file_of_this_machine() {
+        let job = Job::from_bundle(&bundle(JOB)).unwrap();
+        assert_eq!(job.stated_lanes().unwrap(), 2);
+
+        let mut text = Vec::new();
+        let circuit = crate::circuits::by_name("add8").unwrap();
+        cenote_circuit::format::write(&circuit, cenote_circuit::format::Format::Fashion, &mut text).unwrap();
+        let mut own = bundle(&JOB.replace("lib:add8", "mine.txt"));
+        let text_of = String::from_utf8(text).unwrap();
+        own.files.insert("mine.txt".into(), text_of.clone());
+        let read = Job::from_bundle(&own).unwrap();
+        assert_eq!(read.circuit().gates().len(), circuit.gates().len());
+
+        own.files.insert("other.txt".into(), text_of);
+        assert!(refusal(&own).contains("does not name the file \"other.txt\""));
+        own.files.clear();
+        assert!(refusal(&own).contains("\"mine.txt\" is missing"));
+        own.files.insert("mine.txt".into(), "1 2\nnonsense".into());
+        let text = refusal(&own);
+        assert!(text.starts_with("mine.txt"), "{text}");
+    }
+
+    #[test]
+    fn values_and_paths_are_refused() {
+        for (from, to, part) in [
+            (
+                "party = 1",
+                "party = 1\nhex = \"0x1\"",
+                "the job, line 6: a job that is proposed has neither values",
+            ),
+            ("party = 1", "party = 1\nfile = \"b\"", "neither values nor files"),
+            (
+                "to = [2]",
+                "to = [2]\nfile = \"out\"",
+                "line 10: outputs of a job that is proposed are fetched",
+            ),
+            ("lanes = 2\n", "", "`lanes` is missing"),
+            (
+                "lib:add8",
+                "../circuit.txt",
+                "is no name of a file beside the job",
+            ),
+            ("lib:add8", "/etc/passwd", "is no name of a file beside the job"),
+            ("lib:add8", ".hidden", "is no name of a file beside the job"),
+            ("lib:add8", "there.txt", "the file \"there.txt\" is missing"),
+        ] {
+            let job = JOB.replace(from, to);
+            assert_ne!(job, JOB, "{from}");
+            let mut sent = bundle(&job);
+            if to.contains("..") || to.starts_with('/') {
+                sent.files.insert(to.into(), "1 1".into());
+            }
+            let text = refusal(&sent);
+            assert!(text.contains(part), "{to}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_bundle_has_one_text() {
+        let sent = bundle(JOB);
+        let text = sent.text().unwrap();
+        assert_eq!(Bundle::parse(&text).unwrap(), sent);
+        for other in [
+            text.replace("{\"job\"", "{ \"job\""),
+            text.replace("\"files\":{}", "\"files\":{},\"more\":1"),
+            String::new(),
+        ] {
+            assert!(Bundle::parse(&other).is_err(), "{other}");
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The table `[service]` of a party file: what its standing service is told.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use cenote_net::PartyId;
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::Result;
+use crate::party_config::check_address;
+use crate::settings_file::Source;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ServiceTable {
+    folder: Option<PathBuf>,
+    database: Option<Spanned<String>>,
+    data: Option<PathBuf>,
+    policy: Option<PathBuf>,
+    http: Option<Spanned<String>>,
+    names: Option<Spanned<Vec<Spanned<String>>>>,
+    jobs: Option<Spanned<u64>>,
+    jobs_per_proposer: Option<Spanned<u64>>,
+    proposals_a_second: Option<Spanned<u64>>,
+    keep_days: Option<Spanned<u64>>,
+}
+
+/// What the standing service of a party is told. Read by [`PartyConfig::load`](crate::PartyConfig::load).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceConfig {
+    /// Its folder: database, audit log, programs, posted values.
+    pub folder: PathBuf,
+    /// The address of a PostgreSQL server; SQLite in the folder without one.
+    pub database: Option<String>,
+    /// The folder of the data that jobs may be given.
+    pub data: PathBuf,
+    /// The file of the rules that approve jobs; without one, persons do.
+    pub policy: Option<PathBuf>,
+    /// Where its page and its commands reach it, `host:port`.
+    pub http: String,
+    /// The names of all parties, in order.
+    pub names: Vec<String>,
+    /// Jobs that run side by side.
+    pub jobs: u64,
+    /// Of those, the ones that one party has proposed.
+    pub jobs_per_proposer: u64,
+    /// Proposals that a peer may make in a second, in the long run.
+    pub proposals_a_second: u64,
+    /// How long ended jobs are listed.
+    pub keep: Duration,
+}
+
+impl ServiceConfig {
+    /// The port of party 0's page; the others' follow.
+    pub const HTTP_PORT: u16 = 7180;
+
+    pub(crate) fn read(
+        table: Spanned<ServiceTable>,
+        me: PartyId,
+        parties: u8,
+        source: &Source,
+    ) -> Result<Self> {
+        let table = table.into_inner();
+        let path = |given: Option<PathBuf>, otherwise: &str| {
+            source.resolve(given.unwrap_or_else(|| PathBuf::from(otherwise)))
+        };
+        let database = match table.database {
+            None => None,
+            Some(text) if text.get_ref() == "sqlite" => None,
+            // The address itself is not quoted: it may hold a password.
+            Some(text) if !text.get_ref().starts_with("postgres") => {
+                return Err(source.fault(
+                    text.span(),
+                    "a database is \"sqlite\", in the service's folder, or the address postgres://… of a server",
+                ));
+            }
+            Some(text) => Some(text.into_inner()),
+        };
+        let http = match table.http {
+            None => format!("127.0.0.1:{}", Self::HTTP_PORT + u16::from(me.0)),
+            Some(address) => {
+                check_address(source, &address)?;
+                address.into_inner()
+            }
+        };
+        let count = |given: Option<Spanned<u64>>, otherwise: u64, most: u64| match given {
+            None => Ok(otherwise),
+            Some(number) if (1..=most).contains(number.get_ref()) => Ok(number.into_inner()),
+            Some(number) => Err(source.fault(number.span(), format!("give a number from 1 to {most}"))),
+        };
+        let jobs = count(table.jobs, 64, 1024)?;
+        Ok(ServiceConfig {
+            folder: path(table.folder, "service"),
+            database,
+            data: path(table.data, "data"),
+            policy: table.policy.map(|policy| source.resolve(policy)),
+            http,
+            names: names(table.names, parties, source)?,
+            jobs,
+            jobs_per_proposer: count(table.jobs_per_proposer, (jobs * 3 / 4).max(1), 1024)?,
+            proposals_a_second: count(table.proposals_a_second, 500, 100_000)?,
+            keep: Duration::from_secs(count(table.keep_days, 90, 36_500)? * 24 * 3600),
+        })
+    }
+}
+
+fn names(given: Option<Spanned<Vec<Spanned<String>>>>, parties: u8, source: &Source) -> Result<Vec<String>> {
+    let Some(given) = given else {
+        return Ok((0..parties).map(|party| format!("party-{party}")).collect());
+    };
+    if given.get_ref().len() != usize::from(parties) {
+        return Err(source.fault(
+            given.span(),
+            format!("give a name for each of the {parties} parties, in order"),
+        ));
+    }
+    let mut names: Vec<String> = Vec::new();
+    for name in given.into_inner() {
+        if let Some(wrong) = wrong_party_name(name.get_ref()) {
+            return Err(source.fault(name.span(), wrong));
+        }
+        if names.contains(name.get_ref()) {
+            return Err(source.fault(name.span(), "another party has this name"));
+        }
+        names.push(name.into_inner());
+    }
+    Ok(names)
+}
+
+/// What is wrong with the name of a party, if something is.
+pub fn wrong_party_name(name: &str) -> Option<&'static str> {
+    let fits = |character: char| character.is_alphanumeric() || matches!(character, ' ' | '-' | '_' | '.');
+    if name.is_empty() || name.len() > 64 || !name.chars().all(fits) || name.trim() != name {
+        return Some("a party's name has 1 to 64 letters, digits, and between them blanks, dots, - and _");
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::PartyConfig;
+
+    fn load(service: &str) -> Result<PartyConfig, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("party.toml");
+        let peers: String = [1, 2]
+            .map(|party| {
+                let hex = "ab".repeat(32);
+                format!("[[peer]]\nparty = {party}\nfingerprint = \"{hex}\"\n")
+            })
+            .concat();
+        let text = format!("party = 0\nidentity = \"me.key\"\nlisten = \"0.0.0.0:7100\"\n{peers}{service}");
+        std::fs::write(&path, text).unwrap();
+        PartyConfig::load(&path).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_empty_table_is_a_service() {
+        assert_eq!(load("").unwrap().service, None);
+        let service = load("[service]\n").unwrap().service.unwrap();
+        assert!(service.folder.ends_with("service") && service.folder.is_absolute());
+        assert!(service.data.ends_with("data"));
+        assert_eq!(service.http, "127.0.0.1:7180");
+        assert_eq!(service.names, ["party-0", "party-1", "party-2"]);
+        assert_eq!((service.jobs, service.jobs_per_proposer), (64, 48));
+        assert_eq!((service.database, service.policy), (None, None));
+    }
+
+    #[test]
+    fn faults_have_their_line() {
+        for (line, part) in [
+            ("jobs = 0", "give a number from 1 to 1024"),
+            ("names = [\"a\", \"b\"]", "a name for each of the 3 parties"),
+            ("names = [\"a\", \"b\", \"a\"]", "another party has this name"),
+            ("names = [\"a\", \"b\", \"c\\n\"]", "a party's name has"),
+            ("http = \"8080\"", "an address is host:port"),
+            (
+                "database = \"mysql://root:secret@db\"",
+                "a database is \"sqlite\"",
+            ),
+            ("what = 1", "unknown field"),
+        ] {
+            let text = load(&format!("[service]\n{line}\n")).unwrap_err();
+            assert!(text.contains(part) && text.contains("line 11"), "{line}: {text}");
+            assert!(!text.contains("secret"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! `cenote job submit`
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cenote::{Error, Kind, Result};
+use cenote_web::view::{JobView, Submit as Body};
+
+use super::{Given, random, show, watch};
+use crate::args::seconds;
+use crate::console::{print, print_json};
+use crate::service::{Reach, fault};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Submit {
+    #[command(flatten)]
+    reach: Reach,
+    /// The job file, without values; a circuit file that it names lies beside it
+    job: PathBuf,
+    /// Approve it for this party too, with what --data and --post give
+    #[arg(long)]
+    approve: bool,
+    #[command(flatten)]
+    given: Given,
+    /// Seconds within which it must be done
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "3600")]
+    within: Duration,
+    /// Your name for this submission: the same again gives the same job [default: a random one]
+    #[arg(long, value_name = "WORD")]
+    key: Option<String>,
+    /// Wait until the job has ended
+    #[arg(long)]
+    wait: bool,
+    /// Print one JSON object instead of text
+    #[arg(long, conflicts_with = "wait")]
+    json: bool,
+}
+
+impl Submit {
+    pub(super) fn wants_json(&self) -> bool {
+        self.json
+    }
+}
+
+pub(super) fn run(options: &Submit) -> Result<()> {
+    let service = options.reach.open()?;
+    let (job, files) = read(&options.job)?;
+    let gives = options.approve || !options.given.data.is_empty() || !options.given.post.is_empty();
+    let body = Body {
+        job,
+        files,
+        within: Some(options.within.as_secs().max(1)),
+        approval: gives.then(|| options.given.gift()).transpose()?,
+    };
+    let key = options.key.clone().map_or_else(random, Ok)?;
+    let text = service
+        .post_text("/api/v1/jobs", &body, Some(&key))
+        .inspect_err(|error| {
+            if error.kind() == Kind::Network {
+                eprintln!("it may have been submitted; --key {key} submits it once only");
+            }
+        })?;
+    let job: JobView =
+        serde_json::from_str(&text).map_err(|error| fault(Kind::Internal, error.to_string()))?;
+    if options.json {
+        return print_json(&job);
+    }
+    print(&show::line(&job))?;
+    if options.wait {
+        watch(&service, Some(&job.id), false)?;
+    }
+    Ok(())
+}
+
+/// The job file's text, and that of the circuit file that it names, if it names one.
+fn read(path: &Path) -> Result<(String, BTreeMap<String, String>)> {
+    let open = |path: &Path| {
+        std::fs::read_to_string(path).map_err(|error| Error::Config {
+            file: path.to_owned(),
+            line: None,
+            what: error.to_string(),
+        })
+    };
+    let job = open(path)?;
+    let table: toml::Table = job.parse().map_err(|error: toml::de::Error| Error::Config {
+        file: path.to_owned(),
+        line: None,
+        what: error.message().to_owned(),
+    })?;
+    let mut files = BTreeMap::new();
+    if let Some(circuit) = table.get("circuit").and_then(toml::Value::as_str)
+        && !circuit.starts_with("lib:")
+    {
+        let beside = path.parent().unwrap_or(Path::new(""));
+        files.insert(circuit.to_owned(), open(&beside.join(circuit))?);
+    }
+    Ok((job, files))
+}

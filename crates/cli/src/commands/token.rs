@@ -1,0 +1,137 @@
+//! `cenote token`
+
+use cenote::Result;
+use cenote_service::Timestamp;
+use cenote_service::token::Scope;
+use cenote_web::view::{LoginMade, NewToken, TokenMade, TokenView};
+use clap::{Subcommand, ValueEnum};
+
+use crate::console::{print, print_json};
+use crate::service::{Reach, printable};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Token {
+    /// Make a token for a program or a person, and print it this once
+    New {
+        #[command(flatten)]
+        reach: Reach,
+        /// Who uses it, for what: the audit log shows this name
+        name: String,
+        /// What it may do
+        #[arg(long, value_enum, value_delimiter = ',', default_value = "read")]
+        scopes: Vec<ScopeName>,
+        /// Days until it ends
+        #[arg(long, default_value_t = 90, value_parser = clap::value_parser!(u32).range(1..=3650))]
+        days: u32,
+    },
+    /// List tokens, logins and sessions
+    List {
+        #[command(flatten)]
+        reach: Reach,
+        /// Print JSON instead of a table
+        #[arg(long)]
+        json: bool,
+    },
+    /// Revoke a token, or end a session
+    Revoke {
+        #[command(flatten)]
+        reach: Reach,
+        /// Its public name, as `list` prints it
+        token: String,
+    },
+    /// Print an address that opens the page once, within 10 minutes, with what your own token may do
+    Login {
+        #[command(flatten)]
+        reach: Reach,
+    },
+}
+
+/// What a token may do.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ScopeName {
+    /// Propose jobs, and fetch results
+    Propose,
+    /// Approve and decline
+    Approve,
+    /// See jobs, peers and stock
+    Read,
+    /// Make and revoke tokens
+    Admin,
+}
+
+impl From<ScopeName> for Scope {
+    fn from(name: ScopeName) -> Scope {
+        match name {
+            ScopeName::Propose => Scope::Propose,
+            ScopeName::Approve => Scope::Approve,
+            ScopeName::Read => Scope::Read,
+            ScopeName::Admin => Scope::Admin,
+        }
+    }
+}
+
+pub(crate) fn run(command: &Token) -> Result<()> {
+    match command {
+        Token::New {
+            reach,
+            name,
+            scopes,
+            days,
+        } => {
+            let body = NewToken {
+                name: name.clone(),
+                scopes: scopes.iter().copied().map(Scope::from).collect(),
+                days: Some(*days),
+            };
+            let made: TokenMade = reach.open()?.post("/api/v1/tokens", &body)?;
+            print(&format!("{}\n", made.token))
+        }
+        Token::List { reach, json } => {
+            let tokens: Vec<TokenView> = reach.open()?.get("/api/v1/tokens")?;
+            if *json {
+                return print_json(&tokens);
+            }
+            print(&table(&tokens))
+        }
+        Token::Revoke { reach, token } => {
+            if token.len() != 16 || !token.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                return Err(cenote::Error::Usage(
+                    "a token's public name has 16 digits; `cenote token list` prints it".into(),
+                ));
+            }
+            reach.open()?.delete(&format!("/api/v1/tokens/{token}"))?;
+            print(&format!("{token} is revoked\n"))
+        }
+        Token::Login { reach } => {
+            let service = reach.open()?;
+            let made: LoginMade = service.post("/api/v1/logins", &())?;
+            print(&format!("{}/#{}\n", service.url(), made.login))
+        }
+    }
+}
+
+fn table(tokens: &[TokenView]) -> String {
+    let time = |millis: Option<u64>| {
+        millis.map_or_else(
+            || "never".into(),
+            |millis| Timestamp::from_millis(millis).to_string(),
+        )
+    };
+    let mut text = format!(
+        "{:16}  {:7}  {:24}  {:24}  {:24}  {}\n",
+        "token", "for", "ends", "last used", "may", "name"
+    );
+    for token in tokens.iter().filter(|token| token.revoked_at.is_none()) {
+        let scopes: Vec<&str> = token.scopes.iter().map(|scope| scope.as_str()).collect();
+        text += &format!(
+            "{:16}  {:7}  {:24}  {:24}  {:24}  {}\n",
+            token.id,
+            token.kind,
+            time(token.expires_at),
+            time(token.used_at),
+            scopes.join(","),
+            printable(&token.name)
+        );
+    }
+    text
+}

@@ -1,0 +1,178 @@
+//! Whole services, from the commands that set them up to what a job gave.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command};
+
+use serde_json::Value;
+
+use crate::common::{Ended, addresses, cenote, finish, run, start, wait_until, write};
+use crate::others::kill;
+
+/// A command about jobs at the service of a party file.
+fn job(config: &Path, args: &[&str]) -> Command {
+    let mut command = cenote();
+    command.arg("job").args(args).arg("--config").arg(config);
+    command
+}
+
+fn list(config: &Path) -> Vec<Value> {
+    let listed = run(&mut job(config, &["list", "--json"]));
+    match listed.code {
+        Some(0) => listed.json()["jobs"].as_array().cloned().unwrap_or_default(),
+        _ => Vec::new(),
+    }
+}
+
+/// Waits until the only job at a service is in this state; its name.
+#[track_caller]
+fn only_job(config: &Path, state: &str) -> String {
+    let mut name = String::new();
+    wait_until(&format!("that a job is {state}"), || {
+        match list(config).as_slice() {
+            [only] if only["state"] == state => {
+                only["id"].as_str().unwrap_or_default().clone_into(&mut name);
+                true
+            }
+            _ => false,
+        }
+    });
+    name
+}
+
+/// Ends a service in order.
+fn ended(service: Child) -> Ended {
+    kill(service.id(), "-TERM");
+    let ended = finish(service);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    ended
+}
+
+#[test]
+fn services_for_a_look_run_their_sample() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = |name: &str| folder.path().join(name).join("party.toml");
+    let services = start(
+        cenote()
+            .args(["serve", "--local", "3", "--json-log", "--folder"])
+            .arg(folder.path()),
+    );
+    let sample = folder.path().join("sample.toml");
+    wait_until("that the services are up", || {
+        sample.exists() && run(&mut job(&home("anna"), &["list"])).code == Some(0)
+    });
+    let submitted = run(job(&home("anna"), &["submit", "--wait"]).arg(&sample));
+    assert_eq!(submitted.code, Some(0), "{}", submitted.stderr);
+    let mut names = Vec::new();
+    for party in ["anna", "bert", "cleo"] {
+        let name = only_job(&home(party), "done");
+        let fetched = run(&mut job(&home(party), &["fetch", &name])).json();
+        assert_eq!(fetched["outputs"][0]["values"][0], "0x0000002a", "{party}");
+        let again = run(&mut job(&home(party), &["fetch", &name]));
+        assert_ne!(again.code, Some(0), "{party} has it twice");
+        names.push(name);
+    }
+    assert!(names.iter().all(|name| *name == names[0]));
+    let log = ended(services).stderr;
+    let lines: Vec<&str> = log.lines().filter(|line| line.starts_with('{')).collect();
+    assert!(
+        lines
+            .iter()
+            .all(|line| serde_json::from_str::<Value>(line).is_ok()),
+        "{log}"
+    );
+    assert!(lines.iter().any(|line| line.contains(&names[0])), "{log}");
+    assert!(!log.contains("0000002a"), "{log}");
+}
+
+/// Invite, join, twice serve, submit, approve.
+#[test]
+fn two_parties_meet_and_run_a_job_in_six_commands() {
+    let folder = tempfile::tempdir().unwrap();
+    let homes = ["acme", "bank"].map(|name| folder.path().join(name));
+    let [meeting, first_page, second_page] = addresses();
+    let mut invite = start(
+        cenote()
+            .args([
+                "invite",
+                "--parties",
+                "2",
+                "--name",
+                "acme",
+                "--address",
+                &meeting,
+            ])
+            .arg(&homes[0]),
+    );
+    let mut told = BufReader::new(invite.stdout.take().unwrap());
+    let mut line = String::new();
+    let invitation = loop {
+        line.clear();
+        assert_ne!(told.read_line(&mut line).unwrap(), 0, "no invitation");
+        let word = line
+            .split_whitespace()
+            .find(|word| word.starts_with("cenote-invitation"));
+        if let Some(word) = word {
+            break word.to_owned();
+        }
+    };
+    let joined = run(cenote()
+        .args(["join", &invitation])
+        .arg(&homes[1])
+        .args(["--name", "bank"]));
+    assert_eq!(joined.code, Some(0), "{}", joined.stderr);
+    let mut rest = String::new();
+    std::io::Read::read_to_string(&mut told, &mut rest).unwrap();
+    assert_eq!(finish(invite).code, Some(0));
+    let code = |text: &str| {
+        text.lines()
+            .find(|line| line.trim().starts_with("code"))
+            .map(str::to_owned)
+    };
+    assert!(
+        code(&rest).is_some() && code(&rest) == code(&joined.stdout),
+        "{rest}\n{}",
+        joined.stdout
+    );
+
+    // Both are on one machine, where other tests have the ports that are meant for pages.
+    let configs = homes.each_ref().map(|home| home.join("party.toml"));
+    for (config, page) in configs.iter().zip([&first_page, &second_page]) {
+        let text = std::fs::read_to_string(config).unwrap();
+        std::fs::write(
+            config,
+            text.replace("[service]\n", &format!("[service]\nhttp = \"{page}\"\n")),
+        )
+        .unwrap();
+    }
+    let services = configs
+        .each_ref()
+        .map(|config| start(cenote().arg("serve").arg("--config").arg(config)));
+    for config in &configs {
+        wait_until("that a service is up", || {
+            run(&mut job(config, &["list"])).code == Some(0)
+        });
+    }
+    let file = write(
+        folder.path(),
+        "job.toml",
+        "protocol = \"authenticated\"\ncircuit = \"lib:add32\"\nlanes = 1\n[[input]]\nparty = 0\n[[input]]\nparty = 1\n[[output]]\nto = [1]\n",
+    );
+    let values = [("x", "5\n"), ("y", "7\n")]
+        .map(|(name, value)| format!("{name}={}", write(folder.path(), name, value).display()));
+    let submitted = run(job(&configs[0], &["submit", "--approve", "--post", &values[0]]).arg(&file));
+    assert_eq!(submitted.code, Some(0), "{}", submitted.stderr);
+    let name = only_job(&configs[1], "proposed");
+    let approved = run(&mut job(&configs[1], &["approve", &name, "--post", &values[1]]));
+    assert_eq!(approved.code, Some(0), "{}", approved.stderr);
+    assert_eq!(only_job(&configs[1], "done"), name);
+    let fetched = run(&mut job(&configs[1], &["fetch", &name])).json();
+    assert_eq!(fetched["outputs"][0]["values"][0], "0x0000000c");
+    assert_eq!(only_job(&configs[0], "done"), name);
+    assert_ne!(
+        run(&mut job(&configs[0], &["fetch", &name])).code,
+        Some(0),
+        "it learnt nothing"
+    );
+    services.into_iter().for_each(|service| drop(ended(service)));
+}

@@ -1,0 +1,260 @@
+//! A program that can be run: read, checked and measured.
+
+use cenote::{Bundle, Job, PartyId, Program, Protocol};
+use cenote_service::job::{self, Digest, Estimate, Input, Proposal, Security};
+use cenote_service::live::Revealed;
+use cenote_service::policy::Size;
+
+/// The kind of program that is a circuit.
+const CIRCUIT: &str = "circuit";
+/// What the numbers in the name of a library's circuit may come to when they are multiplied: larger ones take gigabytes to read. Many
+/// instances are lanes.
+const WIDEST: u64 = 1 << 14;
+/// Threads of a party of a job, at most.
+const WORKERS: u8 = 8;
+
+/// A program, and what it takes.
+pub(crate) struct Compiled {
+    /// The digest of its text.
+    pub(crate) digest: Digest,
+    /// Its text.
+    pub(crate) bundle: Bundle,
+    /// The job that it is.
+    pub(crate) job: Job,
+    /// What is computed.
+    pub(crate) program: Program,
+    /// Its inputs.
+    pub(crate) inputs: Vec<Input>,
+    /// Who learns outputs.
+    pub(crate) receivers: Vec<u8>,
+    /// AND gates and bytes.
+    pub(crate) size: Size,
+    /// Bytes of memory that a run of it takes here.
+    pub(crate) memory: u64,
+}
+
+impl Compiled {
+    /// Reads a program for the party `me`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn new(bundle: Bundle, digest: Digest, me: u8) -> Result<Self, String> {
+        let text = |error: cenote::Error| error.to_string();
+        check_width(&bundle.job)?;
+        let job = Job::from_bundle(&bundle).map_err(text)?;
+        if job.protocol().workers() > WORKERS {
+            return Err(format!(
+                "it asks for {} workers, and a job of a service has at most {WORKERS}",
+                job.protocol().workers()
+            ));
+        }
+        let lanes = job.stated_lanes().map_err(text)?;
+        let program = job.program(lanes).map_err(text)?;
+        let prepared = job.protocol().prepare(&program.demand()).map_err(text)?;
+        let values = program.circuit().inputs().iter().zip(program.owners());
+        let inputs = values
+            .map(|(value, owner)| Input {
+                name: value.name.clone(),
+                kind: kind(value.width, lanes),
+                owner: owner.0,
+            })
+            .collect();
+        let mut receivers: Vec<u8> = program
+            .receivers()
+            .iter()
+            .flat_map(|to| to.iter().map(|party| party.0))
+            .collect();
+        receivers.sort_unstable();
+        receivers.dedup();
+        let size = Size {
+            ands: program.and_gates(),
+            bytes: prepared.traffic_bytes(&program.demand()) / 2,
+        };
+        let memory = prepared.job_bytes(&program, PartyId(me));
+        Ok(Compiled {
+            digest,
+            bundle,
+            job,
+            inputs,
+            receivers,
+            size,
+            memory,
+            program,
+        })
+    }
+
+    /// How much room it takes when it is ready: gates.
+    pub(crate) fn weight(&self) -> usize {
+        self.program.circuit().gates().len() + self.bundle.bytes() / 64
+    }
+
+    /// The protocol that runs it.
+    pub(crate) fn protocol(&self) -> &Protocol {
+        self.job.protocol()
+    }
+
+    /// How many parties take part.
+    pub(crate) fn parties(&self) -> u8 {
+        self.protocol().parties()
+    }
+
+    /// As proposals name it.
+    pub(crate) fn named(&self) -> job::Program {
+        job::Program {
+            kind: CIRCUIT.into(),
+            digest: self.digest,
+        }
+    }
+
+    /// Its security, in bits.
+    pub(crate) fn security(&self) -> Security {
+        Security {
+            statistical: u16::try_from(self.protocol().security()).unwrap_or(u16::MAX),
+            computational: 128,
+        }
+    }
+
+    /// What a proposal says that it takes.
+    pub(crate) fn estimate(&self) -> Estimate {
+        Estimate {
+            ands: self.size.ands,
+            bytes: self.size.bytes,
+        }
+    }
+
+    /// Sees that a proposal says of it what it is.
+    ///
+    /// # Errors
+    /// What it says wrongly.
+    pub(crate) fn check(&self, proposal: &Proposal) -> Result<(), String> {
+        let wrong = |what: &str| Err(format!("the proposal says other {what} than its program"));
+        if proposal.program != self.named() {
+            return wrong("things about its program");
+        }
+        if proposal.parties != self.parties() {
+            return wrong("parties");
+        }
+        if proposal.protocol != self.protocol().name() {
+            return wrong("protocols");
+        }
+        if proposal.inputs != self.inputs {
+            return wrong("inputs");
+        }
+        if proposal.receivers != self.receivers {
+            return wrong("receivers");
+        }
+        if proposal.security != self.security() {
+            return wrong("security");
+        }
+        Ok(())
+    }
+
+    /// What each output is, and who learns it.
+    pub(crate) fn outputs(&self) -> Vec<Revealed> {
+        let values = self
+            .program
+            .circuit()
+            .outputs()
+            .iter()
+            .zip(self.program.receivers());
+        values
+            .map(|(value, to)| Revealed {
+                name: value.name.clone(),
+                bits: value.width.into(),
+                values: self.program.lanes() as u64,
+                to: to.iter().map(|party| party.0).collect(),
+            })
+            .collect()
+    }
+
+    /// In a sentence or two: what is computed.
+    pub(crate) fn summary(&self) -> String {
+        let lanes = match self.program.lanes() {
+            1 => "once".to_owned(),
+            lanes => format!("{lanes} times side by side"),
+        };
+        format!(
+            "The circuit {} is computed {lanes} ({} AND gates in all), with protocol {}.",
+            self.program.name(),
+            self.size.ands,
+            self.protocol().describe()
+        )
+    }
+}
+
+/// Refuses a job whose circuit is one of the library that takes too much to build.
+fn check_width(job: &str) -> Result<(), String> {
+    let table: toml::Table = toml::from_str(job).map_err(|error| format!("the job: {}", error.message()))?;
+    let circuit = table
+        .get("circuit")
+        .and_then(toml::Value::as_str)
+        .unwrap_or_default();
+    let Some(name) = circuit.strip_prefix(cenote::circuits::LIBRARY_PREFIX) else {
+        return Ok(());
+    };
+    let numbers = name
+        .split(|character: char| !character.is_ascii_digit())
+        .filter(|part| !part.is_empty());
+    let product = numbers.fold(1u64, |product, number| {
+        product.saturating_mul(number.parse().unwrap_or(u64::MAX).max(1))
+    });
+    if product > WIDEST {
+        return Err(format!(
+            "the circuit {name} is too large for a service; use a smaller one and more lanes"
+        ));
+    }
+    Ok(())
+}
+
+/// The type of an input of `width` bits and one value for each lane.
+fn kind(width: u32, lanes: usize) -> String {
+    match lanes {
+        1 => format!("u{width}"),
+        _ => format!("[u{width}; {lanes}]"),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// A job over a circuit of the library with two inputs and one output, of parties 0 and 1, for parties 0 and 1 and, of three, 2.
+    pub(crate) fn bundle(circuit: &str, parties: u8) -> Bundle {
+        let (protocol, to) = match parties {
+            2 => ("authenticated", "[0, 1]"),
+            _ => ("three", "[0, 1, 2]"),
+        };
+        Bundle {
+            job: format!(
+                "protocol = \"{protocol}\"\ncircuit = \"lib:{circuit}\"\nlanes = 1\n[[input]]\nparty = 0\n[[input]]\nparty = 1\n\
+                 [[output]]\nto = {to}\n"
+            ),
+            files: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn a_program_says_what_it_takes() {
+        let compiled = Compiled::new(bundle("add8", 3), Digest::of(b""), 2).expect("compiles");
+        let kinds: Vec<(&str, u8)> = compiled
+            .inputs
+            .iter()
+            .map(|input| (input.kind.as_str(), input.owner))
+            .collect();
+        assert_eq!(kinds, [("u8", 0), ("u8", 1)]);
+        assert_eq!(
+            (compiled.parties(), compiled.receivers.as_slice()),
+            (3, [0, 1, 2].as_slice())
+        );
+        assert_eq!(compiled.size.ands, 7);
+        assert!(
+            compiled.memory > 0 && compiled.memory < 64 << 20,
+            "{}",
+            compiled.memory
+        );
+        assert_eq!(compiled.outputs()[0].to, [0, 1, 2]);
+        assert!(compiled.summary().contains("lib:add8"), "{}", compiled.summary());
+    }
+}

@@ -1,0 +1,205 @@
+//! What all parts of a service share.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+
+use cenote_service::job::{Digest, Job, JobId, StateName, Verdict};
+use cenote_service::live::{AlarmKind, Announcer, Happened};
+use cenote_service::{Database, Jobs, Policy, ResultKey, Timestamp};
+
+use crate::counts::{Alarms, Tally};
+use crate::data::{Folder, Posted};
+use crate::desk::Desk;
+use crate::dispatch::Task;
+use crate::message::Message;
+use crate::peer::Peer;
+use crate::programs::Programs;
+use crate::settings::Settings;
+use crate::wires::Wires;
+
+/// The party that says when a job begins: the lowest-numbered one, which is in all of them.
+pub(crate) const LEADER: u8 = 0;
+
+/// A service.
+pub(crate) struct Core {
+    pub(crate) settings: Settings,
+    pub(crate) since: Timestamp,
+    pub(crate) database: Database,
+    pub(crate) jobs: Jobs,
+    pub(crate) key: ResultKey,
+    pub(crate) programs: Programs,
+    pub(crate) data: Folder,
+    pub(crate) posted: Posted,
+    pub(crate) policy: RwLock<Policy>,
+    pub(crate) announcer: Announcer,
+    pub(crate) tally: Mutex<Tally>,
+    pub(crate) alarms: Mutex<Alarms>,
+    pub(crate) desk: Mutex<Desk>,
+    /// Unfinished jobs.
+    pub(crate) open: Mutex<BTreeMap<JobId, Brief>>,
+    /// By party; that of this party stays as it is.
+    pub(crate) peers: Vec<Peer>,
+    /// The threads that do what peers ask, by party.
+    pub(crate) lanes: OnceLock<Vec<Vec<SyncSender<Task>>>>,
+    pub(crate) wires: OnceLock<Arc<dyn Wires>>,
+    pub(crate) stopping: AtomicBool,
+    /// Runs that have not ended.
+    pub(crate) aloft: Aloft,
+    /// Whether something may begin.
+    pub(crate) starts: Starts,
+    /// One approval at a time: its posted values and its record belong together.
+    pub(crate) approving: Mutex<()>,
+}
+
+/// Whether something may begin, and who waits for that.
+#[derive(Default)]
+pub(crate) struct Starts {
+    pub(crate) wanted: Mutex<bool>,
+    pub(crate) wake: std::sync::Condvar,
+}
+
+/// Counts threads, so that their end can be awaited.
+#[derive(Default)]
+pub(crate) struct Aloft {
+    pub(crate) count: Mutex<usize>,
+    pub(crate) landed: std::sync::Condvar,
+}
+
+/// An unfinished job, in short.
+#[derive(Debug, Clone)]
+pub(crate) struct Brief {
+    pub(crate) proposal: Digest,
+    pub(crate) program: Digest,
+    pub(crate) proposer: u8,
+    pub(crate) parties: u8,
+    pub(crate) state: StateName,
+    pub(crate) approved: bool,
+    pub(crate) deadline: Timestamp,
+    pub(crate) changed: Timestamp,
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Core {
+    pub(crate) fn me(&self) -> u8 {
+        self.settings.me
+    }
+
+    /// The name of a party, for people.
+    pub(crate) fn name(&self, party: u8) -> &str {
+        self.settings
+            .names
+            .get(usize::from(party))
+            .map_or("a stranger", String::as_str)
+    }
+
+    pub(crate) fn peer(&self, party: u8) -> Option<&Peer> {
+        self.peers.get(usize::from(party)).filter(|_| party != self.me())
+    }
+
+    pub(crate) fn policy(&self) -> Policy {
+        self.policy.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Tells one peer, as far as it is there.
+    pub(crate) fn tell(&self, to: u8, message: &Message) {
+        let _ = self.is_told(to, message);
+    }
+
+    /// Tells one peer. Gives whether the message is on its way.
+    pub(crate) fn is_told(&self, to: u8, message: &Message) -> bool {
+        // Links can be up before this service has got what it tells with.
+        let told = self
+            .wires
+            .get()
+            .is_some_and(|wires| wires.tell(to, message.to_bytes()).is_ok());
+        if !told {
+            // It hears of it when the link is back, or at the next round of standings.
+            tracing::debug!(to, job = ?message.job(), "a message was lost");
+            if let Some(peer) = self.peer(to) {
+                peer.known().behind = true;
+            }
+        }
+        told
+    }
+
+    /// Tells all others that take part.
+    pub(crate) fn tell_all(&self, parties: u8, message: &Message) {
+        (0..parties)
+            .filter(|party| *party != self.me())
+            .for_each(|party| self.tell(party, message));
+    }
+
+    /// A job is new here, or goes on after a restart.
+    pub(crate) fn remember(&self, job: &Job) {
+        let brief = Brief {
+            proposal: job.digest,
+            program: job.proposal.program.digest,
+            proposer: job.proposal.proposer,
+            parties: job.proposal.parties,
+            state: job.state.name(),
+            approved: self.has_approved(job),
+            deadline: job.proposal.deadline,
+            changed: job.changed_at,
+        };
+        lock(&self.open).insert(job.proposal.id, brief);
+        self.announce(job);
+    }
+
+    /// A job has changed: what shows it is told, and what it held is freed if it has ended.
+    pub(crate) fn changed(self: &Arc<Self>, job: &Job) {
+        let (id, state) = (job.proposal.id, job.state.name());
+        let mut open = lock(&self.open);
+        let moved = match open.get_mut(&id) {
+            Some(brief) if state.is_open() => {
+                brief.approved |= self.has_approved(job);
+                brief.changed = job.changed_at;
+                let moved = state > brief.state;
+                brief.state = brief.state.max(state);
+                moved
+            }
+            _ => !state.is_open(),
+        };
+        if !state.is_open() {
+            open.remove(&id);
+        }
+        drop(open);
+        if moved {
+            self.announce(job);
+        }
+        if !state.is_open() {
+            self.ended(job);
+        }
+    }
+
+    fn announce(&self, job: &Job) {
+        let (job, state) = (job.proposal.id, job.state.name());
+        lock(&self.tally).came(state);
+        tracing::info!(%job, %state, "job");
+        self.announcer.tell(&Happened::Job { job, state });
+    }
+
+    fn has_approved(&self, job: &Job) -> bool {
+        let mine = job.decisions.get(usize::from(self.me())).and_then(Option::as_ref);
+        mine.is_some_and(|decision| decision.verdict == Verdict::Approve)
+    }
+
+    /// Raises an alarm.
+    pub(crate) fn alarm(&self, kind: AlarmKind, what: &str, text: String, advice: &str) {
+        if lock(&self.alarms).raise(kind, what, text.clone(), advice) {
+            tracing::warn!(?kind, "{text}");
+            self.announcer.tell(&Happened::Alarm);
+        }
+    }
+
+    /// Ends an alarm, if there is one.
+    pub(crate) fn calm(&self, kind: AlarmKind, what: &str) {
+        if lock(&self.alarms).end(kind, what) {
+            self.announcer.tell(&Happened::Alarm);
+        }
+    }
+}

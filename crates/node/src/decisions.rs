@@ -1,0 +1,298 @@
+//! Decisions on jobs, of this party and as peers tell theirs.
+
+use std::collections::BTreeMap;
+use std::io::Cursor;
+use std::sync::Arc;
+
+use cenote_service::audit::Actor;
+use cenote_service::job::{Binding, FailKind, Job, JobId, Proposal, Remote, Source, State, StateName};
+use cenote_service::live::Approval;
+use cenote_service::policy::{Past, Verdict};
+use cenote_service::{Error, Result, Timestamp};
+
+use crate::compiled::Compiled;
+use crate::core::{Core, lock};
+use crate::failure;
+use crate::message::Message;
+
+/// A past in which nothing was approved: enough for rules that decline.
+struct Blank;
+
+impl Past for Blank {
+    fn approved_within_an_hour(&mut self, _: &str) -> Result<u64> {
+        Ok(0)
+    }
+
+    fn most_disclosures(&mut self, _: &cenote_service::job::Digest) -> Result<u64> {
+        Ok(0)
+    }
+
+    fn data(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+impl Core {
+    /// Lets the policy decide on a job that this party has not decided on.
+    pub(crate) fn rule(self: &Arc<Self>, job: &Job, compiled: &Compiled) -> Result<Job> {
+        let (id, policy, now) = (job.proposal.id, self.policy(), Timestamp::now());
+        let decided = match self.usual_binding(&job.proposal) {
+            Some(binding) => {
+                let turn = lock(&self.approving);
+                let (ruling, job) = self.jobs.rule(id, &policy, compiled.size, binding, now)?;
+                drop(turn);
+                if ruling.verdict == Verdict::Ask {
+                    return Ok(job);
+                }
+                job
+            }
+            // Without data nothing can be approved; a rule may still decline.
+            None => {
+                let ruling = policy.rule(&job.proposal, compiled.size, &mut Blank)?;
+                if ruling.verdict != Verdict::Decline {
+                    return Ok(job.clone());
+                }
+                let by = ruling.rule.map_or(Actor::Service, |rule| Actor::Rule(rule.name));
+                self.jobs.decline(id, ruling.reason, by, now)?
+            }
+        };
+        self.decided(&decided);
+        Ok(decided)
+    }
+
+    /// The data that goes with this party's inputs by their names, if there is some for each.
+    fn usual_binding(&self, proposal: &Proposal) -> Option<Vec<Binding>> {
+        let mine = proposal.inputs.iter().filter(|input| input.owner == self.me());
+        mine.map(|input| {
+            Some(Binding {
+                input: input.name.clone(),
+                source: Source::Data(self.data.named_as(&input.name)?),
+            })
+        })
+        .collect()
+    }
+
+    /// This party takes part in a job.
+    pub(crate) fn approve(self: &Arc<Self>, id: JobId, approval: Approval, by: Actor) -> Result<Job> {
+        let job = self.jobs.get(id)?;
+        let compiled = self.program_of(&job)?;
+        self.check_data(&compiled, &approval)?;
+        let turn = lock(&self.approving);
+        // Values that were posted with an approval are never exchanged: whoever comes later is refused before anything is kept.
+        let job = self.jobs.get(id)?;
+        let undecided = job
+            .decisions
+            .get(usize::from(self.me()))
+            .is_some_and(Option::is_none);
+        if job.state.name() != StateName::Proposed || !undecided {
+            return Err(Error::NoTransition {
+                job: id,
+                state: job.state.name(),
+                event: "approval by this party".into(),
+            });
+        }
+        if !approval.posted.is_empty() {
+            self.posted
+                .put(&self.key, id, &approval.posted)
+                .map_err(Error::Approval)?;
+        }
+        let decided = self
+            .jobs
+            .approve(id, approval.binding, approval.reason, by, Timestamp::now());
+        match &decided {
+            // It may take effect yet.
+            Ok(_) | Err(Error::Unknown(_)) => {}
+            Err(_) => self.posted.remove(id),
+        }
+        drop(turn);
+        let job = decided?;
+        self.decided(&job);
+        Ok(job)
+    }
+
+    /// Sees that named data is there, and that posted values fit. Named data is not read.
+    pub(crate) fn check_data(&self, compiled: &Compiled, approval: &Approval) -> Result<()> {
+        let mut posted: BTreeMap<&str, &str> = approval
+            .posted
+            .iter()
+            .map(|(name, text)| (name.as_str(), text.as_str()))
+            .collect();
+        for bound in &approval.binding {
+            match &bound.source {
+                Source::Data(name) => self.data.check(name).map_err(Error::Approval)?,
+                Source::Posted => {
+                    let text = posted.remove(bound.input.as_str()).ok_or_else(|| {
+                        Error::Approval(format!(
+                            "the values of input {:?} are not posted with it",
+                            bound.input
+                        ))
+                    })?;
+                    let index = compiled.inputs.iter().position(|input| input.name == bound.input);
+                    let index = index
+                        .filter(|index| {
+                            compiled
+                                .inputs
+                                .get(*index)
+                                .is_some_and(|input| input.owner == self.me())
+                        })
+                        .ok_or_else(|| {
+                            Error::Approval(format!("this party has no input {:?}", bound.input))
+                        })?;
+                    let lanes = compiled.program.lanes();
+                    compiled
+                        .job
+                        .read_input(index, lanes, &bound.input, Box::new(Cursor::new(text)))
+                        .map_err(|error| Error::Approval(error.to_string()))?;
+                }
+            }
+        }
+        match posted.keys().next() {
+            None => Ok(()),
+            Some(name) => Err(Error::Approval(format!(
+                "values are posted for {name:?}, which is not bound to posted values"
+            ))),
+        }
+    }
+
+    /// This party has decided on a job: the others are told, and the job goes on.
+    pub(crate) fn decided(self: &Arc<Self>, job: &Job) {
+        if let Some(word) = self.word_on(job) {
+            self.tell_all(job.proposal.parties, &word);
+        }
+        self.changed(job);
+        self.goes_on(job);
+    }
+
+    /// What this party says of its decision on a job.
+    pub(crate) fn word_on(&self, job: &Job) -> Option<Message> {
+        let decision = job.decisions.get(usize::from(self.me()))?.as_ref()?;
+        let (id, proposal) = (job.proposal.id, job.digest);
+        Some(match decision.verdict {
+            cenote_service::job::Verdict::Approve => Message::Approve { job: id, proposal },
+            cenote_service::job::Verdict::Decline => Message::Decline {
+                job: id,
+                proposal,
+                // What its policy says is its own business.
+                reason: "it does not take part".into(),
+            },
+        })
+    }
+
+    /// Takes a job back.
+    pub(crate) fn cancel(self: &Arc<Self>, id: JobId, by: Actor) -> Result<Job> {
+        let job = self.jobs.cancel(id, by, Timestamp::now())?;
+        self.tell_all(job.proposal.parties, &Message::Cancel { job: id });
+        self.changed(&job);
+        Ok(job)
+    }
+
+    /// A job fails here.
+    pub(crate) fn fail(self: &Arc<Self>, id: JobId, kind: FailKind, reason: String) {
+        match self.jobs.fail(id, kind, reason, Timestamp::now()) {
+            Ok(job) => {
+                let message = Message::Fail {
+                    job: id,
+                    failure: kind,
+                    reason: failure::words(kind).into(),
+                };
+                self.tell_all(job.proposal.parties, &message);
+                self.changed(&job);
+            }
+            // It has ended in another way meanwhile.
+            Err(Error::NoTransition { .. } | Error::NoJob(_)) => {}
+            Err(error) => tracing::error!(job = %id, %error, "a failure cannot be recorded"),
+        }
+    }
+
+    /// A peer says something of a job.
+    pub(crate) fn hear(self: &Arc<Self>, from: u8, id: JobId, says: Remote, message: Message) {
+        if matches!(says, Remote::Cancel | Remote::Fail { .. }) {
+            let flight = lock(&self.desk).flight(id);
+            if flight.is_some_and(|flight| from < flight.parties && flight.hear(from, &says)) {
+                return;
+            }
+        }
+        // A word on what is not known is not worth a write.
+        if !lock(&self.open).contains_key(&id) && matches!(self.jobs.get(id), Err(Error::NoJob(_))) {
+            let Some(peer) = self.peer(from) else { return };
+            peer.known().keep_early(id, message);
+            // Its proposal may have been recorded meanwhile.
+            if lock(&self.open).contains_key(&id) {
+                let early = peer.known().take_early(id);
+                early.into_iter().for_each(|message| self.obey(from, message));
+            }
+            return;
+        }
+        let approves = matches!(says, Remote::Approve { .. });
+        match self.jobs.hear(id, from, says, Timestamp::now()) {
+            Ok(job) => {
+                self.changed(&job);
+                self.goes_on(&job);
+            }
+            Err(Error::NoTransition { state, .. }) if approves && !state.is_open() => self.tell_end(from, id),
+            // Said before, or nothing that it may say: nothing has changed.
+            Err(Error::NoTransition { .. } | Error::NoJob(_)) => {}
+            Err(error @ Error::OtherProposal { .. }) => {
+                lock(&self.tally).refused(from);
+                tracing::warn!(from, %error, "a peer's word is refused");
+                let what = "a decision on another proposal than this party has".into();
+                self.tell(from, &Message::Unclear { what });
+            }
+            Err(error) => {
+                tracing::error!(from, job = %id, %error, "a peer's word cannot be recorded");
+                if let Some(peer) = self.peer(from) {
+                    peer.known().behind = true;
+                }
+            }
+        }
+    }
+
+    /// A job that may have come into a state from which this party moves it on.
+    pub(crate) fn goes_on(self: &Arc<Self>, job: &Job) {
+        if job.state.name() != StateName::Approved {
+            return;
+        }
+        let id = job.proposal.id;
+        match self.jobs.queue(id, Timestamp::now()) {
+            Ok(job) => {
+                self.changed(&job);
+                self.line_up(&job);
+            }
+            Err(Error::NoTransition { .. }) => {}
+            Err(error) => tracing::error!(job = %id, %error, "a job cannot be queued; it is tried again"),
+        }
+    }
+
+    /// Tells a peer how a job ended that it believes open.
+    pub(crate) fn tell_end(&self, to: u8, id: JobId) {
+        let message = match self.jobs.get(id) {
+            Ok(job) => match &job.state {
+                // Whoever still runs it comes to its own end.
+                State::Done => return,
+                State::Declined { by, .. } if *by == self.me() => self.word_on(&job),
+                State::Cancelled { by } if *by == self.me() => Some(Message::Cancel { job: id }),
+                State::Declined { by, .. } => Some(ended(id, format!("party {by} has declined it"))),
+                State::Cancelled { by } => Some(ended(id, format!("party {by} has taken it back"))),
+                State::Failed(failure) => Some(Message::Fail {
+                    job: id,
+                    failure: failure.kind,
+                    reason: failure::words(failure.kind).into(),
+                }),
+                State::Proposed | State::Approved | State::Queued | State::Running => return,
+            },
+            Err(Error::NoJob(_)) => Some(ended(id, "it is not known there".into())),
+            Err(_) => return,
+        };
+        if let Some(message) = message {
+            self.tell(to, &message);
+        }
+    }
+}
+
+fn ended(job: JobId, reason: String) -> Message {
+    Message::Fail {
+        job,
+        failure: FailKind::Peer,
+        reason,
+    }
+}

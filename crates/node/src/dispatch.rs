@@ -1,0 +1,232 @@
+//! What comes from peers, on its way to those who do it.
+//!
+//! Each peer has a few threads of its own, and each a bounded queue: a peer that sends more than is done for it is left out, and both say
+//! again where their jobs stand. So it holds up nobody but itself. What is about one job stays in order.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Weak};
+use std::time::Instant;
+
+use cenote_service::job::{FailKind, JobId, Remote};
+use cenote_service::live::{AlarmKind, Happened};
+
+use crate::core::{Core, LEADER, lock};
+use crate::message::Message;
+use crate::peer::Hello;
+use crate::wires::{Hear, LONGEST};
+
+/// Threads of a peer.
+const LANES: usize = 4;
+/// Messages that wait for one.
+const WAITING: usize = 1024;
+/// Bytes of a peer's messages that wait.
+const WAITING_BYTES: usize = 16 << 20;
+
+/// Something to do for a peer.
+pub(crate) enum Task {
+    /// What it said.
+    Message(Message, usize),
+    /// Its connection has come up.
+    Up,
+    /// Both say again where their jobs stand.
+    Standings,
+}
+
+/// Starts the threads of a peer. They end when what is sent to them can come from nobody any more.
+pub(crate) fn lanes(core: &Weak<Core>, peer: u8) -> std::io::Result<Vec<SyncSender<Task>>> {
+    (0..LANES)
+        .map(|lane| {
+            let (sender, tasks) = sync_channel(WAITING);
+            let core = core.clone();
+            std::thread::Builder::new()
+                .name(format!("peer-{peer}-{lane}"))
+                .spawn(move || serve(&core, peer, &tasks))?;
+            Ok(sender)
+        })
+        .collect()
+}
+
+fn serve(core: &Weak<Core>, peer: u8, tasks: &Receiver<Task>) {
+    while let Ok(task) = tasks.recv() {
+        let Some(core) = core.upgrade() else { return };
+        let bytes = match &task {
+            Task::Message(_, bytes) => *bytes,
+            Task::Up | Task::Standings => 0,
+        };
+        let done = catch_unwind(AssertUnwindSafe(|| match task {
+            Task::Message(message, _) => core.obey(peer, message),
+            Task::Up => core.greet(peer),
+            Task::Standings => core.tell_standings(peer),
+        }));
+        if let Some(known) = core.peer(peer) {
+            let mut known = known.known();
+            known.waiting = known.waiting.saturating_sub(bytes);
+        }
+        if done.is_err() {
+            lock(&core.tally).refused(peer);
+            tracing::error!(peer, "something that a peer asked for failed; the log says where");
+        }
+    }
+}
+
+/// The ears of a service.
+pub(crate) struct Ears(pub(crate) Weak<Core>);
+
+impl Hear for Ears {
+    fn message(&self, from: u8, message: Vec<u8>) {
+        if let Some(core) = self.0.upgrade() {
+            core.take_message(from, &message);
+        }
+    }
+
+    fn link(&self, peer: u8, up: bool) {
+        if let Some(core) = self.0.upgrade() {
+            core.take_link(peer, up);
+        }
+    }
+}
+
+impl Core {
+    fn take_message(self: &Arc<Self>, from: u8, bytes: &[u8]) {
+        let Some(peer) = self.peer(from) else { return };
+        let parsed = if bytes.len() > LONGEST {
+            Err(format!("a message of {} bytes", bytes.len()))
+        } else {
+            Message::parse(bytes)
+        };
+        match parsed {
+            Ok(Message::Hello {
+                version,
+                program,
+                jobs,
+                per_proposer,
+            }) => {
+                let program = program.chars().filter(|c| !c.is_control()).take(64).collect();
+                let hello = Hello {
+                    version,
+                    program,
+                    jobs,
+                    per_proposer,
+                };
+                peer.known().hello = Some(hello);
+                self.announcer.tell(&Happened::Peer { party: from });
+                self.pump();
+            }
+            Ok(message) => {
+                if peer.known().is_with_us() {
+                    let lane = message.job().map_or(0, lane_of);
+                    self.put(from, lane, Task::Message(message, bytes.len()));
+                }
+            }
+            Err(what) => {
+                lock(&self.tally).refused(from);
+                // As often as proposals, so that it cannot make this party talk without end.
+                if peer.known().bucket.take() {
+                    tracing::warn!(from, what, "a peer is not understood");
+                    self.tell(from, &Message::Unclear { what });
+                }
+            }
+        }
+    }
+
+    /// Gives a peer's thread something to do, if it has room.
+    pub(crate) fn put(&self, peer: u8, lane: usize, task: Task) {
+        let lanes = self.lanes.get().and_then(|lanes| lanes.get(usize::from(peer)));
+        let (Some(lane), Some(known)) = (lanes.and_then(|lanes| lanes.get(lane)), self.peer(peer)) else {
+            return;
+        };
+        let mut known = known.known();
+        let bytes = match &task {
+            Task::Message(_, bytes) => *bytes,
+            Task::Up | Task::Standings => 0,
+        };
+        if known.waiting + bytes > WAITING_BYTES || lane.try_send(task).is_err() {
+            known.behind = true;
+            drop(known);
+            lock(&self.tally).refused(peer);
+        } else {
+            known.waiting += bytes;
+        }
+    }
+
+    fn take_link(self: &Arc<Self>, party: u8, up: bool) {
+        let Some(peer) = self.peer(party) else { return };
+        {
+            let mut known = peer.known();
+            known.up = up;
+            known.greeted = false;
+            known.lost = match known.lost {
+                _ if up => None,
+                Some(lost) => Some(lost),
+                None => Some(Instant::now()),
+            };
+        }
+        tracing::info!(peer = party, up, "link");
+        if up {
+            self.calm(AlarmKind::PeerLost, &party.to_string());
+            self.put(party, 0, Task::Up);
+        } else {
+            for flight in lock(&self.desk).flights() {
+                if party < flight.parties {
+                    let reason = format!("the connection to party {party} was lost");
+                    flight.stop(FailKind::PeerLost, reason);
+                }
+            }
+        }
+        self.announcer.tell(&Happened::Peer { party });
+        self.pump();
+    }
+
+    /// Does what a peer says.
+    pub(crate) fn obey(self: &Arc<Self>, from: u8, message: Message) {
+        let again = message.clone();
+        match message {
+            Message::Hello { .. } => {}
+            Message::Propose { proposal } => self.hear_proposal(from, *proposal),
+            Message::Want { program, at } => self.send_piece(from, program, at),
+            Message::Piece {
+                program,
+                at,
+                of,
+                text,
+            } => self.hear_piece(from, program, at, of, &text),
+            Message::Approve { job, proposal } => self.hear(from, job, Remote::Approve { proposal }, again),
+            Message::Decline {
+                job,
+                proposal,
+                reason,
+            } => {
+                self.hear(from, job, Remote::Decline { proposal, reason }, again);
+            }
+            Message::Cancel { job } => self.hear(from, job, Remote::Cancel, again),
+            Message::Fail {
+                job,
+                failure: kind,
+                reason,
+            } => {
+                self.hear(from, job, Remote::Fail { kind, reason }, again);
+            }
+            Message::Start { job } if from == LEADER => self.hear_start(from, job),
+            Message::Start { .. } => {
+                lock(&self.tally).refused(from);
+                let what = "a beginning that only the leader decides on".into();
+                self.tell(from, &Message::Unclear { what });
+            }
+            Message::Standings { jobs } => {
+                for standing in &jobs {
+                    self.hear_standing(from, standing);
+                }
+            }
+            Message::Ask { job } => self.hear_ask(from, job),
+            Message::Unclear { what } => {
+                let what: String = what.chars().filter(|c| !c.is_control()).take(200).collect();
+                tracing::warn!(from, what, "a peer did not understand");
+            }
+        }
+    }
+}
+
+fn lane_of(job: JobId) -> usize {
+    usize::from(job.0[0]) % LANES
+}

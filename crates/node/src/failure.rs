@@ -1,0 +1,56 @@
+//! Failures of runs, in the record's kinds.
+
+use cenote::Error;
+use cenote_net::Error as NetError;
+use cenote_service::job::FailKind;
+use cenote_session::Error as EngineError;
+
+/// The kind of a failure of a run.
+pub(crate) fn kind(error: &Error) -> FailKind {
+    match error {
+        Error::Data { .. } | Error::Config { .. } | Error::Table(_) | Error::Differs { .. } => {
+            FailKind::BadInput
+        }
+        Error::Usage(_) | Error::Refused(_) => FailKind::Refused,
+        Error::Protocol { error } => match error {
+            EngineError::Aborted { .. } => FailKind::Cheating,
+            EngineError::Net(NetError::Mismatch { .. }) => FailKind::Mismatch,
+            EngineError::Net(
+                NetError::Timeout { .. } | NetError::Stuck { .. } | NetError::PhaseOver { .. },
+            ) => FailKind::Timeout,
+            EngineError::PeerStopped { .. } => FailKind::Peer,
+            EngineError::Net(_) => FailKind::PeerLost,
+            EngineError::Exhausted(_) => FailKind::Exhausted,
+            EngineError::OutOfMemory(_) => FailKind::Refused,
+            _ => FailKind::Internal,
+        },
+        _ => FailKind::Internal,
+    }
+}
+
+/// The party that an error of a check names.
+pub(crate) fn cheater(error: &Error) -> Option<u8> {
+    match error {
+        Error::Protocol {
+            error: EngineError::Aborted { peer, .. },
+        } => peer.map(|peer| peer.0),
+        _ => None,
+    }
+}
+
+/// What peers are told of a failure of this kind: nothing of this party's data or machine.
+pub(crate) fn words(kind: FailKind) -> &'static str {
+    match kind {
+        FailKind::Restarted => "the service was restarted",
+        FailKind::Deadline => "the deadline has passed",
+        FailKind::Refused => "it does not fit there",
+        FailKind::Cheating => "a check failed there",
+        FailKind::PeerLost => "another party was lost there",
+        FailKind::Timeout => "a wait took too long there",
+        FailKind::Mismatch => "the parties differ in what must be equal",
+        FailKind::BadInput => "the data there does not fit the program",
+        FailKind::Exhausted => "material ran out there",
+        FailKind::Peer => "another party told of a failure",
+        FailKind::Internal => "something went wrong there",
+    }
+}

@@ -1,0 +1,119 @@
+//! A job that runs: how far it is, and what ends it early.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use cenote::runner::Connections;
+use cenote_net::Closer;
+use cenote_service::Timestamp;
+use cenote_service::job::{FailKind, JobId, Remote};
+use cenote_service::live::Running;
+
+/// A job that runs.
+#[derive(Debug)]
+pub(crate) struct Flight {
+    /// The job.
+    pub(crate) job: JobId,
+    /// How many take part.
+    pub(crate) parties: u8,
+    since: Timestamp,
+    done: AtomicU64,
+    total: AtomicU64,
+    end: Mutex<End>,
+}
+
+#[derive(Debug, Default)]
+struct End {
+    /// Why it is to end, if it is.
+    why: Option<(FailKind, String)>,
+    /// A peer's word that ends it, which is recorded unless this party has its outputs by then.
+    word: Option<(u8, Remote)>,
+    /// What ends its channels, once it has some.
+    closers: Closers,
+}
+
+#[derive(Default)]
+struct Closers(Vec<Closer>);
+
+impl std::fmt::Debug for Closers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} closers", self.0.len())
+    }
+}
+
+impl Flight {
+    pub(crate) fn new(job: JobId, parties: u8) -> Self {
+        Flight {
+            job,
+            parties,
+            since: Timestamp::now(),
+            done: AtomicU64::new(0),
+            total: AtomicU64::new(0),
+            end: Mutex::default(),
+        }
+    }
+
+    fn end(&self) -> MutexGuard<'_, End> {
+        self.end.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the run in whatever it waits for. The first reason counts.
+    pub(crate) fn stop(&self, kind: FailKind, reason: impl Into<String>) {
+        let mut end = self.end();
+        end.why.get_or_insert_with(|| (kind, reason.into()));
+        end.closers.0.iter().for_each(Closer::close);
+    }
+
+    /// A peer says that it ends. Gives whether the run sees to that: it does once it has channels, which are closed, so that it comes to
+    /// an end. What it has learnt by then, nobody takes away.
+    pub(crate) fn hear(&self, from: u8, says: &Remote) -> bool {
+        let mut end = self.end();
+        if end.closers.0.is_empty() {
+            return false;
+        }
+        end.word.get_or_insert_with(|| (from, says.clone()));
+        end.closers.0.iter().for_each(Closer::close);
+        true
+    }
+
+    /// What a peer has said, if one has.
+    pub(crate) fn word(&self) -> Option<(u8, Remote)> {
+        self.end().word.clone()
+    }
+
+    /// Why it was stopped, if it was.
+    pub(crate) fn stopped(&self) -> Option<(FailKind, String)> {
+        self.end().why.clone()
+    }
+
+    /// From here on a stop ends what uses `connections`.
+    pub(crate) fn hold(&self, mut connections: Connections) -> Connections {
+        let mut end = self.end();
+        end.closers.0 = connections
+            .iter_mut()
+            .map(|channel| channel.interrupter())
+            .collect();
+        if end.why.is_some() {
+            end.closers.0.iter().for_each(Closer::close);
+        }
+        connections
+    }
+
+    /// It is so far. Gives whether that is worth telling: a percent more.
+    pub(crate) fn progress(&self, done: u64, total: u64) -> bool {
+        let before = self.done.swap(done, Ordering::Relaxed);
+        self.total.store(total, Ordering::Relaxed);
+        let step = (total / 100).max(1);
+        done / step != before / step
+    }
+
+    /// How far it is.
+    pub(crate) fn running(&self) -> Running {
+        Running {
+            job: self.job,
+            since: self.since,
+            done: self.done.load(Ordering::Relaxed),
+            total: self.total.load(Ordering::Relaxed),
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! What can be asked of a service that is up.
+
+use cenote_service::audit::Actor;
+use cenote_service::job::{JobId, PageRequest};
+use cenote_service::live::{
+    About, Alarm, Approval, Counts, Data, Explained, LinkState, Listener, Live, Peer, Running, Stock,
+    Submission,
+};
+use cenote_service::{Error, Job, Result, Timestamp};
+use zeroize::Zeroizing;
+
+use crate::core::lock;
+use crate::message::{Message, VERSION};
+use crate::node::Node;
+
+impl Live for Node {
+    fn about(&self) -> About {
+        let settings = &self.core.settings;
+        About {
+            party: settings.me,
+            parties: settings.names.clone(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            fingerprint: settings.fingerprint.clone(),
+            since: self.core.since,
+        }
+    }
+
+    fn submit(&self, submission: Submission, by: Actor) -> Result<Job> {
+        self.core.submit(submission, by)
+    }
+
+    fn explain(&self, job: JobId) -> Result<Explained> {
+        let job = self.core.jobs.get(job)?;
+        let compiled = self.core.program_of(&job)?;
+        Ok(Explained {
+            program: compiled.named(),
+            summary: compiled.summary(),
+            outputs: compiled.outputs(),
+            job: compiled.bundle.job.clone(),
+            files: compiled.bundle.files.clone(),
+        })
+    }
+
+    fn approve(&self, job: JobId, approval: Approval, by: Actor) -> Result<Job> {
+        self.core.approve(job, approval, by)
+    }
+
+    fn decline(&self, job: JobId, reason: String, by: Actor) -> Result<Job> {
+        let job = self
+            .core
+            .jobs
+            .decline(job, reason.clone(), by, Timestamp::now())?;
+        self.core.tell_all(
+            job.proposal.parties,
+            &Message::Decline {
+                job: job.proposal.id,
+                proposal: job.digest,
+                reason,
+            },
+        );
+        self.core.changed(&job);
+        Ok(job)
+    }
+
+    fn cancel(&self, job: JobId, by: Actor) -> Result<Job> {
+        self.core.cancel(job, by)
+    }
+
+    fn fetch(&self, job: JobId, key: &str, by: Actor) -> Result<Zeroizing<Vec<u8>>> {
+        let fetched = self.core.jobs.fetch(job, key, by, Timestamp::now())?;
+        self.core.key.open_result(job, &fetched.sealed)
+    }
+
+    fn data(&self) -> Result<Vec<Data>> {
+        self.core
+            .data
+            .list()
+            .map_err(|error| Error::Database(format!("the folder of data cannot be read: {error}")))
+    }
+
+    fn peers(&self) -> Vec<Peer> {
+        let parties = 0..self.core.settings.names.len() as u8;
+        let peers = parties.filter_map(|party| Some((party, self.core.peer(party)?, self.core.wires.get()?)));
+        peers
+            .map(|(party, peer, wires)| {
+                let facts = wires.facts(party);
+                let hello = peer.known().hello.clone();
+                let link = match &hello {
+                    Some(hello) if facts.link == LinkState::Up && hello.version != VERSION => {
+                        LinkState::Refused {
+                            reason: format!(
+                                "its messages are of version {}, and this service's of {VERSION}",
+                                hello.version
+                            ),
+                        }
+                    }
+                    _ => facts.link,
+                };
+                Peer {
+                    party,
+                    name: self.core.name(party).to_owned(),
+                    address: facts.address,
+                    link,
+                    since: facts.since,
+                    version: hello.map(|hello| hello.program),
+                    round_trip: facts.round_trip,
+                    clock_ahead: facts.clock_ahead,
+                    bytes: facts.bytes,
+                }
+            })
+            .collect()
+    }
+
+    /// None: a job makes its material in its session.
+    fn stock(&self) -> Vec<Stock> {
+        Vec::new()
+    }
+
+    fn running(&self) -> Vec<Running> {
+        lock(&self.core.desk)
+            .flights()
+            .iter()
+            .map(|flight| flight.running())
+            .collect()
+    }
+
+    fn alarms(&self) -> Vec<Alarm> {
+        lock(&self.core.alarms).all()
+    }
+
+    fn counts(&self) -> Counts {
+        lock(&self.core.tally).counts()
+    }
+
+    fn listen(&self) -> Listener {
+        self.core.announcer.listen()
+    }
+
+    fn ready(&self) -> std::result::Result<(), String> {
+        let request = PageRequest {
+            state: None,
+            before: None,
+            limit: 1,
+        };
+        self.core.jobs.list(request).map_err(|error| error.to_string())?;
+        let away: Vec<String> = (0..self.core.settings.names.len() as u8)
+            .filter(|party| {
+                self.core
+                    .peer(*party)
+                    .is_some_and(|peer| !peer.known().is_with_us())
+            })
+            .map(|party| format!("party {party} ({})", self.core.name(party)))
+            .collect();
+        if away.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("not there: {}", away.join(", ")))
+        }
+    }
+}

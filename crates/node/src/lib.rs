@@ -1,0 +1,42 @@
+//! The process of a standing service: it keeps the record of [`cenote_service`], speaks with its peers, holds programs and data, and runs
+//! jobs that all parties have approved.
+//!
+//! - [`Settings`]: what a service is told.
+//! - [`Node`]: a service that is up; it is [`cenote_service::Live`].
+//! - [`wires`]: what joins services, over connections or in memory.
+//!
+//! Everything that a peer says is bounded before it is kept, and is taken for that peer's word only. A value, a secret or the path of data
+//! is in no message to a peer and in no log.
+#![forbid(unsafe_code)]
+
+mod compiled;
+mod core;
+mod counts;
+mod data;
+mod decisions;
+mod desk;
+mod dispatch;
+mod error;
+mod failure;
+mod flight;
+pub mod founding;
+mod interface;
+pub mod local;
+pub mod meeting;
+mod message;
+mod node;
+mod peer;
+mod programs;
+mod proposals;
+mod run;
+mod settings;
+mod standings;
+mod tick;
+pub mod wires;
+
+pub use error::Error;
+pub use node::Node;
+pub use settings::Settings;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,32 @@
+//! How parties come to know each other: one invites, the others join.
+//!
+//! Party 0 listens, and gives each other party an invitation over a channel that is private: it holds party 0's fingerprint and a secret of one
+//! use. Who joins speaks TLS with the key of that fingerprint and nobody else, and shows the secret.
+//!
+//! Against one who has changed invitations on their way, all parties compare a short code. Each commits to a nonce before any nonce is
+//! shown, and the code is a digest of all fingerprints and nonces. So whoever stands between parties has one guess in 10^12, and
+//! cannot search for keys that go with a code.
+
+mod code;
+mod invitation;
+mod inviter;
+mod joiner;
+mod words;
+
+pub use invitation::{Invitation, NoInvitation};
+pub use inviter::Inviter;
+pub use joiner::join;
+
+/// What became of a meeting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Met {
+    /// The party file.
+    pub file: std::path::PathBuf,
+    /// The names of all parties, in order.
+    pub names: Vec<String>,
+    /// What all parties read aloud to each other.
+    pub code: String,
+}
+
+#[cfg(test)]
+mod tests;

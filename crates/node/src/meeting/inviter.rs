@@ -1,0 +1,255 @@
+//! The party that invites: it waits until all others have joined.
+
+use std::io::BufReader;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cenote::Identity;
+use rustls::{ServerConnection, StreamOwned};
+
+use super::code::{Nonce, code, commitment, equal, nonce};
+use super::words::{AllShown, Answer, Joining, Shown, Told, Written, bytes, hear, lost, say};
+use super::{Invitation, Met};
+use crate::Error;
+use crate::founding::{Founding, Member, check_name, listen};
+
+/// How long one who has connected may be silent before all are there.
+const SILENCE: Duration = Duration::from_secs(10);
+/// How long the rest of the meeting may take.
+const MEETING: Duration = Duration::from_secs(60);
+/// How often it is looked whether somebody has come, or the wait is over.
+const LOOK: Duration = Duration::from_millis(50);
+
+type Line = BufReader<StreamOwned<ServerConnection, TcpStream>>;
+
+/// Somebody who has joined.
+struct Joined {
+    line: Line,
+    told: Told,
+}
+
+/// A party that invites the others.
+pub struct Inviter {
+    founding: Founding,
+    folder: PathBuf,
+    identity: Identity,
+    address: String,
+    listener: TcpListener,
+    invitations: Vec<Invitation>,
+}
+
+impl std::fmt::Debug for Inviter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Inviter").field(&self.folder).finish()
+    }
+}
+
+impl Inviter {
+    /// Invites the other parties of the one in `folder`, who reach it at `address`, `host:port`.
+    ///
+    /// # Errors
+    /// That there is no party in the folder, it is not party 0 or knows its peers already; that the address cannot be listened at.
+    pub fn new(folder: &Path, address: &str) -> Result<Self, Error> {
+        let (founding, identity) = Founding::load(folder)?.ok_or_else(|| {
+            Error::Settings(format!(
+                "there is no party in {}; make one with `cenote init`",
+                folder.display()
+            ))
+        })?;
+        if founding.party != 0 {
+            return Err(Error::Settings("party 0 invites, and the others join".into()));
+        }
+        let at = listen(address);
+        let listener = TcpListener::bind(&at)
+            .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
+            .map_err(|error| {
+                Error::Settings(format!(
+                    "{at}: {error}; give an address of this machine as host:port"
+                ))
+            })?;
+        let port = listener.local_addr().map_err(lost)?.port();
+        let address = match address.rsplit_once(':') {
+            Some((host, "0")) => format!("{host}:{port}"),
+            _ => address.to_owned(),
+        };
+        let mut invitations = Vec::new();
+        for party in 1..founding.parties {
+            invitations.push(Invitation {
+                address: address.clone(),
+                fingerprint: identity.fingerprint(),
+                name: founding.name.clone(),
+                party,
+                parties: founding.parties,
+                secret: nonce().map_err(lost)?,
+            });
+        }
+        Ok(Inviter {
+            founding,
+            folder: folder.to_owned(),
+            identity,
+            address,
+            listener,
+            invitations,
+        })
+    }
+
+    /// One for each other party, in order.
+    pub fn invitations(&self) -> &[Invitation] {
+        &self.invitations
+    }
+
+    /// Waits up to `limit` until all have joined, and writes the party file. `came` hears the name of each that has.
+    ///
+    /// # Errors
+    /// Who has not come; what has gone wrong with the meeting, after which it is begun anew.
+    pub fn wait(self, limit: Duration, mut came: impl FnMut(&str)) -> Result<Met, Error> {
+        let until = Instant::now() + limit;
+        let mut joined: Vec<Option<Joined>> = self.invitations.iter().map(|_| None).collect();
+        while joined.iter().any(Option::is_none) {
+            if Instant::now() >= until {
+                return Err(Error::Machine(
+                    "not all parties have joined in time; invite them again".into(),
+                ));
+            }
+            match self.listener.accept() {
+                Ok((stream, _)) => {
+                    // A stranger, or one who has lost its way: the others go on.
+                    match self.admit(stream, &joined) {
+                        Ok((place, new)) => {
+                            came(&new.told.name);
+                            if let Some(joined) = joined.get_mut(place) {
+                                *joined = Some(new);
+                            }
+                        }
+                        Err(error) => tracing::warn!(%error, "somebody could not join"),
+                    }
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => std::thread::sleep(LOOK),
+                Err(error) => return Err(lost(error)),
+            }
+        }
+        self.meet(joined.into_iter().flatten().collect())
+    }
+
+    fn admit(&self, stream: TcpStream, joined: &[Option<Joined>]) -> Result<(usize, Joined), Error> {
+        stream
+            .set_nonblocking(false)
+            .and_then(|()| stream.set_read_timeout(Some(SILENCE)))
+            .and_then(|()| stream.set_write_timeout(Some(SILENCE)))
+            .map_err(lost)?;
+        let config = cenote_net::https_server(&self.identity).map_err(cenote::Error::from)?;
+        let connection = ServerConnection::new(Arc::clone(&config)).map_err(lost)?;
+        let mut line = BufReader::new(StreamOwned::new(connection, stream));
+        let joining: Joining = hear(&mut line)?;
+        let refuse = |line: &mut Line, why: &str| {
+            let told = say(line.get_mut(), &Answer::Refused(why.into()));
+            told.and(Err(Error::Settings(why.into())))
+        };
+        let place = usize::from(joining.party).wrapping_sub(1);
+        let invited = self.invitations.get(place);
+        let secret = bytes::<16>(&joining.secret)?;
+        if !invited.is_some_and(|invited| equal(&invited.secret, &secret)) {
+            return refuse(
+                &mut line,
+                "this invitation is not one of this meeting; ask for a new one",
+            );
+        }
+        if joined.get(place).is_none_or(Option::is_some) {
+            return refuse(&mut line, "this invitation was used already; ask for a new one");
+        }
+        if let Err(error) = check_name(&joining.name) {
+            return refuse(&mut line, &error.to_string());
+        }
+        let mut names = joined.iter().flatten().map(|joined| &joined.told.name);
+        if joining.name == self.founding.name || names.any(|name| *name == joining.name) {
+            return refuse(
+                &mut line,
+                "another party has this name; choose another with --name",
+            );
+        }
+        if joining.party + 1 < self.founding.parties && joining.address.is_none() {
+            return refuse(
+                &mut line,
+                "the parties above this one dial it; say where with --address host:port",
+            );
+        }
+        let told = Told {
+            name: joining.name,
+            address: joining.address,
+            fingerprint: joining.fingerprint,
+            commitment: joining.commitment,
+        };
+        Ok((place, Joined { line, told }))
+    }
+
+    fn meet(&self, mut joined: Vec<Joined>) -> Result<Met, Error> {
+        let own = nonce().map_err(lost)?;
+        let fingerprint = self.identity.fingerprint();
+        let mut all = vec![Told {
+            name: self.founding.name.clone(),
+            address: Some(self.address.clone()),
+            fingerprint: fingerprint.to_string(),
+            commitment: hex::encode(commitment(&fingerprint, &own)),
+        }];
+        all.extend(joined.iter().map(|joined| joined.told.clone()));
+        let mut nonces = vec![hex::encode(own)];
+        for other in &mut joined {
+            other
+                .line
+                .get_ref()
+                .sock
+                .set_read_timeout(Some(MEETING))
+                .map_err(lost)?;
+            say(other.line.get_mut(), &Answer::All(all.clone()))?;
+        }
+        for other in &mut joined {
+            nonces.push(hear::<Shown>(&mut other.line)?.nonce);
+        }
+        let shown = AllShown { nonces };
+        for other in &mut joined {
+            say(other.line.get_mut(), &shown)?;
+        }
+        let (members, code) = conclude(&all, &shown)?;
+        for other in &mut joined {
+            hear::<Written>(&mut other.line)?;
+        }
+        let file = self.founding.complete(&self.folder, &members, None)?;
+        Ok(Met {
+            file,
+            names: members.into_iter().map(|member| member.name).collect(),
+            code,
+        })
+    }
+}
+
+/// Checks all nonces against their commitments, and gives the parties and the code.
+pub(crate) fn conclude(all: &[Told], shown: &AllShown) -> Result<(Vec<Member>, String), Error> {
+    if all.len() != shown.nonces.len() {
+        return Err(lost("it says what is not understood"));
+    }
+    let (mut members, mut parts): (Vec<Member>, Vec<(_, Nonce)>) = (Vec::new(), Vec::new());
+    for (told, text) in all.iter().zip(&shown.nonces) {
+        let fingerprint = told
+            .fingerprint
+            .parse()
+            .map_err(|_| lost("it says what is not understood"))?;
+        let nonce = bytes(text)?;
+        if !equal(&commitment(&fingerprint, &nonce), &bytes::<32>(&told.commitment)?) {
+            return Err(Error::Settings(format!(
+                "{} shows another number than it has committed itself to: somebody stands between you; begin anew",
+                told.name.escape_debug()
+            )));
+        }
+        check_name(&told.name)?;
+        parts.push((fingerprint, nonce));
+        members.push(Member {
+            name: told.name.clone(),
+            address: told.address.clone(),
+            fingerprint,
+        });
+    }
+    let code = code(&parts);
+    Ok((members, code))
+}

@@ -1,0 +1,108 @@
+//! The party that joins.
+
+use std::io::BufReader;
+use std::net::TcpStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::pki_types::ServerName;
+use rustls::{ClientConnection, StreamOwned};
+
+use super::code::{commitment, equal, nonce};
+use super::inviter::conclude;
+use super::words::{AllShown, Answer, Joining, Shown, Told, Written, bytes, hear, lost, say};
+use super::{Invitation, Met};
+use crate::Error;
+use crate::founding::Founding;
+
+/// How long the others may take to join.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// Joins the parties of an invitation with the party in `folder`, which is made with this name where there is none. The parties above it reach
+/// it at `address`.
+///
+/// # Errors
+/// That the inviting party is not there or refuses, with its reason; that somebody stands between.
+pub fn join(invitation: &Invitation, folder: &Path, name: &str, address: Option<&str>) -> Result<Met, Error> {
+    let founding = Founding {
+        name: name.to_owned(),
+        party: invitation.party,
+        parties: invitation.parties,
+    };
+    let (founding, identity) = match Founding::load(folder)? {
+        None => {
+            let identity = founding.make(folder)?;
+            (founding, identity)
+        }
+        // That which was made before joins, as whoever it is invited.
+        Some((known, identity)) => (
+            Founding {
+                name: known.name,
+                ..founding
+            },
+            identity,
+        ),
+    };
+    let fingerprint = identity.fingerprint();
+    let at = &invitation.address;
+    let stream = TcpStream::connect(at).map_err(|error| {
+        Error::Machine(format!(
+            "{at}: {error}; see that `cenote invite` waits there, and that its address can be reached"
+        ))
+    })?;
+    stream.set_read_timeout(Some(PATIENCE)).map_err(lost)?;
+    let config = cenote_net::https_client(invitation.fingerprint).map_err(cenote::Error::from)?;
+    let server = ServerName::try_from("cenote").map_err(lost)?;
+    let connection = ClientConnection::new(Arc::clone(&config), server).map_err(lost)?;
+    let mut line = BufReader::new(StreamOwned::new(connection, stream));
+    let own = nonce().map_err(lost)?;
+    let joining = Joining {
+        party: invitation.party,
+        secret: hex::encode(invitation.secret),
+        name: founding.name.clone(),
+        address: address.map(str::to_owned),
+        fingerprint: fingerprint.to_string(),
+        commitment: hex::encode(commitment(&fingerprint, &own)),
+    };
+    say(line.get_mut(), &joining)?;
+    let all: Vec<Told> = match hear(&mut line)? {
+        Answer::All(all) => all,
+        Answer::Refused(why) => {
+            return Err(Error::Settings(why.chars().filter(|c| !c.is_control()).collect()));
+        }
+    };
+    let mine = all.get(usize::from(invitation.party));
+    let first = all.first();
+    let as_said = all.len() == usize::from(invitation.parties)
+        && mine.is_some_and(|told| {
+            told.commitment == joining.commitment && told.fingerprint == joining.fingerprint
+        })
+        && first.is_some_and(|told| told.fingerprint == invitation.fingerprint.to_string());
+    if !as_said {
+        return Err(Error::Settings(
+            "the inviting party tells of other parties than have met; begin anew".into(),
+        ));
+    }
+    say(
+        line.get_mut(),
+        &Shown {
+            nonce: hex::encode(own),
+        },
+    )?;
+    let shown: AllShown = hear(&mut line)?;
+    let (members, code) = conclude(&all, &shown)?;
+    let mine = shown.nonces.get(usize::from(invitation.party));
+    if !mine.is_some_and(|text| bytes::<16>(text).is_ok_and(|nonce| equal(&nonce, &own))) {
+        return Err(Error::Settings(
+            "the inviting party tells of another number than this party's; begin anew".into(),
+        ));
+    }
+    let file = founding.complete(folder, &members, None)?;
+    say(line.get_mut(), &Written { written: true })?;
+    Ok(Met {
+        file,
+        names: members.into_iter().map(|member| member.name).collect(),
+        code,
+    })
+}

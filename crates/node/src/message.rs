@@ -1,0 +1,243 @@
+//! What services say to each other.
+//!
+//! Messages are JSON, of bounded size, and hold no value of anybody's: what a job computes, decisions, and states. What a peer says of a job
+//! it says of itself only; who says it is known from the connection.
+
+use cenote_service::Timestamp;
+use cenote_service::job::{Digest, FailKind, JobId, Proposal, StateName};
+use serde::{Deserialize, Serialize};
+
+/// The version of what follows. Services of different versions do nothing with each other.
+pub(crate) const VERSION: u32 = 1;
+
+/// Bytes of a program's text in a message. Its JSON has at most six times as many, for control characters.
+pub(crate) const PIECE: usize = 128 << 10;
+
+/// Jobs in a message of their states.
+pub(crate) const STANDINGS: usize = 1000;
+
+/// Characters of a peer's reason that are kept.
+const REASON: usize = 200;
+
+/// A message to a peer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) enum Message {
+    /// The first one over a connection.
+    Hello {
+        /// Of these messages.
+        version: u32,
+        /// The version of the program.
+        program: String,
+        /// Jobs that the sender runs side by side, at most.
+        jobs: u64,
+        /// Of those, one proposer's.
+        per_proposer: u64,
+    },
+    /// Asks the receiver to take part.
+    Propose {
+        /// In what.
+        proposal: Box<Proposal>,
+    },
+    /// The sender lacks a program, from a byte on.
+    Want {
+        /// Its digest.
+        program: Digest,
+        /// The byte.
+        at: u64,
+    },
+    /// A part of a program's text, as it was asked for.
+    Piece {
+        /// The digest of the whole.
+        program: Digest,
+        /// Where the part begins, in bytes.
+        at: u64,
+        /// Bytes of the whole.
+        of: u64,
+        /// The part.
+        text: String,
+    },
+    /// The sender takes part.
+    Approve {
+        /// In which job.
+        job: JobId,
+        /// The digest of what it was asked.
+        proposal: Digest,
+    },
+    /// The sender does not take part.
+    Decline {
+        /// In which job.
+        job: JobId,
+        /// The digest of what it was asked.
+        proposal: Digest,
+        /// Why not.
+        reason: String,
+    },
+    /// The sender takes the job back.
+    Cancel {
+        /// The job.
+        job: JobId,
+    },
+    /// The job failed at the sender.
+    Fail {
+        /// The job.
+        job: JobId,
+        /// How.
+        failure: FailKind,
+        /// In words.
+        reason: String,
+    },
+    /// The job begins, says its leader.
+    Start {
+        /// The job.
+        job: JobId,
+    },
+    /// Where unfinished jobs stand at the sender.
+    Standings {
+        /// The jobs.
+        jobs: Vec<Standing>,
+    },
+    /// The sender does not know a job of the receiver's, and asks to be asked.
+    Ask {
+        /// The job.
+        job: JobId,
+    },
+    /// The receiver has said something that is not understood.
+    Unclear {
+        /// What.
+        what: String,
+    },
+}
+
+/// Where a job stands at the one who says so.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Standing {
+    /// The job.
+    pub(crate) job: JobId,
+    /// The digest of its proposal.
+    pub(crate) proposal: Digest,
+    /// Who proposed it.
+    pub(crate) proposer: u8,
+    /// Its state.
+    pub(crate) state: StateName,
+    /// Whether the sender has approved it.
+    pub(crate) approved: bool,
+    /// Its deadline.
+    pub(crate) deadline: Timestamp,
+}
+
+impl Message {
+    /// As bytes.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        // Nothing in a message can fail to be written.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// The message in `bytes`.
+    ///
+    /// # Errors
+    /// What is wrong with it, without quoting it.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let mut message: Message = serde_json::from_slice(bytes).map_err(|error| {
+            format!(
+                "a message that is none ({:?} error in column {})",
+                error.classify(),
+                error.column()
+            )
+        })?;
+        match &mut message {
+            Message::Decline { reason, .. } | Message::Fail { reason, .. } => *reason = cut(reason),
+            Message::Unclear { what } => *what = cut(what),
+            Message::Standings { jobs } if jobs.len() > STANDINGS => {
+                return Err(format!("the standings of {} jobs in one message", jobs.len()));
+            }
+            _ => {}
+        }
+        Ok(message)
+    }
+
+    /// The job that it is about: messages about one job stay in order.
+    pub(crate) fn job(&self) -> Option<JobId> {
+        match self {
+            Message::Propose { proposal } => Some(proposal.id),
+            Message::Approve { job, .. }
+            | Message::Decline { job, .. }
+            | Message::Cancel { job }
+            | Message::Fail { job, .. }
+            | Message::Start { job }
+            | Message::Ask { job } => Some(*job),
+            Message::Hello { .. }
+            | Message::Want { .. }
+            | Message::Piece { .. }
+            | Message::Standings { .. }
+            | Message::Unclear { .. } => None,
+        }
+    }
+}
+
+/// What is kept of a peer's words.
+fn cut(words: &str) -> String {
+    words.chars().filter(|c| !c.is_control()).take(REASON).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_message_is_refused_without_being_quoted() {
+        let job = JobId([7; 16]);
+        let message = Message::Start { job };
+        assert_eq!(Message::parse(&message.to_bytes()), Ok(message));
+        for wrong in [
+            "",
+            "null",
+            "[]",
+            "{\"kind\":\"secret\"}",
+            "{\"kind\":\"start\",\"job\":\"secret\"}",
+            "{\"kind\":\"cancel\",\"job\":\"07070707070707070707070707070707\",\"secret\":1}",
+            "{\"kind\":\"cancel\"}",
+            &"[".repeat(100_000),
+        ] {
+            let fault = Message::parse(wrong.as_bytes()).expect_err(wrong);
+            assert!(!fault.contains("secret") && fault.len() < 100, "{fault}");
+        }
+    }
+
+    #[test]
+    fn what_a_peer_says_is_cut_before_it_is_kept() {
+        let (job, failure) = (JobId([7; 16]), FailKind::Internal);
+        let reason = "\u{1b}[2J".to_owned() + &"x".repeat(100_000);
+        let long = Message::Fail { job, failure, reason };
+        match Message::parse(&long.to_bytes()) {
+            Ok(Message::Fail { reason, .. }) => assert!(reason.starts_with("[2Jx") && reason.len() == REASON),
+            other => panic!("{other:?}"),
+        }
+        let empty = Message::Standings { jobs: Vec::new() };
+        assert_eq!(Message::parse(&empty.to_bytes()), Ok(empty));
+    }
+
+    #[test]
+    fn a_piece_fits_in_a_message() {
+        let piece = Message::Piece {
+            program: Digest([0; 32]),
+            at: u64::MAX,
+            of: u64::MAX,
+            text: "\u{1}".repeat(PIECE),
+        };
+        assert!(piece.to_bytes().len() <= crate::wires::LONGEST);
+        let standing = Standing {
+            job: JobId([0; 16]),
+            proposal: Digest([0; 32]),
+            proposer: 255,
+            state: StateName::Cancelled,
+            approved: false,
+            deadline: Timestamp::from_millis(u64::MAX),
+        };
+        let all = Message::Standings {
+            jobs: vec![standing; STANDINGS],
+        };
+        assert!(all.to_bytes().len() <= crate::wires::LONGEST);
+    }
+}

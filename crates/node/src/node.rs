@@ -1,0 +1,203 @@
+//! A service, from its start to its end.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::Duration;
+
+use cenote::PartyConfig;
+use cenote::remote::load_identity;
+use cenote_service::audit::Event;
+use cenote_service::job::{FailKind, Job, Settings as JobSettings, StateName};
+use cenote_service::live::Announcer;
+use cenote_service::{Database, Jobs, Policy, ResultKey, Timestamp, Tokens};
+
+use crate::core::{Aloft, Core, Starts, lock};
+use crate::counts::{Alarms, Tally};
+use crate::data::{Folder, Posted};
+use crate::desk::{Desk, Limits};
+use crate::dispatch::{Ears, lanes};
+use crate::error::Error;
+use crate::peer::Peer;
+use crate::programs::Programs;
+use crate::settings::Settings;
+use crate::tick;
+use crate::wires::{Hear, Wires, trunks};
+
+/// A service that is up. It ends with [`Node::stop`]; dropped without that, as when its process is killed.
+pub struct Node {
+    pub(crate) core: Arc<Core>,
+}
+
+impl std::fmt::Debug for Node {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Node({})", self.core.me())
+    }
+}
+
+impl Node {
+    /// Opens the record and brings the service up. `join` joins it to its peers, who may be there or not: it is given what hears them.
+    ///
+    /// # Errors
+    /// Where the folder is in use, or the record, the policy or a folder cannot be used; those of `join`.
+    pub fn start(
+        settings: Settings,
+        join: impl FnOnce(Arc<dyn Hear>) -> Result<Arc<dyn Wires>, Error>,
+    ) -> Result<Self, Error> {
+        let database = Database::open(&settings.folder, &settings.database)?;
+        let policy = read_policy(&settings)?;
+        let now = Timestamp::now();
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        database.audit(now, Event::Started { version })?;
+        database.audit(
+            now,
+            Event::Policy {
+                digest: policy.digest(),
+            },
+        )?;
+        let folder = |name: &str| settings.folder.join(name);
+        let jobs = Jobs::new(database.clone(), JobSettings::new(settings.me));
+        let core = Arc::new(Core {
+            since: now,
+            key: ResultKey::open(database.folder())?,
+            programs: Programs::open(&folder("programs"), settings.me).map_err(Error::Machine)?,
+            data: Folder::open(&settings.data).map_err(Error::Machine)?,
+            posted: Posted::open(&folder("posted")).map_err(Error::Machine)?,
+            policy: RwLock::new(policy),
+            announcer: Announcer::default(),
+            tally: Mutex::new(Tally::default()),
+            alarms: Mutex::new(Alarms::default()),
+            desk: Mutex::new(Desk::new(Limits {
+                jobs: settings.jobs,
+                per_proposer: settings.jobs_per_proposer,
+                memory: settings.memory,
+            })),
+            open: Mutex::new(BTreeMap::new()),
+            peers: settings
+                .names
+                .iter()
+                .map(|_| Peer::new(settings.proposals_a_second))
+                .collect(),
+            lanes: OnceLock::new(),
+            wires: OnceLock::new(),
+            stopping: AtomicBool::new(false),
+            aloft: Aloft::default(),
+            starts: Starts::default(),
+            approving: Mutex::default(),
+            database,
+            jobs,
+            settings,
+        });
+        let open = core.resume()?;
+        let weak = Arc::downgrade(&core);
+        let all = (0..core.settings.names.len() as u8).map(|peer| lanes(&weak, peer));
+        let all = all.collect::<std::io::Result<Vec<_>>>();
+        let machine =
+            |error: std::io::Error| Error::Machine(format!("there are no threads for peers: {error}"));
+        let _ = core.lanes.set(all.map_err(machine)?);
+        let wires = join(Arc::new(Ears(weak)))?;
+        let _ = core.wires.set(wires);
+        core.go_on(&open);
+        tick::start(&core).map_err(machine)?;
+        Ok(Node { core })
+    }
+
+    /// The service of a party file, joined to its peers over the network.
+    ///
+    /// # Errors
+    /// Those of [`Node::start`]; that the party's key cannot be read, or its address not be listened at.
+    pub fn of(config: &PartyConfig) -> Result<Self, Error> {
+        let fingerprint = load_identity(&config.identity)?.fingerprint();
+        let settings = Settings::of(config, fingerprint.to_string())?;
+        Self::start(settings, |hear| Ok(trunks::join(config, hear)?))
+    }
+
+    /// The jobs of its record.
+    pub fn jobs(&self) -> &Jobs {
+        &self.core.jobs
+    }
+
+    /// The tokens of its record.
+    pub fn tokens(&self) -> Tokens {
+        Tokens::new(self.core.database.clone())
+    }
+
+    /// Its record.
+    pub fn database(&self) -> &Database {
+        &self.core.database
+    }
+
+    /// Reads the policy again; where it is wrong, the one that was read before stays.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn reload_policy(&self) -> Result<(), Error> {
+        let policy = read_policy(&self.core.settings)?;
+        let digest = policy.digest();
+        self.core
+            .database
+            .audit(Timestamp::now(), Event::Policy { digest })?;
+        *self.core.policy.write().unwrap_or_else(PoisonError::into_inner) = policy;
+        tracing::info!(%digest, "the policy was read");
+        Ok(())
+    }
+
+    /// Ends the service: what runs fails at all parties, what waits goes on when it comes up again. Takes at most `limit`, and a little.
+    pub fn stop(&self, limit: Duration) {
+        let core = &self.core;
+        core.stopping.store(true, Ordering::Relaxed);
+        lock(&core.desk).close();
+        for flight in lock(&core.desk).flights() {
+            flight.stop(FailKind::Restarted, "the service was stopped");
+        }
+        if !core.wait_landed(limit) {
+            tracing::warn!("jobs are still ending; they have failed when the service comes up again");
+        }
+        if let Some(wires) = core.wires.get() {
+            wires.stop();
+        }
+    }
+}
+
+fn read_policy(settings: &Settings) -> Result<Policy, Error> {
+    match &settings.policy {
+        None => Ok(Policy::ask()),
+        Some(path) => Ok(Policy::read(Path::new(path), &settings.names)?),
+    }
+}
+
+impl Core {
+    /// What a restart means for the jobs of the record. Gives those that go on.
+    fn resume(self: &Arc<Self>) -> Result<Vec<Job>, Error> {
+        let (failed, open) = self.jobs.restart(Timestamp::now())?;
+        failed.iter().for_each(|job| self.changed(job));
+        open.iter().for_each(|job| self.remember(job));
+        let waits = |id| open.iter().any(|job| job.proposal.id == id);
+        self.posted.keep(waits);
+        Ok(open)
+    }
+
+    /// Moves unfinished jobs on.
+    fn go_on(self: &Arc<Self>, open: &[Job]) {
+        for job in open {
+            let mine = job.decisions.get(usize::from(self.me()));
+            match job.state.name() {
+                // A person who submits here says with which data; the policy may choose other.
+                StateName::Proposed
+                    if mine.is_some_and(Option::is_none) && job.proposal.proposer != self.me() =>
+                {
+                    let ruled = self
+                        .program_of(job)
+                        .and_then(|compiled| self.rule(job, &compiled));
+                    if let Err(error) = ruled {
+                        tracing::warn!(job = %job.proposal.id, %error, "the policy could not decide");
+                    }
+                }
+                StateName::Approved => self.goes_on(job),
+                StateName::Queued => self.line_up(job),
+                _ => {}
+            }
+        }
+    }
+}

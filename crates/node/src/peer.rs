@@ -1,0 +1,223 @@
+//! What a service keeps of a peer: what it has said, and how much it may still ask.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use cenote_service::job::{Digest, JobId, Proposal};
+
+use crate::message::{Message, VERSION};
+use crate::programs::LARGEST;
+
+/// Messages on jobs that are not known yet, at most: a third party's word may be quicker than the proposer's.
+const EARLY: usize = 500;
+/// How long they are kept.
+const EARLY_FOR: Duration = Duration::from_secs(60);
+/// Pieces of programs that it may have in a second, in the long run.
+const PIECES: f64 = 200.0;
+/// How long a piece may be on its way before it is asked for again.
+const LATE: Duration = Duration::from_secs(10);
+/// How long a program may stand still before it is given up.
+const STALE: Duration = Duration::from_secs(120);
+/// Programs that are on their way, at most.
+const COMING: usize = 8;
+/// Proposals that wait for their programs, at most.
+const PROPOSALS: usize = 256;
+/// Seconds' worth of proposals that may come at once.
+const BURST: f64 = 2.0;
+
+/// A peer.
+pub(crate) struct Peer(Mutex<Known>);
+
+/// What is known of a peer.
+pub(crate) struct Known {
+    /// Whether it is there.
+    pub(crate) up: bool,
+    /// Since when it is not.
+    pub(crate) lost: Option<Instant>,
+    /// What it has said of itself.
+    pub(crate) hello: Option<Hello>,
+    /// What it may still ask.
+    pub(crate) bucket: Bucket,
+    /// Pieces of programs that it may still ask for.
+    pub(crate) pieces: Bucket,
+    /// Words on jobs that are not known here, and when they came.
+    early: VecDeque<(JobId, Message, Instant)>,
+    /// Programs that it is sending.
+    coming: BTreeMap<Digest, Coming>,
+    /// Whether it was greeted over the connection that is there.
+    pub(crate) greeted: bool,
+    /// Bytes of its messages that wait.
+    pub(crate) waiting: usize,
+    /// Messages of it were left out: both say again where their jobs stand.
+    pub(crate) behind: bool,
+}
+
+/// What a peer says of itself.
+#[derive(Debug, Clone)]
+pub(crate) struct Hello {
+    /// Of its messages.
+    pub(crate) version: u32,
+    /// Of its program.
+    pub(crate) program: String,
+    /// Jobs that it runs side by side.
+    pub(crate) jobs: u64,
+    /// Of those, one proposer's.
+    pub(crate) per_proposer: u64,
+}
+
+/// A program that is coming.
+struct Coming {
+    text: String,
+    asked: Instant,
+    moved: Instant,
+    proposals: Vec<Proposal>,
+}
+
+/// What becomes of a piece.
+pub(crate) enum Piece {
+    /// It belongs to nothing.
+    Stray,
+    /// Ask for what begins here.
+    More(u64),
+    /// It was the last one: the text, and what waits for it.
+    Whole(String, Vec<Proposal>),
+    /// It cannot be a part of that program, for which these wait.
+    Wrong(Vec<Proposal>),
+}
+
+impl Peer {
+    pub(crate) fn new(a_second: u64) -> Self {
+        Peer(Mutex::new(Known {
+            up: false,
+            lost: Some(Instant::now()),
+            hello: None,
+            bucket: Bucket::new(a_second as f64),
+            pieces: Bucket::new(PIECES),
+            early: VecDeque::new(),
+            coming: BTreeMap::new(),
+            greeted: false,
+            waiting: 0,
+            behind: false,
+        }))
+    }
+
+    pub(crate) fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    /// Whether anything can be done with it: it is there, and speaks this version.
+    pub(crate) fn is_with_us(&self) -> bool {
+        self.up && self.hello.as_ref().is_some_and(|hello| hello.version == VERSION)
+    }
+
+    /// Keeps its word on a job that is not known here.
+    pub(crate) fn keep_early(&mut self, job: JobId, message: Message) {
+        self.early.retain(|(_, _, came)| came.elapsed() < EARLY_FOR);
+        if self.early.len() >= EARLY {
+            self.early.pop_front();
+        }
+        self.early.push_back((job, message, Instant::now()));
+    }
+
+    /// Its words on that job.
+    pub(crate) fn take_early(&mut self, job: JobId) -> Vec<Message> {
+        let (taken, kept) = std::mem::take(&mut self.early)
+            .into_iter()
+            .partition::<VecDeque<_>, _>(|(known, ..)| *known == job);
+        self.early = kept;
+        taken.into_iter().map(|(_, message, _)| message).collect()
+    }
+
+    /// A proposal waits for its program. Gives whether the program must be asked for, or nothing where too many wait.
+    pub(crate) fn wait_for(&mut self, proposal: Proposal) -> Option<bool> {
+        let digest = proposal.program.digest;
+        let waiting: usize = self.coming.values().map(|coming| coming.proposals.len()).sum();
+        let is_new = !self.coming.contains_key(&digest);
+        if waiting >= PROPOSALS || (is_new && self.coming.len() >= COMING) {
+            return None;
+        }
+        let coming = self.coming.entry(digest).or_insert_with(|| Coming {
+            text: String::new(),
+            asked: Instant::now(),
+            moved: Instant::now(),
+            proposals: Vec::new(),
+        });
+        if !coming.proposals.iter().any(|other| other.id == proposal.id) {
+            coming.proposals.push(proposal);
+        }
+        Some(is_new)
+    }
+
+    /// A piece has come.
+    pub(crate) fn piece(&mut self, program: Digest, at: u64, of: u64, text: &str) -> Piece {
+        let Some(coming) = self.coming.get_mut(&program) else {
+            return Piece::Stray;
+        };
+        if at != coming.text.len() as u64 {
+            // A repetition.
+            return Piece::Stray;
+        }
+        let end = at.saturating_add(text.len() as u64);
+        if text.is_empty() || of > LARGEST as u64 || end > of {
+            let proposals = self.coming.remove(&program).map(|coming| coming.proposals);
+            return Piece::Wrong(proposals.unwrap_or_default());
+        }
+        coming.text.push_str(text);
+        coming.asked = Instant::now();
+        coming.moved = coming.asked;
+        if end < of {
+            return Piece::More(end);
+        }
+        match self.coming.remove(&program) {
+            Some(coming) => Piece::Whole(coming.text, coming.proposals),
+            None => Piece::Stray,
+        }
+    }
+
+    /// Programs of which the next piece is late, and where they stop: to be asked for again. After a while they are given up.
+    pub(crate) fn stalled(&mut self) -> Vec<(Digest, u64)> {
+        self.coming.retain(|_, coming| coming.moved.elapsed() < STALE);
+        let late = self
+            .coming
+            .iter_mut()
+            .filter(|(_, coming)| coming.asked.elapsed() >= LATE);
+        late.map(|(digest, coming)| {
+            coming.asked = Instant::now();
+            (*digest, coming.text.len() as u64)
+        })
+        .collect()
+    }
+}
+
+/// So much a second in the long run, and a little more at once.
+pub(crate) struct Bucket {
+    rate: f64,
+    left: f64,
+    last: Instant,
+}
+
+impl Bucket {
+    pub(crate) fn new(rate: f64) -> Self {
+        Bucket {
+            rate,
+            left: rate * BURST,
+            last: Instant::now(),
+        }
+    }
+
+    /// Takes one, if there is one.
+    pub(crate) fn take(&mut self) -> bool {
+        let now = Instant::now();
+        let passed = now.duration_since(self.last).as_secs_f64();
+        self.last = now;
+        self.left = (self.left + passed * self.rate).min(self.rate * BURST);
+        let there = self.left >= 1.0;
+        if there {
+            self.left -= 1.0;
+        }
+        there
+    }
+}

@@ -1,0 +1,292 @@
+//! Programs by their digests, in a folder: what proposals name.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use cenote::Bundle;
+use cenote_service::job::Digest;
+use cenote_service::write_whole;
+
+use crate::compiled::Compiled;
+use crate::data::make_private;
+
+/// Bytes of a program, at most.
+pub(crate) const LARGEST: usize = 16 << 20;
+/// Programs that are kept besides those of unfinished jobs; those that were kept first make room.
+const KEPT: usize = 1000;
+/// Gates of all programs that are ready to run; those that were used longest ago make room.
+const READY: usize = 4 << 20;
+
+/// The programs of a service.
+pub(crate) struct Programs {
+    folder: PathBuf,
+    me: u8,
+    ready: Mutex<Ready>,
+    /// One program at a time is read and measured: that takes memory.
+    reading: Mutex<()>,
+    /// One file at a time is written or removed.
+    writing: Mutex<()>,
+}
+
+/// Programs that are ready, by when they were used last.
+#[derive(Default)]
+struct Ready {
+    programs: BTreeMap<Digest, (u64, Arc<Compiled>)>,
+    uses: u64,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Programs {
+    /// Those in `folder`, which is made where there is none, for its owner only.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn open(folder: &Path, me: u8) -> Result<Self, String> {
+        make_private(folder).map_err(|error| format!("the folder of programs cannot be made: {error}"))?;
+        Ok(Programs {
+            folder: folder.to_owned(),
+            me,
+            ready: Mutex::default(),
+            reading: Mutex::default(),
+            writing: Mutex::default(),
+        })
+    }
+
+    /// What a program is. It is not kept yet.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn read(&self, bundle: Bundle) -> Result<Arc<Compiled>, String> {
+        let text = text_of(&bundle)?;
+        self.compiled(Digest::of(text.as_bytes()), || Ok(bundle))
+    }
+
+    /// What a peer has sent for `digest`. It is not kept yet.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn receive(&self, digest: Digest, text: &str) -> Result<Arc<Compiled>, String> {
+        if Digest::of(text.as_bytes()) != digest {
+            return Err("the program that was sent has another digest than the proposal says".into());
+        }
+        self.compiled(digest, || Bundle::parse(text).map_err(|error| error.to_string()))
+    }
+
+    /// The program of this digest, if it is kept.
+    ///
+    /// # Errors
+    /// What is wrong with the copy.
+    pub(crate) fn get(&self, digest: Digest) -> Result<Option<Arc<Compiled>>, String> {
+        if let Some(known) = self.known(digest) {
+            return Ok(Some(known));
+        }
+        let Some(text) = self.text(digest)? else {
+            return Ok(None);
+        };
+        self.receive(digest, &text).map(Some)
+    }
+
+    fn compiled(
+        &self,
+        digest: Digest,
+        bundle: impl FnOnce() -> Result<Bundle, String>,
+    ) -> Result<Arc<Compiled>, String> {
+        let _turn = locked(&self.reading);
+        if let Some(known) = self.known(digest) {
+            return Ok(known);
+        }
+        let compiled = Arc::new(Compiled::new(bundle()?, digest, self.me)?);
+        self.remember(&compiled);
+        Ok(compiled)
+    }
+
+    /// The text of the program of this digest, if it is kept.
+    ///
+    /// # Errors
+    /// What is wrong with the copy.
+    pub(crate) fn text(&self, digest: Digest) -> Result<Option<String>, String> {
+        let fault = |error: std::io::Error| format!("a program cannot be read: {}", error.kind());
+        let file = match File::open(self.path(digest)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(fault(error)),
+        };
+        let mut text = String::new();
+        file.take(LARGEST as u64 + 1)
+            .read_to_string(&mut text)
+            .map_err(fault)?;
+        if Digest::of(text.as_bytes()) != digest {
+            let _turn = locked(&self.writing);
+            let _ = fs::remove_file(self.path(digest));
+            return Ok(None);
+        }
+        Ok(Some(text))
+    }
+
+    /// Keeps a program, of which a job is about to be recorded. `needed` are those of unfinished jobs, which stay.
+    ///
+    /// # Errors
+    /// That it cannot be kept.
+    pub(crate) fn keep(&self, compiled: &Compiled, needed: impl Fn(Digest) -> bool) -> Result<(), String> {
+        let _turn = locked(&self.writing);
+        if self.path(compiled.digest).exists() {
+            return Ok(());
+        }
+        let text = text_of(&compiled.bundle)?;
+        let fault = |error: std::io::Error| format!("the program cannot be kept: {}", error.kind());
+        self.make_room(needed).map_err(fault)?;
+        write_whole(
+            &self.folder,
+            &compiled.digest.to_string(),
+            "part",
+            text.as_bytes(),
+        )
+        .map_err(fault)
+    }
+
+    fn path(&self, digest: Digest) -> PathBuf {
+        self.folder.join(digest.to_string())
+    }
+
+    fn known(&self, digest: Digest) -> Option<Arc<Compiled>> {
+        let mut ready = locked(&self.ready);
+        ready.uses += 1;
+        let uses = ready.uses;
+        let (used, compiled) = ready.programs.get_mut(&digest)?;
+        *used = uses;
+        Some(Arc::clone(compiled))
+    }
+
+    fn remember(&self, compiled: &Arc<Compiled>) {
+        let mut ready = locked(&self.ready);
+        ready.uses += 1;
+        let uses = ready.uses;
+        ready
+            .programs
+            .insert(compiled.digest, (uses, Arc::clone(compiled)));
+        let weight = |ready: &Ready| {
+            ready
+                .programs
+                .values()
+                .map(|(_, program)| program.weight())
+                .sum::<usize>()
+        };
+        while ready.programs.len() > 1 && weight(&ready) > READY {
+            let oldest = ready.programs.iter().min_by_key(|(_, (used, _))| *used);
+            let Some(digest) = oldest.map(|(digest, _)| *digest) else {
+                return;
+            };
+            ready.programs.remove(&digest);
+        }
+    }
+
+    /// Removes the oldest programs that are not needed where there are too many.
+    fn make_room(&self, needed: impl Fn(Digest) -> bool) -> std::io::Result<()> {
+        let mut files: Vec<(SystemTime, PathBuf)> = Vec::new();
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            let digest: Option<Digest> = entry.file_name().to_str().and_then(|name| name.parse().ok());
+            if !digest.is_some_and(&needed) {
+                files.push((entry.metadata()?.modified()?, entry.path()));
+            }
+        }
+        files.sort_unstable();
+        let over = (files.len() + 1).saturating_sub(KEPT);
+        files
+            .iter()
+            .take(over)
+            .try_for_each(|(_, path)| fs::remove_file(path))
+    }
+}
+
+fn text_of(bundle: &Bundle) -> Result<String, String> {
+    let text = bundle.text().map_err(|error| error.to_string())?;
+    if text.len() > LARGEST {
+        return Err(format!(
+            "the job has {} bytes with its files, and may have {LARGEST}",
+            text.len()
+        ));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compiled::tests::bundle;
+
+    #[test]
+    fn a_program_is_found_by_its_digest_and_checked_against_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let programs = Programs::open(folder.path(), 0).expect("opens");
+        let compiled = programs.read(bundle("add8", 3)).expect("a program");
+        let digest = compiled.digest;
+        assert!(programs.text(digest).expect("read").is_none());
+        programs.keep(&compiled, |_| false).expect("kept");
+        let text = programs.text(digest).expect("read").expect("there");
+
+        let again = Programs::open(folder.path(), 0).expect("opens");
+        assert_eq!(again.get(digest).expect("read").expect("there").digest, digest);
+        let other = Digest::of(b"other");
+        assert!(again.get(other).expect("read").is_none());
+        let refused = again.receive(other, &text).map(drop).expect_err("another digest");
+        assert!(refused.contains("another digest"), "{refused}");
+        assert!(again.receive(Digest::of(b"{}"), "{}").is_err());
+
+        // What has changed on the disk is not used.
+        std::fs::write(
+            folder.path().join(digest.to_string()),
+            text.replace("add8", "sub8"),
+        )
+        .expect("written");
+        let third = Programs::open(folder.path(), 0).expect("opens");
+        assert!(third.get(digest).expect("read").is_none());
+    }
+
+    #[test]
+    fn room_is_made_but_not_of_programs_that_jobs_need() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let programs = Programs::open(folder.path(), 0).expect("opens");
+        let of = |lanes: usize| {
+            let mut bundle = bundle("add8", 3);
+            bundle.job = bundle.job.replace("lanes = 1", &format!("lanes = {lanes}"));
+            programs.read(bundle).expect("a program")
+        };
+        let (needed, other) = (of(1), of(2));
+        programs.keep(&needed, |_| false).expect("kept");
+        programs.keep(&other, |_| false).expect("kept");
+        let other_file = File::open(programs.path(other.digest)).expect("there");
+        // Some file systems tell times in steps that are longer than this test.
+        other_file.set_modified(SystemTime::UNIX_EPOCH).expect("made old");
+        for number in 0..KEPT {
+            let name = Digest::of(&number.to_le_bytes()).to_string();
+            std::fs::write(folder.path().join(name), "x").expect("written");
+        }
+        programs
+            .keep(&of(3), |digest| digest == needed.digest)
+            .expect("kept");
+        assert!(programs.text(needed.digest).expect("read").is_some());
+        assert!(programs.text(other.digest).expect("read").is_none());
+    }
+
+    #[test]
+    fn a_program_that_takes_too_much_to_read_is_not_begun() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let programs = Programs::open(folder.path(), 0).expect("opens");
+        for name in ["sort2048x64", "mult64x99999999999999999999"] {
+            let refused = programs.read(bundle(name, 3)).map(drop).expect_err(name);
+            assert!(refused.contains("too large for a service"), "{refused}");
+        }
+        let mut many = bundle("add8", 3);
+        many.job = format!("workers = 60\n{}", many.job);
+        let refused = programs.read(many).map(drop).expect_err("many workers");
+        assert!(refused.contains("workers"), "{refused}");
+    }
+}

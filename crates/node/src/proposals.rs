@@ -1,0 +1,280 @@
+//! Jobs that are proposed: here, or by a peer.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cenote::Bundle;
+use cenote_service::audit::Actor;
+use cenote_service::job::{Digest, Job, JobId, Proposal, StateName};
+use cenote_service::live::Submission;
+use cenote_service::{Error, Result, Timestamp};
+
+use crate::compiled::Compiled;
+use crate::core::{Core, lock};
+use crate::message::{Message, PIECE};
+use crate::peer::Piece;
+
+/// How long a job may take that does not say.
+const WITHIN: u64 = 3600;
+/// The longest that a job may take, in seconds: a month.
+const LONGEST: u64 = 31 * 24 * 3600;
+/// How far a peer's deadline may be beyond that, for its clock.
+const CLOCKS: Duration = Duration::from_secs(3600);
+
+impl Core {
+    /// A job is submitted here.
+    pub(crate) fn submit(self: &Arc<Self>, submission: Submission, by: Actor) -> Result<Job> {
+        let within = submission.within.unwrap_or(WITHIN);
+        if !(1..=LONGEST).contains(&within) {
+            return Err(Error::Proposal(format!(
+                "it must be done within 1 to {LONGEST} seconds, not {within}"
+            )));
+        }
+        let body = body(&submission, within);
+        let bundle = Bundle {
+            job: submission.job,
+            files: submission.files,
+        };
+        let compiled = self.programs.read(bundle).map_err(Error::Proposal)?;
+        self.fits(&compiled).map_err(Error::Proposal)?;
+        if usize::from(compiled.parties()) > self.settings.names.len() {
+            return Err(Error::Proposal(format!(
+                "protocol \"{}\" has {} parties, and this service has {}",
+                compiled.protocol().name(),
+                compiled.parties(),
+                self.settings.names.len()
+            )));
+        }
+        let now = Timestamp::now();
+        let proposal = Proposal {
+            id: JobId::random()?,
+            proposer: self.me(),
+            parties: compiled.parties(),
+            protocol: compiled.protocol().name().into(),
+            program: compiled.named(),
+            inputs: compiled.inputs.clone(),
+            receivers: compiled.receivers.clone(),
+            security: compiled.security(),
+            deadline: now.after(Duration::from_secs(within)),
+            estimate: compiled.estimate(),
+            idempotency_key: submission.idempotency_key,
+        };
+        if let Some(approval) = &submission.approval {
+            // A job that cannot be approved is not proposed either.
+            self.check_data(&compiled, approval)?;
+        }
+        self.keep(&compiled).map_err(Error::Proposal)?;
+        let (job, new) = self.jobs.propose(proposal, body, by.clone(), now)?;
+        if !new && (submission.approval.is_none() || !self.awaits_approval(&job)) {
+            return Ok(job);
+        }
+        self.remember(&job);
+        let proposal = Box::new(job.proposal.clone());
+        self.tell_all(job.proposal.parties, &Message::Propose { proposal });
+        match submission.approval {
+            Some(approval) => self.approve(job.proposal.id, approval, by),
+            None => self.rule(&job, &compiled),
+        }
+    }
+
+    /// Whether a job of this party's is one of which the submission was cut off before this party had decided.
+    fn awaits_approval(&self, job: &Job) -> bool {
+        let mine = job.decisions.get(usize::from(self.me()));
+        job.state.name() == StateName::Proposed && mine.is_some_and(Option::is_none)
+    }
+
+    /// Keeps a program, and those that unfinished jobs need.
+    fn keep(&self, compiled: &Compiled) -> std::result::Result<(), String> {
+        let needed: BTreeSet<Digest> = lock(&self.open).values().map(|brief| brief.program).collect();
+        self.programs.keep(compiled, |digest| needed.contains(&digest))
+    }
+
+    /// Sees that a job can ever run here.
+    pub(crate) fn fits(&self, compiled: &Compiled) -> std::result::Result<(), String> {
+        lock(&self.desk).refusal(compiled.memory).map_or(Ok(()), Err)
+    }
+
+    /// The program of a job.
+    pub(crate) fn program_of(&self, job: &Job) -> Result<Arc<Compiled>> {
+        let program = self
+            .programs
+            .get(job.proposal.program.digest)
+            .map_err(Error::Proposal)?;
+        program
+            .ok_or_else(|| Error::Proposal("its program is not kept here any more; propose it anew".into()))
+    }
+
+    /// A peer proposes a job.
+    pub(crate) fn hear_proposal(self: &Arc<Self>, from: u8, proposal: Proposal) {
+        if proposal.proposer != from {
+            return self.refuse(from, &proposal, "it is in another party's name");
+        }
+        if let Err(error) = proposal.check() {
+            return self.refuse(from, &proposal, &error.to_string());
+        }
+        match self.jobs.get(proposal.id) {
+            Ok(known) if known.digest == proposal.digest() => {
+                if known.state.name().is_open() {
+                    if let Some(word) = self.word_on(&known) {
+                        self.tell(from, &word);
+                    }
+                } else {
+                    self.tell_end(from, proposal.id);
+                }
+                return;
+            }
+            Ok(_) => return self.refuse(from, &proposal, "this party knows another job of this name"),
+            Err(Error::NoJob(_)) => {}
+            Err(_) => return self.refuse(from, &proposal, "it cannot be recorded there at present"),
+        }
+        let Some(peer) = self.peer(from) else { return };
+        if !peer.known().bucket.take() {
+            return self.refuse(
+                from,
+                &proposal,
+                "too many proposals in a short time; propose it again later",
+            );
+        }
+        if proposal.deadline > Timestamp::now().after(Duration::from_secs(LONGEST) + CLOCKS) {
+            return self.refuse(from, &proposal, "its deadline is too far away");
+        }
+        let program = proposal.program.digest;
+        match self.programs.get(program) {
+            Ok(Some(compiled)) => self.consider(from, proposal, &compiled),
+            Ok(None) => {
+                let waits = peer.known().wait_for(proposal.clone());
+                match waits {
+                    Some(true) => self.tell(from, &Message::Want { program, at: 0 }),
+                    Some(false) => {}
+                    None => self.refuse(from, &proposal, "too many proposals wait for their programs"),
+                }
+            }
+            Err(_) => self.refuse(from, &proposal, "its program cannot be read there"),
+        }
+    }
+
+    /// A peer's proposal, of which the program is here.
+    fn consider(self: &Arc<Self>, from: u8, proposal: Proposal, compiled: &Compiled) {
+        let there = || match usize::from(compiled.parties()) > self.settings.names.len() {
+            true => Err("it has more parties than this service".to_owned()),
+            false => Ok(()),
+        };
+        let checked = compiled.check(&proposal).and_then(|()| there());
+        if let Err(reason) = checked {
+            return self.refuse(from, &proposal, &reason);
+        }
+        // What this machine has is nobody else's business.
+        if let Err(reason) = self.fits(compiled).and_then(|()| self.keep(compiled)) {
+            tracing::warn!(job = %proposal.id, reason, "a proposal cannot be taken");
+            return self.refuse(from, &proposal, "it cannot be taken there");
+        }
+        let (id, body, by) = (proposal.id, proposal.digest(), Actor::Peer(from));
+        let job = match self.jobs.propose(proposal.clone(), body, by, Timestamp::now()) {
+            Ok((job, true)) => job,
+            Ok((_, false)) => return,
+            Err(
+                error @ (Error::Proposal(_)
+                | Error::TooMany { .. }
+                | Error::OtherBody { .. }
+                | Error::SameName { .. }),
+            ) => return self.refuse(from, &proposal, &error.to_string()),
+            Err(error) => {
+                tracing::error!(job = %id, %error, "a proposal cannot be recorded");
+                return self.refuse(from, &proposal, "it cannot be recorded there at present");
+            }
+        };
+        self.remember(&job);
+        if let Err(error) = self.rule(&job, compiled) {
+            tracing::warn!(job = %id, %error, "the policy could not decide; a person has to");
+        }
+        for party in 0..job.proposal.parties {
+            let early = self.peer(party).map(|peer| peer.known().take_early(id));
+            for message in early.into_iter().flatten() {
+                self.obey(party, message);
+            }
+        }
+    }
+
+    fn refuse(&self, to: u8, proposal: &Proposal, reason: &str) {
+        lock(&self.tally).refused(to);
+        tracing::warn!(from = to, job = %proposal.id, reason, "a proposal is refused");
+        self.tell(
+            to,
+            &Message::Decline {
+                job: proposal.id,
+                proposal: proposal.digest(),
+                reason: reason.chars().take(500).collect(),
+            },
+        );
+    }
+
+    /// A peer wants a program from a byte on.
+    pub(crate) fn send_piece(&self, to: u8, program: Digest, at: u64) {
+        let Some(peer) = self.peer(to) else { return };
+        let known = lock(&self.open)
+            .values()
+            .any(|brief| to < brief.parties && brief.program == program);
+        if !known || !peer.known().pieces.take() {
+            return;
+        }
+        let text = match self.programs.text(program) {
+            Ok(Some(text)) => text,
+            _ => {
+                let what = "a program that is not kept here".into();
+                return self.tell(to, &Message::Unclear { what });
+            }
+        };
+        let start = usize::try_from(at).unwrap_or(usize::MAX);
+        let Some(rest) = text.get(start..).filter(|rest| !rest.is_empty()) else {
+            return;
+        };
+        let mut end = rest.len().min(PIECE);
+        while !rest.is_char_boundary(end) {
+            end -= 1;
+        }
+        let piece = Message::Piece {
+            program,
+            at,
+            of: text.len() as u64,
+            text: rest[..end].to_owned(),
+        };
+        self.tell(to, &piece);
+    }
+
+    /// A piece of a program has come.
+    pub(crate) fn hear_piece(self: &Arc<Self>, from: u8, program: Digest, at: u64, of: u64, text: &str) {
+        let Some(peer) = self.peer(from) else { return };
+        let piece = peer.known().piece(program, at, of, text);
+        let (refused, why) = match piece {
+            Piece::Stray => return,
+            Piece::More(at) => return self.tell(from, &Message::Want { program, at }),
+            Piece::Whole(text, proposals) => match self.programs.receive(program, &text) {
+                Ok(compiled) => {
+                    for proposal in proposals {
+                        self.consider(from, proposal, &compiled);
+                    }
+                    return;
+                }
+                Err(why) => (proposals, why),
+            },
+            Piece::Wrong(proposals) => (
+                proposals,
+                "what was sent of its program cannot be a part of it".into(),
+            ),
+        };
+        for proposal in refused {
+            self.refuse(from, &proposal, &why);
+        }
+    }
+}
+
+/// By what a repetition of a submission is known.
+fn body(submission: &Submission, within: u64) -> Digest {
+    let approval = submission.approval.as_ref().map(|approval| {
+        let posted = serde_json::to_vec(&approval.posted).unwrap_or_default();
+        (&approval.binding, Digest::of(&posted))
+    });
+    let parts = (&submission.job, &submission.files, within, approval);
+    Digest::of(&serde_json::to_vec(&parts).unwrap_or_default())
+}

@@ -1,0 +1,408 @@
+//! The running of jobs: when they begin, each on a thread of its own, and what becomes of their outcomes.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Cursor};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use cenote::runner::{AlsoAgree, Outcome, Terms};
+use cenote::{BitMatrix, Output, Party, PartyId, Transport};
+use cenote_service::job::{FailKind, Job, JobId, Source, State};
+use cenote_service::live::{AlarmKind, Happened};
+use cenote_service::{Error, Timestamp};
+use serde::Serialize;
+use zeroize::Zeroizing;
+
+use crate::compiled::Compiled;
+use crate::core::{Core, LEADER, lock};
+use crate::desk::Waiting;
+use crate::failure;
+use crate::flight::Flight;
+use crate::message::Message;
+
+/// How often a result is recorded again that could not be, and how long after.
+const FINISHES: usize = 60;
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// What a party learns of a job.
+#[derive(Serialize)]
+struct Learnt<'a> {
+    job: JobId,
+    outputs: Vec<&'a Output>,
+}
+
+/// What else the parties compare before they compute.
+struct Agreed<'a>(&'a Job);
+
+impl AlsoAgree for Agreed<'_> {
+    fn terms(&self) -> Terms {
+        vec![("proposal".into(), self.0.digest.to_string())]
+    }
+
+    fn finer(&self, _: &str) -> Option<Terms> {
+        None
+    }
+}
+
+/// Why a run gave nothing.
+struct Fault {
+    kind: FailKind,
+    reason: String,
+    cheater: Option<u8>,
+}
+
+impl Fault {
+    fn new(kind: FailKind, reason: impl Into<String>) -> Self {
+        Fault {
+            kind,
+            reason: reason.into(),
+            cheater: None,
+        }
+    }
+}
+
+impl From<cenote::Error> for Fault {
+    fn from(error: cenote::Error) -> Self {
+        Fault {
+            kind: failure::kind(&error),
+            reason: error.to_string(),
+            cheater: failure::cheater(&error),
+        }
+    }
+}
+
+impl Core {
+    /// A queued job waits for its turn.
+    pub(crate) fn line_up(self: &Arc<Self>, job: &Job) {
+        let id = job.proposal.id;
+        let compiled = match self.program_of(job) {
+            Ok(compiled) => compiled,
+            Err(error) => return self.fail(id, FailKind::Internal, error.to_string()),
+        };
+        if let Err(reason) = self.fits(&compiled) {
+            return self.fail(id, FailKind::Refused, reason);
+        }
+        lock(&self.desk).add(Waiting {
+            job: id,
+            proposer: job.proposal.proposer,
+            parties: job.proposal.parties,
+            memory: compiled.memory,
+        });
+        // It may have ended meanwhile.
+        if !lock(&self.open).contains_key(&id) {
+            lock(&self.desk).remove(id);
+        }
+        self.pump();
+    }
+
+    /// The leader says that a job begins.
+    pub(crate) fn hear_start(self: &Arc<Self>, from: u8, id: JobId) {
+        match self.jobs.get(id) {
+            Ok(job) if job.state.name().is_open() => {
+                if !lock(&self.desk).call(id) {
+                    self.fail(id, FailKind::Refused, "too many jobs begin at once".into());
+                }
+                // It may have ended meanwhile.
+                if !lock(&self.open).contains_key(&id) {
+                    lock(&self.desk).remove(id);
+                }
+                self.pump();
+            }
+            Ok(_) | Err(Error::NoJob(_)) => self.tell_end(from, id),
+            Err(error) => tracing::error!(job = %id, %error, "a beginning cannot be looked up"),
+        }
+    }
+
+    /// Has what can begin begun, soon.
+    pub(crate) fn pump(&self) {
+        *lock(&self.starts.wanted) = true;
+        self.starts.wake.notify_one();
+    }
+
+    /// Waits until something may begin, at most so long.
+    pub(crate) fn wait_pump(&self, limit: Duration) -> bool {
+        let wanted = lock(&self.starts.wanted);
+        let (mut wanted, _) = self
+            .starts
+            .wake
+            .wait_timeout_while(wanted, limit, |wanted| !*wanted)
+            .unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *wanted)
+    }
+
+    /// Begins what can begin.
+    pub(crate) fn begin_all(self: &Arc<Self>) {
+        loop {
+            let next = if self.me() == LEADER {
+                lock(&self.desk).next_led(|waiting| self.room_at_peers(waiting.parties))
+            } else {
+                lock(&self.desk).next_called()
+            };
+            let Some((waiting, flight)) = next else {
+                return;
+            };
+            self.launch(waiting, &flight);
+        }
+    }
+
+    /// How many jobs of so many parties the others run side by side at most, and of one proposer's; nothing if one of them is not there.
+    fn room_at_peers(&self, parties: u8) -> Option<(u64, u64)> {
+        let mut room = (u64::MAX, u64::MAX);
+        for peer in (0..parties).filter_map(|party| self.peer(party)) {
+            let known = peer.known();
+            let hello = known.hello.as_ref().filter(|_| known.is_with_us())?;
+            room = (
+                room.0.min(hello.jobs.max(1)),
+                room.1.min(hello.per_proposer.max(1)),
+            );
+        }
+        Some(room)
+    }
+
+    fn launch(self: &Arc<Self>, waiting: Waiting, flight: &Arc<Flight>) {
+        *lock(&self.aloft.count) += 1;
+        let (core, flight) = (Arc::clone(self), Arc::clone(flight));
+        let body = move || {
+            if catch_unwind(AssertUnwindSafe(|| core.fly(waiting, &flight))).is_err() {
+                core.fail(
+                    waiting.job,
+                    FailKind::Internal,
+                    "the service failed; its log says where".into(),
+                );
+            }
+            core.landed(waiting.job);
+        };
+        let spawned = std::thread::Builder::new().name("job".into()).spawn(body);
+        if let Err(error) = spawned {
+            self.fail(
+                waiting.job,
+                FailKind::Internal,
+                format!("there is no thread for it: {error}"),
+            );
+            self.landed(waiting.job);
+        }
+    }
+
+    fn landed(self: &Arc<Self>, job: JobId) {
+        lock(&self.desk).done(job);
+        let mut count = lock(&self.aloft.count);
+        *count = count.saturating_sub(1);
+        drop(count);
+        self.aloft.landed.notify_all();
+        self.pump();
+    }
+
+    /// Waits until no job runs, at most so long. Gives whether none does.
+    pub(crate) fn wait_landed(&self, limit: Duration) -> bool {
+        let until = Instant::now() + limit;
+        let mut count = lock(&self.aloft.count);
+        while *count > 0 {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            count = self
+                .aloft
+                .landed
+                .wait_timeout(count, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+        true
+    }
+
+    /// One run of a job, from its beginning to its end.
+    fn fly(self: &Arc<Self>, waiting: Waiting, flight: &Flight) {
+        let id = waiting.job;
+        if self.me() == LEADER {
+            self.tell_all(waiting.parties, &Message::Start { job: id });
+        }
+        // From here on the record says that this party's data may have been used.
+        let job = match self.jobs.start(id, Timestamp::now()) {
+            Ok(job) => job,
+            Err(Error::NoTransition { .. } | Error::NoJob(_)) => return,
+            Err(error) => {
+                tracing::error!(job = %id, %error, "a beginning cannot be recorded");
+                return self.fail(
+                    id,
+                    FailKind::Internal,
+                    "its beginning could not be recorded".into(),
+                );
+            }
+        };
+        self.changed(&job);
+        let result = catch_unwind(AssertUnwindSafe(|| self.compute(&job, flight))).unwrap_or_else(|_| {
+            Err(Fault::new(
+                FailKind::Internal,
+                "the program failed; its log says where",
+            ))
+        });
+        let ended = result.and_then(|(compiled, outcome)| self.record(&job, &compiled, outcome));
+        if let Err(fault) = ended {
+            if let Some((from, says)) = flight.word().filter(|_| fault.kind != FailKind::Cheating) {
+                match self.jobs.hear(id, from, says, Timestamp::now()) {
+                    Ok(job) => return self.changed(&job),
+                    Err(Error::NoTransition { .. } | Error::NoJob(_)) => return,
+                    // It fails with this party's own reason, then.
+                    Err(error) => tracing::error!(job = %id, %error, "a peer's word cannot be recorded"),
+                }
+            }
+            let fault = match flight.stopped() {
+                Some((kind, reason)) if fault.kind != FailKind::Cheating => Fault::new(kind, reason),
+                _ => fault,
+            };
+            if fault.kind == FailKind::Cheating {
+                self.alarm_of_cheating(id, &fault);
+            }
+            self.fail(id, fault.kind, fault.reason);
+        }
+    }
+
+    fn alarm_of_cheating(&self, job: JobId, fault: &Fault) {
+        let who = match fault.cheater {
+            Some(party) => format!("party {party} ({})", self.name(party)),
+            None => "a party".to_owned(),
+        };
+        self.alarm(
+            AlarmKind::Cheating,
+            &who,
+            format!("In job {job} {who} deviated from the protocol: {}.", fault.reason),
+            "Nothing more was revealed. Find out with the others what happened before you approve further jobs.",
+        );
+    }
+
+    fn compute(&self, job: &Job, flight: &Flight) -> Result<(Arc<Compiled>, Outcome), Fault> {
+        let internal = |error: Error| Fault::new(FailKind::Internal, error.to_string());
+        let compiled = self.program_of(job).map_err(internal)?;
+        let prepared = compiled.protocol().prepare(&compiled.program.demand())?;
+        let inputs = self.read_inputs(job, &compiled)?;
+        let wires = self
+            .wires
+            .get()
+            .ok_or_else(|| Fault::new(FailKind::Internal, "there are no connections"))?;
+        let party = Party {
+            me: PartyId(self.me()),
+            protocol: compiled.protocol(),
+            program: &compiled.program,
+            inputs: &inputs,
+            also_agree: &Agreed(job),
+            transport: Transport::Tls,
+            phase_timeout: self.settings.phase_timeout,
+        };
+        let topology = compiled.protocol().topology();
+        let session = format!("job {}", job.proposal.id);
+        let connect = || {
+            let connections = wires.connections(&topology, &session, self.settings.timeout)?;
+            Ok(flight.hold(connections))
+        };
+        let mut progress = |done, total| {
+            if flight.progress(done, total) {
+                self.announcer.tell(&Happened::Progress(flight.running()));
+            }
+        };
+        let outcome = party.run_prepared(prepared, None, connect, &mut progress)?;
+        Ok((compiled, outcome))
+    }
+
+    /// This party's inputs of a job that has begun.
+    fn read_inputs(&self, job: &Job, compiled: &Compiled) -> Result<Vec<Option<BitMatrix>>, Fault> {
+        let bad = |reason: String| Fault::new(FailKind::BadInput, reason);
+        let is_posted = job.binding.iter().any(|bound| bound.source == Source::Posted);
+        let mut posted = if is_posted {
+            self.posted.take(&self.key, job.proposal.id).map_err(bad)?
+        } else {
+            BTreeMap::new()
+        };
+        let lanes = compiled.program.lanes();
+        let mut inputs = Vec::new();
+        for (index, input) in compiled.inputs.iter().enumerate() {
+            if input.owner != self.me() {
+                inputs.push(None);
+                continue;
+            }
+            let bound = job.binding.iter().find(|bound| bound.input == input.name);
+            let source = bound.map(|bound| &bound.source);
+            let values;
+            let (name, reader): (&str, Box<dyn BufRead + '_>) = match source {
+                Some(Source::Data(name)) => {
+                    let file = self.data.file(name).map_err(bad)?;
+                    (name, Box::new(BufReader::new(file)))
+                }
+                Some(Source::Posted) => {
+                    values = posted
+                        .remove(&input.name)
+                        .ok_or_else(|| bad(format!("the values of {:?} were not posted", input.name)))?;
+                    (&input.name, Box::new(Cursor::new(values.as_bytes())))
+                }
+                None => return Err(bad(format!("the input {:?} is bound to nothing", input.name))),
+            };
+            inputs.push(Some(compiled.job.read_input(index, lanes, name, reader)?));
+        }
+        Ok(inputs)
+    }
+
+    /// Records what a run gave.
+    fn record(self: &Arc<Self>, job: &Job, compiled: &Compiled, outcome: Outcome) -> Result<(), Fault> {
+        let id = job.proposal.id;
+        let internal = |error: String| Fault::new(FailKind::Internal, error);
+        let outputs: Vec<&Output> = outcome
+            .report
+            .outputs
+            .iter()
+            .filter(|output| output.values.is_some())
+            .collect();
+        let sealed = if outputs.is_empty() {
+            None
+        } else {
+            let text = serde_json::to_vec(&Learnt { job: id, outputs })
+                .map_err(|error| internal(error.to_string()))?;
+            let text = Zeroizing::new(text);
+            Some(
+                self.key
+                    .seal(id, &text)
+                    .map_err(|error| internal(error.to_string()))?,
+            )
+        };
+        let mut finished = self.jobs.finish(id, sealed.clone(), Timestamp::now());
+        for _ in 0..FINISHES {
+            match &finished {
+                Ok(_) | Err(Error::NoTransition { .. } | Error::NoJob(_)) => break,
+                Err(error) => {
+                    tracing::error!(job = %id, %error, "a result cannot be recorded; it is tried again")
+                }
+            }
+            std::thread::sleep(PAUSE);
+            finished = self.jobs.finish(id, sealed.clone(), Timestamp::now());
+        }
+        match finished {
+            Ok(done) => {
+                let after = done.changed_at.millis().saturating_sub(done.created_at.millis());
+                lock(&self.tally).done(compiled.size.ands, Duration::from_millis(after));
+                self.changed(&done);
+                Ok(())
+            }
+            // It was taken back, or a peer failed, at the very end.
+            Err(Error::NoTransition { .. }) => Ok(()),
+            Err(error) => Err(internal(error.to_string())),
+        }
+    }
+
+    /// A job has ended: what it held here is freed.
+    pub(crate) fn ended(self: &Arc<Self>, job: &Job) {
+        let id = job.proposal.id;
+        let flight = {
+            let mut desk = lock(&self.desk);
+            desk.remove(id);
+            desk.flight(id)
+        };
+        if let Some(flight) = flight {
+            match &job.state {
+                State::Done => {}
+                State::Failed(failure) => flight.stop(failure.kind, failure.reason.clone()),
+                _ => flight.stop(FailKind::Peer, "it has ended"),
+            }
+        }
+        self.posted.remove(id);
+    }
+}

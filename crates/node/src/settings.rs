@@ -1,0 +1,76 @@
+//! What a service is told: the table `[service]` of a party file, and what follows from the rest of it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use cenote::PartyConfig;
+use cenote_service::Address;
+
+use crate::Error;
+
+/// What a service is told.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Which party it is.
+    pub me: u8,
+    /// The names of all parties, in order.
+    pub names: Vec<String>,
+    /// What the others know it by.
+    pub fingerprint: String,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Its database.
+    pub database: Address,
+    /// The folder of its data.
+    pub data: PathBuf,
+    /// The file of its policy; without one, persons decide.
+    pub policy: Option<PathBuf>,
+    /// Jobs side by side.
+    pub jobs: u64,
+    /// Of those, one proposer's.
+    pub jobs_per_proposer: u64,
+    /// Bytes of memory that all jobs may take.
+    pub memory: u64,
+    /// Proposals of a peer in a second, in the long run.
+    pub proposals_a_second: u64,
+    /// How long ended jobs are listed.
+    pub keep: Duration,
+    /// How long a session waits for a silent peer.
+    pub timeout: Duration,
+    /// How long a phase of a session may take.
+    pub phase_timeout: Option<Duration>,
+}
+
+impl Settings {
+    /// Of a party file, for the party with this fingerprint.
+    ///
+    /// # Errors
+    /// That the file has no table of a service, or an address of a database that cannot be used.
+    pub fn of(config: &PartyConfig, fingerprint: String) -> Result<Self, Error> {
+        let service = config.service.as_ref().ok_or_else(|| {
+            Error::Settings("the party file has no [service]; add that line at its end, or make a new file with `cenote init`".into())
+        })?;
+        let database = match &service.database {
+            None => Address::Embedded,
+            Some(address) => Address::parse(address)?,
+        };
+        // Half of what there is: the rest is the peers' messages, the database, and the system.
+        let available = cenote_session::memory::available().unwrap_or(4 << 30) / 2;
+        Ok(Settings {
+            me: config.me.0,
+            names: service.names.clone(),
+            fingerprint,
+            folder: service.folder.clone(),
+            database,
+            data: service.data.clone(),
+            policy: service.policy.clone(),
+            jobs: service.jobs,
+            jobs_per_proposer: service.jobs_per_proposer,
+            memory: config.memory.unwrap_or(available),
+            proposals_a_second: service.proposals_a_second,
+            keep: service.keep,
+            timeout: config.timeout,
+            phase_timeout: config.phase_timeout,
+        })
+    }
+}

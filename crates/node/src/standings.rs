@@ -1,0 +1,100 @@
+//! Where jobs stand, told again: after a connection has come back, and now and then, so that no word is lost for good.
+
+use std::sync::Arc;
+
+use cenote_service::job::{Remote, State, StateName};
+
+use crate::core::{Core, lock};
+use crate::message::{Message, STANDINGS, Standing, VERSION};
+
+impl Core {
+    /// The first words over a connection.
+    pub(crate) fn greet(&self, peer: u8) {
+        let Some(known) = self.peer(peer) else { return };
+        // Before it is told: a connection that is new by then is greeted again.
+        known.known().greeted = true;
+        let hello = Message::Hello {
+            version: VERSION,
+            program: env!("CARGO_PKG_VERSION").into(),
+            jobs: self.settings.jobs,
+            per_proposer: self.settings.jobs_per_proposer,
+        };
+        if self.is_told(peer, &hello) {
+            self.tell_standings(peer);
+        } else {
+            known.known().greeted = false;
+        }
+    }
+
+    /// Tells a peer where all unfinished jobs stand that it takes part in.
+    pub(crate) fn tell_standings(&self, peer: u8) {
+        let standings: Vec<Standing> = lock(&self.open)
+            .iter()
+            .filter(|(_, brief)| peer < brief.parties)
+            .map(|(job, brief)| Standing {
+                job: *job,
+                proposal: brief.proposal,
+                proposer: brief.proposer,
+                state: brief.state,
+                approved: brief.approved,
+                deadline: brief.deadline,
+            })
+            .collect();
+        for jobs in standings.chunks(STANDINGS) {
+            self.tell(peer, &Message::Standings { jobs: jobs.to_vec() });
+        }
+    }
+
+    /// A peer says where a job stands there.
+    pub(crate) fn hear_standing(self: &Arc<Self>, from: u8, standing: &Standing) {
+        let id = standing.job;
+        let known = match self.jobs.get(id) {
+            Ok(job) => job,
+            Err(cenote_service::Error::NoJob(_)) => {
+                if standing.proposer == from {
+                    self.tell(from, &Message::Ask { job: id });
+                } else if standing.proposer == self.me() {
+                    self.tell_end(from, id);
+                }
+                return;
+            }
+            Err(_) => return,
+        };
+        if known.digest != standing.proposal || from >= known.proposal.parties {
+            lock(&self.tally).refused(from);
+            return;
+        }
+        if !known.state.name().is_open() {
+            return self.tell_end(from, id);
+        }
+        if standing.approved && known.state.name() == StateName::Proposed {
+            let proposal = standing.proposal;
+            self.hear(
+                from,
+                id,
+                Remote::Approve { proposal },
+                Message::Approve { job: id, proposal },
+            );
+        }
+    }
+
+    /// A peer asks to be asked.
+    pub(crate) fn hear_ask(self: &Arc<Self>, from: u8, id: cenote_service::job::JobId) {
+        match self.jobs.get(id) {
+            Ok(job) if job.proposal.proposer != self.me() || from >= job.proposal.parties => {}
+            Ok(job) if matches!(job.state, State::Proposed) => {
+                let proposal = Box::new(job.proposal.clone());
+                self.tell(from, &Message::Propose { proposal });
+                if let Some(word) = self.word_on(&job) {
+                    self.tell(from, &word);
+                }
+            }
+            // It had approved it, and has lost its record of that.
+            Ok(job) if job.state.name().is_open() => {
+                let reason = format!("party {from} does not know it any more");
+                self.fail(id, cenote_service::job::FailKind::Peer, reason);
+            }
+            Ok(_) | Err(_) => self.tell_end(from, id),
+        }
+    }
+}

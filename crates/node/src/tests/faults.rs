@@ -1,0 +1,297 @@
+//! Services that are killed, cut off, stopped and started again.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use cenote_service::Timestamp;
+use cenote_service::job::{FailKind, JobId, Proposal, Remote, State, StateName};
+use cenote_service::live::{AlarmKind, Live};
+
+use super::world::{ALL, NONE, World, person, until, with_data};
+use crate::Node;
+use crate::message::Message;
+
+/// Whether a failure is one of what may follow from a party that is gone.
+fn lost(state: &State) -> bool {
+    matches!(state, State::Failed(failure) if matches!(
+        failure.kind,
+        FailKind::Restarted | FailKind::PeerLost | FailKind::Peer | FailKind::Timeout
+    ))
+}
+
+/// What a leader says of a beginning reaches nobody.
+fn lose_beginnings(world: &World) {
+    world
+        .hub
+        .meddle(Some(Arc::new(|_, _, message| match Message::parse(&message) {
+            Ok(Message::Start { .. }) => Vec::new(),
+            _ => vec![message],
+        })));
+}
+
+#[test]
+fn what_was_proposed_and_queued_goes_on_after_a_restart() {
+    let mut world = World::new(3, NONE);
+    let id = world.submit(0, "goes on").proposal.id;
+    world.wait_for(id, StateName::Proposed);
+    world
+        .node(1)
+        .approve(id, with_data(&[(&world.input(id, 1), "y")]), person())
+        .expect("approved");
+    world.kill(1);
+    world.kill(0);
+    world.start(0);
+    world.start(1);
+    world.wait_ready();
+    world
+        .node(2)
+        .approve(id, with_data(&[]), person())
+        .expect("approved");
+    world
+        .node(0)
+        .approve(id, with_data(&[(&world.input(id, 0), "x")]), person())
+        .expect("approved");
+    world.wait_for(id, StateName::Done);
+    assert_eq!(world.learnt(2, id), ["0x2a"]);
+    world.verify();
+}
+
+#[test]
+fn decisions_that_were_lost_on_the_way_are_told_again() {
+    let world = World::new(3, NONE);
+    let id = world.submit(0, "lost words").proposal.id;
+    world.wait_for(id, StateName::Proposed);
+    // Nothing of party 1 reaches party 2 while it decides, and nothing of a second proposal reaches anybody.
+    let silent = Arc::new(AtomicBool::new(true));
+    let is_silent = Arc::clone(&silent);
+    world.hub.meddle(Some(Arc::new(move |from, to, message| {
+        let lost = is_silent.load(Ordering::Relaxed) && ((from, to) == (1, 2) || from == 0);
+        if lost { Vec::new() } else { vec![message] }
+    })));
+    world
+        .node(1)
+        .approve(id, with_data(&[(&world.input(id, 1), "y")]), person())
+        .expect("approved");
+    let unheard = world.submit(0, "unheard").proposal.id;
+    until("party 0 has heard it", || world.job(0, id).decisions[1].is_some());
+    assert!(world.job(2, id).decisions[1].is_none() && world.node(2).jobs().get(unheard).is_err());
+    silent.store(false, Ordering::Relaxed);
+    for (a, b) in [(0, 1), (0, 2), (1, 2)] {
+        world.hub.cut(a, b);
+        world.hub.mend(a, b);
+    }
+    until("party 2 has heard it", || world.job(2, id).decisions[1].is_some());
+    world.wait_for(unheard, StateName::Proposed);
+    world
+        .node(0)
+        .decline(unheard, String::new(), person())
+        .expect("declined");
+    world.wait_for(unheard, StateName::Declined);
+}
+
+#[test]
+fn an_end_that_a_peer_did_not_hear_ends_the_job_there_too() {
+    let world = World::new(3, NONE);
+    let id = world.submit(0, "ends").proposal.id;
+    world.wait_for(id, StateName::Proposed);
+    world.hub.cut(0, 2);
+    world.node(0).cancel(id, person()).expect("cancelled");
+    until("party 1 has heard it", || {
+        world.job(1, id).state == State::Cancelled { by: 0 }
+    });
+    assert_eq!(world.job(2, id).state, State::Proposed);
+    world.hub.mend(0, 2);
+    // Party 1 may be the first to say so: then it is its word for an end.
+    world.wait(id, "ended", |state| !state.name().is_open());
+    world.verify();
+}
+
+#[test]
+fn a_job_that_runs_fails_everywhere_when_a_party_is_killed_and_later_ones_run() {
+    for victim in 0..3 {
+        let mut world = World::new(3, ALL);
+        let id = world.submit_long(1, "killed");
+        world.wait_for(id, StateName::Running);
+        world.kill(victim);
+        world.start(victim);
+        world.wait_ready();
+        world.wait(id, "failed", lost);
+        assert_eq!(world.job(victim, id).state.name(), StateName::Failed);
+        let next = world.submit(victim, "next").proposal.id;
+        world.wait_for(next, StateName::Done);
+        assert_eq!(world.learnt(victim, next), ["0x2a"]);
+        world.verify();
+    }
+}
+
+#[test]
+fn a_lost_link_fails_what_runs_over_it() {
+    let world = World::new(3, ALL);
+    let id = world.submit_long(0, "cut");
+    world.wait_for(id, StateName::Running);
+    world.hub.cut(1, 2);
+    world.wait(id, "failed", lost);
+    world.hub.mend(1, 2);
+    world.wait_ready();
+    let next = world.submit(2, "next").proposal.id;
+    world.wait_for(next, StateName::Done);
+    assert!(
+        world
+            .node(0)
+            .alarms()
+            .iter()
+            .all(|alarm| alarm.kind != AlarmKind::Cheating)
+    );
+}
+
+#[test]
+fn a_job_that_runs_ends_when_it_is_taken_back() {
+    let world = World::new(3, ALL);
+    let id = world.submit_long(0, "taken back");
+    world.wait_for(id, StateName::Running);
+    until("it is seen to run", || !world.node(2).running().is_empty());
+    world.node(2).cancel(id, person()).expect("cancelled");
+    world.wait(id, "cancelled", |state| *state == State::Cancelled { by: 2 });
+    until("nothing runs", || {
+        (0..3).all(|party| world.node(party).running().is_empty())
+    });
+    world.verify();
+}
+
+#[test]
+fn a_job_that_runs_ends_at_its_deadline() {
+    let world = World::new(3, ALL);
+    let mut submission = world.long_submission("too long");
+    submission.within = Some(2);
+    let id = world
+        .node(0)
+        .submit(submission, person())
+        .expect("submitted")
+        .proposal
+        .id;
+    world.wait_for(id, StateName::Running);
+    world.wait(id, "failed", |state| {
+        matches!(state, State::Failed(failure) if matches!(failure.kind, FailKind::Deadline | FailKind::Peer))
+    });
+    until("nothing runs", || {
+        (0..3).all(|party| world.node(party).running().is_empty())
+    });
+}
+
+#[test]
+fn a_service_that_stops_in_order_says_so() {
+    let mut world = World::new(3, ALL);
+    let id = world.submit_long(0, "stopped");
+    world.wait_for(id, StateName::Running);
+    world.stop(1);
+    world.wait(id, "failed", lost);
+    let queued = world.submit(0, "waits").proposal.id;
+    world.start(1);
+    world.wait_ready();
+    assert!(lost(&world.job(1, id).state));
+    world.wait_for(queued, StateName::Done);
+}
+
+#[test]
+fn a_leader_that_never_starts_holds_a_job_until_its_deadline_only() {
+    let world = World::new(3, ALL);
+    lose_beginnings(&world);
+    let mut submission = world.submission("add8", "never");
+    submission.within = Some(2);
+    let id = world
+        .node(1)
+        .submit(submission, person())
+        .expect("submitted")
+        .proposal
+        .id;
+    world.wait(id, "failed", |state| {
+        matches!(state, State::Failed(failure) if matches!(failure.kind, FailKind::Deadline | FailKind::Peer))
+    });
+    for party in 1..3 {
+        assert_eq!(world.job(party, id).binding.len(), usize::from(party == 1));
+    }
+}
+
+#[test]
+fn what_was_recorded_later_than_anybody_waited_for_it_goes_on() {
+    let world = World::new(3, NONE);
+    let known = world.submit(0, "known");
+    world.wait_for(known.proposal.id, StateName::Proposed);
+    let early = Timestamp::now().before(Duration::from_secs(60));
+    let record = |number: u8| {
+        let proposal = Proposal {
+            id: JobId([number; 16]),
+            idempotency_key: format!("late {number}"),
+            ..known.proposal.clone()
+        };
+        let (id, body) = (proposal.id, proposal.digest());
+        world
+            .node(0)
+            .jobs()
+            .propose(proposal, body, person(), early)
+            .expect("recorded");
+        id
+    };
+    let (waits, ran) = (record(1), record(2));
+    let jobs = world.node(0).jobs();
+    let binding = with_data(&[(&world.input(ran, 0), "x")]).binding;
+    jobs.approve(ran, binding, String::new(), person(), early)
+        .expect("approved");
+    let proposal = jobs.get(ran).expect("known").digest;
+    for peer in [1, 2] {
+        jobs.hear(ran, peer, Remote::Approve { proposal }, early)
+            .expect("approved");
+    }
+    jobs.queue(ran, early).expect("queued");
+    jobs.start(ran, early).expect("started");
+    world.node(0).core.tell_again();
+    world.wait_for(waits, StateName::Proposed);
+    let state = world.job(0, ran).state;
+    assert!(
+        matches!(&state, State::Failed(failure) if failure.kind == FailKind::Internal),
+        "{state:?}"
+    );
+}
+
+#[test]
+fn a_peer_that_was_not_greeted_is_greeted_later() {
+    let world = World::new(3, ALL);
+    {
+        let greeting = world.node(0).core.peer(1).expect("a peer");
+        greeting.known().greeted = false;
+        let heard = world.node(1).core.peer(0).expect("a peer");
+        heard.known().hello = None;
+    }
+    assert!(world.node(1).ready().is_err());
+    world.wait_ready();
+    let id = world.submit(1, "goes on").proposal.id;
+    world.wait_for(id, StateName::Done);
+}
+
+#[test]
+fn a_link_that_is_up_before_the_service_can_tell_is_greeted_all_the_same() {
+    let mut world = World::new(3, ALL);
+    world.stop(1);
+    for other in [0, 2] {
+        world.node(other).core.peer(1).expect("a peer").known().hello = None;
+    }
+    let hub = world.hub.clone();
+    let node = Node::start(world.settings(1), |ears| {
+        hub.hear(1, ears);
+        std::thread::sleep(Duration::from_millis(200));
+        Ok(hub.wires(1))
+    });
+    world.nodes[1] = Some(node.expect("comes up"));
+    world.wait_ready();
+}
+
+#[test]
+fn a_party_that_has_lost_its_record_of_a_job_ends_it() {
+    let world = World::new(3, ALL);
+    lose_beginnings(&world);
+    let id = world.submit(1, "forgotten").proposal.id;
+    until("party 1 waits", || world.job(1, id).state == State::Queued);
+    world.hub.say(2, 1, Message::Ask { job: id }.to_bytes());
+    world.wait(id, "failed", |state| matches!(state, State::Failed(_)));
+}

@@ -1,0 +1,152 @@
+//! A job's life where nobody does anything wrong.
+
+use cenote_service::job::{State, StateName};
+use cenote_service::live::{Happened, Live};
+use cenote_service::{Error, Timestamp};
+
+use super::world::{ALL, NONE, World, person, with_data, with_values};
+
+#[test]
+fn a_job_that_policies_approve_is_computed_and_fetched_once() {
+    for parties in [3, 2] {
+        let world = World::new(parties, ALL);
+        let listener = world.node(1).listen();
+        let id = world.submit(1, "first").proposal.id;
+        world.wait_for(id, StateName::Done);
+        for party in 0..parties {
+            assert_eq!(world.learnt(party, id), ["0x2a"], "party {party} of {parties}");
+            let again = world.node(party).fetch(id, "another key", person());
+            assert!(matches!(again, Err(Error::NoResult { .. })));
+        }
+        let mut states = Vec::new();
+        while let Some(happened) = listener.next(std::time::Duration::from_millis(100)) {
+            if let Happened::Job { job, state } = happened
+                && job == id
+            {
+                states.push(state);
+            }
+        }
+        use StateName::{Approved, Done, Proposed, Queued, Running};
+        assert_eq!(states, [Proposed, Approved, Queued, Running, Done]);
+        let counts = world.node(1).counts();
+        assert_eq!(counts.jobs.get(&Done), Some(&1));
+        assert_eq!(counts.ands, 7);
+        assert!(world.node(1).running().is_empty() && world.node(1).alarms().is_empty());
+        world.verify();
+    }
+}
+
+#[test]
+fn persons_approve_with_named_data_and_with_posted_values() {
+    let world = World::new(3, NONE);
+    let id = world.submit(2, "asked").proposal.id;
+    world.wait_for(id, StateName::Proposed);
+    let explained = world.node(0).explain(id).expect("known");
+    assert!(explained.summary.contains("lib:add8"), "{}", explained.summary);
+    assert_eq!(explained.outputs[0].to, [0, 1, 2]);
+
+    std::fs::write(world.path(0).join("data/mine.csv"), "5\n").expect("written");
+    let approve = |party: usize, approval| world.node(party as u8).approve(id, approval, person());
+    let job = world.job(0, id);
+    let names: Vec<&str> = job
+        .proposal
+        .inputs
+        .iter()
+        .map(|input| input.name.as_str())
+        .collect();
+    let refused =
+        |result: cenote_service::Result<cenote_service::Job>| result.expect_err("refused").to_string();
+    for name in ["../policy.toml", "nowhere", ".x", "a/b"] {
+        let text = refused(approve(0, with_data(&[(names[0], name)])));
+        assert!(
+            text.starts_with("the approval is refused") && !text.contains("tmp"),
+            "{text}"
+        );
+    }
+    approve(0, with_data(&[(names[0], "mine.csv")])).expect("approved");
+    assert!(refused(approve(1, with_values(&[(names[1], "999")]))).contains("line 1"));
+    assert!(refused(approve(1, with_values(&[("other", "1")]))).contains("this party has no input"));
+    approve(1, with_values(&[(names[1], "6\n")])).expect("approved");
+    approve(2, with_data(&[])).expect("approved");
+    world.wait_for(id, StateName::Done);
+    assert_eq!(world.learnt(0, id), ["0x0b"]);
+    let kept = std::fs::read_dir(world.path(1).join("service/posted"))
+        .expect("there")
+        .count();
+    assert_eq!(kept, 0, "posted values are deleted");
+    world.verify();
+}
+
+#[test]
+fn the_same_submission_gives_the_same_job() {
+    let world = World::new(3, NONE);
+    let first = world.submit(0, "key");
+    assert_eq!(world.submit(0, "key").proposal.id, first.proposal.id);
+    let mut other = world.submission("sub8", "key");
+    let result = world.node(0).submit(other.clone(), person());
+    assert!(matches!(result, Err(Error::OtherBody { job }) if job == first.proposal.id));
+    other.within = Some(0);
+    other.idempotency_key = "other".into();
+    assert!(matches!(
+        world.node(0).submit(other, person()),
+        Err(Error::Proposal(_))
+    ));
+}
+
+#[test]
+fn one_party_that_declines_ends_a_job_and_so_does_one_that_takes_it_back() {
+    let world = World::new(3, NONE);
+    let declined = world.submit(0, "declined").proposal.id;
+    world.wait_for(declined, StateName::Proposed);
+    world
+        .node(2)
+        .decline(declined, "not with us".into(), person())
+        .expect("declined");
+    let by_two = State::Declined {
+        by: 2,
+        reason: "not with us".into(),
+    };
+    world.wait(declined, "declined", |state| *state == by_two);
+
+    let cancelled = world.submit(0, "cancelled").proposal.id;
+    world.wait_for(cancelled, StateName::Proposed);
+    world.node(1).cancel(cancelled, person()).expect("cancelled");
+    world.wait(cancelled, "cancelled", |state| {
+        *state == State::Cancelled { by: 1 }
+    });
+    world.verify();
+}
+
+#[test]
+fn a_job_that_nobody_approves_ends_at_its_deadline() {
+    let world = World::new(3, NONE);
+    let submission = cenote_service::live::Submission {
+        within: Some(1),
+        ..world.submission("add8", "short")
+    };
+    let id = world
+        .node(0)
+        .submit(submission, person())
+        .expect("submitted")
+        .proposal
+        .id;
+    world.wait(id, "failed", |state| {
+        matches!(state, State::Failed(failure) if failure.kind == cenote_service::job::FailKind::Deadline
+            || failure.kind == cenote_service::job::FailKind::Peer)
+    });
+    assert!(world.job(0, id).proposal.deadline <= Timestamp::now());
+}
+
+#[test]
+fn many_jobs_of_all_parties_run_side_by_side() {
+    let world = World::new(3, ALL);
+    let ids: Vec<_> = (0..30)
+        .map(|number| world.submit(number % 3, &format!("job {number}")).proposal.id)
+        .collect();
+    for id in ids {
+        world.wait_for(id, StateName::Done);
+        assert_eq!(world.learnt(0, id), ["0x2a"]);
+    }
+    assert_eq!(world.node(2).counts().jobs.get(&StateName::Done), Some(&30));
+    world.verify();
+}

@@ -1,0 +1,139 @@
+//! Services that are joined over sockets.
+
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cenote::{Identity, OnWait, PartyConfig, PartyId, Peer};
+use cenote_net::Listen;
+use cenote_service::job::{State, StateName};
+use cenote_service::live::{LinkState, Live};
+
+use super::world::{ALL, World, until};
+use crate::Node;
+use crate::wires::trunks::join_at;
+
+/// The services of `world`, which have stopped, come up again over sockets.
+fn over_sockets(world: &mut World) {
+    let parties = world.nodes.len() as u8;
+    let identities: Vec<Arc<Identity>> = (0..parties)
+        .map(|_| Arc::new(Identity::generate().expect("a key")))
+        .collect();
+    let listeners: Vec<TcpListener> = (0..parties)
+        .map(|_| TcpListener::bind("127.0.0.1:0").expect("a port"))
+        .collect();
+    let addresses: Vec<String> = listeners
+        .iter()
+        .map(|listener| listener.local_addr().expect("an address").to_string())
+        .collect();
+    for (me, listener) in (0..parties).zip(listeners) {
+        let peers = (0..parties).filter(|party| *party != me).map(|party| Peer {
+            party: PartyId(party),
+            address: Some(addresses[usize::from(party)].clone()),
+            fingerprint: identities[usize::from(party)].fingerprint(),
+        });
+        let config = PartyConfig {
+            me: PartyId(me),
+            identity: "".into(),
+            listen: None,
+            peers: peers.collect(),
+            timeout: Duration::from_secs(20),
+            connect_timeout: Duration::from_secs(20),
+            phase_timeout: None,
+            memory: None,
+            stock: None,
+            policy: None,
+            service: None,
+            on_wait: OnWait::default(),
+        };
+        let identity = Arc::clone(&identities[usize::from(me)]);
+        let node = Node::start(world.settings(me), |ears| {
+            Ok(join_at(&config, identity, Some(Listen::Bound(listener)), ears)?)
+        });
+        world.nodes[usize::from(me)] = Some(node.expect("comes up"));
+    }
+    world.wait_ready();
+}
+
+#[test]
+fn jobs_run_over_sockets_and_a_lost_peer_fails_none_that_waits() {
+    let mut world = World::new(3, ALL);
+    (0..3).for_each(|party| world.stop(party));
+    over_sockets(&mut world);
+    let id = world.submit(2, "over sockets").proposal.id;
+    world.wait_for(id, StateName::Done);
+    assert_eq!(world.learnt(1, id), ["0x2a"]);
+    let peers = world.node(0).peers();
+    assert!(
+        peers
+            .iter()
+            .all(|peer| peer.link == LinkState::Up && peer.bytes[0] > 0),
+        "{peers:?}"
+    );
+
+    world.stop(2);
+    until("the loss is seen", || {
+        world.node(0).ready().is_err() && world.node(1).ready().is_err()
+    });
+    let waits = world.submit(0, "waits").proposal.id;
+    world.wait(waits, "proposed", |state| *state == State::Proposed);
+    world.verify();
+}
+
+/// Prints how long jobs of one AES take from their submission to their result, and how many small jobs are done in a second.
+#[test]
+#[ignore = "a measurement"]
+fn latency_and_rate() {
+    let mut world = World::with(3, ALL, |settings| {
+        settings.jobs = 64;
+        settings.jobs_per_proposer = 64;
+    });
+    (0..3).for_each(|party| world.stop(party));
+    for party in 0..3 {
+        let data = world.path(party).join("data");
+        for name in ["key", "message"] {
+            std::fs::write(data.join(name), "1\n").expect("written");
+        }
+    }
+    over_sockets(&mut world);
+    let mut times: Vec<f64> = (0..200)
+        .map(|number| {
+            let start = std::time::Instant::now();
+            let listener = world.node(0).listen();
+            let submission = world.submission("aes128", &format!("aes {number}"));
+            let id = world
+                .node(0)
+                .submit(submission, super::world::person())
+                .expect("submitted")
+                .proposal
+                .id;
+            while world.job(0, id).state != State::Done {
+                let _ = listener.next(Duration::from_secs(1));
+            }
+            start.elapsed().as_secs_f64() * 1000.0
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    println!("one AES: p50 {:.1} ms, p99 {:.1} ms", times[100], times[197]);
+    let start = std::time::Instant::now();
+    let count = 1000;
+    std::thread::scope(|scope| {
+        for thread in 0..16 {
+            let world = &world;
+            scope.spawn(move || {
+                for number in 0..count / 16 {
+                    world.submit(thread % 3, &format!("small {thread} {number}"));
+                }
+            });
+        }
+    });
+    let all = (count / 16) as u64 * 16 + 200;
+    until("all are done", || {
+        world.node(0).counts().jobs.get(&StateName::Done) == Some(&all)
+    });
+    println!(
+        "small jobs: {:.0} a second",
+        (all - 200) as f64 / start.elapsed().as_secs_f64()
+    );
+    world.verify();
+}

@@ -1,0 +1,277 @@
+//! Services of one process, each with a folder, joined by memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cenote::Link;
+use cenote_service::audit::Actor;
+use cenote_service::job::{Binding, JobId, Source, State, StateName};
+use cenote_service::live::{Approval, Live, Submission};
+use cenote_service::{Address, Job};
+use tempfile::TempDir;
+
+use crate::compiled::tests::bundle;
+use crate::wires::memory::Hub;
+use crate::{Error, Node, Settings};
+
+/// Approves everything.
+pub(crate) const ALL: &str = "[[rule]]\nname = \"all\"\ndata = \"any\"\nthen = \"approve\"\n";
+/// Leaves everything to persons.
+pub(crate) const NONE: &str = "";
+
+/// How long a test waits for what must come.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+pub(crate) struct World {
+    pub(crate) hub: Hub,
+    pub(crate) nodes: Vec<Option<Node>>,
+    folders: Vec<TempDir>,
+    change: Box<dyn Fn(&mut Settings) + Sync>,
+}
+
+impl World {
+    /// So many services with this policy, each with data for the inputs of the library's `add8`.
+    pub(crate) fn new(parties: u8, policy: &str) -> Self {
+        Self::with(parties, policy, |_| ())
+    }
+
+    /// The same with other settings.
+    pub(crate) fn with(parties: u8, policy: &str, change: impl Fn(&mut Settings) + Sync + 'static) -> Self {
+        let folders: Vec<TempDir> = (0..parties)
+            .map(|_| tempfile::tempdir().expect("a folder"))
+            .collect();
+        for (folder, value) in folders.iter().zip(["20\n", "22\n", "0\n"]) {
+            std::fs::write(folder.path().join("policy.toml"), policy).expect("written");
+            std::fs::create_dir(folder.path().join("data")).expect("made");
+            for name in ["x", "y", "block", "state"] {
+                std::fs::write(folder.path().join("data").join(name), value).expect("written");
+            }
+        }
+        let mut world = World {
+            hub: Hub::default(),
+            nodes: (0..parties).map(|_| None).collect(),
+            folders,
+            change: Box::new(change),
+        };
+        (0..parties).for_each(|party| world.start(party));
+        world.wait_ready();
+        world
+    }
+
+    pub(crate) fn settings(&self, me: u8) -> Settings {
+        let folder = self.folders[usize::from(me)].path();
+        let mut settings = Settings {
+            me,
+            names: (0..self.nodes.len())
+                .map(|party| format!("party-{party}"))
+                .collect(),
+            fingerprint: String::new(),
+            folder: folder.join("service"),
+            database: Address::Embedded,
+            data: folder.join("data"),
+            policy: Some(folder.join("policy.toml")),
+            jobs: 8,
+            jobs_per_proposer: 8,
+            memory: 1 << 30,
+            proposals_a_second: 500,
+            keep: Duration::from_secs(3600),
+            timeout: Duration::from_secs(50),
+            phase_timeout: None,
+        };
+        (self.change)(&mut settings);
+        settings
+    }
+
+    pub(crate) fn path(&self, party: u8) -> &std::path::Path {
+        self.folders[usize::from(party)].path()
+    }
+
+    pub(crate) fn start(&mut self, party: u8) {
+        let start = Instant::now();
+        loop {
+            let hub = self.hub.clone();
+            let node = Node::start(self.settings(party), |ears| {
+                hub.hear(party, ears);
+                Ok(hub.wires(party))
+            });
+            match node {
+                // The last thread of one that was killed is about to let it go.
+                Err(Error::Record(cenote_service::Error::InUse { .. })) if start.elapsed() < PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                node => {
+                    self.nodes[usize::from(party)] = Some(node.expect("comes up"));
+                    return;
+                }
+            }
+        }
+    }
+
+    /// As when its process is killed.
+    pub(crate) fn kill(&mut self, party: u8) {
+        self.hub.kill(party);
+        let node = self.nodes[usize::from(party)].take().expect("up");
+        let core = Arc::downgrade(&node.core);
+        // Nothing that a killed process did not record reaches its record.
+        node.core
+            .stopping
+            .store(true, std::sync::atomic::Ordering::Relaxed);
+        drop(node);
+        until("the killed service is gone", || core.strong_count() == 0);
+    }
+
+    /// Ends a service in order.
+    pub(crate) fn stop(&mut self, party: u8) {
+        let node = self.nodes[usize::from(party)].take().expect("up");
+        let core = Arc::downgrade(&node.core);
+        node.stop(PATIENCE);
+        drop(node);
+        until("the service is gone", || core.strong_count() == 0);
+    }
+
+    pub(crate) fn node(&self, party: u8) -> &Node {
+        self.nodes[usize::from(party)].as_ref().expect("up")
+    }
+
+    pub(crate) fn wait_ready(&self) {
+        let all = || self.nodes.iter().flatten().all(|node| node.ready().is_ok());
+        until("all are ready", all);
+    }
+
+    /// Submits `add8` at a party, under this key.
+    pub(crate) fn submit(&self, party: u8, key: &str) -> Job {
+        let submission = self.submission("add8", key);
+        self.node(party).submit(submission, person()).expect("submitted")
+    }
+
+    pub(crate) fn submission(&self, circuit: &str, key: &str) -> Submission {
+        let bundle = bundle(circuit, self.nodes.len() as u8);
+        Submission {
+            job: bundle.job,
+            files: bundle.files,
+            within: None,
+            idempotency_key: key.into(),
+            approval: None,
+        }
+    }
+
+    /// A job of thousands of rounds, which takes minutes over the slow link that it is given.
+    pub(crate) fn long_submission(&self, key: &str) -> Submission {
+        self.hub.slow_down(Link {
+            rtt_ms: 20.0,
+            gbit_per_second: None,
+        });
+        self.submission("sha256", key)
+    }
+
+    /// Submits such a job at a party.
+    pub(crate) fn submit_long(&self, party: u8, key: &str) -> JobId {
+        let job = self.node(party).submit(self.long_submission(key), person());
+        job.expect("submitted").proposal.id
+    }
+
+    /// The name of a party's input of a job.
+    pub(crate) fn input(&self, id: JobId, party: u8) -> String {
+        let job = self
+            .nodes
+            .iter()
+            .flatten()
+            .find_map(|node| node.jobs().get(id).ok())
+            .expect("known");
+        let input = job.proposal.inputs.into_iter().find(|input| input.owner == party);
+        input.expect("an input").name
+    }
+
+    pub(crate) fn job(&self, party: u8, id: JobId) -> Job {
+        self.node(party).jobs().get(id).expect("known")
+    }
+
+    /// Waits until the job has come into a state that `is` says, at all parties that are up.
+    pub(crate) fn wait(&self, id: JobId, what: &str, is: impl Fn(&State) -> bool) {
+        let of = |node: &Node| node.jobs().get(id).ok().map(|job| job.state);
+        let all = || {
+            self.nodes
+                .iter()
+                .flatten()
+                .all(|node| of(node).is_some_and(|state| is(&state)))
+        };
+        let start = Instant::now();
+        while !all() {
+            if start.elapsed() > PATIENCE {
+                let states: Vec<_> = self.nodes.iter().map(|node| node.as_ref().and_then(of)).collect();
+                panic!("job {id} does not come to be {what}: {states:?}");
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    pub(crate) fn wait_for(&self, id: JobId, name: StateName) {
+        self.wait(id, name.as_str(), |state| state.name() == name);
+    }
+
+    /// What a party learnt.
+    pub(crate) fn learnt(&self, party: u8, id: JobId) -> Vec<String> {
+        let text = self.node(party).fetch(id, "key", person()).expect("a result");
+        let value: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
+        let outputs = value["outputs"].as_array().expect("a list");
+        let values = outputs
+            .iter()
+            .flat_map(|output| output["values"].as_array().expect("values"));
+        values
+            .map(|value| value.as_str().expect("text").to_owned())
+            .collect()
+    }
+
+    /// All audit logs are whole.
+    pub(crate) fn verify(&self) {
+        for node in self.nodes.iter().flatten() {
+            node.database().verify_audit().expect("a whole log");
+        }
+    }
+}
+
+pub(crate) fn until(what: &str, is: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is() {
+        assert!(start.elapsed() < PATIENCE, "{what}: not within {PATIENCE:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+pub(crate) fn person() -> Actor {
+    Actor::Person("tester".into())
+}
+
+/// Approves with named data for these inputs.
+pub(crate) fn with_data(inputs: &[(&str, &str)]) -> Approval {
+    Approval {
+        binding: inputs
+            .iter()
+            .map(|(input, data)| Binding {
+                input: (*input).into(),
+                source: Source::Data((*data).into()),
+            })
+            .collect(),
+        ..Approval::default()
+    }
+}
+
+/// Approves with these posted values.
+pub(crate) fn with_values(values: &[(&str, &str)]) -> Approval {
+    let names: BTreeSet<&str> = values.iter().map(|(input, _)| *input).collect();
+    Approval {
+        binding: names
+            .into_iter()
+            .map(|input| Binding {
+                input: input.into(),
+                source: Source::Posted,
+            })
+            .collect(),
+        posted: values
+            .iter()
+            .map(|(input, value)| ((*input).to_owned(), (*value).to_owned()))
+            .collect::<BTreeMap<_, _>>(),
+        reason: String::new(),
+    }
+}

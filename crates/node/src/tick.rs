@@ -1,0 +1,222 @@
+//! What happens by the clock: deadlines, results that expire, alarms, and standings told again.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use cenote_service::Timestamp;
+use cenote_service::job::{FailKind, Job, PageRequest, StateName};
+use cenote_service::live::AlarmKind;
+
+use crate::core::{Core, lock};
+use crate::dispatch::Task;
+use crate::message::Message;
+
+/// How often it is looked at deadlines.
+const TICK: Duration = Duration::from_millis(250);
+/// How often standings are told again while jobs are open.
+const AGAIN: Duration = Duration::from_secs(20);
+/// How often what is old is deleted.
+const SWEEP: Duration = Duration::from_secs(60);
+/// How long a peer may be away without an alarm.
+const AWAY: Duration = Duration::from_secs(60);
+/// How far clocks may differ without an alarm, in milliseconds.
+const CLOCK: f64 = 30_000.0;
+
+/// Starts the thread.
+pub(crate) fn start(core: &Arc<Core>) -> std::io::Result<()> {
+    let core = Arc::downgrade(core);
+    let starter = core.clone();
+    std::thread::Builder::new()
+        .name("starter".into())
+        .spawn(move || begin(&starter))?;
+    std::thread::Builder::new()
+        .name("clock".into())
+        .spawn(move || tick(&core))
+        .map(drop)
+}
+
+/// Begins jobs as soon as they can.
+fn begin(core: &Weak<Core>) {
+    while let Some(core) = core.upgrade() {
+        if core.stopping.load(Ordering::Relaxed) {
+            return;
+        }
+        if core.wait_pump(TICK) && catch_unwind(AssertUnwindSafe(|| core.begin_all())).is_err() {
+            tracing::error!("the beginning of a job failed; the log says where");
+        }
+    }
+}
+
+fn tick(core: &Weak<Core>) {
+    let (mut again, mut sweep) = (Instant::now(), Instant::now());
+    loop {
+        std::thread::sleep(TICK);
+        let Some(core) = core.upgrade() else { return };
+        if core.stopping.load(Ordering::Relaxed) {
+            return;
+        }
+        // Deadlines go on whatever fails.
+        if catch_unwind(AssertUnwindSafe(|| core.look(&mut again, &mut sweep))).is_err() {
+            tracing::error!("what happens by the clock failed; the log says where");
+        }
+    }
+}
+
+impl Core {
+    fn look(self: &Arc<Self>, again: &mut Instant, sweep: &mut Instant) {
+        self.expire();
+        self.look_at_peers();
+        if again.elapsed() >= AGAIN {
+            *again = Instant::now();
+            self.tell_again();
+        }
+        if sweep.elapsed() >= SWEEP {
+            *sweep = Instant::now();
+            self.sweep();
+        }
+    }
+
+    /// Ends jobs whose time is over.
+    fn expire(self: &Arc<Self>) {
+        let now = Timestamp::now();
+        if !lock(&self.open).values().any(|brief| brief.deadline <= now) {
+            return;
+        }
+        match self.jobs.expire(now) {
+            Ok(jobs) => jobs.iter().for_each(|job| self.changed(job)),
+            Err(error) => tracing::error!(%error, "deadlines cannot be looked at"),
+        }
+    }
+
+    fn look_at_peers(self: &Arc<Self>) {
+        for party in 0..self.settings.names.len() as u8 {
+            let Some(peer) = self.peer(party) else { continue };
+            let (away, stalled, behind, strange) = {
+                let mut known = peer.known();
+                let away = known.lost.is_some_and(|lost| lost.elapsed() >= AWAY);
+                let behind = known.up && std::mem::take(&mut known.behind);
+                (away, known.stalled(), behind, known.up && !known.greeted)
+            };
+            if strange {
+                self.put(party, 0, Task::Up);
+            }
+            for (program, at) in stalled {
+                self.tell(party, &Message::Want { program, at });
+            }
+            if behind {
+                self.put(party, 0, Task::Standings);
+            }
+            let (key, name) = (party.to_string(), self.name(party));
+            if away {
+                self.alarm(
+                    AlarmKind::PeerLost,
+                    &key,
+                    format!("Party {party} ({name}) has been away for more than a minute."),
+                    "See that its service runs, and that the network between you lets both through; `cenote doctor` tells more.",
+                );
+            }
+            let ahead = self.wires.get().and_then(|wires| wires.facts(party).clock_ahead);
+            match ahead {
+                Some(ahead) if ahead.abs() > CLOCK => self.alarm(
+                    AlarmKind::Clock,
+                    &key,
+                    format!(
+                        "The clock of party {party} ({name}) differs from this one by {:.0} seconds.",
+                        ahead / 1000.0
+                    ),
+                    "Set both clocks by a time server: deadlines are in each party's own time.",
+                ),
+                Some(_) => self.calm(AlarmKind::Clock, &key),
+                None => {}
+            }
+        }
+    }
+
+    /// Tells all peers again where unfinished jobs stand, and moves on what has got stuck here.
+    pub(crate) fn tell_again(self: &Arc<Self>) {
+        if let Err(error) = self.look_at_record() {
+            tracing::error!(%error, "the record cannot be read");
+        }
+        if lock(&self.open).is_empty() {
+            return;
+        }
+        for party in 0..self.settings.names.len() as u8 {
+            if self.peer(party).is_some_and(|peer| peer.known().is_with_us()) {
+                self.put(party, 0, Task::Standings);
+            }
+        }
+    }
+
+    /// Moves on what has got stuck here, as after a write that took effect later than anybody waited for it.
+    fn look_at_record(self: &Arc<Self>) -> cenote_service::Result<()> {
+        let known: Vec<_> = lock(&self.open).keys().copied().collect();
+        for id in known {
+            let job = self.jobs.get(id)?;
+            if !job.state.name().is_open() {
+                self.changed(&job);
+            }
+        }
+        let old = Timestamp::now().before(AGAIN);
+        for state in [
+            StateName::Proposed,
+            StateName::Approved,
+            StateName::Queued,
+            StateName::Running,
+        ] {
+            let mut before = None;
+            loop {
+                let request = PageRequest {
+                    state: Some(state),
+                    before,
+                    limit: 200,
+                };
+                let page = self.jobs.list(request)?;
+                for job in page.jobs.iter().filter(|job| job.changed_at <= old) {
+                    self.unstick(job);
+                }
+                match page.next {
+                    None => break,
+                    next => before = next,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn unstick(self: &Arc<Self>, job: &Job) {
+        let id = job.proposal.id;
+        if lock(&self.open).contains_key(&id) {
+            self.changed(job);
+        } else {
+            self.remember(job);
+        }
+        match job.state.name() {
+            StateName::Approved => self.goes_on(job),
+            StateName::Queued => self.line_up(job),
+            StateName::Running if lock(&self.desk).flight(id).is_none() => {
+                self.fail(id, FailKind::Internal, "its outcome could not be recorded".into());
+            }
+            _ => {}
+        }
+    }
+
+    /// Deletes what is old.
+    fn sweep(&self) {
+        let now = Timestamp::now();
+        let swept = self
+            .jobs
+            .expire_results(now)
+            .and_then(|_| self.jobs.prune(now.before(self.settings.keep)));
+        match swept {
+            Ok(_) => self.calm(AlarmKind::Disk, "record"),
+            Err(error) => self.alarm(
+                AlarmKind::Disk,
+                "record",
+                format!("The record cannot be written: {error}."),
+                "See that the disk has room and that the database runs.",
+            ),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The service itself, its peers, its stock, and what it does.
+
+use axum::Json;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use cenote_service::Timestamp;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::jobs::asked;
+use crate::caller::Reader;
+use crate::history::Point;
+use crate::house::Shared;
+use crate::problem::{Answer, Problem};
+use crate::view::{About, Alarm, Data, Peer, Running, Stock};
+
+/// Which party this is, and whether it can take jobs.
+#[utoipa::path(get, path = "/api/v1/about", tag = "service", security(("bearer" = [])), responses(
+    (status = 200, body = About), (status = "4XX", body = Problem)))]
+pub(super) async fn about(State(site): Shared, _: Reader) -> Answer<Json<About>> {
+    let about = site.block(|site| {
+        let live = &site.house.live;
+        About::new(live.about(), Timestamp::now(), live.ready())
+    });
+    Ok(Json(about.await?))
+}
+
+/// The data that jobs may be given here.
+#[utoipa::path(get, path = "/api/v1/data", tag = "service", security(("bearer" = [])), responses(
+    (status = 200, body = Vec<Data>), (status = "4XX", body = Problem)))]
+pub(super) async fn data(State(site): Shared, _: Reader) -> Answer<Json<Vec<Data>>> {
+    let data = site.ask(|site| site.house.live.data()).await?;
+    Ok(Json(data.into_iter().map(Data::from).collect()))
+}
+
+/// The other parties.
+#[utoipa::path(get, path = "/api/v1/peers", tag = "service", security(("bearer" = [])), responses(
+    (status = 200, body = Vec<Peer>), (status = "4XX", body = Problem)))]
+pub(super) async fn peers(State(site): Shared, _: Reader) -> Answer<Json<Vec<Peer>>> {
+    let peers = site.block(|site| site.house.live.peers()).await?;
+    Ok(Json(peers.into_iter().map(Peer::from).collect()))
+}
+
+/// Material in stock, by kind.
+#[utoipa::path(get, path = "/api/v1/stock", tag = "service", security(("bearer" = [])), responses(
+    (status = 200, body = Vec<Stock>), (status = "4XX", body = Problem)))]
+pub(super) async fn stock(State(site): Shared, _: Reader) -> Answer<Json<Vec<Stock>>> {
+    let stock = site.block(|site| site.house.live.stock()).await?;
+    Ok(Json(stock.into_iter().map(Stock::from).collect()))
+}
+
+/// Jobs that run, and how far they are.
+#[utoipa::path(get, path = "/api/v1/running", tag = "service", security(("bearer" = [])), responses(
+    (status = 200, body = Vec<Running>), (status = "4XX", body = Problem)))]
+pub(super) async fn running(State(site): Shared, _: Reader) -> Answer<Json<Vec<Running>>> {
+    let running = site.block(|site| site.house.live.running()).await?;
+    Ok(Json(running.into_iter().map(Running::from).collect()))
+}
+
+/// What an operator should see to.
+#[utoipa::path(get, path = "/api/v1/alarms", tag = "service", security(("bearer" = [])), responses(
+    (status = 200, body = Vec<Alarm>), (status = "4XX", body = Problem)))]
+pub(super) async fn alarms(State(site): Shared, _: Reader) -> Answer<Json<Vec<Alarm>>> {
+    let alarms = site.block(|site| site.house.live.alarms()).await?;
+    Ok(Json(alarms.into_iter().map(Alarm::from).collect()))
+}
+
+/// How far back.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Span {
+    /// A day, a point for 5 minutes, instead of an hour, a point for 10 seconds.
+    day: Option<bool>,
+}
+
+/// Throughput, latency and stock over time, since the service came up.
+#[utoipa::path(get, path = "/api/v1/history", tag = "service", params(Span), security(("bearer" = [])), responses(
+    (status = 200, body = Vec<Point>), (status = "4XX", body = Problem)))]
+pub(super) async fn history(
+    State(site): Shared,
+    _: Reader,
+    query: Result<Query<Span>, QueryRejection>,
+) -> Answer<Json<Vec<Point>>> {
+    let day = asked(query)?.day.unwrap_or(false);
+    Ok(Json(site.history.points(day)))
+}

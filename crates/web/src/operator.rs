@@ -1,0 +1,72 @@
+//! The operator's own token: who can read the service's folder may do everything with the service, so a token for that lies there.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use cenote_service::audit::Actor;
+use cenote_service::token::{Kind, Scope};
+use cenote_service::{Error, Result, Timestamp, Tokens};
+use zeroize::Zeroizing;
+
+/// The file in the service's folder, for its owner only, with a token that may do everything.
+pub const OPERATOR_TOKEN: &str = "operator.token";
+
+/// Longer files are not read.
+const LONGEST: u64 = 256;
+const NAME: &str = "operator";
+
+/// Reads the operator's token in a service's `folder`.
+///
+/// # Errors
+/// What the system says.
+pub fn read_operator_token(folder: &Path) -> std::io::Result<Zeroizing<String>> {
+    let mut text = Zeroizing::new(String::with_capacity(LONGEST as usize));
+    let file = OpenOptions::new().read(true).open(folder.join(OPERATOR_TOKEN))?;
+    file.take(LONGEST).read_to_string(&mut text)?;
+    let length = text.trim_end().len();
+    text.truncate(length);
+    Ok(text)
+}
+
+/// Makes the operator's token where there is none that is valid.
+pub(crate) fn keep(folder: &Path, tokens: &Tokens) -> Result<()> {
+    let fault = |error: std::io::Error| Error::File {
+        path: folder.join(OPERATOR_TOKEN),
+        reason: error.to_string(),
+    };
+    match read_operator_token(folder) {
+        Ok(text) => match tokens.authenticate(Kind::Bearer, &text, Timestamp::now()) {
+            Ok(_) => return Ok(()),
+            Err(Error::Token) => {}
+            Err(error) => return Err(error),
+        },
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidData) => {}
+        Err(error) => return Err(fault(error)),
+    }
+    let scopes = Scope::ALL.into_iter().collect();
+    let secret = tokens.create(NAME, &scopes, None, Actor::Service, Timestamp::now())?;
+    // It has its name only when it is whole.
+    let part = folder.join("operator.token.part");
+    // One that was left over may have other rights.
+    let _ = std::fs::remove_file(&part);
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&part)
+        .map_err(fault)?;
+    file.write_all(secret.reveal().as_bytes())
+        .and_then(|()| file.write_all(b"\n"))
+        .and_then(|()| file.sync_all())
+        .and_then(|()| std::fs::rename(&part, folder.join(OPERATOR_TOKEN)))
+        .map_err(fault)
+}
+
+/// A login token that may do everything.
+pub(crate) fn login(tokens: &Tokens) -> Result<Zeroizing<String>> {
+    let scopes = Scope::ALL.into_iter().collect();
+    let secret = tokens.create_login(NAME, &scopes, Actor::Service, Timestamp::now())?;
+    Ok(Zeroizing::new(secret.reveal().to_owned()))
+}

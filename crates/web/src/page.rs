@@ -1,0 +1,46 @@
+//! The page: files that are part of the program, served as they are.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::header;
+use axum::routing::get;
+
+use crate::house::Site;
+
+const HTML: &str = "text/html; charset=utf-8";
+const CSS: &str = "text/css; charset=utf-8";
+const JS: &str = "text/javascript; charset=utf-8";
+const SVG: &str = "image/svg+xml";
+
+macro_rules! files {
+    ($($path:literal, $kind:ident, $file:literal;)*) => {
+        &[$(($path, $kind, include_str!(concat!("page/assets/", $file)))),*]
+    };
+}
+
+const FILES: &[(&str, &str, &str)] = files! {
+    "/", HTML, "index.html";
+    "/page/style.css", CSS, "style.css";
+    "/page/icon.svg", SVG, "icon.svg";
+    "/page/main.js", JS, "main.js";
+    "/page/api.js", JS, "api.js";
+    "/page/audit.js", JS, "audit.js";
+    "/page/chart.js", JS, "chart.js";
+    "/page/dom.js", JS, "dom.js";
+    "/page/format.js", JS, "format.js";
+    "/page/job.js", JS, "job.js";
+    "/page/jobs.js", JS, "jobs.js";
+    "/page/overview.js", JS, "overview.js";
+    "/page/propose.js", JS, "propose.js";
+    "/page/tokens.js", JS, "tokens.js";
+};
+
+pub(crate) fn router() -> Router<Arc<Site>> {
+    FILES.iter().fold(Router::new(), |router, (path, kind, text)| {
+        router.route(
+            path,
+            get(move || async move { ([(header::CONTENT_TYPE, *kind)], *text) }),
+        )
+    })
+}

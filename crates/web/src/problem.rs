@@ -1,0 +1,162 @@
+//! Refusals as callers see them.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use cenote_service::Error;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// Why a call was refused. No text holds a secret or a value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Problem {
+    /// A word for programs.
+    #[schema(example = "no-job")]
+    pub code: String,
+    /// What is wrong, in words.
+    pub message: String,
+    /// What to do about it, in words.
+    pub advice: String,
+}
+
+/// A [`Problem`] with its status.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) status: StatusCode,
+    pub(crate) problem: Problem,
+}
+
+pub(crate) type Answer<T> = Result<T, Refusal>;
+
+impl Refusal {
+    pub(crate) fn new(
+        status: StatusCode,
+        code: &str,
+        message: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> Self {
+        Refusal {
+            status,
+            problem: Problem {
+                code: code.into(),
+                message: message.into(),
+                advice: advice.into(),
+            },
+        }
+    }
+
+    /// What was asked cannot be done as it stands.
+    pub(crate) fn unfit(code: &str, message: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, message, advice)
+    }
+
+    pub(crate) fn bad(message: impl Into<String>) -> Self {
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            "bad-request",
+            message,
+            "see /api/v1/openapi.json for what this call takes",
+        )
+    }
+
+    pub(crate) fn busy() -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "busy",
+            "the service has more calls to answer than it can",
+            "try again in a few seconds",
+        )
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, Json(self.problem)).into_response();
+        let headers = response.headers_mut();
+        match self.status {
+            StatusCode::UNAUTHORIZED => {
+                headers.insert("www-authenticate", axum::http::HeaderValue::from_static("Bearer"));
+            }
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+                headers.insert("retry-after", axum::http::HeaderValue::from_static("1"));
+            }
+            _ => {}
+        }
+        response
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        let look = "look at the job's present state";
+        let (status, code, advice) = match &error {
+            Error::NoJob(_) => (
+                StatusCode::NOT_FOUND,
+                "no-job",
+                "list the jobs to see which there are",
+            ),
+            Error::NoTransition { .. } => (StatusCode::CONFLICT, "wrong-state", look),
+            Error::OtherProposal { .. } => (StatusCode::CONFLICT, "other-proposal", look),
+            Error::SameName { .. } => (StatusCode::CONFLICT, "same-name", look),
+            Error::OtherBody { .. } => (
+                StatusCode::CONFLICT,
+                "key-used",
+                "use a new idempotency key for a new job",
+            ),
+            Error::Proposal(_) | Error::Approval(_) => (
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "refused",
+                "change what the message names, and try again",
+            ),
+            Error::TooMany { .. } => (
+                StatusCode::TOO_MANY_REQUESTS,
+                "too-many-jobs",
+                "wait for some jobs to end, or cancel some",
+            ),
+            Error::NoResult { .. } => (
+                StatusCode::CONFLICT,
+                "no-result",
+                "a result is given out once; ask again with the same key only",
+            ),
+            Error::Token => (
+                StatusCode::UNAUTHORIZED,
+                "no-token",
+                "send a valid token, or log in again",
+            ),
+            Error::Scope(_) => (
+                StatusCode::FORBIDDEN,
+                "no-scope",
+                "ask who runs this service for a token that may do this",
+            ),
+            Error::TokenText(_) => (
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "bad-token-text",
+                "change the token's name or scopes",
+            ),
+            Error::Busy { .. } | Error::Closed => return Refusal::busy(),
+            Error::File { .. } => {
+                tracing::warn!(target: "cenote_web", %error, "a file cannot be used");
+                return Refusal::unfit(
+                    "bad-file",
+                    "a file of this party's cannot be used",
+                    "the service's log says which file, and why; see that the data is there and can be read",
+                );
+            }
+            Error::Unknown(_) => (
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "unknown-outcome",
+                "look at the present state before trying again",
+            ),
+            _ => {
+                tracing::error!(target: "cenote_web", %error, "the service failed");
+                return Refusal::new(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "internal",
+                    "the service could not do this",
+                    "its log says why",
+                );
+            }
+        };
+        Refusal::new(status, code, error.to_string(), advice)
+    }
+}

@@ -1,0 +1,20 @@
+//! What callers send and get, as JSON. Times are milliseconds since the beginning of 1970, UTC, by the service's clock.
+
+mod fleet;
+mod job;
+mod token;
+
+pub use fleet::{About, Alarm, Data, Peer, Running, Stock};
+pub use job::{
+    Approve, Decided, Decline, Explained, Fetch, FilePart, FileView, Gift, Input, JobDetail, JobPage,
+    JobView, Revealed, Submit,
+};
+pub use token::{AuditPage, AuditVerified, Login, LoginMade, NewToken, Session, TokenMade, TokenView};
+
+/// The name of a value of the service's that is written as text.
+fn word(value: &impl serde::Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(text)) => text,
+        _ => String::new(),
+    }
+}

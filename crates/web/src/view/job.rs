@@ -1,0 +1,476 @@
+//! Jobs.
+
+use std::collections::BTreeMap;
+
+use cenote_service::job::{self, Binding, Job, Source, State};
+use cenote_service::live;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::word;
+use crate::problem::{Answer, Refusal};
+
+/// A job as this party sees it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct JobView {
+    /// Its name, the same at all parties.
+    pub id: String,
+    /// Its place in the order of arrival here, from 1.
+    pub number: u64,
+    /// Where it stands: proposed, approved, queued, running, done, declined, failed, cancelled.
+    #[schema(example = "proposed")]
+    pub state: String,
+    /// Of what ended early: the party that said so.
+    pub ended_by: Option<u8>,
+    /// Of what failed: the kind of failure.
+    pub failure: Option<String>,
+    /// Of what was declined or failed: why. It may be a peer's words.
+    pub reason: Option<String>,
+    /// The digest of the proposal, which approvals must name.
+    pub proposal: String,
+    /// The party that proposed it.
+    pub proposer: u8,
+    /// How many parties take part.
+    pub parties: u8,
+    /// The protocol.
+    pub protocol: String,
+    /// What it is: circuit, query, program.
+    pub program_kind: String,
+    /// The digest of what is computed.
+    pub program: String,
+    /// What it is computed on.
+    pub inputs: Vec<Input>,
+    /// The parties that learn outputs.
+    pub receivers: Vec<u8>,
+    /// Statistical security, in bits.
+    pub statistical: u16,
+    /// Computational security, in bits.
+    pub computational: u16,
+    /// By when it must be done.
+    pub deadline: u64,
+    /// AND gates, as the proposer estimates.
+    pub ands: u64,
+    /// Bytes that a party sends, as the proposer estimates.
+    pub bytes: u64,
+    /// What each party has decided, by party.
+    pub decisions: Vec<Option<Decided>>,
+    /// When this party learnt of it.
+    pub created_at: u64,
+    /// When its state last changed.
+    pub changed_at: u64,
+}
+
+/// An input of a job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Input {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The party that gives it.
+    pub owner: u8,
+    /// Of this party's inputs, once approved: its data's name, or `null` for posted values.
+    pub data: Option<String>,
+}
+
+/// A party's decision.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Decided {
+    /// `approve` or `decline`.
+    pub verdict: String,
+    /// Why, as it says.
+    pub reason: String,
+    /// When this party learnt of it.
+    pub at: u64,
+}
+
+impl From<Job> for JobView {
+    fn from(job: Job) -> Self {
+        let state = job.state.name().as_str().to_owned();
+        let (ended_by, failure, reason) = match job.state {
+            State::Declined { by, reason } => (Some(by), None, Some(reason)),
+            State::Failed(failure) => (
+                Some(failure.by),
+                Some(failure.kind.as_str().to_owned()),
+                Some(failure.reason),
+            ),
+            State::Cancelled { by } => (Some(by), None, None),
+            State::Proposed | State::Approved | State::Queued | State::Running | State::Done => {
+                (None, None, None)
+            }
+        };
+        let data = |name: &str| match &job.binding.iter().find(|bound| bound.input == name)?.source {
+            Source::Data(name) => Some(name.clone()),
+            Source::Posted => None,
+        };
+        let proposal = job.proposal;
+        JobView {
+            id: proposal.id.to_string(),
+            number: job.number,
+            state,
+            ended_by,
+            failure,
+            reason,
+            proposal: job.digest.to_string(),
+            proposer: proposal.proposer,
+            parties: proposal.parties,
+            protocol: proposal.protocol,
+            program_kind: proposal.program.kind,
+            program: proposal.program.digest.to_string(),
+            inputs: proposal
+                .inputs
+                .into_iter()
+                .map(|input| Input {
+                    data: data(&input.name),
+                    name: input.name,
+                    kind: input.kind,
+                    owner: input.owner,
+                })
+                .collect(),
+            receivers: proposal.receivers,
+            statistical: proposal.security.statistical,
+            computational: proposal.security.computational,
+            deadline: proposal.deadline.millis(),
+            ands: proposal.estimate.ands,
+            bytes: proposal.estimate.bytes,
+            decisions: job
+                .decisions
+                .into_iter()
+                .map(|decision| {
+                    decision.map(|decision| Decided {
+                        verdict: word(&decision.verdict),
+                        reason: decision.reason,
+                        at: decision.at.millis(),
+                    })
+                })
+                .collect(),
+            created_at: job.created_at.millis(),
+            changed_at: job.changed_at.millis(),
+        }
+    }
+}
+
+/// Jobs, the newest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct JobPage {
+    /// The jobs.
+    pub jobs: Vec<JobView>,
+    /// Where the next page goes on (`before`), if there is one.
+    pub next: Option<u64>,
+}
+
+impl From<job::Page> for JobPage {
+    fn from(page: job::Page) -> Self {
+        JobPage {
+            jobs: page.jobs.into_iter().map(JobView::from).collect(),
+            next: page.next,
+        }
+    }
+}
+
+/// A job and what it is about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct JobDetail {
+    /// The job.
+    pub job: JobView,
+    /// What it would compute and reveal; `null` if that cannot be told any more.
+    pub explained: Option<Explained>,
+}
+
+/// What a job is about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Explained {
+    /// What is computed, in words.
+    pub summary: String,
+    /// Every output and who learns it.
+    pub outputs: Vec<Revealed>,
+    /// The job file's text.
+    pub job: String,
+    /// The files that it names; their texts are had by a call of their own.
+    pub files: Vec<FileView>,
+}
+
+/// A file of a job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct FileView {
+    /// Its name.
+    pub name: String,
+    /// Its bytes.
+    pub bytes: u64,
+}
+
+/// A part of a file of a job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct FilePart {
+    /// The part's text.
+    pub text: String,
+    /// The bytes of the whole file.
+    pub bytes: u64,
+    /// Where the next part begins, if there is one.
+    pub next: Option<u64>,
+}
+
+/// Bytes of a part of a file, at most.
+const PART: usize = 64 << 10;
+
+impl FilePart {
+    /// The part of `text` that begins at the byte `from`, or at the first letter after it.
+    pub(crate) fn of(text: &str, from: u64) -> Self {
+        let place = |wanted: usize| {
+            let wanted = wanted.min(text.len());
+            (wanted..=text.len())
+                .find(|at| text.is_char_boundary(*at))
+                .unwrap_or(text.len())
+        };
+        let begin = place(usize::try_from(from).unwrap_or(usize::MAX));
+        let end = place(begin.saturating_add(PART));
+        FilePart {
+            text: text.get(begin..end).unwrap_or_default().to_owned(),
+            bytes: text.len() as u64,
+            next: (end < text.len()).then_some(end as u64),
+        }
+    }
+}
+
+/// An output and who learns it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Revealed {
+    /// Its name.
+    pub name: String,
+    /// Bits of a value.
+    pub bits: u64,
+    /// Values.
+    pub values: u64,
+    /// The parties that learn it.
+    pub to: Vec<u8>,
+}
+
+impl From<live::Explained> for Explained {
+    fn from(explained: live::Explained) -> Self {
+        Explained {
+            summary: explained.summary,
+            outputs: explained
+                .outputs
+                .into_iter()
+                .map(|output| Revealed {
+                    name: output.name,
+                    bits: output.bits,
+                    values: output.values,
+                    to: output.to,
+                })
+                .collect(),
+            job: explained.job,
+            files: explained
+                .files
+                .into_iter()
+                .map(|(name, text)| FileView {
+                    bytes: text.len() as u64,
+                    name,
+                })
+                .collect(),
+        }
+    }
+}
+
+/// A job to be proposed. The idempotency key is a header.
+#[derive(Clone, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Submit {
+    /// The job file's text, without values.
+    pub job: String,
+    /// The texts of the files that it names, by the names in it.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+    /// Seconds within which it must be done; an hour if not given.
+    #[serde(default)]
+    pub within: Option<u64>,
+    /// If given, this party approves with it.
+    #[serde(default)]
+    pub approval: Option<Gift>,
+}
+
+/// What this party gives to a job.
+#[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Gift {
+    /// The names of its data, by input.
+    #[serde(default)]
+    pub data: BTreeMap<String, String>,
+    /// Values, by input: the text that a data file would hold.
+    #[serde(default)]
+    pub posted: BTreeMap<String, String>,
+    /// Why, for the audit log.
+    #[serde(default)]
+    pub reason: String,
+}
+
+/// An approval.
+#[derive(Clone, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Approve {
+    /// The digest of the proposal that the approver has seen.
+    pub proposal: String,
+    /// The names of this party's data, by input.
+    #[serde(default)]
+    pub data: BTreeMap<String, String>,
+    /// Values, by input: the text that a data file would hold.
+    #[serde(default)]
+    pub posted: BTreeMap<String, String>,
+    /// Why, for the audit log.
+    #[serde(default)]
+    pub reason: String,
+}
+
+macro_rules! without_values {
+    ($($name:ident { $($shown:ident),* };)*) => {$(
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($name))$(.field(stringify!($shown), &self.$shown))*.finish_non_exhaustive()
+            }
+        }
+    )*};
+}
+without_values! {
+    Submit { within };
+    Gift { data };
+    Approve { proposal, data };
+}
+
+impl Gift {
+    /// As the service takes it.
+    pub(crate) fn approval(self) -> Answer<live::Approval> {
+        let mut binding = Vec::new();
+        for (input, name) in self.data {
+            check_name(&name)?;
+            if self.posted.contains_key(&input) {
+                return Err(Refusal::unfit(
+                    "two-sources",
+                    "an input has both data and posted values",
+                    "give each input one of them",
+                ));
+            }
+            binding.push(Binding {
+                input,
+                source: Source::Data(name),
+            });
+        }
+        binding.extend(self.posted.keys().map(|input| Binding {
+            input: input.clone(),
+            source: Source::Posted,
+        }));
+        Ok(live::Approval {
+            binding,
+            posted: self.posted,
+            reason: self.reason,
+        })
+    }
+}
+
+impl From<Approve> for Gift {
+    fn from(approve: Approve) -> Self {
+        Gift {
+            data: approve.data,
+            posted: approve.posted,
+            reason: approve.reason,
+        }
+    }
+}
+
+/// Names of data are names of files in one folder, and lead to no other.
+fn check_name(name: &str) -> Answer<()> {
+    let plain = !name.is_empty()
+        && name.len() <= 128
+        && !name.starts_with('.')
+        && !name.contains(|letter: char| letter == '/' || letter == '\\' || letter.is_control());
+    if plain {
+        return Ok(());
+    }
+    Err(Refusal::unfit(
+        "bad-name",
+        "a name of data has a slash, a dot in front or a control character, or is too long",
+        "take one of the names that /api/v1/data lists",
+    ))
+}
+
+/// A refusal to take part.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Decline {
+    /// The digest of the proposal that was seen.
+    pub proposal: String,
+    /// Why not; the other parties are told.
+    pub reason: String,
+}
+
+/// Asks for a result.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Fetch {
+    /// A word of the caller's choice. The result is given out once; for some minutes, who asks with the same word gets it again.
+    pub key: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_data_lead_to_no_other_folder() {
+        for name in ["a.csv", "loans 2024.parquet", "a..b", "é"] {
+            check_name(name).expect(name);
+        }
+        for name in [
+            "",
+            "..",
+            ".",
+            ".hidden",
+            "../a",
+            "a/b",
+            "/etc/passwd",
+            "a\\b",
+            "a\0b",
+            "a\nb",
+            &"a".repeat(129),
+        ] {
+            assert_eq!(check_name(name).expect_err(name).problem.code, "bad-name");
+        }
+    }
+
+    #[test]
+    fn a_file_is_told_in_parts_that_make_it_up() {
+        let text = "é".repeat(PART) + "x";
+        let (mut whole, mut from) = (String::new(), Some(0));
+        while let Some(at) = from {
+            let part = FilePart::of(&text, at);
+            assert!(part.text.len() <= PART + 1 && part.bytes == text.len() as u64);
+            whole += &part.text;
+            from = part.next;
+        }
+        assert!(whole == text);
+        assert_eq!(FilePart::of("ab", u64::MAX).text, "");
+    }
+
+    #[test]
+    fn values_are_not_shown() {
+        let posted = BTreeMap::from([("x".to_owned(), "0xdead".to_owned())]);
+        let gift = Gift {
+            posted: posted.clone(),
+            ..Gift::default()
+        };
+        let approve = Approve {
+            proposal: "p".into(),
+            data: BTreeMap::new(),
+            posted,
+            reason: String::new(),
+        };
+        let submit = Submit {
+            job: "hex = \"dead\"".into(),
+            files: BTreeMap::new(),
+            within: None,
+            approval: Some(gift.clone()),
+        };
+        let text = format!("{gift:?} {approve:?} {submit:?}");
+        assert!(!text.contains("dead"), "{text}");
+    }
+}

@@ -1,0 +1,393 @@
+//! What calls do.
+
+use cenote_service::audit::Actor;
+use cenote_service::job::StateName;
+use cenote_service::token::Scope;
+use serde_json::json;
+
+use crate::client::Client;
+use crate::fake::{RESULT, World};
+
+#[test]
+fn a_job_is_submitted_approved_run_and_fetched_once() {
+    let world = World::new();
+    let client = Client::bearer(&world, &world.token(&Scope::ALL));
+    let body = json!({"job": "circuit = \"lib:add32\"", "within": 60});
+    let keyed = client.clone().with("idempotency-key", "first");
+    let submitted = keyed.post("/api/v1/jobs", &body);
+    assert_eq!(submitted.status, 201, "{}", submitted.text);
+    let job = submitted.json();
+    let id = job["id"].as_str().expect("a name").to_owned();
+    assert_eq!(
+        (job["state"].as_str(), job["number"].as_u64()),
+        (Some("proposed"), Some(1))
+    );
+    // The same again is the same job; something else under the key is refused.
+    assert_eq!(keyed.post("/api/v1/jobs", &body).json()["id"], job["id"]);
+    let other = keyed.post("/api/v1/jobs", &json!({"job": "circuit = \"lib:mul32\""}));
+    assert_eq!(other.refusal(), (409, "key-used".into()));
+
+    let path = format!("/api/v1/jobs/{id}");
+    let detail = client.get(&path).json();
+    assert_eq!(detail["explained"]["outputs"][0]["to"], json!([0, 1]));
+    let fetch = |key: &str| client.post(&format!("{path}/fetch"), &json!({"key": key}));
+    assert_eq!(fetch("mine").refusal(), (409, "no-result".into()));
+
+    let approval = json!({
+        "proposal": detail["job"]["proposal"], "posted": {"left": "7"}, "reason": "it is agreed"
+    });
+    let approved = client.post(&format!("{path}/approve"), &approval);
+    assert_eq!(approved.status, 200, "{}", approved.text);
+    assert_eq!(approved.json()["decisions"][0]["verdict"], "approve");
+    assert_eq!(world.fake.shown.lock().expect("whole").posted["left"], "7");
+    let parsed = id.parse().expect("a name");
+    world.fake.peers_approve(parsed);
+    world.fake.run(parsed);
+    assert_eq!(client.get(&path).json()["job"]["state"], "done");
+
+    assert_eq!(fetch("").refusal(), (422, "bad-key".into()));
+    assert_eq!(fetch("mine").text, RESULT);
+    assert_eq!(fetch("mine").text, RESULT);
+    assert_eq!(fetch("theirs").refusal(), (409, "no-result".into()));
+
+    let lines = client.get("/api/v1/audit?lines=3").json();
+    let last = lines["lines"][0].clone();
+    assert_eq!(
+        (last["event"].as_str(), last["by"]["person"].as_str()),
+        (Some("fetched"), Some("ada"))
+    );
+    assert_eq!(lines["lines"].as_array().expect("lines").len(), 3);
+    let verified = client.call("POST", "/api/v1/audit/verify", None).json();
+    assert_eq!(verified["lines"], last["number"]);
+}
+
+#[test]
+fn files_of_a_job_are_told_in_parts() {
+    let world = World::new();
+    let text = "0123456789abcdef".repeat(5000);
+    world
+        .fake
+        .shown
+        .lock()
+        .expect("whole")
+        .files
+        .insert("circuit.txt".into(), text.clone());
+    let job = world.fake.proposed_by_peer("circuit");
+    let client = Client::bearer(&world, &world.token(&[Scope::Read]));
+    let path = format!("/api/v1/jobs/{}", job.proposal.id);
+    let detail = client.get(&path);
+    assert_eq!(
+        detail.json()["explained"]["files"],
+        json!([{"name": "circuit.txt", "bytes": text.len()}])
+    );
+    assert!(detail.text.len() < 10_000);
+    let first = client.get(&format!("{path}/file?name=circuit.txt")).json();
+    assert_eq!(
+        (first["next"].as_u64(), first["bytes"].as_u64()),
+        (Some(65536), Some(80000))
+    );
+    let second = client
+        .get(&format!("{path}/file?name=circuit.txt&from=65536"))
+        .json();
+    assert_eq!(second["next"], json!(null));
+    let whole = [&first, &second]
+        .map(|part| part["text"].as_str().expect("text").to_owned())
+        .concat();
+    assert!(whole == text);
+    assert_eq!(
+        client.get(&format!("{path}/file?name=../service.db")).refusal(),
+        (404, "no-file".into())
+    );
+}
+
+#[test]
+fn jobs_are_declined_and_cancelled() {
+    let world = World::new();
+    let client = Client::bearer(&world, &world.token(&Scope::ALL));
+    let job = world.fake.proposed_by_peer("circuit 1");
+    let path = format!("/api/v1/jobs/{}", job.proposal.id);
+    let decline = json!({"proposal": job.digest.to_string(), "reason": "not on our data"});
+    let declined = client.post(&format!("{path}/decline"), &decline).json();
+    assert_eq!(
+        (
+            declined["state"].as_str(),
+            declined["reason"].as_str(),
+            declined["ended_by"].as_u64()
+        ),
+        (Some("declined"), Some("not on our data"), Some(0))
+    );
+    let cancel = |path: &str| client.call("POST", &format!("{path}/cancel"), None);
+    assert_eq!(cancel(&path).refusal(), (409, "wrong-state".into()));
+    let other = world.fake.proposed_by_peer("circuit 2");
+    let path = format!("/api/v1/jobs/{}", other.proposal.id);
+    assert_eq!(cancel(&path).json()["state"], "cancelled");
+    let none = format!("/api/v1/jobs/{}", "0".repeat(32));
+    assert_eq!(client.get(&none).refusal(), (404, "no-job".into()));
+}
+
+#[test]
+fn jobs_are_listed_a_page_at_a_time() {
+    let world = World::new();
+    let client = Client::bearer(&world, &world.token(&[Scope::Read]));
+    for number in 0..7 {
+        let key = number.to_string();
+        let job = world
+            .fake
+            .propose(0, &key, &key, Actor::Service)
+            .expect("proposed");
+        if number % 2 == 0 {
+            world
+                .fake
+                .jobs
+                .cancel(job.proposal.id, Actor::Service, cenote_service::Timestamp::now())
+                .expect("cancelled");
+        }
+    }
+    let numbers = |query: &str| {
+        let page = client.get(&format!("/api/v1/jobs?{query}")).json();
+        let jobs = page["jobs"].as_array().expect("jobs").clone();
+        (
+            jobs.iter()
+                .map(|job| job["number"].as_u64().expect("a number"))
+                .collect::<Vec<_>>(),
+            page["next"].as_u64(),
+        )
+    };
+    assert_eq!(numbers("limit=3"), (vec![7, 6, 5], Some(5)));
+    assert_eq!(numbers("limit=3&before=5"), (vec![4, 3, 2], Some(2)));
+    assert_eq!(numbers("limit=3&before=2"), (vec![1], None));
+    assert_eq!(numbers("state=cancelled&limit=2"), (vec![7, 5], Some(5)));
+    assert_eq!(numbers("state=done"), (vec![], None));
+    for query in ["state=odd", "before=-1", "limit=x", "page=2"] {
+        assert_eq!(
+            client.get(&format!("/api/v1/jobs?{query}")).status,
+            400,
+            "{query}"
+        );
+    }
+}
+
+#[test]
+fn the_service_tells_of_itself() {
+    let world = World::new();
+    let client = Client::bearer(&world, &world.token(&[Scope::Read]));
+    let get = |path: &str| client.get(&format!("/api/v1/{path}")).json();
+    assert_eq!(get("about")["parties"][1], "South Bank");
+    assert_eq!(get("about")["not_ready"], json!(null));
+    assert_eq!(get("peers")[0]["link"], "up");
+    assert_eq!(get("stock")[0]["target"], 50_000_000);
+    assert_eq!(get("data")[1]["name"], "salaries.csv");
+    assert_eq!(get("running"), json!([]));
+    assert_eq!(get("alarms"), json!([]));
+    assert_eq!(get("history?day=true"), json!([]));
+    assert_eq!(get("session")["scopes"], json!(["read"]));
+    let nobody = Client::new(&world);
+    assert_eq!(
+        (nobody.get("/healthz").status, nobody.get("/readyz").status),
+        (200, 200)
+    );
+    world.fake.shown.lock().expect("whole").ready = Err("party 2 is not there".into());
+    // It is looked at anew after a moment.
+    let mut unready = nobody.get("/readyz");
+    for _ in 0..200 {
+        if unready.status == 503 {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        unready = nobody.get("/readyz");
+    }
+    assert_eq!((unready.status, unready.text.as_str()), (503, "not ready\n"));
+    assert_eq!(get("about")["not_ready"], "party 2 is not there");
+}
+
+#[test]
+fn metrics_are_in_the_format_of_prometheus() {
+    let world = World::new();
+    {
+        let mut shown = world.fake.shown.lock().expect("whole");
+        shown.peers[0].name = "So\"uth\\\nBank".into();
+    }
+    let client = Client::bearer(&world, &world.token(&[Scope::Read]));
+    let reply = client.get("/metrics");
+    assert!(
+        reply.headers["content-type"]
+            .to_str()
+            .expect("text")
+            .starts_with("text/plain; version=0.0.4")
+    );
+    for line in [
+        "cenote_jobs_total{state=\"done\"} 12",
+        "cenote_job_seconds_bucket{le=\"0.1\"} 11",
+        "cenote_job_seconds_bucket{le=\"+Inf\"} 12",
+        "cenote_job_seconds_count 12",
+        "cenote_peer_up{party=\"1\",name=\"So\\\"uth\\\\\\nBank\"} 1",
+        "cenote_stock{protocol=\"three\",kind=\"triples\"} 40000000",
+        "cenote_refused_proposals_total{party=\"1\"} 3",
+        "cenote_ready 1",
+    ] {
+        assert!(
+            reply.text.lines().any(|found| found == line),
+            "{line}\n{}",
+            reply.text
+        );
+    }
+    // Each line is a comment or a name, labels, and a number.
+    for line in reply.text.lines().filter(|line| !line.starts_with('#')) {
+        let (name, value) = line.rsplit_once(' ').expect("two parts");
+        assert!(
+            name.starts_with("cenote_") && value.parse::<f64>().is_ok(),
+            "{line}"
+        );
+        let family = name.split('{').next().expect("a name");
+        let family = ["_bucket", "_sum", "_count"]
+            .iter()
+            .fold(family, |name, end| name.strip_suffix(end).unwrap_or(name));
+        assert!(reply.text.contains(&format!("# TYPE {family} ")), "{family}");
+    }
+}
+
+#[test]
+fn administrators_make_list_and_revoke_tokens() {
+    let world = World::new();
+    let admin = Client::bearer(&world, &world.token(&[Scope::Admin]));
+    let body = json!({"name": "analyst", "scopes": ["propose", "read"], "days": 30});
+    let made = admin.post("/api/v1/tokens", &body);
+    assert_eq!(made.status, 201);
+    let token = made.json()["token"].as_str().expect("a token").to_owned();
+    let analyst = Client::bearer(&world, &token);
+    assert_eq!(analyst.get("/api/v1/jobs").status, 200);
+    let listed = admin.get("/api/v1/tokens");
+    assert!(!listed.text.contains(&token[24..]));
+    let id = token.split('_').nth(1).expect("a name");
+    let listed = listed.json();
+    let found = listed
+        .as_array()
+        .expect("tokens")
+        .iter()
+        .find(|token| token["id"] == id)
+        .expect("listed");
+    assert_eq!(found["scopes"], json!(["propose", "read"]));
+    assert!(found["expires_at"].as_u64() > Some(0));
+    let path = format!("/api/v1/tokens/{id}");
+    assert_eq!(admin.call("DELETE", &path, None).status, 204);
+    assert_eq!(admin.call("DELETE", &path, None).refusal().0, 404);
+    assert_eq!(analyst.get("/api/v1/jobs").refusal(), (401, "no-token".into()));
+    let nameless = admin.post("/api/v1/tokens", &json!({"name": "", "scopes": ["read"]}));
+    assert_eq!(nameless.refusal(), (422, "bad-token-text".into()));
+}
+
+/// The document lists what is served, and what is served is listed.
+#[test]
+fn the_document_lists_every_call() {
+    let world = World::new();
+    let nobody = Client::new(&world);
+    let document = nobody.get("/api/v1/openapi.json").json();
+    assert_eq!(
+        document,
+        serde_json::to_value(cenote_web::document()).expect("JSON")
+    );
+    let paths = document["paths"].as_object().expect("paths");
+    let open = ["/healthz", "/readyz"];
+    let mut calls = 0;
+    for (path, methods) in paths {
+        let at = path.replace("{job}", &"0".repeat(32)).replace("{token}", "x");
+        for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
+            let reply = nobody.call(
+                method,
+                &at,
+                (method != "GET" && method != "DELETE").then_some("{}"),
+            );
+            let listed = &methods[method.to_lowercase()];
+            if listed.is_null() {
+                assert_eq!(reply.refusal(), (405, "no-such-method".into()), "{method} {path}");
+                continue;
+            }
+            calls += 1;
+            assert!(
+                listed["responses"].as_object().is_some_and(|all| !all.is_empty()),
+                "{path}"
+            );
+            let described = listed["description"].as_str().or(listed["summary"].as_str());
+            assert!(described.is_some_and(|text| text.len() > 5), "{path}");
+            match (path.as_str(), method) {
+                (path, _) if open.contains(&path) => assert_eq!(reply.status, 200),
+                ("/api/v1/session", "POST") => assert_eq!(reply.status, 400),
+                _ => assert_eq!(reply.refusal(), (401, "no-token".into()), "{method} {path}"),
+            }
+        }
+    }
+    assert_eq!(calls, 29);
+    for name in StateName::ALL {
+        assert!(document.to_string().contains(name.as_str()));
+    }
+    // What is not listed is not there, but for the page and the document.
+    for path in [
+        "/api/v1",
+        "/api/v1/",
+        "/api/v2/jobs",
+        "/api/v1/jobs/",
+        "/docs",
+        "/page/",
+        "/page/../lib.rs",
+    ] {
+        assert_eq!(nobody.get(path).refusal(), (404, "no-such-path".into()), "{path}");
+    }
+}
+
+#[test]
+fn what_is_under_way_is_answered_before_the_end() {
+    let mut world = World::new();
+    world.fake.shown.lock().expect("whole").pause = std::time::Duration::from_millis(300);
+    let client = Client::bearer(&world, &world.token(&[Scope::Read]));
+    let caller = std::thread::spawn({
+        let client = client.clone();
+        move || client.get("/api/v1/data").status
+    });
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    world
+        .served
+        .take()
+        .expect("served")
+        .shut_down(std::time::Duration::from_secs(10));
+    assert_eq!(caller.join().expect("answered"), 200);
+}
+
+#[test]
+fn the_operators_token_lies_in_the_folder_and_is_made_anew_when_it_is_not_valid() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let mut world = World::new();
+    let folder = world.database.folder().path().to_owned();
+    let token = cenote_web::read_operator_token(&folder).expect("there");
+    let mode = folder
+        .join(cenote_web::OPERATOR_TOKEN)
+        .metadata()
+        .expect("there")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert_eq!(Client::bearer(&world, &token).get("/api/v1/tokens").status, 200);
+    world.serve_again();
+    assert_eq!(*cenote_web::read_operator_token(&folder).expect("there"), *token);
+    let id = token.split('_').nth(1).expect("a name").to_owned();
+    let client = Client::bearer(&world, &token);
+    assert_eq!(
+        client
+            .call("DELETE", &format!("/api/v1/tokens/{id}"), None)
+            .status,
+        204
+    );
+    world.serve_again();
+    let fresh = cenote_web::read_operator_token(&folder).expect("there");
+    assert_ne!(*fresh, *token);
+    assert_eq!(Client::bearer(&world, &fresh).get("/api/v1/tokens").status, 200);
+    // The link of the operator's page works.
+    let link = world.served().login().expect("made");
+    let (page, login) = link.split_once('#').expect("two parts");
+    assert_eq!(page, format!("{}/", world.url()));
+    let browser = Client::new(&world).with("origin", &world.url());
+    assert_eq!(
+        browser.post("/api/v1/session", &json!({"login": login})).status,
+        200
+    );
+}

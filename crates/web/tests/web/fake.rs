@@ -1,0 +1,380 @@
+//! A service that is up, made of the real record in a folder of its own, with peers and stock that tests make up.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use cenote_service::audit::Actor;
+use cenote_service::job::{
+    Binding, Digest, Estimate, Input, JobId, Program, Proposal, Remote, Security, Settings, Source, StateName,
+};
+use cenote_service::live::*;
+use cenote_service::token::Scope;
+use cenote_service::{Address, Database, Error, Job, Jobs, Live, Result, ResultKey, Timestamp, Tokens};
+use cenote_web::{House, Limits, Options, Running as Served};
+use zeroize::Zeroizing;
+
+/// What an output of every job is here.
+pub(crate) const RESULT: &str = r#"{"sum":"7"}"#;
+
+/// Party 0 of three.
+pub(crate) struct Fake {
+    pub(crate) jobs: Jobs,
+    key: ResultKey,
+    announcer: Announcer,
+    pub(crate) shown: Mutex<Shown>,
+}
+
+/// What tests make up.
+pub(crate) struct Shown {
+    pub(crate) names: Vec<String>,
+    pub(crate) peers: Vec<Peer>,
+    pub(crate) stock: Vec<Stock>,
+    pub(crate) running: Vec<Running>,
+    pub(crate) alarms: Vec<Alarm>,
+    pub(crate) counts: Counts,
+    pub(crate) summary: String,
+    pub(crate) statistical: u16,
+    pub(crate) files: BTreeMap<String, String>,
+    pub(crate) ready: std::result::Result<(), String>,
+    /// Posted values, as they came.
+    pub(crate) posted: BTreeMap<String, String>,
+    /// What is done in the middle of listing data.
+    pub(crate) pause: Duration,
+}
+
+fn peer(party: u8, name: &str) -> Peer {
+    Peer {
+        party,
+        name: name.into(),
+        address: (party < 1).then(|| "10.0.0.7:7100".into()),
+        link: LinkState::Up,
+        since: Timestamp::now(),
+        version: Some("0.1.0".into()),
+        round_trip: Some(1.5),
+        clock_ahead: Some(-3.0),
+        bytes: [1_000_000, 2_000_000],
+    }
+}
+
+impl Fake {
+    fn new(database: &Database) -> Self {
+        Fake {
+            jobs: Jobs::new(
+                database.clone(),
+                Settings {
+                    open_per_proposer: 100_000,
+                    ..Settings::new(0)
+                },
+            ),
+            key: ResultKey::open(database.folder()).expect("a key"),
+            announcer: Announcer::default(),
+            shown: Mutex::new(Shown {
+                names: vec!["North Bank".into(), "South Bank".into(), "West Bank".into()],
+                peers: vec![peer(1, "South Bank"), peer(2, "West Bank")],
+                stock: vec![Stock {
+                    protocol: "three".into(),
+                    kind: "triples".into(),
+                    amount: 40_000_000,
+                    target: 50_000_000,
+                    making: true,
+                }],
+                running: Vec::new(),
+                alarms: Vec::new(),
+                counts: Counts {
+                    jobs: BTreeMap::from([(StateName::Done, 12)]),
+                    ands: 6400,
+                    latency: vec![(0.01, 5), (0.1, 11), (f64::INFINITY, 12)],
+                    latency_sum: 0.5,
+                    memory: 50_000_000,
+                    refused: BTreeMap::from([(1, 3)]),
+                },
+                summary: "Adds three numbers.".into(),
+                statistical: 40,
+                files: BTreeMap::new(),
+                ready: Ok(()),
+                posted: BTreeMap::new(),
+                pause: Duration::ZERO,
+            }),
+        }
+    }
+
+    pub(crate) fn tell(&self, happened: &Happened) {
+        self.announcer.tell(happened);
+    }
+
+    fn changed(&self, job: &Job) {
+        self.tell(&Happened::Job {
+            job: job.proposal.id,
+            state: job.state.name(),
+        });
+    }
+
+    /// Proposes a job in the name of `proposer`, whose `text` is its program.
+    pub(crate) fn propose(&self, proposer: u8, text: &str, key: &str, by: Actor) -> Result<Job> {
+        let input = |name: &str, owner| Input {
+            name: name.into(),
+            kind: "u32".into(),
+            owner,
+        };
+        let body = Digest::of(text.as_bytes());
+        let proposal = Proposal {
+            id: JobId::random()?,
+            proposer,
+            parties: 3,
+            protocol: "three".into(),
+            program: Program {
+                kind: "circuit".into(),
+                digest: body,
+            },
+            inputs: vec![input("left", 0), input("middle", 1), input("right", 2)],
+            receivers: vec![0, 1],
+            security: Security {
+                statistical: self.shown.lock().expect("whole").statistical,
+                computational: 128,
+            },
+            deadline: Timestamp::now().after(Duration::from_secs(3600)),
+            estimate: Estimate {
+                ands: 1000,
+                bytes: 20_000,
+            },
+            idempotency_key: key.into(),
+        };
+        let (job, _) = self.jobs.propose(proposal, body, by, Timestamp::now())?;
+        self.changed(&job);
+        Ok(job)
+    }
+
+    /// A proposal of party 1's.
+    pub(crate) fn proposed_by_peer(&self, text: &str) -> Job {
+        self.propose(1, text, text, Actor::Peer(1)).expect("proposed")
+    }
+
+    /// Both peers approve.
+    pub(crate) fn peers_approve(&self, id: JobId) -> Job {
+        let digest = self.jobs.get(id).expect("a job").digest;
+        for party in [1, 2] {
+            let says = Remote::Approve { proposal: digest };
+            let job = self.jobs.hear(id, party, says, Timestamp::now()).expect("heard");
+            self.changed(&job);
+        }
+        self.jobs.get(id).expect("a job")
+    }
+
+    /// Runs a job that all have approved, to its end.
+    pub(crate) fn run(&self, id: JobId) {
+        let now = Timestamp::now();
+        self.changed(&self.jobs.queue(id, now).expect("queued"));
+        self.changed(&self.jobs.start(id, now).expect("started"));
+        self.tell(&Happened::Progress(Running {
+            job: id,
+            since: now,
+            done: 500,
+            total: 1000,
+        }));
+        let sealed = self.key.seal(id, RESULT.as_bytes()).expect("sealed");
+        self.changed(&self.jobs.finish(id, Some(sealed), now).expect("finished"));
+    }
+}
+
+impl Live for Fake {
+    fn about(&self) -> About {
+        About {
+            party: 0,
+            parties: self.shown.lock().expect("whole").names.clone(),
+            version: "0.1.0".into(),
+            fingerprint: "ab".repeat(32),
+            since: Timestamp::now().before(Duration::from_secs(100)),
+        }
+    }
+
+    fn submit(&self, submission: Submission, by: Actor) -> Result<Job> {
+        if !submission.job.contains("circuit") {
+            return Err(Error::Proposal("the job file names no circuit".into()));
+        }
+        let job = self.propose(0, &submission.job, &submission.idempotency_key, by.clone())?;
+        match submission.approval {
+            None => Ok(job),
+            Some(approval) => self.approve(job.proposal.id, approval, by),
+        }
+    }
+
+    fn explain(&self, job: JobId) -> Result<Explained> {
+        let found = self.jobs.get(job)?;
+        let shown = self.shown.lock().expect("whole");
+        Ok(Explained {
+            program: found.proposal.program,
+            summary: shown.summary.clone(),
+            outputs: vec![Revealed {
+                name: "sum".into(),
+                bits: 32,
+                values: 1,
+                to: vec![0, 1],
+            }],
+            job: "circuit = \"lib:add32\"\n".into(),
+            files: shown.files.clone(),
+        })
+    }
+
+    fn approve(&self, job: JobId, approval: Approval, by: Actor) -> Result<Job> {
+        let known = self.data()?;
+        for Binding { source, .. } in &approval.binding {
+            if let Source::Data(name) = source
+                && !known.iter().any(|data| data.name == *name)
+            {
+                return Err(Error::Proposal(format!("there is no data named {name} here")));
+            }
+        }
+        let job = self
+            .jobs
+            .approve(job, approval.binding, approval.reason, by, Timestamp::now())?;
+        self.shown.lock().expect("whole").posted.extend(approval.posted);
+        self.changed(&job);
+        Ok(job)
+    }
+
+    fn decline(&self, job: JobId, reason: String, by: Actor) -> Result<Job> {
+        let job = self.jobs.decline(job, reason, by, Timestamp::now())?;
+        self.changed(&job);
+        Ok(job)
+    }
+
+    fn cancel(&self, job: JobId, by: Actor) -> Result<Job> {
+        let job = self.jobs.cancel(job, by, Timestamp::now())?;
+        self.changed(&job);
+        Ok(job)
+    }
+
+    fn fetch(&self, job: JobId, key: &str, by: Actor) -> Result<Zeroizing<Vec<u8>>> {
+        let fetched = self.jobs.fetch(job, key, by, Timestamp::now())?;
+        self.key.open_result(job, &fetched.sealed)
+    }
+
+    fn data(&self) -> Result<Vec<Data>> {
+        let pause = self.shown.lock().expect("whole").pause;
+        std::thread::sleep(pause);
+        Ok(["loans.csv", "salaries.csv"]
+            .map(|name| Data {
+                name: name.into(),
+                bytes: 4096,
+                changed: Timestamp::now(),
+            })
+            .to_vec())
+    }
+
+    fn peers(&self) -> Vec<Peer> {
+        self.shown.lock().expect("whole").peers.clone()
+    }
+
+    fn stock(&self) -> Vec<Stock> {
+        self.shown.lock().expect("whole").stock.clone()
+    }
+
+    fn running(&self) -> Vec<Running> {
+        self.shown.lock().expect("whole").running.clone()
+    }
+
+    fn alarms(&self) -> Vec<Alarm> {
+        self.shown.lock().expect("whole").alarms.clone()
+    }
+
+    fn counts(&self) -> Counts {
+        self.shown.lock().expect("whole").counts.clone()
+    }
+
+    fn listen(&self) -> Listener {
+        self.announcer.listen()
+    }
+
+    fn ready(&self) -> std::result::Result<(), String> {
+        self.shown.lock().expect("whole").ready.clone()
+    }
+}
+
+/// A fake service with its interface.
+pub(crate) struct World {
+    pub(crate) served: Option<Served>,
+    pub(crate) fake: Arc<Fake>,
+    pub(crate) tokens: Tokens,
+    pub(crate) database: Database,
+    _folder: tempfile::TempDir,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        Self::with(Options::default())
+    }
+
+    pub(crate) fn limited(limits: Limits) -> Self {
+        Self::with(Options {
+            limits,
+            ..Options::default()
+        })
+    }
+
+    pub(crate) fn with(options: Options) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let database = Database::open(&folder.path().join("service"), &Address::Embedded).expect("opens");
+        let mut world = World {
+            served: None,
+            fake: Arc::new(Fake::new(&database)),
+            tokens: Tokens::new(database.clone()),
+            database,
+            _folder: folder,
+        };
+        world.serve(options);
+        world
+    }
+
+    fn serve(&mut self, options: Options) {
+        let house = House {
+            live: Arc::clone(&self.fake) as Arc<dyn Live>,
+            jobs: self.fake.jobs.clone(),
+            database: self.database.clone(),
+        };
+        self.served = Some(cenote_web::start(options, house).expect("served"));
+    }
+
+    /// Ends the interface, and starts another one.
+    pub(crate) fn serve_again(&mut self) {
+        self.served = None;
+        self.serve(Options::default());
+    }
+
+    pub(crate) fn served(&self) -> &Served {
+        self.served.as_ref().expect("served")
+    }
+
+    /// The same at the same address.
+    pub(crate) fn serve_at_same_port(&mut self) {
+        let listen = Some(self.served().address());
+        self.served = None;
+        self.serve(Options {
+            listen,
+            ..Options::default()
+        });
+    }
+
+    /// The address without a slash at the end.
+    pub(crate) fn url(&self) -> String {
+        self.served().url().trim_end_matches('/').to_owned()
+    }
+
+    /// A bearer token.
+    pub(crate) fn token(&self, scopes: &[Scope]) -> String {
+        let scopes = scopes.iter().copied().collect();
+        let secret = self
+            .tokens
+            .create("ada", &scopes, None, Actor::Service, Timestamp::now());
+        secret.expect("made").reveal().to_owned()
+    }
+
+    /// A login token.
+    pub(crate) fn login(&self, scopes: &[Scope]) -> String {
+        let scopes = scopes.iter().copied().collect();
+        let secret = self
+            .tokens
+            .create_login("ada", &scopes, Actor::Service, Timestamp::now());
+        secret.expect("made").reveal().to_owned()
+    }
+}

@@ -1,0 +1,12 @@
+//! The interface, over the real record and a service that tests make up.
+
+mod attacks;
+mod browser;
+mod calls;
+mod client;
+mod events;
+mod fake;
+mod logs;
+mod page;
+mod slow;
+mod tls;

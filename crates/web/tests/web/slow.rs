@@ -1,0 +1,253 @@
+//! Callers who are slow, silent or many.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use cenote_net::Identity;
+use cenote_service::live::Happened;
+use cenote_service::token::Scope;
+use cenote_web::{Limits, Options};
+
+use crate::client::{Client, raw, status};
+use crate::events::Stream;
+use crate::fake::World;
+
+const SHORT: Duration = Duration::from_millis(300);
+
+/// What comes until the other side closes; a wait for it that is far longer than any limit fails.
+fn until_closed(stream: &mut TcpStream) -> String {
+    stream
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .expect("set");
+    let mut answer = Vec::new();
+    match stream.read_to_end(&mut answer) {
+        Err(error) if error.kind() != std::io::ErrorKind::ConnectionReset => panic!("not closed: {error}"),
+        _ => String::from_utf8_lossy(&answer).into_owned(),
+    }
+}
+
+fn connect(world: &World) -> TcpStream {
+    TcpStream::connect(world.served().address()).expect("connects")
+}
+
+/// How many connections the service has, this call's own not counted.
+fn open(world: &World, client: &Client) -> usize {
+    let metrics = client.get("/metrics").text;
+    let line = metrics
+        .lines()
+        .find(|line| line.starts_with("cenote_http_connections "))
+        .expect("a line");
+    assert!(world.served.is_some());
+    line.rsplit(' ')
+        .next()
+        .and_then(|text| text.parse::<usize>().ok())
+        .expect("a number")
+        - 1
+}
+
+#[test]
+fn slow_heads_and_idle_connections_are_closed() {
+    let world = World::limited(Limits {
+        head: SHORT,
+        ..Limits::default()
+    });
+    let mut silent = connect(&world);
+    let mut half = connect(&world);
+    half.write_all(b"GET /healthz HTTP/1.1\r\nHost: localh")
+        .expect("sent");
+    let mut idle = connect(&world);
+    idle.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .expect("sent");
+    // A byte now and then does not help.
+    let mut drip = connect(&world);
+    for byte in b"GET /healthz HTTP/1.1\r\nX-Long: aaaaaaaaaaaaaaaaaaaaa" {
+        if drip.write_all(&[*byte]).is_err() {
+            break;
+        }
+        std::thread::sleep(SHORT / 20);
+    }
+    assert!(!until_closed(&mut silent).contains(" 200 "));
+    assert!(!until_closed(&mut half).contains(" 200 "));
+    assert_eq!(status(&until_closed(&mut idle)), 200);
+    assert!(!until_closed(&mut drip).contains(" 200 "));
+    assert_eq!(Client::new(&world).get("/healthz").status, 200);
+}
+
+#[test]
+fn a_slow_body_is_refused() {
+    let world = World::limited(Limits {
+        request: SHORT,
+        ..Limits::default()
+    });
+    let token = world.token(&Scope::ALL);
+    let mut stream = connect(&world);
+    let head = format!(
+        "POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nIdempotency-Key: a\r\n\
+         Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{{\"job\":"
+    );
+    stream.write_all(head.as_bytes()).expect("sent");
+    let answer = until_closed(&mut stream);
+    assert_eq!(status(&answer), 408, "{answer}");
+    assert!(answer.contains("\"too-slow\""), "{answer}");
+}
+
+#[test]
+fn a_reader_that_never_reads_is_cut_off() {
+    let world = World::limited(Limits {
+        stall: SHORT,
+        ..Limits::default()
+    });
+    let token = world.token(&[Scope::Read]);
+    let client = Client::bearer(&world, &token);
+    // One that asks for events and reads none of them, and one that asks for much and reads nothing.
+    let stream = Stream::open(&world, &token, "/api/v1/events");
+    let greedy = connect(&world);
+    greedy.set_nonblocking(true).expect("set");
+    let request = b"GET /api/v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(2000);
+    let mut sent = 0;
+    let mut turned_away = false;
+    for _ in 0..2000 {
+        for _ in 0..200 {
+            world.fake.tell(&Happened::Stock);
+        }
+        if let Some(rest) = request.get(sent..)
+            && let Ok(count) = (&greedy).write(rest)
+        {
+            sent += count;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+        if open(&world, &client) == 0 {
+            turned_away = true;
+            break;
+        }
+    }
+    assert!(turned_away);
+    drop((stream, greedy));
+}
+
+#[test]
+fn connections_last_only_so_long() {
+    let world = World::limited(Limits {
+        life: SHORT,
+        ..Limits::default()
+    });
+    let mut stream = Stream::open(&world, &world.token(&[Scope::Read]), "/api/v1/events");
+    // The stream ends, since nothing else is going to.
+    let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| stream.next()));
+    assert!(!matches!(ended, Ok(Some(_))));
+}
+
+#[test]
+fn connections_have_their_number() {
+    let world = World::limited(Limits {
+        connections: 3,
+        head: Duration::from_secs(2),
+        ..Limits::default()
+    });
+    let held: Vec<TcpStream> = (0..3).map(|_| connect(&world)).collect();
+    // They are taken in order, so the next one finds no place.
+    let mut next = connect(&world);
+    assert_eq!(until_closed(&mut next), "");
+    for mut stream in held {
+        until_closed(&mut stream);
+    }
+    assert_eq!(
+        status(&raw(
+            world.served().address(),
+            b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        )),
+        200
+    );
+}
+
+#[test]
+fn a_tls_handshake_that_does_not_come_is_not_waited_for() {
+    let world = World::with(Options {
+        tls: Some(Identity::generate().expect("an identity")),
+        limits: Limits {
+            head: SHORT,
+            ..Limits::default()
+        },
+        ..Options::default()
+    });
+    assert_eq!(until_closed(&mut connect(&world)), "");
+}
+
+#[test]
+fn a_slow_sender_leaves_places_for_others() {
+    let world = World::limited(Limits {
+        large_bodies: 3,
+        large_bodies_per_token: 2,
+        ..Limits::default()
+    });
+    let slow = world.token(&Scope::ALL);
+    let head = format!(
+        "POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {slow}\r\nIdempotency-Key: a\r\n\
+         Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{{"
+    );
+    let held: Vec<TcpStream> = (0..2)
+        .map(|_| {
+            let mut stream = connect(&world);
+            stream.write_all(head.as_bytes()).expect("sent");
+            stream
+        })
+        .collect();
+    let submit = |token: &str| {
+        let client = Client::bearer(&world, token).with("idempotency-key", "b");
+        client.post("/api/v1/jobs", &serde_json::json!({"job": "circuit"}))
+    };
+    // Its own further bodies wait for it, and nobody else's.
+    let mut own = submit(&slow);
+    for _ in 0..200 {
+        if own.status == 503 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+        own = submit(&slow);
+    }
+    assert_eq!(own.refusal(), (503, "busy".into()));
+    assert_eq!(submit(&world.token(&Scope::ALL)).status, 201);
+    drop(held);
+}
+
+#[test]
+fn logins_that_fail_too_often_wait() {
+    let world = World::limited(Limits {
+        logins: 0.001,
+        logins_burst: 2.0,
+        ..Limits::default()
+    });
+    let page = Client::new(&world).with("origin", &world.url());
+    let attempt = || {
+        page.post("/api/v1/session", &serde_json::json!({"login": "cenote_"}))
+            .refusal()
+    };
+    assert_eq!((attempt().0, attempt().0), (401, 401));
+    assert_eq!(attempt(), (429, "too-fast".into()));
+    // Who is let in already does not notice.
+    assert_eq!(
+        Client::bearer(&world, &world.token(&[Scope::Read]))
+            .get("/api/v1/jobs")
+            .status,
+        200
+    );
+}
+
+#[test]
+fn a_token_that_calls_too_often_waits() {
+    let world = World::limited(Limits {
+        rate: 0.001,
+        burst: 3.0,
+        ..Limits::default()
+    });
+    let client = Client::bearer(&world, &world.token(&[Scope::Read]));
+    for _ in 0..3 {
+        assert_eq!(client.get("/api/v1/stock").status, 200);
+    }
+    let refused = client.get("/api/v1/stock");
+    assert_eq!(refused.refusal(), (429, "too-fast".into()));
+    assert_eq!(refused.headers["retry-after"], "1");
+    let other = Client::bearer(&world, &world.token(&[Scope::Read]));
+    assert_eq!(other.get("/api/v1/stock").status, 200);
+}
