@@ -72,10 +72,8 @@ fn both_send_first_on_many_channels() {
         let most = most.into_inner();
         // Two pools, where both parties have one budget.
         let pools = if kind == Kind::Memory { 2 } else { 1 };
-        assert!(
-            most > 8 * MIB as u64,
-            "{kind:?}: the budget was not used up: {most}"
-        );
+        // How much depends on who comes first, and on what the system holds of sockets.
+        assert!(most > MIB as u64, "{kind:?}: the budget was not used: {most}");
         assert!(most <= pools * 16 * MIB as u64, "{kind:?}: {most}");
         for end in &ends {
             assert_eq!(end.budget.drawn(), 0, "{kind:?}: all is given back");

@@ -9,7 +9,6 @@ use cenote_service::job::{FailKind, JobId, Proposal, Remote, State, StateName};
 use cenote_service::live::{AlarmKind, Live};
 
 use super::world::{ALL, NONE, World, person, until, with_data};
-use crate::Node;
 use crate::message::Message;
 
 /// Whether a failure is one of what may follow from a party that is gone.
@@ -276,13 +275,7 @@ fn a_link_that_is_up_before_the_service_can_tell_is_greeted_all_the_same() {
     for other in [0, 2] {
         world.node(other).core.peer(1).expect("a peer").known().hello = None;
     }
-    let hub = world.hub.clone();
-    let node = Node::start(world.settings(1), |ears| {
-        hub.hear(1, ears);
-        std::thread::sleep(Duration::from_millis(200));
-        Ok(hub.wires(1))
-    });
-    world.nodes[1] = Some(node.expect("comes up"));
+    world.start_slowly(1, Duration::from_millis(200));
     world.wait_ready();
 }
 

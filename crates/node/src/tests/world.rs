@@ -88,11 +88,17 @@ impl World {
     }
 
     pub(crate) fn start(&mut self, party: u8) {
+        self.start_slowly(party, Duration::ZERO);
+    }
+
+    /// The service hears others for so long before it can tell them anything.
+    pub(crate) fn start_slowly(&mut self, party: u8, pause: Duration) {
         let start = Instant::now();
         loop {
             let hub = self.hub.clone();
             let node = Node::start(self.settings(party), |ears| {
                 hub.hear(party, ears);
+                std::thread::sleep(pause);
                 Ok(hub.wires(party))
             });
             match node {
