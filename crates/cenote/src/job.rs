@@ -478,7 +478,7 @@ impl Job {
     }
 }
 
-fn is_setting(key: &str) -> bool {
+pub(crate) fn is_setting(key: &str) -> bool {
     !Protocol::with_setting(key).is_empty()
 }
 

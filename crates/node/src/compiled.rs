@@ -1,5 +1,8 @@
 //! A program that can be run: read, checked and measured.
 
+use std::io::{BufRead, Cursor};
+
+use cenote::query::{Proposed, QueryJob};
 use cenote::{Bundle, Job, PartyId, Program, Protocol};
 use cenote_service::job::{self, Digest, Estimate, Input, Proposal, Security};
 use cenote_service::live::Revealed;
@@ -7,11 +10,28 @@ use cenote_service::policy::Size;
 
 /// The kind of program that is a circuit.
 const CIRCUIT: &str = "circuit";
+/// The kind of program that is a query.
+const QUERY: &str = "query";
+/// What a query weighs besides its text, as gates of a circuit.
+const PLAN: usize = 1 << 12;
 /// What the numbers in the name of a library's circuit may come to when they are multiplied: larger ones take gigabytes to read. Many
 /// instances are lanes.
 const WIDEST: u64 = 1 << 14;
 /// Threads of a party of a job, at most.
 const WORKERS: u8 = 8;
+
+/// What is computed.
+pub(crate) enum Work {
+    /// A circuit.
+    Circuit {
+        /// Its job.
+        job: Box<Job>,
+        /// What is computed.
+        program: Box<Program>,
+    },
+    /// A query over tables.
+    Query(Proposed),
+}
 
 /// A program, and what it takes.
 pub(crate) struct Compiled {
@@ -19,10 +39,8 @@ pub(crate) struct Compiled {
     pub(crate) digest: Digest,
     /// Its text.
     pub(crate) bundle: Bundle,
-    /// The job that it is.
-    pub(crate) job: Job,
     /// What is computed.
-    pub(crate) program: Program,
+    pub(crate) work: Work,
     /// Its inputs.
     pub(crate) inputs: Vec<Input>,
     /// Who learns outputs.
@@ -39,15 +57,16 @@ impl Compiled {
     /// # Errors
     /// What is wrong with it.
     pub(crate) fn new(bundle: Bundle, digest: Digest, me: u8) -> Result<Self, String> {
-        let text = |error: cenote::Error| error.to_string();
+        match QueryJob::is_in(&bundle.job) {
+            true => Self::query(bundle, digest, me),
+            false => Self::circuit(bundle, digest, me),
+        }
+    }
+
+    fn circuit(bundle: Bundle, digest: Digest, me: u8) -> Result<Self, String> {
         check_width(&bundle.job)?;
         let job = Job::from_bundle(&bundle).map_err(text)?;
-        if job.protocol().workers() > WORKERS {
-            return Err(format!(
-                "it asks for {} workers, and a job of a service has at most {WORKERS}",
-                job.protocol().workers()
-            ));
-        }
+        check_workers(job.protocol())?;
         let lanes = job.stated_lanes().map_err(text)?;
         let program = job.program(lanes).map_err(text)?;
         let prepared = job.protocol().prepare(&program.demand()).map_err(text)?;
@@ -74,23 +93,59 @@ impl Compiled {
         Ok(Compiled {
             digest,
             bundle,
-            job,
             inputs,
             receivers,
             size,
             memory,
-            program,
+            work: Work::Circuit {
+                job: Box::new(job),
+                program: Box::new(program),
+            },
+        })
+    }
+
+    fn query(bundle: Bundle, digest: Digest, me: u8) -> Result<Self, String> {
+        let query = Proposed::new(&bundle, PartyId(me)).map_err(text)?;
+        check_workers(query.job().protocol())?;
+        let schema = query.job().query().schema();
+        let inputs = schema
+            .tables
+            .iter()
+            .map(|table| Input {
+                name: table.name.clone(),
+                kind: format!("a table of up to {} rows", table.max_rows),
+                owner: table.party.0,
+            })
+            .collect();
+        Ok(Compiled {
+            digest,
+            bundle,
+            inputs,
+            receivers: schema.answer.to.iter().map(|party| party.0).collect(),
+            size: Size {
+                ands: query.and_gates(),
+                bytes: query.traffic_bytes() / 2,
+            },
+            memory: query.memory_bytes(),
+            work: Work::Query(query),
         })
     }
 
     /// How much room it takes when it is ready: gates.
     pub(crate) fn weight(&self) -> usize {
-        self.program.circuit().gates().len() + self.bundle.bytes() / 64
+        let work = match &self.work {
+            Work::Circuit { program, .. } => program.circuit().gates().len(),
+            Work::Query(_) => PLAN,
+        };
+        work + self.bundle.bytes() / 64
     }
 
     /// The protocol that runs it.
     pub(crate) fn protocol(&self) -> &Protocol {
-        self.job.protocol()
+        match &self.work {
+            Work::Circuit { job, .. } => job.protocol(),
+            Work::Query(query) => query.job().protocol(),
+        }
     }
 
     /// How many parties take part.
@@ -98,10 +153,38 @@ impl Compiled {
         self.protocol().parties()
     }
 
+    /// Sees that `text` can be what the party `me` gives for the input `name`.
+    ///
+    /// # Errors
+    /// What is wrong with it; values are not quoted.
+    pub(crate) fn check_posted(&self, me: u8, name: &str, text: &str) -> Result<(), String> {
+        let mine = |input: &Input| input.owner == me && input.name == name;
+        let index = self.inputs.iter().position(mine).ok_or_else(|| {
+            let own = self.inputs.iter().filter(|input| input.owner == me);
+            let own: Vec<String> = own.map(|input| format!("{:?}", input.name)).collect();
+            match own.is_empty() {
+                true => format!("this party has no input {name:?}: it has none at all"),
+                false => format!("this party has no input {name:?}; it has {}", own.join(", ")),
+            }
+        })?;
+        let reader: Box<dyn BufRead + '_> = Box::new(Cursor::new(text));
+        let fault = |error: cenote::Error| error.to_string();
+        match &self.work {
+            Work::Circuit { job, program } => job
+                .read_input(index, program.lanes(), name, reader)
+                .map(drop)
+                .map_err(fault),
+            Work::Query(query) => query.posted_table(index, reader).map(drop).map_err(fault),
+        }
+    }
+
     /// As proposals name it.
     pub(crate) fn named(&self) -> job::Program {
         job::Program {
-            kind: CIRCUIT.into(),
+            kind: match &self.work {
+                Work::Circuit { .. } => CIRCUIT.into(),
+                Work::Query(_) => QUERY.into(),
+            },
             digest: self.digest,
         }
     }
@@ -151,34 +234,66 @@ impl Compiled {
 
     /// What each output is, and who learns it.
     pub(crate) fn outputs(&self) -> Vec<Revealed> {
-        let values = self
-            .program
-            .circuit()
-            .outputs()
-            .iter()
-            .zip(self.program.receivers());
-        values
-            .map(|(value, to)| Revealed {
-                name: value.name.clone(),
-                bits: value.width.into(),
-                values: self.program.lanes() as u64,
-                to: to.iter().map(|party| party.0).collect(),
-            })
-            .collect()
+        match &self.work {
+            Work::Circuit { program, .. } => {
+                let values = program.circuit().outputs().iter().zip(program.receivers());
+                values
+                    .map(|(value, to)| Revealed {
+                        name: value.name.clone(),
+                        bits: value.width.into(),
+                        values: program.lanes() as u64,
+                        to: to.iter().map(|party| party.0).collect(),
+                    })
+                    .collect()
+            }
+            Work::Query(query) => {
+                let most = query.job().query().answer_rows();
+                let columns = query.job().query().fields().iter();
+                columns
+                    .map(|field| Revealed {
+                        name: field.name.clone(),
+                        bits: field.kind.width().into(),
+                        values: most as u64,
+                        to: self.receivers.clone(),
+                    })
+                    .collect()
+            }
+        }
     }
 
-    /// In a sentence or two: what is computed.
+    /// In a few sentences: what is computed, and who learns what.
     pub(crate) fn summary(&self) -> String {
-        let lanes = match self.program.lanes() {
-            1 => "once".to_owned(),
-            lanes => format!("{lanes} times side by side"),
-        };
-        format!(
-            "The circuit {} is computed {lanes} ({} AND gates in all), with protocol {}.",
-            self.program.name(),
-            self.size.ands,
-            self.protocol().describe()
-        )
+        let (ands, protocol) = (self.size.ands, self.protocol().describe());
+        match &self.work {
+            Work::Circuit { program, .. } => {
+                let lanes = match program.lanes() {
+                    1 => "once".to_owned(),
+                    lanes => format!("{lanes} times side by side"),
+                };
+                format!(
+                    "The circuit {} is computed {lanes} ({ands} AND gates in all), with protocol {protocol}.",
+                    program.name()
+                )
+            }
+            Work::Query(query) => format!(
+                "The query {} is answered ({ands} AND gates), with protocol {protocol}. {}",
+                query.job().text().trim(),
+                query.job().query().learnt().join(" ")
+            ),
+        }
+    }
+}
+
+fn text(error: cenote::Error) -> String {
+    error.to_string()
+}
+
+fn check_workers(protocol: &Protocol) -> Result<(), String> {
+    match protocol.workers() {
+        workers if workers > WORKERS => Err(format!(
+            "it asks for {workers} workers, and a job of a service has at most {WORKERS}"
+        )),
+        _ => Ok(()),
     }
 }
 

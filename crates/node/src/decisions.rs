@@ -1,16 +1,17 @@
 //! Decisions on jobs, of this party and as peers tell theirs.
 
 use std::collections::BTreeMap;
-use std::io::Cursor;
 use std::sync::Arc;
 
+use cenote::PartyId;
+use cenote::query::Policy;
 use cenote_service::audit::Actor;
 use cenote_service::job::{Binding, FailKind, Job, JobId, Proposal, Remote, Source, State, StateName};
 use cenote_service::live::Approval;
 use cenote_service::policy::{Past, Verdict};
 use cenote_service::{Error, Result, Timestamp};
 
-use crate::compiled::Compiled;
+use crate::compiled::{Compiled, Work};
 use crate::core::{Core, lock};
 use crate::failure;
 use crate::message::Message;
@@ -36,6 +37,13 @@ impl Core {
     /// Lets the policy decide on a job that this party has not decided on.
     pub(crate) fn rule(self: &Arc<Self>, job: &Job, compiled: &Compiled) -> Result<Job> {
         let (id, policy, now) = (job.proposal.id, self.policy(), Timestamp::now());
+        if let (Work::Query(query), Some(rules)) = (&compiled.work, self.rules_of_tables()?)
+            && let Err(error) = rules.check(PartyId(self.me()), query.job().query())
+        {
+            let job = self.jobs.decline(id, error.to_string(), Actor::Service, now)?;
+            self.decided(&job);
+            return Ok(job);
+        }
         let decided = match self.usual_binding(&job.proposal) {
             Some(binding) => {
                 let turn = lock(&self.approving);
@@ -110,8 +118,19 @@ impl Core {
         Ok(job)
     }
 
-    /// Sees that named data is there, and that posted values fit. Named data is not read.
+    /// What may be asked of this party's tables, whoever approves it, if that is limited.
+    pub(crate) fn rules_of_tables(&self) -> Result<Option<Policy>> {
+        let rules = self.settings.tables.as_deref().map(Policy::load).transpose();
+        rules.map_err(|error| Error::Approval(error.to_string()))
+    }
+
+    /// Sees that this party can take part with what is given: a query may be asked, named data is there, and posted values fit. Named data is not read.
     pub(crate) fn check_data(&self, compiled: &Compiled, approval: &Approval) -> Result<()> {
+        if let (Work::Query(query), Some(rules)) = (&compiled.work, self.rules_of_tables()?) {
+            rules
+                .check(PartyId(self.me()), query.job().query())
+                .map_err(|error| Error::Approval(error.to_string()))?;
+        }
         let mut posted: BTreeMap<&str, &str> = approval
             .posted
             .iter()
@@ -127,22 +146,9 @@ impl Core {
                             bound.input
                         ))
                     })?;
-                    let index = compiled.inputs.iter().position(|input| input.name == bound.input);
-                    let index = index
-                        .filter(|index| {
-                            compiled
-                                .inputs
-                                .get(*index)
-                                .is_some_and(|input| input.owner == self.me())
-                        })
-                        .ok_or_else(|| {
-                            Error::Approval(format!("this party has no input {:?}", bound.input))
-                        })?;
-                    let lanes = compiled.program.lanes();
                     compiled
-                        .job
-                        .read_input(index, lanes, &bound.input, Box::new(Cursor::new(text)))
-                        .map_err(|error| Error::Approval(error.to_string()))?;
+                        .check_posted(self.me(), &bound.input, text)
+                        .map_err(Error::Approval)?;
                 }
             }
         }

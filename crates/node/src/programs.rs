@@ -21,13 +21,16 @@ const KEPT: usize = 1000;
 /// Gates of all programs that are ready to run; those that were used longest ago make room.
 const READY: usize = 4 << 20;
 
+/// Parties of a service, at most.
+const PARTIES: u8 = 3;
+
 /// The programs of a service.
 pub(crate) struct Programs {
     folder: PathBuf,
     me: u8,
     ready: Mutex<Ready>,
-    /// One program at a time is read and measured: that takes memory.
-    reading: Mutex<()>,
+    /// One program at a time of each party is read and measured: that takes memory, and time that others do not wait.
+    reading: Vec<Mutex<()>>,
     /// One file at a time is written or removed.
     writing: Mutex<()>,
 }
@@ -54,7 +57,7 @@ impl Programs {
             folder: folder.to_owned(),
             me,
             ready: Mutex::default(),
-            reading: Mutex::default(),
+            reading: (0..PARTIES).map(|_| Mutex::default()).collect(),
             writing: Mutex::default(),
         })
     }
@@ -65,40 +68,47 @@ impl Programs {
     /// What is wrong with it.
     pub(crate) fn read(&self, bundle: Bundle) -> Result<Arc<Compiled>, String> {
         let text = text_of(&bundle)?;
-        self.compiled(Digest::of(text.as_bytes()), || Ok(bundle))
+        self.compiled(self.me, Digest::of(text.as_bytes()), || Ok(bundle))
     }
 
-    /// What a peer has sent for `digest`. It is not kept yet.
+    /// What the party `from` has given for `digest`. It is not kept yet.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(crate) fn receive(&self, digest: Digest, text: &str) -> Result<Arc<Compiled>, String> {
+    pub(crate) fn receive(&self, from: u8, digest: Digest, text: &str) -> Result<Arc<Compiled>, String> {
         if Digest::of(text.as_bytes()) != digest {
             return Err("the program that was sent has another digest than the proposal says".into());
         }
-        self.compiled(digest, || Bundle::parse(text).map_err(|error| error.to_string()))
+        self.compiled(from, digest, || {
+            Bundle::parse(text).map_err(|error| error.to_string())
+        })
     }
 
-    /// The program of this digest, if it is kept.
+    /// The program of this digest, if it is kept, for the party `by`.
     ///
     /// # Errors
     /// What is wrong with the copy.
-    pub(crate) fn get(&self, digest: Digest) -> Result<Option<Arc<Compiled>>, String> {
+    pub(crate) fn get(&self, by: u8, digest: Digest) -> Result<Option<Arc<Compiled>>, String> {
         if let Some(known) = self.known(digest) {
             return Ok(Some(known));
         }
         let Some(text) = self.text(digest)? else {
             return Ok(None);
         };
-        self.receive(digest, &text).map(Some)
+        self.receive(by, digest, &text).map(Some)
     }
 
     fn compiled(
         &self,
+        by: u8,
         digest: Digest,
         bundle: impl FnOnce() -> Result<Bundle, String>,
     ) -> Result<Arc<Compiled>, String> {
-        let _turn = locked(&self.reading);
+        let turn = self
+            .reading
+            .get(usize::from(by))
+            .ok_or("there is no such party")?;
+        let _turn = locked(turn);
         if let Some(known) = self.known(digest) {
             return Ok(known);
         }
@@ -233,12 +243,15 @@ mod tests {
         let text = programs.text(digest).expect("read").expect("there");
 
         let again = Programs::open(folder.path(), 0).expect("opens");
-        assert_eq!(again.get(digest).expect("read").expect("there").digest, digest);
+        assert_eq!(again.get(0, digest).expect("read").expect("there").digest, digest);
         let other = Digest::of(b"other");
-        assert!(again.get(other).expect("read").is_none());
-        let refused = again.receive(other, &text).map(drop).expect_err("another digest");
+        assert!(again.get(0, other).expect("read").is_none());
+        let refused = again
+            .receive(1, other, &text)
+            .map(drop)
+            .expect_err("another digest");
         assert!(refused.contains("another digest"), "{refused}");
-        assert!(again.receive(Digest::of(b"{}"), "{}").is_err());
+        assert!(again.receive(1, Digest::of(b"{}"), "{}").is_err());
 
         // What has changed on the disk is not used.
         std::fs::write(
@@ -247,7 +260,7 @@ mod tests {
         )
         .expect("written");
         let third = Programs::open(folder.path(), 0).expect("opens");
-        assert!(third.get(digest).expect("read").is_none());
+        assert!(third.get(0, digest).expect("read").is_none());
     }
 
     #[test]
@@ -274,6 +287,21 @@ mod tests {
             .expect("kept");
         assert!(programs.text(needed.digest).expect("read").is_some());
         assert!(programs.text(other.digest).expect("read").is_none());
+    }
+
+    #[test]
+    fn a_peers_program_that_takes_long_to_read_holds_up_nobody_else() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let programs = Programs::open(folder.path(), 0).expect("opens");
+        let of_party_1 = locked(&programs.reading[1]);
+        std::thread::scope(|scope| {
+            let (done, waits) = std::sync::mpsc::channel();
+            let programs = &programs;
+            scope.spawn(move || done.send(programs.read(bundle("add8", 3)).is_ok()));
+            let read = waits.recv_timeout(std::time::Duration::from_secs(60));
+            drop(of_party_1);
+            assert_eq!(read, Ok(true));
+        });
     }
 
     #[test]

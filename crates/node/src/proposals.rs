@@ -99,7 +99,7 @@ impl Core {
     pub(crate) fn program_of(&self, job: &Job) -> Result<Arc<Compiled>> {
         let program = self
             .programs
-            .get(job.proposal.program.digest)
+            .get(self.me(), job.proposal.program.digest)
             .map_err(Error::Proposal)?;
         program
             .ok_or_else(|| Error::Proposal("its program is not kept here any more; propose it anew".into()))
@@ -140,7 +140,7 @@ impl Core {
             return self.refuse(from, &proposal, "its deadline is too far away");
         }
         let program = proposal.program.digest;
-        match self.programs.get(program) {
+        match self.programs.get(from, program) {
             Ok(Some(compiled)) => self.consider(from, proposal, &compiled),
             Ok(None) => {
                 let waits = peer.known().wait_for(proposal.clone());
@@ -249,7 +249,7 @@ impl Core {
         let (refused, why) = match piece {
             Piece::Stray => return,
             Piece::More(at) => return self.tell(from, &Message::Want { program, at }),
-            Piece::Whole(text, proposals) => match self.programs.receive(program, &text) {
+            Piece::Whole(text, proposals) => match self.programs.receive(from, program, &text) {
                 Ok(compiled) => {
                     for proposal in proposals {
                         self.consider(from, proposal, &compiled);

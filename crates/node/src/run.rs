@@ -6,15 +6,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use cenote::runner::{AlsoAgree, Outcome, Terms};
-use cenote::{BitMatrix, Output, Party, PartyId, Transport};
+use cenote::query::{self, Answered};
+use cenote::runner::{AlsoAgree, Terms};
+use cenote::{Output, Party, PartyId, Transport};
 use cenote_service::job::{FailKind, Job, JobId, Source, State};
 use cenote_service::live::{AlarmKind, Happened};
 use cenote_service::{Error, Timestamp};
 use serde::Serialize;
 use zeroize::Zeroizing;
 
-use crate::compiled::Compiled;
+use crate::compiled::{Compiled, Work};
 use crate::core::{Core, LEADER, lock};
 use crate::desk::Waiting;
 use crate::failure;
@@ -27,10 +28,24 @@ const PAUSE: Duration = Duration::from_secs(2);
 
 /// What a party learns of a job.
 #[derive(Serialize)]
-struct Learnt<'a> {
+struct Learnt<T> {
     job: JobId,
+    #[serde(flatten)]
+    what: T,
+}
+
+#[derive(Serialize)]
+struct Outputs<'a> {
     outputs: Vec<&'a Output>,
 }
+
+#[derive(Serialize)]
+struct Answer {
+    answer: Answered,
+}
+
+/// What a party learns, as it will be sealed; nothing if it learns nothing.
+type Text = Option<Zeroizing<Vec<u8>>>;
 
 /// What else the parties compare before they compute.
 struct Agreed<'a>(&'a Job);
@@ -70,6 +85,34 @@ impl From<cenote::Error> for Fault {
             cheater: failure::cheater(&error),
         }
     }
+}
+
+/// What an input is read from.
+enum Given {
+    /// A file of the folder of data.
+    File(std::fs::File),
+    /// What was posted with the approval.
+    Posted(Zeroizing<String>),
+}
+
+impl Given {
+    fn reader(&self) -> Box<dyn BufRead + '_> {
+        match self {
+            Given::File(file) => Box::new(BufReader::new(file)),
+            Given::Posted(text) => Box::new(Cursor::new(text.as_bytes())),
+        }
+    }
+}
+
+/// What a party learns of a job, in the form in which it is fetched.
+fn learnt<T: Serialize>(job: &Job, what: T) -> Result<Zeroizing<Vec<u8>>, Fault> {
+    let what = Learnt {
+        job: job.proposal.id,
+        what,
+    };
+    serde_json::to_vec(&what)
+        .map(Zeroizing::new)
+        .map_err(|error| Fault::new(FailKind::Internal, error.to_string()))
 }
 
 impl Core {
@@ -238,7 +281,7 @@ impl Core {
                 "the program failed; its log says where",
             ))
         });
-        let ended = result.and_then(|(compiled, outcome)| self.record(&job, &compiled, outcome));
+        let ended = result.and_then(|(compiled, text)| self.record(&job, &compiled, text));
         if let Err(fault) = ended {
             if let Some((from, says)) = flight.word().filter(|_| fault.kind != FailKind::Cheating) {
                 match self.jobs.hear(id, from, says, Timestamp::now()) {
@@ -272,24 +315,13 @@ impl Core {
         );
     }
 
-    fn compute(&self, job: &Job, flight: &Flight) -> Result<(Arc<Compiled>, Outcome), Fault> {
+    fn compute(&self, job: &Job, flight: &Flight) -> Result<(Arc<Compiled>, Text), Fault> {
         let internal = |error: Error| Fault::new(FailKind::Internal, error.to_string());
         let compiled = self.program_of(job).map_err(internal)?;
-        let prepared = compiled.protocol().prepare(&compiled.program.demand())?;
-        let inputs = self.read_inputs(job, &compiled)?;
         let wires = self
             .wires
             .get()
             .ok_or_else(|| Fault::new(FailKind::Internal, "there are no connections"))?;
-        let party = Party {
-            me: PartyId(self.me()),
-            protocol: compiled.protocol(),
-            program: &compiled.program,
-            inputs: &inputs,
-            also_agree: &Agreed(job),
-            transport: Transport::Tls,
-            phase_timeout: self.settings.phase_timeout,
-        };
         let topology = compiled.protocol().topology();
         let session = format!("job {}", job.proposal.id);
         let connect = || {
@@ -301,12 +333,65 @@ impl Core {
                 self.announcer.tell(&Happened::Progress(flight.running()));
             }
         };
-        let outcome = party.run_prepared(prepared, None, connect, &mut progress)?;
-        Ok((compiled, outcome))
+        let text = match &compiled.work {
+            Work::Circuit {
+                job: circuit,
+                program,
+            } => {
+                let prepared = compiled.protocol().prepare(&program.demand())?;
+                let inputs = self.read_inputs(job, &compiled, |index, source, name| {
+                    Ok(circuit.read_input(index, program.lanes(), name, source.reader())?)
+                })?;
+                let party = Party {
+                    me: PartyId(self.me()),
+                    protocol: compiled.protocol(),
+                    program,
+                    inputs: &inputs,
+                    also_agree: &Agreed(job),
+                    transport: Transport::Tls,
+                    phase_timeout: self.settings.phase_timeout,
+                };
+                let outcome = party.run_prepared(prepared, None, connect, &mut progress)?;
+                let outputs = outcome.report.outputs.iter();
+                let outputs: Vec<&Output> = outputs.filter(|output| output.values.is_some()).collect();
+                match outputs.is_empty() {
+                    true => None,
+                    false => Some(learnt(job, Outputs { outputs })?),
+                }
+            }
+            Work::Query(query) => {
+                if let Some(rules) = self.rules_of_tables().map_err(internal)? {
+                    rules
+                        .count(PartyId(self.me()), query.job().query())
+                        .map_err(|error| Fault::new(FailKind::Refused, error.to_string()))?;
+                }
+                let tables = self.read_inputs(job, &compiled, |index, source, name| match source {
+                    Given::File(file) => Ok(query.table_in(index, file, name)?),
+                    Given::Posted(text) => Ok(query.posted_table(index, text.as_bytes())?),
+                })?;
+                let run = query::Run {
+                    tables: &tables,
+                    also_agree: Agreed(job).terms(),
+                    transport: Transport::Tls,
+                    phase_timeout: self.settings.phase_timeout,
+                };
+                let answer = query.run(run, connect, &mut progress)?;
+                match answer {
+                    None => None,
+                    Some(answer) => Some(learnt(job, Answer { answer })?),
+                }
+            }
+        };
+        Ok((compiled, text))
     }
 
-    /// This party's inputs of a job that has begun.
-    fn read_inputs(&self, job: &Job, compiled: &Compiled) -> Result<Vec<Option<BitMatrix>>, Fault> {
+    /// This party's inputs of a job that has begun, each as `read` understands it.
+    fn read_inputs<T>(
+        &self,
+        job: &Job,
+        compiled: &Compiled,
+        read: impl Fn(usize, Given, &str) -> Result<T, Fault>,
+    ) -> Result<Vec<Option<T>>, Fault> {
         let bad = |reason: String| Fault::new(FailKind::BadInput, reason);
         let is_posted = job.binding.iter().any(|bound| bound.source == Source::Posted);
         let mut posted = if is_posted {
@@ -314,7 +399,6 @@ impl Core {
         } else {
             BTreeMap::new()
         };
-        let lanes = compiled.program.lanes();
         let mut inputs = Vec::new();
         for (index, input) in compiled.inputs.iter().enumerate() {
             if input.owner != self.me() {
@@ -322,48 +406,30 @@ impl Core {
                 continue;
             }
             let bound = job.binding.iter().find(|bound| bound.input == input.name);
-            let source = bound.map(|bound| &bound.source);
-            let values;
-            let (name, reader): (&str, Box<dyn BufRead + '_>) = match source {
+            let read = match bound.map(|bound| &bound.source) {
                 Some(Source::Data(name)) => {
                     let file = self.data.file(name).map_err(bad)?;
-                    (name, Box::new(BufReader::new(file)))
+                    read(index, Given::File(file), name)
                 }
                 Some(Source::Posted) => {
-                    values = posted
+                    let values = posted
                         .remove(&input.name)
                         .ok_or_else(|| bad(format!("the values of {:?} were not posted", input.name)))?;
-                    (&input.name, Box::new(Cursor::new(values.as_bytes())))
+                    read(index, Given::Posted(values), &input.name)
                 }
                 None => return Err(bad(format!("the input {:?} is bound to nothing", input.name))),
             };
-            inputs.push(Some(compiled.job.read_input(index, lanes, name, reader)?));
+            inputs.push(Some(read?));
         }
         Ok(inputs)
     }
 
     /// Records what a run gave.
-    fn record(self: &Arc<Self>, job: &Job, compiled: &Compiled, outcome: Outcome) -> Result<(), Fault> {
+    fn record(self: &Arc<Self>, job: &Job, compiled: &Compiled, text: Text) -> Result<(), Fault> {
         let id = job.proposal.id;
         let internal = |error: String| Fault::new(FailKind::Internal, error);
-        let outputs: Vec<&Output> = outcome
-            .report
-            .outputs
-            .iter()
-            .filter(|output| output.values.is_some())
-            .collect();
-        let sealed = if outputs.is_empty() {
-            None
-        } else {
-            let text = serde_json::to_vec(&Learnt { job: id, outputs })
-                .map_err(|error| internal(error.to_string()))?;
-            let text = Zeroizing::new(text);
-            Some(
-                self.key
-                    .seal(id, &text)
-                    .map_err(|error| internal(error.to_string()))?,
-            )
-        };
+        let sealed = text.map(|text| self.key.seal(id, &text)).transpose();
+        let sealed = sealed.map_err(|error| internal(error.to_string()))?;
         let mut finished = self.jobs.finish(id, sealed.clone(), Timestamp::now());
         for _ in 0..FINISHES {
             match &finished {

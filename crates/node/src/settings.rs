@@ -25,6 +25,8 @@ pub struct Settings {
     pub data: PathBuf,
     /// The file of its policy; without one, persons decide.
     pub policy: Option<PathBuf>,
+    /// The file of what may be asked of this party's tables; without one, whatever is approved.
+    pub tables: Option<PathBuf>,
     /// Jobs side by side.
     pub jobs: u64,
     /// Of those, one proposer's.
@@ -64,6 +66,7 @@ impl Settings {
             database,
             data: service.data.clone(),
             policy: service.policy.clone(),
+            tables: config.policy.clone(),
             jobs: service.jobs,
             jobs_per_proposer: service.jobs_per_proposer,
             memory: config.memory.unwrap_or(available),

@@ -100,6 +100,14 @@ impl Query {
         &self.fields
     }
 
+    /// How many rows the answer has at most.
+    pub fn answer_rows(&self) -> usize {
+        match self.schema.answer.count {
+            Count::AtMost(most) => most.min(self.physical.rows),
+            Count::Revealed => self.physical.rows,
+        }
+    }
+
     /// What it takes at most, in protocols where levels of ANDs take rounds or not: if the number of rows is revealed, as if all counted.
     ///
     /// # Errors

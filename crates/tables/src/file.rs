@@ -38,16 +38,32 @@ const PARQUET: [u8; 4] = *b"PAR1";
 /// # Errors
 /// The place in the file and what is wrong there. What the cells hold is not told.
 pub fn read(path: &Path, fields: &[Field], max_rows: usize) -> Result<Table, Error> {
-    let read = || {
-        let mut file = open(path)?;
+    let file = open(path).map_err(|problem| Fault::from(problem).of(path))?;
+    read_open(file, path, fields, max_rows)
+}
+
+/// The same of a file that is open, which complaints call `path`.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_open(mut file: File, path: &Path, fields: &[Field], max_rows: usize) -> Result<Table, Error> {
+    let mut read = || {
         let is_parquet =
             ends_in(path, "parquet") || looks_like_parquet(&mut file).map_err(Problem::Unreadable)?;
         match is_parquet {
             true => parquet::read(&file, fields, max_rows),
-            false => csv::read(file, fields, max_rows),
+            false => csv::read(&file, fields, max_rows),
         }
     };
     read().map_err(|fault: Fault| fault.of(path))
+}
+
+/// The same of CSV from anywhere, which complaints call `name`.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_csv(source: impl Read, name: &str, fields: &[Field], max_rows: usize) -> Result<Table, Error> {
+    csv::read(source, fields, max_rows).map_err(|fault| fault.of(Path::new(name)))
 }
 
 /// Writes a table to a new file at `path`, which ends in `.csv` or `.parquet`. Either the whole file is written or none. It replaces a regular

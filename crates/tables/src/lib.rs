@@ -15,7 +15,7 @@ mod time;
 mod types;
 
 pub use error::{Error, Place, Problem, printable};
-pub use file::{beside, read, write};
+pub use file::{beside, read, read_csv, read_open, write};
 pub use numbers::Numbers;
 pub use show::show;
 pub use table::{Column, Field, Table, Values};

@@ -13,10 +13,10 @@ use serde::{Deserialize, Deserializer};
 use sha2::{Digest as _, Sha256};
 use toml::Spanned;
 
-use crate::job::{entitled, protocol, same_file};
+use crate::job::{entitled, is_setting, protocol, same_file};
 use crate::party_config::party;
-use crate::settings_file::Source;
-use crate::{Error, Protocol, Result};
+use crate::settings_file::{Kept, Source};
+use crate::{Bundle, Error, Protocol, Result};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -105,10 +105,7 @@ pub struct Instead {
 impl QueryJob {
     /// Whether the file at `path` is a job that is a query, as far as that can be told.
     pub fn is_at(path: &Path) -> bool {
-        crate::files::read(path, 64 << 20, "job file")
-            .ok()
-            .and_then(|text| text.parse::<toml::Table>().ok())
-            .is_some_and(|table| table.contains_key("query") || table.contains_key("table"))
+        crate::files::read(path, 64 << 20, "job file").is_ok_and(|text| Self::is_in(&text))
     }
 
     /// Reads the job file at `path`, and plans its query.
@@ -124,8 +121,40 @@ impl QueryJob {
     /// # Errors
     /// As [`QueryJob::load`].
     pub fn load_with(path: &Path, instead: &Instead) -> Result<Self> {
-        let is_setting = |key: &str| !Protocol::with_setting(key).is_empty();
         let (file, settings, source) = Source::read_with::<File>(path, is_setting)?;
+        Self::checked(file, &settings, &source, instead)
+    }
+
+    /// Whether the text of a job file is that of a query, as far as that can be told.
+    pub fn is_in(text: &str) -> bool {
+        text.parse::<toml::Table>()
+            .is_ok_and(|table| table.contains_key("query") || table.contains_key("table"))
+    }
+
+    /// Reads a job that was proposed, and plans its query: no file of this machine is looked at.
+    ///
+    /// # Errors
+    /// As [`QueryJob::load`]; where the job names files of tables or of the answer, or the bundle has files.
+    pub fn from_bundle(bundle: &Bundle) -> Result<Self> {
+        let path = Path::new(Bundle::JOB);
+        let (file, settings, source) = Source::parse_with::<File>(path, bundle.job.clone(), is_setting)?;
+        if let Some(table) = file.tables.iter().find(|table| table.get_ref().file.is_some()) {
+            return Err(source.fault(
+                table.span(),
+                "a job that is proposed names no files of tables; leave `file` out, and give the data with the approval",
+            ));
+        }
+        if file.answer.as_ref().is_some_and(|answer| answer.file.is_some()) {
+            return Err(source.fault_in_general(
+                "the answer of a job that is proposed is fetched; leave `file` of [answer] out",
+            ));
+        }
+        bundle.check(&[], &source)?;
+        Self::checked(file, &settings, &source, &Instead::default())
+    }
+
+    fn checked(file: File, settings: &[Kept], source: &Source, instead: &Instead) -> Result<Self> {
+        let path = source.path();
         let protocol = match (&instead.protocol, &file.protocol) {
             (Some(name), _) => Protocol::named(name).ok_or_else(|| {
                 let names: Vec<&str> = Protocol::names().collect();
@@ -134,7 +163,7 @@ impl QueryJob {
                     names.join(" and ")
                 ))
             })?,
-            (None, Some(named)) => protocol(named, &settings, &source)?,
+            (None, Some(named)) => protocol(named, settings, source)?,
             (None, None) => {
                 return Err(source.fault_in_general("`protocol` is missing; write protocol = \"three\""));
             }
@@ -150,10 +179,10 @@ impl QueryJob {
         for entry in file.tables {
             let entry = entry.into_inner();
             files.push(entry.file.as_ref().map(|file| source.resolve(file)));
-            tables.push(declared(&source, entry, parties)?);
+            tables.push(declared(source, entry, parties)?);
         }
         let (answer, answer_file) = match file.answer {
-            Some(entry) => answer(&source, entry, parties)?,
+            Some(entry) => answer(source, entry, parties)?,
             None => (everything(parties), None),
         };
         if let Some(answer) = &answer_file {

@@ -3,6 +3,7 @@
 mod file;
 mod plan;
 mod policy;
+mod proposed;
 mod report;
 mod run;
 
@@ -12,6 +13,7 @@ pub use cenote_tables::{Table, show};
 pub use self::file::{Instead, QueryJob};
 pub use self::plan::QueryPlan;
 pub use self::policy::Policy;
+pub use self::proposed::{Proposed, Run};
 pub(crate) use self::report::Told;
 pub use self::report::{Answered, QueryReport};
 pub(crate) use self::run::{Task, run_task};

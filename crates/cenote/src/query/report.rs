@@ -26,6 +26,14 @@ pub struct Answered {
 }
 
 impl Answered {
+    /// All rows of an answer.
+    pub(crate) fn rows_of(table: &Table) -> Self {
+        Answered {
+            shown: String::new(),
+            ..Self::new(table, true)
+        }
+    }
+
     pub(crate) fn new(table: &Table, whole: bool) -> Self {
         let row = |row: usize| -> Vec<Option<String>> {
             let cells = table.columns.iter().zip(&table.fields);

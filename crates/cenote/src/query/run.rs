@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use cenote_net::{Budget, PartyId};
 use cenote_program::Tally;
 use cenote_query::{Error as QueryError, Given};
-use cenote_session::{Connections, memory};
+use cenote_session::{Connections, Terms, memory};
 use cenote_tables::Table;
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +43,7 @@ pub(crate) struct Task {
 
 /// A query with all that follows from it and is public.
 pub(super) struct Planned {
-    pub(super) job: QueryJob,
+    pub(super) job: Arc<QueryJob>,
     pub(super) tally: Tally,
     pub(super) prepared: Prepared,
 }
@@ -52,17 +52,22 @@ impl Planned {
     pub(super) fn new(job: QueryJob) -> Result<Self> {
         fits([job.query().least_bytes()], "at least ")?;
         let tally = job.query().tally(job.protocol().levels_take_rounds())?;
-        Self::with(job, tally)
+        Self::with(Arc::new(job), tally)
     }
 
     /// The same, with what it takes known.
-    fn with(job: QueryJob, tally: Tally) -> Result<Self> {
+    pub(super) fn with(job: Arc<QueryJob>, tally: Tally) -> Result<Self> {
         let prepared = job.protocol().prepare(&tally.demand())?;
         Ok(Planned { job, tally, prepared })
     }
 
     /// The most bytes that `party` takes: before it meets the others, or while it computes with them.
     pub(super) fn memory_bytes(&self, party: PartyId) -> u64 {
+        PROCESS.saturating_add(self.session_bytes(party))
+    }
+
+    /// The same without what the process takes anyway.
+    pub(super) fn session_bytes(&self, party: PartyId) -> u64 {
         let own = self.job.query().bytes(party);
         let demand = self.tally.demand();
         let session = [
@@ -77,7 +82,7 @@ impl Planned {
             ),
         ];
         let session = session.into_iter().fold(0, u64::saturating_add);
-        PROCESS.saturating_add(own.before.max(session))
+        own.before.max(session)
     }
 
     /// Memory for messages on their way. Where levels of ANDs take rounds, parties send little before they receive, but for what is revealed.
@@ -160,7 +165,7 @@ pub fn run_here(
 pub(crate) fn run_task(seat: &Seat<'_>, task: &Task) -> Result<Told> {
     let start = Instant::now();
     let job = QueryJob::load_with(&task.path, &task.instead)?;
-    let planned = Planned::with(job, task.tally.clone())?;
+    let planned = Planned::with(Arc::new(job), task.tally.clone())?;
     let given = given(&planned.job, seat.me)?;
     let topology = planned.job.protocol().topology();
     let writes = planned.job.query().schema().answer.to.iter().next();
@@ -175,6 +180,7 @@ pub(crate) fn run_task(seat: &Seat<'_>, task: &Task) -> Result<Told> {
             start,
             phase_timeout: seat.phase_timeout(),
             transport: seat.transport(),
+            also_agree: Terms::new(),
         };
         party.run(planned, given, connections, &mut |done, total| {
             seat.progress(done, total)
@@ -272,6 +278,7 @@ pub fn run_party(
             start,
             phase_timeout: config.phase_timeout,
             transport: Transport::Tls,
+            also_agree: Terms::new(),
         };
         party.run(planned, given, connections, progress)
     })?;
@@ -286,15 +293,17 @@ pub fn run_party(
 }
 
 /// One party of a query.
-struct Party {
-    me: PartyId,
-    start: Instant,
-    phase_timeout: Option<Duration>,
-    transport: Transport,
+pub(super) struct Party {
+    pub(super) me: PartyId,
+    pub(super) start: Instant,
+    pub(super) phase_timeout: Option<Duration>,
+    pub(super) transport: Transport,
+    /// What else the parties compare before they compute.
+    pub(super) also_agree: Terms,
 }
 
 impl Party {
-    fn run(
+    pub(super) fn run(
         self,
         planned: Planned,
         given: Given,
@@ -310,7 +319,7 @@ impl Party {
             me: self.me,
             name: &digest,
             demand: &demand,
-            terms: job.terms(),
+            terms: [job.terms(), self.also_agree].concat(),
             phase_timeout: self.phase_timeout,
         };
         let run = Instant::now();

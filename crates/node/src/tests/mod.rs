@@ -3,5 +3,6 @@
 mod attacks;
 mod faults;
 mod life;
+mod queries;
 mod trunks;
 mod world;

@@ -71,6 +71,7 @@ impl World {
             database: Address::Embedded,
             data: folder.join("data"),
             policy: Some(folder.join("policy.toml")),
+            tables: None,
             jobs: 8,
             jobs_per_proposer: 8,
             memory: 1 << 30,

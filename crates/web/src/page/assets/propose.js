@@ -10,7 +10,7 @@ const templates = [
   ["Which of two numbers is less", "lib:lt64", ["the first number", "the second number"], "Each of two parties gives a number of 64 bits. Whether the first is less than the second comes out."],
   ["Whether two numbers are equal", "lib:eq64", ["the first number", "the second number"], "Each of two parties gives a number of 64 bits. Whether they are equal comes out."],
   ["Encrypt with somebody else's key (AES-128)", "lib:aes128", ["the key", "the message"], "One party gives a key and another one a block of 16 bytes. The encrypted block comes out; neither sees what the other gave."],
-  ["My own job file", null, [], "Write or paste a job file. It names circuits and parties, and no values."],
+  ["My own job file", null, [], "Write or paste a job file. It names parties, and a circuit or a query and its tables, but no values and no files of tables."],
 ];
 
 export async function propose(house) {

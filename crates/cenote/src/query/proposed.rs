@@ -1,0 +1,158 @@
+//! A query that was proposed to a party: what it takes, and its runs.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cenote_net::PartyId;
+use cenote_program::Tally;
+use cenote_query::Declared;
+use cenote_session::{Connections, Terms};
+use cenote_tables::Table;
+
+use super::file::QueryJob;
+use super::report::Answered;
+use super::run::{Party, Planned};
+use crate::{Bundle, Error, Result, Transport};
+
+/// Bytes of a cell of an answer as text, and in the text that is sealed, besides what a value of text has.
+const CELL: u64 = 96;
+
+/// A query that was proposed to a party, checked, planned and measured.
+#[derive(Debug)]
+pub struct Proposed {
+    job: Arc<QueryJob>,
+    tally: Tally,
+    me: PartyId,
+    memory_bytes: u64,
+    traffic_bytes: u64,
+}
+
+/// One run of it.
+#[derive(Debug)]
+pub struct Run<'a> {
+    /// The party's tables; nothing for those of others.
+    pub tables: &'a [Option<Table>],
+    /// What else the parties compare before they compute.
+    pub also_agree: Terms,
+    /// How the parties are joined, for the report.
+    pub transport: Transport,
+    /// How long each phase of the session may take.
+    pub phase_timeout: Option<Duration>,
+}
+
+impl Proposed {
+    /// Reads a query that was sent with its job, for the party `me`.
+    ///
+    /// # Errors
+    /// Those of [`QueryJob::from_bundle`]; [`Error::Usage`] if it takes more memory than the process may have.
+    pub fn new(bundle: &Bundle, me: PartyId) -> Result<Self> {
+        let planned = Planned::new(QueryJob::from_bundle(bundle)?)?;
+        Ok(Proposed {
+            memory_bytes: planned
+                .session_bytes(me)
+                .saturating_add(text_bytes(&planned.job, me)),
+            traffic_bytes: planned.prepared.traffic_bytes(&planned.tally.demand()),
+            job: planned.job,
+            tally: planned.tally,
+            me,
+        })
+    }
+
+    /// The job.
+    pub fn job(&self) -> &QueryJob {
+        &self.job
+    }
+
+    /// AND gates of a run.
+    pub fn and_gates(&self) -> u64 {
+        self.tally.and_gates
+    }
+
+    /// The most bytes of memory that a run takes at this party, besides what the process takes anyway.
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory_bytes
+    }
+
+    /// Bytes that a party sends and receives, about.
+    pub fn traffic_bytes(&self) -> u64 {
+        self.traffic_bytes
+    }
+
+    /// A table of this party, in CSV, as complaints call it by its name.
+    ///
+    /// # Errors
+    /// [`Error::Table`] with the place where it cannot be used. Values are not quoted.
+    pub fn posted_table(&self, index: usize, source: impl Read) -> Result<Table> {
+        let declared = self.declared(index)?;
+        Ok(cenote_tables::read_csv(
+            source,
+            &declared.name,
+            &declared.fields,
+            declared.max_rows,
+        )?)
+    }
+
+    /// A table of this party, of a file in CSV or Parquet that is open and that complaints call `name`.
+    ///
+    /// # Errors
+    /// As [`Proposed::posted_table`].
+    pub fn table_in(&self, index: usize, file: File, name: &str) -> Result<Table> {
+        let declared = self.declared(index)?;
+        let path = Path::new(name);
+        Ok(cenote_tables::read_open(
+            file,
+            path,
+            &declared.fields,
+            declared.max_rows,
+        )?)
+    }
+
+    fn declared(&self, index: usize) -> Result<&Declared> {
+        let tables = &self.job.query().schema().tables;
+        tables
+            .get(index)
+            .ok_or_else(|| Error::Usage(format!("the query has {} tables", tables.len())))
+    }
+
+    /// Runs the query once. Nobody is met before this party's tables are seen to keep what is declared. `progress` is told the AND gates done, of how many.
+    /// The answer, if it is for this party.
+    ///
+    /// # Errors
+    /// [`Error::Table`] if a table does not keep what is declared, or the query has no answer; what `connect` fails with;
+    /// [`Error::Protocol`] if a peer is missing, different, lost, or caught cheating.
+    pub fn run(
+        &self,
+        run: Run<'_>,
+        connect: impl FnOnce() -> Result<Connections>,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Option<Answered>> {
+        let planned = Planned::with(Arc::clone(&self.job), self.tally.clone())?;
+        let given = self.job.query().prepare(self.me, run.tables)?;
+        let party = Party {
+            me: self.me,
+            start: Instant::now(),
+            phase_timeout: run.phase_timeout,
+            transport: run.transport,
+            also_agree: run.also_agree,
+        };
+        let (table, _) = party.run(planned, given, connect()?, progress)?;
+        Ok(table.map(|table| Answered::rows_of(&table)))
+    }
+}
+
+/// Bytes of the answer as text, if `me` learns it.
+fn text_bytes(job: &QueryJob, me: PartyId) -> u64 {
+    let query = job.query();
+    if !query.schema().answer.to.contains(me) {
+        return 0;
+    }
+    let row: u64 = query
+        .fields()
+        .iter()
+        .map(|field| CELL + u64::from(field.kind.width() / 4))
+        .sum();
+    (query.answer_rows() as u64).saturating_mul(row)
+}
