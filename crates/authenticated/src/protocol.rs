@@ -6,7 +6,7 @@ use cenote_circuit::Plan;
 use cenote_net::PartyId;
 use cenote_params::cot::SoftSpoken;
 use cenote_params::lpn::Lpn;
-use cenote_pool::kept::MOST_PREPARED;
+use cenote_pool::kept::{MOST_PREPARED, Shown};
 use cenote_protocol::{Amount, Facts, Made, Order, Protocol, Setting, Source};
 use cenote_session::{Check, Connections, Demand, Engine, Error, Result, Terms, Topology};
 use cenote_store::{Store, Stored};
@@ -400,6 +400,13 @@ impl Protocol for Authenticated {
                 times: runs,
             },
         })
+    }
+
+    /// A pool serves any number.
+    fn serves(&self, _: &Prepared, _: &Demand<'_>, stored: &Stored) -> Option<u64> {
+        let ours = stored.item.protocol == Self::NAME && stored.living;
+        let ours = ours && Shown::is_for(&stored.item, self.security, PartyId(self.garbler));
+        ours.then_some(u64::MAX)
     }
 
     /// Fills the pool that both parties keep, or a new one.

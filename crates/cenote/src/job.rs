@@ -478,6 +478,7 @@ impl Job {
     }
 }
 
+/// Whether some protocol has a setting called so.
 pub(crate) fn is_setting(key: &str) -> bool {
     !Protocol::with_setting(key).is_empty()
 }

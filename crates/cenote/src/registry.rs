@@ -173,6 +173,11 @@ impl Protocol {
         self.0.prepare(demand).map(Prepared)
     }
 
+    /// The same for a session with stock that was ordered for jobs that do what `stocked` says.
+    pub(crate) fn prepare_stored(&self, demand: &Demand<'_>, stocked: &Demand<'_>) -> Result<Prepared> {
+        self.0.prepare_stored(demand, stocked).map(Prepared)
+    }
+
     /// How many messages of a session that does what `demand` says wait for one another, about, besides a number that is the same for all.
     pub(crate) fn rounds(&self, demand: &Demand<'_>) -> u64 {
         self.0.rounds(demand)
@@ -271,6 +276,11 @@ impl Prepared {
     /// The bytes that a party of a session sends and receives that does what `demand` says, about.
     pub fn traffic_bytes(&self, demand: &Demand<'_>) -> u64 {
         self.0.traffic_bytes(demand)
+    }
+
+    /// How many sessions that do what `demand` says an item of stock serves, one after the other; nothing if it is for other sessions.
+    pub(crate) fn serves(&self, demand: &Demand<'_>, stored: &Stored) -> Option<u64> {
+        self.0.serves(demand, stored)
     }
 
     /// The cut-and-choose parameters of a session that makes its own material, for the report.
@@ -392,6 +402,7 @@ trait Chosen: fmt::Debug + Send + Sync {
     fn topology(&self) -> Topology;
     fn security(&self) -> u32;
     fn prepare(&self, demand: &Demand<'_>) -> Result<Box<dyn Ready>>;
+    fn prepare_stored(&self, demand: &Demand<'_>, stocked: &Demand<'_>) -> Result<Box<dyn Ready>>;
     fn rounds(&self, demand: &Demand<'_>) -> u64;
     fn order_stock(&self, demand: &Demand<'_>, amount: Amount) -> Result<Box<dyn ToMake>>;
 }
@@ -442,6 +453,11 @@ impl<P: AnyProtocol> Chosen for P {
 
     fn prepare(&self, demand: &Demand<'_>) -> Result<Box<dyn Ready>> {
         let prepared = AnyProtocol::prepare(self, demand).map_err(Error::Usage)?;
+        Ok(Box::new((self.clone(), prepared)))
+    }
+
+    fn prepare_stored(&self, demand: &Demand<'_>, stocked: &Demand<'_>) -> Result<Box<dyn Ready>> {
+        let prepared = AnyProtocol::prepare_stored(self, demand, stocked).map_err(Error::Usage)?;
         Ok(Box::new((self.clone(), prepared)))
     }
 
@@ -507,6 +523,7 @@ trait Ready: Send {
     fn made(&self) -> Option<String>;
     fn memory_bytes(&self, demand: &Demand<'_>, party: PartyId) -> u64;
     fn traffic_bytes(&self, demand: &Demand<'_>) -> u64;
+    fn serves(&self, demand: &Demand<'_>, stored: &Stored) -> Option<u64>;
     fn run(
         self: Box<Self>,
         task: Task<'_>,
@@ -550,6 +567,10 @@ impl<P: AnyProtocol> Ready for (P, P::Prepared) {
 
     fn traffic_bytes(&self, demand: &Demand<'_>) -> u64 {
         self.0.traffic_bytes(&self.1, demand)
+    }
+
+    fn serves(&self, demand: &Demand<'_>, stored: &Stored) -> Option<u64> {
+        self.0.serves(&self.1, demand, stored)
     }
 
     fn terms(&self) -> Terms {

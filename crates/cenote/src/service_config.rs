@@ -1,5 +1,6 @@
 //! The table `[service]` of a party file: what its standing service is told.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -7,9 +8,15 @@ use cenote_net::PartyId;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::Result;
 use crate::party_config::check_address;
-use crate::settings_file::Source;
+use crate::settings_file::{Kept, Source};
+use crate::stock::Kind;
+use crate::{Result, job, text};
+
+/// AND gates of a typical job, unless it is stated.
+const TYPICAL_JOB: u64 = 1 << 16;
+/// The largest target.
+const MOST_ANDS: u64 = 1 << 50;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,10 +31,23 @@ pub(crate) struct ServiceTable {
     jobs_per_proposer: Option<Spanned<u64>>,
     proposals_a_second: Option<Spanned<u64>>,
     keep_days: Option<Spanned<u64>>,
+    #[serde(default)]
+    stock: Vec<Spanned<BTreeMap<String, Spanned<toml::Value>>>>,
+}
+
+/// Stock that a service keeps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StockTarget {
+    /// What it is.
+    pub kind: Kind,
+    /// The AND gates of jobs that it should serve.
+    pub ands: u64,
+    /// Jobs of fewer AND gates make their own material.
+    pub least: u64,
 }
 
 /// What the standing service of a party is told. Read by [`PartyConfig::load`](crate::PartyConfig::load).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ServiceConfig {
     /// Its folder: database, audit log, programs, posted values.
     pub folder: PathBuf,
@@ -49,11 +69,16 @@ pub struct ServiceConfig {
     pub proposals_a_second: u64,
     /// How long ended jobs are listed.
     pub keep: Duration,
+    /// What stock it keeps.
+    pub stock: Vec<StockTarget>,
 }
 
 impl ServiceConfig {
     /// The port of party 0's page; the others' follow.
     pub const HTTP_PORT: u16 = 7180;
+
+    /// Kinds of stock that it keeps, at most.
+    pub const KINDS: usize = 16;
 
     pub(crate) fn read(
         table: Spanned<ServiceTable>,
@@ -101,8 +126,85 @@ impl ServiceConfig {
             jobs_per_proposer: count(table.jobs_per_proposer, (jobs * 3 / 4).max(1), 1024)?,
             proposals_a_second: count(table.proposals_a_second, 500, 100_000)?,
             keep: Duration::from_secs(count(table.keep_days, 90, 36_500)? * 24 * 3600),
+            stock: stock(table.stock, me, parties, source)?,
         })
     }
+}
+
+fn stock(
+    tables: Vec<Spanned<BTreeMap<String, Spanned<toml::Value>>>>,
+    me: PartyId,
+    parties: u8,
+    source: &Source,
+) -> Result<Vec<StockTarget>> {
+    let mut targets: Vec<StockTarget> = Vec::new();
+    for table in tables {
+        let span = table.span();
+        let fault = |what: String| source.fault(span.clone(), what);
+        let mut table = table.into_inner();
+        let mut amount = |key: &str| {
+            let amount = table.remove(key)?;
+            let read = match amount.get_ref() {
+                toml::Value::Integer(number) => u64::try_from(*number).map_err(|error| error.to_string()),
+                toml::Value::String(text) => text::quantity(text),
+                _ => Err("give a number, such as 65536 or \"100M\"".into()),
+            };
+            Some(read.map_err(|what| source.fault(amount.span(), format!("`{key}`: {what}"))))
+        };
+        let (ands, job) = (amount("ands").transpose()?, amount("job").transpose()?);
+        let least = amount("least").transpose()?.unwrap_or(0);
+        let missing = |key: &str| fault(format!("`{key}` is missing in this table of [[service.stock]]"));
+        let name = match table
+            .remove("protocol")
+            .map(|name| (name.span(), name.into_inner()))
+        {
+            Some((span, toml::Value::String(name))) => Spanned::new(span, name),
+            Some(_) | None => return Err(missing("protocol")),
+        };
+        let mut settings = Vec::new();
+        for (key, value) in table {
+            if !job::is_setting(&key) {
+                return Err(source.fault(value.span(), format!("there is no setting `{key}` of stock")));
+            }
+            settings.push(Kept::of(key, &value));
+        }
+        let protocol = job::protocol(&name, &settings, source)?;
+        let ands = ands.ok_or_else(|| missing("ands"))?;
+        if !(1..=MOST_ANDS).contains(&ands) {
+            return Err(fault(format!("`ands`: give a number from 1 to {MOST_ANDS}")));
+        }
+        if protocol.parties() > parties {
+            let name = protocol.name();
+            return Err(fault(format!(
+                "protocol \"{name}\" has {} parties, and this file is of {parties}",
+                protocol.parties()
+            )));
+        }
+        if me.0 >= protocol.parties() {
+            return Err(fault(format!(
+                "{me} takes no part in jobs of protocol \"{}\": leave this table out",
+                protocol.name()
+            )));
+        }
+        let kind =
+            Kind::new(protocol, job.unwrap_or(TYPICAL_JOB)).map_err(|error| fault(error.to_string()))?;
+        if targets
+            .iter()
+            .any(|other| other.kind.protocol() == kind.protocol())
+        {
+            return Err(fault(
+                "there is another table for the same protocol and settings".into(),
+            ));
+        }
+        if targets.len() == ServiceConfig::KINDS {
+            return Err(fault(format!(
+                "there are at most {} kinds of stock",
+                ServiceConfig::KINDS
+            )));
+        }
+        targets.push(StockTarget { kind, ands, least });
+    }
+    Ok(targets)
 }
 
 fn names(given: Option<Spanned<Vec<Spanned<String>>>>, parties: u8, source: &Source) -> Result<Vec<String>> {
@@ -165,6 +267,47 @@ mod tests {
         assert_eq!(service.names, ["party-0", "party-1", "party-2"]);
         assert_eq!((service.jobs, service.jobs_per_proposer), (64, 48));
         assert_eq!((service.database, service.policy), (None, None));
+    }
+
+    #[test]
+    fn stock_has_targets() {
+        let stock = |text: &str| load(&format!("[service]\n[[service.stock]]\n{text}\n"));
+        let read = stock("protocol = \"three\"\nands = \"100M\"\nsecurity = 50\nworkers = 2").unwrap();
+        let [target] = &read.service.unwrap().stock[..] else {
+            panic!("one target");
+        };
+        assert_eq!((target.ands, target.least), (100_000_000, 0));
+        assert_eq!(target.kind.job(), super::TYPICAL_JOB);
+        assert_eq!(
+            (
+                target.kind.protocol().security(),
+                target.kind.protocol().workers()
+            ),
+            (50, 2)
+        );
+        for (text, part) in [
+            ("ands = 5", "`protocol` is missing"),
+            ("protocol = \"three\"", "`ands` is missing"),
+            ("protocol = \"four\"\nands = 5", "there is no protocol"),
+            ("protocol = \"three\"\nands = \"many\"", "give a whole number"),
+            ("protocol = \"three\"\nands = 0", "from 1 to"),
+            ("protocol = \"three\"\nands = 5\njob = 0", "has AND gates"),
+            (
+                "protocol = \"three\"\nands = 5\ntarget = 5",
+                "no setting `target`",
+            ),
+            (
+                "protocol = \"three\"\nands = 5\ngarbler = 1",
+                "a setting of protocols",
+            ),
+            (
+                "protocol = \"three\"\nands = 5\n[[service.stock]]\nprotocol = \"three\"\nands = 6",
+                "another table",
+            ),
+        ] {
+            let text = stock(text).unwrap_err();
+            assert!(text.contains(part) && text.contains("line 1"), "{part}: {text}");
+        }
     }
 
     #[test]

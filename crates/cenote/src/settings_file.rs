@@ -43,6 +43,19 @@ impl Kept {
         }
     }
 
+    /// The same of a table within a file.
+    pub(crate) fn of(key: String, value: &Spanned<toml::Value>) -> Self {
+        Kept {
+            key,
+            span: value.span(),
+            value: match value.get_ref() {
+                toml::Value::String(text) => Value::Text(text.clone()),
+                toml::Value::Integer(number) => Value::Number(*number),
+                _ => Value::Other,
+            },
+        }
+    }
+
     /// The value.
     pub(crate) fn setting(&self) -> Setting<'_> {
         match &self.value {

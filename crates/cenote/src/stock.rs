@@ -3,6 +3,9 @@
 //! All protocols keep theirs as items of one folder, under one key: see [`cenote_store`]. The folder must not be restored from a
 //! backup. Which jobs an item serves is the protocol's to say.
 
+mod choice;
+mod kind;
+
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
@@ -11,10 +14,12 @@ use std::sync::Arc;
 pub use cenote_protocol::{Amount, Facts, Made};
 use cenote_session::{Phases, handshake};
 use cenote_store::StoreKey;
-pub use cenote_store::{Inventory, ItemId, Store, Stored, Unusable};
+pub use cenote_store::{Inventory, ItemId, Peers, Store, Stored, Unusable};
 use zeroize::Zeroizing;
 
 pub use crate::registry::{describe, items};
+pub use choice::common;
+pub use kind::Kind;
 
 use crate::remote::{load_identity, meet};
 use crate::runner::with_version;
@@ -169,6 +174,21 @@ fn by_name(ids: &[ItemId], name: &str) -> Result<ItemId> {
             "several names in stock begin with {name}: give more digits"
         )),
     }
+}
+
+/// Opens so many shelves in `folder`, for one session each: folders of stock under one key, which is made with them if it is missing. What is in
+/// them is for work with the peers that have these keys.
+///
+/// # Errors
+/// As [`open`].
+pub fn shelves(folder: &Path, key: &Path, count: u8, peers: &Peers) -> Result<Vec<Store>> {
+    if !key.exists() {
+        make_key(key, folder)?;
+    }
+    let key = StoreKey::from_bytes(*key_bytes(key)?);
+    let open =
+        |number: u8| Ok(Store::open(&folder.join(number.to_string()), &key)?.with_peers(peers.clone()));
+    (0..count).map(open).collect()
 }
 
 fn paths(config: &PartyConfig) -> Result<(&Path, &Path)> {

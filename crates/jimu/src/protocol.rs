@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use cenote_net::{Channel, PartyId};
 use cenote_params::pool::{Parameters, Work};
+use cenote_pool::kept::Shown;
 use cenote_protocol::{Amount, Facts, Made, Order, Protocol, Setting, Source};
 use cenote_session::{Check, Connections, Demand, Engine, Error, Result, Run, Terms, Topology};
 use cenote_store::{Store, Stored};
@@ -354,6 +355,13 @@ impl Protocol for Jimu {
             traffic_bytes: BYTES_OF_SETUP.saturating_add(made.sum::<f64>() as u64),
             material: prepared,
         })
+    }
+
+    /// A pool serves any number.
+    fn serves(&self, _: &Prepared, _: &Demand<'_>, stored: &Stored) -> Option<u64> {
+        let ours = stored.item.protocol == Self::NAME && stored.living;
+        let ours = ours && Shown::is_for(&stored.item, self.security, PartyId(self.garbler));
+        ours.then_some(u64::MAX)
     }
 
     /// Fills the pool that both parties keep, or a new one.

@@ -252,6 +252,15 @@ impl Protocol for Lego {
         })
     }
 
+    fn serves(&self, prepared: &Prepared, _: &Demand<'_>, stored: &Stored) -> Option<u64> {
+        let garbles = stored.item.party == self.roles()[0];
+        let ours = |lot: &StoredLot| lot.security == self.security && lot.garbler == garbles;
+        let lot = StoredLot::of(stored).filter(ours)?;
+        let kinds = lot.left.counts().into_iter().zip(prepared.order.counts());
+        let sessions = kinds.filter_map(|(left, taken)| left.checked_div(taken)).min();
+        Some(sessions.unwrap_or(u64::MAX))
+    }
+
     fn make_stock(
         &self,
         material: Order,

@@ -125,6 +125,26 @@ pub trait Protocol:
         Err(format!("protocol \"{}\" has no stock", Self::NAME))
     }
 
+    /// As [`Protocol::prepare`], for a session with stock that was ordered for jobs that do what `stocked` says.
+    ///
+    /// # Errors
+    /// Why there are no parameters.
+    fn prepare_stored(
+        &self,
+        demand: &Demand<'_>,
+        stocked: &Demand<'_>,
+    ) -> std::result::Result<Self::Prepared, String> {
+        let _ = stocked;
+        self.prepare(demand)
+    }
+
+    /// How many sessions that are prepared so and do what `demand` says can be run, one after the other, from what is left of an item of stock;
+    /// `u64::MAX` if any number, and nothing if it is for sessions with other settings.
+    fn serves(&self, prepared: &Self::Prepared, demand: &Demand<'_>, stored: &Stored) -> Option<u64> {
+        let _ = (prepared, demand, stored);
+        None
+    }
+
     /// Makes what was ordered as party `me`, and puts this party's part of it in `store`. The parties have compared the terms of the
     /// order; `session` is part of the name of what is made. `progress` is told the AND gates that what was made so far will
     /// serve, of how many.

@@ -12,7 +12,7 @@ use cenote_store::Stored;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::engine::worker_bytes;
-use crate::store::{OfflineReport, Store, StoredEpoch, fill};
+use crate::store::{OfflineReport, Store, StoredEpoch, fill, settings};
 use crate::{Config, Lag, Links, ThreeEngine, ViewCheck, batches_needed, checks};
 
 /// Settings of the three-party protocol, the same at all parties.
@@ -64,6 +64,24 @@ impl Three {
         }
         let runs = demand.runs().iter().flat_map(each);
         batches_needed(parameters, runs, self.workers.into())
+    }
+
+    /// The same where it is not known what circuits there are: every worker's last batch may be partly used, and on demand each draws
+    /// from one more.
+    fn batches_for(&self, parameters: &Parameters, demand: &Demand<'_>) -> u64 {
+        match demand.unknown_ands() {
+            0 => self.batches_needed(parameters, demand),
+            _ => self.batches_with_margin(parameters, Self::and_blocks(demand).div_ceil(parameters.n())),
+        }
+    }
+
+    fn batches_with_margin(&self, parameters: &Parameters, batches: u64) -> u64 {
+        let workers = u64::from(self.workers);
+        let more = match parameters.variant() {
+            Variant::OnDemand => workers,
+            _ => 0,
+        };
+        batches.saturating_add(workers - 1 + more)
     }
 
     /// What an engine is started with.
@@ -216,17 +234,9 @@ impl Protocol for Three {
         let batches = match amount {
             Amount::Batches(batches) => batches,
             Amount::Circuits(_) => amount.counted(Self::NAME).map(|_| 0)?,
-            Amount::Runs(runs) => self.batches_needed(&parameters, demand).saturating_mul(runs),
+            Amount::Runs(runs) => self.batches_for(&parameters, demand).saturating_mul(runs),
             Amount::AndGates(gates) => {
-                // Every worker's last batch may be partly used, and on demand each draws from one more.
-                let workers = u64::from(self.workers);
-                let more = match parameters.variant() {
-                    Variant::OnDemand => workers,
-                    _ => 0,
-                };
-                gates
-                    .div_ceil(gates_of_batch(&parameters))
-                    .saturating_add(workers - 1 + more)
+                self.batches_with_margin(&parameters, gates.div_ceil(gates_of_batch(&parameters)))
             }
         };
         if batches == 0 {
@@ -240,6 +250,22 @@ impl Protocol for Three {
             terms,
             traffic_bytes,
         })
+    }
+
+    /// Epochs serve sessions with their own parameters.
+    fn prepare_stored(
+        &self,
+        _: &Demand<'_>,
+        stocked: &Demand<'_>,
+    ) -> std::result::Result<Parameters, String> {
+        self.prepare(stocked)
+    }
+
+    fn serves(&self, parameters: &Parameters, demand: &Demand<'_>, stored: &Stored) -> Option<u64> {
+        let ours = |epoch: &StoredEpoch| epoch.settings == settings(parameters, self.view_check);
+        let epoch = StoredEpoch::of(stored).filter(ours)?;
+        let sessions = (epoch.batches.len() as u64).checked_div(self.batches_for(parameters, demand));
+        Some(sessions.unwrap_or(u64::MAX))
     }
 
     fn make_stock(

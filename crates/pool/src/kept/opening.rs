@@ -111,11 +111,12 @@ pub type Copies = [Option<Copy>; KINDS];
 
 /// How the settings of a session's pools begin.
 fn wanted<K: Keep>(keep: &K) -> String {
-    format!(
-        "security {}, garbler {}, sizes ",
-        keep.security(),
-        keep.garbler().0
-    )
+    begin(keep.security(), keep.garbler())
+}
+
+/// How the settings of pools begin that such sessions can use.
+fn begin(security: u32, garbler: PartyId) -> String {
+    format!("security {security}, garbler {}, sizes ", garbler.0)
 }
 
 /// What a pool is, for which sessions.
@@ -136,6 +137,11 @@ pub struct Shown {
 }
 
 impl Shown {
+    /// Whether sessions with this security and garbler can use an item.
+    pub fn is_for(item: &Item, security: u32, garbler: PartyId) -> bool {
+        item.settings.starts_with(&begin(security, garbler)) && Self::of(item).is_some()
+    }
+
     /// Of an item, unless it was retired or is no pool.
     pub fn of(item: &Item) -> Option<Self> {
         let (begin, rest) = item.settings.split_once(", sizes ")?;
