@@ -140,6 +140,14 @@ impl Compiled {
         work + self.bundle.bytes() / 64
     }
 
+    /// The program of a circuit, which stock can serve.
+    pub(crate) fn program(&self) -> Option<&Program> {
+        match &self.work {
+            Work::Circuit { program, .. } => Some(program),
+            Work::Query(_) => None,
+        }
+    }
+
     /// The protocol that runs it.
     pub(crate) fn protocol(&self) -> &Protocol {
         match &self.work {

@@ -17,6 +17,7 @@ use crate::message::Message;
 use crate::peer::Peer;
 use crate::programs::Programs;
 use crate::settings::Settings;
+use crate::stock::Shelves;
 use crate::wires::Wires;
 
 /// The party that says when a job begins: the lowest-numbered one, which is in all of them.
@@ -37,6 +38,7 @@ pub(crate) struct Core {
     pub(crate) tally: Mutex<Tally>,
     pub(crate) alarms: Mutex<Alarms>,
     pub(crate) desk: Mutex<Desk>,
+    pub(crate) stock: Shelves,
     /// Unfinished jobs.
     pub(crate) open: Mutex<BTreeMap<JobId, Brief>>,
     /// By party; that of this party stays as it is.

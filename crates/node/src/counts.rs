@@ -17,6 +17,7 @@ const LATENCY: [f64; 15] = [
 pub(crate) struct Tally {
     jobs: BTreeMap<StateName, u64>,
     ands: u64,
+    from_stock: u64,
     latency: [u64; LATENCY.len()],
     latency_sum: f64,
     refused: BTreeMap<u8, u64>,
@@ -39,6 +40,11 @@ impl Tally {
             .for_each(|(count, _)| *count += 1);
     }
 
+    /// A job runs from stock.
+    pub(crate) fn took_stock(&mut self) {
+        self.from_stock += 1;
+    }
+
     /// A peer was refused something.
     pub(crate) fn refused(&mut self, peer: u8) {
         *self.refused.entry(peer).or_default() += 1;
@@ -49,6 +55,7 @@ impl Tally {
         Counts {
             jobs: self.jobs.clone(),
             ands: self.ands,
+            from_stock: self.from_stock,
             latency: LATENCY.into_iter().zip(self.latency).collect(),
             latency_sum: self.latency_sum,
             memory: cenote_session::memory::resident().unwrap_or(0),

@@ -3,12 +3,13 @@
 //! The proposers take turns, and each one's jobs begin in their order. A job that does not fit beside those that run waits, and those behind
 //! it with it: so it is not passed over for ever.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use cenote_service::job::JobId;
 
 use crate::flight::Flight;
+use crate::stock::Wanted;
 
 /// Calls of the leader for jobs that do not wait here yet, at most.
 const EARLY: usize = 4096;
@@ -35,6 +36,8 @@ pub(crate) struct Waiting {
     pub(crate) parties: u8,
     /// Bytes of memory that it takes.
     pub(crate) memory: u64,
+    /// The stock that would serve it.
+    pub(crate) wanted: Option<Wanted>,
 }
 
 /// Jobs that wait and jobs that run.
@@ -44,8 +47,10 @@ pub(crate) struct Desk {
     /// The proposer whose job began last.
     last: u8,
     running: BTreeMap<JobId, (Waiting, Arc<Flight>)>,
-    /// Jobs that the leader has begun.
-    called: BTreeSet<JobId>,
+    /// Jobs that the leader has begun, and the shelves of stock that it has named.
+    called: BTreeMap<JobId, Option<u8>>,
+    /// Bytes of memory that others than jobs take.
+    reserved: u64,
     /// Nothing begins any more.
     closed: bool,
 }
@@ -57,7 +62,8 @@ impl Desk {
             lines: BTreeMap::new(),
             last: 0,
             running: BTreeMap::new(),
-            called: BTreeSet::new(),
+            called: BTreeMap::new(),
+            reserved: 0,
             closed: false,
         }
     }
@@ -82,14 +88,14 @@ impl Desk {
     }
 
     /// The leader has begun a job. False if there is no room to note that.
-    pub(crate) fn call(&mut self, job: JobId) -> bool {
+    pub(crate) fn call(&mut self, job: JobId, shelf: Option<u8>) -> bool {
         if self.running.contains_key(&job) {
             return true;
         }
         if self.called.len() >= EARLY {
             return false;
         }
-        self.called.insert(job);
+        self.called.insert(job, shelf);
         true
     }
 
@@ -122,7 +128,7 @@ impl Desk {
                 return None;
             }
             self.last = proposer;
-            return Some(self.begin(proposer, place, waiting));
+            return Some(self.begin(proposer, place, waiting, None));
         }
         None
     }
@@ -138,25 +144,31 @@ impl Desk {
     pub(crate) fn next_called(&mut self) -> Option<(Waiting, Arc<Flight>)> {
         for (proposer, line) in &self.lines {
             for (place, waiting) in line.iter().enumerate() {
-                let called = self.called.contains(&waiting.job);
+                let called = self.called.contains_key(&waiting.job);
                 if called && self.has_place(waiting, u64::MAX, u64::MAX) && self.fits(waiting) {
                     let (proposer, waiting) = (*proposer, *waiting);
-                    self.called.remove(&waiting.job);
-                    return Some(self.begin(proposer, place, waiting));
+                    let shelf = self.called.remove(&waiting.job).flatten();
+                    return Some(self.begin(proposer, place, waiting, shelf));
                 }
             }
         }
         None
     }
 
-    fn begin(&mut self, proposer: u8, place: usize, waiting: Waiting) -> (Waiting, Arc<Flight>) {
+    fn begin(
+        &mut self,
+        proposer: u8,
+        place: usize,
+        waiting: Waiting,
+        shelf: Option<u8>,
+    ) -> (Waiting, Arc<Flight>) {
         if let Some(line) = self.lines.get_mut(&proposer) {
             line.remove(place);
             if line.is_empty() {
                 self.lines.remove(&proposer);
             }
         }
-        let flight = Arc::new(Flight::new(waiting.job, waiting.parties));
+        let flight = Arc::new(Flight::new(waiting.job, waiting.parties, shelf));
         self.running.insert(waiting.job, (waiting, Arc::clone(&flight)));
         (waiting, flight)
     }
@@ -170,7 +182,29 @@ impl Desk {
 
     fn fits(&self, waiting: &Waiting) -> bool {
         let taken: u64 = self.running.values().map(|(running, _)| running.memory).sum();
-        self.running.is_empty() || taken.saturating_add(waiting.memory) <= self.limits.memory
+        let all = taken.saturating_add(self.reserved).saturating_add(waiting.memory);
+        self.is_empty() || all <= self.limits.memory
+    }
+
+    /// Whether nothing takes memory.
+    fn is_empty(&self) -> bool {
+        self.running.is_empty() && self.reserved == 0
+    }
+
+    /// Takes so much memory for something else than a job, unless that leaves too little.
+    pub(crate) fn reserve(&mut self, memory: u64) -> bool {
+        let taken: u64 = self.running.values().map(|(running, _)| running.memory).sum();
+        let all = taken.saturating_add(self.reserved).saturating_add(memory);
+        let fits = !self.closed && all <= self.limits.memory;
+        if fits {
+            self.reserved += memory;
+        }
+        fits
+    }
+
+    /// Gives memory back that was taken so.
+    pub(crate) fn release(&mut self, memory: u64) {
+        self.reserved = self.reserved.saturating_sub(memory);
     }
 
     /// A job does not wait any more, and is not called.
@@ -202,7 +236,6 @@ impl Desk {
     }
 
     /// Whether nothing waits and nothing runs.
-    #[cfg(test)]
     pub(crate) fn is_idle(&self) -> bool {
         self.lines.is_empty() && self.running.is_empty()
     }
@@ -227,6 +260,7 @@ mod tests {
             proposer,
             parties: 3,
             memory,
+            wanted: None,
         }
     }
 
@@ -271,6 +305,17 @@ mod tests {
     }
 
     #[test]
+    fn what_else_takes_memory_counts_like_a_job() {
+        let mut desk = desk(10, 10);
+        assert!(desk.reserve(60) && !desk.reserve(60) && desk.reserve(10));
+        desk.add(waiting(1, 0, 60));
+        assert_eq!(led(&mut desk), None);
+        desk.release(60);
+        assert_eq!(led(&mut desk), Some(job(1)));
+        assert!(!desk.reserve(31) && desk.reserve(30));
+    }
+
+    #[test]
     fn one_proposer_does_not_take_all_places() {
         let mut desk = desk(3, 2);
         for number in 0..3 {
@@ -291,13 +336,13 @@ mod tests {
     #[test]
     fn a_called_job_begins_when_it_waits_and_fits() {
         let mut desk = desk(10, 10);
-        assert!(desk.call(job(1)));
+        assert!(desk.call(job(1), None));
         assert!(desk.next_called().is_none());
         desk.add(waiting(1, 0, 90));
         desk.add(waiting(2, 0, 90));
         let (first, _) = desk.next_called().expect("called");
         assert_eq!(first.job, job(1));
-        assert!(desk.call(job(2)));
+        assert!(desk.call(job(2), None));
         assert!(desk.next_called().is_none());
         desk.done(job(1));
         assert!(desk.next_called().is_some());
@@ -309,7 +354,7 @@ mod tests {
         let mut narrow = super::tests::desk(1, 1);
         for number in [1, 2] {
             narrow.add(waiting(number, 0, 1));
-            assert!(narrow.call(job(number)));
+            assert!(narrow.call(job(number), None));
         }
         assert!(
             narrow.next_called().is_some() && narrow.next_called().is_none(),
@@ -320,9 +365,9 @@ mod tests {
         for number in 0..EARLY as u32 {
             let mut name = [0; 16];
             name[..4].copy_from_slice(&number.to_le_bytes());
-            assert!(full.call(JobId(name)));
+            assert!(full.call(JobId(name), None));
         }
-        assert!(!full.call(job(255)));
+        assert!(!full.call(job(255), None));
     }
 
     #[test]

@@ -167,6 +167,7 @@ impl Core {
             self.calm(AlarmKind::PeerLost, &party.to_string());
             self.put(party, 0, Task::Up);
         } else {
+            self.lose_stock(party);
             for flight in lock(&self.desk).flights() {
                 if party < flight.parties {
                     let reason = format!("the connection to party {party} was lost");
@@ -207,7 +208,17 @@ impl Core {
             } => {
                 self.hear(from, job, Remote::Fail { kind, reason }, again);
             }
-            Message::Start { job } if from == LEADER => self.hear_start(from, job),
+            Message::Start { job, shelf } if from == LEADER => self.hear_start(from, job, shelf),
+            Message::Levels { levels } => self.hear_levels(from, levels),
+            Message::Make {
+                run,
+                stock,
+                shelf,
+                runs,
+            } => self.hear_make(from, run, stock, shelf, runs),
+            Message::Ready { run } => self.hear_ready(from, run),
+            Message::Unready { run } => self.hear_unready(from, run),
+            Message::Go { run } => self.hear_go(from, run),
             Message::Start { .. } => {
                 lock(&self.tally).refused(from);
                 let what = "a beginning that only the leader decides on".into();

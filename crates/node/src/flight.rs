@@ -16,6 +16,8 @@ pub(crate) struct Flight {
     pub(crate) job: JobId,
     /// How many take part.
     pub(crate) parties: u8,
+    /// The shelf of stock that the leader has named, if this party does not lead.
+    pub(crate) shelf: Option<u8>,
     since: Timestamp,
     done: AtomicU64,
     total: AtomicU64,
@@ -42,10 +44,11 @@ impl std::fmt::Debug for Closers {
 }
 
 impl Flight {
-    pub(crate) fn new(job: JobId, parties: u8) -> Self {
+    pub(crate) fn new(job: JobId, parties: u8, shelf: Option<u8>) -> Self {
         Flight {
             job,
             parties,
+            shelf,
             since: Timestamp::now(),
             done: AtomicU64::new(0),
             total: AtomicU64::new(0),

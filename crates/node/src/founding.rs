@@ -17,6 +17,17 @@ const PENDING: &str = "setup.toml";
 const ASK: &str =
     "# Which proposals are approved without a person; see docs/operating.md.\notherwise = \"ask\"\n";
 
+/// The AND gates that the stock of a new service serves.
+const STOCK: &str = "4M";
+
+/// The protocol that a service of so many parties keeps stock for unless its party file says otherwise.
+pub(crate) fn usual_protocol(parties: u8) -> &'static str {
+    match parties {
+        2 => "authenticated",
+        _ => "three",
+    }
+}
+
 /// A party before it knows its peers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -137,6 +148,10 @@ impl Founding {
         if let Some(http) = http {
             text.push_str(&format!("http = {}\n", quoted(http)));
         }
+        text.push_str(&format!(
+            "\n# What is kept ready for jobs, the same at all parties; see docs/operating.md.\n[[service.stock]]\nprotocol = \"{}\"\nands = \"{STOCK}\"\n",
+            usual_protocol(self.parties)
+        ));
         for (party, member) in (0u8..).zip(members).filter(|(party, _)| *party != self.party) {
             text.push_str(&format!("\n[[peer]]\nparty = {party}\n"));
             if let Some(address) = member.address.as_ref().filter(|_| party < self.party) {
@@ -216,9 +231,11 @@ mod tests {
                 .expect("written");
             let config = PartyConfig::load(&path).expect("a party file");
             assert_eq!(config.listen.is_some(), party < 2);
+            let service = config.service.expect("a service");
+            assert_eq!(service.names, ["firm 0", "firm 1", "firm 2"]);
             assert_eq!(
-                config.service.expect("a service").names,
-                ["firm 0", "firm 1", "firm 2"]
+                (service.stock.len(), service.stock[0].kind.protocol().name()),
+                (1, "three")
             );
             let again = Founding::load(&folder(party))
                 .map(drop)

@@ -111,9 +111,8 @@ impl Live for Node {
             .collect()
     }
 
-    /// None: a job makes its material in its session.
     fn stock(&self) -> Vec<Stock> {
-        Vec::new()
+        self.core.show_stock()
     }
 
     fn running(&self) -> Vec<Running> {

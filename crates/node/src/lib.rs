@@ -31,12 +31,13 @@ mod proposals;
 mod run;
 mod settings;
 mod standings;
+mod stock;
 mod tick;
 pub mod wires;
 
 pub use error::Error;
 pub use node::Node;
-pub use settings::Settings;
+pub use settings::{Settings, StockSettings};
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use cenote::{Bundle, ServiceConfig};
 use cenote_service::job::Digest;
 
 use crate::Error;
-use crate::founding::{Founding, Member, party_file};
+use crate::founding::{Founding, Member, party_file, usual_protocol};
 
 /// What was made, or was there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,13 +93,11 @@ fn free(port: u16) -> std::io::Result<(TcpListener, String)> {
 
 /// Adds a number of the first party and one of the second.
 fn sample(parties: u8) -> String {
-    let (protocol, all) = match parties {
-        2 => ("authenticated", "[0, 1]"),
-        _ => ("three", "[0, 1, 2]"),
-    };
+    let protocol = usual_protocol(parties);
+    let all: Vec<u8> = (0..parties).collect();
     format!(
         "# Two parties add a number each, and all learn the sum.\nprotocol = \"{protocol}\"\ncircuit = \"lib:add32\"\nlanes = 1\n\n[[input]]\n\
-         party = 0\n\n[[input]]\nparty = 1\n\n[[output]]\nto = {all}\n"
+         party = 0\n\n[[input]]\nparty = 1\n\n[[output]]\nto = {all:?}\n"
     )
 }
 

@@ -3,18 +3,24 @@
 //! Messages are JSON, of bounded size, and hold no value of anybody's: what a job computes, decisions, and states. What a peer says of a job
 //! it says of itself only; who says it is known from the connection.
 
+use cenote::ServiceConfig;
 use cenote_service::Timestamp;
 use cenote_service::job::{Digest, FailKind, JobId, Proposal, StateName};
 use serde::{Deserialize, Serialize};
 
+use crate::stock::SHELVES;
+
 /// The version of what follows. Services of different versions do nothing with each other.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// Bytes of a program's text in a message. Its JSON has at most six times as many, for control characters.
 pub(crate) const PIECE: usize = 128 << 10;
 
 /// Jobs in a message of their states.
 pub(crate) const STANDINGS: usize = 1000;
+
+/// Amounts of stock in a message.
+pub(crate) const LEVELS: usize = ServiceConfig::KINDS * SHELVES as usize;
 
 /// Characters of a peer's reason that are kept.
 const REASON: usize = 200;
@@ -91,6 +97,39 @@ pub(crate) enum Message {
     Start {
         /// The job.
         job: JobId,
+        /// The shelf of stock that serves it, if one does.
+        shelf: Option<u8>,
+    },
+    /// What is on shelves of the sender.
+    Levels {
+        /// The amounts.
+        levels: Vec<Level>,
+    },
+    /// The leader asks to make stock.
+    Make {
+        /// What it is called.
+        run: JobId,
+        /// Of which kind.
+        stock: Digest,
+        /// For which shelf.
+        shelf: u8,
+        /// For so many runs of a typical job.
+        runs: u64,
+    },
+    /// The sender is ready to make stock.
+    Ready {
+        /// What it is called.
+        run: JobId,
+    },
+    /// The sender does not make stock.
+    Unready {
+        /// What it is called.
+        run: JobId,
+    },
+    /// All are ready to make stock, says the leader.
+    Go {
+        /// What it is called.
+        run: JobId,
     },
     /// Where unfinished jobs stand at the sender.
     Standings {
@@ -107,6 +146,20 @@ pub(crate) enum Message {
         /// What.
         what: String,
     },
+}
+
+/// What is on a shelf of one kind of stock, in runs of a typical job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Level {
+    /// The shelf.
+    pub(crate) shelf: u8,
+    /// The kind.
+    pub(crate) stock: Digest,
+    /// All that jobs can use.
+    pub(crate) runs: u64,
+    /// The most that one item has.
+    pub(crate) largest: u64,
 }
 
 /// Where a job stands at the one who says so.
@@ -152,6 +205,9 @@ impl Message {
             Message::Standings { jobs } if jobs.len() > STANDINGS => {
                 return Err(format!("the standings of {} jobs in one message", jobs.len()));
             }
+            Message::Levels { levels } if levels.len() > LEVELS => {
+                return Err(format!("{} amounts of stock in one message", levels.len()));
+            }
             _ => {}
         }
         Ok(message)
@@ -165,12 +221,17 @@ impl Message {
             | Message::Decline { job, .. }
             | Message::Cancel { job }
             | Message::Fail { job, .. }
-            | Message::Start { job }
+            | Message::Start { job, .. }
             | Message::Ask { job } => Some(*job),
             Message::Hello { .. }
             | Message::Want { .. }
             | Message::Piece { .. }
             | Message::Standings { .. }
+            | Message::Levels { .. }
+            | Message::Make { .. }
+            | Message::Ready { .. }
+            | Message::Unready { .. }
+            | Message::Go { .. }
             | Message::Unclear { .. } => None,
         }
     }
@@ -188,7 +249,7 @@ mod tests {
     #[test]
     fn what_is_no_message_is_refused_without_being_quoted() {
         let job = JobId([7; 16]);
-        let message = Message::Start { job };
+        let message = Message::Start { job, shelf: Some(7) };
         assert_eq!(Message::parse(&message.to_bytes()), Ok(message));
         for wrong in [
             "",
@@ -239,5 +300,18 @@ mod tests {
             jobs: vec![standing; STANDINGS],
         };
         assert!(all.to_bytes().len() <= crate::wires::LONGEST);
+        let level = Level {
+            shelf: 255,
+            stock: Digest([0; 32]),
+            runs: u64::MAX,
+            largest: u64::MAX,
+        };
+        let levels = |count| Message::Levels {
+            levels: vec![level; count],
+        };
+        let all = levels(LEVELS);
+        assert!(all.to_bytes().len() <= crate::wires::LONGEST);
+        assert_eq!(Message::parse(&all.to_bytes()), Ok(all));
+        assert!(Message::parse(&levels(LEVELS + 1).to_bytes()).is_err());
     }
 }

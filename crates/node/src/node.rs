@@ -22,6 +22,7 @@ use crate::error::Error;
 use crate::peer::Peer;
 use crate::programs::Programs;
 use crate::settings::Settings;
+use crate::stock::Shelves;
 use crate::tick;
 use crate::wires::{Hear, Wires, trunks};
 
@@ -73,6 +74,7 @@ impl Node {
                 per_proposer: settings.jobs_per_proposer,
                 memory: settings.memory,
             })),
+            stock: Shelves::open(&settings.stock)?,
             open: Mutex::new(BTreeMap::new()),
             peers: settings
                 .names
@@ -151,6 +153,7 @@ impl Node {
         for flight in lock(&core.desk).flights() {
             flight.stop(FailKind::Restarted, "the service was stopped");
         }
+        core.stop_making();
         if !core.wait_landed(limit) {
             tracing::warn!("jobs are still ending; they have failed when the service comes up again");
         }

@@ -21,6 +21,7 @@ use crate::desk::Waiting;
 use crate::failure;
 use crate::flight::Flight;
 use crate::message::Message;
+use crate::stock::Taken;
 
 /// How often a result is recorded again that could not be, and how long after.
 const FINISHES: usize = 60;
@@ -126,11 +127,14 @@ impl Core {
         if let Err(reason) = self.fits(&compiled) {
             return self.fail(id, FailKind::Refused, reason);
         }
+        let wanted = self.stock.wanted(&compiled);
+        let of_stock = wanted.map_or(0, |wanted| self.stock.memory_of(wanted, &compiled, self.me()));
         lock(&self.desk).add(Waiting {
             job: id,
             proposer: job.proposal.proposer,
             parties: job.proposal.parties,
-            memory: compiled.memory,
+            memory: compiled.memory.max(of_stock),
+            wanted,
         });
         // It may have ended meanwhile.
         if !lock(&self.open).contains_key(&id) {
@@ -140,10 +144,10 @@ impl Core {
     }
 
     /// The leader says that a job begins.
-    pub(crate) fn hear_start(self: &Arc<Self>, from: u8, id: JobId) {
+    pub(crate) fn hear_start(self: &Arc<Self>, from: u8, id: JobId, shelf: Option<u8>) {
         match self.jobs.get(id) {
             Ok(job) if job.state.name().is_open() => {
-                if !lock(&self.desk).call(id) {
+                if !lock(&self.desk).call(id, shelf) {
                     self.fail(id, FailKind::Refused, "too many jobs begin at once".into());
                 }
                 // It may have ended meanwhile.
@@ -204,7 +208,7 @@ impl Core {
     }
 
     fn launch(self: &Arc<Self>, waiting: Waiting, flight: &Arc<Flight>) {
-        *lock(&self.aloft.count) += 1;
+        self.takes_off();
         let (core, flight) = (Arc::clone(self), Arc::clone(flight));
         let body = move || {
             if catch_unwind(AssertUnwindSafe(|| core.fly(waiting, &flight))).is_err() {
@@ -229,11 +233,21 @@ impl Core {
 
     fn landed(self: &Arc<Self>, job: JobId) {
         lock(&self.desk).done(job);
+        self.has_landed();
+        self.pump();
+    }
+
+    /// Something begins that the end of the service waits for.
+    pub(crate) fn takes_off(&self) {
+        *lock(&self.aloft.count) += 1;
+    }
+
+    /// It has ended.
+    pub(crate) fn has_landed(&self) {
         let mut count = lock(&self.aloft.count);
         *count = count.saturating_sub(1);
         drop(count);
         self.aloft.landed.notify_all();
-        self.pump();
     }
 
     /// Waits until no job runs, at most so long. Gives whether none does.
@@ -258,8 +272,11 @@ impl Core {
     /// One run of a job, from its beginning to its end.
     fn fly(self: &Arc<Self>, waiting: Waiting, flight: &Flight) {
         let id = waiting.job;
+        let mut taken = None;
         if self.me() == LEADER {
-            self.tell_all(waiting.parties, &Message::Start { job: id });
+            taken = self.choose_shelf(waiting.wanted);
+            let shelf = taken.as_ref().map(|taken| taken.shelf);
+            self.tell_all(waiting.parties, &Message::Start { job: id, shelf });
         }
         // From here on the record says that this party's data may have been used.
         let job = match self.jobs.start(id, Timestamp::now()) {
@@ -275,12 +292,16 @@ impl Core {
             }
         };
         self.changed(&job);
-        let result = catch_unwind(AssertUnwindSafe(|| self.compute(&job, flight))).unwrap_or_else(|_| {
-            Err(Fault::new(
-                FailKind::Internal,
-                "the program failed; its log says where",
-            ))
-        });
+        if let Some(shelf) = flight.shelf {
+            taken = self.take_shelf(shelf);
+        }
+        let result = catch_unwind(AssertUnwindSafe(|| self.compute(&job, flight, taken.as_ref())))
+            .unwrap_or_else(|_| {
+                Err(Fault::new(
+                    FailKind::Internal,
+                    "the program failed; its log says where",
+                ))
+            });
         let ended = result.and_then(|(compiled, text)| self.record(&job, &compiled, text));
         if let Err(fault) = ended {
             if let Some((from, says)) = flight.word().filter(|_| fault.kind != FailKind::Cheating) {
@@ -315,7 +336,12 @@ impl Core {
         );
     }
 
-    fn compute(&self, job: &Job, flight: &Flight) -> Result<(Arc<Compiled>, Text), Fault> {
+    fn compute(
+        &self,
+        job: &Job,
+        flight: &Flight,
+        taken: Option<&Taken>,
+    ) -> Result<(Arc<Compiled>, Text), Fault> {
         let internal = |error: Error| Fault::new(FailKind::Internal, error.to_string());
         let compiled = self.program_of(job).map_err(internal)?;
         let wires = self
@@ -338,7 +364,7 @@ impl Core {
                 job: circuit,
                 program,
             } => {
-                let prepared = compiled.protocol().prepare(&program.demand())?;
+                let live = compiled.protocol().prepare(&program.demand())?;
                 let inputs = self.read_inputs(job, &compiled, |index, source, name| {
                     Ok(circuit.read_input(index, program.lanes(), name, source.reader())?)
                 })?;
@@ -351,7 +377,17 @@ impl Core {
                     transport: Transport::Tls,
                     phase_timeout: self.settings.phase_timeout,
                 };
-                let outcome = party.run_prepared(prepared, None, connect, &mut progress)?;
+                let mut connections = connect()?;
+                let stored = match taken.is_some() || flight.shelf.is_some() {
+                    true => self.agree_on_stock(&mut connections, taken, &compiled)?,
+                    false => None,
+                };
+                let (prepared, store) = match stored {
+                    Some((prepared, store)) => (prepared, Some(store)),
+                    None => (live, None),
+                };
+                let outcome =
+                    party.run_prepared(prepared, store.as_ref(), || Ok(connections), &mut progress)?;
                 let outputs = outcome.report.outputs.iter();
                 let outputs: Vec<&Output> = outputs.filter(|output| output.values.is_some()).collect();
                 match outputs.is_empty() {

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use cenote::PartyConfig;
+use cenote::stock::Peers;
+use cenote::{PartyConfig, StockTarget};
 use cenote_service::Address;
 
 use crate::Error;
@@ -41,7 +42,27 @@ pub struct Settings {
     pub timeout: Duration,
     /// How long a phase of a session may take.
     pub phase_timeout: Option<Duration>,
+    /// Its stock.
+    pub stock: StockSettings,
 }
+
+/// What stock a service keeps, and where.
+#[derive(Debug, Clone, Default)]
+pub struct StockSettings {
+    /// The folder of its shelves.
+    pub folder: PathBuf,
+    /// The file of their key.
+    pub key: PathBuf,
+    /// What is to be there.
+    pub targets: Vec<StockTarget>,
+    /// With whom it is made.
+    pub peers: Peers,
+    /// Bytes that are left free on the disk.
+    pub margin: u64,
+}
+
+/// Bytes that are left free on the disk.
+const MARGIN: u64 = 1 << 30;
 
 impl Settings {
     /// Of a party file, for the party with this fingerprint.
@@ -55,6 +76,25 @@ impl Settings {
         let database = match &service.database {
             None => Address::Embedded,
             Some(address) => Address::parse(address)?,
+        };
+        let (folder, key) = match &config.stock {
+            Some(stock) => stock.clone(),
+            None if service.stock.is_empty() => Default::default(),
+            None => {
+                return Err(Error::Settings(
+                    "the party file has [[service.stock]] and names no folder for it: add stock = \"stock\" and stock_key = \"stock.key\" \
+                     at its beginning"
+                        .into(),
+                ));
+            }
+        };
+        let peers = config.peers.iter().map(|peer| (peer.party, peer.fingerprint));
+        let stock = StockSettings {
+            folder,
+            key,
+            targets: service.stock.clone(),
+            peers: peers.collect(),
+            margin: MARGIN,
         };
         // Half of what there is: the rest is the peers' messages, the database, and the system.
         let available = cenote_session::memory::available().unwrap_or(4 << 30) / 2;
@@ -74,6 +114,7 @@ impl Settings {
             keep: service.keep,
             timeout: config.timeout,
             phase_timeout: config.phase_timeout,
+            stock,
         })
     }
 }

@@ -26,8 +26,9 @@ impl Core {
         }
     }
 
-    /// Tells a peer where all unfinished jobs stand that it takes part in.
+    /// Tells a peer where all unfinished jobs stand that it takes part in, and what stock is here.
     pub(crate) fn tell_standings(&self, peer: u8) {
+        self.tell_levels(peer);
         let standings: Vec<Standing> = lock(&self.open)
             .iter()
             .filter(|(_, brief)| peer < brief.parties)

@@ -12,6 +12,7 @@ use cenote_service::live::AlarmKind;
 use crate::core::{Core, lock};
 use crate::dispatch::Task;
 use crate::message::Message;
+use crate::stock;
 
 /// How often it is looked at deadlines.
 const TICK: Duration = Duration::from_millis(250);
@@ -31,6 +32,10 @@ pub(crate) fn start(core: &Arc<Core>) -> std::io::Result<()> {
     std::thread::Builder::new()
         .name("starter".into())
         .spawn(move || begin(&starter))?;
+    let keeper = core.clone();
+    std::thread::Builder::new()
+        .name("stock".into())
+        .spawn(move || stock::keep(&keeper))?;
     std::thread::Builder::new()
         .name("clock".into())
         .spawn(move || tick(&core))
@@ -68,6 +73,7 @@ impl Core {
     fn look(self: &Arc<Self>, again: &mut Instant, sweep: &mut Instant) {
         self.expire();
         self.look_at_peers();
+        self.look_at_stock();
         if again.elapsed() >= AGAIN {
             *again = Instant::now();
             self.tell_again();

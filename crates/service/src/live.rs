@@ -289,6 +289,8 @@ pub struct Counts {
     pub jobs: BTreeMap<StateName, u64>,
     /// AND gates computed.
     pub ands: u64,
+    /// Jobs that were run from stock.
+    pub from_stock: u64,
     /// How many jobs were done within so many seconds from their submission: upper limits in ascending order, each with the jobs at or below it.
     pub latency: Vec<(f64, u64)>,
     /// The sum of these times, in seconds.

@@ -120,6 +120,12 @@ fn jobs(text: &mut Text, live: &dyn Live) {
         "AND gates computed.",
         counts.ands,
     );
+    text.one(
+        "cenote_jobs_from_stock_total",
+        "counter",
+        "Jobs that were run from stock.",
+        counts.from_stock,
+    );
     text.family(
         "cenote_jobs_total",
         "counter",

@@ -218,6 +218,7 @@ fn an_approval_counts_for_its_proposal_and_its_sender_only() {
     for from in [0, 2] {
         let start = Message::Start {
             job: second.proposal.id,
+            shelf: None,
         };
         say(&world, from, 1, &start);
     }
@@ -321,7 +322,10 @@ fn words_on_jobs_that_are_not_known_are_bounded_and_change_nothing() {
         Message::Unclear {
             what: "\u{1b}[2J".into(),
         },
-        Message::Start { job },
+        Message::Start {
+            job,
+            shelf: Some(255),
+        },
     ];
     for _ in 0..500 {
         for word in &words {

@@ -5,4 +5,4 @@ mod faults;
 mod life;
 mod queries;
 mod trunks;
-mod world;
+pub(crate) mod world;

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::compiled::tests::bundle;
 use crate::wires::memory::Hub;
-use crate::{Error, Node, Settings};
+use crate::{Error, Node, Settings, StockSettings};
 
 /// Approves everything.
 pub(crate) const ALL: &str = "[[rule]]\nname = \"all\"\ndata = \"any\"\nthen = \"approve\"\n";
@@ -79,6 +79,11 @@ impl World {
             keep: Duration::from_secs(3600),
             timeout: Duration::from_secs(50),
             phase_timeout: None,
+            stock: StockSettings {
+                folder: folder.join("stock"),
+                key: folder.join("stock.key"),
+                ..StockSettings::default()
+            },
         };
         (self.change)(&mut settings);
         settings

@@ -17,6 +17,9 @@ use super::{Facts, Hear, LONGEST, Lost, Wires};
 /// What a test does with a message on its way: what is delivered instead of it.
 pub type Meddler = Arc<dyn Fn(u8, u8, Vec<u8>) -> Vec<Vec<u8>> + Send + Sync>;
 
+/// What a test does to the connections of a party of a session.
+pub type Spoiler = Arc<dyn Fn(&str, u8, Connections) -> Connections + Send + Sync>;
+
 /// Joins services of one process.
 #[derive(Clone, Default)]
 pub struct Hub(Arc<Shared>);
@@ -35,6 +38,7 @@ struct State {
     /// Links that are cut, the lower party first.
     cut: Vec<(u8, u8)>,
     meddler: Option<Meddler>,
+    spoiler: Option<Spoiler>,
     link: Link,
     sessions: BTreeMap<String, Meeting>,
 }
@@ -107,6 +111,11 @@ impl Hub {
         self.state().meddler = meddler;
     }
 
+    /// The connections of sessions that begin from here on are as `spoiler` makes them: a party that deviates.
+    pub fn spoil(&self, spoiler: Option<Spoiler>) {
+        self.state().spoiler = spoiler;
+    }
+
     /// Sessions that begin from here on go over such links.
     pub fn slow_down(&self, link: Link) {
         self.state().link = link;
@@ -165,6 +174,9 @@ impl Hub {
             let mut closers = BTreeMap::new();
             for (number, mut part) in (0u8..).zip(Connections::in_memory(topology, timeout)) {
                 closers.insert(number, part.iter_mut().map(|channel| channel.closer()).collect());
+                if let Some(spoiler) = &state.spoiler {
+                    part = spoiler(session, number, part);
+                }
                 parts.insert(number, state.link.shape(part, 1));
             }
             let meeting = Meeting {

@@ -84,6 +84,7 @@ impl Fake {
                 counts: Counts {
                     jobs: BTreeMap::from([(StateName::Done, 12)]),
                     ands: 6400,
+                    from_stock: 7,
                     latency: vec![(0.01, 5), (0.1, 11), (f64::INFINITY, 12)],
                     latency_sum: 0.5,
                     memory: 50_000_000,

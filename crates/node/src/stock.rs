@@ -1,0 +1,322 @@
+//! Stock of a service: what is on its shelves here and at the peers, and who uses which.
+//!
+//! One session at a time can use a folder of stock. So that jobs run side by side, there are several, *shelves*, the same number at all parties: a job or
+//! a making takes the shelf of the same number at each. What is on a shelf is counted in runs of a typical job ([`Kind`]).
+
+mod course;
+mod making;
+#[cfg(test)]
+mod services;
+mod using;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use cenote::StockTarget;
+use cenote::stock::{Inventory, Kind, Store, Stored, shelves};
+use cenote_service::job::Digest;
+use cenote_service::live::{self, AlarmKind, Happened};
+
+use crate::core::Core;
+use crate::message::{Level, Message};
+use crate::settings::StockSettings;
+
+use course::Course;
+pub(crate) use making::keep;
+pub(crate) use using::{Taken, Wanted};
+
+/// Shelves of a service.
+pub(crate) const SHELVES: u8 = 8;
+
+/// Stock that is to be kept.
+pub(crate) struct Target {
+    kind: Kind,
+    digest: Digest,
+    /// Runs that a shelf should have.
+    share: u64,
+    /// Jobs of fewer AND gates make their own material.
+    least: u64,
+}
+
+/// The stock of a service.
+pub(crate) struct Shelves {
+    targets: Vec<Target>,
+    stores: Vec<Store>,
+    margin: u64,
+    state: Mutex<State>,
+    moved: Condvar,
+}
+
+struct State {
+    busy: Vec<bool>,
+    /// What is here, by shelf and kind.
+    here: Vec<Vec<Amount>>,
+    /// What is at peers, by their word.
+    there: BTreeMap<u8, BTreeMap<(u8, Digest), Level>>,
+    making: Option<making::Making>,
+    /// How the making of each kind goes.
+    course: Vec<Course>,
+}
+
+/// What is on a shelf of a kind, in runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Amount {
+    /// What jobs can use.
+    runs: u64,
+    /// The most that one item has.
+    largest: u64,
+    /// All that is on the disk.
+    bulk: u64,
+}
+
+impl Shelves {
+    /// Opens the shelves of a service that is to keep stock.
+    pub(crate) fn open(settings: &StockSettings) -> cenote::Result<Self> {
+        let stores = match settings.targets.is_empty() {
+            true => Vec::new(),
+            false => shelves(&settings.folder, &settings.key, SHELVES, &settings.peers)?,
+        };
+        let target = |target: &StockTarget| Target {
+            digest: Digest(target.kind.digest()),
+            share: target.ands.div_ceil(target.kind.job()).div_ceil(SHELVES.into()),
+            least: target.least,
+            kind: target.kind.clone(),
+        };
+        let targets: Vec<Target> = settings.targets.iter().map(target).collect();
+        let count = targets.len();
+        let shelves = Shelves {
+            stores,
+            margin: settings.margin,
+            state: Mutex::new(State {
+                busy: vec![false; SHELVES.into()],
+                here: vec![vec![Amount::default(); count]; SHELVES.into()],
+                there: BTreeMap::new(),
+                making: None,
+                course: vec![Course::default(); count],
+            }),
+            moved: Condvar::new(),
+            targets,
+        };
+        (0..shelves.stores.len() as u8).for_each(|shelf| shelves.count(shelf));
+        Ok(shelves)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a change, at most so long.
+    fn rest(&self, limit: Duration) {
+        let state = self.state();
+        drop(
+            self.moved
+                .wait_timeout(state, limit)
+                .unwrap_or_else(PoisonError::into_inner),
+        );
+    }
+
+    fn find(&self, digest: Digest) -> Option<usize> {
+        self.targets.iter().position(|target| target.digest == digest)
+    }
+
+    /// Counts what is on a shelf that nobody else uses, and drops what nobody can use any more: items with less than a typical job
+    /// takes, and those that both peers of three parties lack.
+    fn count(&self, shelf: u8) {
+        let store = &self.stores[usize::from(shelf)];
+        let items = match store.inventory() {
+            Ok(Inventory { items, .. }) => items,
+            Err(error) => {
+                tracing::error!(shelf, %error, "a shelf of stock cannot be read");
+                Vec::new()
+            }
+        };
+        let (mut amounts, mut of_use, mut gone) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+        for target in &self.targets {
+            let mut amount = Amount::default();
+            for (stored, runs) in items.iter().zip(target.kind.runs(&items)) {
+                let Some(runs) = runs else { continue };
+                let lacking = stored.lacked_by.len();
+                let is_orphan = lacking > 1 && lacking + 1 == usize::from(target.kind.protocol().parties());
+                if runs == 0 || is_orphan {
+                    gone.insert(stored.item.id);
+                } else {
+                    of_use.insert(stored.item.id);
+                    amount.add(runs, target.share, lacking == 0);
+                }
+            }
+            amounts.push(amount);
+        }
+        for id in gone.difference(&of_use) {
+            if let Err(error) = store.remove(id) {
+                tracing::warn!(shelf, %error, "an item of stock that is of no use cannot be deleted");
+            }
+        }
+        self.state().here[usize::from(shelf)] = amounts;
+    }
+
+    /// What is on a shelf here, for peers.
+    fn level(&self, state: &State, shelf: u8, kind: usize) -> Level {
+        let amount = state.here[usize::from(shelf)][kind];
+        Level {
+            shelf,
+            stock: self.targets[kind].digest,
+            runs: amount.runs,
+            largest: amount.largest,
+        }
+    }
+
+    /// All that is here, for peers.
+    fn levels(&self) -> Vec<Level> {
+        let state = self.state();
+        let of = |shelf| (0..self.targets.len()).map(move |kind| (shelf, kind));
+        let all = (0..self.stores.len() as u8).flat_map(of);
+        all.map(|(shelf, kind)| self.level(&state, shelf, kind)).collect()
+    }
+
+    /// What jobs can use of a shelf by the word of all: runs, and those of the largest item.
+    fn usable(&self, state: &State, me: u8, shelf: u8, kind: usize) -> (u64, u64) {
+        let target = &self.targets[kind];
+        let peers = (0..target.kind.protocol().parties()).filter(|party| *party != me);
+        let own = self.level(state, shelf, kind);
+        let told = peers.map(|peer| {
+            let levels = state.there.get(&peer)?;
+            let level = levels.get(&(shelf, target.digest))?;
+            Some((level.runs, level.largest))
+        });
+        told.fold((own.runs, own.largest), |(runs, largest), told| {
+            let told = told.unwrap_or_default();
+            (runs.min(told.0), largest.min(told.1))
+        })
+    }
+
+    /// Whether all peers have said what is on a shelf since stock was last made for it.
+    fn is_known(&self, state: &State, me: u8, shelf: u8, kind: usize) -> bool {
+        let target = &self.targets[kind];
+        let mut peers = (0..target.kind.protocol().parties()).filter(|party| *party != me);
+        let told = |levels: &BTreeMap<_, _>| levels.contains_key(&(shelf, target.digest));
+        peers.all(|peer| state.there.get(&peer).is_some_and(told))
+    }
+
+    /// What jobs can use of a kind, and what there should be, in runs.
+    fn stands(&self, state: &State, me: u8, kind: usize) -> (u64, u64) {
+        let share = self.targets[kind].share;
+        let runs = (0..SHELVES).map(|shelf| self.usable(state, me, shelf, kind).0.min(share));
+        (runs.sum(), share.saturating_mul(SHELVES.into()))
+    }
+}
+
+impl Amount {
+    /// With an item that serves so many runs, or any number: then as many as there should be.
+    fn add(&mut self, runs: u64, share: u64, usable: bool) {
+        let counted = if runs == u64::MAX { share } else { runs };
+        self.bulk = self.bulk.saturating_add(counted);
+        if usable {
+            self.runs = self.runs.saturating_add(counted);
+            self.largest = self.largest.max(runs);
+        }
+    }
+}
+
+impl Core {
+    /// The stock as it is shown.
+    pub(crate) fn show_stock(&self) -> Vec<live::Stock> {
+        let (stock, state) = (&self.stock, self.stock.state());
+        let targets = stock.targets.iter().enumerate();
+        targets
+            .map(|(kind, target)| {
+                let (runs, all) = stock.stands(&state, self.me(), kind);
+                let job = target.kind.job();
+                live::Stock {
+                    protocol: target.kind.protocol().name().into(),
+                    kind: format!(
+                        "AND gates, for jobs of about {job}, {}",
+                        target.kind.protocol().describe()
+                    ),
+                    amount: runs.saturating_mul(job),
+                    target: all.saturating_mul(job),
+                    making: state.making.as_ref().is_some_and(|making| making.kind == kind),
+                }
+            })
+            .collect()
+    }
+
+    /// Tells a peer what is on all shelves here.
+    pub(crate) fn tell_levels(&self, to: u8) {
+        let levels = self.stock.levels();
+        if !levels.is_empty() {
+            self.tell(to, &Message::Levels { levels });
+        }
+    }
+
+    /// A peer says what is on its shelves. What this party has no target for is of no interest.
+    pub(crate) fn hear_levels(&self, from: u8, levels: Vec<Level>) {
+        let mut state = self.stock.state();
+        let there = state.there.entry(from).or_default();
+        for level in levels {
+            if level.shelf < SHELVES && self.stock.find(level.stock).is_some() {
+                there.insert((level.shelf, level.stock), level);
+            }
+        }
+        drop(state);
+        self.stock.moved.notify_all();
+        self.announcer.tell(&Happened::Stock);
+    }
+
+    /// A shelf is free again.
+    fn put_back(&self, shelf: u8) {
+        self.stock.count(shelf);
+        let mut state = self.stock.state();
+        state.busy[usize::from(shelf)] = false;
+        let kinds = 0..self.stock.targets.len();
+        let levels = kinds.map(|kind| self.stock.level(&state, shelf, kind)).collect();
+        drop(state);
+        self.stock.moved.notify_all();
+        self.tell_all(self.settings.names.len() as u8, &Message::Levels { levels });
+        self.announcer.tell(&Happened::Stock);
+    }
+
+    /// Raises alarms of stock that has been low for long.
+    pub(crate) fn look_at_stock(&self) {
+        let now = Instant::now();
+        for (kind, target) in self.stock.targets.iter().enumerate() {
+            let key = target.digest.to_string();
+            let (runs, all, low) = {
+                let mut state = self.stock.state();
+                let (runs, all) = self.stock.stands(&state, self.me(), kind);
+                (runs, all, state.course[kind].is_low(runs, all, now))
+            };
+            let name = target.kind.protocol().describe();
+            if low {
+                self.alarm(
+                    AlarmKind::StockLow,
+                    &key,
+                    format!(
+                        "Stock for protocol {name} has been low for a minute: {} AND gates of {}.",
+                        runs.saturating_mul(target.kind.job()),
+                        all.saturating_mul(target.kind.job())
+                    ),
+                    "See that all parties are there, have the same table of stock in their party files and room on their disks; while jobs \
+                     leave no pause, nothing is made. Jobs run all the same, more slowly.",
+                );
+            } else if runs >= all / 2 {
+                self.calm(AlarmKind::StockLow, &key);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_item_for_any_number_of_jobs_fills_its_shelf() {
+        let mut amount = Amount::default();
+        amount.add(3, 10, true);
+        amount.add(5, 10, false);
+        assert_eq!((amount.runs, amount.largest, amount.bulk), (3, 3, 8));
+        amount.add(u64::MAX, 10, true);
+        assert_eq!((amount.runs, amount.largest, amount.bulk), (13, u64::MAX, 18));
+    }
+}

@@ -1,0 +1,449 @@
+//! The making of stock in the background, in pieces of about a second.
+//!
+//! The leader proposes a piece when no job runs or waits. A peer agrees if it wants such stock itself and has little enough on that shelf, so that nobody
+//! fills its disk, and has memory, a free shelf, and room on the disk. Once all have agreed the leader gives the word. After a check that
+//! failed no more of that stock is made, so that a cheater has one try.
+
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use cenote::PartyId;
+use cenote_service::job::{Digest, FailKind, JobId};
+use cenote_service::live::{AlarmKind, Happened};
+
+use super::{SHELVES, Shelves};
+use crate::core::{Core, LEADER, lock};
+use crate::failure;
+use crate::flight::Flight;
+use crate::message::Message;
+
+/// How often it is looked whether something is to be made.
+const LOOK: Duration = Duration::from_millis(250);
+/// How long peers may take to answer, and the leader to give the word.
+const ANSWER: Duration = Duration::from_secs(5);
+const WORD: Duration = Duration::from_secs(15);
+/// How long the parties of a making wait for each other.
+const MEET: Duration = Duration::from_secs(10);
+/// How long a phase of a making may take, besides its traffic at this many bytes per second.
+const PHASE: Duration = Duration::from_secs(60);
+const LEAST_RATE: u64 = 250_000;
+/// After how many cuts there is an alarm.
+const MANY: u32 = 8;
+/// How much lower than that of jobs the priority of the making is, as the system counts.
+const NICE: i32 = 10;
+
+/// Stock that is being made, or is about to.
+pub(super) struct Making {
+    order: Order,
+    pub(super) kind: usize,
+    stage: Stage,
+    /// Bytes of memory that it takes.
+    memory: u64,
+    until: Instant,
+}
+
+/// What is made.
+#[derive(Clone)]
+struct Order {
+    /// Its name, which no other has.
+    run: JobId,
+    shelf: u8,
+    runs: u64,
+    flight: Arc<Flight>,
+}
+
+enum Stage {
+    /// The leader has asked these, who have not answered.
+    Asked(BTreeSet<u8>),
+    /// This party has agreed.
+    Agreed,
+    /// The word was given.
+    Given,
+    /// It is over.
+    Off,
+    /// It is being made.
+    Runs,
+}
+
+/// Keeps the stock of a service full, until it ends.
+pub(crate) fn keep(core: &Weak<Core>) {
+    // Only its own machine knows; without it jobs are slower while stock is made.
+    if let Err(error) = rustix::process::setpriority_process(None, NICE) {
+        tracing::debug!(%error, "stock is made at the priority of jobs");
+    }
+    while let Some(core) = core.upgrade() {
+        if core.stopping.load(Ordering::Relaxed) || core.stock.targets.is_empty() {
+            return;
+        }
+        let next = match core.me() {
+            LEADER => catch_unwind(AssertUnwindSafe(|| core.propose_making())).unwrap_or_default(),
+            _ => core.stock.given(&core),
+        };
+        match next {
+            Some((kind, order)) => core.carry_out(kind, order),
+            None => core.stock.rest(LOOK),
+        }
+    }
+}
+
+impl Shelves {
+    /// Bytes that are free on the disk of the shelves.
+    pub(super) fn room(&self) -> u64 {
+        let Some(store) = self.stores.first() else {
+            return 0;
+        };
+        let room = rustix::fs::statvfs(store.path());
+        room.map_or(0, |room| room.f_bavail.saturating_mul(room.f_frsize))
+    }
+
+    /// What the leader should have made next: a kind, a shelf, and how many runs.
+    fn next(&self, me: u8) -> Option<(usize, u8, u64)> {
+        let mut state = self.state();
+        for (kind, target) in self.targets.iter().enumerate() {
+            let (runs, all) = self.stands(&state, me, kind);
+            let course = &mut state.course[kind];
+            course.filling = runs < all && (course.filling || runs < all - all / 4);
+            if !course.filling || course.may_begin().is_err() {
+                continue;
+            }
+            let piece = course.piece.max(1);
+            let shelves = (0..SHELVES)
+                .filter(|shelf| !state.busy[usize::from(*shelf)] && self.is_known(&state, me, *shelf, kind));
+            let lacking = shelves.map(|shelf| (self.usable(&state, me, shelf, kind).0, shelf));
+            let fits = |runs: u64, shelf: u8| {
+                runs < target.share
+                    && self.has_place(
+                        state.here[usize::from(shelf)][kind].bulk,
+                        kind,
+                        target.share - runs,
+                    )
+            };
+            let least = lacking.filter(|(runs, shelf)| fits(*runs, *shelf)).min();
+            if let Some((runs, shelf)) = least {
+                return Some((kind, shelf, piece.min(target.share - runs)));
+            }
+        }
+        None
+    }
+
+    /// Whether so many more runs may lie on a shelf that has some. As much again as there should be may be of no use.
+    fn has_place(&self, bulk: u64, kind: usize, runs: u64) -> bool {
+        bulk.saturating_add(runs) <= self.targets[kind].share.saturating_mul(2)
+    }
+
+    /// What this party is to make now, by the leader's word. What it waited for too long for is off.
+    fn given(&self, core: &Core) -> Option<(usize, Order)> {
+        let mut state = self.state();
+        let making = state.making.as_mut()?;
+        match making.stage {
+            Stage::Given => {
+                making.stage = Stage::Runs;
+                Some((making.kind, making.order.clone()))
+            }
+            Stage::Agreed if making.until > Instant::now() => None,
+            Stage::Runs | Stage::Asked(_) => None,
+            Stage::Agreed | Stage::Off => {
+                drop(state);
+                core.clear_making();
+                None
+            }
+        }
+    }
+
+    /// Moves on what is about to be made under this name.
+    fn answer(&self, run: JobId, change: impl FnOnce(&mut Stage)) {
+        if let Some(making) = self
+            .state()
+            .making
+            .as_mut()
+            .filter(|making| making.order.run == run)
+        {
+            change(&mut making.stage);
+        }
+        self.moved.notify_all();
+    }
+}
+
+impl Core {
+    /// Asks the peers to make a piece, if one is wanted and nothing else is to be done. What all have agreed to.
+    fn propose_making(&self) -> Option<(usize, Order)> {
+        if !lock(&self.desk).is_idle() {
+            return None;
+        }
+        let (kind, shelf, runs) = self.stock.next(self.me())?;
+        let parties = self.stock.targets[kind].kind.protocol().parties();
+        let peers = (0..parties).filter(|party| *party != self.me());
+        let there = |party: &u8| self.peer(*party).is_some_and(|peer| peer.known().is_with_us());
+        if !peers.clone().all(|party| there(&party)) {
+            return None;
+        }
+        let run = JobId::random().ok()?;
+        if let Err(why) = self.reserve(run, kind, shelf, runs, Stage::Asked(peers.collect()), ANSWER) {
+            tracing::debug!(why, "no stock is made");
+            self.stock.state().course[kind].declined();
+            return None;
+        }
+        let stock = self.stock.targets[kind].digest;
+        self.tell_all(
+            parties,
+            &Message::Make {
+                run,
+                stock,
+                shelf,
+                runs,
+            },
+        );
+        if self.wait_for_answers(run)
+            && let Some(order) = self.begin_making(shelf, stock)
+        {
+            self.tell_all(parties, &Message::Go { run });
+            return Some((kind, order));
+        }
+        self.tell_all(parties, &Message::Unready { run });
+        self.stock.state().course[kind].declined();
+        self.clear_making();
+        None
+    }
+
+    /// Has what all have agreed on made from here on. What peers have on that shelf they say again when it is over.
+    fn begin_making(&self, shelf: u8, stock: Digest) -> Option<Order> {
+        let mut state = self.stock.state();
+        for levels in state.there.values_mut() {
+            levels.remove(&(shelf, stock));
+        }
+        let making = state.making.as_mut()?;
+        making.stage = Stage::Runs;
+        Some(making.order.clone())
+    }
+
+    /// Whether all peers have agreed, within a while.
+    fn wait_for_answers(&self, run: JobId) -> bool {
+        let mut state = self.stock.state();
+        loop {
+            let Some(making) = state.making.as_ref().filter(|making| making.order.run == run) else {
+                return false;
+            };
+            let left = making.until.saturating_duration_since(Instant::now());
+            match &making.stage {
+                Stage::Asked(missing) if missing.is_empty() => return true,
+                Stage::Asked(_) if !left.is_zero() && !self.stopping.load(Ordering::Relaxed) => {}
+                _ => return false,
+            }
+            let waited = self.stock.moved.wait_timeout(state, left.min(LOOK));
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Takes what a making takes here, if it can be had.
+    fn reserve(
+        &self,
+        run: JobId,
+        kind: usize,
+        shelf: u8,
+        runs: u64,
+        stage: Stage,
+        limit: Duration,
+    ) -> Result<(), String> {
+        let stock = &self.stock;
+        let target = &stock.targets[kind];
+        let of_order = |error: cenote::Error| error.to_string();
+        let bytes = target.kind.traffic_bytes(runs).map_err(of_order)?;
+        if stock.room() < stock.margin.saturating_add(bytes) {
+            self.alarm(
+                AlarmKind::Disk,
+                "stock",
+                "The disk is nearly full: no stock is made.".into(),
+                "Make room on the disk of the stock folder. Jobs run all the same, more slowly.",
+            );
+            return Err("the disk is nearly full".into());
+        }
+        self.calm(AlarmKind::Disk, "stock");
+        let memory = target
+            .kind
+            .memory_bytes(runs, PartyId(self.me()))
+            .map_err(of_order)?;
+        let parties = target.kind.protocol().parties();
+        let mut state = stock.state();
+        state.course[kind].may_begin()?;
+        if state.making.is_some() || state.busy[usize::from(shelf)] {
+            return Err("the shelf is in use".into());
+        }
+        if !lock(&self.desk).reserve(memory) {
+            return Err("there is no memory for it".into());
+        }
+        state.busy[usize::from(shelf)] = true;
+        state.making = Some(Making {
+            order: Order {
+                run,
+                shelf,
+                runs,
+                flight: Arc::new(Flight::new(run, parties, None)),
+            },
+            kind,
+            stage,
+            memory,
+            until: Instant::now() + limit,
+        });
+        Ok(())
+    }
+
+    /// Nothing is made any more: what it took is free.
+    fn clear_making(&self) {
+        let Some(making) = self.stock.state().making.take() else {
+            return;
+        };
+        lock(&self.desk).release(making.memory);
+        self.put_back(making.order.shelf);
+    }
+
+    /// The leader proposes that stock be made.
+    pub(crate) fn hear_make(&self, from: u8, run: JobId, stock: Digest, shelf: u8, runs: u64) {
+        let is_wanted = |kind: &usize| {
+            let has_place = |bulk| self.stock.has_place(bulk, *kind, runs);
+            let place = from == LEADER && shelf < SHELVES && runs > 0;
+            place && has_place(self.stock.state().here[usize::from(shelf)][*kind].bulk)
+        };
+        let agreed = match self.stock.find(stock).filter(is_wanted) {
+            Some(kind) => self.reserve(run, kind, shelf, runs, Stage::Agreed, WORD),
+            None => {
+                lock(&self.tally).refused(from);
+                Err("it is not wanted, or there is enough of it".into())
+            }
+        };
+        let answer = match agreed {
+            Ok(()) => Message::Ready { run },
+            Err(why) => {
+                tracing::debug!(from, why, "stock is not made");
+                Message::Unready { run }
+            }
+        };
+        self.tell(from, &answer);
+    }
+
+    /// A peer agrees to make stock.
+    pub(crate) fn hear_ready(&self, from: u8, run: JobId) {
+        self.stock.answer(run, |stage| {
+            if let Stage::Asked(missing) = stage {
+                missing.remove(&from);
+            }
+        });
+    }
+
+    /// A peer does not, or the leader takes it back.
+    pub(crate) fn hear_unready(&self, from: u8, run: JobId) {
+        self.stock.answer(run, |stage| match stage {
+            Stage::Asked(_) => *stage = Stage::Off,
+            Stage::Agreed if from == LEADER => *stage = Stage::Off,
+            _ => {}
+        });
+    }
+
+    /// The leader says that all have agreed.
+    pub(crate) fn hear_go(&self, from: u8, run: JobId) {
+        self.stock.answer(run, |stage| {
+            if from == LEADER && matches!(stage, Stage::Agreed) {
+                *stage = Stage::Given;
+            }
+        });
+    }
+
+    /// A peer is gone, and with it what it makes and has.
+    pub(crate) fn lose_stock(&self, peer: u8) {
+        let mut state = self.stock.state();
+        state.there.remove(&peer);
+        if let Some(making) = state
+            .making
+            .as_mut()
+            .filter(|making| peer < making.order.flight.parties)
+        {
+            match making.stage {
+                Stage::Asked(_) | Stage::Agreed => making.stage = Stage::Off,
+                Stage::Given | Stage::Runs | Stage::Off => {}
+            }
+            let reason = format!("the connection to party {peer} was lost");
+            making.order.flight.stop(FailKind::PeerLost, reason);
+        }
+        drop(state);
+        self.stock.moved.notify_all();
+    }
+
+    /// Ends what is being made.
+    pub(crate) fn stop_making(&self) {
+        if let Some(making) = &self.stock.state().making {
+            let flight = &making.order.flight;
+            flight.stop(FailKind::Restarted, "the service was stopped");
+        }
+        self.stock.moved.notify_all();
+    }
+
+    /// Makes what all have agreed on.
+    fn carry_out(self: &Arc<Self>, kind: usize, order: Order) {
+        self.takes_off();
+        self.announcer.tell(&Happened::Stock);
+        let start = Instant::now();
+        let made = catch_unwind(AssertUnwindSafe(|| self.make_piece(kind, &order)));
+        let took = start.elapsed();
+        let mut state = self.stock.state();
+        let course = &mut state.course[kind];
+        match &made {
+            Ok(Ok(())) => course.made(order.runs, took),
+            Ok(Err(error)) if failure::kind(error) == FailKind::Cheating => course.ended = true,
+            _ => course.cut(),
+        }
+        let cuts = course.cuts;
+        drop(state);
+        match made {
+            Ok(Ok(())) => tracing::debug!(runs = order.runs, ?took, "stock was made"),
+            Ok(Err(error)) => self.making_failed(kind, &order, &error, cuts),
+            Err(_) => tracing::error!("the making of stock failed; the log says where"),
+        }
+        self.clear_making();
+        self.has_landed();
+    }
+
+    fn make_piece(&self, kind: usize, order: &Order) -> cenote::Result<()> {
+        let kind = &self.stock.targets[kind].kind;
+        let Some(wires) = self.wires.get() else {
+            return Err(cenote::Error::Usage("there are no connections".into()));
+        };
+        let session = format!("stock {}", order.run);
+        let connections = wires.connections(&kind.protocol().topology(), &session, MEET)?;
+        let connections = order.flight.hold(connections);
+        let traffic = Duration::from_secs(kind.traffic_bytes(order.runs)? / LEAST_RATE);
+        let limit = self.settings.phase_timeout.unwrap_or(PHASE + traffic);
+        let store = &self.stock.stores[usize::from(order.shelf)];
+        let me = PartyId(self.me());
+        kind.make(order.runs, me, connections, &session, limit, store)?;
+        Ok(())
+    }
+
+    fn making_failed(&self, kind: usize, order: &Order, error: &cenote::Error, cuts: u32) {
+        let name = self.stock.targets[kind].kind.protocol().describe();
+        if failure::kind(error) != FailKind::Cheating {
+            let shelf = order.shelf;
+            tracing::warn!(shelf, %error, "stock for protocol {name} could not be made; it is tried again");
+            if cuts >= MANY {
+                self.alarm(
+                    AlarmKind::StockLow,
+                    &format!("cuts {name}"),
+                    format!("The making of stock for protocol {name} was cut off {cuts} times, the last time because: {error}."),
+                    "See what is wrong with the peers or the network. If nothing is, a peer may be trying to cheat.",
+                );
+            }
+            return;
+        }
+        let who = match failure::cheater(error) {
+            Some(party) => format!("party {party} ({})", self.name(party)),
+            None => "a party".to_owned(),
+        };
+        self.alarm(
+            AlarmKind::Cheating,
+            &format!("stock {who}"),
+            format!("In making stock for protocol {name} {who} deviated from the protocol: {error}."),
+            "Nothing was revealed, and no more of this stock is made until the service is restarted. Find out with the others what happened.",
+        );
+    }
+}

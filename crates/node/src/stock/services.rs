@@ -1,0 +1,435 @@
+//! Services with stock, from its making to its use, with parties that lie, fail and cheat.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cenote::Protocol;
+use cenote::stock::Kind;
+use cenote_net::{Label, Step};
+use cenote_service::job::{FailKind, JobId, State, StateName};
+use cenote_service::live::{AlarmKind, Live};
+use cenote_testkit::{Adversary, Perturbation, Target as Position};
+
+use super::*;
+use crate::tests::world::{ALL, World, until};
+use crate::{Settings, StockSettings};
+
+/// Runs of a shelf.
+const SHARE: u64 = 2;
+/// AND gates of a typical job.
+const JOB: u64 = 1000;
+
+/// Has a party keep stock that suits so many parties.
+fn wants(settings: &mut Settings, protocol: &str, share: u64) {
+    let protocol = Protocol::named(protocol).expect("a protocol");
+    settings.stock = StockSettings {
+        targets: vec![StockTarget {
+            kind: Kind::new(protocol, JOB).expect("a kind"),
+            ands: u64::from(SHELVES) * share * JOB,
+            least: 0,
+        }],
+        ..std::mem::take(&mut settings.stock)
+    };
+}
+
+fn protocol(parties: u8) -> &'static str {
+    match parties {
+        2 => "authenticated",
+        _ => "three",
+    }
+}
+
+/// So many services that all keep stock.
+fn world(parties: u8, share: u64) -> World {
+    World::with(parties, ALL, move |settings| {
+        wants(settings, protocol(parties), share)
+    })
+}
+
+fn wait_full(world: &World) {
+    let is_full = |node: &crate::Node| {
+        let stock = &node.stock()[0];
+        stock.amount == stock.target && !stock.making
+    };
+    until("the stock is full", || world.nodes.iter().flatten().all(is_full));
+}
+
+/// Nothing is made from here on.
+fn make_no_more(world: &World) {
+    for node in world.nodes.iter().flatten() {
+        node.core.stock.state().course[0].ended = true;
+    }
+    until("nothing is made", || {
+        world
+            .nodes
+            .iter()
+            .flatten()
+            .all(|node| node.core.stock.state().making.is_none())
+    });
+}
+
+fn wait_free(world: &World) {
+    let is_free = |node: &crate::Node| node.core.stock.state().busy.iter().all(|busy| !busy);
+    until("all shelves are free", || {
+        world.nodes.iter().flatten().all(is_free)
+    });
+}
+
+/// What lies on all shelves of a party: items, and the numbers of them that are left.
+fn left(world: &World, party: u8) -> (usize, u64) {
+    let stores = &world.node(party).core.stock.stores;
+    let items: Vec<_> = stores
+        .iter()
+        .flat_map(|store| store.inventory().expect("read").items)
+        .collect();
+    (items.len(), items.iter().map(|stored| stored.left.total()).sum())
+}
+
+/// All parties lose what is on most shelves.
+fn lose(world: &World) {
+    for node in world.nodes.iter().flatten() {
+        for (shelf, store) in (0..SHELVES).zip(&node.core.stock.stores).skip(1) {
+            for stored in store.inventory().expect("read").items {
+                store.remove(&stored.item.id).expect("removed");
+            }
+            node.core.put_back(shelf);
+        }
+    }
+}
+
+fn from_stock(world: &World, party: u8) -> u64 {
+    world.node(party).counts().from_stock
+}
+
+/// Runs `add8` once, and gives its name.
+fn run(world: &World, party: u8, key: &str) -> JobId {
+    let id = world.submit(party, key).proposal.id;
+    world.wait_for(id, StateName::Done);
+    assert_eq!(world.learnt(party, id), ["0x2a"]);
+    wait_free(world);
+    id
+}
+
+#[test]
+fn stock_is_filled_and_used_and_filled_again() {
+    for parties in [3, 2] {
+        let world = world(parties, SHARE);
+        wait_full(&world);
+        for party in 0..parties {
+            let shown = &world.node(party).stock()[0];
+            assert_eq!(shown.protocol, protocol(parties));
+            assert_eq!(shown.target, u64::from(SHELVES) * SHARE * JOB);
+        }
+        make_no_more(&world);
+        let before = left(&world, 0);
+        run(&world, 1, "from stock");
+        for party in 0..parties {
+            assert_eq!(from_stock(&world, party), 1, "party {party} of {parties}");
+            assert_eq!(left(&world, party), left(&world, 0), "party {party} of {parties}");
+        }
+        if parties == 3 {
+            assert!(left(&world, 0).1 < before.1);
+            let shown = &world.node(2).stock()[0];
+            assert!(shown.amount < shown.target);
+        }
+        // Below three quarters it is filled again.
+        lose(&world);
+        assert!(world.node(0).stock()[0].amount < world.node(0).stock()[0].target / 2);
+        for node in world.nodes.iter().flatten() {
+            node.core.stock.state().course[0].ended = false;
+        }
+        wait_full(&world);
+        world.verify();
+    }
+}
+
+#[test]
+fn jobs_side_by_side_use_nothing_twice() {
+    for parties in [3, 2] {
+        let world = world(parties, SHARE);
+        wait_full(&world);
+        make_no_more(&world);
+        let before = left(&world, 0).1;
+        run(&world, 0, "the first");
+        let each = before - left(&world, 0).1;
+        let ids: Vec<JobId> = (0..12)
+            .map(|number| {
+                world
+                    .submit(number % parties, &format!("job {number}"))
+                    .proposal
+                    .id
+            })
+            .collect();
+        for id in ids {
+            world.wait_for(id, StateName::Done);
+            assert_eq!(world.learnt(0, id), ["0x2a"]);
+        }
+        wait_free(&world);
+        let used = from_stock(&world, 0);
+        assert!(used > 1, "{used} jobs from stock");
+        for party in 0..parties {
+            assert_eq!(from_stock(&world, party), used);
+            // A shelf of which too little is left for a typical job is cleared.
+            let gone = before - left(&world, party).1;
+            assert!(
+                gone >= used * each && left(&world, party) == left(&world, 0),
+                "party {party}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_the_parties_do_not_have_is_made_in_the_session() {
+    let world = world(3, SHARE);
+    wait_full(&world);
+    make_no_more(&world);
+    // Party 1 has lost all, and says that it has all.
+    for store in &world.node(1).core.stock.stores {
+        for stored in store.inventory().expect("read").items {
+            store.remove(&stored.item.id).expect("removed");
+        }
+    }
+    run(&world, 2, "empty shelves");
+    assert_eq!(from_stock(&world, 0), 0);
+    assert_eq!(left(&world, 0).0, left(&world, 2).0);
+
+    // The leader's word names a shelf that is not there.
+    world
+        .hub
+        .meddle(Some(Arc::new(|_, _, message| match Message::parse(&message) {
+            Ok(Message::Start { job, shelf: Some(_) }) => {
+                vec![
+                    Message::Start {
+                        job,
+                        shelf: Some(200),
+                    }
+                    .to_bytes(),
+                ]
+            }
+            _ => vec![message],
+        })));
+    run(&world, 0, "no such shelf");
+    assert!(world.node(0).alarms().is_empty());
+}
+
+#[test]
+fn a_leader_that_names_different_shelves_gets_nothing() {
+    let world = world(3, SHARE);
+    wait_full(&world);
+    make_no_more(&world);
+    let before = left(&world, 0);
+    world
+        .hub
+        .meddle(Some(Arc::new(|_, to, message| match Message::parse(&message) {
+            Ok(Message::Start { job, .. }) if to == 1 => vec![Message::Start { job, shelf: None }.to_bytes()],
+            _ => vec![message],
+        })));
+    let id = world.submit(0, "split").proposal.id;
+    world.wait(id, "failed", |state| matches!(state, State::Failed(_)));
+    wait_free(&world);
+    assert_eq!(left(&world, 0), before);
+    world.hub.meddle(None);
+    run(&world, 0, "goes on");
+}
+
+#[test]
+fn nothing_is_made_that_one_party_does_not_want() {
+    let world = World::with(3, ALL, |settings| {
+        if settings.me != 2 {
+            wants(settings, "three", SHARE);
+        }
+    });
+    run(&world, 0, "without stock");
+    assert_eq!((left(&world, 0).0, from_stock(&world, 0)), (0, 0));
+    assert_eq!(world.node(2).stock(), []);
+}
+
+#[test]
+fn a_party_that_declines_is_asked_seldom() {
+    let world = world(3, SHARE);
+    wait_full(&world);
+    make_no_more(&world);
+    for party in 0..2 {
+        world.node(party).core.stock.state().course[0].ended = false;
+    }
+    lose(&world);
+    until("it is asked", || {
+        world.node(0).core.stock.state().course[0].declined > 0
+    });
+    assert!(world.node(0).core.stock.state().course[0].again.is_some());
+    run(&world, 0, "goes on");
+    assert_eq!(left(&world, 0).0, left(&world, 2).0);
+    // It wants some again.
+    world.node(2).core.stock.state().course[0].ended = false;
+    wait_full(&world);
+}
+
+#[test]
+fn a_leader_cannot_fill_a_disk_or_hold_a_shelf() {
+    let world = world(3, SHARE);
+    wait_full(&world);
+    make_no_more(&world);
+    world.node(1).core.stock.state().course[0].ended = false;
+    let answers = [Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0))];
+    let counts = answers.clone();
+    world.hub.meddle(Some(Arc::new(move |from, to, message| {
+        match Message::parse(&message) {
+            Ok(Message::Unready { .. }) if (from, to) == (1, 0) => counts[0].fetch_add(1, Ordering::Relaxed),
+            Ok(Message::Ready { .. }) if (from, to) == (1, 0) => counts[1].fetch_add(1, Ordering::Relaxed),
+            _ => 0,
+        };
+        vec![message]
+    })));
+    let stock = world.node(1).core.stock.targets[0].digest;
+    let [refused, ready] = answers.map(|count| move || count.load(Ordering::Relaxed));
+    let unknown = Digest([9; 32]);
+    let wrong = [
+        (stock, 0, u64::MAX),
+        (stock, 0, SHARE + 1),
+        (stock, SHELVES, 1),
+        (stock, 0, 0),
+        (unknown, 0, 1),
+    ];
+    let make = |number: u8, stock, shelf, runs| {
+        let run = JobId([number; 16]);
+        let message = Message::Make {
+            run,
+            stock,
+            shelf,
+            runs,
+        };
+        world.hub.say(0, 1, message.to_bytes());
+    };
+    for (number, (stock, shelf, runs)) in (1..).zip(wrong) {
+        make(number, stock, shelf, runs);
+    }
+    until("all are refused", || refused() == wrong.len() as u64);
+    // One at a time.
+    make(20, stock, 3, 1);
+    make(21, stock, 4, 1);
+    until("one is refused", || refused() == wrong.len() as u64 + 1);
+    assert_eq!(ready(), 1);
+    // The shelf is free again when the leader takes it back, and after a while without a word.
+    world
+        .hub
+        .say(0, 1, Message::Unready { run: JobId([20; 16]) }.to_bytes());
+    wait_free(&world);
+    make(22, stock, 3, 1);
+    until("it is agreed", || ready() == 2);
+    run(&world, 0, "goes on");
+    wait_free(&world);
+}
+
+#[test]
+fn what_a_killed_party_was_making_or_using_is_not_used_twice() {
+    // A job of SHA-256 is a typical one.
+    let mut world = World::with(3, ALL, |settings| {
+        wants(settings, "three", 20);
+        settings.stock.targets[0].kind = Kind::new(Protocol::default(), 25_000).expect("a kind");
+        settings.stock.targets[0].ands *= 25;
+    });
+    until("it is made", || {
+        world.node(1).stock()[0].making && left(&world, 1).0 > 0
+    });
+    world.kill(1);
+    world.start(1);
+    world.wait_ready();
+    wait_full(&world);
+
+    let id = world.submit_long(0, "killed");
+    until("it runs from stock", || from_stock(&world, 2) == 1);
+    world.wait_for(id, StateName::Running);
+    world.kill(2);
+    world.start(2);
+    world.wait_ready();
+    world.wait(id, "failed", |state| matches!(state, State::Failed(_)));
+    world.hub.slow_down(cenote::Link::default());
+    wait_free(&world);
+    let jobs = from_stock(&world, 0);
+    run(&world, 2, "next");
+    assert_eq!(from_stock(&world, 0), jobs + 1);
+    world.verify();
+}
+
+/// Party 2 flips a bit of the first message of this step in sessions whose names begin so.
+fn cheat(world: &World, session: &'static str, code: u16) -> (Adversary, Arc<AtomicU64>) {
+    let step = Step { code, name: "some" };
+    let adversary = Adversary::new(Position::step(step), Perturbation::FlipBit { byte: 0, bit: 0 });
+    let (cheater, sessions) = (adversary.clone(), Arc::new(AtomicU64::new(0)));
+    let count = Arc::clone(&sessions);
+    world.hub.spoil(Some(Arc::new(move |name, party, connections| {
+        if !name.starts_with(session) || party != 2 {
+            return connections;
+        }
+        count.fetch_add(1, Ordering::Relaxed);
+        let cheater = cheater.clone();
+        connections.map(move |channel| Box::new(cheater.wrap(Label::from("some"), channel)))
+    })));
+    (adversary, sessions)
+}
+
+fn alarmed(world: &World, party: u8) -> bool {
+    let alarms = world.node(party).alarms();
+    alarms
+        .iter()
+        .any(|alarm| alarm.kind == AlarmKind::Cheating && alarm.text.contains("party"))
+}
+
+#[test]
+fn a_cheater_in_a_job_from_stock_is_caught_and_the_job_is_not_run_again() {
+    let world = world(3, SHARE);
+    wait_full(&world);
+    make_no_more(&world);
+    let before = left(&world, 0);
+    // "evaluate AND layer" of protocol three.
+    let (adversary, sessions) = cheat(&world, "job ", 0x30a);
+    let id = world.submit(0, "cheated").proposal.id;
+    world.wait(id, "failed", |state| matches!(state, State::Failed(_)));
+    wait_free(&world);
+    assert_eq!((adversary.deviations(), sessions.load(Ordering::Relaxed)), (1, 1));
+    let caught = |party: u8| matches!(world.job(party, id).state, State::Failed(failure) if failure.kind == FailKind::Cheating);
+    assert!((0..2).any(caught), "{:?}", world.job(0, id).state);
+    until("there is an alarm", || (0..2).any(|party| alarmed(&world, party)));
+    assert_eq!(from_stock(&world, 0), 1);
+    for party in 0..2 {
+        assert!(left(&world, party).1 < before.1, "what was used is gone");
+    }
+    world.hub.spoil(None);
+    run(&world, 1, "goes on");
+    assert_eq!(sessions.load(Ordering::Relaxed), 1);
+    world.verify();
+}
+
+#[test]
+fn a_cheater_in_the_making_is_caught_and_has_no_second_try() {
+    let world = world(3, SHARE);
+    wait_full(&world);
+    // "multiply triples" of protocol three.
+    let (adversary, sessions) = cheat(&world, "stock ", 0x305);
+    lose(&world);
+    until("there is an alarm", || (0..2).any(|party| alarmed(&world, party)));
+    assert_eq!(adversary.deviations(), 1);
+    let ended = |party: u8| world.node(party).core.stock.state().course[0].ended;
+    assert!((0..2).any(ended));
+    // Whoever has caught it agrees to nothing more; the leader asks for nothing, or in vain.
+    run(&world, 0, "goes on");
+    assert_eq!(sessions.load(Ordering::Relaxed), 1);
+    assert!(left(&world, 0).0 < usize::from(SHELVES));
+}
+
+#[test]
+fn a_full_disk_ends_the_making_and_no_job() {
+    let world = World::with(3, ALL, |settings| {
+        wants(settings, "three", SHARE);
+        settings.stock.margin = if settings.me == 1 { u64::MAX } else { 0 };
+    });
+    let disk = |party: u8| {
+        let alarms = world.node(party).alarms();
+        alarms.iter().any(|alarm| alarm.kind == AlarmKind::Disk)
+    };
+    until("there is an alarm", || disk(1));
+    run(&world, 0, "goes on");
+    assert!(!disk(0));
+    assert_eq!(left(&world, 0).0, 0);
+}

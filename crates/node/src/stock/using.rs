@@ -1,0 +1,150 @@
+//! Jobs that run from stock.
+//!
+//! The leader names the shelf when it begins a job. Before anything else the parties tell each other over the job's own channels which items on it
+//! they can use: if all can use one, the job runs from stock, and if not, it makes its material in the same session. No job is run twice,
+//! therefore, and what fails later fails for good.
+
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use cenote::runner::Connections;
+use cenote::stock::common;
+use cenote::{PartyId, Prepared, Result};
+
+use super::{SHELVES, Shelves, Store, Stored};
+use crate::compiled::Compiled;
+use crate::core::{Core, lock};
+
+/// How long a job waits for a shelf that is still in use here.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long the parties may take to tell what they have.
+const CHOICE: Duration = Duration::from_secs(60);
+
+/// Stock that would serve a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    kind: usize,
+    ands: u64,
+}
+
+/// A shelf that a job uses, until this is dropped.
+pub(crate) struct Taken {
+    core: Arc<Core>,
+    pub(crate) shelf: u8,
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.core.put_back(self.shelf);
+    }
+}
+
+impl Shelves {
+    /// The stock that would serve a job, if there is to be any.
+    pub(crate) fn wanted(&self, compiled: &Compiled) -> Option<Wanted> {
+        let ands = compiled.program()?.and_gates();
+        let serves = |target: &super::Target| target.kind.protocol() == compiled.protocol();
+        let kind = self.targets.iter().position(serves)?;
+        (ands > 0 && ands >= self.targets[kind].least).then_some(Wanted { kind, ands })
+    }
+
+    /// The most bytes of memory that party `me` takes to run the job from stock.
+    pub(crate) fn memory_of(&self, wanted: Wanted, compiled: &Compiled, me: u8) -> u64 {
+        let of = |program| {
+            let prepared = self.targets[wanted.kind].kind.prepare(program).ok()?;
+            Some(prepared.job_bytes(program, PartyId(me)))
+        };
+        compiled.program().and_then(of).unwrap_or(0)
+    }
+
+    /// The free shelf with the most of what a job takes, by all parties' word.
+    fn choose(&self, me: u8, wanted: Wanted) -> Option<u8> {
+        let mut state = self.state();
+        let job = self.targets[wanted.kind].kind.job();
+        let free = (0..self.stores.len() as u8).filter(|shelf| !state.busy[usize::from(*shelf)]);
+        let usable = free.map(|shelf| (self.usable(&state, me, shelf, wanted.kind), shelf));
+        let fitting = usable.filter(|((_, largest), _)| largest.saturating_mul(job) >= wanted.ands);
+        let (_, shelf) = fitting.max_by_key(|((runs, _), shelf)| (*runs, SHELVES - shelf))?;
+        state.busy[usize::from(shelf)] = true;
+        Some(shelf)
+    }
+
+    /// Takes a shelf as soon as it is free, within a while.
+    fn take(&self, shelf: u8) -> bool {
+        if usize::from(shelf) >= self.stores.len() {
+            return false;
+        }
+        let until = Instant::now() + PATIENCE;
+        let mut state = self.state();
+        while state.busy[usize::from(shelf)] {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            let waited = self.moved.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.busy[usize::from(shelf)] = true;
+        true
+    }
+}
+
+impl Core {
+    /// Chooses the shelf of a job that the leader begins, if one serves it.
+    pub(crate) fn choose_shelf(self: &Arc<Self>, wanted: Option<Wanted>) -> Option<Taken> {
+        let shelf = self.stock.choose(self.me(), wanted?)?;
+        let core = Arc::clone(self);
+        Some(Taken { core, shelf })
+    }
+
+    /// Takes the shelf that the leader names, unless it does not come free or there is no such.
+    pub(crate) fn take_shelf(self: &Arc<Self>, shelf: u8) -> Option<Taken> {
+        self.stock.take(shelf).then(|| Taken {
+            core: Arc::clone(self),
+            shelf,
+        })
+    }
+
+    /// Agrees with the others whether a job runs from stock, of which the leader has named a shelf. The parameters and the stock, if it does.
+    pub(crate) fn agree_on_stock(
+        &self,
+        connections: &mut Connections,
+        taken: Option<&Taken>,
+        compiled: &Compiled,
+    ) -> Result<Option<(Prepared, Store)>> {
+        let found = taken.and_then(|taken| self.look_on_shelf(taken.shelf, compiled));
+        let items: Vec<_> = match &found {
+            Some((_, _, items)) => items.iter().map(|stored| stored.item.id).collect(),
+            None => Vec::new(),
+        };
+        let phases = connections.phases(self.settings.phase_timeout.unwrap_or(CHOICE));
+        phases.begin("the choice of stock");
+        let common = common(connections, &items)?;
+        if common.is_empty() {
+            tracing::info!("the stock does not serve a job: it makes its own material");
+            return Ok(None);
+        }
+        lock(&self.tally).took_stock();
+        Ok(found.map(|(prepared, store, _)| (prepared, store)))
+    }
+
+    /// What on a shelf serves a job, and with which parameters.
+    fn look_on_shelf(&self, shelf: u8, compiled: &Compiled) -> Option<(Prepared, Store, Vec<Stored>)> {
+        let stock = &self.stock;
+        let (wanted, program) = (stock.wanted(compiled)?, compiled.program()?);
+        let kind = &stock.targets[wanted.kind].kind;
+        let store = stock.stores.get(usize::from(shelf))?;
+        // What is used is recorded first, and that takes room.
+        if stock.room() < stock.margin / 2 {
+            return None;
+        }
+        let looked = kind.prepare(program).and_then(|prepared| {
+            let mut items = store.inventory()?.items;
+            items.retain(|stored| prepared.suffices(program, stored));
+            Ok((prepared, store.clone(), items))
+        });
+        looked
+            .inspect_err(|error| tracing::warn!(shelf, %error, "a shelf of stock cannot be used"))
+            .ok()
+    }
+}
