@@ -153,6 +153,38 @@ fn many_sessions_run_side_by_side() {
     }
 }
 
+/// Who joins second is ready for the other's first message before the other hears of that.
+#[test]
+fn sessions_that_begin_at_once_carry_their_first_messages() {
+    let parties = trunks(2, &TrunkLimits::default());
+    let options = brief(20_000);
+    std::thread::scope(|scope| {
+        for line in 0..8 {
+            for (me, party) in parties.iter().enumerate() {
+                let (trunks, options) = (&party.trunks, options.clone());
+                scope.spawn(move || {
+                    for session in 0..150 {
+                        let name = format!("session {line} {session}");
+                        let mesh = trunks
+                            .join(&name, 2, &labels(&["main"]), options.clone(), PATIENCE)
+                            .unwrap();
+                        let mut channel = take(mesh, PartyId(1 - me as u8));
+                        channel
+                            .send(STEP, b"at once")
+                            .and_then(|()| channel.flush())
+                            .unwrap();
+                        channel.recv(STEP, &mut [0; 7]).unwrap();
+                        channel.close().unwrap();
+                    }
+                });
+            }
+        }
+    });
+    for (me, party) in parties.iter().enumerate() {
+        assert_eq!(party.ear.states(), [(PartyId(1 - me as u8), TrunkState::Up)]);
+    }
+}
+
 #[test]
 fn who_never_receives_holds_up_nobody_else() {
     let parties = trunks(2, &TrunkLimits::default());

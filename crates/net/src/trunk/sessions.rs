@@ -180,7 +180,7 @@ impl Connection {
             window: FIRST_WINDOW.min(self.limits.window) as u32,
             ..offer.join
         };
-        self.outlet.frame(frame(Kind::Join, first, &join.encode()));
+        let told = frame(Kind::Join, first, &join.encode());
         let offer = offer.clone();
         let ours = Ours {
             first,
@@ -188,24 +188,42 @@ impl Connection {
             offer,
         };
         match theirs {
-            Some(theirs) => self.meet(&mut sessions, ours, theirs.first, &theirs.join),
-            None => drop(sessions.ours.insert(session, ours)),
+            Some(theirs) => self.meet(&mut sessions, ours, theirs.first, &theirs.join, Some(told)),
+            None => {
+                self.outlet.frame(told);
+                sessions.ours.insert(session, ours);
+            }
         }
         drop(sessions);
         self.send_now();
     }
 
-    /// Both have joined.
-    fn meet(self: &Arc<Self>, sessions: &mut Sessions, ours: Ours, theirs: u64, join: &Join) {
+    /// Both have joined. The peer may send as soon as it is `told` of this party's join, so that comes after the streams are ready for that.
+    fn meet(
+        self: &Arc<Self>,
+        sessions: &mut Sessions,
+        ours: Ours,
+        theirs: u64,
+        join: &Join,
+        told: Option<Vec<u8>>,
+    ) {
         let Ours {
             first,
             streams,
             offer,
         } = ours;
-        match offer.compare(join) {
+        let same = offer.compare(join);
+        let mut wants = Vec::new();
+        if same.is_ok() {
+            let matched = streams.iter().zip(theirs..);
+            wants.extend(matched.map(|(stream, id)| stream.match_with(theirs, id, join.window)));
+        }
+        if let Some(told) = told {
+            self.outlet.frame(told);
+        }
+        match same {
             Ok(()) => {
-                for (stream, id) in streams.iter().zip(theirs..) {
-                    let wants = stream.match_with(theirs, id, join.window);
+                for (stream, wants) in streams.iter().zip(wants) {
                     self.list(stream, wants);
                 }
                 sessions.met.retain(|(_, offer)| offer.strong_count() > 0);
@@ -260,7 +278,7 @@ impl Connection {
         match sessions.ours.entry(join.session) {
             Entry::Occupied(entry) if join.answers == 0 || join.answers == entry.get().first => {
                 let ours = entry.remove();
-                self.meet(&mut sessions, ours, first, &join);
+                self.meet(&mut sessions, ours, first, &join, None);
             }
             // It answers a join that this party has taken back.
             _ if join.answers != 0 => {}
