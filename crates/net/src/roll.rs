@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use crate::step::ROLL;
@@ -33,6 +34,7 @@ struct State {
     waits: BTreeMap<PartyId, usize>,
     peers: BTreeMap<PartyId, Heard>,
     interrupters: Vec<Closer>,
+    callers: Vec<Thread>,
 }
 
 /// What a peer said last.
@@ -65,7 +67,9 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        self.lock().interrupters.iter().for_each(Closer::close);
+        let state = self.lock();
+        state.interrupters.iter().for_each(Closer::close);
+        state.callers.iter().for_each(Thread::unpark);
     }
 }
 
@@ -78,13 +82,14 @@ impl Roll {
             state.hear(channel.peer(), 0);
             drop(state);
             let shared = Arc::downgrade(&self.0);
-            std::thread::Builder::new()
+            let caller = std::thread::Builder::new()
                 .name("cenote-roll".into())
                 .spawn(move || call(&shared, channel))
                 .map_err(|error| Error::Local {
                     what: "starting a thread for the roll call".into(),
                     reason: error.to_string(),
                 })?;
+            self.0.lock().callers.push(caller.thread().clone());
         }
         Ok(())
     }
@@ -166,7 +171,13 @@ pub(crate) fn options_of_call(options: &ChannelOptions) -> ChannelOptions {
 /// Tells and hears once a beat, each side one message, so that nothing piles up for a peer that halts.
 fn call(shared: &Weak<Shared>, mut channel: Box<dyn Channel>) {
     let peer = channel.peer();
-    while let Some(roll) = shared.upgrade() {
+    // A session that is over before its first beat is none whose waits are told of.
+    loop {
+        let beat = Instant::now() + BEAT;
+        while shared.strong_count() > 0 && Instant::now() < beat {
+            std::thread::park_timeout(beat.saturating_duration_since(Instant::now()));
+        }
+        let Some(roll) = shared.upgrade() else { return };
         let waits = roll.lock().waits.keys().fold(0, |bits, &peer| bits | bit(peer));
         drop(roll);
         let mut theirs = [0];
@@ -184,8 +195,6 @@ fn call(shared: &Weak<Shared>, mut channel: Box<dyn Channel>) {
             return;
         }
         roll.lock().hear(peer, theirs[0]);
-        drop(roll);
-        std::thread::sleep(BEAT);
     }
 }
 
