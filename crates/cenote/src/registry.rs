@@ -48,7 +48,7 @@ struct Entry {
 }
 
 impl Entry {
-    const fn of<P: AnyProtocol>() -> Self {
+    const fn of<P: AnyProtocol<Prepared: Clone + Sync>>() -> Self {
         Entry {
             name: P::NAME,
             settings: P::SETTINGS,
@@ -199,7 +199,7 @@ impl Protocol {
     }
 }
 
-impl<P: AnyProtocol> From<P> for Protocol {
+impl<P: AnyProtocol<Prepared: Clone + Sync>> From<P> for Protocol {
     fn from(settings: P) -> Self {
         Protocol(Box::new(settings))
     }
@@ -247,8 +247,14 @@ impl<'de> Deserialize<'de> for Protocol {
     }
 }
 
-/// A protocol with the parameters for a program.
+/// A protocol with the parameters for a program. A session takes one; what was found once serves many, by copies.
 pub struct Prepared(Box<dyn Ready>);
+
+impl Clone for Prepared {
+    fn clone(&self) -> Self {
+        Prepared(self.0.copy())
+    }
+}
 
 impl Prepared {
     /// What the parties compare of the protocol, its name first, and whether its material is `stored`.
@@ -407,7 +413,7 @@ trait Chosen: fmt::Debug + Send + Sync {
     fn order_stock(&self, demand: &Demand<'_>, amount: Amount) -> Result<Box<dyn ToMake>>;
 }
 
-impl<P: AnyProtocol> Chosen for P {
+impl<P: AnyProtocol<Prepared: Clone + Sync>> Chosen for P {
     fn name(&self) -> &'static str {
         P::NAME
     }
@@ -516,7 +522,8 @@ fn named<P: AnyProtocol>(terms: &[(String, String)]) -> Terms {
 }
 
 /// Settings with their parameters, for a [`Box`].
-trait Ready: Send {
+trait Ready: Send + Sync {
+    fn copy(&self) -> Box<dyn Ready>;
     fn topology(&self) -> Topology;
     fn terms(&self) -> Terms;
     fn parameters(&self) -> Value;
@@ -548,7 +555,11 @@ trait Ready: Send {
     ) -> Result<cenote_program::Session>;
 }
 
-impl<P: AnyProtocol> Ready for (P, P::Prepared) {
+impl<P: AnyProtocol<Prepared: Clone + Sync>> Ready for (P, P::Prepared) {
+    fn copy(&self) -> Box<dyn Ready> {
+        Box::new(self.clone())
+    }
+
     fn topology(&self) -> Topology {
         self.0.topology()
     }

@@ -3,7 +3,7 @@
 use std::io::{BufRead, Cursor};
 
 use cenote::query::{Proposed, QueryJob};
-use cenote::{Bundle, Job, PartyId, Program, Protocol};
+use cenote::{Bundle, Job, PartyId, Prepared, Program, Protocol};
 use cenote_service::job::{self, Digest, Estimate, Input, Proposal, Security};
 use cenote_service::live::Revealed;
 use cenote_service::policy::Size;
@@ -28,6 +28,8 @@ pub(crate) enum Work {
         job: Box<Job>,
         /// What is computed.
         program: Box<Program>,
+        /// The parameters for it.
+        prepared: Prepared,
     },
     /// A query over tables.
     Query(Proposed),
@@ -100,6 +102,7 @@ impl Compiled {
             work: Work::Circuit {
                 job: Box::new(job),
                 program: Box::new(program),
+                prepared,
             },
         })
     }
@@ -178,7 +181,7 @@ impl Compiled {
         let reader: Box<dyn BufRead + '_> = Box::new(Cursor::new(text));
         let fault = |error: cenote::Error| error.to_string();
         match &self.work {
-            Work::Circuit { job, program } => job
+            Work::Circuit { job, program, .. } => job
                 .read_input(index, program.lanes(), name, reader)
                 .map(drop)
                 .map_err(fault),

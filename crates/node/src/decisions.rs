@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cenote::PartyId;
 use cenote::query::Policy;
 use cenote_service::audit::Actor;
-use cenote_service::job::{Binding, FailKind, Job, JobId, Proposal, Remote, Source, State, StateName};
+use cenote_service::job::{Binding, FailKind, Job, JobId, Proposal, Remote, Rules, Source, State, StateName};
 use cenote_service::live::Approval;
 use cenote_service::policy::{Past, Verdict};
 use cenote_service::{Error, Result, Timestamp};
@@ -46,9 +46,7 @@ impl Core {
         }
         let decided = match self.usual_binding(&job.proposal) {
             Some(binding) => {
-                let turn = lock(&self.approving);
                 let (ruling, job) = self.jobs.rule(id, &policy, compiled.size, binding, now)?;
-                drop(turn);
                 if ruling.verdict == Verdict::Ask {
                     return Ok(job);
                 }
@@ -66,6 +64,18 @@ impl Core {
         };
         self.decided(&decided);
         Ok(decided)
+    }
+
+    /// What the policy decides on a proposal by, where that is all: there is data for it, and it is no query, of which more is looked at.
+    pub(crate) fn rules_for(&self, proposal: &Proposal, compiled: &Compiled) -> Option<Rules> {
+        match &compiled.work {
+            Work::Circuit { .. } => Some(Rules {
+                binding: self.usual_binding(proposal)?,
+                policy: self.policy(),
+                size: compiled.size,
+            }),
+            Work::Query(_) => None,
+        }
     }
 
     /// The data that goes with this party's inputs by their names, if there is some for each.
@@ -230,10 +240,12 @@ impl Core {
             return;
         }
         let approves = matches!(says, Remote::Approve { .. });
-        match self.jobs.hear(id, from, says, Timestamp::now()) {
-            Ok(job) => {
-                self.changed(&job);
-                self.goes_on(&job);
+        match self.jobs.hear_and_queue(id, from, says, Timestamp::now()) {
+            Ok(jobs) => {
+                jobs.iter().for_each(|job| self.changed(job));
+                if let Some(job) = jobs.last().filter(|job| job.state == State::Queued) {
+                    self.line_up(job);
+                }
             }
             Err(Error::NoTransition { state, .. }) if approves && !state.is_open() => self.tell_end(from, id),
             // Said before, or nothing that it may say: nothing has changed.

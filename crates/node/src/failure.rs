@@ -54,3 +54,30 @@ pub(crate) fn words(kind: FailKind) -> &'static str {
         FailKind::Internal => "something went wrong there",
     }
 }
+
+/// Why a run gave nothing.
+pub(crate) struct Fault {
+    pub(crate) kind: FailKind,
+    pub(crate) reason: String,
+    pub(crate) cheater: Option<u8>,
+}
+
+impl Fault {
+    pub(crate) fn new(kind: FailKind, reason: impl Into<String>) -> Self {
+        Fault {
+            kind,
+            reason: reason.into(),
+            cheater: None,
+        }
+    }
+}
+
+impl From<cenote::Error> for Fault {
+    fn from(error: cenote::Error) -> Self {
+        Fault {
+            kind: kind(&error),
+            reason: error.to_string(),
+            cheater: cheater(&error),
+        }
+    }
+}

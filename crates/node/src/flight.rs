@@ -2,12 +2,16 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use cenote::runner::Connections;
 use cenote_net::Closer;
 use cenote_service::Timestamp;
 use cenote_service::job::{FailKind, JobId, Remote};
 use cenote_service::live::Running;
+
+/// The time between two words on its progress, and before the first.
+const WORDS: Duration = Duration::from_millis(100);
 
 /// A job that runs.
 #[derive(Debug)]
@@ -21,6 +25,8 @@ pub(crate) struct Flight {
     since: Timestamp,
     done: AtomicU64,
     total: AtomicU64,
+    /// When its progress is worth telling next.
+    next_word: Mutex<Instant>,
     end: Mutex<End>,
 }
 
@@ -52,6 +58,7 @@ impl Flight {
             since: Timestamp::now(),
             done: AtomicU64::new(0),
             total: AtomicU64::new(0),
+            next_word: Mutex::new(Instant::now() + WORDS),
             end: Mutex::default(),
         }
     }
@@ -102,12 +109,21 @@ impl Flight {
         connections
     }
 
-    /// It is so far. Gives whether that is worth telling: a percent more.
+    /// It is so far. Gives whether that is worth telling: a percent more, and a while after the last time.
     pub(crate) fn progress(&self, done: u64, total: u64) -> bool {
         let before = self.done.swap(done, Ordering::Relaxed);
         self.total.store(total, Ordering::Relaxed);
         let step = (total / 100).max(1);
-        done / step != before / step
+        if done / step == before / step {
+            return false;
+        }
+        let mut next = self.next_word.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        if now < *next {
+            return false;
+        }
+        *next = now + WORDS;
+        true
     }
 
     /// How far it is.

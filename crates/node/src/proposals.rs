@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use cenote::Bundle;
 use cenote_service::audit::Actor;
-use cenote_service::job::{Digest, Job, JobId, Proposal, StateName};
+use cenote_service::job::{Digest, Job, JobId, Noted, Proposal, StateName};
 use cenote_service::live::Submission;
 use cenote_service::{Error, Result, Timestamp};
 
@@ -65,16 +65,35 @@ impl Core {
             self.check_data(&compiled, approval)?;
         }
         self.keep(&compiled).map_err(Error::Proposal)?;
-        let (job, new) = self.jobs.propose(proposal, body, by.clone(), now)?;
-        if !new && (submission.approval.is_none() || !self.awaits_approval(&job)) {
-            return Ok(job);
+        let rules = match &submission.approval {
+            Some(_) => None,
+            None => self.rules_for(&proposal, &compiled),
+        };
+        let noted = self
+            .jobs
+            .propose_and_rule(proposal, body, by.clone(), rules, now)?;
+        let job = &noted.job;
+        if !noted.new && (submission.approval.is_none() || !self.awaits_approval(job)) {
+            return Ok(noted.job);
         }
-        self.remember(&job);
+        self.remember(job);
         let proposal = Box::new(job.proposal.clone());
         self.tell_all(job.proposal.parties, &Message::Propose { proposal });
         match submission.approval {
             Some(approval) => self.approve(job.proposal.id, approval, by),
-            None => self.rule(&job, &compiled),
+            None => self.ruled(noted, &compiled),
+        }
+    }
+
+    /// What follows from a proposal that was just noted.
+    fn ruled(self: &Arc<Self>, noted: Noted, compiled: &Compiled) -> Result<Job> {
+        match noted.ruled {
+            None => self.rule(&noted.job, compiled),
+            Some((_, None)) => Ok(noted.job),
+            Some((_, Some(decided))) => {
+                self.decided(&decided);
+                Ok(decided)
+            }
         }
     }
 
@@ -97,10 +116,12 @@ impl Core {
 
     /// The program of a job.
     pub(crate) fn program_of(&self, job: &Job) -> Result<Arc<Compiled>> {
-        let program = self
-            .programs
-            .get(self.me(), job.proposal.program.digest)
-            .map_err(Error::Proposal)?;
+        self.program(job.proposal.program.digest)
+    }
+
+    /// The program of this digest, which a job has.
+    pub(crate) fn program(&self, digest: Digest) -> Result<Arc<Compiled>> {
+        let program = self.programs.get(self.me(), digest).map_err(Error::Proposal)?;
         program
             .ok_or_else(|| Error::Proposal("its program is not kept here any more; propose it anew".into()))
     }
@@ -170,9 +191,13 @@ impl Core {
             return self.refuse(from, &proposal, "it cannot be taken there");
         }
         let (id, body, by) = (proposal.id, proposal.digest(), Actor::Peer(from));
-        let job = match self.jobs.propose(proposal.clone(), body, by, Timestamp::now()) {
-            Ok((job, true)) => job,
-            Ok((_, false)) => return,
+        let rules = self.rules_for(&proposal, compiled);
+        let noted = self
+            .jobs
+            .propose_and_rule(proposal.clone(), body, by, rules, Timestamp::now());
+        let noted = match noted {
+            Ok(noted) if noted.new => noted,
+            Ok(_) => return,
             Err(
                 error @ (Error::Proposal(_)
                 | Error::TooMany { .. }
@@ -184,11 +209,11 @@ impl Core {
                 return self.refuse(from, &proposal, "it cannot be recorded there at present");
             }
         };
-        self.remember(&job);
-        if let Err(error) = self.rule(&job, compiled) {
+        self.remember(&noted.job);
+        if let Err(error) = self.ruled(noted, compiled) {
             tracing::warn!(job = %id, %error, "the policy could not decide; a person has to");
         }
-        for party in 0..job.proposal.parties {
+        for party in 0..proposal.parties {
             let early = self.peer(party).map(|peer| peer.known().take_early(id));
             for message in early.into_iter().flatten() {
                 self.obey(party, message);

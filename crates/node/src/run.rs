@@ -7,18 +7,18 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use cenote::query::{self, Answered};
-use cenote::runner::{AlsoAgree, Terms};
+use cenote::runner::{AlsoAgree, Connections, Terms};
 use cenote::{Output, Party, PartyId, Transport};
 use cenote_service::job::{FailKind, Job, JobId, Source, State};
 use cenote_service::live::{AlarmKind, Happened};
-use cenote_service::{Error, Timestamp};
+use cenote_service::{Error, Pending, Timestamp};
 use serde::Serialize;
 use zeroize::Zeroizing;
 
 use crate::compiled::{Compiled, Work};
 use crate::core::{Core, LEADER, lock};
 use crate::desk::Waiting;
-use crate::failure;
+use crate::failure::Fault;
 use crate::flight::Flight;
 use crate::message::Message;
 use crate::stock::Taken;
@@ -58,33 +58,6 @@ impl AlsoAgree for Agreed<'_> {
 
     fn finer(&self, _: &str) -> Option<Terms> {
         None
-    }
-}
-
-/// Why a run gave nothing.
-struct Fault {
-    kind: FailKind,
-    reason: String,
-    cheater: Option<u8>,
-}
-
-impl Fault {
-    fn new(kind: FailKind, reason: impl Into<String>) -> Self {
-        Fault {
-            kind,
-            reason: reason.into(),
-            cheater: None,
-        }
-    }
-}
-
-impl From<cenote::Error> for Fault {
-    fn from(error: cenote::Error) -> Self {
-        Fault {
-            kind: failure::kind(&error),
-            reason: error.to_string(),
-            cheater: failure::cheater(&error),
-        }
     }
 }
 
@@ -278,8 +251,11 @@ impl Core {
             let shelf = taken.as_ref().map(|taken| taken.shelf);
             self.tell_all(waiting.parties, &Message::Start { job: id, shelf });
         }
+        let starting = self.jobs.begin_start(id, Timestamp::now());
+        // The parties meet while the disk is written.
+        let met = catch_unwind(AssertUnwindSafe(|| self.meet(id, flight)));
         // From here on the record says that this party's data may have been used.
-        let job = match self.jobs.start(id, Timestamp::now()) {
+        let job = match starting.and_then(Pending::wait) {
             Ok(job) => job,
             Err(Error::NoTransition { .. } | Error::NoJob(_)) => return,
             Err(error) => {
@@ -295,13 +271,17 @@ impl Core {
         if let Some(shelf) = flight.shelf {
             taken = self.take_shelf(shelf);
         }
-        let result = catch_unwind(AssertUnwindSafe(|| self.compute(&job, flight, taken.as_ref())))
-            .unwrap_or_else(|_| {
-                Err(Fault::new(
-                    FailKind::Internal,
-                    "the program failed; its log says where",
-                ))
-            });
+        let result = met.and_then(|met| {
+            catch_unwind(AssertUnwindSafe(|| {
+                self.compute(&job, met?, flight, taken.as_ref())
+            }))
+        });
+        let result = result.unwrap_or_else(|_| {
+            Err(Fault::new(
+                FailKind::Internal,
+                "the program failed; its log says where",
+            ))
+        });
         let ended = result.and_then(|(compiled, text)| self.record(&job, &compiled, text));
         if let Err(fault) = ended {
             if let Some((from, says)) = flight.word().filter(|_| fault.kind != FailKind::Cheating) {
@@ -336,24 +316,29 @@ impl Core {
         );
     }
 
-    fn compute(
-        &self,
-        job: &Job,
-        flight: &Flight,
-        taken: Option<&Taken>,
-    ) -> Result<(Arc<Compiled>, Text), Fault> {
+    /// Joins the others of a job that begins. Nothing of this party's data is touched.
+    fn meet(&self, id: JobId, flight: &Flight) -> Result<(Arc<Compiled>, Connections), Fault> {
         let internal = |error: Error| Fault::new(FailKind::Internal, error.to_string());
-        let compiled = self.program_of(job).map_err(internal)?;
+        let program = lock(&self.open).get(&id).map(|brief| brief.program);
+        let program = program.ok_or_else(|| internal(Error::NoJob(id)))?;
+        let compiled = self.program(program).map_err(internal)?;
         let wires = self
             .wires
             .get()
             .ok_or_else(|| Fault::new(FailKind::Internal, "there are no connections"))?;
         let topology = compiled.protocol().topology();
-        let session = format!("job {}", job.proposal.id);
-        let connect = || {
-            let connections = wires.connections(&topology, &session, self.settings.timeout)?;
-            Ok(flight.hold(connections))
-        };
+        let connections = wires.connections(&topology, &format!("job {id}"), self.settings.timeout)?;
+        Ok((compiled, flight.hold(connections)))
+    }
+
+    fn compute(
+        &self,
+        job: &Job,
+        (compiled, connections): (Arc<Compiled>, Connections),
+        flight: &Flight,
+        taken: Option<&Taken>,
+    ) -> Result<(Arc<Compiled>, Text), Fault> {
+        let internal = |error: Error| Fault::new(FailKind::Internal, error.to_string());
         let mut progress = |done, total| {
             if flight.progress(done, total) {
                 self.announcer.tell(&Happened::Progress(flight.running()));
@@ -363,8 +348,8 @@ impl Core {
             Work::Circuit {
                 job: circuit,
                 program,
+                prepared,
             } => {
-                let live = compiled.protocol().prepare(&program.demand())?;
                 let inputs = self.read_inputs(job, &compiled, |index, source, name| {
                     Ok(circuit.read_input(index, program.lanes(), name, source.reader())?)
                 })?;
@@ -377,14 +362,14 @@ impl Core {
                     transport: Transport::Tls,
                     phase_timeout: self.settings.phase_timeout,
                 };
-                let mut connections = connect()?;
+                let mut connections = connections;
                 let stored = match taken.is_some() || flight.shelf.is_some() {
                     true => self.agree_on_stock(&mut connections, taken, &compiled)?,
                     false => None,
                 };
                 let (prepared, store) = match stored {
                     Some((prepared, store)) => (prepared, Some(store)),
-                    None => (live, None),
+                    None => (prepared.clone(), None),
                 };
                 let outcome =
                     party.run_prepared(prepared, store.as_ref(), || Ok(connections), &mut progress)?;
@@ -411,7 +396,7 @@ impl Core {
                     transport: Transport::Tls,
                     phase_timeout: self.settings.phase_timeout,
                 };
-                let answer = query.run(run, connect, &mut progress)?;
+                let answer = query.run(run, || Ok(connections), &mut progress)?;
                 match answer {
                     None => None,
                     Some(answer) => Some(learnt(job, Answer { answer })?),

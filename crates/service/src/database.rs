@@ -2,8 +2,10 @@
 //!
 //! A service has a [`Folder`], in which there is an SQLite database, unless a PostgreSQL server is named, and the audit log. One thread writes:
 //! it takes the calls that wait, does each in a savepoint, and commits them together, so that many calls cost one flush of the disk; a call
-//! that fails takes back its own changes only. A call returns when its changes are on the disk. Another thread reads,
-//! and each read sees one state from its beginning to its end.
+//! that fails takes back its own changes only. A call returns when its changes are on the disk, or, where it says that this may come
+//! [later](Flush::Later), when they are committed: a process that is killed loses none of these, a machine that loses its power at most
+//! the last moments', and always so that what was committed first is kept first. Another thread reads, and each read sees one state from its
+//! beginning to its end.
 //!
 //! Calls block. In asynchronous code they belong on a thread for blocking work.
 
@@ -127,6 +129,15 @@ impl Drop for Inner {
     }
 }
 
+/// When what a call has changed must be on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flush {
+    /// When the call returns.
+    Now,
+    /// With the next call that says [`Flush::Now`], and within a moment where none comes.
+    Later,
+}
+
 /// Where a database and its log are.
 #[derive(Clone)]
 struct Place {
@@ -177,17 +188,26 @@ impl Database {
         &self,
         work: impl FnOnce(&mut Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        answer(&self.begin_write(work)?, PATIENCE)
+        self.begin_write(Flush::Now, work)?.wait()
+    }
+
+    /// The same, but its changes may be on the disk [later](Flush::Later): for what nobody has been promised.
+    pub(crate) fn write_soon<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.begin_write(Flush::Later, work)?.wait()
     }
 
     /// Asks for `work`, and gives where the outcome will be.
-    fn begin_write<T: Send + 'static>(
+    pub(crate) fn begin_write<T: Send + 'static>(
         &self,
+        flush: Flush,
         work: impl FnOnce(&mut Transaction<'_>) -> Result<T> + Send + 'static,
-    ) -> Result<Receiver<Result<T>>> {
-        let (call, reply) = Call::new(work);
+    ) -> Result<Pending<T>> {
+        let (call, reply) = Call::new(work, flush);
         ask(self.inner.writer.as_ref(), Box::new(call))?;
-        Ok(reply)
+        Ok(Pending(reply))
     }
 
     /// Does `work`, which only reads, on one state of the database.
@@ -195,7 +215,7 @@ impl Database {
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let (call, reply) = Call::new(work);
+        let (call, reply) = Call::new(work, Flush::Now);
         ask(self.inner.reader.as_ref(), Box::new(call))?;
         answer(&reply, PATIENCE)
     }
@@ -238,6 +258,20 @@ impl Database {
     /// Where it cannot be recorded.
     pub fn audit(&self, at: crate::Timestamp, event: audit::Event) -> Result<()> {
         self.write(move |transaction| transaction.audit(at, &event))
+    }
+}
+
+/// A call that was asked for.
+#[must_use = "its outcome is not known"]
+pub struct Pending<T>(Receiver<Result<T>>);
+
+impl<T> Pending<T> {
+    /// Waits for its outcome.
+    ///
+    /// # Errors
+    /// Those of the call, and [`Error::Unknown`] where it takes too long.
+    pub fn wait(self) -> Result<T> {
+        answer(&self.0, PATIENCE)
     }
 }
 

@@ -22,7 +22,7 @@ mod testing;
 mod time;
 pub mod token;
 
-pub use database::{Address, Database, Work};
+pub use database::{Address, Database, Pending, Work};
 pub use error::{Error, Result};
 pub use folder::{Folder, write_whole};
 pub use job::{Job, Jobs};

@@ -3,11 +3,12 @@
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
 use crate::job::{Digest, Estimate, Input, JobId, Program, Proposal, Security};
-use crate::{Address, Database, Timestamp, database, job, token};
+use crate::{Address, Database, Error, Timestamp, database, job, token};
 
 /// A service's folder and database, which may be closed and opened again.
 pub(crate) struct World {
@@ -45,7 +46,17 @@ impl World {
     }
 
     fn open(&mut self) {
-        self.database = Some(Database::open(&self.path(), &self.address).expect("opens"));
+        let start = Instant::now();
+        let opened = loop {
+            match Database::open(&self.path(), &self.address) {
+                // A process that another test is starting holds all that is open for a moment.
+                Err(Error::InUse { .. }) if start.elapsed() < Duration::from_secs(20) => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                opened => break opened,
+            }
+        };
+        self.database = Some(opened.expect("opens"));
     }
 
     /// Closes the database, whose other handles must be gone, and opens it again.

@@ -1,19 +1,20 @@
 //! Services of one process, each with a folder, joined by memory.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use cenote::Link;
 use cenote_service::audit::Actor;
 use cenote_service::job::{Binding, JobId, Source, State, StateName};
 use cenote_service::live::{Approval, Live, Submission};
-use cenote_service::{Address, Job};
+use cenote_service::{Address, Folder, Job};
 use tempfile::TempDir;
 
 use crate::compiled::tests::bundle;
+use crate::core::Core;
 use crate::wires::memory::Hub;
-use crate::{Error, Node, Settings, StockSettings};
+use crate::{Node, Settings, StockSettings};
 
 /// Approves everything.
 pub(crate) const ALL: &str = "[[rule]]\nname = \"all\"\ndata = \"any\"\nthen = \"approve\"\n";
@@ -99,25 +100,13 @@ impl World {
 
     /// The service hears others for so long before it can tell them anything.
     pub(crate) fn start_slowly(&mut self, party: u8, pause: Duration) {
-        let start = Instant::now();
-        loop {
-            let hub = self.hub.clone();
-            let node = Node::start(self.settings(party), |ears| {
-                hub.hear(party, ears);
-                std::thread::sleep(pause);
-                Ok(hub.wires(party))
-            });
-            match node {
-                // The last thread of one that was killed is about to let it go.
-                Err(Error::Record(cenote_service::Error::InUse { .. })) if start.elapsed() < PATIENCE => {
-                    std::thread::sleep(Duration::from_millis(5));
-                }
-                node => {
-                    self.nodes[usize::from(party)] = Some(node.expect("comes up"));
-                    return;
-                }
-            }
-        }
+        let hub = self.hub.clone();
+        let node = Node::start(self.settings(party), |ears| {
+            hub.hear(party, ears);
+            std::thread::sleep(pause);
+            Ok(hub.wires(party))
+        });
+        self.nodes[usize::from(party)] = Some(node.expect("comes up"));
     }
 
     /// As when its process is killed.
@@ -130,7 +119,7 @@ impl World {
             .stopping
             .store(true, std::sync::atomic::Ordering::Relaxed);
         drop(node);
-        until("the killed service is gone", || core.strong_count() == 0);
+        self.wait_gone(party, &core);
     }
 
     /// Ends a service in order.
@@ -139,7 +128,15 @@ impl World {
         let core = Arc::downgrade(&node.core);
         node.stop(PATIENCE);
         drop(node);
-        until("the service is gone", || core.strong_count() == 0);
+        self.wait_gone(party, &core);
+    }
+
+    /// Waits until a service has let its folder go, too.
+    fn wait_gone(&self, party: u8, core: &Weak<Core>) {
+        let folder = self.path(party).join("service");
+        until("the service is gone", || {
+            core.strong_count() == 0 && Folder::claim(&folder).is_ok()
+        });
     }
 
     pub(crate) fn node(&self, party: u8) -> &Node {

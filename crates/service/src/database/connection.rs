@@ -11,6 +11,7 @@ use postgres::types::{ToSql, Type};
 use rusqlite::types::ValueRef;
 use rusqlite::{OpenFlags, StatementStatus};
 
+use super::Flush;
 use super::value::{Row, Value};
 use crate::{Error, Result};
 
@@ -51,6 +52,8 @@ impl Meter {
 pub(crate) struct Connection {
     kind: Kind,
     meter: Arc<Meter>,
+    /// When the next commit must be on the disk.
+    flush: Flush,
 }
 
 enum Kind {
@@ -92,10 +95,12 @@ impl Connection {
                 "its file system cannot hold a database with one writer and readers; use a local disk",
             ));
         }
-        // What was committed is on the disk before it is told of, and what was deleted is overwritten.
+        // What was committed is on the disk before it is told of, and what was deleted is overwritten. Pages that change again and again
+        // are copied from the log into the file once in 32 MB of log.
         connection
             .execute_batch(
-                "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF",
+                "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF;
+                 PRAGMA wal_autocheckpoint = 8192; PRAGMA cache_size = -16384",
             )
             .map_err(of_sqlite)?;
         if access == Access::Read {
@@ -106,6 +111,7 @@ impl Connection {
         Ok(Connection {
             kind: Kind::Sqlite(connection),
             meter,
+            flush: Flush::Now,
         })
     }
 
@@ -130,6 +136,7 @@ impl Connection {
                 prepared: HashMap::new(),
             },
             meter,
+            flush: Flush::Now,
         })
     }
 
@@ -150,6 +157,32 @@ impl Connection {
         }
     }
 
+    /// Begins or ends a transaction or a part of one.
+    pub(super) fn mark(&mut self, sql: &'static str) -> Result<()> {
+        match &mut self.kind {
+            Kind::Sqlite(connection) => {
+                self.meter.statements.fetch_add(1, Ordering::Relaxed);
+                let mut statement = connection.prepare_cached(sql).map_err(of_sqlite)?;
+                statement.execute([]).map(drop).map_err(of_sqlite)
+            }
+            Kind::Postgres { .. } => self.batch(sql),
+        }
+    }
+
+    /// Whether commits from here on wait for the disk. Either database keeps what was committed before what came after, whatever is lost.
+    pub(super) fn set_flush(&mut self, flush: Flush) -> Result<()> {
+        if flush != self.flush {
+            self.batch(match (&self.kind, flush) {
+                (Kind::Sqlite(_), Flush::Now) => "PRAGMA synchronous = FULL",
+                (Kind::Sqlite(_), Flush::Later) => "PRAGMA synchronous = NORMAL",
+                (Kind::Postgres { .. }, Flush::Now) => "SET synchronous_commit = on",
+                (Kind::Postgres { .. }, Flush::Later) => "SET synchronous_commit = off",
+            })?;
+            self.flush = flush;
+        }
+        Ok(())
+    }
+
     /// Begins a transaction: one that writes is alone, one that reads sees one state throughout.
     pub(super) fn begin(&mut self, access: Access) -> Result<()> {
         let sql = match (&self.kind, access) {
@@ -158,7 +191,7 @@ impl Connection {
             (Kind::Postgres { .. }, Access::Write) => "BEGIN",
             (Kind::Postgres { .. }, Access::Read) => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
         };
-        self.batch(sql)
+        self.mark(sql)
     }
 
     /// Whether the database has tables at all, and whether this is one of them.

@@ -1,12 +1,13 @@
 //! The database as the writing thread holds it, with the audit log that follows it.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::Place;
 use super::connection::{Access, Connection};
 use super::value::{Row, Value};
 use super::worker::Unit;
-use super::{Address, migrations};
+use super::{Address, Flush, migrations};
 use crate::audit::{Chain, Event, Head, Line, Log};
 use crate::{Error, Result, Timestamp, random};
 
@@ -29,8 +30,10 @@ pub(super) struct Open {
     chain: Chain,
     /// Lines that the database has because they may not be on the disk in the file.
     pending: usize,
-    /// Those that are not in the file at all.
+    /// Those that are not in the file at all. None of them is before the database has it on the disk.
     unwritten: Vec<Line>,
+    /// Since when something is committed that may not be on the disk.
+    unflushed: Option<Instant>,
 }
 
 /// What a call that writes works on. It is committed after the call, or taken back if the call fails.
@@ -92,6 +95,10 @@ impl Open {
                 connection.one(sql, &[])?.ok_or_else(|| wrong("no audit log"))?
             }
         };
+        // What the last process has committed may be in the system's memory only.
+        connection.begin(Access::Write)?;
+        touch(&mut connection)?;
+        commit(&mut connection)?;
         let (end, settled) = (head(&row, 0)?, head(&row, 3)?);
         let rows = connection.rows(
             "SELECT number, line FROM audit_pending WHERE number > $1 ORDER BY number",
@@ -114,6 +121,7 @@ impl Open {
             chain: Chain { head: end },
             pending: pending.len(),
             unwritten: Vec::new(),
+            unflushed: None,
         };
         if open.pending > 0 {
             open.settle()?;
@@ -125,17 +133,31 @@ impl Open {
         self.connection.is_lost()
     }
 
+    /// Since when something is committed that may not be on the disk.
+    pub(super) fn unflushed(&self) -> Option<Instant> {
+        self.unflushed
+    }
+
     /// Does the calls in one transaction, each in a savepoint.
-    pub(super) fn group(&mut self, units: &mut [Box<dyn Unit>]) -> Result<()> {
-        let settled = self.pending >= SETTLE;
+    pub(super) fn group(&mut self, units: &mut [Box<dyn Unit>], flush: Flush) -> Result<()> {
+        let settled = self.pending >= SETTLE && self.unwritten.is_empty();
         if settled {
             self.log.sync()?;
         }
+        // Lines wait for being flushed, and the settling of the log for them.
+        let flush = match self.pending >= SETTLE {
+            true => Flush::Now,
+            false => flush,
+        };
         let mut chain = self.chain.clone();
         let mut lines = Vec::new();
+        self.connection.set_flush(flush)?;
         self.connection.begin(Access::Write)?;
+        if flush == Flush::Now && self.unflushed.is_some() {
+            touch(&mut self.connection)?;
+        }
         for unit in units {
-            self.connection.batch("SAVEPOINT call")?;
+            self.connection.mark("SAVEPOINT call")?;
             let mut transaction = Transaction {
                 connection: &mut self.connection,
                 chain: chain.clone(),
@@ -145,9 +167,9 @@ impl Open {
                 chain = transaction.chain;
                 lines.append(&mut transaction.lines);
             } else {
-                self.connection.batch("ROLLBACK TO SAVEPOINT call")?;
+                self.connection.mark("ROLLBACK TO SAVEPOINT call")?;
             }
-            self.connection.batch("RELEASE SAVEPOINT call")?;
+            self.connection.mark("RELEASE SAVEPOINT call")?;
         }
         if settled {
             record_settled(&mut self.connection, &self.chain.head)?;
@@ -164,19 +186,31 @@ impl Open {
         }
         self.pending += lines.len();
         self.chain = chain;
-        self.unwritten = lines;
+        self.unwritten.append(&mut lines);
+        self.unflushed = match flush {
+            Flush::Now => None,
+            Flush::Later => self.unflushed.or_else(|| Some(Instant::now())),
+        };
         Ok(())
     }
 
-    /// Writes to the file what was committed.
+    /// Writes to the file what the database has on the disk. The file is never ahead of it: a machine that loses its power must not leave
+    /// lines that the database does not know.
     pub(super) fn publish(&mut self) -> Result<()> {
-        self.log.append(&self.unwritten)?;
-        self.unwritten.clear();
+        if self.unflushed.is_none() {
+            self.log.append(&self.unwritten)?;
+            self.unwritten.clear();
+        }
         Ok(())
     }
 
     fn settle(&mut self) -> Result<()> {
+        if self.unflushed.is_some() {
+            self.group(&mut [], Flush::Now)?;
+            self.publish()?;
+        }
         self.log.sync()?;
+        self.connection.set_flush(Flush::Now)?;
         self.connection.begin(Access::Write)?;
         record_settled(&mut self.connection, &self.chain.head)?;
         commit(&mut self.connection)?;
@@ -216,6 +250,11 @@ fn begin_log(connection: &mut Connection) -> Result<()> {
     commit(connection)
 }
 
+/// Changes what does not matter, so that the commit flushes all that was committed before.
+fn touch(connection: &mut Connection) -> Result<()> {
+    connection.run("UPDATE audit_head SET single = 1", &[]).map(drop)
+}
+
 fn record_settled(connection: &mut Connection, head: &Head) -> Result<()> {
     connection.run(
         "UPDATE audit_head SET synced_number = $1, synced_hash = $2, synced_length = $3",
@@ -231,7 +270,7 @@ fn record_settled(connection: &mut Connection, head: &Head) -> Result<()> {
 /// Commits. A commit that fails may have reached the disk all the same, so the state must be read anew.
 fn commit(connection: &mut Connection) -> Result<()> {
     connection
-        .batch("COMMIT")
+        .mark("COMMIT")
         .map_err(|error| Error::Unknown(error.to_string()))
 }
 

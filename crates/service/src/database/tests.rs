@@ -14,6 +14,8 @@ suite![
     a_call_that_panics_is_taken_back,
     a_read_cannot_write,
     the_log_is_settled_while_it_grows,
+    what_is_flushed_later_is_read_at_once_and_is_in_the_log_soon,
+    the_log_is_never_ahead_of_what_is_on_the_disk,
 ];
 
 /// Notes a number, with a line in the log.
@@ -140,6 +142,50 @@ fn the_log_is_settled_while_it_grows(mut world: World) {
     assert_eq!(pending(&world.reopen()), 0);
 }
 
+/// Notes a number that may be on the disk later.
+fn note_soon(database: &Database, number: u8) -> Result<()> {
+    database.write_soon(move |transaction| noted(transaction, number))
+}
+
+fn what_is_flushed_later_is_read_at_once_and_is_in_the_log_soon(mut world: World) {
+    let database = world.database();
+    for number in 1..=3 {
+        note_soon(&database, number).expect("committed");
+        assert_eq!(notes(&database).len(), usize::from(number));
+    }
+    let start = std::time::Instant::now();
+    while world.log().lines().count() < 4 {
+        assert!(start.elapsed() < PATIENCE, "nothing flushes it");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // The log is read whole, whatever is committed just before.
+    note_soon(&database, 4).expect("committed");
+    assert_eq!(database.verify_audit().expect("whole").number, 5);
+    note_soon(&database, 5).expect("committed");
+    drop(database);
+    assert_eq!(notes(&world.reopen()), [1, 2, 3, 4, 5]);
+    assert_eq!(world.log().lines().count(), 6);
+}
+
+fn the_log_is_never_ahead_of_what_is_on_the_disk(world: World) {
+    let database = world.database();
+    let (mut looked, mut number) = (0, 0);
+    while looked < 3 && number < 200 {
+        note(&database, number).expect("written");
+        let flushed = world.log();
+        let start = std::time::Instant::now();
+        note_soon(&database, number + 1).expect("committed");
+        let log = world.log();
+        // Otherwise it may have been flushed meanwhile.
+        if start.elapsed() < Duration::from_millis(50) {
+            assert_eq!(log, flushed);
+            looked += 1;
+        }
+        number += 2;
+    }
+    assert_eq!(looked, 3, "this machine is too slow to tell");
+}
+
 #[test]
 fn sqlite_flushes_what_it_commits() {
     let world = World::embedded();
@@ -155,19 +201,25 @@ fn sqlite_flushes_what_it_commits() {
             .expect("reads");
         assert_eq!(found, value, "{pragma}");
     }
+    let synchronous = |transaction: &mut Transaction<'_>| {
+        let row = transaction.one("PRAGMA synchronous", &[])?.expect("a row");
+        row.integer(0)
+    };
+    let database = world.database();
+    assert_eq!(database.write_soon(synchronous).expect("reads"), 1, "later");
+    assert_eq!(database.write(synchronous).expect("reads"), 2, "now");
 }
 
 /// Has the writer wait, so that calls queue up behind it, until what this gives is dropped.
 fn hold(database: &Database) -> SyncSender<()> {
     let (release, wait) = sync_channel::<()>(0);
     let (begun, running) = sync_channel(0);
-    database
-        .begin_write(move |_| {
-            begun.send(()).map_err(|_| Error::Closed)?;
-            let _ = wait.recv();
-            Ok(())
-        })
-        .expect("asked");
+    let call = database.begin_write(Flush::Now, move |_| {
+        begun.send(()).map_err(|_| Error::Closed)?;
+        let _ = wait.recv();
+        Ok(())
+    });
+    drop(call.expect("asked"));
     running.recv().expect("waits");
     release
 }
@@ -180,13 +232,13 @@ fn calls_that_wait_are_committed_together() {
     let replies: Vec<_> = (0..50)
         .map(|number| {
             let call = move |transaction: &mut Transaction<'_>| noted(transaction, number);
-            database.begin_write(call).expect("asked")
+            database.begin_write(Flush::Now, call).expect("asked")
         })
         .collect();
     let before = database.work().statements;
     drop(held);
     for reply in replies {
-        answer(&reply, PATIENCE).expect("written");
+        reply.wait().expect("written");
     }
     // The end of the first transaction; then one for all, with two statements between the two of each savepoint.
     assert_eq!(database.work().statements - before, 2 + 1 + 50 * 4 + 2);
@@ -198,17 +250,17 @@ fn a_call_is_refused_or_given_up_when_the_database_is_stuck() {
     let world = World::embedded();
     let database = world.database();
     let held = hold(&database);
-    let call = || database.begin_write(|transaction| noted(transaction, 1));
+    let call = || database.begin_write(Flush::Now, |transaction| noted(transaction, 1));
     let first = call().expect("asked");
-    let outcome = answer(&first, Duration::ZERO);
+    let outcome = answer(&first.0, Duration::ZERO);
     assert!(matches!(outcome, Err(Error::Unknown(_))), "{outcome:?}");
     for _ in 1..WAITING {
-        call().expect("asked");
+        drop(call().expect("asked"));
     }
     assert!(matches!(call(), Err(Error::Busy { waiting: WAITING })));
     drop(held);
     // What was given up has taken effect, as it may.
-    answer(&first, PATIENCE).expect("written");
+    first.wait().expect("written");
     assert_eq!(notes(&database), [1]);
 }
 

@@ -1,28 +1,34 @@
 //! The threads that write and read.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
 
-use super::Place;
 use super::connection::{Access, Connection};
 use super::open::{Open, Transaction};
+use super::{Flush, Place};
 use crate::{Error, Result};
 
 /// Calls that are committed together.
 const GROUP: usize = 64;
 
+/// How long what may be flushed later waits for a call that is flushed.
+const LATER: Duration = Duration::from_millis(100);
+
 /// Something to do, and who waits for it.
 pub(super) struct Call<W, T> {
     work: Option<W>,
+    flush: Flush,
     outcome: Option<Result<T>>,
     reply: SyncSender<Result<T>>,
 }
 
 impl<W, T> Call<W, T> {
-    pub(super) fn new(work: W) -> (Self, Receiver<Result<T>>) {
+    pub(super) fn new(work: W, flush: Flush) -> (Self, Receiver<Result<T>>) {
         let (reply, wait) = sync_channel(1);
         let call = Call {
             work: Some(work),
+            flush,
             outcome: None,
             reply,
         };
@@ -59,6 +65,8 @@ impl<W, T> Call<W, T> {
 pub(super) trait Unit: Send {
     /// Does it, and says whether it worked.
     fn run(&mut self, transaction: &mut Transaction<'_>) -> bool;
+    /// When its changes must be on the disk.
+    fn flush(&self) -> Flush;
     /// Tells the caller, where the transaction around it had this `fate`.
     fn tell(&mut self, fate: Result<()>);
 }
@@ -70,6 +78,10 @@ where
 {
     fn run(&mut self, transaction: &mut Transaction<'_>) -> bool {
         Call::run(self, |work| work(transaction))
+    }
+
+    fn flush(&self) -> Flush {
+        self.flush
     }
 
     fn tell(&mut self, fate: Result<()>) {
@@ -109,10 +121,27 @@ pub(super) fn write(place: &Place, opened: &SyncSender<Result<()>>, units: &Rece
         }
     };
     let _ = opened.send(Ok(()));
-    while let Ok(first) = units.recv() {
-        let mut group = vec![first];
+    loop {
+        let due = open.as_ref().and_then(Open::unflushed).map(|since| since + LATER);
+        let first = match due {
+            None => units.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(due) => units.recv_timeout(due.saturating_duration_since(Instant::now())),
+        };
+        let mut group = match first {
+            Ok(first) => vec![first],
+            Err(RecvTimeoutError::Timeout) => Vec::new(),
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
         group.extend(units.try_iter().take(GROUP - 1));
-        let fate = serve(place, &mut open, &mut group);
+        let is_due = due.is_some_and(|due| due <= Instant::now());
+        let flush = match group.iter().all(|unit| unit.flush() == Flush::Later) && !is_due {
+            true => Flush::Later,
+            false => Flush::Now,
+        };
+        let fate = serve(place, &mut open, flush, &mut group);
+        if let (true, Err(error)) = (group.is_empty(), &fate) {
+            tracing::error!(%error, "what was recorded cannot be flushed");
+        }
         for mut unit in group {
             unit.tell(fate.clone());
         }
@@ -123,12 +152,12 @@ pub(super) fn write(place: &Place, opened: &SyncSender<Result<()>>, units: &Rece
 }
 
 /// Does a group in one transaction. After a failure the state is read anew, before the next group.
-fn serve(place: &Place, open: &mut Option<Open>, group: &mut [Box<dyn Unit>]) -> Result<()> {
+fn serve(place: &Place, open: &mut Option<Open>, flush: Flush, group: &mut [Box<dyn Unit>]) -> Result<()> {
     let mut current = match open.take() {
         Some(current) if !current.is_lost() => current,
         _ => Open::new(place)?,
     };
-    current.group(group)?;
+    current.group(group, flush)?;
     // What was committed is in the database; where the file could not be written, opening it again completes it.
     match current.publish() {
         Ok(()) => *open = Some(current),
@@ -150,7 +179,7 @@ pub(super) fn read(place: &Place, reads: &Receiver<Box<dyn Read>>) {
         .and_then(|mut connection| {
             connection.begin(Access::Read)?;
             call.run(&mut connection);
-            connection.batch("ROLLBACK")?;
+            connection.mark("ROLLBACK")?;
             kept = Some(connection);
             Ok(())
         });

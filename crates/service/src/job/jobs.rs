@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
+use super::propose::{Noted, propose};
 use super::row::{self, columns};
+use super::rule::{Rules, rule};
 use super::step::{Local, Remote, Step};
 use super::take::take;
 use super::{
     Binding, Digest, FailKind, Job, JobId, Page, PageRequest, Proposal, State, StateName, approve, list,
     result,
 };
-use crate::audit::{Actor, Event};
-use crate::database::{Row, Transaction, Value};
+use crate::audit::Actor;
+use crate::database::{Flush, Pending, Row, Transaction, Value};
 use crate::policy::{self, Policy, Size};
 use crate::seal::Sealed;
 use crate::{Database, Error, Result, Timestamp};
@@ -68,6 +70,22 @@ impl Jobs {
         by: Actor,
         now: Timestamp,
     ) -> Result<(Job, bool)> {
+        let noted = self.propose_and_rule(proposal, body, by, None, now)?;
+        Ok((noted.job, noted.new))
+    }
+
+    /// The same, and in the same transaction, if the job is new and rules are given, as with [`Jobs::rule`].
+    ///
+    /// # Errors
+    /// Those of both; nothing is noted then.
+    pub fn propose_and_rule(
+        &self,
+        proposal: Proposal,
+        body: Digest,
+        by: Actor,
+        policy: Option<Rules>,
+        now: Timestamp,
+    ) -> Result<Noted> {
         proposal.check()?;
         let proposer = match by {
             Actor::Peer(peer) => peer,
@@ -79,43 +97,21 @@ impl Jobs {
                 self.settings.me, proposal.proposer, proposal.parties
             )));
         }
-        let limit = self.settings.open_per_proposer;
-        self.database.write(move |transaction| {
-            if let Some(known) = known(transaction, &proposal, &body)? {
-                return Ok((known, false));
-            }
-            if proposal.deadline <= now {
-                return Err(Error::Proposal(format!(
-                    "its deadline {} has passed",
-                    proposal.deadline
-                )));
-            }
-            room(transaction, proposer, limit)?;
-            let last = transaction.one("SELECT number FROM job ORDER BY number DESC LIMIT 1", &[])?;
-            let job = Job {
-                number: last.map_or(Ok(0), |row| row.count(0))? + 1,
-                digest: proposal.digest(),
-                state: State::Proposed,
-                decisions: vec![None; usize::from(proposal.parties)],
-                binding: Vec::new(),
-                created_at: now,
-                changed_at: now,
-                proposal,
+        let (limit, me) = (self.settings.open_per_proposer, self.settings.me);
+        // A peer's proposal is told again where the record of it is lost.
+        let flush = match by {
+            Actor::Peer(_) => Flush::Later,
+            Actor::Person(_) | Actor::Rule(_) | Actor::Service => Flush::Now,
+        };
+        let work = move |transaction: &mut Transaction<'_>| {
+            let (job, new) = propose(transaction, proposal, &body, by, limit, now)?;
+            let ruled = match policy.filter(|_| new) {
+                Some(rules) => Some(rule(transaction, &job, me, &rules, now)?),
+                None => None,
             };
-            row::insert(transaction, &job, &body, &by)?;
-            transaction.audit(
-                now,
-                &Event::Proposed {
-                    job: job.proposal.id,
-                    proposer,
-                    by,
-                    program: job.proposal.program.digest,
-                    proposal: job.digest,
-                    receivers: job.proposal.receivers.clone(),
-                },
-            )?;
-            Ok((job, true))
-        })
+            Ok(Noted { job, new, ruled })
+        };
+        self.database.begin_write(flush, work)?.wait()
     }
 
     /// Approves in a person's name, for its `reason` if it gives one, and counts disclosures without a limit.
@@ -156,41 +152,18 @@ impl Jobs {
         binding: Vec<Binding>,
         now: Timestamp,
     ) -> Result<(policy::Ruling, Job)> {
-        let (policy, me) = (policy.clone(), self.settings.me);
-        self.database.write(move |transaction| {
-            let job = row::get(transaction.connection(), id)?;
-            approve::check(&job, me, &binding)?;
-            let ruling = policy.rule(
-                &job.proposal,
+        let (rules, me) = (
+            Rules {
+                policy: policy.clone(),
                 size,
-                &mut Past {
-                    transaction,
-                    now,
-                    binding: &binding,
-                },
-            )?;
-            let reason = ruling.reason.clone();
-            let local = match ruling.verdict {
-                policy::Verdict::Ask => return Ok((ruling, job)),
-                policy::Verdict::Approve => Local::Approve { binding, reason },
-                policy::Verdict::Decline => Local::Decline { reason },
-            };
-            let by = ruling
-                .rule
-                .as_ref()
-                .map_or(Actor::Service, |rule| Actor::Rule(rule.name.clone()));
-            let job = take(transaction, &job, me, &Step::Here(local), &by, now)?;
-            if let (policy::Verdict::Approve, Some(rule)) = (ruling.verdict, &ruling.rule) {
-                transaction.run(
-                    "INSERT INTO ruling (job, rule, at) VALUES ($1, $2, $3)",
-                    &[
-                        Value::from(id.to_string()),
-                        Value::from(rule.name.as_str()),
-                        Value::from(now.column()),
-                    ],
-                )?;
-            }
-            Ok((ruling, job))
+                binding,
+            },
+            self.settings.me,
+        );
+        self.database.write_soon(move |transaction| {
+            let job = row::get(transaction.connection(), id)?;
+            let ruling = rule(transaction, &job, me, &rules, now)?;
+            Ok((ruling.0, ruling.1.unwrap_or(job)))
         })
     }
 
@@ -202,12 +175,41 @@ impl Jobs {
         self.apply(id, Step::Peer(peer, says), Actor::Peer(peer), now)
     }
 
+    /// The same, and in the same transaction as [`Jobs::queue`], if that was the last approval. Gives the job after each step. An approval
+    /// that is lost with the power is told again.
+    ///
+    /// # Errors
+    /// Those of [`Jobs::hear`].
+    pub fn hear_and_queue(&self, id: JobId, peer: u8, says: Remote, now: Timestamp) -> Result<Vec<Job>> {
+        let me = self.settings.me;
+        let flush = match says {
+            Remote::Approve { .. } => Flush::Later,
+            Remote::Decline { .. } | Remote::Cancel | Remote::Fail { .. } => Flush::Now,
+        };
+        let work = move |transaction: &mut Transaction<'_>| {
+            let job = row::get(transaction.connection(), id)?;
+            let step = Step::Peer(peer, says);
+            let mut jobs = vec![take(transaction, &job, me, &step, &Actor::Peer(peer), now)?];
+            if let Some(job) = jobs.last().filter(|job| job.state == State::Approved) {
+                let step = Step::Here(Local::Queue);
+                jobs.push(take(transaction, job, me, &step, &Actor::Service, now)?);
+            }
+            Ok(jobs)
+        };
+        self.database.begin_write(flush, work)?.wait()
+    }
+
     /// The job fits, and waits for its turn.
     ///
     /// # Errors
     /// Those of [`Job::step`], as for all that follow.
     pub fn queue(&self, id: JobId, now: Timestamp) -> Result<Job> {
-        self.apply(id, Step::Here(Local::Queue), Actor::Service, now)
+        let me = self.settings.me;
+        self.database.write_soon(move |transaction| {
+            let job = row::get(transaction.connection(), id)?;
+            let step = Step::Here(Local::Queue);
+            take(transaction, &job, me, &step, &Actor::Service, now)
+        })
     }
 
     /// The job begins. When this has returned, and not before, its data may be touched.
@@ -215,7 +217,20 @@ impl Jobs {
     /// # Errors
     /// Those of [`Job::step`].
     pub fn start(&self, id: JobId, now: Timestamp) -> Result<Job> {
-        self.apply(id, Step::Here(Local::Start), Actor::Service, now)
+        self.begin_start(id, now)?.wait()
+    }
+
+    /// Asks for the same, and does not wait for it: what touches no data may be done meanwhile.
+    ///
+    /// # Errors
+    /// Where too much waits to be recorded.
+    pub fn begin_start(&self, id: JobId, now: Timestamp) -> Result<Pending<Job>> {
+        let me = self.settings.me;
+        self.database.begin_write(Flush::Now, move |transaction| {
+            let job = row::get(transaction.connection(), id)?;
+            let step = Step::Here(Local::Start);
+            take(transaction, &job, me, &step, &Actor::Service, now)
+        })
     }
 
     /// The job is done, with outputs for this party or without.
@@ -390,37 +405,6 @@ impl Jobs {
     }
 }
 
-/// What the policy may know of the past.
-struct Past<'a, 'b> {
-    transaction: &'a mut Transaction<'b>,
-    now: Timestamp,
-    binding: &'a [Binding],
-}
-
-impl policy::Past for Past<'_, '_> {
-    fn approved_within_an_hour(&mut self, rule: &str) -> Result<u64> {
-        let since = self.now.before(Duration::from_secs(3600));
-        self.transaction
-            .one(
-                "SELECT COUNT(*) FROM ruling WHERE rule = $1 AND at > $2",
-                &[Value::from(rule), Value::from(since.column())],
-            )?
-            .map_or(Ok(0), |row| row.count(0))
-    }
-
-    fn most_disclosures(&mut self, program: &Digest) -> Result<u64> {
-        let mut most = 0;
-        for name in approve::data(self.binding) {
-            most = most.max(approve::used(self.transaction.connection(), program, &name)?);
-        }
-        Ok(most)
-    }
-
-    fn data(&self) -> Vec<String> {
-        approve::data(self.binding)
-    }
-}
-
 /// One that cannot be read stands in no other's way.
 fn readable(row: &Row) -> Option<Job> {
     row::read(row)
@@ -436,46 +420,4 @@ fn reason_of(by: &Actor) -> String {
         Actor::Rule(name) => format!("approved by rule {name}"),
         Actor::Peer(_) | Actor::Service => String::new(),
     }
-}
-
-/// The job that the proposal is a repetition of.
-fn known(transaction: &mut Transaction<'_>, proposal: &Proposal, body: &Digest) -> Result<Option<Job>> {
-    let row = transaction.one(
-        "SELECT id, body FROM job WHERE proposer = $1 AND idempotency = $2",
-        &[
-            Value::from(i64::from(proposal.proposer)),
-            Value::from(proposal.idempotency_key.as_str()),
-        ],
-    )?;
-    if let Some(row) = row {
-        let id = row
-            .text(0)?
-            .parse()
-            .map_err(|_| Error::Corrupt("a job with a wrong name".into()))?;
-        if row.text(1)? != body.to_string() {
-            return Err(Error::OtherBody { job: id });
-        }
-        return row::find(transaction.connection(), id);
-    }
-    match row::find(transaction.connection(), proposal.id)? {
-        Some(job) => Err(Error::SameName { job: job.proposal.id }),
-        None => Ok(None),
-    }
-}
-
-fn room(transaction: &mut Transaction<'_>, proposer: u8, limit: u64) -> Result<()> {
-    let open = transaction
-        .one(
-            "SELECT COUNT(*) FROM job WHERE open = 1 AND proposer = $1",
-            &[Value::from(i64::from(proposer))],
-        )?
-        .map_or(Ok(0), |row| row.count(0))?;
-    if open >= limit {
-        return Err(Error::TooMany {
-            proposer,
-            open,
-            limit,
-        });
-    }
-    Ok(())
 }

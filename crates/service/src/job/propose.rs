@@ -1,0 +1,106 @@
+//! A proposal in the database: once under its idempotency key, and with room for its proposer.
+
+use super::{Digest, Job, Proposal, State, row};
+use crate::audit::{Actor, Event};
+use crate::database::{Transaction, Value};
+use crate::policy;
+use crate::{Error, Result, Timestamp};
+
+/// A proposal that was noted.
+#[derive(Debug)]
+pub struct Noted {
+    /// The job, as it was when it was noted.
+    pub job: Job,
+    /// Whether it is new.
+    pub new: bool,
+    /// What the policy has decided, and the job after that if it has.
+    pub ruled: Option<(policy::Ruling, Option<Job>)>,
+}
+
+/// Notes a proposal. Gives the job, and whether it is new.
+pub(super) fn propose(
+    transaction: &mut Transaction<'_>,
+    proposal: Proposal,
+    body: &Digest,
+    by: Actor,
+    limit: u64,
+    now: Timestamp,
+) -> Result<(Job, bool)> {
+    let proposer = proposal.proposer;
+    if let Some(known) = known(transaction, &proposal, body)? {
+        return Ok((known, false));
+    }
+    if proposal.deadline <= now {
+        return Err(Error::Proposal(format!(
+            "its deadline {} has passed",
+            proposal.deadline
+        )));
+    }
+    room(transaction, proposer, limit)?;
+    let last = transaction.one("SELECT number FROM job ORDER BY number DESC LIMIT 1", &[])?;
+    let job = Job {
+        number: last.map_or(Ok(0), |row| row.count(0))? + 1,
+        digest: proposal.digest(),
+        state: State::Proposed,
+        decisions: vec![None; usize::from(proposal.parties)],
+        binding: Vec::new(),
+        created_at: now,
+        changed_at: now,
+        proposal,
+    };
+    row::insert(transaction, &job, body, &by)?;
+    transaction.audit(
+        now,
+        &Event::Proposed {
+            job: job.proposal.id,
+            proposer,
+            by,
+            program: job.proposal.program.digest,
+            proposal: job.digest,
+            receivers: job.proposal.receivers.clone(),
+        },
+    )?;
+    Ok((job, true))
+}
+
+/// The job that the proposal is a repetition of.
+fn known(transaction: &mut Transaction<'_>, proposal: &Proposal, body: &Digest) -> Result<Option<Job>> {
+    let row = transaction.one(
+        "SELECT id, body FROM job WHERE proposer = $1 AND idempotency = $2",
+        &[
+            Value::from(i64::from(proposal.proposer)),
+            Value::from(proposal.idempotency_key.as_str()),
+        ],
+    )?;
+    if let Some(row) = row {
+        let id = row
+            .text(0)?
+            .parse()
+            .map_err(|_| Error::Corrupt("a job with a wrong name".into()))?;
+        if row.text(1)? != body.to_string() {
+            return Err(Error::OtherBody { job: id });
+        }
+        return row::find(transaction.connection(), id);
+    }
+    match row::find(transaction.connection(), proposal.id)? {
+        Some(job) => Err(Error::SameName { job: job.proposal.id }),
+        None => Ok(None),
+    }
+}
+
+fn room(transaction: &mut Transaction<'_>, proposer: u8, limit: u64) -> Result<()> {
+    let open = transaction
+        .one(
+            "SELECT COUNT(*) FROM job WHERE open = 1 AND proposer = $1",
+            &[Value::from(i64::from(proposer))],
+        )?
+        .map_or(Ok(0), |row| row.count(0))?;
+    if open >= limit {
+        return Err(Error::TooMany {
+            proposer,
+            open,
+            limit,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! What the policy decides on a job: the counts that it looks at, the decision and what that counts are one transaction.
+
+use std::time::Duration;
+
+use super::step::{Local, Step};
+use super::take::take;
+use super::{Binding, Digest, Job, approve};
+use crate::audit::Actor;
+use crate::database::{Transaction, Value};
+use crate::policy::{self, Policy, Size};
+use crate::{Result, Timestamp};
+
+/// What the policy decides by.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    /// The policy.
+    pub policy: Policy,
+    /// What this party has computed from the program, whatever the proposer estimated.
+    pub size: Size,
+    /// The data that this party gives if the policy approves.
+    pub binding: Vec<Binding>,
+}
+
+/// What the policy says, and the job after that unless a person is asked.
+pub(super) fn rule(
+    transaction: &mut Transaction<'_>,
+    job: &Job,
+    me: u8,
+    rules: &Rules,
+    now: Timestamp,
+) -> Result<(policy::Ruling, Option<Job>)> {
+    approve::check(job, me, &rules.binding)?;
+    let mut past = Past {
+        transaction,
+        now,
+        binding: &rules.binding,
+    };
+    let ruling = rules.policy.rule(&job.proposal, rules.size, &mut past)?;
+    let reason = ruling.reason.clone();
+    let local = match ruling.verdict {
+        policy::Verdict::Ask => return Ok((ruling, None)),
+        policy::Verdict::Approve => Local::Approve {
+            binding: rules.binding.clone(),
+            reason,
+        },
+        policy::Verdict::Decline => Local::Decline { reason },
+    };
+    let by = ruling
+        .rule
+        .as_ref()
+        .map_or(Actor::Service, |rule| Actor::Rule(rule.name.clone()));
+    let decided = take(transaction, job, me, &Step::Here(local), &by, now)?;
+    if let (policy::Verdict::Approve, Some(rule)) = (ruling.verdict, &ruling.rule) {
+        transaction.run(
+            "INSERT INTO ruling (job, rule, at) VALUES ($1, $2, $3)",
+            &[
+                Value::from(job.proposal.id.to_string()),
+                Value::from(rule.name.as_str()),
+                Value::from(now.column()),
+            ],
+        )?;
+    }
+    Ok((ruling, Some(decided)))
+}
+
+/// What the policy may know of the past.
+struct Past<'a, 'b> {
+    transaction: &'a mut Transaction<'b>,
+    now: Timestamp,
+    binding: &'a [Binding],
+}
+
+impl policy::Past for Past<'_, '_> {
+    fn approved_within_an_hour(&mut self, rule: &str) -> Result<u64> {
+        let since = self.now.before(Duration::from_secs(3600));
+        self.transaction
+            .one(
+                "SELECT COUNT(*) FROM ruling WHERE rule = $1 AND at > $2",
+                &[Value::from(rule), Value::from(since.column())],
+            )?
+            .map_or(Ok(0), |row| row.count(0))
+    }
+
+    fn most_disclosures(&mut self, program: &Digest) -> Result<u64> {
+        let mut most = 0;
+        for name in approve::data(self.binding) {
+            most = most.max(approve::used(self.transaction.connection(), program, &name)?);
+        }
+        Ok(most)
+    }
+
+    fn data(&self) -> Vec<String> {
+        approve::data(self.binding)
+    }
+}
