@@ -12,6 +12,7 @@ use cenote_bench::three::steady::{Length, Mode};
 use clap::Subcommand;
 
 use super::apps::{BenchApps, BenchPlan, BenchQueries};
+use super::service::BenchService;
 use super::two_args::{BenchAuthenticated, BenchCommit, BenchJimu, BenchLego, BenchOt, WhichLego};
 use crate::args::{seconds, variants};
 
@@ -39,6 +40,8 @@ pub(crate) enum Bench {
     Plan(BenchPlan),
     /// Queries over tables of a million rows or more, three parties on this machine
     Queries(BenchQueries),
+    /// Standing services of all parties on this machine: how soon a job is done, and how many in a second
+    Service(Box<BenchService>),
 }
 
 impl Bench {
@@ -61,6 +64,7 @@ impl Bench {
             Bench::Apps(options) => options.place.how.json,
             Bench::Plan(options) => options.json,
             Bench::Queries(options) => options.json,
+            Bench::Service(options) => options.json,
         }
     }
 }

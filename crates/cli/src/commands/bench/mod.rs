@@ -2,6 +2,7 @@
 
 mod apps;
 pub(crate) mod args;
+mod service;
 mod two;
 pub(crate) mod two_args;
 
@@ -44,6 +45,7 @@ pub(crate) fn run(command: &args::Bench, verbose: u8) -> Result<()> {
         args::Bench::Apps(options) => apps::run(options, verbose),
         args::Bench::Plan(options) => apps::plan(options, verbose),
         args::Bench::Queries(options) => apps::queries(options, verbose),
+        args::Bench::Service(options) => service::run(options, verbose),
     }
 }
 
