@@ -367,6 +367,8 @@ fn tokens_are_made_listed_and_revoked_by_commands() {
 fn an_audit_log_that_was_changed_is_told_from_one_that_was_not() {
     let place = Place::new();
     place.world.fake.proposed_by_peer("circuit");
+    // What a peer has said is in the file a moment later, or once the end of the log is asked for.
+    place.world.database.audit_head().expect("an end");
     let folder = place.world.database.folder().path().to_owned();
     let text = std::fs::read_to_string(folder.join("audit.jsonl")).expect("readable");
     let lines = text.lines().count();

@@ -42,7 +42,7 @@ pub(crate) struct BenchService {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=256), default_value_t = 64)]
     in_flight: u64,
     /// AND gates of the large job, which is also run without services; none with 0
-    #[arg(long, value_name = "N", value_parser = cenote::text::quantity, default_value = "10M")]
+    #[arg(long, value_name = "N", value_parser = cenote::text::quantity, default_value = "100M")]
     large: u64,
     /// How often to run the large job each way; the fastest is told
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 3)]
