@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use cenote::{Error, Result};
 use cenote_node::local;
-use cenote_web::view::JobView;
+use cenote_web::view::{About, JobView};
 
 use crate::service::{Reach, Service};
 
@@ -71,7 +72,10 @@ impl Fleet {
         let wrong = |error: cenote_node::Error| fault("making the parties", error.to_string());
         let made = local::make(folder, parties).map_err(wrong)?;
         let mut members = Vec::new();
+        // Other services of this machine may want the usual ports at the same time.
+        let mut held = Vec::new();
         for file in made.files {
+            held.push(at_free_port(&file)?);
             let home = file.parent().unwrap_or(Path::new("")).to_owned();
             write(&home.join("policy.toml"), POLICY)?;
             for (name, text) in data {
@@ -89,9 +93,13 @@ impl Fleet {
                 ends: Arc::default(),
             });
         }
+        drop(held);
         let fleet = Fleet { members };
         for member in &fleet.members {
             member.start()?;
+        }
+        for member in &fleet.members {
+            member.wait(|_| None)?;
         }
         for member in &fleet.members {
             member.wait_ready()?;
@@ -113,6 +121,20 @@ impl Drop for Fleet {
             member.kill();
         }
     }
+}
+
+/// Has the interface of a party be where nobody else is. Nobody comes there while what this gives is held.
+fn at_free_port(file: &Path) -> Result<TcpListener> {
+    let fault = |error| Error::local(format!("preparing {}", file.display()), error);
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(fault)?;
+    let address = listener.local_addr().map_err(fault)?;
+    let text = std::fs::read_to_string(file).map_err(fault)?;
+    let lines = text.lines().map(|line| match line.starts_with("http = ") {
+        true => format!("http = \"{address}\"\n"),
+        false => format!("{line}\n"),
+    });
+    write(file, &lines.collect::<String>())?;
+    Ok(listener)
 }
 
 pub(super) fn write(path: &Path, text: &str) -> Result<()> {
@@ -156,13 +178,18 @@ impl Member {
 
     /// Waits until it can take jobs. Gives how long that took.
     pub(super) fn wait_ready(&self) -> Result<Duration> {
+        self.wait(|about| about.not_ready)
+    }
+
+    /// Waits until it answers, and nothing is `missing`.
+    fn wait(&self, missing: fn(About) -> Option<String>) -> Result<Duration> {
         let start = Instant::now();
         let mut why = "it does not answer".to_owned();
         while start.elapsed() < UP {
             if let Ok(service) = self.service()
-                && let Ok(about) = service.get::<cenote_web::view::About>("/api/v1/about")
+                && let Ok(about) = service.get::<About>("/api/v1/about")
             {
-                match about.not_ready {
+                match missing(about) {
                     None => return Ok(start.elapsed()),
                     Some(missing) => why = missing,
                 }
