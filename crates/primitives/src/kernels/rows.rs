@@ -47,6 +47,13 @@ multiversion! {
     /// # Panics
     /// If an operation names a slot beyond the array.
     pub fn run_local_ops(slots: &mut [u64], stride: usize, ops: &[LocalOp], constants: bool) {
+        match stride {
+            1 => return narrow::<1>(slots, ops, constants),
+            2 => return narrow::<2>(slots, ops, constants),
+            4 => return narrow::<4>(slots, ops, constants),
+            8 => return narrow::<8>(slots, ops, constants),
+            _ => {}
+        }
         let ones = if constants { u64::MAX } else { 0 };
         for &op in ops {
             match op {
@@ -85,5 +92,24 @@ multiversion! {
                 }
             }
         }
+    }
+}
+
+/// The same for rows so short that finding them would take longer than the operation: they are copied to registers.
+#[inline(always)]
+fn narrow<const STRIDE: usize>(slots: &mut [u64], ops: &[LocalOp], constants: bool) {
+    let ones = if constants { u64::MAX } else { 0 };
+    let rows = slots.as_chunks_mut::<STRIDE>().0;
+    for &op in ops {
+        let (dst, row) = match op {
+            LocalOp::Xor { dst, a, b } => {
+                let [a, b] = [a, b].map(|slot| rows[slot as usize]);
+                (dst, std::array::from_fn(|word| a[word] ^ b[word]))
+            }
+            LocalOp::Not { dst, a } => (dst, rows[a as usize].map(|word| word ^ ones)),
+            LocalOp::Copy { dst, a } => (dst, rows[a as usize]),
+            LocalOp::Const { dst, bit } => (dst, [if bit { ones } else { 0 }; STRIDE]),
+        };
+        rows[dst as usize] = row;
     }
 }

@@ -179,7 +179,7 @@ fn local_operations_are_their_definition() {
         Copy { dst: 7, a: 3 },
     ];
     for &level in Simd::supported() {
-        for stride in [1, 2, 7, 8, 9, 33] {
+        for stride in [1, 2, 4, 7, 8, 9, 33] {
             for constants in [true, false] {
                 let words = &as_words(&seed)[..8 * stride];
                 let mut slots = words.to_vec();
