@@ -401,11 +401,15 @@ impl Engine for AuthenticatedEngine {
             let ready = this.claim(&circuit, lanes)?;
             Ok(ready.map(|ready| (ready::name(&circuit, lanes), ready)))
         })?;
-        match ready {
-            Some(ready) => self.claimed.push(ready),
-            None => self.prepare_gates(gates)?,
-        }
-        Ok(())
+        let Some(ready) = ready else {
+            return self.prepare_gates(gates);
+        };
+        self.claimed.push(ready);
+        let inputs = self.claimed.iter().map(|(_, ready)| ready.inputs()).sum();
+        self.call("pool", |this| {
+            let (party, channel) = this.parts();
+            party.ready_inputs(inputs, channel)
+        })
     }
 
     fn most_lanes(&self, plan: &Plan) -> usize {

@@ -149,6 +149,42 @@ impl Walk {
         kernels::run_local_ops(bytemuck::cast_slice_mut(&mut self.slots), 2 * row, local, false);
     }
 
+    fn come_to(&mut self, circuit: &Circuit, part: &Part) {
+        if part.ands.start == circuit.plan.levels()[part.level].ands.start {
+            self.local(circuit, part.level);
+        }
+    }
+
+    /// Comes to a part of a level, and appends the labels of its gates' operands, left and right, to `to`: this is a walk of labels.
+    pub(crate) fn labels(
+        &mut self,
+        circuit: &Circuit,
+        part: &Part,
+        negation: Block,
+        [left, right]: [&mut Vec<Block>; 2],
+    ) {
+        if self.row() > 1 {
+            return self.operands(circuit, part, |slots, flips| {
+                for ((to, slot), flip) in [&mut *left, &mut *right].into_iter().zip(slots).zip(flips) {
+                    match flip {
+                        true => to.extend(slot.iter().map(|&label| label ^ negation)),
+                        false => to.extend_from_slice(slot),
+                    }
+                }
+            });
+        }
+        // The latency of a single lane is in loops like this one.
+        self.come_to(circuit, part);
+        let (slots, ops) = (&self.slots[..], &circuit.plan.and_ops()[part.ands.clone()]);
+        let flips = &circuit.flips.operands[part.ands.clone()];
+        let label = |slot: u32, flip: bool| match flip {
+            true => slots[slot as usize] ^ negation,
+            false => slots[slot as usize],
+        };
+        left.extend(ops.iter().zip(flips).map(|(op, flip)| label(op.a, flip[0])));
+        right.extend(ops.iter().zip(flips).map(|(op, flip)| label(op.b, flip[1])));
+    }
+
     /// Comes to a part of a level, and gives for each gate its operands' slots, and whether they are negated, to `take`.
     pub(crate) fn operands(
         &mut self,
@@ -156,9 +192,7 @@ impl Walk {
         part: &Part,
         mut take: impl FnMut([&[Block]; 2], [bool; 2]),
     ) {
-        if part.ands.start == circuit.plan.levels()[part.level].ands.start {
-            self.local(circuit, part.level);
-        }
+        self.come_to(circuit, part);
         let row = self.row();
         for gate in part.ands.clone() {
             let op = circuit.plan.and_ops()[gate];

@@ -56,6 +56,8 @@ pub(crate) struct Party {
     segment: usize,
     pending: VecDeque<Pending>,
     spare: Vec<Prepared>,
+    /// Of a small circuit that was garbled ahead and has been run: to be wiped.
+    worn: Vec<Prepared>,
     #[cfg(test)]
     pub(crate) deviation: Deviation,
 }
@@ -86,6 +88,7 @@ impl Party {
             segment,
             pending: VecDeque::new(),
             spare: Vec::new(),
+            worn: Vec::new(),
             #[cfg(test)]
             deviation: Deviation::default(),
         }

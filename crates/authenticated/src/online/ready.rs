@@ -25,6 +25,9 @@ const SEGMENT: usize = 1 << 11;
 /// Gates of a circuit that can be garbled ahead, in all of its lanes: an eighth of a gigabyte.
 pub(crate) const MOST_GATES: u64 = 1 << 20;
 
+/// Gates of a circuit that is wiped when there is time for it, and not before its outputs are opened.
+const SMALL: usize = 1 << 14;
+
 /// What room is asked for.
 const WHAT: &str = "a circuit that was garbled ahead";
 
@@ -82,6 +85,11 @@ pub(crate) fn name(circuit: &Circuit, lanes: usize) -> [u8; 32] {
 }
 
 impl Ready {
+    /// Its input wires in all lanes.
+    pub(crate) fn inputs(&self) -> usize {
+        self.inputs.macs.len()
+    }
+
     /// Its AND gates.
     pub(crate) fn gates(&self) -> u64 {
         self.segments.iter().map(|of| of.count as u64).sum()
@@ -208,6 +216,7 @@ impl Party {
         inputs: &AuthenticatedWires,
         channel: &mut dyn Channel,
     ) -> Result<AuthenticatedWires> {
+        self.worn.clear();
         self.settle(channel)?;
         let (wires, lanes) = (circuit.plan.output_wires(), inputs.lanes());
         let course = Course::of(circuit, lanes);
@@ -246,8 +255,18 @@ impl Party {
         }
         self.settle(channel)?;
         // They came from the disk, and are not of the size of this session's segments.
-        self.spare.clear();
+        match circuit.plan.and_count() * lanes <= SMALL {
+            true => self.worn.append(&mut self.spare),
+            false => self.spare.clear(),
+        }
         Ok(AuthenticatedWires::new(wires, lanes, outputs))
+    }
+
+    /// Comes before inputs are there: makes masks for this many, so that none are made while somebody waits, and wipes what was used up.
+    pub(crate) fn ready_inputs(&mut self, count: usize, channel: &mut dyn Channel) -> Result<()> {
+        self.worn.clear();
+        self.settle(channel)?;
+        self.supply.ready_masks(&mut self.keys, channel, count)
     }
 
     /// Fresh masks, and at the garbler labels.

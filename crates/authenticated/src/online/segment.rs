@@ -184,14 +184,8 @@ impl Party {
         // Gates whose tables were sent or received.
         let (mut done, mut start) = (0, 0);
         for part in &segment.0 {
-            labels.operands(circuit, part, |slots, flips| {
-                for ((labels, slot), flip) in of.labels.iter_mut().zip(slots).zip(flips) {
-                    match flip {
-                        true => labels.extend(slot.iter().map(|&label| label ^ negation)),
-                        false => append(labels, slot),
-                    }
-                }
-            });
+            let [left, right] = &mut of.labels;
+            labels.labels(circuit, part, negation, [left, right]);
             let end = of.labels[0].len();
             match (garbler, &mut channel) {
                 (true, Some(channel)) => {

@@ -52,6 +52,12 @@ fn inputs(
     Ok((wires_of_both, BitMatrix::from_fn(wires, lanes, bit)))
 }
 
+/// Bytes sent both ways.
+fn bytes(engine: &AuthenticatedEngine) -> u64 {
+    let traffic = engine.costs().traffic;
+    traffic.payload_sent + traffic.payload_received
+}
+
 fn plan(name: &str) -> Plan {
     Plan::new(&library::by_name(name).unwrap())
 }
@@ -82,7 +88,11 @@ fn circuits_garbled_ahead_run_in_later_sessions() {
         run(Some(&watching(&seen, None, unchanged())), &|engine| {
             for (at, (plan, lanes)) in circuits.iter().enumerate() {
                 engine.prepare(plan, *lanes)?;
+                let before = bytes(engine);
                 let (wires, bits) = inputs(engine, plan.input_wires(), *lanes, at + left)?;
+                let labels = 16 * (plan.input_wires() * lanes) as u64;
+                let sent = bytes(engine) - before;
+                assert!(sent < labels * 9 / 8 + 500, "masks are made before: {sent} bytes");
                 let outputs = engine.run(plan, &wires)?;
                 assert_eq!(engine.ready_circuits(plan, *lanes)?, left);
                 let opened = engine.reveal(&outputs, Parties::all(2))?.expect("for both");
