@@ -18,6 +18,9 @@ pub struct Bundle {
 }
 
 impl Bundle {
+    /// Gates that a job's circuit of the library may come to while it is built: who sends a bundle decides what is built, and this many take
+    /// some hundreds of megabytes. Many instances are lanes.
+    pub const MOST_GATES: usize = 1 << 22;
     /// What complaints call the job file.
     pub(crate) const JOB: &str = "the job";
     /// Files, at most.

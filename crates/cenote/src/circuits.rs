@@ -43,7 +43,15 @@ pub(crate) fn read_text(path: &Path, text: &str) -> Result<Circuit> {
 /// # Errors
 /// [`Error::Usage`] with the names there are, if there is none of that name, or with the sizes that it may have.
 pub fn by_name(name: &str) -> Result<Circuit> {
-    library::by_name(name).map_err(|error| unknown(name, error))
+    by_name_within(name, usize::MAX)
+}
+
+/// The same, if it comes to no more than `most` gates while it is built.
+///
+/// # Errors
+/// As [`by_name`]; [`Error::Usage`] with the bound if it comes to more.
+pub fn by_name_within(name: &str, most: usize) -> Result<Circuit> {
+    library::by_name_within(name, most).map_err(|error| unknown(name, error))
 }
 
 fn unknown(name: &str, error: NameError) -> Error {
@@ -51,6 +59,9 @@ fn unknown(name: &str, error: NameError) -> Error {
         NameError::Unknown => format!(
             "the library has no circuit \"{name}\"; it has {}",
             names().map(|(name, _)| name).collect::<Vec<_>>().join(", ")
+        ),
+        NameError::Gates(most) => format!(
+            "the library's circuit \"{name}\" comes to more than {most} gates; use a smaller one and more lanes"
         ),
         NameError::Size(sizes) => format!("the library has no circuit \"{name}\" of that size: {sizes}"),
     })
@@ -89,7 +100,7 @@ pub fn open(text: &str) -> Result<Circuit> {
         None if Path::new(text).exists() => read_file(Path::new(text)),
         None => match library::by_name(text) {
             Ok(circuit) => Ok(circuit),
-            Err(error @ NameError::Size(_)) => Err(unknown(text, error)),
+            Err(error @ (NameError::Size(_) | NameError::Gates(_))) => Err(unknown(text, error)),
             Err(NameError::Unknown) => read_file(Path::new(text)),
         },
     }

@@ -151,13 +151,14 @@ impl Job {
         let (file, settings, source) = Source::read_with::<JobFile>(path, is_setting)?;
         let read =
             |text: &Spanned<String>, source: &Source| circuits::read_file(&source.resolve(text.get_ref()));
-        Self::checked(file, &settings, &source, &read)
+        Self::checked(file, &settings, &source, &read, usize::MAX)
     }
 
-    /// Reads the job in `bundle` and its circuit, and nothing else: no file of this machine.
+    /// Reads the job in `bundle` and its circuit, and nothing else: no file of this machine. A circuit of the library is built within
+    /// [`Bundle::MOST_GATES`].
     ///
     /// # Errors
-    /// As [`Job::load`]; where the job states a value, a file of values or no lanes, or names a file that is not in the bundle.
+    /// As [`Job::load`]; where the circuit comes to more gates, or the job states a value, a file of values or no lanes, or names a file that is not in the bundle.
     pub fn from_bundle(bundle: &Bundle) -> Result<Self> {
         let path = Path::new(Bundle::JOB);
         let (file, settings, source) = Source::parse_with::<JobFile>(path, bundle.job.clone(), is_setting)?;
@@ -193,7 +194,7 @@ impl Job {
                 .ok_or_else(|| source.fault(text.span(), "this file is not among those of the job"))?;
             circuits::read_text(Path::new(name), content)
         };
-        let job = Self::checked(file, &settings, &source, &read)?;
+        let job = Self::checked(file, &settings, &source, &read, Bundle::MOST_GATES)?;
         job.stated_lanes()?;
         Ok(job)
     }
@@ -203,6 +204,7 @@ impl Job {
         settings: &[Kept],
         source: &Source,
         read: &dyn Fn(&Spanned<String>, &Source) -> Result<Circuit>,
+        most_gates: usize,
     ) -> Result<Self> {
         let named = match &file.protocol {
             Some(named) => Some(protocol(named, settings, source)?),
@@ -211,7 +213,7 @@ impl Job {
         let parties = named.as_ref().map_or_else(|| file.parties(), Protocol::parties);
         let text = file.circuit.get_ref();
         let mut circuit = match text.strip_prefix(circuits::LIBRARY_PREFIX) {
-            Some(name) => circuits::by_name(name)
+            Some(name) => circuits::by_name_within(name, most_gates)
                 .map_err(|error| source.fault(file.circuit.span(), error.to_string()))?,
             None => read(&file.circuit, source)?,
         };

@@ -72,6 +72,9 @@ pub struct Builder {
     input_wires: u32,
     outputs: Vec<Value>,
     output_bits: Vec<Bit>,
+    /// Gates that it may have, and whether more were wanted.
+    most: usize,
+    is_over: bool,
 }
 
 impl Default for Builder {
@@ -83,6 +86,12 @@ impl Default for Builder {
 impl Builder {
     /// An empty circuit.
     pub fn new() -> Self {
+        Self::within(usize::MAX)
+    }
+
+    /// An empty circuit that may come to `most` gates under construction. Further ones are left out, so that they take no memory, and
+    /// [`Builder::finish_within`] gives nothing then.
+    pub fn within(most: usize) -> Self {
         Self {
             nodes: vec![Node::False],
             known: Unique::new(),
@@ -90,6 +99,8 @@ impl Builder {
             input_wires: 0,
             outputs: Vec::new(),
             output_bits: Vec::new(),
+            most,
+            is_over: false,
         }
     }
 
@@ -192,11 +203,20 @@ impl Builder {
             .collect()
     }
 
-    /// The finished circuit.
+    /// The finished circuit, unless it has come to more gates than it may.
     ///
     /// # Panics
     /// If it has 2^32 wires or more.
+    pub fn finish_within(self) -> Option<Circuit> {
+        (!self.is_over).then(|| self.finish())
+    }
+
+    /// The finished circuit.
+    ///
+    /// # Panics
+    /// If it has 2^32 wires or more, or has come to more gates than it may.
     pub fn finish(self) -> Circuit {
+        assert!(!self.is_over, "a circuit has as many gates as it may");
         let mut needed = vec![false; self.nodes.len()];
         for bit in &self.output_bits {
             needed[bit.node() as usize] = true;
@@ -283,9 +303,15 @@ impl Builder {
     }
 
     fn share(&mut self, node: Node) -> Bit {
+        if self.is_over {
+            return Bit::FALSE;
+        }
         match self.known.find_or_enter(&self.nodes, node) {
             Some(index) => Bit(index << 1),
-            None => self.push(node),
+            None => {
+                self.is_over = self.known.len() > self.most;
+                self.push(node)
+            }
         }
     }
 }

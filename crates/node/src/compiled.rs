@@ -14,9 +14,6 @@ const CIRCUIT: &str = "circuit";
 const QUERY: &str = "query";
 /// What a query weighs besides its text, as gates of a circuit.
 const PLAN: usize = 1 << 12;
-/// What the numbers in the name of a library's circuit may come to when they are multiplied: larger ones take gigabytes to read. Many
-/// instances are lanes.
-const WIDEST: u64 = 1 << 14;
 /// Threads of a party of a job, at most.
 const WORKERS: u8 = 8;
 
@@ -66,7 +63,6 @@ impl Compiled {
     }
 
     fn circuit(bundle: Bundle, digest: Digest, me: u8) -> Result<Self, String> {
-        check_width(&bundle.job)?;
         let job = Job::from_bundle(&bundle).map_err(text)?;
         check_workers(job.protocol())?;
         let lanes = job.stated_lanes().map_err(text)?;
@@ -306,30 +302,6 @@ fn check_workers(protocol: &Protocol) -> Result<(), String> {
         )),
         _ => Ok(()),
     }
-}
-
-/// Refuses a job whose circuit is one of the library that takes too much to build.
-fn check_width(job: &str) -> Result<(), String> {
-    let table: toml::Table = toml::from_str(job).map_err(|error| format!("the job: {}", error.message()))?;
-    let circuit = table
-        .get("circuit")
-        .and_then(toml::Value::as_str)
-        .unwrap_or_default();
-    let Some(name) = circuit.strip_prefix(cenote::circuits::LIBRARY_PREFIX) else {
-        return Ok(());
-    };
-    let numbers = name
-        .split(|character: char| !character.is_ascii_digit())
-        .filter(|part| !part.is_empty());
-    let product = numbers.fold(1u64, |product, number| {
-        product.saturating_mul(number.parse().unwrap_or(u64::MAX).max(1))
-    });
-    if product > WIDEST {
-        return Err(format!(
-            "the circuit {name} is too large for a service; use a smaller one and more lanes"
-        ));
-    }
-    Ok(())
 }
 
 /// The type of an input of `width` bits and one value for each lane.

@@ -30,6 +30,11 @@ impl Unique {
         }
     }
 
+    /// How many gates there are.
+    pub(super) fn len(&self) -> usize {
+        self.used
+    }
+
     /// The index of a gate among all nodes; if it is not there, it is entered as the next one, and must then be pushed.
     pub(super) fn find_or_enter(&mut self, nodes: &[Node], node: Node) -> Option<u32> {
         if 2 * self.used >= self.slots.len() {

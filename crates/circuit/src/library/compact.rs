@@ -62,16 +62,21 @@ pub fn compaction_controls(b: &mut Builder, valid: &[Bit]) -> Vec<Bit> {
 /// … and `count`, the number of valid items; all [`BitOrder::Lsb`].
 pub fn compaction(count: usize, width: u32) -> Circuit {
     let mut b = Builder::new();
+    build_compaction(&mut b, count, width);
+    b.finish()
+}
+
+/// As [`compaction`], in an empty circuit.
+pub(super) fn build_compaction(b: &mut Builder, count: usize, width: u32) {
     let items: Vec<Vec<Bit>> = (0..count)
         .map(|i| b.input(&format!("x{i}"), width, BitOrder::Lsb))
         .collect();
     let valid = b.input("valid", count as u32, BitOrder::Lsb);
-    for (i, item) in compact(&mut b, &items, &valid).iter().enumerate() {
+    for (i, item) in compact(b, &items, &valid).iter().enumerate() {
         b.output(&format!("y{i}"), item, BitOrder::Lsb);
     }
-    let total = popcount(&mut b, &valid);
+    let total = popcount(b, &valid);
     b.output("count", &total, BitOrder::Lsb);
-    b.finish()
 }
 
 /// Two places, and whether what is there changes places.

@@ -16,6 +16,12 @@ pub fn exposure_over_limit(parties: usize, width: u32, limit: u64, goal: Goal) -
         "the inputs do not fit a circuit"
     );
     let mut b = Builder::new();
+    build_exposure(&mut b, parties, width, limit, goal);
+    b.finish()
+}
+
+/// As [`exposure_over_limit`], in an empty circuit.
+pub(super) fn build_exposure(b: &mut Builder, parties: usize, width: u32, limit: u64, goal: Goal) {
     // `parties` numbers below 2^width add up to less than 2^bits.
     let bits = width as usize + parties.checked_ilog2().map_or(0, |log| log as usize + 1);
     // The sum is over the limit when sum + (2^bits - 1 - limit) reaches 2^bits: one addition, of which only the top bit
@@ -31,10 +37,9 @@ pub fn exposure_over_limit(parties: usize, width: u32, limit: u64, goal: Goal) -
     }
     let reachable = bits >= 64 || limit >> bits == 0;
     let over = if reachable {
-        columns.top_bit(&mut b, goal).bit
+        columns.top_bit(b, goal).bit
     } else {
         Bit::FALSE
     };
     b.output("over", &[over], BitOrder::Lsb);
-    b.finish()
 }

@@ -128,7 +128,7 @@ pub use keccak::{keccak_f, keccak_f1600, sha3_256_single_block};
 pub use lookup::{lookup, lookup_secret};
 pub use multiply::{multiply, multiply_full};
 pub use permutation::{permutation, permutation_controls, permutation_network, permute, route_permutation};
-pub use registry::{NAMES, NameError, by_name};
+pub use registry::{NAMES, NameError, by_name, by_name_within};
 pub use sbox::{AesSbox, aes_inverse_sbox, aes_sbox};
 pub use sha2::{
     sha256_block, sha256_compress, sha256_initial_state, sha256_single_block, sha512_block, sha512_compress,

@@ -60,14 +60,19 @@ pub fn permute(b: &mut Builder, items: &[Vec<Bit>], controls: &[Bit]) -> Vec<Vec
 /// [`BitOrder::Lsb`].
 pub fn permutation(count: usize, width: u32) -> Circuit {
     let mut b = Builder::new();
+    build_permutation(&mut b, count, width);
+    b.finish()
+}
+
+/// As [`permutation`], in an empty circuit.
+pub(super) fn build_permutation(b: &mut Builder, count: usize, width: u32) {
     let items: Vec<Vec<Bit>> = (0..count)
         .map(|i| b.input(&format!("x{i}"), width, BitOrder::Lsb))
         .collect();
     let controls = b.input("controls", permutation_controls(count) as u32, BitOrder::Lsb);
-    for (i, item) in permute(&mut b, &items, &controls).iter().enumerate() {
+    for (i, item) in permute(b, &items, &controls).iter().enumerate() {
         b.output(&format!("y{i}"), item, BitOrder::Lsb);
     }
-    b.finish()
 }
 
 /// Exchanges pairs `2i`, `2i + 1`; sends the first of each up, the second, and a last item without partner, down;

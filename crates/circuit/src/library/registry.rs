@@ -2,12 +2,15 @@
 
 use std::ops::RangeInclusive;
 
+use super::compact::build_compaction;
+use super::exposure::build_exposure;
+use super::permutation::build_permutation;
+use super::sort::build_sort;
 use super::{
-    AesSbox, Goal, absolute, add, aes, aes_inverse, compaction, divide, divide_signed, equal,
-    exposure_over_limit, is_zero, keccak_f1600, leading_zeros, less_than, less_than_signed, multiply,
-    multiply_full, negate, permutation, popcount, rotate_left, rotate_right, sha3_256_single_block,
-    sha256_compress, sha256_single_block, sha512_compress, shift_left, shift_right, shift_right_signed,
-    sort_integers, subtract, trailing_zeros,
+    AesSbox, Goal, absolute, add, aes, aes_inverse, divide, divide_signed, equal, is_zero, keccak_f1600,
+    leading_zeros, less_than, less_than_signed, multiply, multiply_full, negate, popcount, rotate_left,
+    rotate_right, sha3_256_single_block, sha256_compress, sha256_single_block, sha512_compress, shift_left,
+    shift_right, shift_right_signed, subtract, trailing_zeros,
 };
 use crate::{Bit, BitOrder, Builder, Circuit};
 
@@ -84,7 +87,9 @@ const MAX_ELEMENT: u32 = 64;
 const MAX_LIST: usize = 1 << 17;
 
 /// A circuit on a number of elements of a width.
-type MakeList = fn(usize, u32, Goal) -> Circuit;
+type MakeList = fn(&mut Builder, usize, u32, Goal);
+/// A circuit on operands of a width.
+type Make = fn(&mut Builder, u32, Goal);
 
 /// Why there is no circuit of a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -95,6 +100,9 @@ pub enum NameError {
     /// One has, but the circuit would be empty or huge. Says which sizes there are.
     #[error("there is no circuit of that size: {0}")]
     Size(String),
+    /// The circuit has more gates than it may.
+    #[error("it has more than {0} gates")]
+    Gates(usize),
 }
 
 /// The circuit called `name` (see [`NAMES`]).
@@ -111,66 +119,88 @@ pub enum NameError {
 /// assert_eq!(by_name("add5000"), Err(NameError::Size("N is 1 to 4096".into())));
 /// ```
 pub fn by_name(name: &str) -> Result<Circuit, NameError> {
+    by_name_within(name, usize::MAX)
+}
+
+/// The same, if it comes to no more than `most` gates under construction, some of which may not be needed in the end. It takes no memory
+/// for more of them, and little time.
+///
+/// # Errors
+/// As [`by_name`]; [`NameError::Gates`] if it comes to more.
+pub fn by_name_within(name: &str, most: usize) -> Result<Circuit, NameError> {
+    let mut b = Builder::within(most);
+    let circuit = match build(&mut b, name)? {
+        Some(circuit) => Some(circuit).filter(|circuit| circuit.gates().len() <= most),
+        None => b.finish_within(),
+    };
+    circuit.ok_or(NameError::Gates(most))
+}
+
+/// Gives a circuit of one size, and builds one of any size in `b`, which is empty.
+fn build(b: &mut Builder, name: &str) -> Result<Option<Circuit>, NameError> {
     if let Some(name) = name.strip_suffix("-balanced") {
-        return aes_by_name(name, AesSbox::Balanced).ok_or(NameError::Unknown);
+        let aes = aes_by_name(name, AesSbox::Balanced);
+        return aes.map(Some).ok_or(NameError::Unknown);
     }
     let (name, goal) = match name.strip_suffix("-depth") {
         Some(name) => (name, Goal::LeastDepth),
         None => (name, Goal::FewestAnds),
     };
     if let Some(aes) = aes_by_name(name, goal) {
-        return Ok(aes);
+        return Ok(Some(aes));
     }
     match name {
-        "sha256" => return Ok(sha256_compress(goal)),
-        "sha256-single" => return Ok(sha256_single_block(goal)),
-        "sha512" => return Ok(sha512_compress(goal)),
-        "keccak-f" => return Ok(keccak_f1600()),
-        "sha3-256-single" => return Ok(sha3_256_single_block()),
+        "sha256" => return Ok(Some(sha256_compress(goal))),
+        "sha256-single" => return Ok(Some(sha256_single_block(goal))),
+        "sha512" => return Ok(Some(sha512_compress(goal))),
+        "keccak-f" => return Ok(Some(keccak_f1600())),
+        "sha3-256-single" => return Ok(Some(sha3_256_single_block())),
         _ => {}
     }
     if let Some(rest) = name.strip_prefix("exposure") {
-        return exposure(rest, goal);
+        exposure(b, rest, goal)?;
+        return Ok(None);
     }
     let lists: [(_, MakeList); 4] = [
-        ("sort", |count, width, goal| {
-            sort_integers(count, width, false, goal)
+        ("sort", |b, count, width, goal| {
+            build_sort(b, count, width, false, goal)
         }),
-        ("ssort", |count, width, goal| {
-            sort_integers(count, width, true, goal)
+        ("ssort", |b, count, width, goal| {
+            build_sort(b, count, width, true, goal)
         }),
-        ("compact", |count, width, _| compaction(count, width)),
-        ("permute", |count, width, _| permutation(count, width)),
+        ("compact", |b, count, width, _| build_compaction(b, count, width)),
+        ("permute", |b, count, width, _| build_permutation(b, count, width)),
     ];
     for (prefix, make) in lists {
         if let Some(rest) = name.strip_prefix(prefix) {
             let (count, width) = list_sizes(rest)?;
-            return Ok(make(count, width, goal));
+            make(b, count, width, goal);
+            return Ok(None);
         }
     }
     let digits = name.find(|c: char| c.is_ascii_digit());
     let (operation, width) = name.split_at(digits.ok_or(NameError::Unknown)?);
-    let make: fn(u32, Goal) -> Circuit = match operation {
-        "add" => |width, goal| binary(width, "sum", |b, x, y| add(b, x, y, goal)),
-        "sub" => |width, goal| binary(width, "difference", |b, x, y| subtract(b, x, y, goal)),
-        "mult" => |width, goal| binary(width, "product", |b, x, y| multiply(b, x, y, goal)),
-        "multfull" => |width, goal| binary(width, "product", |b, x, y| multiply_full(b, x, y, goal)),
-        "div" => |width, goal| division(width, |b, x, y| divide(b, x, y, goal)),
-        "sdiv" => |width, goal| division(width, |b, x, y| divide_signed(b, x, y, goal)),
-        "abs" => |width, goal| unary(width, "absolute", |b, x| absolute(b, x, goal)),
-        "clz" => |width, goal| unary(width, "count", |b, x| leading_zeros(b, x, goal)),
-        "ctz" => |width, goal| unary(width, "count", |b, x| trailing_zeros(b, x, goal)),
-        "shl" => |width, goal| by_amount(width, "shifted", |b, x, n| shift_left(b, x, n, goal)),
-        "shr" => |width, goal| by_amount(width, "shifted", |b, x, n| shift_right(b, x, n, goal)),
-        "sar" => |width, goal| by_amount(width, "shifted", |b, x, n| shift_right_signed(b, x, n, goal)),
-        "rotl" => |width, goal| by_amount(width, "rotated", |b, x, n| rotate_left(b, x, n, goal)),
-        "rotr" => |width, goal| by_amount(width, "rotated", |b, x, n| rotate_right(b, x, n, goal)),
-        "lt" => |width, goal| binary(width, "less", |b, x, y| vec![less_than(b, x, y, goal)]),
-        "slt" => |width, goal| binary(width, "less", |b, x, y| vec![less_than_signed(b, x, y, goal)]),
-        "eq" => |width, _| binary(width, "equal", |b, x, y| vec![equal(b, x, y)]),
-        "neg" => |width, goal| unary(width, "negative", |b, x| negate(b, x, goal)),
-        "zero" => |width, _| unary(width, "zero", |b, x| vec![is_zero(b, x)]),
-        "popcount" => |width, _| unary(width, "count", popcount),
+    let make: Make = match operation {
+        "add" => |b, width, goal| binary(b, width, "sum", |b, x, y| add(b, x, y, goal)),
+        "sub" => |b, width, goal| binary(b, width, "difference", |b, x, y| subtract(b, x, y, goal)),
+        "mult" => |b, width, goal| binary(b, width, "product", |b, x, y| multiply(b, x, y, goal)),
+        "multfull" => |b, width, goal| binary(b, width, "product", |b, x, y| multiply_full(b, x, y, goal)),
+        "div" => |b, width, goal| division(b, width, |b, x, y| divide(b, x, y, goal)),
+        "sdiv" => |b, width, goal| division(b, width, |b, x, y| divide_signed(b, x, y, goal)),
+        "abs" => |b, width, goal| unary(b, width, "absolute", |b, x| absolute(b, x, goal)),
+        "clz" => |b, width, goal| unary(b, width, "count", |b, x| leading_zeros(b, x, goal)),
+        "ctz" => |b, width, goal| unary(b, width, "count", |b, x| trailing_zeros(b, x, goal)),
+        "shl" => |b, width, goal| by_amount(b, width, "shifted", |b, x, n| shift_left(b, x, n, goal)),
+        "shr" => |b, width, goal| by_amount(b, width, "shifted", |b, x, n| shift_right(b, x, n, goal)),
+        "sar" => |b, width, goal| by_amount(b, width, "shifted", |b, x, n| shift_right_signed(b, x, n, goal)),
+        "rotl" => |b, width, goal| by_amount(b, width, "rotated", |b, x, n| rotate_left(b, x, n, goal)),
+        "rotr" => |b, width, goal| by_amount(b, width, "rotated", |b, x, n| rotate_right(b, x, n, goal)),
+        "lt" => |b, width, goal| binary(b, width, "less", |b, x, y| vec![less_than(b, x, y, goal)]),
+        "slt" => |b, width, goal| binary(b, width, "less", |b, x, y| vec![less_than_signed(b, x, y, goal)]),
+        "eq" => |b, width, _| binary(b, width, "equal", |b, x, y| vec![equal(b, x, y)]),
+        "neg" => |b, width, goal| unary(b, width, "negative", |b, x| negate(b, x, goal)),
+        "zero" => |b, width, _| unary(b, width, "zero", |b, x| vec![is_zero(b, x)]),
+        "popcount" => |b, width, _| unary(b, width, "count", popcount),
         _ => return Err(NameError::Unknown),
     };
     let most = match operation {
@@ -178,7 +208,8 @@ pub fn by_name(name: &str) -> Result<Circuit, NameError> {
         _ => MAX_WIDTH,
     };
     let width = number(width, 1..=most, &format!("N is 1 to {most}"))?;
-    Ok(make(width, goal))
+    make(b, width, goal);
+    Ok(None)
 }
 
 fn aes_by_name(name: &str, sbox: impl Into<AesSbox>) -> Option<Circuit> {
@@ -196,14 +227,15 @@ fn aes_by_name(name: &str, sbox: impl Into<AesSbox>) -> Option<Circuit> {
 }
 
 /// `PxN-L`.
-fn exposure(rest: &str, goal: Goal) -> Result<Circuit, NameError> {
+fn exposure(b: &mut Builder, rest: &str, goal: Goal) -> Result<(), NameError> {
     let (parties, rest) = rest.split_once('x').ok_or(NameError::Unknown)?;
     let (width, limit) = rest.split_once('-').ok_or(NameError::Unknown)?;
     let sizes = format!("P is 1 to {MAX_PARTIES} and N 1 to {MAX_ELEMENT}, L below 2^64");
     let parties = number(parties, 1..=MAX_PARTIES, &sizes)?;
     let width = number(width, 1..=MAX_ELEMENT, &sizes)?;
     let limit = number(limit, 0..=u64::MAX, &sizes)?;
-    Ok(exposure_over_limit(parties, width, limit, goal))
+    build_exposure(b, parties, width, limit, goal);
+    Ok(())
 }
 
 /// `MxN`.
@@ -233,39 +265,45 @@ fn number<T: std::str::FromStr + PartialOrd>(
     }
 }
 
-fn binary(width: u32, result: &str, f: impl FnOnce(&mut Builder, &[Bit], &[Bit]) -> Vec<Bit>) -> Circuit {
-    let mut b = Builder::new();
+fn binary(
+    b: &mut Builder,
+    width: u32,
+    result: &str,
+    f: impl FnOnce(&mut Builder, &[Bit], &[Bit]) -> Vec<Bit>,
+) {
     let x = b.input("x", width, BitOrder::Lsb);
     let y = b.input("y", width, BitOrder::Lsb);
-    let bits = f(&mut b, &x, &y);
+    let bits = f(b, &x, &y);
     b.output(result, &bits, BitOrder::Lsb);
-    b.finish()
 }
 
-fn division(width: u32, f: impl FnOnce(&mut Builder, &[Bit], &[Bit]) -> (Vec<Bit>, Vec<Bit>)) -> Circuit {
-    let mut b = Builder::new();
+fn division(
+    b: &mut Builder,
+    width: u32,
+    f: impl FnOnce(&mut Builder, &[Bit], &[Bit]) -> (Vec<Bit>, Vec<Bit>),
+) {
     let x = b.input("x", width, BitOrder::Lsb);
     let y = b.input("y", width, BitOrder::Lsb);
-    let (quotient, remainder) = f(&mut b, &x, &y);
+    let (quotient, remainder) = f(b, &x, &y);
     b.output("quotient", &quotient, BitOrder::Lsb);
     b.output("remainder", &remainder, BitOrder::Lsb);
-    b.finish()
 }
 
 /// The amount is just wide enough for `width` itself.
-fn by_amount(width: u32, result: &str, f: impl FnOnce(&mut Builder, &[Bit], &[Bit]) -> Vec<Bit>) -> Circuit {
-    let mut b = Builder::new();
+fn by_amount(
+    b: &mut Builder,
+    width: u32,
+    result: &str,
+    f: impl FnOnce(&mut Builder, &[Bit], &[Bit]) -> Vec<Bit>,
+) {
     let x = b.input("x", width, BitOrder::Lsb);
     let amount = b.input("amount", width.ilog2() + 1, BitOrder::Lsb);
-    let bits = f(&mut b, &x, &amount);
+    let bits = f(b, &x, &amount);
     b.output(result, &bits, BitOrder::Lsb);
-    b.finish()
 }
 
-fn unary(width: u32, result: &str, f: impl FnOnce(&mut Builder, &[Bit]) -> Vec<Bit>) -> Circuit {
-    let mut b = Builder::new();
+fn unary(b: &mut Builder, width: u32, result: &str, f: impl FnOnce(&mut Builder, &[Bit]) -> Vec<Bit>) {
     let x = b.input("x", width, BitOrder::Lsb);
-    let bits = f(&mut b, &x);
+    let bits = f(b, &x);
     b.output(result, &bits, BitOrder::Lsb);
-    b.finish()
 }

@@ -107,6 +107,12 @@ pub fn merging_network(x: usize, y: usize) -> (Vec<(usize, usize)>, Vec<usize>) 
 /// If the circuit would have 2^31 gates or more.
 pub fn sort_integers(count: usize, width: u32, signed: bool, goal: Goal) -> Circuit {
     let mut b = Builder::new();
+    build_sort(&mut b, count, width, signed, goal);
+    b.finish()
+}
+
+/// As [`sort_integers`], in an empty circuit.
+pub(super) fn build_sort(b: &mut Builder, count: usize, width: u32, signed: bool, goal: Goal) {
     let mut records: Vec<Vec<Bit>> = (0..count)
         .map(|i| b.input(&format!("x{i}"), width, BitOrder::Lsb))
         .collect();
@@ -114,11 +120,10 @@ pub fn sort_integers(count: usize, width: u32, signed: bool, goal: Goal) -> Circ
         width: width as usize,
         signed,
     };
-    sort(&mut b, &mut records, key, goal);
+    sort(b, &mut records, key, goal);
     for (i, record) in records.iter().enumerate() {
         b.output(&format!("sorted{i}"), record, BitOrder::Lsb);
     }
-    b.finish()
 }
 
 /// Whether `x > y`.

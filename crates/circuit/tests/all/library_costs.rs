@@ -1,6 +1,6 @@
 //! The costs that the documentation of the library states are those of the circuits.
 
-use cenote_circuit::library::{NAMES, NameError, by_name};
+use cenote_circuit::library::{NAMES, NameError, by_name, by_name_within};
 
 /// The rows of the table in the module documentation: name, ANDs, XORs, AND depth.
 fn table() -> Vec<(String, [usize; 3])> {
@@ -51,6 +51,33 @@ fn every_listed_form_is_known() {
         let (circuit, shallow) = (circuit.statistics(), shallow.statistics());
         assert!(
             circuit.ands <= shallow.ands && circuit.and_depth >= shallow.and_depth,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_circuit_is_built_within_a_bound_or_not_at_all() {
+    for (form, _) in NAMES {
+        let name = form
+            .replace("PxN-L", "30x8-100")
+            .replace("MxN", "40x8")
+            .replace('N', "64");
+        for name in [format!("{name}-depth"), name] {
+            let whole = by_name(&name).unwrap();
+            let gates = whole.gates().len();
+            // Those that are not needed in the end, and negations, make the difference.
+            assert_eq!(by_name_within(&name, 4 * gates), Ok(whole), "{name}");
+            for most in [0, 1, gates / 4] {
+                assert_eq!(by_name_within(&name, most), Err(NameError::Gates(most)), "{name}");
+            }
+        }
+    }
+    // What would be larger than anybody wants takes neither its memory nor its time.
+    for name in ["sort4096x32", "div512-depth", "permute4096x32"] {
+        assert_eq!(
+            by_name_within(name, 10_000),
+            Err(NameError::Gates(10_000)),
             "{name}"
         );
     }
