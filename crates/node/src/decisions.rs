@@ -202,6 +202,15 @@ impl Core {
         Ok(job)
     }
 
+    /// A job is to end here. One that runs is stopped, and is done all the same if it has its outputs by then.
+    pub(crate) fn give_up(self: &Arc<Self>, id: JobId, kind: FailKind, reason: String) {
+        let flight = lock(&self.desk).flight(id);
+        match flight {
+            Some(flight) => flight.stop(kind, reason),
+            None => self.fail(id, kind, reason),
+        }
+    }
+
     /// A job fails here.
     pub(crate) fn fail(self: &Arc<Self>, id: JobId, kind: FailKind, reason: String) {
         match self.jobs.fail(id, kind, reason, Timestamp::now()) {

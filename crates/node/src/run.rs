@@ -446,7 +446,7 @@ impl Core {
     }
 
     /// Records what a run gave.
-    fn record(self: &Arc<Self>, job: &Job, compiled: &Compiled, text: Text) -> Result<(), Fault> {
+    pub(crate) fn record(self: &Arc<Self>, job: &Job, compiled: &Compiled, text: Text) -> Result<(), Fault> {
         let id = job.proposal.id;
         let internal = |error: String| Fault::new(FailKind::Internal, error);
         let sealed = text.map(|text| self.key.seal(id, &text)).transpose();
@@ -469,7 +469,7 @@ impl Core {
                 self.changed(&done);
                 Ok(())
             }
-            // It was taken back, or a peer failed, at the very end.
+            // It was taken back here at the very end.
             Err(Error::NoTransition { .. }) => Ok(()),
             Err(error) => Err(internal(error.to_string())),
         }

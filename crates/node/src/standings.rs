@@ -93,7 +93,7 @@ impl Core {
             // It had approved it, and has lost its record of that.
             Ok(job) if job.state.name().is_open() => {
                 let reason = format!("party {from} does not know it any more");
-                self.fail(id, cenote_service::job::FailKind::Peer, reason);
+                self.give_up(id, cenote_service::job::FailKind::Peer, reason);
             }
             Ok(_) | Err(_) => self.tell_end(from, id),
         }

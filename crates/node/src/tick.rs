@@ -6,10 +6,10 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use cenote_service::Timestamp;
-use cenote_service::job::{FailKind, Job, PageRequest, StateName};
+use cenote_service::job::{FailKind, Job, JobId, PageRequest, StateName};
 use cenote_service::live::AlarmKind;
 
-use crate::core::{Core, lock};
+use crate::core::{Brief, Core, lock};
 use crate::dispatch::Task;
 use crate::message::Message;
 use crate::stock;
@@ -87,7 +87,17 @@ impl Core {
     /// Ends jobs whose time is over.
     fn expire(self: &Arc<Self>) {
         let now = Timestamp::now();
-        if !lock(&self.open).values().any(|brief| brief.deadline <= now) {
+        let late = |(id, brief): (&JobId, &Brief)| {
+            (brief.deadline <= now).then_some((*id, brief.deadline, brief.state))
+        };
+        let late: Vec<_> = lock(&self.open).iter().filter_map(late).collect();
+        let (run, wait): (Vec<_>, Vec<_>) = late
+            .into_iter()
+            .partition(|(.., state)| *state == StateName::Running);
+        for (id, deadline, _) in run {
+            self.give_up(id, FailKind::Deadline, format!("it was not done by {deadline}"));
+        }
+        if wait.is_empty() {
             return;
         }
         match self.jobs.expire(now) {

@@ -8,7 +8,10 @@ use cenote_service::Timestamp;
 use cenote_service::job::{FailKind, JobId, Proposal, Remote, State, StateName};
 use cenote_service::live::{AlarmKind, Live};
 
+use zeroize::Zeroizing;
+
 use super::world::{ALL, NONE, World, person, until, with_data};
+use crate::core::lock;
 use crate::message::Message;
 
 /// Whether a failure is one of what may follow from a party that is gone.
@@ -21,12 +24,17 @@ fn lost(state: &State) -> bool {
 
 /// What a leader says of a beginning reaches nobody.
 fn lose_beginnings(world: &World) {
-    world
-        .hub
-        .meddle(Some(Arc::new(|_, _, message| match Message::parse(&message) {
-            Ok(Message::Start { .. }) => Vec::new(),
-            _ => vec![message],
-        })));
+    lose(world, |message| matches!(message, Message::Start { .. }));
+}
+
+/// Such messages reach nobody.
+fn lose(world: &World, which: impl Fn(&Message) -> bool + Send + Sync + 'static) {
+    world.hub.meddle(Some(Arc::new(move |_, _, message| {
+        match Message::parse(&message).is_ok_and(|message| which(&message)) {
+            true => Vec::new(),
+            false => vec![message],
+        }
+    })));
 }
 
 #[test]
@@ -176,6 +184,37 @@ fn a_job_that_runs_ends_at_its_deadline() {
     until("nothing runs", || {
         (0..3).all(|party| world.node(party).running().is_empty())
     });
+}
+
+#[test]
+fn a_deadline_takes_no_outputs_away_that_were_learnt() {
+    let world = World::new(3, ALL);
+    // Party 1 hears neither of the beginning nor of the end at others: it begins by itself.
+    lose(&world, |message| {
+        matches!(message, Message::Start { .. } | Message::Fail { .. })
+    });
+    let mut submission = world.submission("add8", "just in time");
+    submission.within = Some(4);
+    let job = world.node(1).submit(submission, person()).expect("submitted");
+    let id = job.proposal.id;
+    until("party 1 waits", || world.job(1, id).state == State::Queued);
+    let core = &world.node(1).core;
+    let flight = {
+        let mut desk = lock(&core.desk);
+        assert!(desk.call(id, None));
+        desk.next_called().expect("it has its turn").1
+    };
+    let job = core.jobs.start(id, Timestamp::now()).expect("begun");
+    core.changed(&job);
+    until("it is stopped", || flight.stopped().is_some());
+    assert_eq!(flight.stopped().expect("stopped").0, FailKind::Deadline);
+    let compiled = core.program_of(&job).expect("a program");
+    let recorded = core.record(&job, &compiled, Some(Zeroizing::new(b"learnt".to_vec())));
+    assert!(recorded.is_ok());
+    assert_eq!(world.job(1, id).state, State::Done);
+    let learnt = world.node(1).fetch(id, "key", person()).expect("a result");
+    assert_eq!(learnt.as_slice(), b"learnt");
+    world.verify();
 }
 
 #[test]

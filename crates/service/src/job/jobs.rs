@@ -302,7 +302,8 @@ impl Jobs {
         })
     }
 
-    /// Fails jobs whose deadline has passed, 500 at most. Gives them; what runs one of them must stop.
+    /// Fails jobs whose deadline has passed and that do not run, 500 at most. Gives them. What runs is ended by who runs it, who may have
+    /// learnt its outputs.
     ///
     /// # Errors
     /// Where the database cannot be read or written.
@@ -313,9 +314,13 @@ impl Jobs {
                 concat!(
                     "SELECT ",
                     columns!(),
-                    " FROM job WHERE open = 1 AND deadline <= $1 ORDER BY deadline LIMIT $2"
+                    " FROM job WHERE open = 1 AND deadline <= $1 AND state <> $3 ORDER BY deadline LIMIT $2"
                 ),
-                &[Value::from(now.column()), Value::from(AT_ONCE)],
+                &[
+                    Value::from(now.column()),
+                    Value::from(AT_ONCE),
+                    Value::from(StateName::Running.as_str()),
+                ],
             )?;
             rows.iter()
                 .filter_map(readable)

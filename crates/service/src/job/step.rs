@@ -49,7 +49,7 @@ pub enum Local {
     Cancel,
     /// The service came up and found it running.
     Restart,
-    /// Its deadline may have passed.
+    /// Its deadline may have passed, and it does not run.
     Expire,
 }
 
@@ -166,10 +166,14 @@ impl Job {
                 FailKind::Restarted,
                 "the service was restarted while the job was running; propose it anew".into(),
             ),
-            (Step::Here(Local::Expire), _) if now >= self.proposal.deadline => failed(
-                FailKind::Deadline,
-                format!("it was not done by {}", self.proposal.deadline),
-            ),
+            (Step::Here(Local::Expire), State::Proposed | State::Approved | State::Queued)
+                if now >= self.proposal.deadline =>
+            {
+                failed(
+                    FailKind::Deadline,
+                    format!("it was not done by {}", self.proposal.deadline),
+                )
+            }
             _ => return Err(refused()),
         };
         if let Step::Here(Local::Approve { binding, .. }) = step {

@@ -108,7 +108,7 @@ fn expected(from: StateName, step: &Step, late: bool) -> Option<StateName> {
         (Running, Step::Here(Local::Restart)) => Some(Failed),
         (_, Step::Here(Local::Fail { .. }) | Step::Peer(_, Remote::Fail { .. })) => Some(Failed),
         (_, Step::Here(Local::Cancel) | Step::Peer(_, Remote::Cancel)) => Some(Cancelled),
-        (_, Step::Here(Local::Expire)) if late => Some(Failed),
+        (Proposed | Approved | Queued, Step::Here(Local::Expire)) if late => Some(Failed),
         _ => None,
     }
 }
