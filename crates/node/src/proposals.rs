@@ -48,7 +48,7 @@ impl Core {
         }
         let now = Timestamp::now();
         let proposal = Proposal {
-            id: JobId::random()?,
+            id: JobId::random(self.me())?,
             proposer: self.me(),
             parties: compiled.parties(),
             protocol: compiled.protocol().name().into(),

@@ -33,7 +33,10 @@ pub use time::Timestamp;
 pub use token::Tokens;
 
 /// Random bytes of the operating system.
-pub(crate) fn random<const N: usize>() -> Result<[u8; N]> {
+///
+/// # Errors
+/// Where it gives none.
+pub fn random<const N: usize>() -> Result<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)
         .map_err(|error| Error::Database(format!("the system gives no random bytes: {error}")))?;

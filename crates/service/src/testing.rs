@@ -89,6 +89,11 @@ pub(crate) fn at(seconds: u64) -> Timestamp {
     Timestamp::from_millis(1_700_000_000_000 + seconds * 1000)
 }
 
+/// The name of the proposal of this number.
+pub(crate) fn named(number: u8) -> JobId {
+    JobId::of(0, [number; 15])
+}
+
 /// A proposal of party 0 of three, with an input of each, whose outputs parties 0 and 1 learn.
 pub(crate) fn proposal(number: u8) -> Proposal {
     let input = |name: &str, owner| Input {
@@ -97,7 +102,7 @@ pub(crate) fn proposal(number: u8) -> Proposal {
         owner,
     };
     Proposal {
-        id: JobId([number; 16]),
+        id: named(number),
         proposer: 0,
         parties: 3,
         protocol: "example".into(),

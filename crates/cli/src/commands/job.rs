@@ -10,7 +10,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 use cenote::{Error, Kind, Result};
-use cenote_service::job::JobId;
+use cenote_service::job::{Digest, JobId};
 use cenote_web::view::{Approve, Decline, Fetch, Gift, JobDetail, JobPage, JobView};
 use clap::Subcommand;
 use serde_json::Value;
@@ -342,8 +342,8 @@ fn fetch(which: &Which, output: Option<&PathBuf>, key: Option<&str>) -> Result<(
 
 /// A random word.
 fn random() -> Result<String> {
-    JobId::random()
-        .map(|id| id.to_string())
+    cenote_service::random()
+        .map(|bytes| Digest(bytes).to_string())
         .map_err(|error| fault(Kind::Internal, error.to_string()))
 }
 

@@ -25,7 +25,7 @@ fn proposal(world: &World, number: u8) -> Proposal {
     let known = world.submit(2, "known").proposal;
     world.wait_for(known.id, StateName::Proposed);
     Proposal {
-        id: JobId([number; 16]),
+        id: JobId::of(2, [number; 15]),
         idempotency_key: format!("number {number}"),
         ..known
     }
@@ -81,7 +81,7 @@ fn a_proposal_that_says_other_things_than_its_program_is_refused() {
     ];
     for (number, (change, part)) in (10..).zip(changes) {
         let mut lie = Proposal {
-            id: JobId([number; 16]),
+            id: JobId::of(2, [number; 15]),
             idempotency_key: format!("lie {number}"),
             ..honest.clone()
         };
@@ -104,6 +104,45 @@ fn a_proposal_that_says_other_things_than_its_program_is_refused() {
         );
     }
     assert_eq!(refused(&world, 0, 2), 8);
+}
+
+#[test]
+fn a_party_cannot_take_the_name_of_anothers_job() {
+    let world = World::new(3, ALL);
+    let own = world.submit(2, "known").proposal;
+    world.wait_for(own.id, StateName::Done);
+    let steal = |id: JobId, key: &str| {
+        let proposal = Box::new(Proposal {
+            id,
+            idempotency_key: key.into(),
+            ..own.clone()
+        });
+        say(&world, 2, 1, &Message::Propose { proposal });
+    };
+    // Party 2 hears of a job of party 0's before party 1 does, and proposes its own by that name.
+    let heard = answers(&world, 1, 2);
+    let id = JobId::random(0).expect("random");
+    steal(id, "before");
+    until("it is refused", || {
+        declined(&heard, id).is_some_and(|reason| reason.contains("its name is one for jobs of party 0"))
+    });
+    assert!(matches!(world.node(1).jobs().get(id), Err(Error::NoJob(_))));
+    let theirs = Proposal {
+        id,
+        proposer: 0,
+        idempotency_key: "theirs".into(),
+        ..own.clone()
+    };
+    let digest = theirs.digest();
+    let proposal = Box::new(theirs);
+    say(&world, 0, 1, &Message::Propose { proposal });
+    until("party 1 takes it", || world.node(1).jobs().get(id).is_ok());
+
+    // Or after it does.
+    steal(id, "after");
+    until("it is refused", || refused(&world, 1, 2) == 2);
+    assert_eq!(world.job(1, id).digest, digest);
+    world.verify();
 }
 
 #[test]
@@ -276,10 +315,10 @@ fn a_flood_of_proposals_is_cut_off_and_others_are_served() {
         vec![message]
     })));
     for number in 0u32..2000 {
-        let mut id = [9; 16];
-        id[..4].copy_from_slice(&number.to_be_bytes());
+        let mut nonce = [9; 15];
+        nonce[..4].copy_from_slice(&number.to_be_bytes());
         let proposal = Proposal {
-            id: JobId(id),
+            id: JobId::of(2, nonce),
             idempotency_key: format!("flood {number}"),
             receivers: vec![2],
             ..first.proposal.clone()

@@ -259,7 +259,7 @@ fn what_was_recorded_later_than_anybody_waited_for_it_goes_on() {
     let early = Timestamp::now().before(Duration::from_secs(60));
     let record = |number: u8| {
         let proposal = Proposal {
-            id: JobId([number; 16]),
+            id: JobId::of(0, [number; 15]),
             idempotency_key: format!("late {number}"),
             ..known.proposal.clone()
         };

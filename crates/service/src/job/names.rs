@@ -7,17 +7,30 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::Result;
 
-/// A job's name, the same at all parties: 128 random bits, in 32 hexadecimal digits.
+/// A job's name, the same at all parties: 120 random bits and the number of the party that proposes it, in 32 hexadecimal digits. So no
+/// party can propose a job by the name of another party's.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct JobId(pub [u8; 16]);
 
 impl JobId {
-    /// A name that nothing has yet.
+    /// A name that nothing has yet, for a job of this party.
     ///
     /// # Errors
     /// Where the system gives no random bytes.
-    pub fn random() -> Result<Self> {
-        crate::random().map(JobId)
+    pub fn random(proposer: u8) -> Result<Self> {
+        crate::random().map(|nonce| Self::of(proposer, nonce))
+    }
+
+    /// The name with this nonce of a job of this party.
+    pub fn of(proposer: u8, nonce: [u8; 15]) -> Self {
+        let mut bytes = [proposer; 16];
+        bytes[..15].copy_from_slice(&nonce);
+        JobId(bytes)
+    }
+
+    /// The party whose job it is.
+    pub fn proposer(self) -> u8 {
+        self.0[15]
     }
 }
 
@@ -87,6 +100,13 @@ hex_name!(Digest, 32);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_tells_whose_job_it_is() {
+        let id = JobId::random(2).expect("random");
+        assert!(id.proposer() == 2 && id.to_string().ends_with("02"), "{id}");
+        assert_ne!(id, JobId::random(2).expect("random"));
+    }
 
     #[test]
     fn one_text_is_one_name() {

@@ -15,7 +15,7 @@ const CONTEXT: &str = "cenote service proposal 1";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Proposal {
-    /// The job's name.
+    /// The job's name, which is bound to the proposer.
     pub id: JobId,
     /// The party that proposes it.
     pub proposer: u8,
@@ -106,6 +106,13 @@ impl Proposal {
         }
         if self.proposer >= self.parties {
             return refuse(format!("it is by party {}, of {}", self.proposer, self.parties));
+        }
+        if self.id.proposer() != self.proposer {
+            return refuse(format!(
+                "its name is one for jobs of party {}, and it is by party {}",
+                self.id.proposer(),
+                self.proposer
+            ));
         }
         if self.receivers.is_empty() {
             return refuse("nobody would learn anything; name receivers".into());

@@ -8,7 +8,7 @@ mod transitions;
 use super::*;
 use crate::Error;
 use crate::audit::Actor;
-use crate::testing::{World, at, proposal, suite};
+use crate::testing::{World, at, named, proposal, suite};
 
 suite![
     a_job_goes_its_way,
@@ -56,7 +56,7 @@ pub(super) fn approval(number: u8) -> Remote {
 }
 
 pub(super) fn hear_approvals(jobs: &Jobs, number: u8) -> Job {
-    let id = JobId([number; 16]);
+    let id = named(number);
     jobs.hear(id, 1, approval(number), at(2)).expect("heard");
     jobs.hear(id, 2, approval(number), at(3)).expect("heard")
 }
@@ -117,7 +117,7 @@ fn a_key_is_used_for_one_job(world: World) {
         .expect_err("another body");
     assert!(matches!(error, Error::OtherBody { job } if job == id), "{error}");
     // Keys of two parties are two keys.
-    again.proposer = 1;
+    (again.proposer, again.id) = (1, JobId::of(1, [2; 15]));
     let (_, new) = jobs
         .propose(again, body(2), Actor::Peer(1), at(9))
         .expect("another's");
@@ -188,11 +188,14 @@ fn a_flood_of_proposals_is_refused(world: World) {
         "{error}"
     );
     // Others have places of their own, and a job that ends makes room.
-    let mut of_another = proposal(5);
-    of_another.proposer = 2;
+    let of_another = Proposal {
+        id: JobId::of(2, [5; 15]),
+        proposer: 2,
+        ..proposal(5)
+    };
     jobs.propose(of_another, body(5), Actor::Peer(2), at(0))
         .expect("has room");
-    jobs.cancel(JobId([1; 16]), person(), at(1)).expect("cancelled");
+    jobs.cancel(named(1), person(), at(1)).expect("cancelled");
     propose(&jobs, 4);
 }
 
@@ -273,12 +276,12 @@ fn a_refused_step_changes_nothing(world: World) {
             person(),
             at(1),
         ),
-        jobs.hear(JobId([9; 16]), 1, approval(1), at(1)),
+        jobs.hear(named(9), 1, approval(1), at(1)),
     ];
-    let named = errors.map(|outcome| outcome.expect_err("refused"));
+    let errors = errors.map(|outcome| outcome.expect_err("refused"));
     assert!(
         matches!(
-            &named[..],
+            &errors[..],
             [
                 Error::NoTransition { .. },
                 Error::NoTransition { .. },
@@ -290,10 +293,10 @@ fn a_refused_step_changes_nothing(world: World) {
                 Error::NoJob(_),
             ]
         ),
-        "{named:?}"
+        "{errors:?}"
     );
     assert_eq!(
-        named[0].to_string(),
+        errors[0].to_string(),
         format!("job {id} is proposed, so that starting by this party is not possible")
     );
     assert_eq!((jobs.get(id).expect("there"), world.log()), before);

@@ -120,7 +120,7 @@ impl Fake {
         };
         let body = Digest::of(text.as_bytes());
         let proposal = Proposal {
-            id: JobId::random()?,
+            id: JobId::random(proposer)?,
             proposer,
             parties: 3,
             protocol: "three".into(),

@@ -44,7 +44,7 @@ fn a_result_is_fetched_once(mut world: World) {
         let _ = jobs.finish(none, None, at(11));
     }
     assert!(matches!(
-        jobs.fetch(JobId([7; 16]), "key", person(), at(20)),
+        jobs.fetch(named(7), "key", person(), at(20)),
         Err(Error::NoJob(_))
     ));
 }

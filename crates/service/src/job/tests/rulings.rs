@@ -45,7 +45,7 @@ fn disclosures_are_counted_and_given_back(world: World) {
     assert_eq!(used(&jobs), 2);
     // Never begun here, so that nothing can have been learnt: declined, cancelled, failed while it was queued.
     jobs.hear(
-        JobId([1; 16]),
+        named(1),
         1,
         Remote::Decline {
             proposal: proposal(1).digest(),
@@ -56,11 +56,11 @@ fn disclosures_are_counted_and_given_back(world: World) {
     .expect("heard");
     assert_eq!(used(&jobs), 1);
     assert_eq!(rule(4), Verdict::Approve);
-    jobs.cancel(JobId([4; 16]), person(), at(3)).expect("cancelled");
+    jobs.cancel(named(4), person(), at(3)).expect("cancelled");
     assert_eq!(used(&jobs), 1);
     hear_approvals(&jobs, 2);
-    jobs.queue(JobId([2; 16]), at(4)).expect("queued");
-    jobs.fail(JobId([2; 16]), FailKind::PeerLost, "gone".into(), at(5))
+    jobs.queue(named(2), at(4)).expect("queued");
+    jobs.fail(named(2), FailKind::PeerLost, "gone".into(), at(5))
         .expect("failed");
     assert_eq!(used(&jobs), 0);
     assert_eq!(
@@ -70,9 +70,9 @@ fn disclosures_are_counted_and_given_back(world: World) {
     // Begun: counted for good, however it ends.
     assert_eq!(rule(5), Verdict::Approve);
     hear_approvals(&jobs, 5);
-    jobs.queue(JobId([5; 16]), at(4)).expect("queued");
-    jobs.start(JobId([5; 16]), at(5)).expect("runs");
-    jobs.fail(JobId([5; 16]), FailKind::Cheating, "a check".into(), at(6))
+    jobs.queue(named(5), at(4)).expect("queued");
+    jobs.start(named(5), at(5)).expect("runs");
+    jobs.fail(named(5), FailKind::Cheating, "a check".into(), at(6))
         .expect("failed");
     assert_eq!(used(&jobs), 1);
     // A person may go beyond the limit, and is counted too.

@@ -131,9 +131,7 @@ fn joined<T>(ended: std::thread::Result<Result<T>>) -> Result<T> {
 /// Kills a party at a random moment, about once in `every`, and starts it again.
 fn killer(fleet: &Fleet, every: Duration, over: &AtomicBool, kills: &AtomicU64) -> Result<()> {
     while !over.load(Ordering::Relaxed) {
-        let dice = cenote_service::job::JobId::random()
-            .map_err(|error| fault("drawing", error.to_string()))?
-            .0;
+        let dice: [u8; 4] = cenote_service::random().map_err(|error| fault("drawing", error.to_string()))?;
         let share = f64::from(u16::from_le_bytes([dice[0], dice[1]])) / f64::from(u16::MAX);
         let until = Instant::now() + every.mul_f64(0.5 + share);
         while Instant::now() < until && !over.load(Ordering::Relaxed) {

@@ -58,8 +58,8 @@ pub(super) struct Took {
 
 /// A name that no other submission has.
 pub(super) fn name() -> Result<String> {
-    cenote_service::job::JobId::random()
-        .map(|id| id.to_string())
+    cenote_service::random()
+        .map(|bytes| cenote_service::job::Digest(bytes).to_string())
         .map_err(|error| fault("naming a submission", error.to_string()))
 }
 
