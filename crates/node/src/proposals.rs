@@ -201,6 +201,7 @@ impl Core {
             Err(
                 error @ (Error::Proposal(_)
                 | Error::TooMany { .. }
+                | Error::TooManyUnrun { .. }
                 | Error::OtherBody { .. }
                 | Error::SameName { .. }),
             ) => return self.refuse(from, &proposal, &error.to_string()),

@@ -224,7 +224,8 @@ impl Core {
         let swept = self
             .jobs
             .expire_results(now)
-            .and_then(|_| self.jobs.prune(now.before(self.settings.keep)));
+            .and_then(|_| self.jobs.prune(now.before(self.settings.keep)))
+            .and_then(|_| self.jobs.prune_unrun(now));
         match swept {
             Ok(_) => self.calm(AlarmKind::Disk, "record"),
             Err(error) => self.alarm(

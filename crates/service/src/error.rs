@@ -104,6 +104,18 @@ pub enum Error {
         /// The job.
         job: JobId,
     },
+    /// So many of a peer's jobs have ended within the last hour without having run here.
+    #[error(
+        "{ended} jobs of party {proposer} have ended within the last hour without having run, and {limit} may; propose it again later"
+    )]
+    TooManyUnrun {
+        /// The proposer.
+        proposer: u8,
+        /// Its jobs that ended so.
+        ended: u64,
+        /// The limit.
+        limit: u64,
+    },
     /// The proposer has as many unfinished jobs as it may have.
     #[error(
         "party {proposer} has {open} unfinished jobs, and may have {limit}; wait for some to end, or cancel some"

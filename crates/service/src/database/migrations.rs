@@ -5,7 +5,10 @@ use super::value::Value;
 use crate::{Error, Result};
 
 /// Each brings the database from the version before, which is its place, from 0, to the next.
-const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/0001.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("../../migrations/0001.sql"),
+    include_str!("../../migrations/0002.sql"),
+];
 
 const TABLE: &str = "cenote_service";
 
@@ -83,9 +86,9 @@ mod tests {
         apply(&mut connection).expect("made");
         assert_eq!(version(&mut connection), MIGRATIONS.len() as i64);
         apply(&mut connection).expect("nothing left to do");
-        let next = [MIGRATIONS[0], "CREATE TABLE more (a BIGINT)"];
+        let next = [&MIGRATIONS[..], &["CREATE TABLE more (a BIGINT)"]].concat();
         apply_all(&mut connection, &next).expect("the next alone");
-        assert_eq!(version(&mut connection), 2);
+        assert_eq!(version(&mut connection), MIGRATIONS.len() as i64 + 1);
     }
 
     #[test]
@@ -93,15 +96,13 @@ mod tests {
         let folder = tempfile::tempdir().expect("folder");
         let mut connection = connection(folder.path());
         apply(&mut connection).expect("made");
-        let next = [
-            MIGRATIONS[0],
-            "CREATE TABLE more (a BIGINT); CREATE TABLE job (a BIGINT)",
-        ];
+        let wrong = "CREATE TABLE more (a BIGINT); CREATE TABLE job (a BIGINT)";
+        let next = [&MIGRATIONS[..], &[wrong]].concat();
         assert!(matches!(
             apply_all(&mut connection, &next),
             Err(Error::Database(_))
         ));
-        assert_eq!(version(&mut connection), 1);
+        assert_eq!(version(&mut connection), MIGRATIONS.len() as i64);
         assert!(!connection.tables("more").expect("runs").1);
     }
 
@@ -114,7 +115,7 @@ mod tests {
             .batch("UPDATE cenote_service SET version = 7")
             .expect("runs");
         let error = apply(&mut connection).expect_err("newer");
-        assert!(matches!(error, Error::Newer { found: 7, known: 1 }), "{error}");
+        assert!(matches!(error, Error::Newer { found: 7, known: 2 }), "{error}");
         assert!(
             error.to_string().contains("start the Cenote that upgraded it"),
             "{error}"

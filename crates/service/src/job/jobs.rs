@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::propose::{Noted, propose};
+use super::propose::{Noted, RECENT, propose};
 use super::row::{self, columns};
 use super::rule::{Rules, rule};
 use super::step::{Local, Remote, Step};
@@ -19,14 +19,18 @@ use crate::{Database, Error, Result, Timestamp};
 
 /// Jobs that one call of [`Jobs::expire`] ends, or [`Jobs::prune`] deletes, at most.
 const AT_ONCE: i64 = 500;
+/// Parties of a job, at most.
+const MOST_PARTIES: i64 = 3;
 
 /// What a party settles for its jobs.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// This party.
     pub me: u8,
-    /// Unfinished jobs that a party may have proposed.
+    /// Unfinished jobs that a party may have proposed; and of a peer's, those that may end within an hour without having run.
     pub open_per_proposer: u64,
+    /// Of a proposer's jobs that ended without having run, those that stay on record, the newest.
+    pub keep_unrun: u64,
     /// How long a result is kept that nobody fetches.
     pub keep_results: Duration,
     /// How long a result that was fetched can be fetched again by who has it already.
@@ -34,11 +38,12 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// For the party `me`: 1,000 unfinished jobs for a party, results kept for a week, and for 10 minutes once they were fetched.
+    /// For the party `me`: 1,000 unfinished jobs for a party, 10,000 that never ran, results kept for a week, and for 10 minutes once they were fetched.
     pub fn new(me: u8) -> Self {
         Settings {
             me,
             open_per_proposer: 1000,
+            keep_unrun: 10_000,
             keep_results: Duration::from_secs(7 * 24 * 3600),
             keep_fetched: Duration::from_secs(600),
         }
@@ -62,7 +67,8 @@ impl Jobs {
     /// told from another job under the same idempotency key. Gives the job, and whether it is new.
     ///
     /// # Errors
-    /// [`Error::Proposal`] where it cannot be a job or `by` may not propose it, [`Error::OtherBody`], [`Error::SameName`], [`Error::TooMany`].
+    /// [`Error::Proposal`] where it cannot be a job or `by` may not propose it, [`Error::OtherBody`], [`Error::SameName`], [`Error::TooMany`],
+    /// [`Error::TooManyUnrun`].
     pub fn propose(
         &self,
         proposal: Proposal,
@@ -350,13 +356,33 @@ impl Jobs {
                 "SELECT id FROM job WHERE open = 0 AND deadline < $1 AND changed_at < $1 ORDER BY deadline LIMIT $2",
                 &[Value::from(before.column()), Value::from(AT_ONCE)],
             )?;
-            for row in &rows {
-                let id = Value::from(row.text(0)?);
-                transaction.run("DELETE FROM result WHERE job = $1", std::slice::from_ref(&id))?;
-                transaction.run("DELETE FROM ruling WHERE job = $1", std::slice::from_ref(&id))?;
-                transaction.run("DELETE FROM job WHERE id = $1", &[id])?;
+            forget(transaction, &rows)
+        })
+    }
+
+    /// Forgets jobs that ended more than an hour before `now` without having run, where there are more of a proposer than are kept, the oldest
+    /// first; 500 at most of each. Nothing was learnt from them, so that they may be proposed again. Gives how many.
+    ///
+    /// # Errors
+    /// Where the database cannot be read or written.
+    pub fn prune_unrun(&self, now: Timestamp) -> Result<u64> {
+        let keep = i64::try_from(self.settings.keep_unrun).unwrap_or(i64::MAX);
+        self.database.write(move |transaction| {
+            let mut gone = 0;
+            for proposer in 0..MOST_PARTIES {
+                let rows = transaction.rows(
+                    "SELECT id, changed_at FROM job WHERE open = 0 AND ran = 0 AND proposer = $1 AND changed_at <= $2
+                     ORDER BY changed_at DESC LIMIT $3 OFFSET $4",
+                    &[
+                        Value::from(proposer),
+                        Value::from(now.before(RECENT).column()),
+                        Value::from(AT_ONCE),
+                        Value::from(keep),
+                    ],
+                )?;
+                gone += forget(transaction, &rows)?;
             }
-            Ok(rows.len() as u64)
+            Ok(gone)
         })
     }
 
@@ -408,6 +434,17 @@ impl Jobs {
             take(transaction, &job, me, &step, &by, now)
         })
     }
+}
+
+/// Deletes the jobs that are named in the first column, with what belongs to them.
+fn forget(transaction: &mut Transaction<'_>, rows: &[Row]) -> Result<u64> {
+    for row in rows {
+        let id = Value::from(row.text(0)?);
+        transaction.run("DELETE FROM result WHERE job = $1", std::slice::from_ref(&id))?;
+        transaction.run("DELETE FROM ruling WHERE job = $1", std::slice::from_ref(&id))?;
+        transaction.run("DELETE FROM job WHERE id = $1", &[id])?;
+    }
+    Ok(rows.len() as u64)
 }
 
 /// One that cannot be read stands in no other's way.

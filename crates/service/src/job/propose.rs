@@ -1,10 +1,15 @@
 //! A proposal in the database: once under its idempotency key, and with room for its proposer.
 
+use std::time::Duration;
+
 use super::{Digest, Job, Proposal, State, row};
 use crate::audit::{Actor, Event};
 use crate::database::{Transaction, Value};
 use crate::policy;
 use crate::{Error, Result, Timestamp};
+
+/// For how long a job that ended without having run counts against its proposer.
+pub(super) const RECENT: Duration = Duration::from_secs(3600);
 
 /// A proposal that was noted.
 #[derive(Debug)]
@@ -37,6 +42,9 @@ pub(super) fn propose(
         )));
     }
     room(transaction, proposer, limit)?;
+    if matches!(by, Actor::Peer(_)) {
+        patience(transaction, proposer, limit, now)?;
+    }
     let last = transaction.one("SELECT number FROM job ORDER BY number DESC LIMIT 1", &[])?;
     let job = Job {
         number: last.map_or(Ok(0), |row| row.count(0))? + 1,
@@ -85,6 +93,28 @@ fn known(transaction: &mut Transaction<'_>, proposal: &Proposal, body: &Digest) 
     match row::find(transaction.connection(), proposal.id)? {
         Some(job) => Err(Error::SameName { job: job.proposal.id }),
         None => Ok(None),
+    }
+}
+
+/// Refuses more of a peer that has proposed much within the last hour that never ran: it can neither fill the record nor the audit log with
+/// jobs that it takes back.
+fn patience(transaction: &mut Transaction<'_>, proposer: u8, limit: u64, now: Timestamp) -> Result<()> {
+    let ended = transaction
+        .one(
+            "SELECT COUNT(*) FROM job WHERE open = 0 AND ran = 0 AND proposer = $1 AND changed_at > $2",
+            &[
+                Value::from(i64::from(proposer)),
+                Value::from(now.before(RECENT).column()),
+            ],
+        )?
+        .map_or(Ok(0), |row| row.count(0))?;
+    match ended >= limit {
+        true => Err(Error::TooManyUnrun {
+            proposer,
+            ended,
+            limit,
+        }),
+        false => Ok(()),
     }
 }
 

@@ -67,7 +67,7 @@ pub(super) fn insert(transaction: &mut Transaction<'_>, job: &Job, body: &Digest
     };
     transaction.run(
         "INSERT INTO job (number, id, proposal, digest, proposer, idempotency, body, deadline, state, open, decisions, binding, created_at,
-         changed_at, submitter) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1, $10, $11, $12, $13, $14)",
+         changed_at, submitter, ran) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1, $10, $11, $12, $13, $14, 0)",
         &[
             Value::from(i64::try_from(job.number).map_err(|_| Error::Corrupt("too many jobs".into()))?),
             Value::from(job.proposal.id.to_string()),
@@ -99,8 +99,20 @@ pub(super) fn update(transaction: &mut Transaction<'_>, job: &Job) -> Result<()>
         State::Cancelled { by } => Some(Ending::Cancelled { by: *by }),
         State::Proposed | State::Approved | State::Queued | State::Running | State::Done => None,
     };
+    macro_rules! update {
+        ($also:literal) => {
+            concat!(
+                "UPDATE job SET ",
+                $also,
+                "state = $2, open = $3, decisions = $4, binding = $5, ending = $6, changed_at = $7 WHERE id = $1"
+            )
+        };
+    }
     transaction.run(
-        "UPDATE job SET state = $2, open = $3, decisions = $4, binding = $5, ending = $6, changed_at = $7 WHERE id = $1",
+        match job.state.name() {
+            StateName::Running => update!("ran = 1, "),
+            _ => update!(""),
+        },
         &[
             Value::from(job.proposal.id.to_string()),
             Value::from(job.state.name().as_str()),

@@ -19,6 +19,8 @@ suite![
     a_job_ends_by_its_deadline,
     a_refused_step_changes_nothing,
     what_ended_can_be_forgotten,
+    what_never_ran_counts_against_its_proposer,
+    what_never_ran_is_kept_in_bounded_number,
     a_changed_row_is_no_job,
 ];
 
@@ -326,6 +328,83 @@ fn what_ended_can_be_forgotten(world: World) {
             .expect("read"),
         1
     );
+}
+
+/// A proposal of party 2.
+fn of_a_peer(number: u8) -> Proposal {
+    Proposal {
+        id: JobId::of(2, [number; 15]),
+        proposer: 2,
+        ..proposal(number)
+    }
+}
+
+fn what_never_ran_counts_against_its_proposer(world: World) {
+    let settings = Settings {
+        open_per_proposer: 3,
+        ..Settings::new(0)
+    };
+    let jobs = Jobs::new(world.database(), settings);
+    let propose = |number: u8, now| jobs.propose(of_a_peer(number), body(number), Actor::Peer(2), now);
+    for number in 1..=3 {
+        let id = propose(number, at(0)).expect("proposed").0.proposal.id;
+        jobs.hear(id, 2, Remote::Cancel, at(10)).expect("taken back");
+    }
+    let lines = world.log().lines().count();
+    let error = propose(4, at(3600)).expect_err("too many");
+    assert!(
+        matches!(
+            error,
+            Error::TooManyUnrun {
+                proposer: 2,
+                ended: 3,
+                limit: 3
+            }
+        ),
+        "{error}"
+    );
+    assert_eq!(world.log().lines().count(), lines);
+    // This party's own people are not held up, and what ran does not count.
+    for number in 11..=15 {
+        let id = super::tests::propose(&jobs, number);
+        jobs.cancel(id, person(), at(20)).expect("cancelled");
+    }
+    for number in 4..=8 {
+        let id = propose(number, at(3611)).expect("an hour later").0.proposal.id;
+        let digest = of_a_peer(number).digest();
+        jobs.approve(id, binding(), String::new(), person(), at(3611))
+            .expect("approved");
+        for peer in [1, 2] {
+            jobs.hear(id, peer, Remote::Approve { proposal: digest }, at(3611))
+                .expect("heard");
+        }
+        jobs.queue(id, at(3611)).expect("queued");
+        jobs.start(id, at(3611)).expect("runs");
+        jobs.fail(id, FailKind::PeerLost, "gone".into(), at(3611))
+            .expect("failed");
+    }
+}
+
+fn what_never_ran_is_kept_in_bounded_number(world: World) {
+    let settings = Settings {
+        keep_unrun: 2,
+        ..Settings::new(0)
+    };
+    let jobs = Jobs::new(world.database(), settings);
+    let ran = run(&jobs, 9);
+    jobs.fail(ran, FailKind::PeerLost, "gone".into(), at(6))
+        .expect("failed");
+    let ids: Vec<JobId> = (1..=4).map(|number| propose(&jobs, number)).collect();
+    for (second, id) in (10..).zip(&ids) {
+        jobs.cancel(*id, person(), at(second)).expect("cancelled");
+    }
+    let open = propose(&jobs, 5);
+    assert_eq!(jobs.prune_unrun(at(3609)).expect("pruned"), 0);
+    assert_eq!(jobs.prune_unrun(at(3700)).expect("pruned"), 2);
+    assert_eq!(jobs.prune_unrun(at(3700)).expect("pruned"), 0);
+    let gone = |id: JobId| matches!(jobs.get(id), Err(Error::NoJob(_)));
+    assert!(ids[..2].iter().all(|id| gone(*id)));
+    assert!(![ids[2], ids[3], ran, open].into_iter().any(gone));
 }
 
 fn a_changed_row_is_no_job(world: World) {
