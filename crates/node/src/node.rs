@@ -184,23 +184,30 @@ impl Core {
     /// Moves unfinished jobs on.
     fn go_on(self: &Arc<Self>, open: &[Job]) {
         for job in open {
-            let mine = job.decisions.get(usize::from(self.me()));
-            match job.state.name() {
-                // A person who submits here says with which data; the policy may choose other.
-                StateName::Proposed
-                    if mine.is_some_and(Option::is_none) && job.proposal.proposer != self.me() =>
-                {
-                    let ruled = self
-                        .program_of(job)
-                        .and_then(|compiled| self.rule(job, &compiled));
-                    if let Err(error) = ruled {
-                        tracing::warn!(job = %job.proposal.id, %error, "the policy could not decide");
-                    }
-                }
-                StateName::Approved => self.goes_on(job),
-                StateName::Queued => self.line_up(job),
-                _ => {}
+            if !self.awaits_program(job) {
+                self.moves_on(job);
             }
+        }
+    }
+
+    /// Moves an unfinished job on, of which the program is here.
+    pub(crate) fn moves_on(self: &Arc<Self>, job: &Job) {
+        let mine = job.decisions.get(usize::from(self.me()));
+        match job.state.name() {
+            // A person who submits here says with which data; the policy may choose other.
+            StateName::Proposed
+                if mine.is_some_and(Option::is_none) && job.proposal.proposer != self.me() =>
+            {
+                let ruled = self
+                    .program_of(job)
+                    .and_then(|compiled| self.rule(job, &compiled));
+                if let Err(error) = ruled {
+                    tracing::warn!(job = %job.proposal.id, %error, "the policy could not decide");
+                }
+            }
+            StateName::Approved => self.goes_on(job),
+            StateName::Queued => self.line_up(job),
+            _ => {}
         }
     }
 }

@@ -15,8 +15,9 @@ const EARLY: usize = 500;
 const EARLY_FOR: Duration = Duration::from_secs(60);
 /// Pieces of programs that it may have in a second, in the long run.
 const PIECES: f64 = 200.0;
-/// How long a piece may be on its way before it is asked for again.
-const LATE: Duration = Duration::from_secs(10);
+/// How long a piece may be on its way before it is asked for again; then twice as long, up to sixteen times.
+const LATE: Duration = Duration::from_secs(3);
+const LATEST: u32 = 4;
 /// How long a program may stand still before it is given up.
 const STALE: Duration = Duration::from_secs(120);
 /// Programs that are on their way, at most.
@@ -70,6 +71,8 @@ pub(crate) struct Hello {
 struct Coming {
     text: String,
     asked: Instant,
+    /// How often the next piece was asked for again.
+    again: u32,
     moved: Instant,
     proposals: Vec<Proposal>,
 }
@@ -135,19 +138,31 @@ impl Known {
     pub(crate) fn wait_for(&mut self, proposal: Proposal) -> Option<bool> {
         let digest = proposal.program.digest;
         let waiting: usize = self.coming.values().map(|coming| coming.proposals.len()).sum();
-        let is_new = !self.coming.contains_key(&digest);
-        if waiting >= PROPOSALS || (is_new && self.coming.len() >= COMING) {
+        if waiting >= PROPOSALS {
             return None;
         }
-        let coming = self.coming.entry(digest).or_insert_with(|| Coming {
+        let is_new = self.await_program(digest)?;
+        if let Some(coming) = self.coming.get_mut(&digest)
+            && !coming.proposals.iter().any(|other| other.id == proposal.id)
+        {
+            coming.proposals.push(proposal);
+        }
+        Some(is_new)
+    }
+
+    /// A program is to come. Gives whether it must be asked for, or nothing where too many are on their way.
+    pub(crate) fn await_program(&mut self, digest: Digest) -> Option<bool> {
+        let is_new = !self.coming.contains_key(&digest);
+        if is_new && self.coming.len() >= COMING {
+            return None;
+        }
+        self.coming.entry(digest).or_insert_with(|| Coming {
             text: String::new(),
             asked: Instant::now(),
+            again: 0,
             moved: Instant::now(),
             proposals: Vec::new(),
         });
-        if !coming.proposals.iter().any(|other| other.id == proposal.id) {
-            coming.proposals.push(proposal);
-        }
         Some(is_new)
     }
 
@@ -167,6 +182,7 @@ impl Known {
         }
         coming.text.push_str(text);
         coming.asked = Instant::now();
+        coming.again = 0;
         coming.moved = coming.asked;
         if end < of {
             return Piece::More(end);
@@ -177,15 +193,17 @@ impl Known {
         }
     }
 
-    /// Programs of which the next piece is late, and where they stop: to be asked for again. After a while they are given up.
+    /// Programs of which the next piece is late, and where they stop: to be asked for again, later and later. After a while they are given
+    /// up, until the peer says again that its job is open.
     pub(crate) fn stalled(&mut self) -> Vec<(Digest, u64)> {
         self.coming.retain(|_, coming| coming.moved.elapsed() < STALE);
         let late = self
             .coming
             .iter_mut()
-            .filter(|(_, coming)| coming.asked.elapsed() >= LATE);
+            .filter(|(_, coming)| coming.asked.elapsed() >= LATE * (1 << coming.again.min(LATEST)));
         late.map(|(digest, coming)| {
             coming.asked = Instant::now();
+            coming.again += 1;
             (*digest, coming.text.len() as u64)
         })
         .collect()
@@ -219,5 +237,36 @@ impl Bucket {
             self.left -= 1.0;
         }
         there
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_piece_that_is_late_is_asked_for_later_and_later() {
+        let peer = Peer::new(1);
+        let mut known = peer.known();
+        let program = Digest([1; 32]);
+        assert_eq!(known.await_program(program), Some(true));
+        assert_eq!(known.await_program(program), Some(false));
+        let mut asked = Vec::new();
+        // A second passes at a time.
+        for second in 1..130u32 {
+            for coming in known.coming.values_mut() {
+                coming.asked -= Duration::from_secs(1);
+                coming.moved -= Duration::from_secs(1);
+            }
+            if known.stalled() == [(program, 0)] {
+                asked.push(second);
+            }
+        }
+        assert_eq!(asked, [3, 9, 21, 45, 93]);
+        assert!(known.coming.is_empty());
+        for other in 0..COMING as u8 {
+            assert_eq!(known.await_program(Digest([other; 32])), Some(true));
+        }
+        assert_eq!(known.await_program(Digest([99; 32])), None);
     }
 }

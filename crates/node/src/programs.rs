@@ -117,6 +117,16 @@ impl Programs {
         Ok(compiled)
     }
 
+    /// Whether this program is ready to run, or kept.
+    pub(crate) fn is_here(&self, digest: Digest) -> bool {
+        self.known(digest).is_some() || self.is_kept(digest)
+    }
+
+    /// Whether there is a file of this program.
+    pub(crate) fn is_kept(&self, digest: Digest) -> bool {
+        self.path(digest).exists()
+    }
+
     /// The text of the program of this digest, if it is kept.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use cenote_service::live::Submission;
 use cenote_service::{Error, Result, Timestamp};
 
 use crate::compiled::Compiled;
-use crate::core::{Core, lock};
+use crate::core::{Brief, Core, lock};
 use crate::message::{Message, PIECE};
 use crate::peer::Piece;
 
@@ -280,7 +280,7 @@ impl Core {
                     for proposal in proposals {
                         self.consider(from, proposal, &compiled);
                     }
-                    return;
+                    return self.has_come(&compiled);
                 }
                 Err(why) => (proposals, why),
             },
@@ -291,6 +291,40 @@ impl Core {
         };
         for proposal in refused {
             self.refuse(from, &proposal, &why);
+        }
+    }
+}
+
+impl Core {
+    /// Sees that the program of an open job is there. One that a peer has proposed can be asked of it again; gives whether it is.
+    pub(crate) fn awaits_program(&self, job: &Job) -> bool {
+        let (program, proposer) = (job.proposal.program.digest, job.proposal.proposer);
+        if self.programs.is_here(program) {
+            return false;
+        }
+        let Some(peer) = self.peer(proposer) else {
+            return false;
+        };
+        tracing::warn!(job = %job.proposal.id, proposer, "the program of an open job is not kept here any more; its proposer is asked");
+        let asks = peer.known().await_program(program);
+        if asks == Some(true) {
+            self.tell(proposer, &Message::Want { program, at: 0 });
+        }
+        true
+    }
+
+    /// A program has come that open jobs may have been without.
+    fn has_come(self: &Arc<Self>, compiled: &Compiled) {
+        let of_program = |(id, brief): (&JobId, &Brief)| (brief.program == compiled.digest).then_some(*id);
+        let waiting: Vec<JobId> = lock(&self.open).iter().filter_map(of_program).collect();
+        if waiting.is_empty() || self.programs.is_kept(compiled.digest) {
+            return;
+        }
+        if let Err(reason) = self.keep(compiled) {
+            return tracing::warn!(reason, "a program that open jobs need");
+        }
+        for job in waiting.into_iter().filter_map(|id| self.jobs.get(id).ok()) {
+            self.moves_on(&job);
         }
     }
 }

@@ -208,6 +208,9 @@ impl Core {
         } else {
             self.remember(job);
         }
+        if self.awaits_program(job) {
+            return;
+        }
         match job.state.name() {
             StateName::Approved => self.goes_on(job),
             StateName::Queued => self.line_up(job),

@@ -1,7 +1,7 @@
 //! Services that are killed, cut off, stopped and started again.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use cenote_service::Timestamp;
@@ -290,6 +290,36 @@ fn what_was_recorded_later_than_anybody_waited_for_it_goes_on() {
         matches!(&state, State::Failed(failure) if failure.kind == FailKind::Internal),
         "{state:?}"
     );
+}
+
+#[test]
+fn a_program_that_was_lost_is_asked_for_until_it_comes() {
+    let mut world = World::new(3, NONE);
+    // Of a new proposal, the program is lost on its way twice.
+    let lost = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&lost);
+    lose(&world, move |message| {
+        matches!(message, Message::Piece { .. }) && count.fetch_add(1, Ordering::Relaxed) < 2
+    });
+    let id = world.submit(0, "lost programs").proposal.id;
+    world.wait_for(id, StateName::Proposed);
+    assert!(lost.load(Ordering::Relaxed) > 2);
+    // Of an open job, it is lost at party 1.
+    world.stop(1);
+    std::fs::remove_dir_all(world.path(1).join("service/programs")).expect("removed");
+    world.start(1);
+    until("it is there again", || world.node(1).explain(id).is_ok());
+    for (party, data) in [(0, vec!["x"]), (1, vec!["y"]), (2, vec![])] {
+        let inputs: Vec<(String, &str)> = data.iter().map(|data| (world.input(id, party), *data)).collect();
+        let inputs: Vec<(&str, &str)> = inputs
+            .iter()
+            .map(|(input, data)| (input.as_str(), *data))
+            .collect();
+        let approved = world.node(party).approve(id, with_data(&inputs), person());
+        approved.expect("approved");
+    }
+    world.wait_for(id, StateName::Done);
+    assert_eq!(world.learnt(1, id), ["0x2a"]);
 }
 
 #[test]
