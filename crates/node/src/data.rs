@@ -1,13 +1,13 @@
 //! The data of this party: a folder of named files, and values that were posted for a job.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use cenote_service::job::JobId;
+use cenote_service::job::{FileMark, JobId};
 use cenote_service::live::Data;
 use cenote_service::{ResultKey, Sealed, Timestamp, write_whole};
 use rustix::fs::OFlags;
@@ -69,6 +69,14 @@ impl Folder {
         self.file(name).map(drop)
     }
 
+    /// The file of this data as it is. It is not read.
+    ///
+    /// # Errors
+    /// As [`Folder::file`].
+    pub(crate) fn mark(&self, name: &str) -> Result<FileMark, String> {
+        mark(&self.file(name)?).ok_or_else(|| format!("the data {name:?} cannot be looked at"))
+    }
+
     /// The name of the data that goes with an input of this name where nobody chooses.
     pub(crate) fn named_as(&self, input: &str) -> Option<String> {
         let names = ENDINGS.iter().map(|ending| format!("{input}{ending}"));
@@ -90,14 +98,8 @@ impl Folder {
             if self.path(&name).is_err() || !metadata.is_file() {
                 continue;
             }
-            let changed = metadata.modified().ok();
-            let since = changed.and_then(|changed| changed.duration_since(UNIX_EPOCH).ok());
-            let millis = since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
-            all.push(Data {
-                name,
-                bytes: metadata.len(),
-                changed: Timestamp::from_millis(millis),
-            });
+            let FileMark { bytes, changed } = mark_of(&metadata);
+            all.push(Data { name, bytes, changed });
         }
         all.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(all)
@@ -112,6 +114,21 @@ impl Folder {
             );
         }
         Ok(self.0.join(name))
+    }
+}
+
+/// An open file as it is.
+pub(crate) fn mark(file: &File) -> Option<FileMark> {
+    file.metadata().ok().map(|metadata| mark_of(&metadata))
+}
+
+fn mark_of(metadata: &Metadata) -> FileMark {
+    let changed = metadata.modified().ok();
+    let since = changed.and_then(|changed| changed.duration_since(UNIX_EPOCH).ok());
+    let millis = since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
+    FileMark {
+        bytes: metadata.len(),
+        changed: Timestamp::from_millis(millis),
     }
 }
 

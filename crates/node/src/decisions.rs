@@ -82,10 +82,10 @@ impl Core {
     fn usual_binding(&self, proposal: &Proposal) -> Option<Vec<Binding>> {
         let mine = proposal.inputs.iter().filter(|input| input.owner == self.me());
         mine.map(|input| {
-            Some(Binding {
-                input: input.name.clone(),
-                source: Source::Data(self.data.named_as(&input.name)?),
-            })
+            Some(Binding::new(
+                input.name.clone(),
+                Source::Data(self.data.named_as(&input.name)?),
+            ))
         })
         .collect()
     }
@@ -95,6 +95,13 @@ impl Core {
         let job = self.jobs.get(id)?;
         let compiled = self.program_of(&job)?;
         self.check_data(&compiled, &approval)?;
+        let mut binding = approval.binding;
+        for bound in &mut binding {
+            bound.file = match &bound.source {
+                Source::Data(name) => Some(self.data.mark(name).map_err(Error::Approval)?),
+                Source::Posted => None,
+            };
+        }
         let turn = lock(&self.approving);
         // Values that were posted with an approval are never exchanged: whoever comes later is refused before anything is kept.
         let job = self.jobs.get(id)?;
@@ -116,7 +123,7 @@ impl Core {
         }
         let decided = self
             .jobs
-            .approve(id, approval.binding, approval.reason, by, Timestamp::now());
+            .approve(id, binding, approval.reason, by, Timestamp::now());
         match &decided {
             // It may take effect yet.
             Ok(_) | Err(Error::Unknown(_)) => {}

@@ -1,6 +1,7 @@
 //! The running of jobs: when they begin, each on a thread of its own, and what becomes of their outcomes.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 use cenote::query::{self, Answered};
 use cenote::runner::{AlsoAgree, Connections, Terms};
 use cenote::{Output, Party, PartyId, Transport};
-use cenote_service::job::{FailKind, Job, JobId, Source, State};
+use cenote_service::job::{Binding, FailKind, FileMark, Job, JobId, Source, State};
 use cenote_service::live::{AlarmKind, Happened};
 use cenote_service::{Error, Pending, Timestamp};
 use serde::Serialize;
@@ -17,6 +18,7 @@ use zeroize::Zeroizing;
 
 use crate::compiled::{Compiled, Work};
 use crate::core::{Core, LEADER, lock};
+use crate::data;
 use crate::desk::Waiting;
 use crate::failure::Fault;
 use crate::flight::Flight;
@@ -64,7 +66,7 @@ impl AlsoAgree for Agreed<'_> {
 /// What an input is read from.
 enum Given {
     /// A file of the folder of data.
-    File(std::fs::File),
+    File(File),
     /// What was posted with the approval.
     Posted(Zeroizing<String>),
 }
@@ -87,6 +89,24 @@ fn learnt<T: Serialize>(job: &Job, what: T) -> Result<Zeroizing<Vec<u8>>, Fault>
     serde_json::to_vec(&what)
         .map(Zeroizing::new)
         .map_err(|error| Fault::new(FailKind::Internal, error.to_string()))
+}
+
+/// Sees that a file of data is still the one that this party's approval is of.
+fn check_file(name: &str, approved: Option<FileMark>, file: &File) -> Result<(), Fault> {
+    let now = data::mark(file);
+    match approved {
+        Some(approved) if now != Some(approved) => Err(Fault::new(
+            FailKind::BadInput,
+            format!(
+                "the data {name:?} has changed since it was approved: it had {approved}, and has {}; propose the job again",
+                now.map_or_else(
+                    || "nothing that can be looked at".to_owned(),
+                    |now| now.to_string()
+                )
+            ),
+        )),
+        _ => Ok(()),
+    }
 }
 
 impl Core {
@@ -251,7 +271,7 @@ impl Core {
             let shelf = taken.as_ref().map(|taken| taken.shelf);
             self.tell_all(waiting.parties, &Message::Start { job: id, shelf });
         }
-        let starting = self.jobs.begin_start(id, Timestamp::now());
+        let starting = self.jobs.begin_start(id, self.found(id), Timestamp::now());
         // The parties meet while the disk is written.
         let met = catch_unwind(AssertUnwindSafe(|| self.meet(id, flight)));
         // From here on the record says that this party's data may have been used.
@@ -406,6 +426,16 @@ impl Core {
         Ok((compiled, text))
     }
 
+    /// The files of data that are there for a job, by the data's name. They are not read.
+    fn found(&self, id: JobId) -> BTreeMap<String, FileMark> {
+        let binding = self.jobs.get(id).map_or_else(|_| Vec::new(), |job| job.binding);
+        let mark = |bound: Binding| match bound.source {
+            Source::Data(name) => self.data.mark(&name).ok().map(|mark| (name, mark)),
+            Source::Posted => None,
+        };
+        binding.into_iter().filter_map(mark).collect()
+    }
+
     /// This party's inputs of a job that has begun, each as `read` understands it.
     fn read_inputs<T>(
         &self,
@@ -430,7 +460,12 @@ impl Core {
             let read = match bound.map(|bound| &bound.source) {
                 Some(Source::Data(name)) => {
                     let file = self.data.file(name).map_err(bad)?;
-                    read(index, Given::File(file), name)
+                    let same = file.try_clone().map_err(|error| bad(error.to_string()))?;
+                    let approved = bound.and_then(|bound| bound.file);
+                    check_file(name, approved, &same)?;
+                    let values = read(index, Given::File(file), name);
+                    check_file(name, approved, &same)?;
+                    values
                 }
                 Some(Source::Posted) => {
                     let values = posted

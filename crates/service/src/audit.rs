@@ -28,7 +28,7 @@ mod line;
 mod log;
 mod verify;
 
-pub use event::{Actor, Event};
+pub use event::{Actor, DataFile, Event};
 pub use line::Head;
 pub(crate) use line::{Chain, Line};
 pub(crate) use log::Log;

@@ -19,7 +19,7 @@ mod state;
 mod step;
 mod take;
 
-pub use approve::{Binding, Source};
+pub use approve::{Binding, FileMark, Source};
 pub use jobs::{Jobs, Settings};
 pub use list::{Page, PageRequest};
 pub use names::{Digest, JobId};

@@ -1,10 +1,10 @@
 //! A job's life where nobody does anything wrong.
 
-use cenote_service::job::{State, StateName};
+use cenote_service::job::{FailKind, State, StateName};
 use cenote_service::live::{Happened, Live};
 use cenote_service::{Error, Timestamp};
 
-use super::world::{ALL, NONE, World, person, with_data, with_values};
+use super::world::{ALL, NONE, World, person, until, with_data, with_values};
 
 #[test]
 fn a_job_that_policies_approve_is_computed_and_fetched_once() {
@@ -74,6 +74,65 @@ fn persons_approve_with_named_data_and_with_posted_values() {
         .expect("there")
         .count();
     assert_eq!(kept, 0, "posted values are deleted");
+    world.verify();
+}
+
+#[test]
+fn data_that_a_person_approved_is_used_as_it_was_and_a_rules_as_it_is() {
+    let world = World::new(3, ALL);
+    for party in [1, 2] {
+        std::fs::write(world.path(party).join("policy.toml"), NONE).expect("written");
+        world.node(party).reload_policy().expect("read");
+    }
+    let begin = |key: &str| {
+        let id = world.submit(2, key).proposal.id;
+        until("a rule has approved", || {
+            let job = world.node(0).jobs().get(id);
+            job.is_ok_and(|job| job.decisions[0].is_some())
+        });
+        world.wait_for(id, StateName::Proposed);
+        let binding = with_data(&[(&world.input(id, 1), "y")]);
+        world.node(1).approve(id, binding, person()).expect("approved");
+        id
+    };
+    let approve_last = |id| {
+        world
+            .node(2)
+            .approve(id, with_data(&[]), person())
+            .expect("approved")
+    };
+
+    // Party 0's rule approves whatever is there; what was used is on record.
+    let id = begin("another file by a rule");
+    std::fs::write(world.path(0).join("data/x"), "100\n").expect("written");
+    approve_last(id);
+    world.wait_for(id, StateName::Done);
+    assert_eq!(world.learnt(0, id), ["0x7a"]);
+    let used = |party: u8| world.job(party, id).binding[0].file.expect("on record").bytes;
+    assert_eq!((used(0), used(1)), (4, 3));
+
+    // The person at party 1 approved the file that was there.
+    let id = begin("another file behind a person's back");
+    std::fs::write(world.path(1).join("data/y"), "1000\n").expect("written");
+    approve_last(id);
+    world.wait_for(id, StateName::Failed);
+    let State::Failed(failure) = world.job(1, id).state else {
+        panic!("it has failed");
+    };
+    assert_eq!(failure.kind, FailKind::BadInput);
+    for part in [
+        "\"y\" has changed since it was approved",
+        "it had 3 bytes",
+        "has 5 bytes",
+    ] {
+        assert!(failure.reason.contains(part), "{}", failure.reason);
+    }
+    for other in [0, 2] {
+        let State::Failed(failure) = world.job(other, id).state else {
+            panic!("it has failed");
+        };
+        assert!(!failure.reason.contains("bytes"), "{}", failure.reason);
+    }
     world.verify();
 }
 

@@ -257,10 +257,7 @@ pub(crate) fn with_data(inputs: &[(&str, &str)]) -> Approval {
     Approval {
         binding: inputs
             .iter()
-            .map(|(input, data)| Binding {
-                input: (*input).into(),
-                source: Source::Data((*data).into()),
-            })
+            .map(|(input, data)| Binding::new(*input, Source::Data((*data).into())))
             .collect(),
         ..Approval::default()
     }
@@ -272,10 +269,7 @@ pub(crate) fn with_values(values: &[(&str, &str)]) -> Approval {
     Approval {
         binding: names
             .into_iter()
-            .map(|input| Binding {
-                input: input.into(),
-                source: Source::Posted,
-            })
+            .map(|input| Binding::new(input, Source::Posted))
             .collect(),
         posted: values
             .iter()

@@ -19,6 +19,17 @@ pub enum Actor {
     Service,
 }
 
+/// A file of data, without what is in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DataFile {
+    /// The data's name.
+    pub name: String,
+    /// Its bytes.
+    pub bytes: u64,
+    /// When it was changed last.
+    pub changed: String,
+}
+
 /// What happened. No event holds a value, a secret or a path of data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
@@ -79,6 +90,9 @@ pub enum Event {
     Running {
         /// The job.
         job: JobId,
+        /// The files of data that are used.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        data: Vec<DataFile>,
     },
     /// The job is done, and these parties have learnt its outputs.
     Done {

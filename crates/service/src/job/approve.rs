@@ -3,11 +3,14 @@
 //! A disclosure is counted for each piece of named data when the job is approved, in the same transaction. It is given back when the job
 //! ends without having begun here, since nothing of this party's data was touched then; what began counts for good, however it ended.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Digest, Job, JobId};
+use crate::audit::DataFile;
 use crate::database::{Connection, Transaction, Value};
-use crate::{Error, Result};
+use crate::{Error, Result, Timestamp};
 
 /// Bytes of the name of data, at most.
 const NAME: usize = 128;
@@ -19,6 +22,35 @@ pub struct Binding {
     pub input: String,
     /// The data.
     pub source: Source,
+    /// The file of that data as it was when a person approved, or when the job began if a rule had. Another one is not used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<FileMark>,
+}
+
+impl Binding {
+    /// Of a file that nobody has looked at.
+    pub fn new(input: impl Into<String>, source: Source) -> Self {
+        Binding {
+            input: input.into(),
+            source,
+            file: None,
+        }
+    }
+}
+
+/// By what it is noticed that a file has changed. It tells nothing of what is in it but the length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileMark {
+    /// Its bytes.
+    pub bytes: u64,
+    /// When it was changed last.
+    pub changed: Timestamp,
+}
+
+impl fmt::Display for FileMark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes, changed at {}", self.bytes, self.changed)
+    }
 }
 
 /// Where the values of an input come from.
@@ -43,6 +75,19 @@ pub(super) fn data(binding: &[Binding]) -> Vec<String> {
     names.sort_unstable();
     names.dedup();
     names
+}
+
+/// The files that a job uses from its beginning on.
+pub(super) fn files(binding: &[Binding]) -> Vec<DataFile> {
+    let file = |bound: &Binding| match (&bound.source, bound.file) {
+        (Source::Data(name), Some(mark)) => Some(DataFile {
+            name: name.clone(),
+            bytes: mark.bytes,
+            changed: mark.changed.to_string(),
+        }),
+        _ => None,
+    };
+    binding.iter().filter_map(file).collect()
 }
 
 /// Refuses a binding that is not one source for each input of this party.

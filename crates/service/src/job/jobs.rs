@@ -1,5 +1,6 @@
 //! The jobs of a party, in its database.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::propose::{Noted, RECENT, propose};
@@ -8,8 +9,8 @@ use super::rule::{Rules, rule};
 use super::step::{Local, Remote, Step};
 use super::take::take;
 use super::{
-    Binding, Digest, FailKind, Job, JobId, Page, PageRequest, Proposal, State, StateName, approve, list,
-    result,
+    Binding, Digest, FailKind, FileMark, Job, JobId, Page, PageRequest, Proposal, State, StateName, approve,
+    list, result,
 };
 use crate::audit::Actor;
 use crate::database::{Flush, Pending, Row, Transaction, Value};
@@ -223,18 +224,24 @@ impl Jobs {
     /// # Errors
     /// Those of [`Job::step`].
     pub fn start(&self, id: JobId, now: Timestamp) -> Result<Job> {
-        self.begin_start(id, now)?.wait()
+        self.begin_start(id, BTreeMap::new(), now)?.wait()
     }
 
-    /// Asks for the same, and does not wait for it: what touches no data may be done meanwhile.
+    /// Asks for the same, and does not wait for it: what touches no data may be done meanwhile. Of the data that a rule has approved, the files
+    /// that were `found`, by the data's name, are used.
     ///
     /// # Errors
     /// Where too much waits to be recorded.
-    pub fn begin_start(&self, id: JobId, now: Timestamp) -> Result<Pending<Job>> {
+    pub fn begin_start(
+        &self,
+        id: JobId,
+        found: BTreeMap<String, FileMark>,
+        now: Timestamp,
+    ) -> Result<Pending<Job>> {
         let me = self.settings.me;
         self.database.begin_write(Flush::Now, move |transaction| {
             let job = row::get(transaction.connection(), id)?;
-            let step = Step::Here(Local::Start);
+            let step = Step::Here(Local::Start { found });
             take(transaction, &job, me, &step, &Actor::Service, now)
         })
     }

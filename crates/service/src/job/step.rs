@@ -1,8 +1,9 @@
 //! What may happen to a job in each state.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{Binding, Decision, Digest, FailKind, Failure, Job, State, Verdict};
+use super::{Binding, Decision, Digest, FailKind, Failure, FileMark, Job, Source, State, Verdict};
 use crate::{Error, Result, Timestamp};
 
 /// Bytes of a reason, at most; the rest is left out.
@@ -34,8 +35,11 @@ pub enum Local {
     },
     /// The job fits and waits for its turn.
     Queue,
-    /// It begins; before this no data of this party is touched.
-    Start,
+    /// It begins; before this no data of this party is read.
+    Start {
+        /// The files of data that are there for it, by the data's name.
+        found: BTreeMap<String, FileMark>,
+    },
     /// It is done.
     Finish,
     /// It failed.
@@ -85,7 +89,7 @@ impl fmt::Display for Step {
             Step::Here(Local::Approve { .. }) => ("approval", None),
             Step::Here(Local::Decline { .. }) => ("declining", None),
             Step::Here(Local::Queue) => ("queueing", None),
-            Step::Here(Local::Start) => ("starting", None),
+            Step::Here(Local::Start { .. }) => ("starting", None),
             Step::Here(Local::Finish) => ("finishing", None),
             Step::Here(Local::Fail { .. }) => ("failing", None),
             Step::Here(Local::Cancel) => ("cancelling", None),
@@ -154,7 +158,7 @@ impl Job {
                 .decide(by, Verdict::Decline, reason, now)
                 .ok_or_else(refused)?,
             (Step::Here(Local::Queue), State::Approved) => State::Queued,
-            (Step::Here(Local::Start), State::Queued) => State::Running,
+            (Step::Here(Local::Start { .. }), State::Queued) => State::Running,
             (Step::Here(Local::Finish), State::Running) => State::Done,
             (Step::Here(Local::Fail { kind, reason }), _) => failed(*kind, reason.clone()),
             (Step::Peer(_, Remote::Fail { kind, reason }), _) => failed(
@@ -178,6 +182,14 @@ impl Job {
         };
         if let Step::Here(Local::Approve { binding, .. }) = step {
             next.binding = binding.clone();
+        }
+        if let Step::Here(Local::Start { found }) = step {
+            for bound in &mut next.binding {
+                bound.file = bound.file.or_else(|| match &bound.source {
+                    Source::Data(name) => found.get(name).copied(),
+                    Source::Posted => None,
+                });
+            }
         }
         Ok(next)
     }

@@ -80,7 +80,10 @@ fn tell(
         },
         (_, State::Cancelled { .. }) => Event::Cancelled { job, by },
         (_, State::Queued) => Event::Queued { job },
-        (_, State::Running) => Event::Running { job },
+        (_, State::Running) => Event::Running {
+            job,
+            data: approve::files(&next.binding),
+        },
         (_, State::Done) => Event::Done {
             job,
             program: next.proposal.program.digest,

@@ -6,9 +6,11 @@ pub(crate) mod rulings;
 mod transitions;
 
 use super::*;
-use crate::Error;
+use std::collections::BTreeMap;
+
 use crate::audit::Actor;
 use crate::testing::{World, at, named, proposal, suite};
+use crate::{Error, Pending};
 
 suite![
     a_job_goes_its_way,
@@ -18,6 +20,7 @@ suite![
     what_was_running_has_failed_after_a_restart,
     a_job_ends_by_its_deadline,
     a_refused_step_changes_nothing,
+    the_file_that_is_used_is_on_record,
     what_ended_can_be_forgotten,
     what_never_ran_counts_against_its_proposer,
     what_never_ran_is_kept_in_bounded_number,
@@ -33,10 +36,7 @@ pub(super) fn person() -> Actor {
 }
 
 pub(super) fn binding() -> Vec<Binding> {
-    vec![Binding {
-        input: "left".into(),
-        source: Source::Data("sales".into()),
-    }]
+    vec![Binding::new("left", Source::Data("sales".into()))]
 }
 
 pub(super) fn body(number: u8) -> Digest {
@@ -306,6 +306,35 @@ fn a_refused_step_changes_nothing(world: World) {
         jobs.disclosures(Digest::of(b"program"), "sales".into())
             .expect("read"),
         0
+    );
+}
+
+fn the_file_that_is_used_is_on_record(world: World) {
+    let jobs = jobs(&world);
+    let mark = |bytes| FileMark {
+        bytes,
+        changed: at(1),
+    };
+    let approved = |number: u8, file: Option<FileMark>| {
+        let id = propose(&jobs, number);
+        let binding = binding().into_iter().map(|bound| Binding { file, ..bound });
+        jobs.approve(id, binding.collect(), String::new(), person(), at(1))
+            .expect("approved");
+        hear_approvals(&jobs, number);
+        jobs.queue(id, at(4)).expect("queued");
+        let found = BTreeMap::from([("sales".into(), mark(7)), ("other".into(), mark(8))]);
+        let job = jobs.begin_start(id, found, at(5)).and_then(Pending::wait);
+        job.expect("runs").binding[0].file
+    };
+    // What was there when a person approved stays; else it is what is there at the beginning.
+    assert_eq!(approved(1, Some(mark(5))), Some(mark(5)));
+    assert_eq!(approved(2, None), Some(mark(7)));
+    let used = |bytes: u64| format!("\"data\":[{{\"name\":\"sales\",\"bytes\":{bytes},\"changed\":\"");
+    let log = world.log();
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains("\"running\"")).collect();
+    assert!(
+        lines[0].contains(&used(5)) && lines[1].contains(&used(7)),
+        "{lines:?}"
     );
 }
 

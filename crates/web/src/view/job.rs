@@ -350,15 +350,13 @@ impl Gift {
                     "give each input one of them",
                 ));
             }
-            binding.push(Binding {
-                input,
-                source: Source::Data(name),
-            });
+            binding.push(Binding::new(input, Source::Data(name)));
         }
-        binding.extend(self.posted.keys().map(|input| Binding {
-            input: input.clone(),
-            source: Source::Posted,
-        }));
+        binding.extend(
+            self.posted
+                .keys()
+                .map(|input| Binding::new(input.clone(), Source::Posted)),
+        );
         Ok(live::Approval {
             binding,
             posted: self.posted,

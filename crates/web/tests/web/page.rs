@@ -427,10 +427,10 @@ fn charts_show_the_last_hour_and_say_what_they_show() {
 fn sections(world: &World) -> Vec<(String, &'static str)> {
     let waiting = world.fake.proposed_by_peer("circuit");
     let done = world.fake.proposed_by_peer("circuit of another");
-    let binding = vec![cenote_service::job::Binding {
-        input: "left".into(),
-        source: cenote_service::job::Source::Posted,
-    }];
+    let binding = vec![cenote_service::job::Binding::new(
+        "left",
+        cenote_service::job::Source::Posted,
+    )];
     world
         .fake
         .jobs

@@ -85,10 +85,7 @@ fn disclosures_are_counted_and_given_back(world: World) {
     assert_eq!(rule(8), Verdict::Ask);
     // Posted values are nobody's data.
     let id = propose(&jobs, 9);
-    let posted = vec![Binding {
-        input: "left".into(),
-        source: Source::Posted,
-    }];
+    let posted = vec![Binding::new("left", Source::Posted)];
     let (ruling, job) = jobs
         .rule(id, &policy, SIZE, posted.clone(), at(1))
         .expect("ruled");

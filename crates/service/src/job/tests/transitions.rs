@@ -31,7 +31,9 @@ fn all_steps() -> Vec<Step> {
         },
         Local::Decline { reason: reason() },
         Local::Queue,
-        Local::Start,
+        Local::Start {
+            found: Default::default(),
+        },
         Local::Finish,
         Local::Fail {
             kind: FailKind::Timeout,
@@ -103,7 +105,7 @@ fn expected(from: StateName, step: &Step, late: bool) -> Option<StateName> {
         (Proposed, Step::Peer(_, Remote::Approve { proposal })) if *proposal == right => Some(Proposed),
         (Proposed, Step::Peer(_, Remote::Decline { proposal, .. })) if *proposal == right => Some(Declined),
         (Approved, Step::Here(Local::Queue)) => Some(Queued),
-        (Queued, Step::Here(Local::Start)) => Some(Running),
+        (Queued, Step::Here(Local::Start { .. })) => Some(Running),
         (Running, Step::Here(Local::Finish)) => Some(Done),
         (Running, Step::Here(Local::Restart)) => Some(Failed),
         (_, Step::Here(Local::Fail { .. }) | Step::Peer(_, Remote::Fail { .. })) => Some(Failed),
@@ -174,7 +176,9 @@ proptest! {
             // Some orders are mostly what leads on, so that they get far.
             let step = match (hurry, job.state.name()) {
                 (0, StateName::Approved) => Step::Here(Local::Queue),
-                (0, StateName::Queued) => Step::Here(Local::Start),
+                (0, StateName::Queued) => Step::Here(Local::Start {
+                    found: Default::default(),
+                }),
                 (0 | 1, StateName::Proposed) => {
                     let digest = job.digest;
                     match which % 3 {
