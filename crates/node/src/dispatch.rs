@@ -209,7 +209,7 @@ impl Core {
                 self.hear(from, job, Remote::Fail { kind, reason }, again);
             }
             Message::Start { job, shelf } if from == LEADER => self.hear_start(from, job, shelf),
-            Message::Levels { levels } => self.hear_levels(from, levels),
+            Message::Levels { levels, lacks } => self.hear_levels(from, levels, lacks),
             Message::Make {
                 run,
                 stock,

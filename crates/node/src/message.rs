@@ -22,6 +22,9 @@ pub(crate) const STANDINGS: usize = 1000;
 /// Amounts of stock in a message.
 pub(crate) const LEVELS: usize = ServiceConfig::KINDS * SHELVES as usize;
 
+/// Items of stock in a message that a party lacks.
+pub(crate) const LACKS: usize = 1024;
+
 /// Characters of a peer's reason that are kept.
 const REASON: usize = 200;
 
@@ -104,6 +107,8 @@ pub(crate) enum Message {
     Levels {
         /// The amounts.
         levels: Vec<Level>,
+        /// Items on these shelves that a single other party lacked when a session last compared.
+        lacks: Vec<Lack>,
     },
     /// The leader asks to make stock.
     Make {
@@ -162,6 +167,18 @@ pub(crate) struct Level {
     pub(crate) largest: u64,
 }
 
+/// An item of stock that a party lacks, by its own word to the sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Lack {
+    /// The shelf.
+    pub(crate) shelf: u8,
+    /// The item.
+    pub(crate) item: Digest,
+    /// Who lacks it.
+    pub(crate) by: u8,
+}
+
 /// Where a job stands at the one who says so.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -205,8 +222,11 @@ impl Message {
             Message::Standings { jobs } if jobs.len() > STANDINGS => {
                 return Err(format!("the standings of {} jobs in one message", jobs.len()));
             }
-            Message::Levels { levels } if levels.len() > LEVELS => {
+            Message::Levels { levels, .. } if levels.len() > LEVELS => {
                 return Err(format!("{} amounts of stock in one message", levels.len()));
+            }
+            Message::Levels { lacks, .. } if lacks.len() > LACKS => {
+                return Err(format!("{} lacking items of stock in one message", lacks.len()));
             }
             _ => {}
         }
@@ -306,12 +326,19 @@ mod tests {
             runs: u64::MAX,
             largest: u64::MAX,
         };
-        let levels = |count| Message::Levels {
-            levels: vec![level; count],
+        let lack = Lack {
+            shelf: 255,
+            item: Digest([0; 32]),
+            by: 255,
         };
-        let all = levels(LEVELS);
+        let levels = |count, lacks| Message::Levels {
+            levels: vec![level; count],
+            lacks: vec![lack; lacks],
+        };
+        let all = levels(LEVELS, LACKS);
         assert!(all.to_bytes().len() <= crate::wires::LONGEST);
         assert_eq!(Message::parse(&all.to_bytes()), Ok(all));
-        assert!(Message::parse(&levels(LEVELS + 1).to_bytes()).is_err());
+        assert!(Message::parse(&levels(LEVELS + 1, 0).to_bytes()).is_err());
+        assert!(Message::parse(&levels(0, LACKS + 1).to_bytes()).is_err());
     }
 }

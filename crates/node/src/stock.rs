@@ -19,7 +19,7 @@ use cenote_service::job::Digest;
 use cenote_service::live::{self, AlarmKind, Happened};
 
 use crate::core::Core;
-use crate::message::{Level, Message};
+use crate::message::{LACKS, Lack, Level, Message};
 use crate::settings::StockSettings;
 
 use course::Course;
@@ -54,6 +54,10 @@ struct State {
     here: Vec<Vec<Amount>>,
     /// What is at peers, by their word.
     there: BTreeMap<u8, BTreeMap<(u8, Digest), Level>>,
+    /// Items that were here when their shelf was last counted and that a single party lacks, by its word.
+    lacks: BTreeSet<Lack>,
+    /// The same of peers.
+    lacks_there: BTreeMap<u8, BTreeSet<Lack>>,
     making: Option<making::Making>,
     /// How the making of each kind goes.
     course: Vec<Course>,
@@ -92,6 +96,8 @@ impl Shelves {
                 busy: vec![false; SHELVES.into()],
                 here: vec![vec![Amount::default(); count]; SHELVES.into()],
                 there: BTreeMap::new(),
+                lacks: BTreeSet::new(),
+                lacks_there: BTreeMap::new(),
                 making: None,
                 course: vec![Course::default(); count],
             }),
@@ -121,7 +127,8 @@ impl Shelves {
     }
 
     /// Counts what is on a shelf that nobody else uses, and drops what nobody can use any more: items with less than a typical job
-    /// takes, and those that both peers of three parties lack.
+    /// takes, those that both peers of three parties lack, and those that one lacks by the other's word too. On one peer's word alone nothing is
+    /// dropped.
     fn count(&self, shelf: u8) {
         let store = &self.stores[usize::from(shelf)];
         let items = match store.inventory() {
@@ -132,13 +139,25 @@ impl Shelves {
             }
         };
         let (mut amounts, mut of_use, mut gone) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+        let (mut lacks, there) = (BTreeSet::new(), self.state().lacks_there.clone());
         for target in &self.targets {
             let mut amount = Amount::default();
             for (stored, runs) in items.iter().zip(target.kind.runs(&items)) {
                 let Some(runs) = runs else { continue };
                 let lacking = stored.lacked_by.len();
-                let is_orphan = lacking > 1 && lacking + 1 == usize::from(target.kind.protocol().parties());
-                if runs == 0 || is_orphan {
+                let parties = usize::from(target.kind.protocol().parties());
+                let is_orphan = lacking > 1 && lacking + 1 == parties;
+                let lack = match stored.lacked_by.as_slice() {
+                    [by] if parties > 2 => Some(Lack {
+                        shelf,
+                        item: Digest(stored.item.id.0),
+                        by: by.0,
+                    }),
+                    _ => None,
+                };
+                // What is dropped for it is told as well: the other party may not have dropped it yet.
+                lacks.extend(lack);
+                if runs == 0 || is_orphan || lack.is_some_and(|lack| is_agreed(&there, lack)) {
                     gone.insert(stored.item.id);
                 } else {
                     of_use.insert(stored.item.id);
@@ -152,7 +171,23 @@ impl Shelves {
                 tracing::warn!(shelf, %error, "an item of stock that is of no use cannot be deleted");
             }
         }
-        self.state().here[usize::from(shelf)] = amounts;
+        let mut state = self.state();
+        state.here[usize::from(shelf)] = amounts;
+        state.lacks.retain(|lack| lack.shelf != shelf);
+        state.lacks.extend(lacks);
+    }
+
+    /// Takes the free shelves on which something lies that one party lacks by the word of both peers.
+    fn take_lacking(&self) -> Vec<u8> {
+        let mut state = self.state();
+        let agreed = state
+            .lacks
+            .iter()
+            .filter(|lack| is_agreed(&state.lacks_there, **lack));
+        let mut shelves: Vec<u8> = agreed.map(|lack| lack.shelf).collect();
+        shelves.dedup();
+        shelves.retain(|shelf| !std::mem::replace(&mut state.busy[usize::from(*shelf)], true));
+        shelves
     }
 
     /// What is on a shelf here, for peers.
@@ -167,11 +202,12 @@ impl Shelves {
     }
 
     /// All that is here, for peers.
-    fn levels(&self) -> Vec<Level> {
+    fn levels(&self) -> (Vec<Level>, Vec<Lack>) {
         let state = self.state();
         let of = |shelf| (0..self.targets.len()).map(move |kind| (shelf, kind));
         let all = (0..self.stores.len() as u8).flat_map(of);
-        all.map(|(shelf, kind)| self.level(&state, shelf, kind)).collect()
+        let levels = all.map(|(shelf, kind)| self.level(&state, shelf, kind));
+        (levels.collect(), state.lacks_of(|_| true))
     }
 
     /// What jobs can use of a shelf by the word of all: runs, and those of the largest item.
@@ -203,6 +239,20 @@ impl Shelves {
         let share = self.targets[kind].share;
         let runs = (0..SHELVES).map(|shelf| self.usable(state, me, shelf, kind).0.min(share));
         (runs.sum(), share.saturating_mul(SHELVES.into()))
+    }
+}
+
+/// Whether another than the party that lacks an item says so, too.
+fn is_agreed(there: &BTreeMap<u8, BTreeSet<Lack>>, lack: Lack) -> bool {
+    let mut others = there.iter().filter(|(peer, _)| **peer != lack.by);
+    others.any(|(_, lacks)| lacks.contains(&lack))
+}
+
+impl State {
+    /// What a single party lacks of what is on these shelves, for peers.
+    fn lacks_of(&self, is_meant: impl Fn(u8) -> bool) -> Vec<Lack> {
+        let lacks = self.lacks.iter().filter(|lack| is_meant(lack.shelf));
+        lacks.take(LACKS).copied().collect()
     }
 }
 
@@ -243,15 +293,21 @@ impl Core {
 
     /// Tells a peer what is on all shelves here.
     pub(crate) fn tell_levels(&self, to: u8) {
-        let levels = self.stock.levels();
+        let (levels, lacks) = self.stock.levels();
         if !levels.is_empty() {
-            self.tell(to, &Message::Levels { levels });
+            self.tell(to, &Message::Levels { levels, lacks });
         }
     }
 
     /// A peer says what is on its shelves. What this party has no target for is of no interest.
-    pub(crate) fn hear_levels(&self, from: u8, levels: Vec<Level>) {
+    pub(crate) fn hear_levels(&self, from: u8, levels: Vec<Level>, lacks: Vec<Lack>) {
+        let told: BTreeSet<u8> = levels.iter().map(|level| level.shelf).collect();
         let mut state = self.stock.state();
+        let lacking = state.lacks_there.entry(from).or_default();
+        lacking.retain(|lack| !told.contains(&lack.shelf));
+        let room = LACKS.saturating_sub(lacking.len());
+        let of_shelves = lacks.into_iter().filter(|lack| told.contains(&lack.shelf));
+        lacking.extend(of_shelves.take(room));
         let there = state.there.entry(from).or_default();
         for level in levels {
             if level.shelf < SHELVES && self.stock.find(level.stock).is_some() {
@@ -261,6 +317,9 @@ impl Core {
         drop(state);
         self.stock.moved.notify_all();
         self.announcer.tell(&Happened::Stock);
+        for shelf in self.stock.take_lacking() {
+            self.put_back(shelf);
+        }
     }
 
     /// A shelf is free again.
@@ -270,9 +329,13 @@ impl Core {
         state.busy[usize::from(shelf)] = false;
         let kinds = 0..self.stock.targets.len();
         let levels = kinds.map(|kind| self.stock.level(&state, shelf, kind)).collect();
+        let lacks = state.lacks_of(|of| of == shelf);
         drop(state);
         self.stock.moved.notify_all();
-        self.tell_all(self.settings.names.len() as u8, &Message::Levels { levels });
+        self.tell_all(
+            self.settings.names.len() as u8,
+            &Message::Levels { levels, lacks },
+        );
         self.announcer.tell(&Happened::Stock);
     }
 

@@ -354,6 +354,7 @@ impl Core {
     pub(crate) fn lose_stock(&self, peer: u8) {
         let mut state = self.stock.state();
         state.there.remove(&peer);
+        state.lacks_there.remove(&peer);
         if let Some(making) = state
             .making
             .as_mut()

@@ -214,6 +214,54 @@ fn what_the_parties_do_not_have_is_made_in_the_session() {
 }
 
 #[test]
+fn what_one_party_lacks_is_dropped_by_the_word_of_both_others_only() {
+    let world = world(3, SHARE);
+    wait_full(&world);
+    make_no_more(&world);
+    let store = |party: u8, shelf: u8| &world.node(party).core.stock.stores[usize::from(shelf)];
+    let [third, fourth] = [3, 4].map(|shelf| {
+        let items = store(0, shelf).inventory().expect("read").items;
+        items.first().expect("an item").item.id
+    });
+    let is_there = |party: u8, shelf: u8, id| {
+        let items = store(party, shelf).inventory().expect("read").items;
+        items.iter().any(|stored| stored.item.id == id)
+    };
+    // As sessions note it that find that party 2 lacks an item.
+    let note = |party: u8, shelf: u8, id: cenote::stock::ItemId| {
+        let path = store(party, shelf).path().join(id.to_string());
+        std::fs::write(path.join("lacked-by-2"), "").expect("noted");
+        world.node(party).core.put_back(shelf);
+    };
+    note(0, 3, third);
+    note(0, 4, fourth);
+    until("party 1 has heard it", || {
+        let state = world.node(1).core.stock.state();
+        state.lacks_there.get(&0).is_some_and(|lacks| lacks.len() == 2)
+    });
+    // Party 2 says it of itself, which is nothing new.
+    let (item, levels) = (Digest(third.0), world.node(2).core.stock.levels().0);
+    let lacks = vec![Lack {
+        shelf: 3,
+        item,
+        by: 2,
+    }];
+    world.hub.say(2, 0, Message::Levels { levels, lacks }.to_bytes());
+    until("party 0 has heard it", || {
+        let state = world.node(0).core.stock.state();
+        state.lacks_there.get(&2).is_some_and(|lacks| lacks.len() == 1)
+    });
+    assert!(is_there(0, 3, third) && is_there(1, 3, third));
+
+    note(1, 3, third);
+    until("it is dropped", || {
+        !is_there(0, 3, third) && !is_there(1, 3, third)
+    });
+    assert!(is_there(0, 4, fourth) && is_there(1, 4, fourth));
+    wait_free(&world);
+}
+
+#[test]
 fn a_leader_that_names_different_shelves_gets_nothing() {
     let world = world(3, SHARE);
     wait_full(&world);
