@@ -6,7 +6,9 @@ use crate::frame::{Frame, HEADER};
 use crate::link::{Fault, Link};
 use crate::options::Deadline;
 
-/// What the buffer holds without growing.
+/// What the buffer holds until the peer has filled it once: most channels of a small session need no more.
+const FIRST: usize = 4 << 10;
+/// What the buffer holds without drawing on the budget.
 pub(crate) const BASE: usize = 128 << 10;
 
 /// The last thing that a peer says.
@@ -24,6 +26,8 @@ pub(crate) struct Inbox {
     end: usize,
     /// Where the first frame that was not searched yet begins, counted from the start of the buffered bytes.
     seen: usize,
+    /// There was no room left after bytes were read.
+    was_full: bool,
     /// The peer has ended the stream.
     pub(crate) ended: bool,
     /// Pays for what the buffer has beyond [`BASE`].
@@ -45,13 +49,16 @@ impl Inbox {
         }
     }
 
-    /// Doubles the buffer, up to `limit`; false if it is that large already or the budget has no more.
+    /// Makes the buffer larger, up to `limit`; false if it is that large already or the budget has no more.
     fn grow(&mut self, limit: usize) -> bool {
         let (old, limit) = (self.store.len(), limit.max(BASE));
         if old >= limit {
             return false;
         }
-        let new = (2 * old).clamp(BASE, limit);
+        let new = match old {
+            0 => FIRST,
+            _ => (2 * old).clamp(BASE, limit),
+        };
         if new > BASE {
             // While the bytes are copied there are two buffers.
             let before = self.account.drawn();
@@ -124,8 +131,8 @@ impl Inbox {
             self.end -= self.start;
             self.start = 0;
         }
-        if self.store.is_empty() {
-            self.store.resize(BASE, 0);
+        if self.store.len() < BASE && (self.store.is_empty() || self.was_full) {
+            self.grow(BASE);
         }
         let room = self.store.len().min(self.end.saturating_add(spill));
         let Some(count) = link.pull(direct, &mut self.store[self.end..room])? else {
@@ -134,6 +141,7 @@ impl Inbox {
         self.ended = count == 0;
         let into_direct = count.min(direct.len());
         self.end += count - into_direct;
+        self.was_full = self.end == self.store.len();
         Ok(Some(into_direct))
     }
 
@@ -171,5 +179,62 @@ impl Inbox {
                 return Ok(None);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::IoSlice;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::Closer;
+
+    /// A peer that has sent so many bytes.
+    struct Sent(usize);
+
+    impl Link for Sent {
+        fn push(&mut self, _: &[IoSlice<'_>], _: bool) -> Result<usize, Fault> {
+            Err(Fault::Closed)
+        }
+
+        fn draw_on(&mut self, _: &Share) {}
+
+        fn wait_room(&mut self, _: Duration) {}
+
+        fn pull(&mut self, first: &mut [u8], second: &mut [u8]) -> Result<Option<usize>, Fault> {
+            let count = self.0.min(first.len() + second.len());
+            self.0 -= count;
+            Ok((count > 0).then_some(count))
+        }
+
+        fn wait_data(&mut self, _: Duration) {}
+
+        fn finish(&mut self, _: Duration) {}
+
+        fn closer(&self) -> Closer {
+            Closer::new(|| ())
+        }
+
+        fn interrupter(&self) -> Closer {
+            self.closer()
+        }
+    }
+
+    #[test]
+    fn the_buffer_is_small_until_the_peer_has_filled_it() {
+        let mut inbox = Inbox::default();
+        let mut out = vec![0; BASE];
+        for _ in 0..100 {
+            inbox.fill(&mut Sent(FIRST - 1), &mut [], usize::MAX).unwrap();
+            assert_eq!(inbox.take(&mut out), FIRST - 1);
+        }
+        assert_eq!(inbox.store.len(), FIRST);
+        let mut link = Sent(FIRST + 2 * BASE);
+        for expected in [FIRST, BASE, BASE] {
+            inbox.fill(&mut link, &mut [], usize::MAX).unwrap();
+            assert_eq!(inbox.take(&mut out), expected);
+        }
+        assert_eq!((inbox.store.len(), inbox.account.drawn()), (BASE, 0));
     }
 }
