@@ -251,7 +251,8 @@ pub fn connect(config: MeshConfig, labels: &[Label]) -> Result<Mesh> {
         None => {
             let (calls, channels): (BTreeMap<_, _>, _) =
                 (channels.into_iter()).partition(|((_, label), _)| label.as_str() == ROLL_CALL);
-            config.options.roll.begin(calls.into_values())?;
+            let options = &config.options;
+            options.roll.begin(calls.into_values(), options.timeout)?;
             Ok(Mesh { channels })
         }
         Some(error) => Err(error),

@@ -12,7 +12,7 @@ use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use crate::step::ROLL;
-use crate::{Channel, ChannelOptions, Closer, Error, OnWait, PartyId, Result};
+use crate::{Channel, ChannelOptions, Closer, Error, OnWait, PartyId, Result, Threads};
 
 /// The label of channels that [`crate::connect`] keeps for the roll call, where it is among those asked for. Worth its price
 /// among three parties and more.
@@ -20,6 +20,14 @@ pub const ROLL_CALL: &str = "roll call";
 
 /// The time between two calls. Shorter waits are not told of.
 pub(crate) const BEAT: Duration = Duration::from_millis(250);
+
+/// The first call comes after this part of the time for which a peer is waited for, at the latest after that time, and within
+/// a beat: sessions that end before it cost no thread.
+const FIRST_PART: u32 = 8;
+const LATEST_FIRST: Duration = Duration::from_secs(2);
+
+/// The threads that call, and the one that looks when to.
+static CALLERS: Threads = Threads::new("cenote-roll");
 
 /// For whom this party waits, and what is known of its peers. Clones share it; when the last one goes, the call ends.
 #[derive(Clone, Default)]
@@ -33,6 +41,8 @@ struct State {
     /// How many waits for each peer are under way.
     waits: BTreeMap<PartyId, usize>,
     peers: BTreeMap<PartyId, Heard>,
+    /// Channels over which nothing has been called yet.
+    silent: Vec<Box<dyn Channel>>,
     interrupters: Vec<Closer>,
     callers: Vec<Thread>,
 }
@@ -63,6 +73,20 @@ impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Calls all peers, each on a thread. One that cannot be called is neither excused nor named.
+    fn call(self: &Arc<Self>) {
+        let silent = std::mem::take(&mut self.lock().silent);
+        for channel in silent {
+            let peer = channel.peer();
+            self.lock().interrupters.push(channel.interrupter());
+            let shared = Arc::downgrade(self);
+            if let Err(error) = CALLERS.start(move || call(&shared, channel)) {
+                tracing::warn!(%error, %peer, "a peer is not told for whom this party waits");
+                self.lock().peers.remove(&peer);
+            }
+        }
+    }
 }
 
 impl Drop for Shared {
@@ -74,24 +98,25 @@ impl Drop for Shared {
 }
 
 impl Roll {
-    /// Calls the peers at the other ends of `channels` until this is dropped.
-    pub(crate) fn begin(&self, channels: impl IntoIterator<Item = Box<dyn Channel>>) -> Result<()> {
+    /// Calls the peers at the other ends of `channels` until this is dropped, for the first time when a part of `timeout` is
+    /// over.
+    pub(crate) fn begin(
+        &self,
+        channels: impl IntoIterator<Item = Box<dyn Channel>>,
+        timeout: Duration,
+    ) -> Result<()> {
+        let mut state = self.0.lock();
         for channel in channels {
-            let mut state = self.0.lock();
-            state.interrupters.push(channel.interrupter());
             state.hear(channel.peer(), 0);
-            drop(state);
-            let shared = Arc::downgrade(&self.0);
-            let caller = std::thread::Builder::new()
-                .name("cenote-roll".into())
-                .spawn(move || call(&shared, channel))
-                .map_err(|error| Error::Local {
-                    what: "starting a thread for the roll call".into(),
-                    reason: error.to_string(),
-                })?;
-            self.0.lock().callers.push(caller.thread().clone());
+            state.silent.push(channel);
         }
-        Ok(())
+        let calls = !state.silent.is_empty();
+        drop(state);
+        if !calls {
+            return Ok(());
+        }
+        let due = Instant::now() + (timeout / FIRST_PART).min(LATEST_FIRST);
+        UNCALLED.add(due, Arc::downgrade(&self.0))
     }
 
     /// Notes that this party waits for `peer`, until the guard is dropped.
@@ -168,15 +193,58 @@ pub(crate) fn options_of_call(options: &ChannelOptions) -> ChannelOptions {
     }
 }
 
+/// The rolls of all sessions of this process that have not been called yet.
+static UNCALLED: Uncalled = Uncalled(Mutex::new(Vec::new()));
+
+/// Rolls, and when they are to be called. While there are any, a thread looks after them.
+struct Uncalled(Mutex<Vec<(Instant, Weak<Shared>)>>);
+
+impl Uncalled {
+    fn lock(&self) -> MutexGuard<'_, Vec<(Instant, Weak<Shared>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&'static self, due: Instant, roll: Weak<Shared>) -> Result<()> {
+        let mut rolls = self.lock();
+        if rolls.is_empty() {
+            let started = CALLERS.start(move || self.watch());
+            started.map_err(|error| Error::Local {
+                what: "starting a thread for the roll call".into(),
+                reason: error.to_string(),
+            })?;
+        }
+        rolls.push((due, roll));
+        Ok(())
+    }
+
+    /// Looks every beat whether one is due, until none is left.
+    fn watch(&self) {
+        loop {
+            std::thread::sleep(BEAT);
+            let mut rolls = self.lock();
+            rolls.retain(|(_, roll)| roll.strong_count() > 0);
+            let now = Instant::now();
+            let due: Vec<_> = rolls.extract_if(.., |(due, _)| *due <= now).collect();
+            let is_last = rolls.is_empty();
+            drop(rolls);
+            for roll in due.into_iter().filter_map(|(_, roll)| roll.upgrade()) {
+                roll.call();
+            }
+            if is_last {
+                return;
+            }
+        }
+    }
+}
+
 /// Tells and hears once a beat, each side one message, so that nothing piles up for a peer that halts.
 fn call(shared: &Weak<Shared>, mut channel: Box<dyn Channel>) {
     let peer = channel.peer();
-    // A session that is over before its first beat is none whose waits are told of.
+    match shared.upgrade() {
+        Some(roll) => roll.lock().callers.push(std::thread::current()),
+        None => return,
+    }
     loop {
-        let beat = Instant::now() + BEAT;
-        while shared.strong_count() > 0 && Instant::now() < beat {
-            std::thread::park_timeout(beat.saturating_duration_since(Instant::now()));
-        }
         let Some(roll) = shared.upgrade() else { return };
         let waits = roll.lock().waits.keys().fold(0, |bits, &peer| bits | bit(peer));
         drop(roll);
@@ -195,6 +263,11 @@ fn call(shared: &Weak<Shared>, mut channel: Box<dyn Channel>) {
             return;
         }
         roll.lock().hear(peer, theirs[0]);
+        drop(roll);
+        let beat = Instant::now() + BEAT;
+        while shared.strong_count() > 0 && Instant::now() < beat {
+            std::thread::park_timeout(beat.saturating_duration_since(Instant::now()));
+        }
     }
 }
 
@@ -242,5 +315,40 @@ mod tests {
         drop(second);
         assert_eq!(waits(), BTreeMap::new());
         assert_eq!([7, 8, 255].map(|party| bit(PartyId(party))), [0x80, 0, 0]);
+    }
+
+    /// The rolls of two parties with one channel between them.
+    fn joined(timeout: Duration) -> [Roll; 2] {
+        let (a, b) = crate::memory_pair(PartyId(0), PartyId(1), ChannelOptions::default());
+        let rolls = [Roll::default(), Roll::default()];
+        let channels: [Box<dyn Channel>; 2] = [Box::new(a), Box::new(b)];
+        for (roll, channel) in rolls.iter().zip(channels) {
+            roll.begin([channel], timeout).unwrap();
+        }
+        rolls
+    }
+
+    #[test]
+    fn peers_hear_of_waits() {
+        let [roll, of_peer] = joined(Duration::ZERO);
+        let _wait = of_peer.wait_for(PartyId(2));
+        let heard = || roll.0.lock().peers[&PartyId(1)].waits_for;
+        let start = Instant::now();
+        while heard() == 0 {
+            assert!(start.elapsed() < Duration::from_secs(60), "nothing was heard");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(heard(), bit(PartyId(2)));
+    }
+
+    #[test]
+    fn a_short_session_costs_no_thread_and_leaves_nothing_open() {
+        let (a, mut b) = crate::memory_pair(PartyId(0), PartyId(1), ChannelOptions::default());
+        let roll = Roll::default();
+        roll.begin([Box::new(a) as Box<dyn Channel>], LONG).unwrap();
+        assert!(roll.0.lock().callers.is_empty());
+        drop(roll);
+        let lost = b.recv(ROLL, &mut [0]).unwrap_err();
+        assert!(matches!(lost, Error::PeerLost { .. }), "{lost}");
     }
 }

@@ -1,4 +1,4 @@
-//! The running of jobs: when they begin, each on a thread of its own, and what becomes of their outcomes.
+//! The running of jobs: when they begin, each on a thread that it has for itself, and what becomes of their outcomes.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use cenote::query::{self, Answered};
 use cenote::runner::{AlsoAgree, Connections, Terms};
 use cenote::{Output, Party, PartyId, Transport};
+use cenote_net::Threads;
 use cenote_service::job::{Binding, FailKind, FileMark, Job, JobId, Source, State};
 use cenote_service::live::{AlarmKind, Happened};
 use cenote_service::{Error, Pending, Timestamp};
@@ -28,6 +29,9 @@ use crate::stock::Taken;
 /// How often a result is recorded again that could not be, and how long after.
 const FINISHES: usize = 60;
 const PAUSE: Duration = Duration::from_secs(2);
+
+/// The threads that jobs run on.
+static THREADS: Threads = Threads::new("job");
 
 /// What a party learns of a job.
 #[derive(Serialize)]
@@ -213,8 +217,7 @@ impl Core {
             }
             core.landed(waiting.job);
         };
-        let spawned = std::thread::Builder::new().name("job".into()).spawn(body);
-        if let Err(error) = spawned {
+        if let Err(error) = THREADS.start(body) {
             self.fail(
                 waiting.job,
                 FailKind::Internal,

@@ -184,6 +184,6 @@ fn channels(keep: &Arc<Keep>, labels: &[Label], options: &ChannelOptions, met: V
             }
         }
     }
-    options.roll.begin(calls)?;
+    options.roll.begin(calls, options.timeout)?;
     Ok(Mesh::from_channels(channels))
 }

@@ -6,10 +6,9 @@
 
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use cenote_net::{AbortReason, Closer, Meter};
+use cenote_net::{AbortReason, Closer, Meter, Started, Threads};
 use cenote_session::{Error, Fate, Result, is_interrupted};
 
 pub(crate) use super::settlement::Settlement;
@@ -28,6 +27,9 @@ pub(crate) struct Batch {
 
 /// How often a wait for batches looks whether their thread has ended.
 const GLANCE: Duration = Duration::from_secs(1);
+
+/// The threads of all generators of this process.
+static THREADS: Threads = Threads::new("triple generator");
 
 #[derive(Default)]
 struct State {
@@ -149,7 +151,7 @@ pub(crate) struct Producer {
     settlement: Arc<Settlement>,
     spares: Sender<Pair>,
     interrupters: [Closer; 2],
-    thread: Option<JoinHandle<Generator>>,
+    thread: Option<Started<Generator>>,
     ahead: usize,
 }
 
@@ -175,12 +177,9 @@ impl Producer {
             place: settlement.join(),
             evaluator_interrupters,
         };
-        let thread = std::thread::Builder::new()
-            .name("triple generator".into())
-            .spawn(move || worker.run())
-            .map_err(|error| {
-                Error::Internal(format!("cannot start the triple generator's thread: {error}"))
-            })?;
+        let thread = THREADS.start(move || worker.run()).map_err(|error| {
+            Error::Internal(format!("cannot start the triple generator's thread: {error}"))
+        })?;
         Ok(Self {
             shared,
             batches: Some(batches),
@@ -232,7 +231,7 @@ impl Producer {
     }
 
     fn is_over(&self) -> bool {
-        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+        self.thread.as_ref().is_none_or(Started::is_finished)
     }
 
     /// Why there are no more batches.
