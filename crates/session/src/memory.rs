@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::{Error, Result};
 
@@ -62,7 +64,7 @@ fn beyond(needed: u64, limit: Option<u64>) -> Option<String> {
             "is the limit that was set (`--memory`, or `memory` in the party file)",
         ),
         None => (
-            available().unwrap_or(u64::MAX),
+            LATELY.available(needed, available).unwrap_or(u64::MAX),
             "is what this machine has left for it",
         ),
     };
@@ -74,6 +76,32 @@ fn beyond(needed: u64, limit: Option<u64>) -> Option<String> {
         )
     })
 }
+
+/// Work that takes less than this goes by what was available lately: asking the system takes longer than some such work does.
+const SMALL: u64 = 64 << 20;
+
+/// How long what the system said holds for small work.
+const HOLDS: Duration = Duration::from_secs(1);
+
+/// What was available lately, and when.
+struct Lately(Mutex<Option<(Instant, Option<u64>)>>);
+
+impl Lately {
+    /// What is available for so many bytes: the system is asked anew where that matters.
+    fn available(&self, needed: u64, ask: impl FnOnce() -> Option<u64>) -> Option<u64> {
+        let mut lately = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match *lately {
+            Some((at, bytes)) if needed < SMALL && at.elapsed() < HOLDS => bytes,
+            _ => {
+                let bytes = ask();
+                *lately = Some((Instant::now(), bytes));
+                bytes
+            }
+        }
+    }
+}
+
+static LATELY: Lately = Lately(Mutex::new(None));
 
 /// `bytes` as people write them: three digits or so.
 fn in_words(bytes: u64) -> String {
@@ -202,6 +230,18 @@ mod tests {
             ("sys/fs/cgroup/memory/a/memory.usage_in_bytes", "20000"),
         ];
         assert_eq!(of(&first), Some(50_000));
+    }
+
+    #[test]
+    fn small_work_goes_by_what_was_available_lately_and_large_work_does_not() {
+        let lately = Lately(Mutex::new(None));
+        assert_eq!(lately.available(1, || Some(7)), Some(7));
+        assert_eq!(lately.available(SMALL - 1, || Some(8)), Some(7));
+        assert_eq!(lately.available(SMALL, || Some(9)), Some(9));
+        assert_eq!(lately.available(1, || Some(10)), Some(9));
+        let long_ago = Instant::now().checked_sub(HOLDS).unwrap();
+        *lately.0.lock().unwrap() = Some((long_ago, Some(11)));
+        assert_eq!(lately.available(1, || Some(12)), Some(12));
     }
 
     #[test]
