@@ -13,6 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::engine::worker_bytes;
 use crate::store::{OfflineReport, Store, StoredEpoch, fill, settings};
+use crate::triple_check::WINDOW;
 use crate::{Config, Lag, Links, ThreeEngine, ViewCheck, batches_needed, checks};
 
 /// Settings of the three-party protocol, the same at all parties.
@@ -86,9 +87,13 @@ impl Three {
 
     /// What an engine is started with.
     pub fn config(&self, parameters: Parameters, session: &str) -> Config {
+        let is_large = parameters.blocks_per_batch() > (Lag::LEAST * WINDOW) as u64;
         let mut config = Config::new(parameters, session);
         config.view_check = self.view_check;
-        config.lag = Lag::Measured;
+        // All messages of a small batch are in flight in any case.
+        if is_large {
+            config.lag = Lag::Measured;
+        }
         config
     }
 }

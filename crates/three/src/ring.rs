@@ -27,14 +27,15 @@ impl Ring {
         }
     }
 
-    /// Sends `slices`, one message, to the previous party, without waiting.
+    /// Sends `slices`, one message, to the previous party, without waiting. Small messages go together, before the next
+    /// [`Ring::take`].
     pub(crate) fn pass<const K: usize>(&mut self, step: Step, slices: [&[Block512]; K]) -> Result<()> {
-        self.previous.send_parts(step, &slices.map(as_bytes))?;
-        Ok(self.previous.flush()?)
+        Ok(self.previous.send_parts(step, &slices.map(as_bytes))?)
     }
 
     /// Receives `slices`, one message, from the next party.
     pub(crate) fn take<const K: usize>(&mut self, step: Step, slices: [&mut [Block512]; K]) -> Result<()> {
+        self.previous.flush()?;
         Ok(self.next.recv_parts(step, &mut slices.map(as_bytes_mut))?)
     }
 

@@ -1,6 +1,9 @@
 //! Cut and choose: shuffling an array, opening some of its triples, and spending the others to check the first array
 //! (S&P 2017, Protocol 3.1, steps 3 and 4; Lemma 5.7 for buckets of two sizes).
 
+use std::collections::VecDeque;
+use std::ops::Range;
+
 use cenote_net::PartyId;
 use cenote_primitives::{Block512, Position, Sampler, kernels};
 use cenote_session::{Error, Result};
@@ -15,7 +18,7 @@ use crate::triple_check::{CheckScratch, CheckWindow, Operands, Pair, WINDOW, par
 use crate::view::Views;
 
 /// Where in the first array the triples of a partner array go.
-pub(crate) enum Places {
+enum Places {
     /// Subarray `i` goes to the buckets of subarray number `.0[i]`.
     Subarrays(Vec<u32>),
     /// Triple `i` goes to bucket `.0[i]`.
@@ -26,27 +29,36 @@ pub(crate) enum Places {
 pub(crate) struct Buckets {
     me: PartyId,
     shape: Shape,
-    windows: Vec<CheckWindow>,
+    /// How many full windows are in flight at most.
+    lag: usize,
+    spare: Vec<CheckWindow>,
     scratch: CheckScratch,
     names: Vec<Position>,
 }
 
-/// A stretch of one subarray that is checked in one window.
-struct Task {
-    /// The subarray's place after the shuffle.
-    subarray: usize,
-    /// The first of its bucketed triples, and how many there are.
-    start: usize,
-    blocks: usize,
+/// A stretch of one subarray whose opening is under way.
+struct Flight {
+    /// The triples that cut and choose opens, sent before the first window of their subarray.
+    opened: Option<Opened>,
+    window: CheckWindow,
+    /// Where the products under test lie in the first array, unless the window holds a copy of them.
+    tested: Option<Range<usize>>,
+}
+
+impl Flight {
+    fn blocks(&self) -> usize {
+        self.window.names.len()
+    }
 }
 
 impl Buckets {
-    /// `lag` windows are in flight at most.
+    /// `lag` full windows are in flight at most.
     pub(crate) fn new(me: PartyId, shape: Shape, lag: usize) -> Self {
         Self {
             me,
             shape,
-            windows: (0..lag).map(|_| CheckWindow::default()).collect(),
+            lag,
+            spare: Vec::new(),
             scratch: CheckScratch::new(),
             names: Vec::new(),
         }
@@ -55,7 +67,7 @@ impl Buckets {
     /// Chooses the buckets that an array's triples go to: all of them, in order; or, for the array that fills the larger
     /// buckets, random ones. The batch's coin must choose them: the first array is not shuffled, so a corrupted party
     /// that knew the larger buckets would cheat in the smaller ones.
-    pub(crate) fn places(&self, array: Array, sampler: &mut Sampler) -> Places {
+    fn places(&self, array: Array, sampler: &mut Sampler) -> Places {
         let Shape { n, l, .. } = self.shape;
         let all = |count: usize| (0..count as u32).collect::<Vec<_>>();
         if array.subarrays == l && array.each == self.shape.x {
@@ -72,114 +84,118 @@ impl Buckets {
         }
     }
 
-    /// Shuffles a partner array in two levels, opens `C` triples of each subarray, and checks the triples of the first
+    /// Shuffles each partner array in two levels, opens `C` triples of each subarray, and checks the triples of the first
     /// array with those that fell into their buckets.
-    pub(crate) fn check(
+    pub(crate) fn check<'a>(
         &mut self,
         (source, products): (&Factors, &Pair),
-        (array, partner): (Array, &Pair),
-        places: &Places,
+        partners: impl Iterator<Item = (Array, &'a Pair)>,
         sampler: &mut Sampler,
         ring: &mut Ring,
         views: &mut Views,
     ) -> Result<()> {
         let c = self.shape.c;
-        let mut order = vec![0u32; array.subarrays];
-        sampler.permutation(&mut order);
-        let mut within = vec![0u32; array.each];
-        let bucketed = array.each - c;
-        let each = bucketed.div_ceil(WINDOW);
-        let tasks = array.subarrays * each;
-        let task = |number: usize| {
-            let (subarray, start) = (number / each, number % each * WINDOW);
-            Task {
-                subarray,
-                start,
-                blocks: WINDOW.min(bucketed - start),
-            }
-        };
-        // The openings in flight. Each is sent with the first window of its subarray.
-        let lag = self.windows.len();
-        let mut opened: Vec<Option<Opened>> = (0..lag).map(|_| None).collect();
-        for number in 0..tasks + lag {
-            let slot = number % lag;
-            if let Some(number) = number.checked_sub(lag).filter(|&number| number < tasks) {
-                if let Some(opened) = opened[slot].take() {
-                    opened.check(ring, views)?;
-                }
-                let product = match places {
-                    Places::Subarrays(places) => {
-                        let task = task(number);
-                        let first = places[task.subarray] as usize * bucketed + task.start;
-                        Some(part(products, first..first + task.blocks))
-                    }
-                    // The window holds a copy of them.
-                    Places::Buckets(_) => None,
-                };
-                self.windows[slot].check_products(
-                    self.me,
-                    product,
-                    &source.keys,
-                    &mut self.scratch,
-                    ring,
-                    steps::CHECK_TRIPLE,
-                    views,
-                )?;
-            }
-            if number >= tasks {
-                continue;
-            }
-            let Task {
-                subarray,
-                start,
-                blocks,
-            } = task(number);
-            // Subarray number `order[subarray]` of the partner array moves to place `subarray`.
-            let from = order[subarray] as usize * array.each;
-            if start == 0 {
+        let (mut flights, mut in_flight) = (VecDeque::<Flight>::new(), 0);
+        for (array, partner) in partners {
+            let places = self.places(array, sampler);
+            let mut order = vec![0u32; array.subarrays];
+            sampler.permutation(&mut order);
+            let mut within = vec![0u32; array.each];
+            let bucketed = array.each - c;
+            for (subarray, &from) in order.iter().enumerate() {
+                // Subarray number `from` of the partner array moves to place `subarray`.
+                let from = from as usize * array.each;
                 sampler.permutation(&mut within);
-                let triple = Opened::new(source, (array, partner), from, &within[..c]);
-                triple.send(ring)?;
-                opened[slot] = Some(triple);
-            }
-            let spent = &within[c + start..c + start + blocks];
-            let window = &mut self.windows[slot];
-            window.resize(blocks);
-            for (name, &index) in window.names.iter_mut().zip(spent) {
-                *name = source.name(array.first + from as u64 + u64::from(index));
-            }
-            copy(
-                partner,
-                spent.iter().map(|&index| from + index as usize),
-                &mut window.c,
-            );
-            let operands = match places {
-                Places::Subarrays(places) => {
-                    let first = places[subarray] as usize * bucketed + start;
-                    Operands::Consecutive(source.name(first as u64))
-                }
-                Places::Buckets(places) => {
-                    let places = &places[start..start + blocks];
-                    window.z.iter_mut().for_each(|z| z.resize(blocks));
+                for start in (0..bucketed).step_by(WINDOW) {
+                    let blocks = WINDOW.min(bucketed - start);
+                    while in_flight + blocks > self.lag * WINDOW
+                        && let Some(flight) = flights.pop_front()
+                    {
+                        in_flight -= flight.blocks();
+                        self.land(flight, (source, products), ring, views)?;
+                    }
+                    let opened = (start == 0)
+                        .then(|| Opened::send(source, (array, partner), from, &within[..c], ring))
+                        .transpose()?;
+                    let spent = &within[c + start..c + start + blocks];
+                    let mut window = self.spare.pop().unwrap_or_default();
+                    window.resize(blocks);
+                    for (name, &index) in window.names.iter_mut().zip(spent) {
+                        *name = source.name(array.first + from as u64 + u64::from(index));
+                    }
                     copy(
-                        products,
-                        places.iter().map(|&place| place as usize),
-                        &mut window.z,
+                        partner,
+                        spent.iter().map(|&index| from + index as usize),
+                        &mut window.c,
                     );
-                    self.names.clear();
-                    self.names
-                        .extend(places.iter().map(|&place| source.name(place.into())));
-                    Operands::Scattered(&self.names)
+                    let (operands, tested) = match &places {
+                        Places::Subarrays(places) => {
+                            let first = places[subarray] as usize * bucketed + start;
+                            let operands = Operands::Consecutive(source.name(first as u64));
+                            (operands, Some(first..first + blocks))
+                        }
+                        Places::Buckets(places) => {
+                            let places = &places[start..start + blocks];
+                            window.z.iter_mut().for_each(|z| z.resize(blocks));
+                            copy(
+                                products,
+                                places.iter().map(|&place| place as usize),
+                                &mut window.z,
+                            );
+                            self.names.clear();
+                            self.names
+                                .extend(places.iter().map(|&place| source.name(place.into())));
+                            (Operands::Scattered(&self.names), None)
+                        }
+                    };
+                    window.open_factors(
+                        operands,
+                        &source.keys,
+                        &mut self.scratch,
+                        ring,
+                        steps::CHECK_TRIPLE,
+                    )?;
+                    in_flight += blocks;
+                    flights.push_back(Flight {
+                        opened,
+                        window,
+                        tested,
+                    });
                 }
-            };
-            window.open_factors(
-                operands,
-                &source.keys,
-                &mut self.scratch,
-                ring,
-                steps::CHECK_TRIPLE,
-            )?;
+            }
         }
+        for flight in flights {
+            self.land(flight, (source, products), ring, views)?;
+        }
+        Ok(())
+    }
+
+    /// Receives what the peers opened, and adds it to the views.
+    fn land(
+        &mut self,
+        flight: Flight,
+        (source, products): (&Factors, &Pair),
+        ring: &mut Ring,
+        views: &mut Views,
+    ) -> Result<()> {
+        let Flight {
+            opened,
+            mut window,
+            tested,
+        } = flight;
+        if let Some(opened) = opened {
+            opened.check(ring, views)?;
+        }
+        window.check_products(
+            self.me,
+            tested.map(|range| part(products, range)),
+            &source.keys,
+            &mut self.scratch,
+            ring,
+            steps::CHECK_TRIPLE,
+            views,
+        )?;
+        self.spare.push(window);
         Ok(())
     }
 }
@@ -200,8 +216,14 @@ struct Opened {
 }
 
 impl Opened {
-    /// The triples at the places `chosen` of the subarray that starts at `from`.
-    fn new(source: &Factors, (array, partner): (Array, &Pair), from: usize, chosen: &[u32]) -> Self {
+    /// Opens the triples at the places `chosen` of the subarray that starts at `from`.
+    fn send(
+        source: &Factors,
+        (array, partner): (Array, &Pair),
+        from: usize,
+        chosen: &[u32],
+        ring: &mut Ring,
+    ) -> Result<Self> {
         let mut values: [Pair; 3] = std::array::from_fn(|_| zero_pair(chosen.len()));
         let name = |&index: &u32| source.name(array.first + from as u64 + u64::from(index));
         let names: Vec<_> = chosen.iter().map(name).collect();
@@ -214,14 +236,9 @@ impl Opened {
             chosen.iter().map(|&index| from + index as usize),
             products,
         );
-        Self { values }
-    }
-
-    fn send(&self, ring: &mut Ring) -> Result<()> {
-        ring.pass(
-            steps::OPEN_TRIPLE,
-            self.values.each_ref().map(|value| &value[1][..]),
-        )
+        let sent = values.each_ref().map(|value| &value[1][..]);
+        ring.pass(steps::OPEN_TRIPLE, sent)?;
+        Ok(Self { values })
     }
 
     /// Receives the missing components, checks that what is opened are triples, and adds it to the views.

@@ -3,8 +3,10 @@
 //!
 //! Of a triple only the product is stored; its factors are derived again from their position whenever they are needed.
 
+use std::collections::VecDeque;
+
 use cenote_net::PartyId;
-use cenote_primitives::{Position, Sampler, as_words, as_words_mut, kernels};
+use cenote_primitives::{Block512, Position, Sampler, as_words, as_words_mut, kernels};
 use cenote_session::Result;
 
 use crate::coin;
@@ -22,7 +24,7 @@ const VIEW_STEPS: ViewSteps = ViewSteps {
     products: steps::TRIPLE_PRODUCTS,
 };
 
-/// Blocks per message of products.
+/// Most blocks per message of products.
 const CHUNK: usize = 4096;
 
 /// Blocks whose randomness is expanded at once: they fit the first-level cache.
@@ -114,26 +116,43 @@ impl Generator {
 
         // Steps 3 and 4: cut, open, and check the buckets.
         let mut sampler = Sampler::new(coin);
-        for (array, partner) in arrays.iter().zip(&self.partners) {
-            let places = self.buckets.places(*array, &mut sampler);
-            self.buckets.check(
-                (&self.source, products),
-                (*array, partner),
-                &places,
-                &mut sampler,
-                &mut self.ring,
-                &mut self.views,
-            )?;
-        }
+        let partners = arrays.iter().copied().zip(&self.partners);
+        self.buckets.check(
+            (&self.source, products),
+            partners,
+            &mut sampler,
+            &mut self.ring,
+            &mut self.views,
+        )?;
         self.views.compare(&mut self.ring, &VIEW_STEPS)?;
         Ok(serial)
     }
 
-    /// Multiplies the random sharings of all arrays.
+    /// Multiplies the random sharings of all arrays. Each party sends one bit for each product (Araki et al. 2016, Section 3),
+    /// and runs ahead of what it receives by `lag` full messages.
     fn multiply_all(&mut self, products: &mut Pair) -> Result<Multiplied> {
-        multiply(&self.source, 0, products, &mut self.ring, self.lag)?;
-        for (array, partner) in self.shape.partners().iter().zip(&mut self.partners) {
-            multiply(&self.source, array.first, partner, &mut self.ring, self.lag)?;
+        let partners = self.shape.partners();
+        let firsts = std::iter::once(0).chain(partners.iter().map(|array| array.first));
+        let arrays = std::iter::once(products).chain(&mut self.partners);
+        let (mut awaited, mut in_flight) = (VecDeque::new(), 0);
+        let mut factors = [zero_pair(TILE), zero_pair(TILE)];
+        for (first, [ours, theirs]) in firsts.zip(arrays) {
+            let chunks = ours.chunks_mut(CHUNK).zip(theirs.chunks_mut(CHUNK));
+            for (first, (ours, theirs)) in (first..).step_by(CHUNK).zip(chunks) {
+                multiply(&self.source, first, ours, &mut factors);
+                self.ring.pass(steps::MULTIPLY_TRIPLE, [ours])?;
+                in_flight += theirs.len();
+                awaited.push_back(theirs);
+                while in_flight > self.lag * CHUNK
+                    && let Some(theirs) = awaited.pop_front()
+                {
+                    in_flight -= theirs.len();
+                    self.ring.take(steps::MULTIPLY_TRIPLE, [theirs])?;
+                }
+            }
+        }
+        for theirs in awaited {
+            self.ring.take(steps::MULTIPLY_TRIPLE, [theirs])?;
         }
         Ok(Multiplied(()))
     }
@@ -144,34 +163,20 @@ struct Multiplied(());
 
 impl coin::Fixed for Multiplied {}
 
-/// Multiplies the random sharings of one array, whose first triple is number `first` of the batch. Each party sends one bit
-/// for each product (Araki et al. 2016, Section 3).
-fn multiply(source: &Factors, first: u64, products: &mut Pair, ring: &mut Ring, lag: usize) -> Result<()> {
-    let [ours, theirs] = products;
-    let mut incoming = theirs.chunks_mut(CHUNK);
-    let (mut a, mut b) = (zero_pair(TILE), zero_pair(TILE));
-    for (chunk, ours) in ours.chunks_mut(CHUNK).enumerate() {
-        for (index, z) in ours.chunks_mut(TILE).enumerate() {
-            let number = first + (chunk * CHUNK + index * TILE) as u64;
-            let name = source.name(number);
-            source.keys.random(name, part_mut(&mut a, 0..z.len()));
-            source.keys.random(factor_b(name), part_mut(&mut b, 0..z.len()));
-            source.keys.zero(
-                position(Purpose::TripleZero, source.worker, source.serial, number),
-                z,
-            );
-            let ([a0, a1], [b0, b1]) = (part(&a, 0..z.len()), part(&b, 0..z.len()));
-            let [a0, a1, b0, b1] = [a0, a1, b0, b1].map(as_words);
-            kernels::multiply_into(a0, a1, b0, b1, as_words_mut(z));
-        }
-        ring.pass(steps::MULTIPLY_TRIPLE, [ours])?;
-        if chunk >= lag
-            && let Some(theirs) = incoming.next()
-        {
-            ring.take(steps::MULTIPLY_TRIPLE, [theirs])?;
-        }
+/// This party's part of the products of the triples from number `first` of the batch on. `factors` is scratch.
+fn multiply(source: &Factors, first: u64, products: &mut [Block512], [a, b]: &mut [Pair; 2]) {
+    for (number, z) in (first..).step_by(TILE).zip(products.chunks_mut(TILE)) {
+        let name = source.name(number);
+        source.keys.random(name, part_mut(a, 0..z.len()));
+        source.keys.random(factor_b(name), part_mut(b, 0..z.len()));
+        source.keys.zero(
+            position(Purpose::TripleZero, source.worker, source.serial, number),
+            z,
+        );
+        let ([a0, a1], [b0, b1]) = (part(a, 0..z.len()), part(b, 0..z.len()));
+        let [a0, a1, b0, b1] = [a0, a1, b0, b1].map(as_words);
+        kernels::multiply_into(a0, a1, b0, b1, as_words_mut(z));
     }
-    incoming.try_for_each(|theirs| ring.take(steps::MULTIPLY_TRIPLE, [theirs]))
 }
 
 /// Where a batch's factors come from.
