@@ -12,8 +12,8 @@ use cenote_service::policy::Size;
 const CIRCUIT: &str = "circuit";
 /// The kind of program that is a query.
 const QUERY: &str = "query";
-/// What a query weighs besides its text, as gates of a circuit.
-const PLAN: usize = 1 << 12;
+/// What a part of the plan of a query weighs, as gates of a circuit.
+const PART: usize = 8;
 /// Threads of a party of a job, at most.
 const WORKERS: u8 = 8;
 
@@ -134,7 +134,7 @@ impl Compiled {
     pub(crate) fn weight(&self) -> usize {
         let work = match &self.work {
             Work::Circuit { program, .. } => program.circuit().gates().len(),
-            Work::Query(_) => PLAN,
+            Work::Query(query) => PART * query.job().query().parts(),
         };
         work + self.bundle.bytes() / 64
     }

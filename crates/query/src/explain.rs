@@ -98,7 +98,7 @@ impl Explained {
 }
 
 fn explained(physical: &Physical, schema: &Schema) -> Explained {
-    let (what, of) = match &physical.step {
+    let (what, of) = match &*physical.step {
         Step::Scan { table, columns } => {
             let table = &schema.tables[*table];
             let names: Vec<&str> = columns
@@ -117,7 +117,7 @@ fn explained(physical: &Physical, schema: &Schema) -> Explained {
         Step::Filter(input, condition) => {
             let condition = told(condition, &names(input, schema));
             // That the condition is computed before need not be told.
-            let of = match &input.step {
+            let of = match &*input.step {
                 Step::Project(inner, exprs)
                     if computed(exprs, &names(inner, schema)) == [condition.clone()] =>
                 {
@@ -224,7 +224,7 @@ fn computed(exprs: &[Expr], names: &[String]) -> Vec<String> {
 
 /// What the columns of a step are called.
 fn names(physical: &Physical, schema: &Schema) -> Vec<String> {
-    match &physical.step {
+    match &*physical.step {
         Step::Scan { table, columns } => {
             let table = &schema.tables[*table];
             columns

@@ -5,6 +5,7 @@
 
 pub(crate) use crate::kind::Kind;
 use crate::kind::{scaled, scaled_exactly};
+use crate::work::Extent;
 
 /// Places behind the point that a division adds.
 pub(crate) const DIVISION_PLACES: u8 = 6;
@@ -187,6 +188,11 @@ impl Expr {
         }
     }
 
+    /// All of these, none of which is deep within others; nothing if there are none.
+    pub(crate) fn all(exprs: Vec<Expr>) -> Option<Self> {
+        balanced(exprs, &Expr::and)
+    }
+
     pub(crate) fn or(self, other: Self) -> Self {
         let nullable = self.nullable || other.nullable;
         Expr {
@@ -256,20 +262,45 @@ impl Expr {
         }
     }
 
-    /// How many expressions it is made of, itself too.
-    pub(crate) fn size(&self) -> usize {
-        1 + self.parts().into_iter().map(Expr::size).sum::<usize>()
+    /// How large it is.
+    pub(crate) fn extent(&self) -> Extent {
+        self.extent_over(&|_| Extent { parts: 1, levels: 1 })
     }
 
-    /// The same once an expression of so many parts stands for each column.
-    pub(crate) fn size_over(&self, of: &impl Fn(usize) -> usize) -> usize {
+    /// How large it is once an expression of such an extent stands for each column.
+    pub(crate) fn extent_over(&self, of: &impl Fn(usize) -> Extent) -> Extent {
         match self.node {
             Node::Column(column) => of(column),
             _ => {
-                let parts = self.parts().into_iter().map(|part| part.size_over(of));
-                parts.fold(1, usize::saturating_add)
+                let mut all = Extent { parts: 1, levels: 1 };
+                for part in self.parts() {
+                    let part = part.extent_over(of);
+                    all.parts = all.parts.saturating_add(part.parts);
+                    all.levels = all.levels.max(1 + part.levels);
+                }
+                all
             }
         }
+    }
+
+    /// About how many gates a circuit for it has.
+    pub(crate) fn gates(&self) -> u64 {
+        let width = |expr: &Expr| u64::from(expr.kind.width());
+        let own = match &self.node {
+            Node::Column(_) | Node::Number(_) | Node::Text(_) | Node::Null => 0,
+            Node::Arithmetic(Arithmetic::Add | Arithmetic::Subtract, ..) => width(self),
+            Node::Arithmetic(Arithmetic::Multiply, x, y) => width(x).max(width(y)).pow(2),
+            Node::Arithmetic(Arithmetic::Divide { .. } | Arithmetic::Remainder, x, y) => {
+                2 * width(x).max(width(y)).pow(2)
+            }
+            Node::As(x) if x.kind.scale() != self.kind.scale() => width(self).pow(2),
+            Node::Compare(_, x, y) => width(x).max(width(y)),
+            _ => width(self),
+        };
+        self.parts()
+            .into_iter()
+            .map(Expr::gates)
+            .fold(own, u64::saturating_add)
     }
 
     /// Calls `each` with every column that it reads.
@@ -346,6 +377,18 @@ impl Expr {
         };
         own || self.parts().iter().any(|part| part.may_fail())
     }
+}
+
+/// Makes one expression of two.
+pub(crate) type Together = dyn Fn(Expr, Expr) -> Expr;
+
+/// One expression of several, none of which is deep within others.
+pub(crate) fn balanced(mut exprs: Vec<Expr>, together: &Together) -> Option<Expr> {
+    if exprs.len() < 2 {
+        return exprs.pop();
+    }
+    let later = exprs.split_off(exprs.len() / 2);
+    Some(together(balanced(exprs, together)?, balanced(later, together)?))
 }
 
 /// The corners of what an operation gives within bounds, `None` for each that does not fit.

@@ -15,6 +15,7 @@ mod resolve;
 mod schema;
 mod secret;
 mod segment;
+mod work;
 
 pub use error::{Error, Place, Result};
 pub use explain::Explained;

@@ -92,7 +92,7 @@ fn least_bytes(physical: &Physical) -> u64 {
         let row = LAYER * of.width() + SORTED;
         (rows as u64).saturating_mul(row)
     };
-    let (own, inputs): (u64, Vec<&Physical>) = match &physical.step {
+    let (own, inputs): (u64, Vec<&Physical>) = match &*physical.step {
         _ if physical.owner.is_some() => (0, Vec::new()),
         Step::Scan { .. } | Step::Share(..) | Step::Paired(_) => (0, Vec::new()),
         Step::Project(input, _) | Step::Filter(input, _) | Step::Verify { input, .. } => (0, vec![&**input]),
@@ -171,7 +171,7 @@ fn bytes_of_upload(upload: &Upload<'_>) -> u64 {
 
 /// What an owner keeps while it makes these rows.
 fn bytes_of_steps(physical: &Physical) -> u64 {
-    match &physical.step {
+    match &*physical.step {
         Step::Scan { .. } => 0,
         Step::Project(input, _) | Step::Filter(input, _) | Step::Share(input, _) => bytes_of_steps(input),
         Step::Verify { input, .. } => bytes_of_steps(input),

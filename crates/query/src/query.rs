@@ -19,6 +19,7 @@ use crate::schema::{Count, Schema};
 use crate::secret::upload::given;
 use crate::secret::{Rows, Secretly};
 use crate::segment::Segments;
+use crate::work::Work;
 
 /// A query over the tables of a schema, and how it is done.
 #[derive(Debug)]
@@ -52,7 +53,8 @@ impl Query {
     /// [`Error::Query`] with the place, if it is wrong or asks for what there is not; [`Error::Declared`].
     pub fn new(sql: &str, schema: Schema) -> Result<Self> {
         schema.check()?;
-        let mut resolved = resolve(sql, &schema)?;
+        let work = Work::default();
+        let mut resolved = resolve(sql, &schema, &work)?;
         if schema.answer.min_group > 1 {
             large_groups(&mut resolved.relation, schema.answer.min_group)?;
         }
@@ -75,7 +77,11 @@ impl Query {
                 _ => None,
             })
             .collect();
-        let physical = Planner { schema: &schema }.steps(&resolved.relation)?;
+        let physical = Planner {
+            schema: &schema,
+            work: &work,
+        }
+        .steps(&resolved.relation)?;
         Ok(Query {
             schema,
             relation: resolved.relation,
@@ -93,6 +99,17 @@ impl Query {
     pub fn in_segments_of(self, rows: usize) -> Self {
         let segments = Segments { most: Some(rows) };
         Query { segments, ..self }
+    }
+
+    /// About how many exchanges of records all that is done secretly takes, and gates of circuits that are built for it: what measuring and computing
+    /// it takes grows with them.
+    pub fn exchanges(&self) -> u64 {
+        self.physical.exchanges().saturating_add(self.physical.gates())
+    }
+
+    /// How many columns and parts of expressions its plan has: what it takes of memory while it waits.
+    pub fn parts(&self) -> usize {
+        self.relation.parts() + self.physical.parts()
     }
 
     /// The columns of the answer.

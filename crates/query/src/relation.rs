@@ -83,15 +83,44 @@ impl Relation {
     pub(crate) fn tables(&self) -> usize {
         match &self.operation {
             Operation::Scan(_) => 1,
-            Operation::Project(input, _) | Operation::Filter(input, _) | Operation::First(input, ..) => {
-                input.tables()
-            }
-            Operation::Group { input, .. } => input.tables(),
-            Operation::Left { left, right, .. } => left.tables() + right.tables(),
-            Operation::Inner(inputs, _) | Operation::Union(inputs) => {
-                inputs.iter().map(Relation::tables).sum()
-            }
+            _ => self.inputs().into_iter().map(Relation::tables).sum(),
         }
+    }
+
+    /// The relations that it is made of.
+    fn inputs(&self) -> Vec<&Relation> {
+        match &self.operation {
+            Operation::Scan(_) => Vec::new(),
+            Operation::Project(input, _) | Operation::Filter(input, _) | Operation::First(input, ..) => {
+                vec![input]
+            }
+            Operation::Group { input, .. } => vec![input],
+            Operation::Left { left, right, .. } => vec![left, right],
+            Operation::Inner(inputs, _) | Operation::Union(inputs) => inputs.iter().collect(),
+        }
+    }
+
+    /// How many columns and parts of expressions all of it has.
+    pub(crate) fn parts(&self) -> usize {
+        let size = |expr: &Expr| expr.extent().parts;
+        let own: usize = match &self.operation {
+            Operation::Scan(_) | Operation::Union(_) => 0,
+            Operation::Project(_, exprs) | Operation::Inner(_, exprs) => exprs.iter().map(size).sum(),
+            Operation::Filter(_, condition) => size(condition),
+            Operation::Left { on, .. } => on.iter().map(|(x, y)| size(x) + size(y)).sum(),
+            Operation::Group { keys, aggregates, .. } => {
+                let aggregates = aggregates.iter().map(|aggregate| size(&aggregate.of));
+                keys.iter().map(size).chain(aggregates).sum()
+            }
+            Operation::First(_, order, _) => order.iter().map(|order| size(&order.by)).sum(),
+        };
+        let inputs: usize = self.inputs().into_iter().map(Relation::parts).sum();
+        self.columns.len() + own + inputs
+    }
+
+    /// How many operations follow from one another.
+    pub(crate) fn steps(&self) -> usize {
+        1 + self.inputs().into_iter().map(Relation::steps).max().unwrap_or(0)
     }
 
     pub(crate) fn filter(self, condition: Expr) -> Self {

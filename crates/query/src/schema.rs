@@ -1,6 +1,6 @@
 //! What the parties agree on besides the query: the tables, and what becomes of the answer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cenote_net::PartyId;
 use cenote_session::Parties;
@@ -8,9 +8,16 @@ use cenote_tables::Field;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::work::MAX_COLUMNS;
 
 /// Most rows of a table.
 pub const MAX_ROWS: usize = 1 << 28;
+
+/// Most tables of a job, and of a query, in which those of a subquery are counted wherever it is named.
+pub(crate) const MAX_TABLES: usize = 64;
+
+/// Most bytes of the name of a table or column.
+pub(crate) const MAX_NAME: usize = 128;
 
 /// Most rows with one key.
 const MAX_REPEATS: usize = 1000;
@@ -88,14 +95,28 @@ impl Declared {
         if !(1..=MAX_ROWS).contains(&self.max_rows) {
             return wrong(format!("`max_rows` is {}: 1 to {MAX_ROWS}", self.max_rows));
         }
-        for (at, field) in self.fields.iter().enumerate() {
-            let alike = |other: &Field| other.name.eq_ignore_ascii_case(&field.name);
-            if self.fields.iter().position(alike) != Some(at) {
+        if self.fields.len() > MAX_COLUMNS {
+            let what = format!(
+                "it has {} columns, and {MAX_COLUMNS} is the most: declare those that the query needs",
+                self.fields.len()
+            );
+            return wrong(what);
+        }
+        let (mut columns, mut names) = (BTreeSet::new(), BTreeSet::new());
+        for field in &self.fields {
+            if field.name.len() > MAX_NAME {
+                return wrong(format!("the name of a column has at most {MAX_NAME} bytes"));
+            }
+            names.insert(field.name.as_str());
+            if !columns.insert(field.name.to_ascii_lowercase()) {
                 return wrong(format!(
                     "there are two columns {}; names must differ in more than case",
                     field.name
                 ));
             }
+        }
+        if self.unique.len() > self.fields.len() {
+            return wrong("`unique` names more columns than it has".into());
         }
         let promised = [
             ("unique", self.unique.iter().collect::<Vec<_>>()),
@@ -103,7 +124,10 @@ impl Declared {
             ("distinct", self.distinct.keys().collect()),
         ];
         for (promise, columns) in promised {
-            if let Some(column) = columns.into_iter().find(|column| self.column(column).is_none()) {
+            if let Some(column) = columns
+                .into_iter()
+                .find(|column| !names.contains(column.as_str()))
+            {
                 return wrong(format!("`{promise}` names {column}, which is no column of it"));
             }
         }
@@ -160,7 +184,18 @@ impl Schema {
     /// # Errors
     /// [`Error::Declared`], which says what is wrong.
     pub fn check(&self) -> Result<()> {
+        if self.tables.len() > MAX_TABLES {
+            let what = format!(
+                "there are {} tables, and {MAX_TABLES} is the most",
+                self.tables.len()
+            );
+            return Err(Error::Declared(what));
+        }
         for (at, table) in self.tables.iter().enumerate() {
+            if table.name.len() > MAX_NAME {
+                let what = format!("the name of a table has at most {MAX_NAME} bytes");
+                return Err(Error::Declared(what));
+            }
             let alike = |other: &Declared| other.name.eq_ignore_ascii_case(&table.name);
             if self.tables.iter().position(alike) != Some(at) {
                 let what = format!(

@@ -53,7 +53,7 @@ impl Own<'_> {
     /// # Errors
     /// [`Error::Rows`] if they do not keep what is promised, or a calculation goes wrong; those of `each`.
     pub(crate) fn each(&self, physical: &Physical, each: &mut dyn FnMut(Rows) -> Result<()>) -> Result<()> {
-        match &physical.step {
+        match &*physical.step {
             Step::Scan { table, columns } => {
                 let own = self.tables.get(*table).and_then(Option::as_ref);
                 let own = own.ok_or_else(|| refused(&self.schema.tables[*table].name, "it is not given"))?;
@@ -229,7 +229,7 @@ impl Own<'_> {
 
 /// Calls `each` with all tables that a step is of.
 pub(crate) fn tables(physical: &Physical, each: &mut impl FnMut(usize)) {
-    match &physical.step {
+    match &*physical.step {
         Step::Scan { table, .. } => each(*table),
         Step::Project(input, _) | Step::Filter(input, _) | Step::Share(input, _) => tables(input, each),
         Step::Group { input, .. } | Step::First { input, .. } | Step::Verify { input, .. } => {

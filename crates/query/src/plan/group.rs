@@ -1,5 +1,7 @@
 //! Groups: each party makes those of its own rows first.
 
+use std::sync::Arc;
+
 use super::physical::{Column, Facts, Physical, Step, values};
 use super::union;
 use crate::error::{Place, Result};
@@ -14,11 +16,12 @@ pub(super) fn grouped_by(
     grouped: bool,
     at: Option<Place>,
 ) -> Result<Physical> {
-    match input.step {
+    match &*input.step {
         // Each party groups its own rows first.
         Step::Union(parts) if input.owner.is_none() => {
             let parts: Vec<Physical> = parts
-                .into_iter()
+                .iter()
+                .cloned()
                 .map(|part| match part.owner {
                     Some(_) => own_groups(part, keys, functions, grouped),
                     None => in_parts(part, keys, functions),
@@ -50,7 +53,7 @@ pub(super) fn grouped_by(
             let exprs = exprs.collect();
             Ok(group.project(exprs))
         }
-        step => Ok(group(Physical { step, ..input }, keys, functions, grouped)),
+        _ => Ok(group(input, keys, functions, grouped)),
     }
 }
 
@@ -102,12 +105,12 @@ fn own_groups(part: Physical, keys: usize, functions: &[Function], grouped: bool
         rows: groups.rows,
         owner: None,
         facts: groups.facts.clone(),
-        step: Step::Verify {
+        step: Arc::new(Step::Verify {
             input: Box::new(groups),
             conditions,
             count: keys + rows_at,
             most,
-        },
+        }),
     }
     .project(told)
 }
@@ -196,11 +199,11 @@ fn group(input: Physical, keys: usize, functions: &[Function], grouped: bool) ->
             distinct,
         },
         columns,
-        step: Step::Group {
+        step: Arc::new(Step::Group {
             input: Box::new(input),
             keys,
             functions: functions.to_vec(),
             grouped,
-        },
+        }),
     }
 }

@@ -1,9 +1,12 @@
 //! Joins of several relations: which of them are joined when, and by whom.
 
+use std::rc::Rc;
+use std::sync::Arc;
+
 use super::Planner;
-use super::order::{Edge, Joined, locally, ordered};
+use super::order::{Edge, Joined, Joining};
 use super::physical::{Facts, Part, Physical, Step};
-use crate::error::Result;
+use crate::error::{Place, Result};
 use crate::expr::{Comparison, Expr, Kind, Node};
 use crate::relation::{Operation, Relation};
 
@@ -17,6 +20,9 @@ struct Input {
     atoms: Vec<Expr>,
 }
 
+/// Where what expression is, among the columns of what is joined.
+pub(super) type At = (usize, Rc<Expr>);
+
 impl Planner<'_> {
     /// The inner join `relation`, of whose rows those are kept for which `conditions` hold.
     pub(super) fn inner(
@@ -25,14 +31,17 @@ impl Planner<'_> {
         conditions: Vec<Expr>,
         wanted: &[Expr],
     ) -> Result<Physical> {
+        self.work.make(relation.parts(), relation.at)?;
+        self.work.keep(wanted.iter().chain(&conditions), relation.at)?;
         let (mut inputs, mut conditions) = (Vec::new(), conditions);
         flatten(relation, 0, &mut inputs, &mut conditions);
         let starts: Vec<usize> = inputs.iter().map(|input| input.first).collect();
         let input_of = |column: usize| starts.partition_point(|&first| first <= column) - 1;
-        let conditions: Vec<Expr> = conditions
-            .into_iter()
-            .flat_map(|condition| factored(condition).conjuncts())
-            .collect();
+        let mut parts = Vec::new();
+        for condition in conditions {
+            parts.extend(self.factored(condition, relation.at)?.conjuncts());
+        }
+        let conditions = parts;
         let (mut edges, mut others) = (Vec::new(), Vec::new());
         for condition in conditions {
             match of_inputs(&condition, &input_of)[..] {
@@ -46,11 +55,11 @@ impl Planner<'_> {
         }
         let mut atoms_of: Vec<Vec<Expr>> = vec![Vec::new(); inputs.len()];
         for expr in wanted.iter().chain(&others) {
-            atoms(expr, &input_of, &|_| true, &mut atoms_of);
+            self.atoms(expr, (&input_of, &|_| true), &mut atoms_of, relation.at)?;
         }
         for edge in &edges {
             for (input, side) in edge.inputs.iter().zip(&edge.sides) {
-                add(&mut atoms_of[*input], side.clone());
+                self.add(&mut atoms_of[*input], side.clone(), relation.at)?;
             }
         }
         for (input, atoms) in inputs.iter_mut().zip(atoms_of) {
@@ -58,16 +67,21 @@ impl Planner<'_> {
         }
         let mut parts = self.parts(&inputs, &edges)?;
         // What one party can join by itself comes first.
-        while let Some(both) = locally(&parts, &edges) {
+        let join = Joining {
+            edges: &edges,
+            work: self.work,
+            at: relation.at,
+        };
+        while let Some(both) = join.locally(&parts)? {
             parts = both;
         }
-        let joined = ordered(parts, &edges, relation.at)?;
+        let joined = join.ordered(parts)?;
         let places = joined.places;
         let mut physical = joined.physical;
-        if let Some(condition) = others.into_iter().reduce(Expr::and) {
-            physical = physical.filter(placed(&condition, &places));
+        for condition in self.placed(Expr::all(others).as_slice(), &places, relation.at)? {
+            physical = physical.filter(condition);
         }
-        Ok(physical.project(wanted.iter().map(|expr| placed(expr, &places)).collect()))
+        Ok(physical.project(self.placed(wanted, &places, relation.at)?))
     }
 
     /// The relations by themselves; those whose rows go together as one.
@@ -102,14 +116,14 @@ impl Planner<'_> {
         for at in alone {
             let input = &inputs[at];
             let mut relation = input.relation.clone();
-            if let Some(filter) = input.filters.iter().cloned().reduce(Expr::and) {
+            if let Some(filter) = Expr::all(input.filters.clone()) {
                 relation = relation.filter(over_own(&filter, input));
             }
             let own: Vec<Expr> = input.atoms.iter().map(|atom| over_own(atom, input)).collect();
             parts.push(Joined {
                 physical: self.plan(&relation, &own)?,
                 inputs: vec![at],
-                places: input.atoms.iter().cloned().enumerate().collect(),
+                places: (0..).zip(input.atoms.iter().cloned().map(Rc::new)).collect(),
                 cost: 0.0,
             });
         }
@@ -155,7 +169,7 @@ impl Planner<'_> {
                 .iter()
                 .position(|atom| atom == key)
                 .expect("a side of an edge is an atom");
-            let filter = input.filters.iter().cloned().reduce(Expr::and);
+            let filter = Expr::all(input.filters.clone());
             let counts = filter.map(|filter| {
                 wanted.push(filter);
                 wanted.len() - 1
@@ -163,7 +177,7 @@ impl Planner<'_> {
             let own: Vec<Expr> = wanted.iter().map(|atom| over_own(atom, input)).collect();
             let physical = self.plan(&input.relation, &own)?;
             for (column, atom) in input.atoms.iter().enumerate() {
-                places.push((columns.len(), atom.clone()));
+                places.push((columns.len(), Rc::new(atom.clone())));
                 columns.push(physical.columns[column]);
                 distinct.push(physical.facts.distinct[column]);
             }
@@ -189,7 +203,7 @@ impl Planner<'_> {
             rows,
             owner: None,
             facts,
-            step: Step::Paired(parts),
+            step: Arc::new(Step::Paired(parts)),
         };
         // What else is to be equal.
         let of_group = |edge: &&Edge| {
@@ -204,7 +218,9 @@ impl Planner<'_> {
         for edge in edges.iter().filter(of_group).filter(|edge| !by_keys(edge)) {
             let [x, y] = edge.sides.clone();
             let same = Expr::compare(Comparison::Equal, x, y).expect("both are of one kind");
-            physical = physical.filter(placed(&same, &places));
+            for same in self.placed(&[same], &places, None)? {
+                physical = physical.filter(same);
+            }
         }
         Ok(Joined {
             physical,
@@ -212,6 +228,69 @@ impl Planner<'_> {
             places,
             cost: 0.0,
         })
+    }
+}
+
+impl Planner<'_> {
+    /// `a AND b OR a AND c` as `a AND (b OR c)`.
+    fn factored(&self, condition: Expr, at: Option<Place>) -> Result<Expr> {
+        let Node::Or(x, y) = condition.node else {
+            return Ok(condition);
+        };
+        let (x, y) = (
+            self.factored(*x, at)?.conjuncts(),
+            self.factored(*y, at)?.conjuncts(),
+        );
+        self.work.look(x.len().saturating_mul(y.len()), at)?;
+        let (common, x): (Vec<Expr>, Vec<Expr>) = x.into_iter().partition(|part| y.contains(part));
+        let y: Vec<Expr> = y.into_iter().filter(|part| !common.contains(part)).collect();
+        let rest = match (Expr::all(x), Expr::all(y)) {
+            (Some(x), Some(y)) => Some(x.or(y)),
+            // One of them is no more than what is common.
+            _ => None,
+        };
+        let all = Expr::all(common.into_iter().chain(rest).collect());
+        Ok(all.unwrap_or_else(|| Expr::bool(true)))
+    }
+
+    /// Adds what is not there yet, and gives its place.
+    pub(super) fn add(&self, atoms: &mut Vec<Expr>, expr: Expr, at: Option<Place>) -> Result<usize> {
+        self.work.look(atoms.len(), at)?;
+        let known = atoms.iter().position(|atom| *atom == expr);
+        Ok(known.unwrap_or_else(|| {
+            atoms.push(expr);
+            atoms.len() - 1
+        }))
+    }
+
+    /// Adds the largest parts of an expression that are of one input alone to what is wanted of that input; only columns where `whole` says so, or
+    /// where more might go wrong.
+    pub(super) fn atoms(
+        &self,
+        expr: &Expr,
+        (input_of, whole): (&impl Fn(usize) -> usize, &impl Fn(usize) -> bool),
+        into: &mut [Vec<Expr>],
+        at: Option<Place>,
+    ) -> Result<()> {
+        let is_column = matches!(expr.node, Node::Column(_));
+        match of_inputs(expr, input_of)[..] {
+            [] => Ok(()),
+            [input] if is_column || (whole(input) && !expr.may_fail()) => {
+                self.add(&mut into[input], expr.clone(), at).map(drop)
+            }
+            _ => expr
+                .parts()
+                .into_iter()
+                .try_for_each(|part| self.atoms(part, (input_of, whole), into, at)),
+        }
+    }
+
+    /// Expressions over columns that are what `places` says.
+    pub(super) fn placed(&self, exprs: &[Expr], places: &[At], at: Option<Place>) -> Result<Vec<Expr>> {
+        self.work.keep(exprs, at)?;
+        let parts: usize = exprs.iter().map(|expr| expr.extent().parts).sum();
+        self.work.look(parts.saturating_mul(places.len()), at)?;
+        Ok(exprs.iter().map(|expr| placed(expr, places)).collect())
     }
 }
 
@@ -295,59 +374,9 @@ fn edge(condition: &Expr, input_of: &impl Fn(usize) -> usize) -> Option<Edge> {
     })
 }
 
-/// `a AND b OR a AND c` as `a AND (b OR c)`.
-fn factored(condition: Expr) -> Expr {
-    let Node::Or(x, y) = condition.node else {
-        return condition;
-    };
-    let (x, y) = (factored(*x).conjuncts(), factored(*y).conjuncts());
-    let (common, x): (Vec<Expr>, Vec<Expr>) = x.into_iter().partition(|part| y.contains(part));
-    let y = y.into_iter().filter(|part| !common.contains(part));
-    let rest = match (x.into_iter().reduce(Expr::and), y.reduce(Expr::and)) {
-        (Some(x), Some(y)) => Some(x.or(y)),
-        // One of them is no more than what is common.
-        _ => None,
-    };
-    common
-        .into_iter()
-        .chain(rest)
-        .reduce(Expr::and)
-        .unwrap_or_else(|| Expr::bool(true))
-}
-
-/// Adds what is not there yet, and gives its place.
-pub(super) fn add(atoms: &mut Vec<Expr>, expr: Expr) -> usize {
-    let known = atoms.iter().position(|atom| *atom == expr);
-    known.unwrap_or_else(|| {
-        atoms.push(expr);
-        atoms.len() - 1
-    })
-}
-
-/// Adds the largest parts of an expression that are of one input alone to what is wanted of that input; only columns where `whole` says so, or
-/// where more might go wrong.
-pub(super) fn atoms(
-    expr: &Expr,
-    input_of: &impl Fn(usize) -> usize,
-    whole: &impl Fn(usize) -> bool,
-    into: &mut [Vec<Expr>],
-) {
-    let is_column = matches!(expr.node, Node::Column(_));
-    match of_inputs(expr, input_of)[..] {
-        [] => (),
-        [input] if is_column || (whole(input) && !expr.may_fail()) => {
-            add(&mut into[input], expr.clone());
-        }
-        _ => expr
-            .parts()
-            .into_iter()
-            .for_each(|part| atoms(part, input_of, whole, into)),
-    }
-}
-
 /// An expression over columns that are what `places` says.
-pub(super) fn placed(expr: &Expr, places: &[(usize, Expr)]) -> Expr {
-    if let Some((at, _)) = places.iter().find(|(_, known)| known == expr) {
+fn placed(expr: &Expr, places: &[At]) -> Expr {
+    if let Some((at, _)) = places.iter().find(|(_, known)| **known == *expr) {
         return Expr::column(*at, expr.kind, expr.nullable);
     }
     let boxed = |x: &Expr| Box::new(placed(x, places));

@@ -5,15 +5,17 @@ mod inner;
 mod order;
 pub(crate) mod physical;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::sync::Arc;
 
 use self::group::grouped_by;
 use self::physical::{Column, Facts, Join, Ordered, Physical, Step, values};
 use crate::error::{Error, Place, Result};
 use crate::expr::{Expr, Kind};
 use crate::relation::{Function, Operation, Order, Relation};
-use crate::resolve::MAX_PARTS;
 use crate::schema::{MAX_ROWS, Schema};
+use crate::work::{Extent, Work, within};
 
 /// Most exchanges of records of a query: some minutes of planning, and hours of computing.
 const MAX_EXCHANGES: u64 = 1 << 33;
@@ -21,6 +23,7 @@ const MAX_EXCHANGES: u64 = 1 << 33;
 /// The steps of a query.
 pub(crate) struct Planner<'a> {
     pub(crate) schema: &'a Schema,
+    pub(crate) work: &'a Work,
 }
 
 impl Planner<'_> {
@@ -40,9 +43,10 @@ impl Planner<'_> {
 
     /// Steps whose columns are `wanted`, which are of the columns of `relation`.
     fn plan(&self, relation: &Relation, wanted: &[Expr]) -> Result<Physical> {
+        self.work.keep(wanted, relation.at)?;
         match &relation.operation {
             Operation::Scan(table) => Ok(self.scan(*table, wanted)),
-            Operation::Project(input, exprs) => self.plan(input, &composed(wanted, exprs, relation.at)?),
+            Operation::Project(input, exprs) => self.plan(input, &self.composed(wanted, exprs, relation.at)?),
             Operation::Filter(input, condition) => self.filter(input, condition, wanted),
             Operation::Inner(..) => self.inner(relation, Vec::new(), wanted),
             Operation::Left { left, right, on } => self.left(relation.at, (left, right), on, wanted),
@@ -62,6 +66,7 @@ impl Planner<'_> {
                 let arguments = aggregates.iter().map(|aggregate| aggregate.of.clone());
                 let needed: Vec<Expr> = keys.iter().cloned().chain(arguments).collect();
                 let input = self.plan(input, &needed)?;
+                self.work.keep(wanted, relation.at)?;
                 let functions: Vec<Function> =
                     aggregates.iter().map(|aggregate| aggregate.function).collect();
                 let group = grouped_by(input, keys.len(), &functions, *grouped, relation.at)?;
@@ -97,7 +102,12 @@ impl Planner<'_> {
             })
         });
         let columns: Vec<usize> = used.into_iter().collect();
-        let place = |old: usize| columns.iter().position(|&column| column == old);
+        let places: BTreeMap<usize, usize> = columns
+            .iter()
+            .enumerate()
+            .map(|(at, &column)| (column, at))
+            .collect();
+        let place = |old: usize| places.get(&old).copied();
         let promised = |name: &str| place(declared.column(name)?);
         let unique = declared.unique.iter().map(|name| (name, 1));
         let at_most = declared.at_most.iter().map(|(name, &count)| (name, count));
@@ -143,27 +153,32 @@ impl Planner<'_> {
                     .collect(),
                 distinct,
             },
-            step: Step::Scan { table, columns },
+            step: Arc::new(Step::Scan { table, columns }),
         }
         .project(moved)
     }
 
     fn filter(&self, input: &Relation, condition: &Expr, wanted: &[Expr]) -> Result<Physical> {
-        let rebuilt = |inner: &Relation, condition: Expr| inner.clone().filter(condition);
+        self.work.keep([condition], input.at)?;
+        let rebuilt = |inner: &Relation, condition: &Expr| -> Result<Relation> {
+            let parts = inner.parts().saturating_add(condition.extent().parts);
+            self.work.make(parts, inner.at)?;
+            Ok(inner.clone().filter(condition.clone()))
+        };
         match &input.operation {
             Operation::Filter(inner, other) => {
                 self.filter(inner, &other.clone().and(condition.clone()), wanted)
             }
             Operation::Project(inner, exprs) => {
-                let wanted = composed(wanted, exprs, input.at)?;
-                let condition = composed(std::slice::from_ref(condition), exprs, input.at)?;
+                let wanted = self.composed(wanted, exprs, input.at)?;
+                let condition = self.composed(std::slice::from_ref(condition), exprs, input.at)?;
                 self.filter(inner, &condition[0], &wanted)
             }
             Operation::Inner(..) => self.inner(input, condition.clone().conjuncts(), wanted),
             Operation::Union(inputs) => {
                 let inputs = inputs
                     .iter()
-                    .map(|part| self.plan(&rebuilt(part, condition.clone()), wanted))
+                    .map(|part| self.plan(&rebuilt(part, condition)?, wanted))
                     .collect::<Result<Vec<_>>>()?;
                 union(inputs, input.at)
             }
@@ -176,8 +191,9 @@ impl Planner<'_> {
                         part.columns(&mut |column| own &= column < count);
                         own
                     });
-                let left = match own.into_iter().reduce(Expr::and) {
-                    Some(own) => Box::new(rebuilt(left, own)),
+                self.work.make(input.parts(), input.at)?;
+                let left = match Expr::all(own) {
+                    Some(own) => Box::new(rebuilt(left, &own)?),
                     None => left.clone(),
                 };
                 let operation = Operation::Left {
@@ -189,7 +205,7 @@ impl Planner<'_> {
                     operation,
                     ..input.clone()
                 };
-                self.filtered(&joined, others.into_iter().reduce(Expr::and), wanted)
+                self.filtered(&joined, Expr::all(others), wanted)
             }
             _ => self.filtered(input, Some(condition.clone()), wanted),
         }
@@ -200,6 +216,12 @@ impl Planner<'_> {
         let Some(condition) = condition else {
             return self.plan(input, wanted);
         };
+        self.work.keep(wanted, input.at)?;
+        let parts = wanted.iter().chain([&condition]).filter(|expr| expr.may_fail());
+        let parts: usize = parts.map(|expr| expr.extent().parts).sum();
+        let places = wanted.len() + input.columns.len().min(parts);
+        self.work
+            .look((wanted.len() + parts).saturating_mul(places), input.at)?;
         // What may go wrong is computed of rows that are kept only.
         let mut needed: Vec<Expr> = Vec::new();
         let place = |needed: &mut Vec<Expr>, expr: &Expr| {
@@ -248,7 +270,7 @@ impl Planner<'_> {
             |expr: &Expr| expr.over(&|column| Expr::column(column + count, right.columns[column].kind, true));
         let mut atoms = [Vec::new(), Vec::new()];
         for expr in wanted {
-            inner::atoms(expr, &side, &|input| input == 0, &mut atoms);
+            self.atoms(expr, (&side, &|input| input == 0), &mut atoms, at)?;
         }
         let (mut probe_keys, mut lookup_keys) = (Vec::new(), Vec::new());
         for (x, y) in on {
@@ -256,8 +278,8 @@ impl Planner<'_> {
                 .kind
                 .unified(y.kind)
                 .ok_or_else(|| Error::query(at, "columns of a join must be alike"))?;
-            probe_keys.push(inner::add(&mut atoms[0], x.clone().into_kind(kind)));
-            lookup_keys.push(inner::add(&mut atoms[1], moved(y).into_kind(kind)));
+            probe_keys.push(self.add(&mut atoms[0], x.clone().into_kind(kind), at)?);
+            lookup_keys.push(self.add(&mut atoms[1], moved(y).into_kind(kind), at)?);
         }
         let [left_atoms, right_atoms] = &atoms;
         let own: Vec<Expr> = right_atoms
@@ -276,11 +298,12 @@ impl Planner<'_> {
                         that it is joined by";
             return Err(Error::query(at, what));
         };
-        let places: Vec<(usize, Expr)> = left_atoms
+        let places: Vec<inner::At> = left_atoms
             .iter()
             .cloned()
             .chain(right_atoms.iter().cloned())
             .enumerate()
+            .map(|(at, atom)| (at, Rc::new(atom)))
             .collect();
         let joined = join(
             Join {
@@ -293,23 +316,20 @@ impl Planner<'_> {
             },
             at,
         )?;
-        let wanted = wanted.iter().map(|expr| inner::placed(expr, &places)).collect();
-        Ok(joined.project(wanted))
+        Ok(joined.project(self.placed(wanted, &places, at)?))
     }
-}
 
-/// Expressions over the columns that a projection gives, as those over what it takes.
-fn composed(exprs: &[Expr], projection: &[Expr], at: Option<Place>) -> Result<Vec<Expr>> {
-    let sizes: Vec<usize> = projection.iter().map(Expr::size).collect();
-    if exprs
-        .iter()
-        .any(|expr| expr.size_over(&|column| sizes[column]) > MAX_PARTS)
-    {
-        let what = format!("with the subqueries put in, this has expressions of more than {MAX_PARTS} parts");
-        return Err(Error::query(at, what));
+    /// Expressions over the columns that a projection gives, as those over what it takes.
+    fn composed(&self, exprs: &[Expr], projection: &[Expr], at: Option<Place>) -> Result<Vec<Expr>> {
+        let extents: Vec<Extent> = projection.iter().map(Expr::extent).collect();
+        for expr in exprs {
+            let extent = expr.extent_over(&|column| extents[column]);
+            within(extent, at)?;
+            self.work.make(extent.parts, at)?;
+        }
+        let over = |expr: &Expr| expr.over(&|column| projection[column].clone());
+        Ok(exprs.iter().map(over).collect())
     }
-    let over = |expr: &Expr| expr.over(&|column| projection[column].clone());
-    Ok(exprs.iter().map(over).collect())
 }
 
 /// How often a key comes among the rows that are looked up, if that can be relied on.
@@ -390,7 +410,7 @@ fn join(join: Join, at: Option<Place>) -> Result<Physical> {
         rows,
         owner,
         facts,
-        step: Step::Join(Box::new(join)),
+        step: Arc::new(Step::Join(Box::new(join))),
     })
 }
 
@@ -429,7 +449,7 @@ fn union(inputs: Vec<Physical>, at: Option<Place>) -> Result<Physical> {
         rows,
         owner,
         facts,
-        step: Step::Union(inputs),
+        step: Arc::new(Step::Union(inputs)),
     })
 }
 
@@ -453,11 +473,11 @@ fn first(input: Physical, told: usize, order: &[Order], count: usize) -> Physica
         rows: input.rows.min(count),
         owner: input.owner,
         facts: input.facts.clone(),
-        step: Step::First {
+        step: Arc::new(Step::First {
             input: Box::new(input),
             order,
             count,
-        },
+        }),
     }
     .project(all[..told].to_vec())
 }

@@ -1,9 +1,11 @@
 //! Joins of several parts: which of them are joined first, and which looks the other up.
 
+use super::inner::At;
 use super::physical::{Join, Physical};
 use super::{join, slots};
 use crate::error::{Error, Place, Result};
 use crate::expr::Expr;
+use crate::work::Work;
 
 /// Most relations of a join for which every order is looked at.
 const ALL_ORDERS: usize = 6;
@@ -21,82 +23,169 @@ pub(super) struct Joined {
     pub(super) physical: Physical,
     pub(super) inputs: Vec<usize>,
     /// What its columns are, over those of the join.
-    pub(super) places: Vec<(usize, Expr)>,
+    pub(super) places: Vec<At>,
     pub(super) cost: f64,
 }
 
-/// Joins two parts of the same party, if there are any that go together.
-pub(super) fn locally(parts: &[Joined], edges: &[Edge]) -> Option<Vec<Joined>> {
-    for (at, one) in parts.iter().enumerate() {
-        for (other_at, other) in parts.iter().enumerate() {
-            if at == other_at || one.physical.owner.is_none() || one.physical.owner != other.physical.owner {
-                continue;
-            }
-            if let Some(both) = together(one, other, edges, None) {
-                let rest = parts
-                    .iter()
-                    .enumerate()
-                    .filter(|(place, _)| ![at, other_at].contains(place));
-                let rest = rest.map(|(_, part)| part.clone());
-                return Some(rest.chain([both]).collect());
-            }
-        }
-    }
-    None
+/// Parts that are joined by these edges.
+pub(super) struct Joining<'a> {
+    pub(super) edges: &'a [Edge],
+    pub(super) work: &'a Work,
+    pub(super) at: Option<Place>,
 }
 
-/// Each row of `probe` with those of `lookup` that it goes together with, if the promises allow it.
-fn together(probe: &Joined, lookup: &Joined, edges: &[Edge], at: Option<Place>) -> Option<Joined> {
-    let place = |joined: &Joined, side: &Expr| {
-        joined
-            .places
-            .iter()
-            .find(|(_, known)| known == side)
-            .map(|&(place, _)| place)
-    };
-    let (mut probe_keys, mut lookup_keys) = (Vec::new(), Vec::new());
-    for edge in edges {
-        for (one, other) in [(0, 1), (1, 0)] {
-            if probe.inputs.contains(&edge.inputs[one]) && lookup.inputs.contains(&edge.inputs[other]) {
-                probe_keys.push(place(probe, &edge.sides[one])?);
-                lookup_keys.push(place(lookup, &edge.sides[other])?);
+impl Joining<'_> {
+    /// Joins two parts of the same party, if there are any that go together.
+    pub(super) fn locally(&self, parts: &[Joined]) -> Result<Option<Vec<Joined>>> {
+        for (at, one) in parts.iter().enumerate() {
+            for (other_at, other) in parts.iter().enumerate() {
+                if at == other_at
+                    || one.physical.owner.is_none()
+                    || one.physical.owner != other.physical.owner
+                {
+                    continue;
+                }
+                if let Some(both) = self.together(one, other)? {
+                    let rest = parts
+                        .iter()
+                        .enumerate()
+                        .filter(|(place, _)| ![at, other_at].contains(place));
+                    let rest = rest.map(|(_, part)| part.clone());
+                    return Ok(Some(rest.chain([both]).collect()));
+                }
             }
         }
+        Ok(None)
     }
-    // Without keys, every row goes together with the only one.
-    if probe_keys.is_empty() && lookup.physical.rows != 1 {
-        return None;
+
+    /// Each row of `probe` with those of `lookup` that it goes together with, if the promises allow it.
+    fn together(&self, probe: &Joined, lookup: &Joined) -> Result<Option<Joined>> {
+        let looks = probe.places.len() + lookup.places.len();
+        self.work
+            .look(looks.saturating_mul(1 + self.edges.len()), self.at)?;
+        Ok(self.both(probe, lookup))
     }
-    let slots = slots(&lookup.physical, &lookup_keys)?;
-    let cost = cost(
-        &probe.physical,
-        &lookup.physical,
-        (&probe_keys, &lookup_keys),
-        slots,
-    );
-    let shift = probe.physical.columns.len();
-    let moved = lookup
-        .places
-        .iter()
-        .map(|(place, expr)| (place + shift, expr.clone()));
-    let places = probe.places.iter().cloned().chain(moved).collect();
-    let physical = join(
-        Join {
-            probe: probe.physical.clone(),
-            lookup: lookup.physical.clone(),
-            probe_keys,
-            lookup_keys,
+
+    fn both(&self, probe: &Joined, lookup: &Joined) -> Option<Joined> {
+        let place = |joined: &Joined, side: &Expr| {
+            joined
+                .places
+                .iter()
+                .find(|(_, known)| **known == *side)
+                .map(|&(place, _)| place)
+        };
+        let (mut probe_keys, mut lookup_keys) = (Vec::new(), Vec::new());
+        for edge in self.edges {
+            for (one, other) in [(0, 1), (1, 0)] {
+                if probe.inputs.contains(&edge.inputs[one]) && lookup.inputs.contains(&edge.inputs[other]) {
+                    probe_keys.push(place(probe, &edge.sides[one])?);
+                    lookup_keys.push(place(lookup, &edge.sides[other])?);
+                }
+            }
+        }
+        // Without keys, every row goes together with the only one.
+        if probe_keys.is_empty() && lookup.physical.rows != 1 {
+            return None;
+        }
+        let slots = slots(&lookup.physical, &lookup_keys)?;
+        let cost = cost(
+            &probe.physical,
+            &lookup.physical,
+            (&probe_keys, &lookup_keys),
             slots,
-            outer: false,
-        },
-        at,
-    );
-    Some(Joined {
-        physical: physical.ok()?,
-        inputs: [&probe.inputs[..], &lookup.inputs].concat(),
-        places,
-        cost: probe.cost + lookup.cost + cost,
-    })
+        );
+        let shift = probe.physical.columns.len();
+        let moved = lookup
+            .places
+            .iter()
+            .map(|(place, expr)| (place + shift, expr.clone()));
+        let places = probe.places.iter().cloned().chain(moved).collect();
+        let physical = join(
+            Join {
+                probe: probe.physical.clone(),
+                lookup: lookup.physical.clone(),
+                probe_keys,
+                lookup_keys,
+                slots,
+                outer: false,
+            },
+            self.at,
+        );
+        Some(Joined {
+            physical: physical.ok()?,
+            inputs: [&probe.inputs[..], &lookup.inputs].concat(),
+            places,
+            cost: probe.cost + lookup.cost + cost,
+        })
+    }
+
+    /// All parts joined, in the order that is cheapest.
+    pub(super) fn ordered(&self, parts: Vec<Joined>) -> Result<Joined> {
+        let mut best: Option<Joined> = None;
+        for start in 0..parts.len() {
+            let others = without(&parts.iter().collect::<Vec<_>>(), start);
+            if parts.len() <= ALL_ORDERS {
+                self.search(parts[start].clone(), &others, &mut best)?;
+            } else if let Some(joined) = self.greedily(parts[start].clone(), others)?
+                && best.as_ref().is_none_or(|best| joined.cost < best.cost)
+            {
+                best = Some(joined);
+            }
+        }
+        best.ok_or_else(|| {
+            let what = "these tables cannot be joined: each join needs columns of two tables that are equal, and the job must say how often a key comes in \
+                        one of them; add `unique` (or `at_most`) for the column that it is joined by";
+            Error::query(self.at, what)
+        })
+    }
+
+    /// All of them joined, the cheapest next.
+    fn greedily(&self, mut joined: Joined, mut others: Vec<&Joined>) -> Result<Option<Joined>> {
+        while !others.is_empty() {
+            let mut next: Option<(usize, Joined)> = None;
+            for (place, other) in others.iter().enumerate() {
+                for both in [self.together(&joined, other)?, self.together(other, &joined)?]
+                    .into_iter()
+                    .flatten()
+                {
+                    if next.as_ref().is_none_or(|(_, next)| both.cost < next.cost) {
+                        next = Some((place, both));
+                    }
+                }
+            }
+            let Some((place, both)) = next else {
+                return Ok(None);
+            };
+            others.remove(place);
+            joined = both;
+        }
+        Ok(Some(joined))
+    }
+
+    fn search(&self, joined: Joined, others: &[&Joined], best: &mut Option<Joined>) -> Result<()> {
+        if best.as_ref().is_some_and(|best| best.cost <= joined.cost) {
+            return Ok(());
+        }
+        if others.is_empty() {
+            *best = Some(joined);
+            return Ok(());
+        }
+        for (place, other) in others.iter().enumerate() {
+            let rest = without(others, place);
+            for both in [self.together(&joined, other)?, self.together(other, &joined)?]
+                .into_iter()
+                .flatten()
+            {
+                self.search(both, &rest, best)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn without<'a>(parts: &[&'a Joined], place: usize) -> Vec<&'a Joined> {
+    let others = parts.iter().enumerate().filter(|(at, _)| *at != place);
+    others.map(|(_, part)| *part).collect()
 }
 
 /// About how many ANDs a join takes.
@@ -123,84 +212,4 @@ fn cost(probe: &Physical, lookup: &Physical, keys: (&[usize], &[usize]), slots: 
     };
     // What comes next is done with as many rows.
     merging + sorting(probe, keys.0) + sorting(lookup, keys.1) + probe.rows as f64 * slots as f64 * 64.0
-}
-
-/// All parts joined, in the order that is cheapest.
-pub(super) fn ordered(parts: Vec<Joined>, edges: &[Edge], at: Option<Place>) -> Result<Joined> {
-    let mut best: Option<Joined> = None;
-    if parts.len() <= ALL_ORDERS {
-        for start in 0..parts.len() {
-            let others: Vec<&Joined> = parts
-                .iter()
-                .enumerate()
-                .filter(|(at, _)| *at != start)
-                .map(|(_, part)| part)
-                .collect();
-            search(parts[start].clone(), &others, edges, at, &mut best);
-        }
-    } else {
-        for start in 0..parts.len() {
-            let mut joined = parts[start].clone();
-            let mut others: Vec<&Joined> = parts
-                .iter()
-                .enumerate()
-                .filter(|(at, _)| *at != start)
-                .map(|(_, part)| part)
-                .collect();
-            while !others.is_empty() {
-                let next = others
-                    .iter()
-                    .enumerate()
-                    .filter_map(|(place, other)| Some((place, cheaper(&joined, other, edges, at)?)));
-                let Some((place, both)) = next.min_by(|one, other| one.1.cost.total_cmp(&other.1.cost))
-                else {
-                    break;
-                };
-                others.remove(place);
-                joined = both;
-            }
-            if others.is_empty() && best.as_ref().is_none_or(|best| joined.cost < best.cost) {
-                best = Some(joined);
-            }
-        }
-    }
-    best.ok_or_else(|| {
-        let what = "these tables cannot be joined: each join needs columns of two tables that are equal, and the job must say how often a key comes in \
-                    one of them; add `unique` (or `at_most`) for the column that it is joined by";
-        Error::query(at, what)
-    })
-}
-
-fn cheaper(one: &Joined, other: &Joined, edges: &[Edge], at: Option<Place>) -> Option<Joined> {
-    let both = [together(one, other, edges, at), together(other, one, edges, at)];
-    both.into_iter()
-        .flatten()
-        .min_by(|one, other| one.cost.total_cmp(&other.cost))
-}
-
-fn search(joined: Joined, others: &[&Joined], edges: &[Edge], at: Option<Place>, best: &mut Option<Joined>) {
-    if best.as_ref().is_some_and(|best| best.cost <= joined.cost) {
-        return;
-    }
-    if others.is_empty() {
-        *best = Some(joined);
-        return;
-    }
-    for (place, other) in others.iter().enumerate() {
-        let rest: Vec<&Joined> = others
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| *at != place)
-            .map(|(_, part)| *part)
-            .collect();
-        for both in [
-            together(&joined, other, edges, at),
-            together(other, &joined, edges, at),
-        ]
-        .into_iter()
-        .flatten()
-        {
-            search(both, &rest, edges, at, best);
-        }
-    }
 }

@@ -1,5 +1,8 @@
 //! What is done where.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use cenote_net::PartyId;
 
 use crate::expr::{Expr, Kind};
@@ -24,7 +27,7 @@ pub(crate) struct Facts {
 /// A step, what it gives, and where it is done.
 #[derive(Clone, Debug)]
 pub(crate) struct Physical {
-    pub(crate) step: Step,
+    pub(crate) step: Arc<Step>,
     pub(crate) columns: Vec<Column>,
     /// How many rows it gives, those that do not count included: at most, at its owner.
     pub(crate) rows: usize,
@@ -119,7 +122,7 @@ impl Physical {
 
     /// What a column is in all rows, if that is a constant.
     pub(crate) fn constant(&self, column: usize) -> Option<&Expr> {
-        match &self.step {
+        match &*self.step {
             Step::Project(input, exprs) => match &exprs[column] {
                 expr if expr.is_constant() => Some(expr),
                 Expr {
@@ -157,26 +160,71 @@ impl Physical {
             .try_fold(1u64, |all, own| Some(all.saturating_mul((*own)?)))
     }
 
+    /// The steps whose rows it takes.
+    fn inputs(&self) -> Vec<&Physical> {
+        match &*self.step {
+            Step::Scan { .. } => Vec::new(),
+            Step::Project(input, _) | Step::Filter(input, _) | Step::Share(input, _) => vec![input],
+            Step::Verify { input, .. } | Step::Group { input, .. } | Step::First { input, .. } => vec![input],
+            Step::Union(inputs) => inputs.iter().collect(),
+            Step::Paired(parts) => parts.iter().map(|part| &part.input).collect(),
+            Step::Join(join) => vec![&join.probe, &join.lookup],
+        }
+    }
+
+    /// The expressions that are computed of its input.
+    fn exprs(&self) -> &[Expr] {
+        match &*self.step {
+            Step::Project(_, exprs) => exprs,
+            Step::Filter(_, condition) => std::slice::from_ref(condition),
+            Step::Verify { conditions, .. } => conditions,
+            _ => &[],
+        }
+    }
+
+    /// How many columns and parts of expressions all steps have.
+    pub(crate) fn parts(&self) -> usize {
+        let own: usize = self.exprs().iter().map(|expr| expr.extent().parts).sum();
+        let inputs: usize = self.inputs().into_iter().map(Physical::parts).sum();
+        self.columns.len() + own + inputs
+    }
+
+    /// About how many gates the circuits of all secret expressions have, each for one row.
+    pub(crate) fn gates(&self) -> u64 {
+        let own = match self.owner {
+            Some(_) => return 0,
+            None => self.exprs().iter().map(Expr::gates),
+        };
+        let inputs = self.inputs().into_iter().map(Physical::gates);
+        own.chain(inputs).fold(0, u64::saturating_add)
+    }
+
     /// About how many exchanges of records all secret steps take.
     pub(crate) fn exchanges(&self) -> u64 {
-        let sorts = |rows: usize| {
+        // Each level of a network is a circuit as wide as a record.
+        let sorts = |rows: usize, width: u64| {
             let levels = u64::from(usize::BITS - rows.leading_zeros());
-            (rows as u64).saturating_mul(levels * levels / 4 + 1)
+            (rows as u64 + width).saturating_mul(levels * levels / 4 + 1)
         };
-        let (own, inputs): (u64, Vec<&Physical>) = match &self.step {
+        let (own, inputs): (u64, Vec<&Physical>) = match &*self.step {
             _ if self.owner.is_some() => (0, Vec::new()),
             Step::Scan { .. } => (0, Vec::new()),
             Step::Share(..) | Step::Paired(_) => (self.rows as u64, Vec::new()),
             Step::Project(input, _) | Step::Filter(input, _) => (input.rows as u64, vec![&**input]),
             Step::Verify { input, .. } => (input.rows as u64, vec![&**input]),
             Step::Union(inputs) => (0, inputs.iter().collect()),
-            Step::Group { input, .. } | Step::First { input, .. } => (sorts(input.rows), vec![&**input]),
+            Step::Group { input, .. } | Step::First { input, .. } => {
+                (sorts(input.rows, input.width()), vec![&**input])
+            }
             Step::Join(join) => {
                 let rows = join
                     .probe
                     .rows
                     .saturating_add(join.lookup.rows.saturating_mul(join.slots));
-                (sorts(rows), vec![&join.probe, &join.lookup])
+                (
+                    sorts(rows, join.probe.width() + join.lookup.width()),
+                    vec![&join.probe, &join.lookup],
+                )
             }
         };
         inputs
@@ -204,9 +252,14 @@ impl Physical {
             kind: expr.kind,
             nullable: expr.nullable,
         };
-        let place = |old: usize| exprs.iter().position(|expr| expr.as_column() == Some(old));
+        let mut places = BTreeMap::new();
+        for (at, expr) in exprs.iter().enumerate() {
+            if let Some(old) = expr.as_column() {
+                places.entry(old).or_insert(at);
+            }
+        }
         let at_most = self.facts.at_most.iter().filter_map(|(of, count)| {
-            let of: Option<Vec<usize>> = of.iter().map(|&old| place(old)).collect();
+            let of: Option<Vec<usize>> = of.iter().map(|old| places.get(old).copied()).collect();
             Some((of?, *count))
         });
         let distinct = exprs.iter().map(|expr| match expr.as_column() {
@@ -221,7 +274,7 @@ impl Physical {
                 at_most: at_most.collect(),
                 distinct: distinct.collect(),
             },
-            step: Step::Project(Box::new(self), exprs),
+            step: Arc::new(Step::Project(Box::new(self), exprs)),
         }
     }
 
@@ -233,7 +286,7 @@ impl Physical {
             rows: self.rows,
             owner: self.owner,
             facts: self.facts.clone(),
-            step: Step::Filter(Box::new(self), condition),
+            step: Arc::new(Step::Filter(Box::new(self), condition)),
         }
     }
 
@@ -247,13 +300,13 @@ impl Physical {
             rows: self.rows,
             owner: None,
             facts: self.facts.clone(),
-            step: Step::Share(Box::new(self), keys.to_vec()),
+            step: Arc::new(Step::Share(Box::new(self), keys.to_vec())),
         }
     }
 
     /// Whether its owner puts those of its rows first that have all of these keys, in their order.
     pub(crate) fn is_sorted(&self, keys: &[usize]) -> bool {
-        matches!(&self.step, Step::Share(_, sorted) if sorted == keys)
+        matches!(&*self.step, Step::Share(_, sorted) if sorted == keys)
     }
 }
 

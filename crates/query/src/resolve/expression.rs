@@ -1,12 +1,14 @@
 //! Expressions: names become columns, and every part gets its type.
 
+use cenote_tables::MAX_CHARS;
 use sqlparser::ast::{self, BinaryOperator, Spanned, UnaryOperator};
 
+use super::literal;
 use super::scope::{Scope, place};
-use super::{MAX_PARTS, literal};
 use crate::error::{Error, Place, Result};
-use crate::expr::{Arithmetic, Comparison, Expr, Kind, Node};
+use crate::expr::{Arithmetic, Comparison, Expr, Kind, Node, Together, balanced};
 use crate::relation::Aggregate;
+use crate::work::{MAX_LEVELS, MAX_PARTS, Work};
 
 /// What is grouped, and what is made of the groups so far.
 pub(super) struct Grouping {
@@ -36,25 +38,27 @@ const MAX_NESTED: usize = 100;
 /// What an expression is resolved with.
 pub(super) struct Context<'a> {
     scope: &'a Scope,
+    work: &'a Work,
     pub(super) grouping: Option<&'a mut Grouping>,
     /// In how many others the expression is.
     nested: usize,
 }
 
 impl<'a> Context<'a> {
-    pub(super) fn new(scope: &'a Scope) -> Self {
+    pub(super) fn new(scope: &'a Scope, work: &'a Work) -> Self {
         Context {
             scope,
+            work,
             grouping: None,
             nested: 0,
         }
     }
 
     /// Where aggregates may stand, if there is a grouping.
-    pub(super) fn grouped(scope: &'a Scope, grouping: Option<&'a mut Grouping>) -> Self {
+    pub(super) fn grouped(scope: &'a Scope, work: &'a Work, grouping: Option<&'a mut Grouping>) -> Self {
         Context {
             grouping,
-            ..Context::new(scope)
+            ..Context::new(scope, work)
         }
     }
 
@@ -66,6 +70,7 @@ impl<'a> Context<'a> {
     pub(super) fn plain(&self) -> Context<'a> {
         Context {
             scope: self.scope,
+            work: self.work,
             grouping: None,
             nested: self.nested,
         }
@@ -105,12 +110,27 @@ impl Context<'_> {
         self.nested += 1;
         let result = self.resolved(expr);
         self.nested -= 1;
-        let result = result?;
-        if result.size() > MAX_PARTS {
-            let what = format!("this has more than {MAX_PARTS} parts; write a part of it in a subquery");
-            return Err(Error::query(at(expr), what));
+        let result = self.fitting(expr, result?)?;
+        if self.nested == 0 {
+            self.work.make(result.extent().parts, at(expr))?;
         }
         Ok(result)
+    }
+
+    /// The expression, if it is neither too large nor too deep.
+    pub(super) fn fitting(&self, whole: &ast::Expr, expr: Expr) -> Result<Expr> {
+        let extent = expr.extent();
+        self.work.look(extent.parts, at(whole))?;
+        let what = if extent.parts > MAX_PARTS {
+            format!("this has more than {MAX_PARTS} parts; write a part of it in a subquery")
+        } else if extent.levels > MAX_LEVELS {
+            format!(
+                "the parts of this stand within one another more than {MAX_LEVELS} deep; write it with fewer cases"
+            )
+        } else {
+            return Ok(expr);
+        };
+        Err(Error::query(at(whole), what))
     }
 
     fn resolved(&mut self, expr: &ast::Expr) -> Result<Expr> {
@@ -150,6 +170,8 @@ impl Context<'_> {
                 negated,
             } => {
                 let x = self.expression(x)?;
+                let parts = x.extent().parts;
+                self.work.make(parts.saturating_mul(list.len()), at(expr))?;
                 let same = list.iter().map(|item| {
                     let value = self.expression(item)?;
                     self.compared(item, Comparison::Equal, x.clone(), value)
@@ -193,6 +215,7 @@ impl Context<'_> {
                     };
                     let value = self.expression(&when.result)?;
                     result = self.choice(&when.result, condition, value, result)?;
+                    result = self.fitting(&when.result, result)?;
                 }
                 Ok(result)
             }
@@ -389,6 +412,10 @@ impl Context<'_> {
             return Err(wrong());
         }
         match fixed {
+            Some(prefix) if prefix.len() > MAX_CHARS.into() => {
+                let what = format!("text has at most {MAX_CHARS} bytes");
+                Err(Error::query(at(pattern), what))
+            }
             Some(prefix) => Ok(x.starts_with(prefix.as_bytes().to_vec())),
             None => self.compared(pattern, Comparison::Equal, x, literal::constant(value)?),
         }
@@ -424,18 +451,6 @@ impl Context<'_> {
             _ => Err(wrong(&x)),
         }
     }
-}
-
-/// Makes one expression of two.
-pub(super) type Together = dyn Fn(Expr, Expr) -> Expr;
-
-/// One expression of several, none of which is deep within others.
-pub(super) fn balanced(mut exprs: Vec<Expr>, together: &Together) -> Option<Expr> {
-    if exprs.len() < 2 {
-        return exprs.pop();
-    }
-    let later = exprs.split_off(exprs.len() / 2);
-    Some(together(balanced(exprs, together)?, balanced(later, together)?))
 }
 
 pub(super) fn negative(value: Expr) -> Expr {

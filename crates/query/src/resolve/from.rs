@@ -5,10 +5,12 @@ use sqlparser::tokenizer::Span;
 
 use super::expression::Context;
 use super::scope::{Scope, Visible, means, place};
-use super::{MAX_TABLES, Named, Resolver, rename};
+use super::{MAX_STEPS, Named, Resolver, rename, short};
 use crate::error::{Error, Result};
 use crate::expr::{Comparison, Expr};
 use crate::relation::{Info, Operation, Relation};
+use crate::schema::MAX_TABLES;
+use crate::work::few_columns;
 
 /// What FROM gives.
 pub(super) struct From {
@@ -58,6 +60,7 @@ impl Resolver<'_> {
     /// All combinations of the rows of both.
     fn combined(&self, left: From, right: From) -> Result<From> {
         let shift = left.relation.columns.len();
+        few_columns(shift + right.relation.columns.len(), right.relation.at)?;
         let mut scope = left.scope;
         let before = scope.0.len();
         for visible in right.scope.0 {
@@ -93,7 +96,7 @@ impl Resolver<'_> {
         span: Span,
     ) -> Result<Expr> {
         match constraint {
-            JoinConstraint::On(condition) => Context::new(scope).condition(condition),
+            JoinConstraint::On(condition) => Context::new(scope, self.work).condition(condition),
             JoinConstraint::Using(names) => {
                 let mut all: Option<Expr> = None;
                 for name in names {
@@ -138,6 +141,9 @@ impl Resolver<'_> {
 
     fn left(&self, left: From, right: From, constraint: &JoinConstraint, span: Span) -> Result<From> {
         let shift = left.relation.columns.len();
+        for side in [&left, &right] {
+            self.work.make(side.relation.parts(), place(span))?;
+        }
         let combined = self.combined(
             From {
                 relation: left.relation.clone(),
@@ -151,7 +157,7 @@ impl Resolver<'_> {
         let mut scope = combined.scope;
         let condition = self.constraint(constraint, &mut scope, shift, span)?;
         let mut on = Vec::new();
-        let mut kept = right.relation;
+        let (mut kept, mut conditions) = (right.relation, Vec::new());
         for condition in condition.conjuncts() {
             let side = |expr: &Expr| {
                 let (mut left, mut right) = (false, false);
@@ -181,7 +187,9 @@ impl Resolver<'_> {
                 let what = "the condition of a LEFT JOIN is that columns of both are equal, and conditions on the second table alone";
                 return Err(Error::query(place(span), what));
             }
-            let condition = moved(&condition);
+            conditions.push(moved(&condition));
+        }
+        if let Some(condition) = Expr::all(conditions) {
             kept = kept.filter(condition);
         }
         if on.is_empty() {
@@ -235,7 +243,9 @@ impl Resolver<'_> {
                     ));
                 };
                 let relation = self.table(ident, named)?;
-                let called = alias.as_ref().map_or(ident, |alias| &alias.name).value.clone();
+                let called = alias.as_ref().map_or(ident, |alias| &alias.name);
+                short(called)?;
+                let called = called.value.clone();
                 (relation, called)
             }
             TableFactor::Derived {
@@ -245,6 +255,7 @@ impl Resolver<'_> {
                 sample: None,
             } => {
                 let relation = self.query(subquery, named)?.relation;
+                alias.as_ref().map_or(Ok(()), |alias| short(&alias.name))?;
                 let called = alias
                     .as_ref()
                     .map_or_else(String::new, |alias| alias.name.value.clone());
@@ -261,6 +272,12 @@ impl Resolver<'_> {
                 ));
             }
         };
+        if relation.steps() > MAX_STEPS {
+            let what = format!(
+                "it is of more than {MAX_STEPS} steps that follow from one another; ask with fewer subqueries"
+            );
+            return Err(Error::query(place(factor.span()), what));
+        }
         if let TableFactor::Table {
             alias: Some(alias), ..
         }
@@ -294,7 +311,8 @@ impl Resolver<'_> {
         }
         self.tables.set(tables);
         if let Some(known) = known {
-            return Ok(known.relation.clone());
+            self.work.make(known.relation.parts(), place(name.span))?;
+            return Ok((*known.relation).clone());
         }
         let at = self
             .schema
@@ -312,6 +330,7 @@ impl Resolver<'_> {
             return Err(Error::query(place(name.span), what));
         };
         let table = &self.schema.tables[at];
+        self.work.make(table.fields.len(), place(name.span))?;
         let info = |field: &cenote_tables::Field| Info {
             name: field.name.clone(),
             kind: crate::expr::Kind::of(field.kind),

@@ -89,7 +89,7 @@ impl Context<'_> {
                     let value = self.expression(first)?;
                     let (missing, nullable) = (value.clone().missing(), value.nullable && result.nullable);
                     let chosen = self.choice(first, missing, result, value)?;
-                    result = Expr { nullable, ..chosen };
+                    result = self.fitting(first, Expr { nullable, ..chosen })?;
                 }
                 Ok(result)
             }
@@ -149,6 +149,7 @@ impl Context<'_> {
         // With a null there is no comparison.
         let missing = better.nullable.then(|| better.clone().missing());
         let best = self.choice(whole, better, y, x)?;
+        let best = self.fitting(whole, best)?;
         match missing {
             None => Ok(best),
             Some(missing) => {

@@ -8,6 +8,7 @@ mod scope;
 mod select;
 
 use std::cell::Cell;
+use std::rc::Rc;
 
 use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier, Spanned, Statement};
 use sqlparser::dialect::GenericDialect;
@@ -18,7 +19,8 @@ use self::scope::{means, place};
 use crate::error::{Error, Place, Result};
 use crate::expr::{Expr, Kind, Node};
 use crate::relation::{Info, Operation, Order, Relation};
-use crate::schema::{MAX_ROWS, Schema};
+use crate::schema::{MAX_NAME, MAX_ROWS, Schema};
+use crate::work::{Work, few_columns};
 
 /// Longest text of a query, in bytes.
 const MAX_LENGTH: usize = 1 << 16;
@@ -26,10 +28,8 @@ const MAX_LENGTH: usize = 1 << 16;
 const MAX_WORDS: usize = 2000;
 /// How deep parts of a query may stand within one another.
 const MAX_DEPTH: usize = 40;
-/// Most tables of a query, those of a subquery counted wherever it is named.
-const MAX_TABLES: usize = 64;
-/// Most parts of an expression.
-pub(crate) const MAX_PARTS: usize = 1 << 16;
+/// How many steps of a query may follow from one another, such as those of a subquery of a subquery.
+const MAX_STEPS: usize = 100;
 
 /// A query that makes sense.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ pub(crate) struct Resolved {
 ///
 /// # Errors
 /// [`Error::Query`] with the place.
-pub(crate) fn resolve(sql: &str, schema: &Schema) -> Result<Resolved> {
+pub(crate) fn resolve(sql: &str, schema: &Schema, work: &Work) -> Result<Resolved> {
     if sql.len() > MAX_LENGTH {
         return Err(Error::query(None, format!("it has more than {MAX_LENGTH} bytes")));
     }
@@ -80,6 +80,7 @@ pub(crate) fn resolve(sql: &str, schema: &Schema) -> Result<Resolved> {
     };
     let resolver = Resolver {
         schema,
+        work,
         tables: Cell::new(0),
     };
     resolver.query(query, &[])
@@ -134,11 +135,12 @@ fn end(sql: &str) -> Place {
 /// A subquery of WITH.
 struct Named<'a> {
     name: &'a ast::Ident,
-    relation: Relation,
+    relation: Rc<Relation>,
 }
 
 struct Resolver<'a> {
     schema: &'a Schema,
+    work: &'a Work,
     /// Tables so far.
     tables: Cell<usize>,
 }
@@ -149,7 +151,7 @@ impl Resolver<'_> {
             .iter()
             .map(|known| Named {
                 name: known.name,
-                relation: known.relation.clone(),
+                relation: Rc::clone(&known.relation),
             })
             .collect();
         if let Some(with) = &query.with {
@@ -164,7 +166,7 @@ impl Resolver<'_> {
                 rename(&mut relation, &cte.alias)?;
                 named.push(Named {
                     name: &cte.alias.name,
-                    relation,
+                    relation: Rc::new(relation),
                 });
             }
         }
@@ -200,6 +202,7 @@ impl Resolver<'_> {
 
     /// A relation ordered by columns of its own.
     fn ordered(&self, relation: Relation, by: &[ast::OrderByExpr], limit: Option<usize>) -> Result<Resolved> {
+        few_columns(by.len(), relation.at)?;
         let order = by
             .iter()
             .map(|by| {
@@ -392,9 +395,19 @@ fn rename(relation: &mut Relation, alias: &ast::TableAlias) -> Result<()> {
         return Err(Error::query(place(alias.name.span), what));
     }
     for (column, name) in relation.columns.iter_mut().zip(&alias.columns) {
+        short(&name.name)?;
         column.name.clone_from(&name.name.value);
     }
     Ok(())
+}
+
+/// Sees that a name is not too long: it stands wherever its column does.
+fn short(name: &ast::Ident) -> Result<()> {
+    if name.value.len() <= MAX_NAME {
+        return Ok(());
+    }
+    let what = format!("a name has at most {MAX_NAME} bytes");
+    Err(Error::query(place(name.span), what))
 }
 
 fn refuse(at: Option<Place>, refused: &[(bool, &str)]) -> Result<()> {

@@ -8,10 +8,12 @@ use sqlparser::tokenizer::Span;
 use super::expression::{Context, Grouping};
 use super::from::From;
 use super::scope::{Scope, means, place};
-use super::{Named, Resolved, Resolver, first, known, most_rows, ordered_by, refuse};
+use super::{Named, Resolved, Resolver, first, known, most_rows, ordered_by, refuse, short};
 use crate::error::{Error, Result};
 use crate::expr::Expr;
 use crate::relation::{Info, Operation, Relation};
+use crate::schema::MAX_NAME;
+use crate::work::few_columns;
 
 impl Resolver<'_> {
     pub(super) fn select(
@@ -59,7 +61,7 @@ impl Resolver<'_> {
         refuse(place(select.span()), &refused)?;
         let From { mut relation, scope } = self.from(&select.from, named)?;
         if let Some(condition) = &select.selection {
-            let condition = Context::new(&scope).condition(condition)?;
+            let condition = Context::new(&scope, self.work).condition(condition)?;
             if known(&condition) != Some(true) {
                 relation = relation.filter(condition);
             }
@@ -78,6 +80,7 @@ impl Resolver<'_> {
             _ => false,
         }) || select.having.is_some()
             || by.iter().any(|by| aggregates(&by.expr));
+        few_columns(keys.len().max(by.len()), place(select.span()))?;
         let mut grouping = if keys.is_empty() && !has_aggregates {
             None
         } else {
@@ -92,7 +95,7 @@ impl Resolver<'_> {
                 rows: most_rows(&relation, self.schema),
             })
         };
-        let mut context = Context::grouped(&scope, grouping.as_mut());
+        let mut context = Context::grouped(&scope, self.work, grouping.as_mut());
         let mut columns: Vec<(String, Expr)> = Vec::new();
         for item in &select.projection {
             self.item(item, &mut context, &mut columns)?;
@@ -131,6 +134,7 @@ impl Resolver<'_> {
                 kind,
                 nullable,
             };
+            few_columns(keys.len() + aggregates.len(), place(select.span()))?;
             let of_keys = keys.iter().map(|key| info(key.kind, key.nullable));
             let of_aggregates = aggregates.iter().map(|aggregate| {
                 let (kind, nullable) = aggregate.kind(rows, grouped);
@@ -184,7 +188,7 @@ impl Resolver<'_> {
 
     /// What is grouped by: an expression, or the name or number of a column of the answer.
     fn key(&self, key: &ast::Expr, select: &ast::Select, scope: &Scope) -> Result<Expr> {
-        let mut context = Context::new(scope);
+        let mut context = Context::new(scope, self.work);
         let item = match key {
             ast::Expr::Value(value) => match &value.value {
                 ast::Value::Number(number, _) => {
@@ -212,6 +216,7 @@ impl Resolver<'_> {
         context: &mut Context<'_>,
         columns: &mut Vec<(String, Expr)>,
     ) -> Result<()> {
+        let at = place(item.span());
         let whole = |context: &mut Context<'_>, table: Option<&ast::Ident>, span| {
             if context.grouping.is_some() {
                 return Err(Error::query(
@@ -235,9 +240,14 @@ impl Resolver<'_> {
                     place(span),
                     format!("there is no table {table} in FROM"),
                 )),
-                _ => Ok(found),
+                _ => {
+                    few_columns(columns.len() + found.len(), at)?;
+                    self.work.make(found.len(), at)?;
+                    Ok(found)
+                }
             }
         };
+        few_columns(columns.len() + 1, at)?;
         match item {
             SelectItem::UnnamedExpr(expr) => {
                 let name = match expr {
@@ -245,12 +255,13 @@ impl Resolver<'_> {
                     ast::Expr::CompoundIdentifier(names) => {
                         names.last().map_or_else(String::new, |name| name.value.clone())
                     }
-                    other => other.to_string().to_lowercase(),
+                    other => other.to_string().to_lowercase().chars().take(MAX_NAME).collect(),
                 };
                 columns.push((name, context.expression(expr)?));
             }
             SelectItem::ExprWithAlias { expr, alias } => {
-                columns.push((alias.value.clone(), context.expression(expr)?))
+                short(alias)?;
+                columns.push((alias.value.clone(), context.expression(expr)?));
             }
             SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options)
                 if *options != WildcardAdditionalOptions::default() =>

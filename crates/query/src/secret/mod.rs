@@ -39,7 +39,7 @@ pub(crate) struct Secretly<'a> {
 impl<'a> Secretly<'a> {
     /// All rows that `physical`, which nobody owns, gives.
     pub(crate) fn rows(&mut self, physical: &'a Physical) -> Rows {
-        match &physical.step {
+        match &*physical.step {
             Step::Join(join) if !join.probe_keys.is_empty() => self.joined(join),
             Step::Group {
                 input,

@@ -57,7 +57,7 @@ impl<'a> Secretly<'a> {
     /// The rows that `physical`, which nobody owns, gives. What is given for them is taken up at once, in its order.
     pub(super) fn source(&mut self, physical: &'a Physical) -> Source<'a> {
         let boxed = |source: Source<'a>| Box::new(source);
-        match &physical.step {
+        match &*physical.step {
             Step::Share(input, keys) => Source::Given(self.giving(Upload {
                 input,
                 shape: Shape::Plain { keys },

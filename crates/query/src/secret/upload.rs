@@ -310,7 +310,7 @@ pub(crate) fn uploads<'a>(
     physical: &'a Physical,
     each: &mut impl FnMut(&Upload<'a>) -> Result<()>,
 ) -> Result<()> {
-    match &physical.step {
+    match &*physical.step {
         Step::Share(input, keys) => each(&Upload {
             input,
             shape: Shape::Plain { keys },

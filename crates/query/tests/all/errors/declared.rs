@@ -11,7 +11,7 @@ use crate::common::World;
 #[test]
 fn declarations_that_are_refused() {
     type Change = fn(&mut Declared);
-    let wrong: [(Change, &str); 13] = [
+    let wrong: [(Change, &str); 17] = [
         (
             |b| b.party = PartyId(2),
             "table b: there is no party 2: there are 2",
@@ -55,6 +55,22 @@ fn declarations_that_are_refused() {
             "table b: it has the same rows as a, and must have the same `max_rows`",
         ),
         (|b| b.name = "A".into(), "there are two tables A"),
+        (
+            |b| b.name = "b".repeat(129),
+            "the name of a table has at most 128 bytes",
+        ),
+        (
+            |b| b.fields[0].name = "b".repeat(129),
+            "table b: the name of a column has at most 128 bytes",
+        ),
+        (
+            |b| b.fields = vec![b.fields[0].clone(); 1001],
+            "table b: it has 1001 columns, and 1000 is the most",
+        ),
+        (
+            |b| b.unique = vec!["y".into(); 5],
+            "table b: `unique` names more columns than it has",
+        ),
     ];
     for (change, what) in wrong {
         let world = world().with(change);

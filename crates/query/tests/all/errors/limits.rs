@@ -1,5 +1,7 @@
 //! How long and how deep a query may be: what is longer or deeper is refused, and never a panic, an overflow of the stack or a wait.
 
+use cenote_net::PartyId;
+
 use super::world;
 use crate::common::World;
 
@@ -86,7 +88,7 @@ fn size() {
     );
     refused(
         &doubled,
-        "with the subqueries put in, this has expressions of more than 65536 parts",
+        "with the subqueries put in, this has more than 65536 parts",
     );
     let joined: Vec<String> = (1..30)
         .map(|at| {
@@ -110,6 +112,164 @@ fn size() {
     assert_eq!(
         world.ask(&format!("select greatest(1{many}), coalesce(null{many}) from a")),
         "2 2"
+    );
+}
+
+/// `*` is short, and what it stands for is not.
+#[test]
+fn columns() {
+    let stars = |count: usize| vec!["*"; count].join(", ");
+    let nested = |levels: usize, width: usize| {
+        (0..levels).fold("a".to_owned(), |from, _| {
+            format!("(select {} from {from}) t", stars(width))
+        })
+    };
+    refused(
+        &format!("select 1 from {}", nested(10, 30)),
+        "columns, and 1000 is the most: name those that you need",
+    );
+    refused(
+        &format!("select {} from a", vec!["1"; 1001].join(", ")),
+        "this has 1001 columns, and 1000 is the most",
+    );
+    refused(
+        &format!("select 1 from a group by {}", vec!["1"; 1001].join(", ")),
+        "this has 1001 columns",
+    );
+    refused(
+        &format!("select x from a order by {}", vec!["1"; 1001].join(", ")),
+        "this has 1001 columns",
+    );
+    let wide = format!("(select {} from a)", stars(100));
+    refused(
+        &format!("select 1 from {wide} t, {wide} u"),
+        "this has 1400 columns",
+    );
+    assert_eq!(world().ask(&format!("select count(*) from {wide} t")), "1");
+}
+
+/// Each of these would make gigabytes of a few hundred bytes.
+#[test]
+fn all_of_it() {
+    let large = format!("{}x{}", "abs(".repeat(7), ")".repeat(7));
+    let many = vec!["c"; 900].join(", ");
+    let made = "all of it has more than 524288 columns and parts of expressions";
+    refused(
+        &format!("select {many} from (select {large} as c from a) t"),
+        made,
+    );
+    let numbers: Vec<String> = (0..900).map(|number| number.to_string()).collect();
+    refused(
+        &format!("select x from a where {large} in ({})", numbers.join(", ")),
+        made,
+    );
+    let named: Vec<String> = (1..20)
+        .map(|at| {
+            format!(
+                "t{at} as (select * from t{} union all select * from t{0})",
+                at - 1
+            )
+        })
+        .collect();
+    let star = vec!["*"; 100].join(", ");
+    refused(
+        &format!(
+            "with t0 as (select {star} from a), {} select 1 from t19",
+            named.join(", ")
+        ),
+        "more than",
+    );
+    // What is written without words and signs counts too.
+    let ones = vec!["1"; 20_000].join(", ");
+    let too_deep = "stand within one another more than 200 deep";
+    refused(&format!("select coalesce({ones}) from a"), too_deep);
+    refused(
+        &format!("select case x{} end from a", " when 1 then 1".repeat(450)),
+        too_deep,
+    );
+    refused(
+        &format!("select greatest({ones}) from a"),
+        "this has more than 65536 parts",
+    );
+    let long = "a".repeat(129);
+    refused(
+        &format!("select x as {long} from a"),
+        "a name has at most 128 bytes",
+    );
+    refused(
+        &format!("select x from a as {long}"),
+        "a name has at most 128 bytes",
+    );
+    refused(
+        &format!("select x from a where s like '{}%'", "a".repeat(256)),
+        "text has at most 255 bytes",
+    );
+}
+
+/// Subqueries one of another: `t0`, and then each `tN` of the one before, which `of` gives its text by.
+fn chain(first: &str, count: usize, of: impl Fn(String) -> String) -> String {
+    let more = (1..=count).map(|at| format!(", t{at} as ({})", of(format!("t{}", at - 1))));
+    format!("with t0 as ({first}){}", more.collect::<String>())
+}
+
+/// How often conditions and columns are looked at is counted, and not timed.
+#[test]
+fn looks() {
+    let join = "select a.p from a join b on a.id = b.id";
+    let doubled = chain(join, 13, |from| format!("select p and p as p from {from}"));
+    refused(
+        &format!("{doubled} select 1 from t13 where p or p"),
+        "planning it takes more than 67108864 looks at columns and parts of expressions",
+    );
+}
+
+/// What stands as deep as it may is planned, counted, explained, computed and dropped on a small stack.
+#[test]
+fn deep_queries_fit_a_small_stack() {
+    let join = "select a.x + b.y as x from a join b on a.id = b.id";
+    let ones = |count: usize| {
+        let sums = chain(join, count, |from| {
+            format!("select x{} as x from {from}", " + 1".repeat(8))
+        });
+        format!("{sums} select x from t{count}")
+    };
+    let cases = format!(
+        "with t0 as ({join}) select case x{} end from t0",
+        " when 4 then 7".repeat(180)
+    );
+    let steps = |count: usize| {
+        let group = "where x > 0 group by x having count(*) > 0 order by x limit 5";
+        let steps = chain(join, count, |from| {
+            format!("select distinct x from {from} {group}")
+        });
+        format!("{steps} select x from t{count}")
+    };
+    for (deep, answer) in [(ones(23), "188"), (cases, "7"), (steps(15), "4")] {
+        let small = std::thread::Builder::new().stack_size(1 << 20).spawn(move || {
+            let world = world();
+            let query = world.plan(&deep).unwrap();
+            query.tally(true).unwrap();
+            assert!(!query.explained().tree().is_empty() && !query.flows().is_empty());
+            query.prepare(PartyId(0), &world.own(PartyId(0))).unwrap();
+            drop(query);
+            assert_eq!(world.ask(&deep), answer);
+        });
+        small.unwrap().join().expect("it fits");
+    }
+    let owned = chain("select x from a", 15, |from| {
+        format!(
+            "select distinct x{} as x from {from} where x > 0",
+            " + 1".repeat(8)
+        )
+    });
+    assert_eq!(world().ask(&format!("{owned} select x from t15")), "122");
+    refused(
+        &ones(30),
+        "the parts of this stand within one another more than 200 deep",
+    );
+    refused(
+        &steps(30),
+        "it is of more than 100 steps that follow from one another",
     );
 }
 
