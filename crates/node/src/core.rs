@@ -53,6 +53,8 @@ pub(crate) struct Core {
     pub(crate) starts: Starts,
     /// One approval at a time: its posted values and its record belong together.
     pub(crate) approving: Mutex<()>,
+    /// The tables of one approval at a time are tried: that takes memory.
+    pub(crate) trying: Mutex<()>,
 }
 
 /// Whether something may begin, and who waits for that.

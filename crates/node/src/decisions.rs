@@ -16,8 +16,8 @@ use crate::core::{Core, lock};
 use crate::failure;
 use crate::message::Message;
 
-/// A past in which nothing was approved: enough for rules that decline.
-struct Blank;
+/// A past in which nothing was approved, with the data that a job would use: enough for rules that decline, and for what others may say.
+struct Blank(Vec<String>);
 
 impl Past for Blank {
     fn approved_within_an_hour(&mut self, _: &str) -> Result<u64> {
@@ -29,7 +29,7 @@ impl Past for Blank {
     }
 
     fn data(&self) -> Vec<String> {
-        Vec::new()
+        self.0.clone()
     }
 }
 
@@ -37,14 +37,31 @@ impl Core {
     /// Lets the policy decide on a job that this party has not decided on.
     pub(crate) fn rule(self: &Arc<Self>, job: &Job, compiled: &Compiled) -> Result<Job> {
         let (id, policy, now) = (job.proposal.id, self.policy(), Timestamp::now());
-        if let (Work::Query(query), Some(rules)) = (&compiled.work, self.rules_of_tables()?)
-            && let Err(error) = rules.check(PartyId(self.me()), query.job().query())
-        {
-            let job = self.jobs.decline(id, error.to_string(), Actor::Service, now)?;
-            self.decided(&job);
-            return Ok(job);
+        let mut binding = self.usual_binding(&job.proposal);
+        if let (Work::Query(query), Some(rules)) = (&compiled.work, self.rules_of_tables()?) {
+            if let Err(error) = rules.check(PartyId(self.me()), query.job().query()) {
+                return self.declines(id, error.to_string());
+            }
+            // A person may know other data for it.
+            binding = binding.filter(|binding| self.check_tables(compiled, binding).is_ok());
         }
-        let decided = match self.usual_binding(&job.proposal) {
+        if let (Work::Query(_), Some(binding)) = (&compiled.work, &binding) {
+            let names = binding.iter().map(|bound| match &bound.source {
+                Source::Data(name) => name.clone(),
+                Source::Posted => String::new(),
+            });
+            let ruling = policy.rule(&job.proposal, compiled.size, &mut Blank(names.collect()))?;
+            let approval = Approval {
+                binding: binding.clone(),
+                ..Approval::default()
+            };
+            if ruling.verdict == Verdict::Approve
+                && let Err(error) = self.try_tables(id, compiled, &approval)
+            {
+                return self.declines(id, error.to_string());
+            }
+        }
+        let decided = match binding {
             Some(binding) => {
                 let (ruling, job) = self.jobs.rule(id, &policy, compiled.size, binding, now)?;
                 if ruling.verdict == Verdict::Ask {
@@ -54,7 +71,7 @@ impl Core {
             }
             // Without data nothing can be approved; a rule may still decline.
             None => {
-                let ruling = policy.rule(&job.proposal, compiled.size, &mut Blank)?;
+                let ruling = policy.rule(&job.proposal, compiled.size, &mut Blank(Vec::new()))?;
                 if ruling.verdict != Verdict::Decline {
                     return Ok(job.clone());
                 }
@@ -64,6 +81,12 @@ impl Core {
         };
         self.decided(&decided);
         Ok(decided)
+    }
+
+    fn declines(self: &Arc<Self>, id: JobId, reason: String) -> Result<Job> {
+        let job = self.jobs.decline(id, reason, Actor::Service, Timestamp::now())?;
+        self.decided(&job);
+        Ok(job)
     }
 
     /// What the policy decides on a proposal by, where that is all: there is data for it, and it is no query, of which more is looked at.
@@ -93,29 +116,43 @@ impl Core {
     /// This party takes part in a job.
     pub(crate) fn approve(self: &Arc<Self>, id: JobId, approval: Approval, by: Actor) -> Result<Job> {
         let job = self.jobs.get(id)?;
+        self.awaits(&job)?;
         let compiled = self.program_of(&job)?;
         self.check_data(&compiled, &approval)?;
-        let mut binding = approval.binding;
-        for bound in &mut binding {
+        let approval = self.marked(approval)?;
+        self.try_tables(id, &compiled, &approval)?;
+        self.take_part(id, approval, by)
+    }
+
+    /// The approval with the files that it is of, as they are now.
+    pub(crate) fn marked(&self, mut approval: Approval) -> Result<Approval> {
+        for bound in &mut approval.binding {
             bound.file = match &bound.source {
                 Source::Data(name) => Some(self.data.mark(name).map_err(Error::Approval)?),
                 Source::Posted => None,
             };
         }
+        Ok(approval)
+    }
+
+    /// Sees that this party has not decided on a job.
+    fn awaits(&self, job: &Job) -> Result<()> {
+        if self.awaits_approval(job) {
+            return Ok(());
+        }
+        Err(Error::NoTransition {
+            job: job.proposal.id,
+            state: job.state.name(),
+            event: "approval by this party".into(),
+        })
+    }
+
+    /// This party takes part with data that has been looked at.
+    pub(crate) fn take_part(self: &Arc<Self>, id: JobId, approval: Approval, by: Actor) -> Result<Job> {
         let turn = lock(&self.approving);
         // Values that were posted with an approval are never exchanged: whoever comes later is refused before anything is kept.
         let job = self.jobs.get(id)?;
-        let undecided = job
-            .decisions
-            .get(usize::from(self.me()))
-            .is_some_and(Option::is_none);
-        if job.state.name() != StateName::Proposed || !undecided {
-            return Err(Error::NoTransition {
-                job: id,
-                state: job.state.name(),
-                event: "approval by this party".into(),
-            });
-        }
+        self.awaits(&job)?;
         if !approval.posted.is_empty() {
             self.posted
                 .put(&self.key, id, &approval.posted)
@@ -123,7 +160,7 @@ impl Core {
         }
         let decided = self
             .jobs
-            .approve(id, binding, approval.reason, by, Timestamp::now());
+            .approve(id, approval.binding, approval.reason, by, Timestamp::now());
         match &decided {
             // It may take effect yet.
             Ok(_) | Err(Error::Unknown(_)) => {}
@@ -141,13 +178,81 @@ impl Core {
         rules.map_err(|error| Error::Approval(error.to_string()))
     }
 
-    /// Sees that this party can take part with what is given: a query may be asked, named data is there, and posted values fit. Named data is not read.
-    pub(crate) fn check_data(&self, compiled: &Compiled, approval: &Approval) -> Result<()> {
-        if let (Work::Query(query), Some(rules)) = (&compiled.work, self.rules_of_tables()?) {
+    /// Sees that a query may be asked of this party's tables, with the data that is bound to them.
+    pub(crate) fn check_tables(&self, compiled: &Compiled, binding: &[Binding]) -> Result<()> {
+        let (Work::Query(query), Some(rules)) = (&compiled.work, self.rules_of_tables()?) else {
+            return Ok(());
+        };
+        let refused = |error: cenote::Error| Error::Approval(error.to_string());
+        rules
+            .check(PartyId(self.me()), query.job().query())
+            .map_err(refused)?;
+        let mine = |bound: &&Binding| {
+            let mut inputs = compiled.inputs.iter();
+            inputs.any(|input| input.owner == self.me() && input.name == bound.input)
+        };
+        for bound in binding.iter().filter(mine) {
+            let data = match &bound.source {
+                Source::Data(name) => Some(name.as_str()),
+                Source::Posted => None,
+            };
+            let usual = self.data.named_as(&bound.input);
             rules
-                .check(PartyId(self.me()), query.job().query())
-                .map_err(|error| Error::Approval(error.to_string()))?;
+                .check_data(&bound.input, data, usual.as_deref())
+                .map_err(refused)?;
         }
+        Ok(())
+    }
+
+    /// Counts a query among the answers of today, once.
+    pub(crate) fn count_answer(&self, id: JobId, compiled: &Compiled) -> Result<()> {
+        let (Work::Query(query), Some(rules)) = (&compiled.work, self.rules_of_tables()?) else {
+            return Ok(());
+        };
+        rules
+            .count(PartyId(self.me()), query.job().query(), Some(&id.to_string()))
+            .map_err(|error| Error::Approval(error.to_string()))
+    }
+
+    /// Sees that this party's tables of a query keep what the job declares of them. It is counted as an answer before the tables are read: whoever
+    /// proposed it sees by what this party decides how that went.
+    pub(crate) fn try_tables(&self, id: JobId, compiled: &Compiled, approval: &Approval) -> Result<()> {
+        let Work::Query(query) = &compiled.work else {
+            return Ok(());
+        };
+        self.count_answer(id, compiled)?;
+        let _turn = lock(&self.trying);
+        let refused = |error: cenote::Error| Error::Approval(error.to_string());
+        let mut tables = Vec::new();
+        for (index, input) in compiled.inputs.iter().enumerate() {
+            if input.owner != self.me() {
+                tables.push(None);
+                continue;
+            }
+            let bound = approval.binding.iter().find(|bound| bound.input == input.name);
+            let table = match bound.map(|bound| &bound.source) {
+                Some(Source::Data(name)) => {
+                    let file = self.data.file(name).map_err(Error::Approval)?;
+                    query.table_in(index, file, name)
+                }
+                Some(Source::Posted) => {
+                    let text = approval.posted.get(&input.name).map_or("", String::as_str);
+                    query.posted_table(index, text.as_bytes())
+                }
+                None => {
+                    let what = format!("the input {:?} is bound to nothing", input.name);
+                    return Err(Error::Approval(what));
+                }
+            };
+            tables.push(Some(table.map_err(refused)?));
+        }
+        query.rehearse(&tables).map_err(refused)
+    }
+
+    /// Sees that this party can take part with what is given: a query may be asked, named data is there, and posted values fit. Named data
+    /// is not read.
+    pub(crate) fn check_data(&self, compiled: &Compiled, approval: &Approval) -> Result<()> {
+        self.check_tables(compiled, &approval.binding)?;
         let mut posted: BTreeMap<&str, &str> = approval
             .posted
             .iter()

@@ -48,7 +48,10 @@ pub(crate) fn words(kind: FailKind) -> &'static str {
         FailKind::PeerLost => "another party was lost there",
         FailKind::Timeout => "a wait took too long there",
         FailKind::Mismatch => "the parties differ in what must be equal",
-        FailKind::BadInput => "the data there does not fit the program",
+        // One word for all that may hang on its rows: which it was would tell of them.
+        FailKind::BadInput => {
+            "it could not take part with its data, or there is no answer; its operator sees why"
+        }
         FailKind::Exhausted => "material ran out there",
         FailKind::Peer => "another party told of a failure",
         FailKind::Internal => "something went wrong there",

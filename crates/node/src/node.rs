@@ -87,6 +87,7 @@ impl Node {
             aloft: Aloft::default(),
             starts: Starts::default(),
             approving: Mutex::default(),
+            trying: Mutex::default(),
             database,
             jobs,
             settings,

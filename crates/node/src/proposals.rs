@@ -60,12 +60,16 @@ impl Core {
             estimate: compiled.estimate(),
             idempotency_key: submission.idempotency_key,
         };
-        if let Some(approval) = &submission.approval {
+        let approval = submission.approval.map(|approval| {
             // A job that cannot be approved is not proposed either.
-            self.check_data(&compiled, approval)?;
-        }
+            self.check_data(&compiled, &approval)?;
+            let approval = self.marked(approval)?;
+            self.try_tables(proposal.id, &compiled, &approval)?;
+            Ok::<_, Error>(approval)
+        });
+        let approval = approval.transpose()?;
         self.keep(&compiled).map_err(Error::Proposal)?;
-        let rules = match &submission.approval {
+        let rules = match &approval {
             Some(_) => None,
             None => self.rules_for(&proposal, &compiled),
         };
@@ -73,14 +77,14 @@ impl Core {
             .jobs
             .propose_and_rule(proposal, body, by.clone(), rules, now)?;
         let job = &noted.job;
-        if !noted.new && (submission.approval.is_none() || !self.awaits_approval(job)) {
+        if !noted.new && (approval.is_none() || !self.awaits_approval(job)) {
             return Ok(noted.job);
         }
         self.remember(job);
         let proposal = Box::new(job.proposal.clone());
         self.tell_all(job.proposal.parties, &Message::Propose { proposal });
-        match submission.approval {
-            Some(approval) => self.approve(job.proposal.id, approval, by),
+        match approval {
+            Some(approval) => self.take_part(job.proposal.id, approval, by),
             None => self.ruled(noted, &compiled),
         }
     }
@@ -97,8 +101,8 @@ impl Core {
         }
     }
 
-    /// Whether a job of this party's is one of which the submission was cut off before this party had decided.
-    fn awaits_approval(&self, job: &Job) -> bool {
+    /// Whether this party has not decided on a job yet.
+    pub(crate) fn awaits_approval(&self, job: &Job) -> bool {
         let mine = job.decisions.get(usize::from(self.me()));
         job.state.name() == StateName::Proposed && mine.is_some_and(Option::is_none)
     }

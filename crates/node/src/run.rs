@@ -361,7 +361,6 @@ impl Core {
         flight: &Flight,
         taken: Option<&Taken>,
     ) -> Result<(Arc<Compiled>, Text), Fault> {
-        let internal = |error: Error| Fault::new(FailKind::Internal, error.to_string());
         let mut progress = |done, total| {
             if flight.progress(done, total) {
                 self.announcer.tell(&Happened::Progress(flight.running()));
@@ -404,11 +403,10 @@ impl Core {
                 }
             }
             Work::Query(query) => {
-                if let Some(rules) = self.rules_of_tables().map_err(internal)? {
-                    rules
-                        .count(PartyId(self.me()), query.job().query())
-                        .map_err(|error| Fault::new(FailKind::Refused, error.to_string()))?;
-                }
+                // They may have changed since it was approved.
+                self.check_tables(&compiled, &job.binding)
+                    .and_then(|()| self.count_answer(job.proposal.id, &compiled))
+                    .map_err(|error| Fault::new(FailKind::Refused, error.to_string()))?;
                 let tables = self.read_inputs(job, &compiled, |index, source, name| match source {
                     Given::File(file) => Ok(query.table_in(index, file, name)?),
                     Given::Posted(text) => Ok(query.posted_table(index, text.as_bytes())?),

@@ -18,6 +18,9 @@ use crate::party_config::party;
 use crate::settings_file::{Kept, Source};
 use crate::{Bundle, Error, Protocol, Result};
 
+/// Most exchanges of records of a query that is proposed: about a second of planning, which is done before anybody has decided on it.
+const MAX_EXCHANGES: u64 = 1 << 27;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -134,7 +137,8 @@ impl QueryJob {
     /// Reads a job that was proposed, and plans its query: no file of this machine is looked at.
     ///
     /// # Errors
-    /// As [`QueryJob::load`]; where the job names files of tables or of the answer, or the bundle has files.
+    /// As [`QueryJob::load`]; where the job names files of tables or of the answer, declares a table that its query does not ask for, or takes long to
+    /// plan, or the bundle has files.
     pub fn from_bundle(bundle: &Bundle) -> Result<Self> {
         let path = Path::new(Bundle::JOB);
         let (file, settings, source) = Source::parse_with::<File>(path, bundle.job.clone(), is_setting)?;
@@ -150,7 +154,28 @@ impl QueryJob {
             ));
         }
         bundle.check(&[], &source)?;
-        Self::checked(file, &settings, &source, &Instead::default())
+        let spans: Vec<_> = file.tables.iter().map(Spanned::span).collect();
+        let job = Self::checked(file, &settings, &source, &Instead::default())?;
+        let exchanges = job.query.exchanges();
+        if exchanges > MAX_EXCHANGES {
+            return Err(source.fault_in_general(format!(
+                "the query sorts and computes so much secretly that planning it would take {exchanges} exchanges, and {MAX_EXCHANGES} is the most of a \
+                 job that is proposed: make `max_rows` of the tables smaller, or run it with `cenote party`"
+            )));
+        }
+        let asked = job.query.tables();
+        let tables = job.query.schema().tables.iter().zip(spans).enumerate();
+        for (at, (table, span)) in tables {
+            // Its owner would have it read and checked, and tell whether it keeps what the proposer declares of it.
+            if !asked.contains(&at) {
+                let what = format!(
+                    "the query does not ask for table {}; leave it out of the job",
+                    table.name
+                );
+                return Err(source.fault(span, what));
+            }
+        }
+        Ok(job)
     }
 
     fn checked(file: File, settings: &[Kept], source: &Source, instead: &Instead) -> Result<Self> {
@@ -263,6 +288,14 @@ impl QueryJob {
                 )?))
             })
             .collect()
+    }
+
+    /// The tables of `me`, and the files that the job names for them.
+    pub(super) fn own_files(&self, me: PartyId) -> impl Iterator<Item = (&Declared, Option<&Path>)> {
+        let tables = self.query.schema().tables.iter().zip(&self.files);
+        tables
+            .filter(move |(table, _)| table.party == me)
+            .map(|(table, file)| (table, file.as_deref()))
     }
 
     /// What the parties compare of it.

@@ -1,5 +1,6 @@
 //! Jobs that are queries: SQL over tables that the parties hold.
 
+mod answers;
 mod file;
 mod plan;
 mod policy;

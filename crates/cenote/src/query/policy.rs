@@ -1,26 +1,15 @@
 //! What a party lets be asked of its tables: its policy, checked on the typed plan before anybody is met.
 
-use std::fs::{File, OpenOptions};
-use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use cenote_net::PartyId;
-use cenote_query::{FlowKind, Query};
+use cenote_query::{Declared, FlowKind, Query};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::answers::{Answers, Limit};
 use crate::settings_file::Source;
 use crate::{Error, Result};
-
-/// Seconds of a day.
-const DAY: u64 = 86_400;
-
-/// What is added to the name of a policy's file for the list of the answers of the last day.
-const ANSWERS: &str = ".answers";
-
-/// Most bytes of that list.
-const MAX_LIST: u64 = 16 << 20;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -33,6 +22,8 @@ struct Rules {
 #[serde(deny_unknown_fields)]
 struct Rule {
     name: String,
+    /// The data that it is for. Without it, the data that usually goes with the table, or what is posted.
+    data: Option<Vec<String>>,
     /// Columns of which an answer may have sums and counts only.
     #[serde(default)]
     hidden: Vec<String>,
@@ -64,6 +55,9 @@ impl Policy {
             if rules.iter().any(|other| other.name == rule.get_ref().name) {
                 return Err(source.fault(rule.span(), format!("table {} comes twice", rule.get_ref().name)));
             }
+            if rule.get_ref().name.contains(char::is_control) {
+                return Err(source.fault(rule.span(), "a name has no control characters"));
+            }
             let rule_is_weak = !rule.get_ref().hidden.is_empty() && rule.get_ref().min_group.is_none();
             if rule_is_weak {
                 let what = "with `hidden`, give `min_group` too: the sum of a single row is its value";
@@ -84,22 +78,24 @@ impl Policy {
         ))
     }
 
-    /// Sees that `query` may be asked of the tables of `me`.
+    fn rule(&self, table: &str) -> Result<&Rule> {
+        let rule = self.rules.iter().find(|rule| rule.name == table);
+        rule.ok_or_else(|| self.refused(table, "it is not named there"))
+    }
+
+    /// Sees that `query` may be asked of the tables of `me`: of all that the job declares, since all are bound to data and read.
     ///
     /// # Errors
     /// [`Error::Usage`], which names the table and the rule.
     pub fn check(&self, me: PartyId, query: &Query) -> Result<()> {
         let schema = query.schema();
         let flows = query.flows();
-        for at in query.tables() {
-            let table = &schema.tables[at];
+        for (at, table) in schema.tables.iter().enumerate() {
             if table.party != me {
                 continue;
             }
             let refused = |what: &str| Err(self.refused(&table.name, what));
-            let Some(rule) = self.rules.iter().find(|rule| rule.name == table.name) else {
-                return refused("it is not named there");
-            };
+            let rule = self.rule(&table.name)?;
             if let Some(missing) = rule
                 .hidden
                 .iter()
@@ -133,84 +129,63 @@ impl Policy {
         Ok(())
     }
 
-    /// Counts `query` among the answers of today.
+    /// Sees that the rule of a table is for the data that stands for it: `data` by its name, where the one called `usual` goes with the table if
+    /// nobody chooses; without a name, what is posted.
     ///
     /// # Errors
-    /// [`Error::Usage`] if there have been as many as may be; [`Error::Local`] if the list cannot be kept.
-    pub fn count(&self, me: PartyId, query: &Query) -> Result<()> {
-        let schema = query.schema();
-        let names: Vec<&str> = query
-            .tables()
-            .into_iter()
-            .map(|at| &schema.tables[at])
-            .filter(|table| table.party == me)
-            .map(|table| table.name.as_str())
-            .collect();
-        let limited = |rule: &&Rule| rule.answers_per_day.is_some() && names.contains(&rule.name.as_str());
-        let limited: Vec<&Rule> = self.rules.iter().filter(limited).collect();
-        if limited.is_empty() {
+    /// [`Error::Usage`], which names the table and the data.
+    pub fn check_data(&self, table: &str, data: Option<&str>, usual: Option<&str>) -> Result<()> {
+        let named = match (&self.rule(table)?.data, data) {
+            (Some(names), Some(data)) => names.iter().any(|name| name == data),
+            (Some(_), None) => false,
+            (None, data) => data.is_none_or(|data| usual == Some(data)),
+        };
+        if named {
             return Ok(());
         }
-        let mut name = self.path.clone().into_os_string();
-        name.push(ANSWERS);
-        let failed = |error: std::io::Error| {
-            let what = format!("keeping the list of answers {}", Path::new(&name).display());
-            Error::local(what, error)
+        let what = match data {
+            Some(data) => format!("its rule is not for the data {data:?}; name it under `data`"),
+            None => "its rule is for the data that it names, and not for what is posted".into(),
         };
-        let mut list = opened(Path::new(&name)).map_err(failed)?;
-        // Another process of this party may ask at the same moment.
-        list.lock().map_err(failed)?;
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |since| since.as_secs());
-        let mut kept = recent(&mut list, now).map_err(failed)?;
-        for rule in limited {
-            let most = rule.answers_per_day.unwrap_or(u64::MAX);
-            let asked = kept.iter().filter(|(_, table)| *table == rule.name).count() as u64;
-            if asked >= most {
-                let what = format!("there have been {asked} queries within a day, and {most} may be");
-                return Err(self.refused(&rule.name, &what));
+        Err(self.refused(table, &what))
+    }
+
+    /// Sees the same of a file that the party's own job names for a table, if the rule says for which data it is.
+    pub(super) fn check_file(&self, table: &Declared, file: Option<&Path>) -> Result<()> {
+        if self.rule(&table.name)?.data.is_none() {
+            return Ok(());
+        }
+        let name = file.and_then(Path::file_name).and_then(|name| name.to_str());
+        self.check_data(&table.name, name.or(Some("")), None)
+    }
+
+    /// Counts `query` among the answers of today: once for each table of `me`, and once for each `job` of a service.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there have been as many as may be; [`Error::Local`] or [`Error::Data`] if the list cannot be kept.
+    pub fn count(&self, me: PartyId, query: &Query, job: Option<&str>) -> Result<()> {
+        let own = query.schema().tables.iter().filter(|table| table.party == me);
+        let mut limits = Vec::new();
+        for table in own {
+            if let Some(most) = self.rule(&table.name)?.answers_per_day {
+                limits.push(Limit {
+                    table: &table.name,
+                    most,
+                });
             }
         }
-        kept.extend(names.iter().map(|name| (now, (*name).to_owned())));
-        let text: String = kept.iter().map(|(at, table)| format!("{at} {table}\n")).collect();
-        rewrite(&mut list, &text).map_err(failed)
+        if limits.is_empty() {
+            return Ok(());
+        }
+        match Answers::beside(&self.path).count(&limits, job)? {
+            Ok(()) => Ok(()),
+            Err((limit, asked)) => {
+                let most = limit.most;
+                let what = format!("there have been {asked} queries within a day, and {most} may be");
+                Err(self.refused(limit.table, &what))
+            }
+        }
     }
-}
-
-/// The list of answers, which nobody else may read.
-fn opened(path: &Path) -> std::io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        options.mode(0o600);
-    }
-    options.open(path)
-}
-
-/// The answers of the last day.
-fn recent(list: &mut File, now: u64) -> std::io::Result<Vec<(u64, String)>> {
-    let mut text = String::new();
-    (&mut *list).take(MAX_LIST).read_to_string(&mut text)?;
-    let entry = |line: &str| {
-        let (at, table) = line.split_once(' ')?;
-        Some((at.parse::<u64>().ok()?, table.to_owned()))
-    };
-    // Of a clock that was set back, what is in the future counts too.
-    Ok(text
-        .lines()
-        .filter_map(entry)
-        .filter(|(at, _)| at.saturating_add(DAY) > now)
-        .collect())
-}
-
-fn rewrite(list: &mut File, text: &str) -> std::io::Result<()> {
-    list.set_len(0)?;
-    list.rewind()?;
-    list.write_all(text.as_bytes())?;
-    list.sync_all()
 }
 
 #[cfg(test)]
@@ -221,6 +196,7 @@ mod tests {
 
     use super::*;
 
+    /// A query over `people` of party 0 and `loans` of party 1.
     fn query(sql: &str, min_group: u64) -> Query {
         let field = |name: &str, kind: &str| Field {
             name: name.into(),
@@ -335,47 +311,68 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let policy = policy(
             folder.path(),
-            "[[table]]\nname = \"loans\"\nanswers_per_day = 2\n",
+            "[[table]]\nname = \"loans\"\nanswers_per_day = 2\n[[table]]\nname = \"people\"\n",
         );
         let query = query("SELECT owed FROM loans", 0);
-        let ask = || {
+        let ask = |party: u8, job: Option<&str>| {
             policy
-                .count(PartyId(1), &query)
+                .count(PartyId(party), &query, job)
                 .map_err(|error| error.to_string())
         };
-        assert_eq!((ask(), ask()), (Ok(()), Ok(())));
+        assert_eq!((ask(1, None), ask(1, Some("job"))), (Ok(()), Ok(())));
+        let told = ask(1, None).unwrap_err();
+        assert!(told.contains("2 queries within a day, and 2 may be"), "{told}");
+        assert_eq!(ask(1, Some("job")), Ok(()), "it is counted already");
+        assert_eq!(ask(0, None), Ok(()));
+    }
+
+    /// All tables that a job declares are bound to data, read and checked, whether it asks for them or not.
+    #[test]
+    fn tables_that_are_declared_and_not_asked_are_guarded_and_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let query = query("SELECT owed FROM loans", 0);
+        let told = |text: &str| {
+            let policy = policy(folder.path(), text);
+            let checked = policy.check(PartyId(0), &query);
+            checked
+                .and_then(|()| policy.count(PartyId(0), &query, None))
+                .map_err(|error| error.to_string())
+        };
+        let unnamed = told("").unwrap_err();
+        assert!(unnamed.contains("table people: it is not named"), "{unnamed}");
+        let groups = told("[[table]]\nname = \"people\"\nmin_group = 5\n").unwrap_err();
+        assert!(groups.contains("`min_group` must be at least 5"), "{groups}");
+        let counted = "[[table]]\nname = \"people\"\nanswers_per_day = 1\n";
+        assert_eq!(told(counted), Ok(()));
+        assert!(told(counted).unwrap_err().contains("1 queries within a day"));
+    }
+
+    #[test]
+    fn a_rule_is_for_its_own_data() {
+        let folder = tempfile::tempdir().unwrap();
+        let policy = policy(
+            folder.path(),
+            "[[table]]\nname = \"loans\"\n[[table]]\nname = \"people\"\ndata = [\"people-2026.csv\"]\n",
+        );
+        let told = |table: &str, data| {
+            let usual = format!("{table}.csv");
+            let checked = policy.check_data(table, data, Some(&usual));
+            checked.map_err(|error| error.to_string())
+        };
+        assert_eq!(told("loans", Some("loans.csv")), Ok(()));
+        assert_eq!(told("loans", None), Ok(()));
+        assert_eq!(told("people", Some("people-2026.csv")), Ok(()));
+        let error = told("loans", Some("salaries.csv")).unwrap_err();
         assert!(
-            ask()
+            error.contains("table loans") && error.contains("\"salaries.csv\""),
+            "{error}"
+        );
+        assert!(told("people", Some("people.csv")).is_err());
+        assert!(told("people", None).unwrap_err().contains("posted"));
+        assert!(
+            told("salaries", Some("salaries.csv"))
                 .unwrap_err()
-                .contains("2 queries within a day, and 2 may be")
+                .contains("not named")
         );
-        assert_eq!(
-            policy
-                .count(PartyId(0), &query)
-                .map_err(|error| error.to_string()),
-            Ok(())
-        );
-        // A day later they may be asked again.
-        let list = folder.path().join("policy.toml.answers");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            assert_eq!(
-                std::fs::metadata(&list).unwrap().permissions().mode() & 0o777,
-                0o600
-            );
-        }
-        let old: String = std::fs::read_to_string(&list)
-            .unwrap()
-            .lines()
-            .map(|line| {
-                format!(
-                    "{} loans\n",
-                    line.split(' ').next().unwrap().parse::<u64>().unwrap() - DAY
-                )
-            })
-            .collect();
-        std::fs::write(&list, old).unwrap();
-        assert_eq!(ask(), Ok(()));
     }
 }

@@ -110,6 +110,15 @@ impl Proposed {
         )?)
     }
 
+    /// Sees that this party's tables keep what the job declares of them and that its own calculations go through, as a run does before anybody is met.
+    ///
+    /// # Errors
+    /// [`Error::Table`], which says what they do not keep.
+    pub fn rehearse(&self, tables: &[Option<Table>]) -> Result<()> {
+        self.job.query().prepare(self.me, tables)?;
+        Ok(())
+    }
+
     fn declared(&self, index: usize) -> Result<&Declared> {
         let tables = &self.job.query().schema().tables;
         tables

@@ -197,6 +197,9 @@ fn allowed(config: &PartyConfig, job: &QueryJob) -> Result<Option<Policy>> {
     let policy = config.policy.as_deref().map(Policy::load).transpose()?;
     if let Some(policy) = &policy {
         policy.check(config.me, job.query())?;
+        for (table, file) in job.own_files(config.me) {
+            policy.check_file(table, file)?;
+        }
     }
     Ok(policy)
 }
@@ -263,7 +266,7 @@ pub fn run_party(
         check_writable(file)?;
     }
     if let Some(policy) = policy {
-        policy.count(config.me, planned.job.query())?;
+        policy.count(config.me, planned.job.query(), None)?;
     }
     // What was answered before goes when nothing can refuse this query any more.
     if let Some(file) = &file {
