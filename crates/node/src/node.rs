@@ -1,9 +1,10 @@
 //! A service, from its start to its end.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use cenote::PartyConfig;
@@ -101,8 +102,13 @@ impl Node {
         let _ = core.lanes.set(all.map_err(machine)?);
         let wires = join(Arc::new(Ears(weak)))?;
         let _ = core.wires.set(wires);
-        core.go_on(&open);
         tick::start(&core).map_err(machine)?;
+        // Reading their programs takes time, which deadlines and other jobs do not wait for.
+        let weak = Arc::downgrade(&core);
+        std::thread::Builder::new()
+            .name("resume".into())
+            .spawn(move || go_on(&weak, open))
+            .map_err(machine)?;
         Ok(Node { core })
     }
 
@@ -171,6 +177,25 @@ fn read_policy(settings: &Settings) -> Result<Policy, Error> {
     }
 }
 
+/// Moves unfinished jobs on, those first that nobody decides on any more.
+fn go_on(core: &Weak<Core>, mut open: Vec<Job>) {
+    open.sort_by_key(|job| job.state.name() == StateName::Proposed);
+    for job in &open {
+        let Some(core) = core.upgrade() else { return };
+        if core.stopping.load(Ordering::Relaxed) {
+            return;
+        }
+        let moves = || {
+            if !core.awaits_program(job) {
+                core.moves_on(job);
+            }
+        };
+        if catch_unwind(AssertUnwindSafe(moves)).is_err() {
+            tracing::error!(job = %job.proposal.id, "a job could not go on after the restart; the log says where");
+        }
+    }
+}
+
 impl Core {
     /// What a restart means for the jobs of the record. Gives those that go on.
     fn resume(self: &Arc<Self>) -> Result<Vec<Job>, Error> {
@@ -182,23 +207,11 @@ impl Core {
         Ok(open)
     }
 
-    /// Moves unfinished jobs on.
-    fn go_on(self: &Arc<Self>, open: &[Job]) {
-        for job in open {
-            if !self.awaits_program(job) {
-                self.moves_on(job);
-            }
-        }
-    }
-
     /// Moves an unfinished job on, of which the program is here.
     pub(crate) fn moves_on(self: &Arc<Self>, job: &Job) {
-        let mine = job.decisions.get(usize::from(self.me()));
         match job.state.name() {
             // A person who submits here says with which data; the policy may choose other.
-            StateName::Proposed
-                if mine.is_some_and(Option::is_none) && job.proposal.proposer != self.me() =>
-            {
+            StateName::Proposed if self.awaits_approval(job) && job.proposal.proposer != self.me() => {
                 let ruled = self
                     .program_of(job)
                     .and_then(|compiled| self.rule(job, &compiled));
