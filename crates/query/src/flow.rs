@@ -1,8 +1,9 @@
 //! What columns of which tables an answer tells of, and how: what owners' policies are about.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
-use crate::expr::Expr;
+use crate::expr::{Expr, Node};
 use crate::query::Query;
 use crate::relation::{Function, Operation, Relation};
 
@@ -33,7 +34,8 @@ type Told = BTreeSet<(usize, usize, FlowKind)>;
 
 /// What the columns of a relation tell of, and what it is that there is a row.
 struct Tells {
-    columns: Vec<Told>,
+    /// Columns that are the same one share it: a query may name one a thousand times.
+    columns: Vec<Rc<Told>>,
     rows: Told,
 }
 
@@ -41,7 +43,12 @@ impl Query {
     /// What the answer tells of: values of its columns, and what decides which rows there are.
     pub fn flows(&self) -> Vec<Flow> {
         let Tells { columns, rows } = tells(self.relation());
-        let all: Told = columns.into_iter().flatten().chain(rows).collect();
+        let all: Told = columns
+            .iter()
+            .flat_map(|told| told.iter())
+            .chain(&rows)
+            .copied()
+            .collect();
         let flow = |(table, column, kind): (usize, usize, FlowKind)| Flow {
             table,
             column: self.schema().tables[table].fields[column].name.clone(),
@@ -59,25 +66,39 @@ impl Query {
 }
 
 fn scanned(relation: &Relation, tables: &mut BTreeSet<usize>) {
-    let mut all = |inputs: &[&Relation]| inputs.iter().for_each(|input| scanned(input, tables));
-    match &relation.operation {
-        Operation::Scan(table) => {
-            tables.insert(*table);
-        }
-        Operation::Project(input, _) | Operation::Filter(input, _) | Operation::First(input, ..) => {
-            all(&[input])
-        }
-        Operation::Group { input, .. } => all(&[input]),
-        Operation::Left { left, right, .. } => all(&[left, right]),
-        Operation::Inner(inputs, _) | Operation::Union(inputs) => all(&inputs.iter().collect::<Vec<_>>()),
+    if let Operation::Scan(table) = relation.operation {
+        tables.insert(table);
     }
+    relation
+        .inputs()
+        .into_iter()
+        .for_each(|input| scanned(input, tables));
 }
 
 /// What an expression over columns tells of.
-fn of(expr: &Expr, columns: &[Told]) -> Told {
-    let mut told = Told::new();
-    expr.columns(&mut |column| told.extend(columns[column].iter().copied()));
-    told
+fn of(expr: &Expr, columns: &[Rc<Told>]) -> Rc<Told> {
+    if let Node::Column(column) = expr.node {
+        return Rc::clone(&columns[column]);
+    }
+    let (mut told, mut seen) = (Told::new(), BTreeSet::new());
+    expr.columns(&mut |column| {
+        if seen.insert(Rc::as_ptr(&columns[column])) {
+            told.extend(columns[column].iter().copied());
+        }
+    });
+    Rc::new(told)
+}
+
+/// What becomes of what columns tell, where those that share it go on to.
+fn each(columns: impl IntoIterator<Item = Rc<Told>>, change: impl Fn(&Told) -> Told) -> Vec<Rc<Told>> {
+    let mut known: BTreeMap<*const Told, (Rc<Told>, Rc<Told>)> = BTreeMap::new();
+    let changed = |told: Rc<Told>| {
+        let (_, changed) = known
+            .entry(Rc::as_ptr(&told))
+            .or_insert_with(|| (Rc::clone(&told), Rc::new(change(&told))));
+        Rc::clone(changed)
+    };
+    columns.into_iter().map(changed).collect()
 }
 
 fn lessened(told: &Told, least: FlowKind) -> Told {
@@ -90,7 +111,7 @@ fn tells(relation: &Relation) -> Tells {
     match &relation.operation {
         Operation::Scan(table) => Tells {
             columns: (0..relation.columns.len())
-                .map(|column| Told::from([(*table, column, FlowKind::Rows)]))
+                .map(|column| Rc::new(Told::from([(*table, column, FlowKind::Rows)])))
                 .collect(),
             rows: Told::new(),
         },
@@ -103,14 +124,14 @@ fn tells(relation: &Relation) -> Tells {
         }
         Operation::Filter(input, condition) => {
             let Tells { columns, mut rows } = tells(input);
-            rows.extend(of(condition, &columns));
+            rows.extend(of(condition, &columns).iter().copied());
             Tells { columns, rows }
         }
         Operation::First(input, order, _) => {
             let Tells { columns, mut rows } = tells(input);
             order
                 .iter()
-                .for_each(|order| rows.extend(of(&order.by, &columns)));
+                .for_each(|order| rows.extend(of(&order.by, &columns).iter().copied()));
             Tells { columns, rows }
         }
         Operation::Inner(inputs, conditions) => {
@@ -121,7 +142,7 @@ fn tells(relation: &Relation) -> Tells {
                 rows.extend(told.rows);
             }
             for condition in conditions {
-                rows.extend(of(condition, &columns));
+                rows.extend(of(condition, &columns).iter().copied());
             }
             Tells { columns, rows }
         }
@@ -130,13 +151,10 @@ fn tells(relation: &Relation) -> Tells {
             // That a column is null tells that there was no row with these keys.
             let mut found = right.rows.clone();
             for (x, y) in on {
-                found.extend(of(x, &left.columns));
-                found.extend(of(y, &right.columns));
+                found.extend(of(x, &left.columns).iter().copied());
+                found.extend(of(y, &right.columns).iter().copied());
             }
-            let of_right = right
-                .columns
-                .into_iter()
-                .map(|column| column.union(&found).copied().collect());
+            let of_right = each(right.columns, |column| column.union(&found).copied().collect());
             let columns = left.columns.into_iter().chain(of_right).collect();
             // With several rows for a key, there are as many.
             let rows = left.rows.union(&found).copied().collect();
@@ -150,7 +168,7 @@ fn tells(relation: &Relation) -> Tells {
             });
             for part in parts {
                 for (column, more) in all.columns.iter_mut().zip(part.columns) {
-                    column.extend(more);
+                    Rc::make_mut(column).extend(more.iter().copied());
                 }
                 all.rows.extend(part.rows);
             }
@@ -163,9 +181,8 @@ fn tells(relation: &Relation) -> Tells {
             ..
         } => {
             let Tells { columns, rows } = tells(input);
-            let keys = keys
-                .iter()
-                .map(|key| lessened(&of(key, &columns), FlowKind::Values));
+            let keys = keys.iter().map(|key| of(key, &columns));
+            let keys = each(keys, |key| lessened(key, FlowKind::Values)).into_iter();
             let aggregates = aggregates.iter().map(|aggregate| {
                 let least = match aggregate.function {
                     Function::Least | Function::Greatest => FlowKind::Values,
@@ -173,7 +190,7 @@ fn tells(relation: &Relation) -> Tells {
                 };
                 let mut told = lessened(&of(&aggregate.of, &columns), least);
                 told.extend(lessened(&rows, FlowKind::Totals));
-                told
+                Rc::new(told)
             });
             Tells {
                 columns: keys.chain(aggregates).collect(),

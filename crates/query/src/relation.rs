@@ -88,7 +88,7 @@ impl Relation {
     }
 
     /// The relations that it is made of.
-    fn inputs(&self) -> Vec<&Relation> {
+    pub(crate) fn inputs(&self) -> Vec<&Relation> {
         match &self.operation {
             Operation::Scan(_) => Vec::new(),
             Operation::Project(input, _) | Operation::Filter(input, _) | Operation::First(input, ..) => {
