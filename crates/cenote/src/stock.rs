@@ -191,6 +191,22 @@ pub fn shelves(folder: &Path, key: &Path, count: u8, peers: &Peers) -> Result<Ve
     (0..count).map(open).collect()
 }
 
+/// Opens the shelves that a service has made in the stock folder of `config`, each with its number; none where no service has.
+///
+/// # Errors
+/// As [`open`]; where the service is up, that its shelves are in use.
+pub fn shelves_of(config: &PartyConfig) -> Result<Vec<(u8, Store)>> {
+    let (folder, key) = paths(config)?;
+    shelves_in(folder, &StoreKey::from_bytes(*key_bytes(key)?))
+}
+
+fn shelves_in(folder: &Path, key: &StoreKey) -> Result<Vec<(u8, Store)>> {
+    let there = (0..=u8::MAX).filter(|number| folder.join(number.to_string()).is_dir());
+    there
+        .map(|number| Ok((number, Store::open(&folder.join(number.to_string()), key)?)))
+        .collect()
+}
+
 fn paths(config: &PartyConfig) -> Result<(&Path, &Path)> {
     let (folder, key) = config.stock.as_ref().ok_or_else(|| {
         Error::Usage(
@@ -292,6 +308,26 @@ mod tests {
         let doubtful = on_one_word(&mut orphans);
         assert_eq!(orphans.items, all[1..2]);
         assert_eq!(doubtful.items, [all[0].clone(), all[2].clone()]);
+    }
+
+    #[test]
+    fn shelves_of_a_service_are_found() {
+        let home = tempfile::tempdir().unwrap();
+        let (folder, key) = (home.path().join("stock"), home.path().join("key"));
+        let made = shelves(&folder, &key, 3, &Peers::default()).unwrap();
+        let own = StoreKey::from_bytes(*key_bytes(&key).unwrap());
+        let refused = shelves_in(&folder, &own).map(drop).unwrap_err().to_string();
+        assert!(refused.contains("another process"), "{refused}");
+        drop(made);
+        let root = Store::open(&folder, &own).unwrap();
+        assert_eq!(root.inventory().unwrap(), Inventory::default());
+        let numbers: Vec<u8> = shelves_in(&folder, &own)
+            .unwrap()
+            .into_iter()
+            .map(|(number, _)| number)
+            .collect();
+        assert_eq!(numbers, [0, 1, 2]);
+        assert_eq!(shelves_in(home.path(), &own).unwrap().len(), 0);
     }
 
     /// Two layers of ANDs on 1,900 lanes, in segments of 512 lanes.

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use cenote::stock::{
     Amount, Facts, Inventory, Made, Store, Stored, Unusable, Which, choose, describe, items, make,
-    on_one_word, open, remove,
+    on_one_word, open, remove, shelves_of,
 };
 use cenote::{Job, PartyConfig, Result};
 use serde_json::{Map, Value, json};
@@ -40,8 +40,7 @@ pub(crate) fn run(command: &args::Stock) -> Result<()> {
         }
         args::Stock::Show { config, json } => {
             let config = PartyConfig::load(config)?;
-            let folder = open(&config)?;
-            tell(&config, &folder, &folder.inventory()?, "in stock", *json)
+            show(&config, *json)
         }
         args::Stock::Drop {
             config,
@@ -166,10 +165,41 @@ impl<'a> Shown<'a> {
     }
 }
 
-fn tell(config: &PartyConfig, folder: &Store, inventory: &Inventory, how: &str, json: bool) -> Result<()> {
-    if !json {
-        return print(&table(folder, inventory, how));
+/// Shows what is in the folder, and on the shelves of a service in it.
+fn show(config: &PartyConfig, json: bool) -> Result<()> {
+    let (folder, shelves) = (open(config)?, shelves_of(config)?);
+    let inventory = folder.inventory()?;
+    if json {
+        let mut fields = fields(config, &folder, &inventory);
+        let of_shelf = |(number, store): &(u8, Store)| {
+            let mut shelf = self::fields(config, store, &store.inventory()?);
+            shelf.insert("shelf".into(), (*number).into());
+            Ok(shelf.into())
+        };
+        if !shelves.is_empty() {
+            let shelves = shelves.iter().map(of_shelf).collect::<Result<Vec<Value>>>()?;
+            fields.insert("shelves".into(), shelves.into());
+        }
+        return print_json(&fields);
     }
+    let mut text = String::new();
+    if shelves.is_empty() || !inventory.items.is_empty() || !inventory.unusable.is_empty() {
+        text += &table(&folder, &inventory, "in stock");
+    }
+    for (_, store) in &shelves {
+        text += &table(store, &store.inventory()?, "in stock");
+    }
+    print(&text)
+}
+
+fn tell(config: &PartyConfig, folder: &Store, inventory: &Inventory, how: &str, json: bool) -> Result<()> {
+    match json {
+        true => print_json(&fields(config, folder, inventory)),
+        false => print(&table(folder, inventory, how)),
+    }
+}
+
+fn fields(config: &PartyConfig, folder: &Store, inventory: &Inventory) -> Map<String, Value> {
     let shown = Shown::all(inventory);
     let unusable = inventory.unusable.iter();
     let unusable: Vec<Value> = unusable
@@ -184,7 +214,7 @@ fn tell(config: &PartyConfig, folder: &Store, inventory: &Inventory, how: &str, 
         let of_item: Vec<Value> = of_item.map(Shown::in_json).collect();
         fields.insert(format!("{item}s"), of_item.into());
     }
-    print_json(&fields)
+    fields
 }
 
 fn table(folder: &Store, inventory: &Inventory, how: &str) -> String {
