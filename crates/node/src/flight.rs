@@ -13,6 +13,10 @@ use cenote_service::live::Running;
 /// The time between two words on its progress, and before the first.
 const WORDS: Duration = Duration::from_millis(100);
 
+/// How long a peer's word may come after it has stopped, and how often it is looked for.
+const WORD: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(10);
+
 /// A job that runs.
 #[derive(Debug)]
 pub(crate) struct Flight {
@@ -84,6 +88,14 @@ impl Flight {
         end.word.get_or_insert_with(|| (from, says.clone()));
         end.closers.0.iter().for_each(Closer::close);
         true
+    }
+
+    /// A peer has stopped: its word on that comes over another connection, and may come a little later.
+    pub(crate) fn wait_for_word(&self) {
+        let until = Instant::now() + WORD;
+        while self.word().is_none() && self.stopped().is_none() && Instant::now() < until {
+            std::thread::sleep(LOOK);
+        }
     }
 
     /// What a peer has said, if one has.

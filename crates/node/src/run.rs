@@ -307,6 +307,9 @@ impl Core {
         });
         let ended = result.and_then(|(compiled, text)| self.record(&job, &compiled, text));
         if let Err(fault) = ended {
+            if matches!(fault.kind, FailKind::Peer | FailKind::PeerLost) {
+                flight.wait_for_word();
+            }
             if let Some((from, says)) = flight.word().filter(|_| fault.kind != FailKind::Cheating) {
                 match self.jobs.hear(id, from, says, Timestamp::now()) {
                     Ok(job) => return self.changed(&job),

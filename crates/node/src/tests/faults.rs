@@ -167,6 +167,24 @@ fn a_job_that_runs_ends_when_it_is_taken_back() {
 }
 
 #[test]
+fn a_word_that_comes_after_its_sender_has_stopped_is_recorded() {
+    let world = World::new(3, ALL);
+    let id = world.submit_long(0, "taken back");
+    world.wait_for(id, StateName::Running);
+    until("it is seen to run", || {
+        (0..3).all(|party| !world.node(party).running().is_empty())
+    });
+    lose(&world, |message| matches!(message, Message::Cancel { .. }));
+    world.node(2).cancel(id, person()).expect("cancelled");
+    std::thread::sleep(Duration::from_millis(300));
+    world.hub.meddle(None);
+    for party in [0, 1] {
+        world.hub.say(2, party, Message::Cancel { job: id }.to_bytes());
+    }
+    world.wait(id, "cancelled", |state| *state == State::Cancelled { by: 2 });
+}
+
+#[test]
 fn a_job_that_runs_ends_at_its_deadline() {
     let world = World::new(3, ALL);
     let mut submission = world.long_submission("too long");
