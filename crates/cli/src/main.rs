@@ -4,6 +4,7 @@
 mod args;
 mod commands;
 mod console;
+mod huge_pages;
 mod service;
 mod signals;
 

@@ -17,6 +17,7 @@ use cenote_web::{House, Options, Running};
 use clap::Args;
 
 use crate::console::{Log, print};
+use crate::huge_pages;
 use crate::signals::{Word, words};
 
 /// How long the end waits for jobs that run, and for calls that are answered.
@@ -104,16 +105,22 @@ fn refused(error: cenote_node::Error) -> Error {
 }
 
 pub(crate) fn serve(options: &Serve) -> Result<()> {
-    let signals = words().map_err(|source| Error::local("watching for signals", source))?;
+    let watch = || words().map_err(|source| Error::local("watching for signals", source));
     match options.local {
         None => {
-            let house = Standing::start(&PartyConfig::load(&options.config)?)?;
+            let config = PartyConfig::load(&options.config)?;
+            huge_pages::set(1 + config.peers.len());
+            let signals = watch()?;
+            let house = Standing::start(&config)?;
             print(&house.greeting()?)?;
             wait(&signals, std::slice::from_ref(&house));
             house.stop();
             Ok(())
         }
-        Some(parties) => serve_local(parties, options.folder.as_deref(), &signals),
+        Some(parties) => {
+            huge_pages::set(parties.into());
+            serve_local(parties, options.folder.as_deref(), &watch()?)
+        }
     }
 }
 

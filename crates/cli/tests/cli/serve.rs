@@ -48,6 +48,42 @@ fn ended(service: Child) -> Ended {
     ended
 }
 
+/// The allocator's option on huge pages in the environment of a service.
+#[cfg(target_os = "linux")]
+fn huge_pages(service: &Child) -> Option<String> {
+    let environment = std::fs::read_to_string(format!("/proc/{}/environ", service.id())).unwrap();
+    let mut variables = environment.split('\0');
+    variables.find_map(|variable| variable.strip_prefix("MIMALLOC_ALLOW_THP=").map(str::to_owned))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn services_of_three_parties_do_without_huge_pages_unless_told_otherwise() {
+    for (parties, said, has) in [
+        ("3", None, Some("0")),
+        ("3", Some("1"), Some("1")),
+        ("2", None, None),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = cenote();
+        command.env_remove("MIMALLOC_ALLOW_THP");
+        command.envs(said.map(|said| ("MIMALLOC_ALLOW_THP", said)));
+        command
+            .args(["serve", "--local", parties, "--folder"])
+            .arg(folder.path());
+        let service = start(&mut command);
+        wait_until("that the services are up", || {
+            folder.path().join("sample.toml").exists()
+        });
+        assert_eq!(
+            huge_pages(&service).as_deref(),
+            has,
+            "{parties} parties, {said:?}"
+        );
+        ended(service);
+    }
+}
+
 #[test]
 fn services_for_a_look_run_their_sample() {
     let folder = tempfile::tempdir().unwrap();
