@@ -206,6 +206,18 @@ fn all_of_it() {
     );
 }
 
+/// A service keeps plans that wait by what they take, which the length of the text does not tell.
+#[test]
+fn plans_are_as_large_as_what_they_have() {
+    let parts = |sql: &str| world().plan(sql).expect("it is planned").parts();
+    let few = parts("select x from a");
+    let many = parts(&format!("select {} from a", vec!["*"; 100].join(", ")));
+    assert!(few < 20 && many > 1400, "{few} and {many}");
+    let numbers: Vec<String> = (0..1000).map(|number| number.to_string()).collect();
+    let listed = parts(&format!("select x from a where x in ({})", numbers.join(", ")));
+    assert!(listed > 4000, "{listed}");
+}
+
 /// Subqueries one of another: `t0`, and then each `tN` of the one before, which `of` gives its text by.
 fn chain(first: &str, count: usize, of: impl Fn(String) -> String) -> String {
     let more = (1..=count).map(|at| format!(", t{at} as ({})", of(format!("t{}", at - 1))));
