@@ -14,6 +14,10 @@ use std::time::Duration;
 /// How long a thread stays without work.
 const STAY: Duration = Duration::from_secs(10);
 
+/// How much work a thread does at most. The allocator keeps for each thread what its work has freed, in pieces that no other
+/// thread uses, and these grow in number with all that is ever done there; they go back when the thread ends.
+const WORKS: usize = 32;
+
 type Work = Box<dyn FnOnce() + Send>;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -71,7 +75,7 @@ impl Threads {
     fn serve(&self, mut work: Work) {
         let (sender, next) = channel();
         let me = thread::current().id();
-        loop {
+        for _ in 1..WORKS {
             work();
             lock(&self.idle).push((me, sender.clone()));
             match self.wait(me, &next) {
@@ -79,6 +83,7 @@ impl Threads {
                 None => return,
             }
         }
+        work();
     }
 
     fn wait(&self, me: ThreadId, next: &Receiver<Work>) -> Option<Work> {
@@ -199,6 +204,21 @@ mod tests {
         assert_eq!(*lock(&id), Some(first), "it was on the thread that was there");
         assert_ne!(settled(&THREADS), first);
         assert!(lock(&THREADS.idle).iter().all(|(id, _)| *id != first));
+    }
+
+    #[test]
+    fn a_thread_ends_after_so_much_work() {
+        static THREADS: Threads = Threads::new("ends");
+        let first = settled(&THREADS);
+        let mut works = 1;
+        while THREADS.start(|| thread::current().id()).unwrap().join().unwrap() == first {
+            works += 1;
+            assert!(works <= WORKS, "it does not end");
+            while lock(&THREADS.idle).is_empty() && works < WORKS {
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+        assert_eq!(works, WORKS);
     }
 
     #[test]
