@@ -19,9 +19,10 @@ use crate::{Config, Lag, Links, ThreeEngine, ViewCheck, batches_needed, checks};
 /// Settings of the three-party protocol, the same at all parties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Three {
-    /// How AND gates are verified with triples.
-    #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
-    pub variant: Variant,
+    /// How AND gates are verified with triples; if nothing is said, on demand, except for jobs that are so small that less is
+    /// sent for the baseline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<Variant>,
     /// How views are compared.
     #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
     pub view_check: ViewCheck,
@@ -32,10 +33,10 @@ pub struct Three {
 }
 
 impl Default for Three {
-    /// `on-demand`, `mac`, 40, one worker.
+    /// Any variant, `mac`, 40, one worker.
     fn default() -> Self {
         Three {
-            variant: Variant::OnDemand,
+            variant: None,
             view_check: ViewCheck::Mac,
             security: 40,
             workers: 1,
@@ -121,7 +122,7 @@ impl Protocol for Three {
 
     fn set(&mut self, name: &str, value: Setting<'_>) -> std::result::Result<(), String> {
         match name {
-            "variant" => self.variant = value.named(variant, &variants())?,
+            "variant" => self.variant = Some(value.named(variant, &variants())?),
             "view_check" => {
                 let what = "the view check is one of mac, sha256";
                 self.view_check = value.named(|name| name.parse().ok(), what)?;
@@ -152,19 +153,39 @@ impl Protocol for Three {
     }
 
     fn variety(&self) -> String {
-        format!("{}, views by {}", self.variant, self.view_check)
+        let variant = self.variant.map_or("any variant", Variant::name);
+        format!("{variant}, views by {}", self.view_check)
     }
 
     /// With buckets of two sizes where they are cheaper.
+    ///
+    /// On demand, every worker draws from a batch that the gates do not use up, and batches cannot be small: a job of few gates
+    /// needs less of the baseline. What is not known to be small is done on demand.
     fn prepare(&self, demand: &Demand<'_>) -> std::result::Result<Parameters, String> {
+        let blocks = Self::and_blocks(demand);
         let workload = Workload {
             security: self.security,
-            blocks: Some(Self::and_blocks(demand)),
+            blocks: Some(blocks),
             block_bits: BLOCK_BITS as u32,
             mixed: true,
             ..Workload::default()
         };
-        search(self.variant, &workload).map_err(|refusal| refusal.to_string())
+        let search = |variant| search(variant, &workload).map_err(|refusal| refusal.to_string());
+        if let Some(variant) = self.variant {
+            return search(variant);
+        }
+        let on_demand = search(Variant::OnDemand)?;
+        if demand.unknown_ands() > 0 {
+            return Ok(on_demand);
+        }
+        let of_worker = blocks.div_ceil(self.workers.into());
+        let sent = |parameters: &Parameters| parameters.job_cost(of_worker).blocks_sent;
+        let baseline = search(Variant::Baseline)?;
+        Ok(if sent(&baseline) < sent(&on_demand) {
+            baseline
+        } else {
+            on_demand
+        })
     }
 
     /// The buffers of each worker, with as many messages in flight as peers can have it measure; and as wires two components of
@@ -337,4 +358,43 @@ where
     String::deserialize(deserializer)?
         .parse()
         .map_err(serde::de::Error::custom)
+}
+
+#[cfg(test)]
+mod tests {
+    use cenote_circuit::{BitOrder, Builder};
+
+    use super::*;
+
+    #[test]
+    fn small_jobs_have_the_baseline_and_others_are_done_on_demand() {
+        let mut b = Builder::new();
+        let x = b.input("x", 2, BitOrder::Lsb);
+        let and = b.and(x[0], x[1]);
+        b.output("y", &[and], BitOrder::Lsb);
+        let plan = Plan::new(&b.finish());
+        let three = Three::default();
+        let chosen = |three: Three, demand: Demand<'_>| three.prepare(&demand).unwrap();
+        for lanes in [1, 512, 100_000, 1_000_000, 50_000_000, 1_000_000_000] {
+            let demand = || Demand::new().and_run(&plan, lanes, 1);
+            let blocks = Three::and_blocks(&demand());
+            let of = |variant| {
+                let variant = Some(variant);
+                chosen(Three { variant, ..three }, demand())
+            };
+            let (baseline, on_demand) = (of(Variant::Baseline), of(Variant::OnDemand));
+            let sent = |parameters: &Parameters| parameters.job_cost(blocks).blocks_sent;
+            let is_less = sent(&baseline) < sent(&on_demand);
+            assert_eq!(is_less, lanes <= 1_000_000, "{lanes}");
+            assert_eq!(
+                chosen(three, demand()),
+                if is_less { baseline } else { on_demand }
+            );
+        }
+        // One block: much less, and what is not known to be small is not taken to be.
+        let one = chosen(three, Demand::new().and_run(&plan, 1, 1));
+        assert!(one.job_cost(1).blocks_sent <= 300 && one.error().meets(40));
+        let unknown = chosen(three, Demand::new().and_gates(1));
+        assert_eq!(unknown.variant(), Variant::OnDemand);
+    }
 }

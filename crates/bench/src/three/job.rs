@@ -158,7 +158,7 @@ mod tests {
     fn a_right_result_passes_the_check_and_a_wrong_one_does_not() {
         for variant in [Variant::Baseline, Variant::CacheEfficient, Variant::OnDemand] {
             let protocol = Three {
-                variant,
+                variant: Some(variant),
                 ..Three::default()
             };
             let bench = Bench {

@@ -158,7 +158,7 @@ pub struct LatencyReport {
 /// [`Error::Usage`] for the variant that spends a whole batch on every opening, and for circuits without AND gates; those of
 /// [`Settings::parameters`]; [`Error::Parties`] or [`Error::Protocol`] if a party fails.
 pub fn run_latency(latency: &Latency, place: &mut Place<'_>) -> Result<LatencyReport> {
-    if latency.settings.protocol.variant == Variant::Reshuffle {
+    if latency.settings.variant() == Variant::Reshuffle {
         return Err(Error::Usage(
             "the variant reshuffle spends a whole batch of triples on every opening; measure the latency of another".into(),
         ));
@@ -241,8 +241,10 @@ impl LatencyReport {
             String::new()
         };
         format!(
-            "one instance, {}, views by {}, over {}{trips}, median of {}\n{table}",
-            self.settings.variant, self.settings.view_check, self.transport, self.repeat
+            "one instance, {}, over {}{trips}, median of {}\n{table}",
+            Protocol::from(self.settings).describe(),
+            self.transport,
+            self.repeat
         )
     }
 }

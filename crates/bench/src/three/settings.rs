@@ -21,17 +21,21 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// How gates are verified: on demand, if nothing else is said.
+    #[must_use]
+    pub fn variant(&self) -> Variant {
+        self.protocol.variant.unwrap_or(Variant::OnDemand)
+    }
+
     /// The cheapest parameters that hold for ever, within the memory allowed.
     ///
     /// # Errors
     /// [`Error::Refused`] if none do; [`Error::Usage`] if there are none with `n` blocks.
     pub fn parameters(&self) -> Result<Parameters> {
         let Three {
-            variant,
-            security,
-            workers,
-            ..
+            security, workers, ..
         } = self.protocol;
+        let variant = self.variant();
         if let Some(n) = self.n {
             let b = match variant {
                 Variant::Baseline | Variant::CacheEfficient => 3,
@@ -73,7 +77,7 @@ mod tests {
     fn settings(variant: Variant) -> Settings {
         Settings {
             protocol: Three {
-                variant,
+                variant: Some(variant),
                 ..Three::default()
             },
             memory: None,

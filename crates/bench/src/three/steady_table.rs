@@ -1,6 +1,7 @@
 //! A section's report as a short table for people.
 
 use super::steady::{Mode, SteadyReport};
+use cenote::Protocol;
 use cenote::tables::memory_row;
 use cenote::text::{Table, grouped, s};
 
@@ -13,10 +14,8 @@ impl SteadyReport {
         table.row(&[
             &"protocol",
             &format_args!(
-                "{}, {}, views by {}, error 2^{:.1}, over {}, {} worker{}",
-                self.protocol,
-                settings.variant,
-                settings.view_check,
+                "{}, error 2^{:.1}, over {}, {} worker{}",
+                Protocol::from(*settings).describe(),
                 self.error_log2,
                 self.transport,
                 settings.workers,

@@ -257,7 +257,7 @@ impl Table2 {
             circuit: self.circuit.clone(),
             settings: Settings {
                 protocol: Three {
-                    variant: row.variant,
+                    variant: Some(row.variant),
                     view_check: row.view_check,
                     ..self.settings.protocol
                 },

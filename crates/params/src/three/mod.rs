@@ -14,7 +14,7 @@ pub mod unequal;
 use std::fmt;
 use std::str::FromStr;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Refusal;
 
@@ -23,7 +23,7 @@ pub use search::{Workload, search};
 pub use shape::{check, check_level, check_mixed, preferred};
 
 /// How AND gates are verified with triples; the papers' four protocols.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Variant {
     /// Full shuffle (`L = 1`), gate `k` uses triple `k` (Section II-A, Appendix A). Error of Game 1.

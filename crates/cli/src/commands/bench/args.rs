@@ -141,7 +141,7 @@ impl Service {
     pub(crate) fn settings(&self, checks: &Checks) -> Settings {
         Settings {
             protocol: Three {
-                variant: checks.variant,
+                variant: Some(checks.variant),
                 view_check: checks.view_check,
                 security: self.security,
                 workers: self.workers,
