@@ -12,7 +12,7 @@ use cenote_service::job::{FailKind, JobId, Remote};
 use cenote_service::live::{AlarmKind, Happened};
 
 use crate::core::{Core, LEADER, lock};
-use crate::message::Message;
+use crate::message::{Message, Standing};
 use crate::peer::Hello;
 use crate::wires::{Hear, LONGEST};
 
@@ -51,7 +51,10 @@ fn serve(core: &Weak<Core>, peer: u8, tasks: &Receiver<Task>) {
     while let Ok(task) = tasks.recv() {
         let Some(core) = core.upgrade() else { return };
         let bytes = match &task {
-            Task::Message(_, bytes) => *bytes,
+            Task::Message(message, bytes) => {
+                core.wait_turn(peer, message);
+                *bytes
+            }
             Task::Up | Task::Standings => 0,
         };
         let done = catch_unwind(AssertUnwindSafe(|| match task {
@@ -113,11 +116,21 @@ impl Core {
                 self.announcer.tell(&Happened::Peer { party: from });
                 self.pump();
             }
-            Ok(message) => {
-                if peer.known().is_with_us() {
-                    let lane = message.job().map_or(0, lane_of);
-                    self.put(from, lane, Task::Message(message, bytes.len()));
+            Ok(_) if !peer.known().is_with_us() => {}
+            // What is said of a job comes after the job where it has come before.
+            Ok(Message::Standings { jobs }) => {
+                for lane in 0..LANES {
+                    let of_lane = |standing: &&Standing| lane_of(standing.job) == lane;
+                    let jobs: Vec<Standing> = jobs.iter().filter(of_lane).cloned().collect();
+                    if !jobs.is_empty() {
+                        let share = bytes.len() / LANES;
+                        self.put(from, lane, Task::Message(Message::Standings { jobs }, share));
+                    }
                 }
+            }
+            Ok(message) => {
+                let lane = message.job().map_or(0, lane_of);
+                self.put(from, lane, Task::Message(message, bytes.len()));
             }
             Err(what) => {
                 lock(&self.tally).refused(from);
@@ -127,6 +140,19 @@ impl Core {
                     self.tell(from, &Message::Unclear { what });
                 }
             }
+        }
+    }
+
+    /// What a peer says of all its jobs or its stock at once can make much work for few bytes: more of it than there may be waits, and
+    /// holds up what else that peer says.
+    fn wait_turn(&self, from: u8, message: &Message) {
+        let is_round = matches!(
+            message,
+            Message::Standings { .. } | Message::Levels { .. } | Message::Make { .. }
+        );
+        if let Some(peer) = self.peer(from).filter(|_| is_round) {
+            let wait = peer.known().rounds.owe();
+            std::thread::sleep(wait);
         }
     }
 

@@ -15,6 +15,8 @@ const EARLY: usize = 500;
 const EARLY_FOR: Duration = Duration::from_secs(60);
 /// Pieces of programs that it may have in a second, in the long run.
 const PIECES: f64 = 200.0;
+/// Messages that are about no single job and no program: so many a second are seen to, in the long run.
+const ROUNDS: f64 = 500.0;
 /// How long a piece may be on its way before it is asked for again; then twice as long, up to sixteen times.
 const LATE: Duration = Duration::from_secs(3);
 const LATEST: u32 = 4;
@@ -42,6 +44,8 @@ pub(crate) struct Known {
     pub(crate) bucket: Bucket,
     /// Pieces of programs that it may still ask for.
     pub(crate) pieces: Bucket,
+    /// Its words on where all its jobs and its stock stand that are still seen to.
+    pub(crate) rounds: Bucket,
     /// Words on jobs that are not known here, and when they came.
     early: VecDeque<(JobId, Message, Instant)>,
     /// Programs that it is sending.
@@ -97,6 +101,7 @@ impl Peer {
             hello: None,
             bucket: Bucket::new(a_second as f64),
             pieces: Bucket::new(PIECES),
+            rounds: Bucket::new(ROUNDS),
             early: VecDeque::new(),
             coming: BTreeMap::new(),
             greeted: false,
@@ -226,23 +231,44 @@ impl Bucket {
         }
     }
 
-    /// Takes one, if there is one.
-    pub(crate) fn take(&mut self) -> bool {
+    fn fill(&mut self) {
         let now = Instant::now();
         let passed = now.duration_since(self.last).as_secs_f64();
         self.last = now;
         self.left = (self.left + passed * self.rate).min(self.rate * BURST);
+    }
+
+    /// Takes one, if there is one.
+    pub(crate) fn take(&mut self) -> bool {
+        self.fill();
         let there = self.left >= 1.0;
         if there {
             self.left -= 1.0;
         }
         there
     }
+
+    /// Takes one, and gives how long it is until there is one.
+    pub(crate) fn owe(&mut self) -> Duration {
+        self.fill();
+        self.left -= 1.0;
+        Duration::from_secs_f64((-self.left / self.rate).max(0.0))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_beyond_the_rate_waits_its_turn() {
+        let mut bucket = Bucket::new(10.0);
+        let waits: Vec<Duration> = (0..40).map(|_| bucket.owe()).collect();
+        assert_eq!(waits[19], Duration::ZERO);
+        assert!(waits[39] > Duration::from_millis(1900) && waits[39] <= Duration::from_secs(2));
+        bucket.last -= Duration::from_secs(60);
+        assert_eq!(bucket.owe(), Duration::ZERO);
+    }
 
     #[test]
     fn a_piece_that_is_late_is_asked_for_later_and_later() {

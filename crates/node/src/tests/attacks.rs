@@ -107,6 +107,35 @@ fn a_proposal_that_says_other_things_than_its_program_is_refused() {
 }
 
 #[test]
+fn what_is_said_of_a_job_comes_after_its_proposal() {
+    let world = World::new(3, NONE);
+    let known = proposal(&world, 0);
+    let heard = answers(&world, 1, 2);
+    for number in 1..=60 {
+        let proposal = Proposal {
+            id: JobId::of(2, [number; 15]),
+            idempotency_key: format!("number {number}"),
+            ..known.clone()
+        };
+        let standing = Standing {
+            job: proposal.id,
+            proposal: proposal.digest(),
+            proposer: 2,
+            state: StateName::Proposed,
+            approved: true,
+            deadline: proposal.deadline,
+        };
+        let id = proposal.id;
+        let proposal = Box::new(proposal);
+        say(&world, 2, 1, &Message::Propose { proposal });
+        say(&world, 2, 1, &Message::Standings { jobs: vec![standing] });
+        until("it is known", || world.node(1).jobs().get(id).is_ok());
+    }
+    let asked = |message: &&Message| matches!(message, Message::Ask { .. });
+    assert_eq!(heard.lock().expect("whole").iter().find(asked), None);
+}
+
+#[test]
 fn a_party_cannot_take_the_name_of_anothers_job() {
     let world = World::new(3, ALL);
     let own = world.submit(2, "known").proposal;
