@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use cenote::{Error, Result};
 use cenote_node::local;
-use cenote_web::view::{About, JobView};
+use cenote_web::view::{About, JobView, Stock};
 
 use crate::service::{Reach, Service};
 
@@ -19,6 +19,9 @@ use crate::service::{Reach, Service};
 const UP: Duration = Duration::from_secs(60);
 /// How often it is asked whether it is.
 const LOOK: Duration = Duration::from_millis(5);
+/// How long stock may take to be made, and how often it is looked at.
+const FULL: Duration = Duration::from_secs(600);
+const SOMETIMES: Duration = Duration::from_millis(200);
 /// Ends of jobs that are remembered for those who ask late.
 const REMEMBERED: usize = 20_000;
 /// How often a job is looked at of whose end nothing is heard.
@@ -106,6 +109,33 @@ impl Fleet {
             member.listen()?;
         }
         Ok(fleet)
+    }
+
+    /// Waits until all parties have all the stock that they are to keep.
+    ///
+    /// # Errors
+    /// That they have not, within [`FULL`].
+    pub(super) fn fill_stock(&self, told: &dyn Fn(&str)) -> Result<()> {
+        let start = Instant::now();
+        loop {
+            let mut missing = 0;
+            for member in &self.members {
+                let stock: Vec<Stock> = member.service()?.get("/api/v1/stock")?;
+                let lacks = stock.iter().map(|kind| kind.target.saturating_sub(kind.amount));
+                missing = missing.max(lacks.sum::<u64>());
+            }
+            if missing == 0 {
+                return Ok(());
+            }
+            told(&format!("filling the stock: {missing} AND gates to go"));
+            if start.elapsed() > FULL {
+                return Err(fault(
+                    "filling the stock",
+                    format!("{missing} AND gates are missing after {FULL:?}"),
+                ));
+            }
+            std::thread::sleep(SOMETIMES);
+        }
     }
 
     /// The party of this number, counted on and on.
@@ -270,6 +300,13 @@ impl Member {
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
         let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
         Some(kilobytes * 1024)
+    }
+
+    /// Jobs that it has run from stock.
+    pub(super) fn from_stock(&self) -> Result<u64> {
+        let metrics = self.service()?.get_text("/metrics")?;
+        let of = |line: &str| line.strip_prefix("cenote_jobs_from_stock_total ")?.parse().ok();
+        Ok(metrics.lines().find_map(of).unwrap_or(0))
     }
 
     /// Processor seconds that its process has used, where the system tells.

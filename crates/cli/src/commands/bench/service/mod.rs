@@ -14,8 +14,8 @@ use cenote::local::{Setting, run_job};
 use cenote::{Error, Result, Transport};
 use cenote_bench::Machine;
 
-use self::fleet::{Fleet, write};
-use self::report::{Large, Latency, Memory, Rated, Report, Restart};
+use self::fleet::{Fleet, Member, write};
+use self::report::{Large, Latency, Memory, Rated, Report, Restart, Used};
 use self::task::{DATA, Task};
 use super::tell;
 use crate::args::seconds;
@@ -50,6 +50,9 @@ pub(crate) struct BenchService {
     /// How many more small jobs to run while memory is watched
     #[arg(long, value_name = "N", value_parser = cenote::text::quantity, default_value = "0")]
     soak: u64,
+    /// Wait until the stock is full before jobs are timed, or killed
+    #[arg(long)]
+    stock: bool,
     /// Instead of all this, run so many jobs while parties are killed (SIGKILL) and started anew, and look at what became of each
     #[arg(long, value_name = "N", value_parser = cenote::text::count)]
     kill: Option<u64>,
@@ -94,6 +97,11 @@ pub(super) fn run(options: &BenchService, verbose: u8) -> Result<()> {
     let progress = Progress::start("bringing services up");
     let machine = Machine::now();
     let fleet = Fleet::start(folder, options.parties, &DATA)?;
+    let fill = || match options.stock {
+        true => fleet.fill_stock(&|what| progress.name(what)),
+        false => Ok(()),
+    };
+    fill()?;
     if let Some(jobs) = options.kill {
         let killed = killed(options, &fleet, jobs, &progress)?;
         drop(progress);
@@ -104,10 +112,14 @@ pub(super) fn run(options: &BenchService, verbose: u8) -> Result<()> {
 
     progress.name("one AES at a time");
     let latency = latency(options, &fleet)?;
-    progress.name("small jobs side by side");
-    let rate = (options.small > 0)
-        .then(|| rate(options, &fleet, &small))
-        .transpose()?;
+    let rate = match options.small {
+        0 => None,
+        _ => {
+            fill()?;
+            progress.name("small jobs side by side");
+            Some(rate(options, &fleet, &small)?)
+        }
+    };
     progress.name("a large job");
     let large = (options.large > 0)
         .then(|| large(options, &fleet, folder, verbose))
@@ -152,16 +164,16 @@ fn latency(options: &BenchService, fleet: &Fleet) -> Result<Latency> {
     for _ in 0..WARM_UP {
         load::one(member, &service, &aes, options.timeout)?;
     }
-    let before = processor(fleet);
+    let before = used(fleet)?;
     let mut took = Vec::new();
     for _ in 0..options.jobs.max(1) {
         took.push(load::one(member, &service, &aes, options.timeout)?);
     }
-    Ok(Latency::new(&took, processor(fleet) - before))
+    Ok(Latency::new(&took, used(fleet)?.since(before)))
 }
 
 fn rate(options: &BenchService, fleet: &Fleet, small: &Task) -> Result<Rated> {
-    let before = processor(fleet);
+    let before = used(fleet)?;
     let rate = load::many(
         fleet,
         small,
@@ -170,12 +182,15 @@ fn rate(options: &BenchService, fleet: &Fleet, small: &Task) -> Result<Rated> {
         options.timeout,
         &|_| (),
     )?;
-    Ok(Rated::new(&rate, options.in_flight, processor(fleet) - before))
+    Ok(Rated::new(&rate, options.in_flight, used(fleet)?.since(before)))
 }
 
-/// Processor seconds that the services have used.
-fn processor(fleet: &Fleet) -> f64 {
-    fleet.members.iter().filter_map(|member| member.processor()).sum()
+/// What the services have used so far.
+fn used(fleet: &Fleet) -> Result<Used> {
+    Ok(Used {
+        processor: fleet.members.iter().filter_map(Member::processor).sum(),
+        from_stock: fleet.member(0).from_stock()?,
+    })
 }
 
 /// The large job at the services and without them, in turn.

@@ -21,6 +21,24 @@ pub(super) struct Report {
     pub(super) restart: Restart,
 }
 
+/// What services have used.
+#[derive(Clone, Copy)]
+pub(super) struct Used {
+    /// Processor seconds, of all parties.
+    pub(super) processor: f64,
+    /// Jobs that ran from stock.
+    pub(super) from_stock: u64,
+}
+
+impl Used {
+    pub(super) fn since(self, before: Used) -> Used {
+        Used {
+            processor: self.processor - before.processor,
+            from_stock: self.from_stock.saturating_sub(before.from_stock),
+        }
+    }
+}
+
 /// Jobs of one AES, one at a time.
 #[derive(Debug, Serialize)]
 pub(super) struct Latency {
@@ -31,17 +49,20 @@ pub(super) struct Latency {
     result_ms: Times,
     /// Processor milliseconds of all parties for a job.
     cpu_ms: f64,
+    /// Jobs that ran from stock.
+    from_stock: u64,
 }
 
 impl Latency {
-    pub(super) fn new(took: &[Took], cpu: f64) -> Self {
+    pub(super) fn new(took: &[Took], used: Used) -> Self {
         let times =
             |of: fn(&Took) -> std::time::Duration| Times::of(&took.iter().map(of).collect::<Vec<_>>());
         Latency {
             jobs: took.len(),
             done_ms: times(|took| took.done),
             result_ms: times(|took| took.result),
-            cpu_ms: 1000.0 * cpu / took.len().max(1) as f64,
+            cpu_ms: 1000.0 * used.processor / took.len().max(1) as f64,
+            from_stock: used.from_stock,
         }
     }
 }
@@ -56,17 +77,20 @@ pub(super) struct Rated {
     result_ms: Times,
     /// Processor milliseconds of all parties for a job.
     cpu_ms: f64,
+    /// Jobs that ran from stock.
+    from_stock: u64,
 }
 
 impl Rated {
-    pub(super) fn new(rate: &load::Rate, in_flight: u64, cpu: f64) -> Self {
+    pub(super) fn new(rate: &load::Rate, in_flight: u64, used: Used) -> Self {
         let times: Vec<_> = rate.took.iter().map(|took| took.result).collect();
         Rated {
             jobs: times.len(),
             in_flight,
             jobs_per_second: times.len() as f64 / rate.seconds.max(1e-9),
             result_ms: Times::of(&times),
-            cpu_ms: 1000.0 * cpu / times.len().max(1) as f64,
+            cpu_ms: 1000.0 * used.processor / times.len().max(1) as f64,
+            from_stock: used.from_stock,
         }
     }
 }
@@ -169,8 +193,9 @@ impl Report {
         let latency = &self.latency;
         let _ = writeln!(
             text,
-            "one AES at a time, {} jobs\n  to its end     {}\n  to its result  {}\n  {:.1} ms of processor time at all parties",
+            "one AES at a time, {} jobs, {} from stock\n  to its end     {}\n  to its result  {}\n  {:.1} ms of processor time at all parties",
             latency.jobs,
+            latency.from_stock,
             latency.done_ms.line(),
             latency.result_ms.line(),
             latency.cpu_ms
@@ -178,8 +203,9 @@ impl Report {
         if let Some(rate) = &self.rate {
             let _ = writeln!(
                 text,
-                "{} small jobs, {} in flight: {:.0} a second\n  to the result  {}\n  {:.1} ms of processor time at all parties",
+                "{} small jobs, {} from stock, {} in flight: {:.0} a second\n  to the result  {}\n  {:.1} ms of processor time at all parties",
                 rate.jobs,
+                rate.from_stock,
                 rate.in_flight,
                 rate.jobs_per_second,
                 rate.result_ms.line(),
