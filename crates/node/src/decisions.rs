@@ -10,6 +10,7 @@ use cenote_service::job::{Binding, FailKind, Job, JobId, Proposal, Remote, Rules
 use cenote_service::live::Approval;
 use cenote_service::policy::{Past, Verdict};
 use cenote_service::{Error, Result, Timestamp};
+use zeroize::Zeroizing;
 
 use crate::compiled::{Compiled, Work};
 use crate::core::{Core, lock};
@@ -222,31 +223,13 @@ impl Core {
         };
         self.count_answer(id, compiled)?;
         let _turn = lock(&self.trying);
-        let refused = |error: cenote::Error| Error::Approval(error.to_string());
-        let mut tables = Vec::new();
-        for (index, input) in compiled.inputs.iter().enumerate() {
-            if input.owner != self.me() {
-                tables.push(None);
-                continue;
-            }
-            let bound = approval.binding.iter().find(|bound| bound.input == input.name);
-            let table = match bound.map(|bound| &bound.source) {
-                Some(Source::Data(name)) => {
-                    let file = self.data.file(name).map_err(Error::Approval)?;
-                    query.table_in(index, file, name)
-                }
-                Some(Source::Posted) => {
-                    let text = approval.posted.get(&input.name).map_or("", String::as_str);
-                    query.posted_table(index, text.as_bytes())
-                }
-                None => {
-                    let what = format!("the input {:?} is bound to nothing", input.name);
-                    return Err(Error::Approval(what));
-                }
-            };
-            tables.push(Some(table.map_err(refused)?));
-        }
-        query.rehearse(&tables).map_err(refused)
+        let posted = |name: &str| approval.posted.get(name).cloned().map(Zeroizing::new);
+        let tables = self
+            .read_tables(&approval.binding, compiled, query, posted)
+            .map_err(|fault| Error::Approval(fault.reason))?;
+        query
+            .rehearse(&tables)
+            .map_err(|error| Error::Approval(error.to_string()))
     }
 
     /// Sees that this party can take part with what is given: a query may be asked, named data is there, and posted values fit. Named data

@@ -1,7 +1,7 @@
 //! A job that runs: how far it is, and what ends it early.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use cenote::runner::Connections;
@@ -13,9 +13,8 @@ use cenote_service::live::Running;
 /// The time between two words on its progress, and before the first.
 const WORDS: Duration = Duration::from_millis(100);
 
-/// How long a peer's word may come after it has stopped, and how often it is looked for.
+/// How long a peer's word may come after it has stopped.
 const WORD: Duration = Duration::from_secs(2);
-const LOOK: Duration = Duration::from_millis(10);
 
 /// A job that runs.
 #[derive(Debug)]
@@ -32,6 +31,8 @@ pub(crate) struct Flight {
     /// When its progress is worth telling next.
     next_word: Mutex<Instant>,
     end: Mutex<End>,
+    /// Something was said that ends it.
+    said: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -64,6 +65,7 @@ impl Flight {
             total: AtomicU64::new(0),
             next_word: Mutex::new(Instant::now() + WORDS),
             end: Mutex::default(),
+            said: Condvar::new(),
         }
     }
 
@@ -76,6 +78,7 @@ impl Flight {
         let mut end = self.end();
         end.why.get_or_insert_with(|| (kind, reason.into()));
         end.closers.0.iter().for_each(Closer::close);
+        self.said.notify_all();
     }
 
     /// A peer says that it ends. Gives whether the run sees to that: it does once it has channels, which are closed, so that it comes to
@@ -87,15 +90,14 @@ impl Flight {
         }
         end.word.get_or_insert_with(|| (from, says.clone()));
         end.closers.0.iter().for_each(Closer::close);
+        self.said.notify_all();
         true
     }
 
     /// A peer has stopped: its word on that comes over another connection, and may come a little later.
     pub(crate) fn wait_for_word(&self) {
-        let until = Instant::now() + WORD;
-        while self.word().is_none() && self.stopped().is_none() && Instant::now() < until {
-            std::thread::sleep(LOOK);
-        }
+        let is_open = |end: &mut End| end.word.is_none() && end.why.is_none();
+        drop(self.said.wait_timeout_while(self.end(), WORD, is_open));
     }
 
     /// What a peer has said, if one has.

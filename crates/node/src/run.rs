@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use cenote::query::{self, Answered};
+use cenote::query::{self, Answered, Table};
 use cenote::runner::{AlsoAgree, Connections, Terms};
 use cenote::{Output, Party, PartyId, Transport};
 use cenote_net::Threads;
@@ -375,7 +375,9 @@ impl Core {
                 program,
                 prepared,
             } => {
-                let inputs = self.read_inputs(job, &compiled, |index, source, name| {
+                let mut posted = self.posted_for(job)?;
+                let posted = |name: &str| posted.remove(name);
+                let inputs = self.read_inputs(&job.binding, &compiled, posted, |index, source, name| {
                     Ok(circuit.read_input(index, program.lanes(), name, source.reader())?)
                 })?;
                 let party = Party {
@@ -410,10 +412,9 @@ impl Core {
                 self.check_tables(&compiled, &job.binding)
                     .and_then(|()| self.count_answer(job.proposal.id, &compiled))
                     .map_err(|error| Fault::new(FailKind::Refused, error.to_string()))?;
-                let tables = self.read_inputs(job, &compiled, |index, source, name| match source {
-                    Given::File(file) => Ok(query.table_in(index, file, name)?),
-                    Given::Posted(text) => Ok(query.posted_table(index, text.as_bytes())?),
-                })?;
+                let mut posted = self.posted_for(job)?;
+                let posted = |name: &str| posted.remove(name);
+                let tables = self.read_tables(&job.binding, &compiled, query, posted)?;
                 let run = query::Run {
                     tables: &tables,
                     also_agree: Agreed(job).terms(),
@@ -440,27 +441,45 @@ impl Core {
         binding.into_iter().filter_map(mark).collect()
     }
 
-    /// This party's inputs of a job that has begun, each as `read` understands it.
+    /// What was posted with this party's approval of a job that has begun, by the input's name.
+    fn posted_for(&self, job: &Job) -> Result<BTreeMap<String, Zeroizing<String>>, Fault> {
+        if job.binding.iter().all(|bound| bound.source != Source::Posted) {
+            return Ok(BTreeMap::new());
+        }
+        let posted = self.posted.take(&self.key, job.proposal.id);
+        posted.map_err(|reason| Fault::new(FailKind::BadInput, reason))
+    }
+
+    /// This party's tables of a query, as [`Core::read_inputs`] reads inputs.
+    pub(crate) fn read_tables(
+        &self,
+        binding: &[Binding],
+        compiled: &Compiled,
+        query: &query::Proposed,
+        posted: impl FnMut(&str) -> Option<Zeroizing<String>>,
+    ) -> Result<Vec<Option<Table>>, Fault> {
+        self.read_inputs(binding, compiled, posted, |index, source, name| match source {
+            Given::File(file) => Ok(query.table_in(index, file, name)?),
+            Given::Posted(text) => Ok(query.posted_table(index, text.as_bytes())?),
+        })
+    }
+
+    /// This party's inputs, from what they are bound to, each as `read` understands it. `posted` gives what was posted for one.
     fn read_inputs<T>(
         &self,
-        job: &Job,
+        binding: &[Binding],
         compiled: &Compiled,
+        mut posted: impl FnMut(&str) -> Option<Zeroizing<String>>,
         read: impl Fn(usize, Given, &str) -> Result<T, Fault>,
     ) -> Result<Vec<Option<T>>, Fault> {
         let bad = |reason: String| Fault::new(FailKind::BadInput, reason);
-        let is_posted = job.binding.iter().any(|bound| bound.source == Source::Posted);
-        let mut posted = if is_posted {
-            self.posted.take(&self.key, job.proposal.id).map_err(bad)?
-        } else {
-            BTreeMap::new()
-        };
         let mut inputs = Vec::new();
         for (index, input) in compiled.inputs.iter().enumerate() {
             if input.owner != self.me() {
                 inputs.push(None);
                 continue;
             }
-            let bound = job.binding.iter().find(|bound| bound.input == input.name);
+            let bound = binding.iter().find(|bound| bound.input == input.name);
             let read = match bound.map(|bound| &bound.source) {
                 Some(Source::Data(name)) => {
                     let file = self.data.file(name).map_err(bad)?;
@@ -472,8 +491,7 @@ impl Core {
                     values
                 }
                 Some(Source::Posted) => {
-                    let values = posted
-                        .remove(&input.name)
+                    let values = posted(&input.name)
                         .ok_or_else(|| bad(format!("the values of {:?} were not posted", input.name)))?;
                     read(index, Given::Posted(values), &input.name)
                 }

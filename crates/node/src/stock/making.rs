@@ -78,13 +78,20 @@ pub(crate) fn keep(core: &Weak<Core>) {
         if core.stopping.load(Ordering::Relaxed) || core.stock.targets.is_empty() {
             return;
         }
-        let next = match core.me() {
-            LEADER => catch_unwind(AssertUnwindSafe(|| core.propose_making())).unwrap_or_default(),
-            _ => core.stock.given(&core),
-        };
-        match next {
-            Some((kind, order)) => core.carry_out(kind, order),
-            None => core.stock.rest(LOOK),
+        let step = AssertUnwindSafe(|| {
+            let next = match core.me() {
+                LEADER => core.propose_making(),
+                _ => core.stock.given(&core),
+            };
+            match next {
+                Some((kind, order)) => core.carry_out(kind, order),
+                None => core.stock.rest(LOOK),
+            }
+        });
+        if catch_unwind(step).is_err() {
+            tracing::error!("the making of stock failed; the log says where");
+            core.clear_making();
+            core.stock.rest(ANSWER);
         }
     }
 }
@@ -164,6 +171,15 @@ impl Shelves {
             change(&mut making.stage);
         }
         self.moved.notify_all();
+    }
+}
+
+/// What the end of the service waits for, until this is dropped.
+struct Landing<'a>(&'a Core);
+
+impl Drop for Landing<'_> {
+    fn drop(&mut self) {
+        self.0.has_landed();
     }
 }
 
@@ -383,6 +399,7 @@ impl Core {
     /// Makes what all have agreed on.
     fn carry_out(self: &Arc<Self>, kind: usize, order: Order) {
         self.takes_off();
+        let _landing = Landing(self);
         self.announcer.tell(&Happened::Stock);
         let start = Instant::now();
         let made = catch_unwind(AssertUnwindSafe(|| self.make_piece(kind, &order)));
@@ -402,7 +419,6 @@ impl Core {
             Err(_) => tracing::error!("the making of stock failed; the log says where"),
         }
         self.clear_making();
-        self.has_landed();
     }
 
     fn make_piece(&self, kind: usize, order: &Order) -> cenote::Result<()> {

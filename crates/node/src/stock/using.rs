@@ -140,7 +140,7 @@ impl Core {
         }
         let looked = kind.prepare(program).and_then(|prepared| {
             let mut items = store.inventory()?.items;
-            items.retain(|stored| prepared.suffices(program, stored));
+            items.retain(|stored| stored.lacked_by.is_empty() && prepared.suffices(program, stored));
             Ok((prepared, store.clone(), items))
         });
         looked
