@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use cenote_net::PartyId;
+use cenote_params::Remembered;
 use cenote_params::authenticated::{Soundness, Use};
 use cenote_params::lpn::Lpn;
 use cenote_params::pool::{self, TripleParameters};
@@ -157,6 +158,11 @@ impl Sizes {
     /// # Errors
     /// Why there are none.
     pub fn search(security: u32, pool: u32) -> std::result::Result<Self, String> {
+        static FOUND: Remembered<[u32; 2], std::result::Result<Sizes, String>> = Remembered::new();
+        FOUND.get([security, pool], || Self::search_anew(security, pool))
+    }
+
+    fn search_anew(security: u32, pool: u32) -> std::result::Result<Self, String> {
         within(security, MAX_SECURITY)?;
         let told = |refusal: cenote_params::Refusal| refusal.to_string();
         let mut found = pool::triples(security, pool.into()).map_err(told)?;
@@ -180,13 +186,14 @@ impl Sizes {
     /// # Errors
     /// Why there is none.
     pub fn cheapest(security: u32, ands: u64, largest: u32) -> std::result::Result<Self, String> {
+        static FOUND: Remembered<[u32; 2], Option<TripleParameters>> = Remembered::new();
         within(security, MAX_SECURITY)?;
         let made = |found: &TripleParameters| {
             let drawn = ands.saturating_mul(found.bucket.into());
             found.pool_size.saturating_add(drawn)
         };
         let found = (2..=MAX_BUCKET.min(security + 1))
-            .filter_map(|bucket| smallest(security, bucket))
+            .filter_map(|bucket| FOUND.get([security, bucket], || smallest(security, bucket)))
             .filter(|found| found.pool_size <= largest.into());
         let pool = found.min_by_key(made).ok_or_else(|| {
             format!("no pool of up to {largest} leaky ANDs reaches a security of {security} bits")

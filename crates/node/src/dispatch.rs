@@ -6,7 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cenote_service::job::{FailKind, JobId, Remote};
 use cenote_service::live::{AlarmKind, Happened};
@@ -20,6 +20,8 @@ use crate::wires::{Hear, LONGEST};
 const LANES: usize = 4;
 /// Messages that wait for one.
 const WAITING: usize = 1024;
+/// Jobs of which a peer says where they stand, for which as much is done as for what it says of its stock.
+const AT_ONCE: usize = 10;
 /// Bytes of a peer's messages that wait.
 const WAITING_BYTES: usize = 16 << 20;
 
@@ -49,14 +51,17 @@ pub(crate) fn lanes(core: &Weak<Core>, peer: u8) -> std::io::Result<Vec<SyncSend
 
 fn serve(core: &Weak<Core>, peer: u8, tasks: &Receiver<Task>) {
     while let Ok(task) = tasks.recv() {
-        let Some(core) = core.upgrade() else { return };
         let bytes = match &task {
             Task::Message(message, bytes) => {
-                core.wait_turn(peer, message);
+                let Some(turn) = core.upgrade().map(|core| core.turn(peer, message)) else {
+                    return;
+                };
+                std::thread::sleep(turn);
                 *bytes
             }
             Task::Up | Task::Standings => 0,
         };
+        let Some(core) = core.upgrade() else { return };
         let done = catch_unwind(AssertUnwindSafe(|| match task {
             Task::Message(message, _) => core.obey(peer, message),
             Task::Up => core.greet(peer),
@@ -119,11 +124,12 @@ impl Core {
             Ok(_) if !peer.known().is_with_us() => {}
             // What is said of a job comes after the job where it has come before.
             Ok(Message::Standings { jobs }) => {
+                let all = jobs.len();
                 for lane in 0..LANES {
                     let of_lane = |standing: &&Standing| lane_of(standing.job) == lane;
                     let jobs: Vec<Standing> = jobs.iter().filter(of_lane).cloned().collect();
                     if !jobs.is_empty() {
-                        let share = bytes.len() / LANES;
+                        let share = (bytes.len() * jobs.len()).div_ceil(all);
                         self.put(from, lane, Task::Message(Message::Standings { jobs }, share));
                     }
                 }
@@ -143,17 +149,16 @@ impl Core {
         }
     }
 
-    /// What a peer says of all its jobs or its stock at once can make much work for few bytes: more of it than there may be waits, and
-    /// holds up what else that peer says.
-    fn wait_turn(&self, from: u8, message: &Message) {
-        let is_round = matches!(
-            message,
-            Message::Standings { .. } | Message::Levels { .. } | Message::Make { .. }
-        );
-        if let Some(peer) = self.peer(from).filter(|_| is_round) {
-            let wait = peer.known().rounds.owe();
-            std::thread::sleep(wait);
-        }
+    /// How long it is until something is done for what a peer says of many jobs or of its stock, which can make much work for few
+    /// bytes: meanwhile what else it says waits too.
+    fn turn(&self, from: u8, message: &Message) -> Duration {
+        let work = match message {
+            Message::Standings { jobs } => 1 + jobs.len() / AT_ONCE,
+            Message::Levels { .. } | Message::Make { .. } => 1,
+            _ => return Duration::ZERO,
+        };
+        self.peer(from)
+            .map_or(Duration::ZERO, |peer| peer.known().rounds.owe(work as f64))
     }
 
     /// Gives a peer's thread something to do, if it has room.

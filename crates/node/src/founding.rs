@@ -20,6 +20,15 @@ const ASK: &str =
 /// The AND gates that the stock of a new service serves.
 const STOCK: &str = "4M";
 
+/// What else stands in the table of the stock of a new service. A small job of three parties is no faster from stock, and would use up what larger
+/// ones gain by.
+fn terms_of_stock(parties: u8) -> &'static str {
+    match parties {
+        2 => "",
+        _ => "least = \"32K\"\n",
+    }
+}
+
 /// The protocol that a service of so many parties keeps stock for unless its party file says otherwise.
 pub(crate) fn usual_protocol(parties: u8) -> &'static str {
     match parties {
@@ -149,8 +158,9 @@ impl Founding {
             text.push_str(&format!("http = {}\n", quoted(http)));
         }
         text.push_str(&format!(
-            "\n# What is kept ready for jobs, the same at all parties; see docs/operating.md.\n[[service.stock]]\nprotocol = \"{}\"\nands = \"{STOCK}\"\n",
-            usual_protocol(self.parties)
+            "\n# What is kept ready for jobs, the same at all parties; see docs/operating.md.\n[[service.stock]]\nprotocol = \"{}\"\nands = \"{STOCK}\"\n{}",
+            usual_protocol(self.parties),
+            terms_of_stock(self.parties)
         ));
         for (party, member) in (0u8..).zip(members).filter(|(party, _)| *party != self.party) {
             text.push_str(&format!("\n[[peer]]\nparty = {party}\n"));
@@ -237,6 +247,7 @@ mod tests {
                 (service.stock.len(), service.stock[0].kind.protocol().name()),
                 (1, "three")
             );
+            assert_eq!(service.stock[0].least, 32_000);
             let again = Founding::load(&folder(party))
                 .map(drop)
                 .expect_err("complete")

@@ -15,7 +15,7 @@ const EARLY: usize = 500;
 const EARLY_FOR: Duration = Duration::from_secs(60);
 /// Pieces of programs that it may have in a second, in the long run.
 const PIECES: f64 = 200.0;
-/// Messages that are about no single job and no program: so many a second are seen to, in the long run.
+/// Messages that are about no single job and no program: so many a second are seen to, in the long run, those on many jobs for more than one.
 const ROUNDS: f64 = 500.0;
 /// How long a piece may be on its way before it is asked for again; then twice as long, up to sixteen times.
 const LATE: Duration = Duration::from_secs(3);
@@ -248,10 +248,10 @@ impl Bucket {
         there
     }
 
-    /// Takes one, and gives how long it is until there is one.
-    pub(crate) fn owe(&mut self) -> Duration {
+    /// Takes so many, and gives how long it is until there are as many.
+    pub(crate) fn owe(&mut self, count: f64) -> Duration {
         self.fill();
-        self.left -= 1.0;
+        self.left -= count;
         Duration::from_secs_f64((-self.left / self.rate).max(0.0))
     }
 }
@@ -263,11 +263,11 @@ mod tests {
     #[test]
     fn what_is_beyond_the_rate_waits_its_turn() {
         let mut bucket = Bucket::new(10.0);
-        let waits: Vec<Duration> = (0..40).map(|_| bucket.owe()).collect();
+        let waits: Vec<Duration> = (0..40).map(|_| bucket.owe(1.0)).collect();
         assert_eq!(waits[19], Duration::ZERO);
         assert!(waits[39] > Duration::from_millis(1900) && waits[39] <= Duration::from_secs(2));
         bucket.last -= Duration::from_secs(60);
-        assert_eq!(bucket.owe(), Duration::ZERO);
+        assert_eq!(bucket.owe(1.0), Duration::ZERO);
     }
 
     #[test]

@@ -32,7 +32,9 @@ pub mod lpn;
 pub mod memory;
 pub mod pool;
 mod refusal;
+mod remembered;
 pub mod three;
 
 pub use log_prob::LogProb;
 pub use refusal::{Refusal, Setting, Violation};
+pub use remembered::Remembered;

@@ -23,7 +23,6 @@ use crate::online::verify::Verifier;
 use crate::online::worker::{Worker, groups_of, more_telling, run_groups, verify};
 use crate::online::{input, output};
 use crate::settings::{Config, Lag, Links, ViewCheck};
-use crate::setup::eras::BLOCKS_PER_TRIPLE;
 use crate::setup::keys::{Counter, PairSecrets, Purpose};
 use crate::setup::{check_links, compare, farewell};
 use crate::store::{Online, Store, settings};
@@ -381,7 +380,10 @@ impl Engine for ThreeEngine {
         // A triple for each gate, and those that wait.
         let gates = self.ledger.costs.and_gates as f64 / BLOCK_BITS as f64;
         let waiting = workers * (self.waiting + 2) as f64 * self.parameters.n() as f64;
-        let blocks_of_512 = (BLOCKS_PER_TRIPLE + 1) as f64 * (gates + waiting);
+        let n = self.parameters.n() as f64;
+        // Two factors and a summand of zero for each triple that is multiplied, and a summand for the gate.
+        let each = 3.0 * self.parameters.blocks_per_batch() as f64 / n + 1.0;
+        let blocks_of_512 = each * (gates + waiting);
         let session = ThreeUse {
             workers,
             blocks: 4.0 * blocks_of_512,

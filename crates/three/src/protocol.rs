@@ -12,7 +12,7 @@ use cenote_store::Stored;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::engine::worker_bytes;
-use crate::store::{OfflineReport, Store, StoredEpoch, fill, settings};
+use crate::store::{MAX_BATCHES, OfflineReport, Store, StoredEpoch, fill, settings};
 use crate::triple_check::WINDOW;
 use crate::{Config, Lag, Links, ThreeEngine, ViewCheck, batches_needed, checks};
 
@@ -175,7 +175,7 @@ impl Protocol for Three {
             return search(variant);
         }
         let on_demand = search(Variant::OnDemand)?;
-        if demand.unknown_ands() > 0 {
+        if demand.unknown_ands() > 0 || demand.runs().is_empty() {
             return Ok(on_demand);
         }
         let of_worker = blocks.div_ceil(self.workers.into());
@@ -267,6 +267,12 @@ impl Protocol for Three {
         };
         if batches == 0 {
             return Err("the job has no AND gates: it needs no stock".into());
+        }
+        if batches > MAX_BATCHES {
+            return Err(format!(
+                "that takes {batches} batches of {} AND gates, and at most {MAX_BATCHES} are made at once: make stock for a larger job, or less of it",
+                gates_of_batch(&parameters)
+            ));
         }
         let mut terms = self.terms(&parameters);
         terms.push(("batches".into(), batches.to_string()));
@@ -394,7 +400,8 @@ mod tests {
         // One block: much less, and what is not known to be small is not taken to be.
         let one = chosen(three, Demand::new().and_run(&plan, 1, 1));
         assert!(one.job_cost(1).blocks_sent <= 300 && one.error().meets(40));
-        let unknown = chosen(three, Demand::new().and_gates(1));
-        assert_eq!(unknown.variant(), Variant::OnDemand);
+        for unknown in [Demand::new(), Demand::new().and_gates(1)] {
+            assert_eq!(chosen(three, unknown).variant(), Variant::OnDemand);
+        }
     }
 }

@@ -90,8 +90,11 @@ pub(crate) fn keep(core: &Weak<Core>) {
         });
         if catch_unwind(step).is_err() {
             tracing::error!("the making of stock failed; the log says where");
-            core.clear_making();
-            core.stock.rest(ANSWER);
+            if catch_unwind(AssertUnwindSafe(|| core.clear_making())).is_err() {
+                tracing::error!("a shelf of stock is not used any more: its state is not known");
+            }
+            drop(core);
+            std::thread::sleep(ANSWER);
         }
     }
 }

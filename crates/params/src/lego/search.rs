@@ -7,7 +7,7 @@ use super::attack::GATE_FOUND;
 use super::bounds::{Buckets, Errors};
 use super::cost::CostModel;
 use super::slack::generated;
-use crate::{Refusal, Setting};
+use crate::{Refusal, Remembered, Setting};
 
 /// What to minimise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -240,6 +240,11 @@ fn settings(b: &Buckets) -> Vec<Setting> {
 /// # Errors
 /// A request that makes no sense, or a limit on checking too low for any bucket size.
 pub fn search(request: &Request) -> Result<Parameters, Refusal> {
+    static FOUND: Remembered<Request, Result<Parameters, Refusal>> = Remembered::new();
+    FOUND.get(*request, || search_anew(request))
+}
+
+fn search_anew(request: &Request) -> Result<Parameters, Refusal> {
     validate(request)?;
     let mut best: Option<Parameters> = None;
     for beta in 2..=MAX_BETA {

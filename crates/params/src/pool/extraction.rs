@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::attack::conditional_hypergeometric;
 use super::search::{Guard, Parameters};
 use crate::combinatorics::log2_binomial;
-use crate::{LogProb, Refusal, Setting};
+use crate::{LogProb, Refusal, Remembered, Setting};
 
 /// The size of the input buckets of a pool, and their error.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -28,6 +28,11 @@ pub struct Extraction {
 /// # Errors
 /// If no size below 200 suffices, with the check rate as what to raise.
 pub fn extraction(pool: &Parameters, security_bits: f64) -> Result<Extraction, Refusal> {
+    static FOUND: Remembered<(Parameters, f64), Result<Extraction, Refusal>> = Remembered::new();
+    FOUND.get((pool.clone(), security_bits), || search_anew(pool, security_bits))
+}
+
+fn search_anew(pool: &Parameters, security_bits: f64) -> Result<Extraction, Refusal> {
     let (r_c, r_d, n) = (pool.check_rate(), pool.detection(), pool.pool_size());
     let slip = Guard::Adaptive.slip(r_c, r_d);
     // More than these get past the checks too seldom.

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::ser::SerializeStruct;
 
 use super::attack::{Attack, Draw};
-use crate::{LogProb, Refusal, Setting};
+use crate::{LogProb, Refusal, Remembered, Setting};
 
 /// What is taken for the probability that a bad gadget gets past the guard, and for the adversary's strategy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -243,6 +243,11 @@ pub fn check(request: &Request, bucket: u32, check_rate: f64) -> Result<Paramete
 /// # Errors
 /// A request that makes no sense, or a pool too small for any parameters to meet it.
 pub fn search(request: &Request) -> Result<Parameters, Refusal> {
+    static FOUND: Remembered<Request, Result<Parameters, Refusal>> = Remembered::new();
+    FOUND.get(*request, || search_anew(request))
+}
+
+fn search_anew(request: &Request) -> Result<Parameters, Refusal> {
     validate(request)?;
     let mut best: Option<Parameters> = None;
     for bucket in 2..=MAX_BUCKET {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::shape::{preferred, settings, smallest};
 use super::{BLOCK_BITS, Parameters, Variant, check_mixed};
-use crate::{Refusal, Setting};
+use crate::{Refusal, Remembered, Setting};
 
 /// Without a memory limit, batches of more blocks than this are not considered: they cost memory and save nothing visible.
 const DEFAULT_MAX_N: u64 = 1 << 22;
@@ -77,6 +77,11 @@ impl Workload {
 /// # Errors
 /// A security level outside 1 to 128, or limits that no set meets; then the settings that come nearest to the limits.
 pub fn search(variant: Variant, workload: &Workload) -> Result<Parameters, Refusal> {
+    static FOUND: Remembered<(Variant, Workload), Result<Parameters, Refusal>> = Remembered::new();
+    FOUND.get((variant, workload.clone()), || search_anew(variant, workload))
+}
+
+fn search_anew(variant: Variant, workload: &Workload) -> Result<Parameters, Refusal> {
     validate_security(variant, workload.security)?;
     let all = candidates(variant, workload);
     let fitting: Vec<_> = all

@@ -15,9 +15,11 @@ use zeroize::Zeroizing;
 
 use super::keys::{FactorSeeds, Purpose};
 
-/// The 512-bit blocks of a component that a batch takes for each of its triples, at the most: two factors and a summand of
-/// zero, in each of up to ten arrays.
-pub(crate) const BLOCKS_PER_TRIPLE: u64 = 32;
+/// The 512-bit blocks of a component that a batch of `n` takes for each of its triples, at the most: two factors and a summand of
+/// zero, in each of the arrays. Of these there are up to ten at an error of 2^-40, and as many as 129 where `n` is small.
+fn blocks_per_triple(n: u64) -> u64 {
+    if n < 64 { 1024 } else { 32 }
+}
 
 /// 512-bit blocks of a thread's first era, and of each later one.
 const FIRST: u64 = 1 << 29;
@@ -38,7 +40,7 @@ pub(super) struct Limits {
 impl Limits {
     /// The limits for batches of `n` triples.
     pub(super) fn new(n: u64) -> Self {
-        Self::with(FIRST, LATER, n.saturating_mul(BLOCKS_PER_TRIPLE))
+        Self::with(FIRST, LATER, n.saturating_mul(blocks_per_triple(n)))
     }
 
     pub(super) fn with(first: u64, later: u64, batch: u64) -> Self {

@@ -27,6 +27,7 @@ pub use cenote_store::{ItemId, Store, StoreKey, Unusable};
 pub(crate) use claimed::Claimed;
 pub(crate) use epoch::settings;
 pub use epoch::{BatchNumber, StoredEpoch};
+pub(crate) use offline::MAX_BATCHES;
 pub use offline::{OfflineReport, fill};
 pub(crate) use online::Online;
 

@@ -39,7 +39,7 @@ pub struct OfflineReport {
 }
 
 /// Most batches that one offline run makes.
-const MAX_BATCHES: u64 = 1 << 16;
+pub(crate) const MAX_BATCHES: u64 = 1 << 16;
 
 /// Batches that each worker makes between two checkpoints: what a run that is cut off can lose.
 const CHECKPOINT: u64 = 16;

@@ -111,7 +111,7 @@ impl Fleet {
         Ok(fleet)
     }
 
-    /// Waits until all parties have all the stock that they are to keep.
+    /// Waits until all parties have the stock that they are to keep: three quarters at least, since more is made once there is less.
     ///
     /// # Errors
     /// That they have not, within [`FULL`].
@@ -121,7 +121,9 @@ impl Fleet {
             let mut missing = 0;
             for member in &self.members {
                 let stock: Vec<Stock> = member.service()?.get("/api/v1/stock")?;
-                let lacks = stock.iter().map(|kind| kind.target.saturating_sub(kind.amount));
+                let lacks = stock
+                    .iter()
+                    .map(|kind| (kind.target - kind.target / 4).saturating_sub(kind.amount));
                 missing = missing.max(lacks.sum::<u64>());
             }
             if missing == 0 {
