@@ -285,7 +285,7 @@ fn one_instance_takes_its_rounds() {
     ])
     .stdout;
     assert!(
-        text.contains("lib:add64") && text.contains("one instance, on-demand"),
+        text.contains("lib:add64") && text.contains("one instance, three, on-demand"),
         "{text}"
     );
 }

@@ -32,8 +32,11 @@ fn json_has_every_promised_field() {
         assert_eq!(report["outputs"][0]["values"], serde_json::json!(["0x2233"]));
         assert_eq!(report["outputs"][0]["to"], serde_json::json!([2]));
         assert_eq!(
-            (report["protocol"].as_str(), report["variant"].as_str()),
-            (Some("three"), Some("on-demand"))
+            (
+                report["protocol"].as_str(),
+                report["parameters"]["variant"].as_str()
+            ),
+            (Some("three"), Some("baseline"))
         );
         assert_eq!(
             (report["view_check"].as_str(), report["security"].as_u64()),

@@ -6,6 +6,8 @@ use crate::common::{cenote, finish, run, wait_until, write};
 use crate::world::{World, identity, paths};
 
 const HEADER: &str = "circuit = \"lib:add16\"\nlanes = 2";
+/// The same with a variant that a small job has only if it names it.
+const ON_DEMAND: &str = "variant = \"on-demand\"\ncircuit = \"lib:add16\"\nlanes = 2";
 
 #[test]
 fn parties_need_their_own_inputs_only_and_learn_their_own_outputs_only() {
@@ -157,10 +159,7 @@ fn another_circuit_at_one_party_is_noticed() {
 #[test]
 fn other_parameters_at_one_party_are_noticed() {
     differ([HEADER, &format!("security = 50\n{HEADER}"), HEADER], "security");
-    differ(
-        [HEADER, &format!("variant = \"baseline\"\n{HEADER}"), HEADER],
-        "variant",
-    );
+    differ([HEADER, ON_DEMAND, HEADER], "variant");
     differ(
         [HEADER, &format!("view_check = \"sha256\"\n{HEADER}"), HEADER],
         "view check",
@@ -298,7 +297,7 @@ fn the_party_file_that_is_written_works_once_filled_in() {
 #[test]
 fn stock_is_made_shown_used_and_used_up() {
     let world = World::three();
-    let jobs = world.jobs([HEADER; 3]);
+    let jobs = world.jobs([ON_DEMAND; 3]);
     let refused = world.run(paths(&jobs), &["--online"]);
     refused.iter().for_each(|ended| ended.failed(2, &["stock_key"]));
     world.add_stock();
@@ -311,7 +310,7 @@ fn stock_is_made_shown_used_and_used_up() {
         .map(|ended| ended.json());
     assert!(made.iter().all(|party| party["epoch"] == made[0]["epoch"]));
     let batches = made[0]["batches"].as_u64().unwrap();
-    // The default variant draws from one batch and replaces from another.
+    // It draws from one batch and replaces from another.
     assert_eq!(batches, 4);
     for left in [4, 2, 0] {
         for party in 0..3 {
@@ -374,7 +373,7 @@ fn only_some_parties_online_is_noticed() {
 fn stock_is_removed_on_request() {
     let world = World::three();
     world.add_stock();
-    let jobs = world.jobs([HEADER; 3]);
+    let jobs = world.jobs([ON_DEMAND; 3]);
     let mut names = Vec::new();
     for _ in 0..4 {
         let [made, ..] = world.make_stock(&jobs, &["--batches", "2", "--json"]);
