@@ -305,7 +305,7 @@ impl Member {
     }
 
     /// Jobs that it has run from stock.
-    pub(super) fn from_stock(&self) -> Result<u64> {
+    pub(super) fn jobs_from_stock(&self) -> Result<u64> {
         let metrics = self.service()?.get_text("/metrics")?;
         let of = |line: &str| line.strip_prefix("cenote_jobs_from_stock_total ")?.parse().ok();
         Ok(metrics.lines().find_map(of).unwrap_or(0))

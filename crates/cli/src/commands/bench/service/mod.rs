@@ -189,7 +189,7 @@ fn rate(options: &BenchService, fleet: &Fleet, small: &Task) -> Result<Rated> {
 fn used(fleet: &Fleet) -> Result<Used> {
     Ok(Used {
         processor: fleet.members.iter().filter_map(Member::processor).sum(),
-        from_stock: fleet.member(0).from_stock()?,
+        from_stock: fleet.member(0).jobs_from_stock()?,
     })
 }
 
