@@ -458,7 +458,8 @@ fn a_phase_has_the_limit_of_the_party_file() {
     let file = world.folder.path().join("party0.toml");
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, format!("phase_timeout = 0.001\n{text}")).unwrap();
-    let jobs = world.jobs([HEADER; 3]);
+    let job = format!("security = 128\n{ON_DEMAND}");
+    let jobs = world.jobs([job.as_str(); 3]);
     let [impatient, ..] = world.run(paths(&jobs), &[]);
     impatient.failed(3, &["the time for the ", "is over", "party", "phase_timeout"]);
     let [impatient, ..] = world.make_stock(&jobs, &[]);
