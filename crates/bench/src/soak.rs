@@ -16,8 +16,10 @@ use serde::Serialize;
 use crate::measure::Task;
 use crate::usage::Machine;
 
-/// The memory of a party may grow by so much of what it was after a tenth of the stream, and count as flat.
+/// The memory of a party may grow by so much of what it was, and count as flat.
 const FLAT: f64 = 0.01;
+/// Looks at the parties' memory that are kept of a stream.
+const LOOKS: u32 = 400;
 
 /// What all parties have seen of a stream at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -37,16 +39,14 @@ pub struct SoakReport {
     pub soak: Soak,
     /// The operator's word, if it ended the stream.
     pub stopped: Option<String>,
-    /// At the end of the stream's first tenth, whose computations vary most in the memory that they take; `None` if nothing was told.
-    pub warm: Option<Moment>,
     /// At the end; `None` if it ended before anything was told.
     pub last: Option<Moment>,
     /// The error bound at the first moment that was told; `None` if nothing was.
     pub first_error_log2: Option<f64>,
-    /// By party, the bytes of memory that it has had between computations, at the end of the first tenth and last.
-    pub between: Vec<[Option<u64>; 2]>,
-    /// By party, how much more memory it has had at most since then, over what it had had at most before.
-    pub growth: Vec<Option<f64>>,
+    /// By party, the least bytes of memory that it has had between computations in the second quarter of the stream and in the last: what it holds
+    /// on to. `None` if the stream was too short to tell. The most that it has ever had hangs on the largest computations that chance has put side
+    /// by side.
+    pub least: Vec<Option<[u64; 2]>>,
     /// The machine.
     pub machine: Machine,
 }
@@ -65,7 +65,7 @@ pub fn run_soak(
     told: &mut dyn FnMut(&Moment),
 ) -> Result<SoakReport> {
     let machine = Machine::now();
-    let mut log = Log::new(soak.protocol.parties(), every, soak.length / 10);
+    let mut log = Log::new(soak.protocol.parties(), every, soak.length / LOOKS);
     let task = Task::Soak(soak.clone());
     let ended = run_heard(soak.protocol.parties(), setting, &task, command, &mut |heard| {
         if let Heard::Note(party, note) = heard
@@ -82,20 +82,11 @@ pub fn run_soak(
         Err(Error::Stopped { word, .. }) => Some(word),
         Err(error) => return Err(error),
     };
-    let growth = |party: usize| {
-        let peak = |moment: &Option<Moment>| moment.as_ref()?.parties.get(party)?.peak_memory_bytes;
-        let (before, after) = (peak(&log.warm)?, peak(&log.last)?);
-        Some(after as f64 / before.max(1) as f64 - 1.0)
-    };
-    let memory = |moment: &Option<Moment>, party: usize| moment.as_ref()?.parties.get(party)?.memory_bytes;
-    let between = |party: usize| [memory(&log.warm, party), memory(&log.heard, party)];
     Ok(SoakReport {
         soak: soak.clone(),
-        between: (0..usize::from(soak.protocol.parties())).map(between).collect(),
         stopped,
-        growth: (0..usize::from(soak.protocol.parties())).map(growth).collect(),
         first_error_log2: log.first_error,
-        warm: log.warm,
+        least: log.least(),
         last: log.last,
         machine,
     })
@@ -104,31 +95,26 @@ pub fn run_soak(
 /// What the parties have told.
 struct Log {
     every: Duration,
-    /// The first tenth of the stream.
-    warm_up: Duration,
+    /// How long a look at the parties' memory lasts.
+    look: Duration,
     /// Each party's notes of moments that not all have told of.
     notes: Vec<VecDeque<Note>>,
-    /// Seconds of the session when the first moment was told.
-    began: Option<f64>,
     first_error: Option<f64>,
-    warm: Option<Moment>,
-    /// The last one before the end.
-    heard: Option<Moment>,
+    /// When each look began, in seconds of the session, and the least memory of each party in it, where it is known.
+    looks: Vec<(f64, Vec<Option<u64>>)>,
     last: Option<Moment>,
     /// What was told last: when, seconds of the session, AND gates.
     told: Option<(Instant, f64, u64)>,
 }
 
 impl Log {
-    fn new(parties: u8, every: Duration, warm_up: Duration) -> Self {
+    fn new(parties: u8, every: Duration, look: Duration) -> Self {
         Self {
             every,
-            warm_up,
-            began: None,
+            look,
             first_error: None,
+            looks: Vec::new(),
             notes: vec![VecDeque::new(); parties.into()],
-            warm: None,
-            heard: None,
             last: None,
             told: None,
         }
@@ -150,13 +136,40 @@ impl Log {
             let (seconds, gates) = slowest(&moment.parties);
             self.told = Some((Instant::now(), seconds, gates));
         }
-        let (seconds, _) = slowest(&moment.parties);
-        let began = *self.began.get_or_insert(seconds);
-        if self.warm.is_none() || seconds - began <= self.warm_up.as_secs_f64() {
-            self.warm = Some(moment.clone());
-        }
-        self.heard = Some(moment.clone());
+        self.look(&moment.parties);
         self.last = Some(moment);
+    }
+
+    /// Notes the parties' memory between two computations.
+    fn look(&mut self, notes: &[Note]) {
+        let (seconds, _) = slowest(notes);
+        match self.looks.last_mut() {
+            Some((began, least)) if seconds - *began < self.look.as_secs_f64() => {
+                for (least, note) in least.iter_mut().zip(notes) {
+                    *least = (*least).min(note.memory_bytes);
+                }
+            }
+            _ => {
+                let now = notes.iter().map(|note| note.memory_bytes);
+                self.looks.push((seconds, now.collect()));
+            }
+        }
+    }
+
+    /// By party, the least memory of the second quarter of the looks and of the last.
+    fn least(&self) -> Vec<Option<[u64; 2]>> {
+        let quarter = self.looks.len() / 4;
+        let least = |looks: &[(f64, Vec<Option<u64>>)], party: usize| {
+            looks.iter().filter_map(|(_, least)| *least.get(party)?).min()
+        };
+        let both = |party: usize| {
+            let (early, late) = (
+                &self.looks[quarter..2 * quarter],
+                &self.looks[self.looks.len() - quarter..],
+            );
+            Some([least(early, party)?, least(late, party)?])
+        };
+        (0..self.notes.len()).map(both).collect()
     }
 
     /// The rate is that since the moment told before, or since the beginning.
@@ -298,25 +311,29 @@ impl SoakReport {
                 bits(&note.outputs)
             );
         }
-        for ((note, growth), between) in last.parties.iter().zip(&self.growth).zip(&self.between) {
+        for (note, held) in last.parties.iter().zip(&self.least) {
             let [least, most] = note.sizes.map(grouped);
-            let growth = growth.map_or_else(
-                || "unknown".into(),
-                |growth| {
+            let held = held.map_or_else(
+                || "too short a time to say".into(),
+                |[early, late]| {
+                    let growth = late as f64 / early.max(1) as f64 - 1.0;
                     let flat = if growth <= FLAT { "flat" } else { "NOT FLAT" };
-                    format!("{:+.2}% since a tenth of the stream, {flat}", 100.0 * growth)
+                    format!(
+                        "at least {} MB in the second quarter and {} MB in the last, {:+.2}%, {flat}",
+                        megabytes(early),
+                        megabytes(late),
+                        100.0 * growth
+                    )
                 },
             );
             let _ = writeln!(
                 text,
-                "party {}: {} circuits of {least} to {most} ANDs, {} output bits compared, {} wrong values; memory at most {} MB: {growth}; between computations {} MB then, {} MB in the end",
+                "party {}: {} circuits of {least} to {most} ANDs, {} output bits compared, {} wrong values; memory at most {} MB; between computations {held}",
                 note.party,
                 grouped(note.runs),
                 grouped(note.bits),
                 note.wrong,
                 memory(note.peak_memory_bytes),
-                memory(between[0]),
-                memory(between[1]),
             );
             for warning in &note.warnings {
                 let _ = writeln!(text, "party {}: {warning}", note.party);
@@ -336,7 +353,7 @@ mod tests {
             computations,
             seconds: computations as f64,
             and_gates: 1000 * computations,
-            peak_memory_bytes: Some(memory),
+            memory_bytes: Some(memory),
             ..Note::default()
         }
     }
@@ -375,22 +392,40 @@ mod tests {
             },
             stopped: None,
             first_error_log2: log.first_error,
-            between: vec![[Some(70), Some(71)]; 2],
-            warm: log.warm,
+            least: vec![Some([100_000_000, 103_000_000]), Some([100_000_000, 90_000_000])],
             last: log.last,
-            growth: vec![Some(0.03), Some(0.0)],
             machine: Machine::now(),
         };
         assert!(report.verdict().is_ok());
         let text = report.summary();
         assert!(
-            text.contains("+3.00%") && text.contains("NOT FLAT") && text.contains("+0.00%"),
+            text.contains("+3.00%, NOT FLAT") && text.contains("-10.00%, flat"),
             "{text}"
         );
         assert!(
             text.contains("0:00:09  9 computations, 9,000 ANDs, 1,000 a second"),
             "{text}"
         );
+    }
+
+    /// What a party holds on to grows; what it has for a while does not count.
+    #[test]
+    fn memory_is_compared_between_quarters() {
+        let mut log = Log::new(2, Duration::ZERO, Duration::from_secs(10));
+        for computation in 0..400u64 {
+            let more = if computation % 10 < 2 { 50 } else { 0 };
+            log.hear(
+                0,
+                note(0, computation, 100 + computation / 100 + more),
+                &mut |_| (),
+            );
+            log.hear(1, note(1, computation, 100 + more), &mut |_| ());
+        }
+        assert_eq!(log.looks.len(), 40);
+        assert_eq!(log.least(), [Some([101, 103]), Some([100, 100])]);
+        let mut short = Log::new(1, Duration::ZERO, Duration::from_secs(10));
+        short.hear(0, note(0, 1, 100), &mut |_| ());
+        assert_eq!(short.least(), [None]);
     }
 
     /// A bound that grows is told of in the log and at the end, and one that does not is not.
@@ -418,10 +453,8 @@ mod tests {
                 },
                 stopped: None,
                 first_error_log2: log.first_error,
-                warm: log.warm,
                 last: log.last,
-                between: vec![[None; 2]],
-                growth: vec![None],
+                least: vec![None],
                 machine: Machine::now(),
             };
             let text = report.summary();
@@ -454,10 +487,8 @@ mod tests {
             },
             stopped: Some("SIGINT".into()),
             first_error_log2: None,
-            warm: None,
             last: Some(moment),
-            between: vec![[None; 2]; 2],
-            growth: vec![None; 2],
+            least: vec![None; 2],
             machine: Machine::now(),
         };
         let verdict = report.verdict().unwrap_err().to_string();

@@ -12,10 +12,20 @@ use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
 use crate::bundle::Bundle;
+use crate::keeping::{Keep, Keeping, Take};
 use crate::party_config::party;
 use crate::program::check_size;
 use crate::settings_file::{Kept, Source};
 use crate::{Error, Program, Protocol, Result, circuits, data};
+
+/// Days that a value is kept for that does not say.
+const KEPT_DAYS: u16 = 30;
+/// Days that a value is kept for, at most.
+const MOST_DAYS: u16 = 366;
+/// Values that a job takes, and that it keeps, at most.
+const MOST_KEPT: usize = 64;
+/// Bytes of the name of a kept value, at most.
+const MOST_NAME: usize = 64;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -32,28 +42,110 @@ struct JobFile {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct InputEntry {
-    party: Spanned<u8>,
+    party: Option<Spanned<u8>>,
     hex: Option<Spanned<Secret>>,
     file: Option<PathBuf>,
     order: Option<Spanned<String>>,
+    kept: Option<Spanned<String>>,
+    of: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OutputEntry {
-    to: Spanned<Vec<Spanned<u8>>>,
+    to: Option<Spanned<Vec<Spanned<u8>>>>,
     order: Option<Spanned<String>>,
     file: Option<Spanned<PathBuf>>,
+    keep: Option<Spanned<String>>,
+    days: Option<Spanned<u16>>,
+}
+
+impl InputEntry {
+    /// Whether the parties hold the value together.
+    fn is_kept(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    /// The kept value that the input `value` is, if it is one.
+    fn take(&self, value: &Value, source: &Source) -> Result<Option<Take>> {
+        let Some(name) = &self.kept else {
+            return match &self.of {
+                Some(of) => Err(source.fault(
+                    of.span(),
+                    "`of` says which job kept a value; write `kept = \"NAME\"` too",
+                )),
+                None => Ok(None),
+            };
+        };
+        if self.party.is_some() || self.hex.is_some() || self.file.is_some() {
+            let what = "a value that is kept comes from no party; leave `party`, `hex` and `file` out";
+            return Err(source.fault(name.span(), what));
+        }
+        Ok(Some(Take {
+            input: value.name.clone(),
+            name: kept_name(source, name)?,
+            of: self.of.as_ref().map(|of| of.get_ref().clone()),
+            width: value.width,
+        }))
+    }
+}
+
+impl OutputEntry {
+    /// The name and time under which the output `value` is kept, if it is.
+    fn keep(&self, value: &Value, source: &Source) -> Result<Option<Keep>> {
+        let Some(name) = &self.keep else {
+            return match &self.days {
+                Some(days) => Err(source.fault(
+                    days.span(),
+                    "`days` is for an output that is kept; write `keep = \"NAME\"` too",
+                )),
+                None => Ok(None),
+            };
+        };
+        if self.to.is_some() || self.file.is_some() {
+            let what = "an output is opened or kept, not both; leave `to` and `file` out";
+            return Err(source.fault(name.span(), what));
+        }
+        let days = self.days.as_ref().map_or(KEPT_DAYS, |days| *days.get_ref());
+        if !(1..=MOST_DAYS).contains(&days) {
+            let span = self.days.as_ref().map_or(name.span(), Spanned::span);
+            return Err(source.fault(span, format!("a value is kept for 1 to {MOST_DAYS} days")));
+        }
+        Ok(Some(Keep {
+            output: value.name.clone(),
+            name: kept_name(source, name)?,
+            days,
+            width: value.width,
+        }))
+    }
+}
+
+/// The name of a kept value.
+fn kept_name(source: &Source, name: &Spanned<String>) -> Result<String> {
+    let text = name.get_ref();
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if text.is_empty() || text.len() > MOST_NAME || text.starts_with('.') || !text.chars().all(plain) {
+        let what = format!(
+            "the name of a kept value has 1 to {MOST_NAME} letters, digits, \"-\", \"_\" and \".\", and does not begin with \".\""
+        );
+        return Err(source.fault(name.span(), what));
+    }
+    Ok(text.clone())
 }
 
 impl JobFile {
     /// Three if party 2 gives or learns something, or two.
     fn parties(&self) -> u8 {
-        let owners = self.inputs.iter().map(|input| *input.get_ref().party.get_ref());
-        let receivers = self
+        let owners = self
+            .inputs
+            .iter()
+            .filter_map(|input| input.get_ref().party.as_ref());
+        let owners = owners.map(|party| *party.get_ref());
+        let entitled = self
             .outputs
             .iter()
-            .flat_map(|output| output.get_ref().to.get_ref());
+            .filter_map(|output| output.get_ref().to.as_ref());
+        let receivers = entitled.flat_map(|to| to.get_ref());
         let last = owners.chain(receivers.map(|party| *party.get_ref())).max();
         if last.is_some_and(|last| last > 1) { 3 } else { 2 }
     }
@@ -139,6 +231,8 @@ pub struct Job {
     inputs: Vec<Input>,
     receivers: Vec<Parties>,
     output_files: Vec<Option<PathBuf>>,
+    keeping: Keeping,
+    parties: u8,
 }
 
 impl Job {
@@ -227,14 +321,37 @@ impl Job {
         };
         check_count(source, "input", file.inputs.len(), circuit.inputs())?;
         check_count(source, "output", file.outputs.len(), circuit.outputs())?;
-        let mut inputs = Vec::new();
+        let kept = file
+            .inputs
+            .iter()
+            .filter(|input| input.get_ref().is_kept())
+            .count();
+        let keeps = file
+            .outputs
+            .iter()
+            .filter(|output| output.get_ref().keep.is_some())
+            .count();
+        if kept.max(keeps) > MOST_KEPT {
+            return Err(source.fault_in_general(format!(
+                "a job takes at most {MOST_KEPT} kept values, and keeps as many; cut it into several jobs"
+            )));
+        }
+        let (mut inputs, mut takes) = (Vec::new(), Vec::new());
         for (index, entry) in file.inputs.into_iter().enumerate() {
             let span = entry.span();
             let entry = entry.into_inner();
             if let Some(order) = &entry.order {
                 circuit.set_input_order(index, bit_order(source, order)?);
             }
-            let owner = party(source, &entry.party, parties)?;
+            takes.push(entry.take(&circuit.inputs()[index], source)?);
+            if entry.is_kept() {
+                continue;
+            }
+            let Some(giver) = &entry.party else {
+                let what = "nobody gives this input; write `party = N`, or `kept = \"NAME\"` for a value that an earlier job kept";
+                return Err(source.fault(span, what));
+            };
+            let owner = party(source, giver, parties)?;
             let mut line = source.line(&span);
             let origin = match (entry.hex, entry.file) {
                 (Some(_), Some(_)) => {
@@ -249,13 +366,31 @@ impl Job {
             };
             inputs.push(Input { owner, origin, line });
         }
-        let (mut receivers, mut output_files) = (Vec::new(), Vec::new());
+        let (mut receivers, mut output_files, mut keeps) =
+            (Vec::new(), Vec::new(), Vec::<Option<Keep>>::new());
         for (index, entry) in file.outputs.into_iter().enumerate() {
+            let span = entry.span();
             let entry = entry.into_inner();
             if let Some(order) = &entry.order {
                 circuit.set_output_order(index, bit_order(source, order)?);
             }
-            receivers.push(entitled(source, &entry.to, parties)?);
+            let keep = entry.keep(&circuit.outputs()[index], source)?;
+            if let Some(keep) = &keep {
+                if keeps.iter().flatten().any(|other| other.name == keep.name) {
+                    return Err(source.fault(span, format!("two outputs are kept as \"{}\"", keep.name)));
+                }
+            } else {
+                let Some(to) = &entry.to else {
+                    let what = "nobody would learn this output; write `to = [N]`, or `keep = \"NAME\"` to keep it for later jobs";
+                    return Err(source.fault(span, what));
+                };
+                receivers.push(entitled(source, to, parties)?);
+            }
+            let kept = keep.is_some();
+            keeps.push(keep);
+            if kept {
+                continue;
+            }
             output_files.push(match entry.file {
                 None => None,
                 Some(file) => {
@@ -276,6 +411,14 @@ impl Job {
             });
         }
         let circuit_name = text.clone();
+        let mut keeping = Keeping::nothing(receivers.len());
+        if takes.iter().any(Option::is_some) || keeps.iter().any(Option::is_some) {
+            let wrapped = Keeping::new(&circuit, takes, keeps, most_gates);
+            (circuit, keeping) = wrapped.map_err(|error| source.fault_in_general(error.to_string()))?;
+            if let Some(lanes) = lanes {
+                check_size(&circuit, lanes).map_err(|error| source.fault_in_general(error.to_string()))?;
+            }
+        }
         let mut job = Job {
             path: source.path().to_owned(),
             protocol: Protocol::default(),
@@ -285,6 +428,8 @@ impl Job {
             inputs,
             receivers,
             output_files,
+            keeping,
+            parties,
         };
         job.protocol = match named {
             Some(protocol) => protocol,
@@ -393,23 +538,53 @@ impl Job {
     /// The program that all parties run.
     ///
     /// # Errors
-    /// Those of [`Program::new`].
+    /// Those of [`Program::new`]; [`Error::Usage`] if what is kept would not be as safe as the job.
     pub fn program(&self, lanes: usize) -> Result<Program> {
-        let owners = self.inputs.iter().map(|input| input.owner).collect();
-        Program::new(
+        self.keeping.check_security(lanes, self.protocol.security())?;
+        let given = self.inputs.iter().map(|input| input.owner);
+        let opened = self.receivers.iter().copied();
+        let program = Program::new(
             self.circuit_name.clone(),
             self.circuit.clone(),
-            owners,
-            self.receivers.clone(),
+            given.chain(self.keeping.owners()).collect(),
+            opened.chain(self.keeping.receivers(self.parties)).collect(),
             lanes,
-        )
+        )?;
+        Ok(program.opening(self.keeping.opened()))
+    }
+
+    /// How many inputs parties give. They are the first ones.
+    pub fn given(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// What the job takes of what earlier ones kept, and what it keeps. Its inputs come after those that parties give.
+    pub fn keeping(&self) -> &Keeping {
+        &self.keeping
+    }
+
+    /// Sees that the job can be run outside of a service.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if it takes or keeps values.
+    pub fn check_standalone(&self) -> Result<()> {
+        match self.keeping.is_empty() {
+            true => Ok(()),
+            false => Err(Error::config(
+                &self.path,
+                None,
+                "only services keep values between jobs; submit it to one with `cenote job submit`",
+            )),
+        }
     }
 
     /// The bits of each input value that `me` owns, `None` for the others. Only `me`'s values and files are read.
     ///
     /// # Errors
-    /// [`Error::Config`] or [`Error::Data`] with the line, if a value is missing or wrong. The value is not quoted.
+    /// [`Error::Config`] or [`Error::Data`] with the line, if a value is missing or wrong. The value is not quoted. That of
+    /// [`Job::check_standalone`].
     pub fn read_inputs(&self, me: PartyId, lanes: usize) -> Result<Vec<Option<BitMatrix>>> {
+        self.check_standalone()?;
         let read = |(input, value): (&Input, &Value)| {
             if input.owner != me {
                 return Ok(None);

@@ -51,6 +51,7 @@ pub mod demo;
 mod error;
 mod files;
 mod job;
+pub mod keeping;
 mod link;
 pub mod local;
 mod outputs;

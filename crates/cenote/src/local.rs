@@ -48,7 +48,8 @@ struct Assignment<T> {
 /// AND gates done, of how many. Files that the job names for outputs are written.
 ///
 /// # Errors
-/// Those of [`Job::infer_lanes`], before anything is started; [`Error::Parties`] if a party fails, such as for its inputs.
+/// Those of [`Job::check_standalone`] and [`Job::infer_lanes`], before anything is started; [`Error::Parties`] if a party fails, such as for its
+/// inputs.
 pub fn run_job(
     job: &Path,
     setting: Setting,
@@ -57,6 +58,7 @@ pub fn run_job(
 ) -> Result<Report> {
     let path = job;
     let job = Job::load(path)?;
+    job.check_standalone()?;
     let lanes = job.infer_lanes()?;
     let protocol = job.protocol();
     let (program, parties) = (job.program(lanes)?, (0..protocol.parties()).map(PartyId));

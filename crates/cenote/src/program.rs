@@ -27,6 +27,8 @@ pub struct Program {
     owners: Vec<PartyId>,
     receivers: Vec<Parties>,
     lanes: usize,
+    /// Outputs that are told of; those after them are what parties hold of kept values.
+    opened: usize,
     /// AND gates in a segment, about.
     segment_ands: usize,
 }
@@ -64,6 +66,7 @@ impl Program {
         let plan = Plan::new(&circuit);
         Ok(Program {
             name: name.into(),
+            opened: receivers.len(),
             circuit,
             plan,
             owners,
@@ -71,6 +74,16 @@ impl Program {
             lanes,
             segment_ands: SEGMENT_ANDS,
         })
+    }
+
+    /// The same, of whose outputs reports tell the first `opened` only.
+    pub(crate) fn opening(self, opened: usize) -> Self {
+        Program { opened, ..self }
+    }
+
+    /// How many outputs reports tell of: the first ones.
+    pub(crate) fn opened(&self) -> usize {
+        self.opened
     }
 
     /// The same in segments of about `ands` AND gates.

@@ -162,6 +162,7 @@ impl Output {
             .iter()
             .zip(program.receivers())
             .zip(bits)
+            .take(program.opened())
             .map(output)
             .collect()
     }

@@ -62,6 +62,9 @@ pub(crate) enum Command {
     /// Propose, approve, watch and fetch jobs of a standing service
     #[command(subcommand)]
     Job(crate::commands::job::Job),
+    /// List and drop values that jobs of a standing service have kept
+    #[command(subcommand)]
+    Kept(crate::commands::kept::Kept),
     /// Make, list and revoke tokens of a standing service
     #[command(subcommand)]
     Token(crate::commands::token::Token),
@@ -104,6 +107,7 @@ impl Command {
             | Command::Identity(_)
             | Command::Circuit(_)
             | Command::Job(_)
+            | Command::Kept(_)
             | Command::Token(_)
             | Command::Audit(_)
             | Command::Doctor(_)
@@ -142,10 +146,12 @@ impl Command {
             Command::Circuit(Circuit::Stats { json, .. }) => *json,
             Command::Params(command) => command.wants_json(),
             Command::Job(command) => command.wants_json(),
+            Command::Kept(crate::commands::kept::Kept::List { json, .. }) => *json,
             Command::Token(crate::commands::token::Token::List { json, .. }) => *json,
             Command::Audit(crate::commands::audit::Audit::Verify { json, .. }) => *json,
             // Its findings are one object, which tells of faults too.
             Command::Doctor(_)
+            | Command::Kept(_)
             | Command::Token(_)
             | Command::Serve(_)
             | Command::Init(_)

@@ -61,6 +61,7 @@ fn main() -> ExitCode {
         Command::Soak(options) => commands::soak::run(&options, args.verbose),
         Command::Params(command) => commands::params::run(&command),
         Command::Job(command) => commands::job::run(&command),
+        Command::Kept(command) => commands::kept::run(&command),
         Command::Token(command) => commands::token::run(&command),
         Command::Audit(command) => commands::audit::run(&command),
         Command::Doctor(options) => commands::doctor::run(&options),

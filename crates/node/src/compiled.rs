@@ -2,9 +2,10 @@
 
 use std::io::{BufRead, Cursor};
 
+use cenote::keeping::share_bytes;
 use cenote::query::{Proposed, QueryJob};
 use cenote::{Bundle, Job, PartyId, Prepared, Program, Protocol};
-use cenote_service::job::{self, Digest, Estimate, Input, Proposal, Security};
+use cenote_service::job::{self, Digest, Estimate, Input, JobId, Proposal, Security};
 use cenote_service::live::Revealed;
 use cenote_service::policy::Size;
 
@@ -16,6 +17,8 @@ const QUERY: &str = "query";
 const PART: usize = 8;
 /// Threads of a party of a job, at most.
 const WORKERS: u8 = 8;
+/// Bytes of the shares that a job keeps at a party, at most.
+pub(crate) const MOST_KEPT: u64 = 64 << 20;
 
 /// What is computed.
 pub(crate) enum Work {
@@ -32,6 +35,19 @@ pub(crate) enum Work {
     Query(Proposed),
 }
 
+/// A kept value that a program takes.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Taken {
+    /// The input's name.
+    pub(crate) input: String,
+    /// The value's name.
+    pub(crate) name: String,
+    /// The job that kept it, if the program says so.
+    pub(crate) of: Option<JobId>,
+    /// Its type.
+    pub(crate) kind: String,
+}
+
 /// A program, and what it takes.
 pub(crate) struct Compiled {
     /// The digest of its text.
@@ -40,8 +56,12 @@ pub(crate) struct Compiled {
     pub(crate) bundle: Bundle,
     /// What is computed.
     pub(crate) work: Work,
-    /// Its inputs.
+    /// The inputs that parties give.
     pub(crate) inputs: Vec<Input>,
+    /// The inputs that are kept values.
+    pub(crate) takes: Vec<Taken>,
+    /// The outputs that are kept.
+    pub(crate) keeps: Vec<job::Keep>,
     /// Who learns outputs.
     pub(crate) receivers: Vec<u8>,
     /// AND gates and bytes.
@@ -70,15 +90,43 @@ impl Compiled {
         let prepared = job.protocol().prepare(&program.demand()).map_err(text)?;
         let values = program.circuit().inputs().iter().zip(program.owners());
         let inputs = values
+            .take(job.given())
             .map(|(value, owner)| Input {
                 name: value.name.clone(),
                 kind: kind(value.width, lanes),
                 owner: owner.0,
             })
             .collect();
+        let keeping = job.keeping();
+        let takes = keeping.takes().iter().map(|take| {
+            let of = take.of.as_deref().map(str::parse).transpose();
+            Ok(Taken {
+                input: take.input.clone(),
+                name: take.name.clone(),
+                of: of
+                    .map_err(|_| format!("`of` of the kept value \"{}\" is no name of a job", take.name))?,
+                kind: kind(take.width, lanes),
+            })
+        });
+        let takes = takes.collect::<Result<_, String>>()?;
+        let keeps = keeping.keeps().iter().map(|keep| job::Keep {
+            output: keep.output.clone(),
+            name: keep.name.clone(),
+            kind: kind(keep.width, lanes),
+            days: keep.days,
+        });
+        let keeps = keeps.collect();
+        let shares = keeping.keeps().iter().map(|keep| share_bytes(keep.width, lanes));
+        if shares.fold(0, u64::saturating_add) > MOST_KEPT {
+            return Err(format!(
+                "what it keeps takes more than {} MB at a party; keep less, or in several jobs",
+                MOST_KEPT >> 20
+            ));
+        }
         let mut receivers: Vec<u8> = program
             .receivers()
             .iter()
+            .take(keeping.opened())
             .flat_map(|to| to.iter().map(|party| party.0))
             .collect();
         receivers.sort_unstable();
@@ -92,6 +140,8 @@ impl Compiled {
             digest,
             bundle,
             inputs,
+            takes,
+            keeps,
             receivers,
             size,
             memory,
@@ -120,6 +170,8 @@ impl Compiled {
             digest,
             bundle,
             inputs,
+            takes: Vec::new(),
+            keeps: Vec::new(),
             receivers: schema.answer.to.iter().map(|party| party.0).collect(),
             size: Size {
                 ands: query.and_gates(),
@@ -233,25 +285,41 @@ impl Compiled {
         if proposal.receivers != self.receivers {
             return wrong("receivers");
         }
+        let takes = |(take, taken): (&job::Take, &Taken)| {
+            (&take.input, &take.name) == (&taken.input, &taken.name)
+                && taken.of.is_none_or(|of| of == take.job)
+        };
+        if proposal.takes.len() != self.takes.len() || !proposal.takes.iter().zip(&self.takes).all(takes) {
+            return wrong("kept values");
+        }
+        if proposal.keeps != self.keeps {
+            return wrong("outputs that are kept");
+        }
         if proposal.security != self.security() {
             return wrong("security");
         }
         Ok(())
     }
 
-    /// What each output is, and who learns it.
+    /// What each output is, and who learns it: nobody of one that is kept.
     pub(crate) fn outputs(&self) -> Vec<Revealed> {
         match &self.work {
-            Work::Circuit { program, .. } => {
+            Work::Circuit { job, program, .. } => {
+                let lanes = program.lanes() as u64;
                 let values = program.circuit().outputs().iter().zip(program.receivers());
-                values
-                    .map(|(value, to)| Revealed {
-                        name: value.name.clone(),
-                        bits: value.width.into(),
-                        values: program.lanes() as u64,
-                        to: to.iter().map(|party| party.0).collect(),
-                    })
-                    .collect()
+                let opened = values.take(job.keeping().opened()).map(|(value, to)| Revealed {
+                    name: value.name.clone(),
+                    bits: value.width.into(),
+                    values: lanes,
+                    to: to.iter().map(|party| party.0).collect(),
+                });
+                let kept = job.keeping().keeps().iter().map(|keep| Revealed {
+                    name: keep.output.clone(),
+                    bits: keep.width.into(),
+                    values: lanes,
+                    to: Vec::new(),
+                });
+                opened.chain(kept).collect()
             }
             Work::Query(query) => {
                 let most = query.job().query().answer_rows();
@@ -277,10 +345,20 @@ impl Compiled {
                     1 => "once".to_owned(),
                     lanes => format!("{lanes} times side by side"),
                 };
-                format!(
+                let mut text = format!(
                     "The circuit {} is computed {lanes} ({ands} AND gates in all), with protocol {protocol}.",
                     program.name()
-                )
+                );
+                for taken in &self.takes {
+                    text += &format!(" Its input {:?} is the kept value {:?}.", taken.input, taken.name);
+                }
+                for keep in &self.keeps {
+                    text += &format!(
+                        " Its output {:?} is kept as {:?} for {} days, and nobody learns it.",
+                        keep.output, keep.name, keep.days
+                    );
+                }
+                text
             }
             Work::Query(query) => format!(
                 "The query {} is answered ({ands} AND gates), with protocol {protocol}. {}",

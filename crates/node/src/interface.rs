@@ -1,7 +1,7 @@
 //! What can be asked of a service that is up.
 
 use cenote_service::audit::Actor;
-use cenote_service::job::{JobId, PageRequest};
+use cenote_service::job::{JobId, Kept, PageRequest};
 use cenote_service::live::{
     About, Alarm, Approval, Counts, Data, Explained, LinkState, Listener, Live, Peer, Running, Stock,
     Submission,
@@ -12,6 +12,9 @@ use zeroize::Zeroizing;
 use crate::core::lock;
 use crate::message::{Message, VERSION};
 use crate::node::Node;
+
+/// Kept values that are listed, at most.
+const LISTED: u16 = 1000;
 
 impl Live for Node {
     fn about(&self) -> About {
@@ -76,6 +79,14 @@ impl Live for Node {
             .data
             .list()
             .map_err(|error| Error::Database(format!("the folder of data cannot be read: {error}")))
+    }
+
+    fn kept(&self) -> Result<Vec<Kept>> {
+        self.core.jobs.list_kept(Timestamp::now(), LISTED)
+    }
+
+    fn drop_kept(&self, name: &str, job: JobId, by: Actor) -> Result<()> {
+        self.core.jobs.drop_kept(name, job, by, Timestamp::now())
     }
 
     fn peers(&self) -> Vec<Peer> {

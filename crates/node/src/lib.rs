@@ -21,6 +21,7 @@ mod failure;
 mod flight;
 pub mod founding;
 mod interface;
+mod kept;
 pub mod local;
 pub mod meeting;
 mod message;

@@ -47,6 +47,8 @@ impl Core {
             )));
         }
         let now = Timestamp::now();
+        let takes = self.find_taken(&compiled, now)?;
+        self.has_room_to_keep(&compiled).map_err(Error::Proposal)?;
         let proposal = Proposal {
             id: JobId::random(self.me())?,
             proposer: self.me(),
@@ -59,6 +61,8 @@ impl Core {
             deadline: now.after(Duration::from_secs(within)),
             estimate: compiled.estimate(),
             idempotency_key: submission.idempotency_key,
+            takes,
+            keeps: compiled.keeps.clone(),
         };
         let approval = submission.approval.map(|approval| {
             // A job that cannot be approved is not proposed either.
@@ -185,12 +189,20 @@ impl Core {
             true => Err("it has more parties than this service".to_owned()),
             false => Ok(()),
         };
-        let checked = compiled.check(&proposal).and_then(|()| there());
+        let kept = || {
+            self.check_taken(&proposal, compiled)
+                .map_err(|error| error.to_string())
+        };
+        let checked = compiled
+            .check(&proposal)
+            .and_then(|()| there())
+            .and_then(|()| kept());
         if let Err(reason) = checked {
             return self.refuse(from, &proposal, &reason);
         }
         // What this machine has is nobody else's business.
-        if let Err(reason) = self.fits(compiled).and_then(|()| self.keep(compiled)) {
+        let fits = self.fits(compiled).and_then(|()| self.has_room_to_keep(compiled));
+        if let Err(reason) = fits.and_then(|()| self.keep(compiled)) {
             tracing::warn!(job = %proposal.id, reason, "a proposal cannot be taken");
             return self.refuse(from, &proposal, "it cannot be taken there");
         }

@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
+use cenote::keeping::{self, Share};
 use cenote::query::{self, Answered, Table};
 use cenote::runner::{AlsoAgree, Connections, Terms};
 use cenote::{Output, Party, PartyId, Transport};
@@ -51,8 +52,24 @@ struct Answer {
     answer: Answered,
 }
 
-/// What a party learns, as it will be sealed; nothing if it learns nothing.
-type Text = Option<Zeroizing<Vec<u8>>>;
+/// What a party has of a job that is done.
+#[derive(Default)]
+pub(crate) struct Gained {
+    /// What it learns, as it will be sealed; nothing if it learns nothing.
+    text: Option<Zeroizing<Vec<u8>>>,
+    /// Its shares of what is kept.
+    shares: Vec<Option<Share>>,
+}
+
+#[cfg(test)]
+impl Gained {
+    pub(crate) fn learnt(text: &[u8]) -> Self {
+        Gained {
+            text: Some(Zeroizing::new(text.to_vec())),
+            ..Gained::default()
+        }
+    }
+}
 
 /// What else the parties compare before they compute.
 struct Agreed<'a>(&'a Job);
@@ -305,7 +322,7 @@ impl Core {
                 "the program failed; its log says where",
             ))
         });
-        let ended = result.and_then(|(compiled, text)| self.record(&job, &compiled, text));
+        let ended = result.and_then(|(compiled, gained)| self.record(&job, &compiled, gained));
         if let Err(fault) = ended {
             if matches!(fault.kind, FailKind::Peer | FailKind::PeerLost) {
                 flight.wait_for_word();
@@ -363,13 +380,13 @@ impl Core {
         (compiled, connections): (Arc<Compiled>, Connections),
         flight: &Flight,
         taken: Option<&Taken>,
-    ) -> Result<(Arc<Compiled>, Text), Fault> {
+    ) -> Result<(Arc<Compiled>, Gained), Fault> {
         let mut progress = |done, total| {
             if flight.progress(done, total) {
                 self.announcer.tell(&Happened::Progress(flight.running()));
             }
         };
-        let text = match &compiled.work {
+        let gained = match &compiled.work {
             Work::Circuit {
                 job: circuit,
                 program,
@@ -377,11 +394,16 @@ impl Core {
             } => {
                 let mut posted = self.posted_for(job)?;
                 let posted = |name: &str| posted.remove(name);
-                let inputs = self.read_inputs(&job.binding, &compiled, posted, |index, source, name| {
-                    Ok(circuit.read_input(index, program.lanes(), name, source.reader())?)
-                })?;
+                let mut inputs =
+                    self.read_inputs(&job.binding, &compiled, posted, |index, source, name| {
+                        Ok(circuit.read_input(index, program.lanes(), name, source.reader())?)
+                    })?;
+                let (me, kept) = (PartyId(self.me()), circuit.keeping());
+                let shares = self.shares_for(job, kept, program.lanes())?;
+                let (held, fresh) = kept.inputs(me, program.lanes(), &shares)?;
+                inputs.extend(held);
                 let party = Party {
-                    me: PartyId(self.me()),
+                    me,
                     protocol: compiled.protocol(),
                     program,
                     inputs: &inputs,
@@ -400,12 +422,15 @@ impl Core {
                 };
                 let outcome =
                     party.run_prepared(prepared, store.as_ref(), || Ok(connections), &mut progress)?;
+                inputs.iter_mut().skip(circuit.given()).for_each(keeping::wipe);
+                let shares = kept.finish(me, fresh, outcome.outputs)?;
                 let outputs = outcome.report.outputs.iter();
                 let outputs: Vec<&Output> = outputs.filter(|output| output.values.is_some()).collect();
-                match outputs.is_empty() {
+                let text = match outputs.is_empty() {
                     true => None,
                     false => Some(learnt(job, Outputs { outputs })?),
-                }
+                };
+                Gained { text, shares }
             }
             Work::Query(query) => {
                 // They may have changed since it was approved.
@@ -422,13 +447,14 @@ impl Core {
                     phase_timeout: self.settings.phase_timeout,
                 };
                 let answer = query.run(run, || Ok(connections), &mut progress)?;
-                match answer {
-                    None => None,
-                    Some(answer) => Some(learnt(job, Answer { answer })?),
+                let text = answer.map(|answer| learnt(job, Answer { answer })).transpose()?;
+                Gained {
+                    text,
+                    ..Gained::default()
                 }
             }
         };
-        Ok((compiled, text))
+        Ok((compiled, gained))
     }
 
     /// The files of data that are there for a job, by the data's name. They are not read.
@@ -503,12 +529,23 @@ impl Core {
     }
 
     /// Records what a run gave.
-    pub(crate) fn record(self: &Arc<Self>, job: &Job, compiled: &Compiled, text: Text) -> Result<(), Fault> {
+    pub(crate) fn record(
+        self: &Arc<Self>,
+        job: &Job,
+        compiled: &Compiled,
+        gained: Gained,
+    ) -> Result<(), Fault> {
         let id = job.proposal.id;
         let internal = |error: String| Fault::new(FailKind::Internal, error);
-        let sealed = text.map(|text| self.key.seal(id, &text)).transpose();
+        let sealed = gained.text.map(|text| self.key.seal(id, &text)).transpose();
         let sealed = sealed.map_err(|error| internal(error.to_string()))?;
-        let mut finished = self.jobs.finish(id, sealed.clone(), Timestamp::now());
+        let shares = self.sealed_shares(job, &gained.shares);
+        let shares = shares.map_err(|error| internal(error.to_string()))?;
+        let finish = || {
+            let (sealed, shares) = (sealed.clone(), shares.clone());
+            self.jobs.finish(id, sealed, shares, Timestamp::now())
+        };
+        let mut finished = finish();
         for _ in 0..FINISHES {
             match &finished {
                 Ok(_) | Err(Error::NoTransition { .. } | Error::NoJob(_)) => break,
@@ -517,7 +554,7 @@ impl Core {
                 }
             }
             std::thread::sleep(PAUSE);
-            finished = self.jobs.finish(id, sealed.clone(), Timestamp::now());
+            finished = finish();
         }
         match finished {
             Ok(done) => {

@@ -227,6 +227,7 @@ impl Core {
         let swept = self
             .jobs
             .expire_results(now)
+            .and_then(|_| self.jobs.expire_kept(now))
             .and_then(|_| self.jobs.prune(now.before(self.settings.keep)))
             .and_then(|_| self.jobs.prune_unrun(now));
         match swept {

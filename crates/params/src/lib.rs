@@ -26,6 +26,7 @@ pub mod combinatorics;
 pub mod computational;
 pub mod cot;
 pub mod ihash;
+pub mod keeping;
 pub mod lego;
 mod log_prob;
 pub mod lpn;

@@ -136,8 +136,30 @@ pub enum Error {
         /// Why not.
         reason: &'static str,
     },
-    /// A sealed result cannot be opened with the folder's key.
-    #[error("the result of job {0} cannot be opened: it was changed, or sealed under another folder's key")]
+    /// So many outputs were given for a job that keeps another number of them.
+    #[error("job {job} keeps {keeps} outputs, and {given} were given; none is recorded")]
+    Keeps {
+        /// The job.
+        job: JobId,
+        /// The outputs that it keeps.
+        keeps: usize,
+        /// Those that were given.
+        given: usize,
+    },
+    /// A value is not kept here.
+    #[error(
+        "this party keeps no value {name} of job {job}: it never did, or the value has expired or was dropped; run the job anew that keeps it, or take another value"
+    )]
+    NoKept {
+        /// The value's name.
+        name: String,
+        /// The job that is said to have kept it.
+        job: JobId,
+    },
+    /// What was sealed cannot be opened with the folder's key.
+    #[error(
+        "what was sealed for job {0} cannot be opened: it was changed, or sealed under another folder's key"
+    )]
     Seal(JobId),
     /// The token is not one, has been revoked, or has expired.
     #[error("the token is not valid; ask who runs this service for one")]

@@ -8,6 +8,7 @@
 
 mod approve;
 mod jobs;
+mod kept;
 mod list;
 mod names;
 mod proposal;
@@ -21,9 +22,10 @@ mod take;
 
 pub use approve::{Binding, FileMark, Source};
 pub use jobs::{Jobs, Settings};
+pub use kept::Kept;
 pub use list::{Page, PageRequest};
 pub use names::{Digest, JobId};
-pub use proposal::{Estimate, Input, Program, Proposal, Security};
+pub use proposal::{Estimate, Input, Keep, Program, Proposal, Security, Take, check_kept_name};
 pub use propose::Noted;
 pub use result::Fetched;
 pub use rule::Rules;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use crate::audit::Actor;
-use crate::job::{Binding, JobId, Program, StateName};
+use crate::job::{Binding, JobId, Kept, Program, StateName};
 use crate::{Job, Result, Timestamp};
 
 /// A service that is up. All calls may block; none waits for a peer.
@@ -56,6 +56,18 @@ pub trait Live: Send + Sync {
     /// # Errors
     /// Where the folder cannot be read.
     fn data(&self) -> Result<Vec<Data>>;
+
+    /// Values that are kept here, the newest first.
+    ///
+    /// # Errors
+    /// Those of [`crate::Jobs::list_kept`].
+    fn kept(&self) -> Result<Vec<Kept>>;
+
+    /// Deletes a kept value here.
+    ///
+    /// # Errors
+    /// Those of [`crate::Jobs::drop_kept`].
+    fn drop_kept(&self, name: &str, job: JobId, by: Actor) -> Result<()>;
 
     /// The other parties, in order.
     fn peers(&self) -> Vec<Peer>;
@@ -165,7 +177,7 @@ pub struct Revealed {
     pub bits: u64,
     /// Values.
     pub values: u64,
-    /// The parties that learn it.
+    /// The parties that learn it; none of one that is kept.
     pub to: Vec<u8>,
 }
 

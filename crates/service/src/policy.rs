@@ -11,7 +11,8 @@
 //! programs = ["5f70…"]           # digests
 //! proposers = ["acme"]           # names of parties
 //! receivers = ["acme", "bank"]   # all receivers must be among them
-//! data = ["cards"]               # all of this party's data that is used must be among these; or "any"
+//! data = ["cards"]               # all of this party's data that is used must be among these, kept values as "kept:NAME"; or "any"
+//! keeps = ["totals"]             # all outputs that are kept must have these names; or "any"
 //! max_ands = 1_000_000_000       # AND gates
 //! max_bytes = 10_000_000_000     # bytes that this party sends
 //! max_jobs_an_hour = 20          # approved by this rule
@@ -22,6 +23,8 @@
 //! Rules are tried in order, and the first of which all conditions hold decides. A condition that is left out always holds. Rates are counted by the
 //! rule's name. Rate and disclosures are limits on what is approved, so only rules that approve have them; and since a program that differs by one gate has another
 //! digest, a rule that limits disclosures must name its programs.
+//!
+//! A rule with `receivers` and without `keeps` matches no job that keeps an output: a later job may open it to anybody.
 //!
 //! **A rule that approves without `programs`** lets its proposers compute anything on what `data` names: a program may well give out its input as it is.
 //! So it must say `data`.

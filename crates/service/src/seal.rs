@@ -1,4 +1,4 @@
-//! Results as they are kept: sealed with XChaCha20-Poly1305 under a key of the service's folder, each to its job.
+//! Results and kept values as they are stored: sealed with XChaCha20-Poly1305 under a key of the service's folder, each to its job.
 
 use std::fs::OpenOptions;
 use std::io::Read;
@@ -14,9 +14,10 @@ use crate::{Error, Result, random};
 const FILE: &str = "results.key";
 const RESULT: &[u8] = b"cenote service result 1";
 const POSTED: &[u8] = b"cenote service posted 1";
+const KEPT: &[u8] = b"cenote service kept 1";
 const NONCE: usize = 24;
 
-/// The key under which a service keeps results. It lies in the service's folder, and not in its database, so that a copy of the database
+/// The key under which a service keeps results and shares of kept values. It lies in the service's folder, and not in its database, so that a copy of the database
 /// tells no output.
 pub struct ResultKey(Zeroizing<[u8; 32]>);
 
@@ -26,7 +27,7 @@ impl std::fmt::Debug for ResultKey {
     }
 }
 
-/// A result that only the folder's key opens.
+/// A result or a share that only the folder's key opens.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Sealed(Vec<u8>);
 
@@ -78,7 +79,7 @@ impl ResultKey {
     /// # Errors
     /// Where the system gives no random bytes.
     pub fn seal(&self, job: JobId, result: &[u8]) -> Result<Sealed> {
-        self.seal_as(RESULT, job, result)
+        self.seal_as(job, &bound(RESULT, job), result)
     }
 
     /// Seals values that were posted for `job`.
@@ -86,15 +87,23 @@ impl ResultKey {
     /// # Errors
     /// As [`ResultKey::seal`].
     pub fn seal_posted(&self, job: JobId, values: &[u8]) -> Result<Sealed> {
-        self.seal_as(POSTED, job, values)
+        self.seal_as(job, &bound(POSTED, job), values)
     }
 
-    fn seal_as(&self, context: &[u8], job: JobId, result: &[u8]) -> Result<Sealed> {
+    /// Seals this party's share of the value that `job` keeps under `name`.
+    ///
+    /// # Errors
+    /// As [`ResultKey::seal`].
+    pub fn seal_kept(&self, job: JobId, name: &str, share: &[u8]) -> Result<Sealed> {
+        self.seal_as(job, &bound_to_name(job, name), share)
+    }
+
+    fn seal_as(&self, job: JobId, bound: &[u8], result: &[u8]) -> Result<Sealed> {
         let nonce = random::<NONCE>()?;
         let mut bytes = Zeroizing::new(Vec::with_capacity(result.len() + 16));
         bytes.extend_from_slice(result);
         self.cipher()
-            .encrypt_in_place(&XNonce::from(nonce), &bound(context, job), &mut *bytes)
+            .encrypt_in_place(&XNonce::from(nonce), bound, &mut *bytes)
             .map_err(|_| Error::Seal(job))?;
         Ok(Sealed([nonce.as_slice(), bytes.as_slice()].concat()))
     }
@@ -104,7 +113,7 @@ impl ResultKey {
     /// # Errors
     /// [`Error::Seal`] where it was changed, is of another job, or was sealed under another key.
     pub fn open_result(&self, job: JobId, sealed: &Sealed) -> Result<Zeroizing<Vec<u8>>> {
-        self.open_as(RESULT, job, sealed)
+        self.open_as(job, &bound(RESULT, job), sealed)
     }
 
     /// Opens values that were posted for `job`.
@@ -112,14 +121,22 @@ impl ResultKey {
     /// # Errors
     /// As [`ResultKey::open_result`].
     pub fn open_posted(&self, job: JobId, sealed: &Sealed) -> Result<Zeroizing<Vec<u8>>> {
-        self.open_as(POSTED, job, sealed)
+        self.open_as(job, &bound(POSTED, job), sealed)
     }
 
-    fn open_as(&self, context: &[u8], job: JobId, sealed: &Sealed) -> Result<Zeroizing<Vec<u8>>> {
+    /// Opens this party's share of the value that `job` keeps under `name`.
+    ///
+    /// # Errors
+    /// As [`ResultKey::open_result`], and where it is of another name.
+    pub fn open_kept(&self, job: JobId, name: &str, sealed: &Sealed) -> Result<Zeroizing<Vec<u8>>> {
+        self.open_as(job, &bound_to_name(job, name), sealed)
+    }
+
+    fn open_as(&self, job: JobId, bound: &[u8], sealed: &Sealed) -> Result<Zeroizing<Vec<u8>>> {
         let (nonce, text) = sealed.0.split_first_chunk::<NONCE>().ok_or(Error::Seal(job))?;
         let mut bytes = Zeroizing::new(text.to_vec());
         self.cipher()
-            .decrypt_in_place(&XNonce::from(*nonce), &bound(context, job), &mut *bytes)
+            .decrypt_in_place(&XNonce::from(*nonce), bound, &mut *bytes)
             .map_err(|_| Error::Seal(job))?;
         Ok(bytes)
     }
@@ -131,6 +148,12 @@ impl ResultKey {
 
 fn bound(context: &[u8], job: JobId) -> Vec<u8> {
     [context, job.0.as_slice()].concat()
+}
+
+/// The job and the name, delimited by their lengths.
+fn bound_to_name(job: JobId, name: &str) -> Vec<u8> {
+    let length = (name.len() as u64).to_le_bytes();
+    [bound(KEPT, job).as_slice(), &length, name.as_bytes()].concat()
 }
 
 #[cfg(test)]
@@ -166,6 +189,38 @@ mod tests {
                 "byte {place}"
             );
         }
+        let kept = key.seal_kept(job, "balances", b"share").expect("sealed");
+        let opened = again.open_kept(job, "balances", &kept).expect("opens");
+        assert_eq!(opened.as_slice(), b"share");
+        assert!(!kept.as_bytes().windows(5).any(|part| part == b"share"));
+        for (job, name) in [
+            (job, "balance"),
+            (job, "balances."),
+            (job, ""),
+            (other, "balances"),
+        ] {
+            assert!(
+                matches!(key.open_kept(job, name, &kept), Err(Error::Seal(id)) if id == job),
+                "{job} {name}"
+            );
+        }
+        assert!(matches!(key.open_result(job, &kept), Err(Error::Seal(_))));
+        assert!(matches!(key.open_posted(job, &kept), Err(Error::Seal(_))));
+        for sealed in [&sealed, &posted] {
+            assert!(matches!(
+                key.open_kept(job, "balances", sealed),
+                Err(Error::Seal(_))
+            ));
+        }
+        for place in 0..kept.as_bytes().len() {
+            let mut changed = kept.clone();
+            changed.0[place] ^= 1;
+            assert!(
+                matches!(key.open_kept(job, "balances", &changed), Err(Error::Seal(_))),
+                "byte {place}"
+            );
+        }
+
         let short = Sealed::from_bytes(vec![0; 23]);
         assert!(matches!(key.open_result(job, &short), Err(Error::Seal(_))));
         std::fs::write(folder.file(FILE), [0; 31]).expect("written");

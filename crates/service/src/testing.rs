@@ -122,6 +122,8 @@ pub(crate) fn proposal(number: u8) -> Proposal {
             bytes: 1000,
         },
         idempotency_key: format!("key {number}"),
+        takes: Vec::new(),
+        keeps: Vec::new(),
     }
 }
 
@@ -249,6 +251,7 @@ fn postgresql_keeps_the_same_promises() {
         database::tests::ALL,
         job::tests::ALL,
         job::tests::results::ALL,
+        job::tests::kept::ALL,
         job::tests::rulings::ALL,
         job::tests::many::ALL,
         token::tests::ALL,

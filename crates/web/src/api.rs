@@ -5,6 +5,7 @@ mod events;
 mod fleet;
 mod health;
 mod jobs;
+mod kept;
 mod session;
 mod tokens;
 
@@ -33,6 +34,8 @@ fn all() -> OpenApiRouter<Arc<Site>> {
         .routes(routes!(jobs::decline))
         .routes(routes!(jobs::cancel))
         .routes(routes!(jobs::fetch))
+        .routes(routes!(kept::list))
+        .routes(routes!(kept::drop_value))
         .routes(routes!(events::of_job))
         .routes(routes!(events::all))
         .routes(routes!(fleet::about))

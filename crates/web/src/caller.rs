@@ -158,7 +158,7 @@ callers! {
     Reader: Read;
     /// One who may propose jobs and fetch results.
     Proposer: Propose;
-    /// One who may approve and decline.
+    /// One who may approve and decline, and drop kept values.
     Approver: Approve;
     /// One who may do what remains.
     Admin: Admin;

@@ -31,6 +31,7 @@ const FILES: &[(&str, &str, &str)] = files! {
     "/page/format.js", JS, "format.js";
     "/page/job.js", JS, "job.js";
     "/page/jobs.js", JS, "jobs.js";
+    "/page/kept.js", JS, "kept.js";
     "/page/overview.js", JS, "overview.js";
     "/page/propose.js", JS, "propose.js";
     "/page/tokens.js", JS, "tokens.js";

@@ -118,6 +118,11 @@ impl From<Error> for Refusal {
                 "no-result",
                 "a result is given out once; ask again with the same key only",
             ),
+            Error::NoKept { .. } => (
+                StatusCode::NOT_FOUND,
+                "no-kept",
+                "list the kept values to see which there are",
+            ),
             Error::Token => (
                 StatusCode::UNAUTHORIZED,
                 "no-token",

@@ -2,6 +2,7 @@
 
 mod fleet;
 mod job;
+mod kept;
 mod token;
 
 pub use fleet::{About, Alarm, Data, Peer, Running, Stock};
@@ -9,6 +10,7 @@ pub use job::{
     Approve, Decided, Decline, Explained, Fetch, FilePart, FileView, Gift, Input, JobDetail, JobPage,
     JobView, Revealed, Submit,
 };
+pub use kept::{Keep, Kept, Take};
 pub use token::{AuditPage, AuditVerified, Login, LoginMade, NewToken, Session, TokenMade, TokenView};
 
 /// The name of a value of the service's that is written as text.

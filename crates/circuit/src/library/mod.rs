@@ -99,6 +99,7 @@ mod count;
 mod divide;
 mod exposure;
 mod field;
+mod gf64;
 mod integer;
 mod keccak;
 mod linear;
@@ -120,6 +121,7 @@ pub use compact::{compact, compaction, compaction_controls, compaction_network, 
 pub use count::{leading_zeros, trailing_zeros};
 pub use divide::{divide, divide_signed};
 pub use exposure::exposure_over_limit;
+pub use gf64::{GF64_BITS, gf64_multiply, gf64_square};
 pub use integer::{
     absolute, add, add_with_carry, all, constant, equal, is_zero, less_than, less_than_signed, mux, negate,
     negate_if, not, subtract, subtract_with_borrow, xor,

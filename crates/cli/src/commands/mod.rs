@@ -7,6 +7,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod identity;
 pub(crate) mod job;
+pub(crate) mod kept;
 pub(crate) mod params;
 pub(crate) mod party;
 pub(crate) mod plan;

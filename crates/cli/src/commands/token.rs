@@ -51,7 +51,7 @@ pub(crate) enum Token {
 pub(crate) enum ScopeName {
     /// Propose jobs, and fetch results
     Propose,
-    /// Approve and decline
+    /// Approve and decline, and drop kept values
     Approve,
     /// See jobs, peers and stock
     Read,

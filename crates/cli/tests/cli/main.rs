@@ -10,6 +10,7 @@ mod common;
 mod files;
 mod full_disk;
 mod jobs;
+mod kept;
 mod memory;
 mod others;
 mod parties;

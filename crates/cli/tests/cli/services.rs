@@ -2,7 +2,7 @@
 
 #[path = "../../../web/tests/web/fake.rs"]
 #[allow(dead_code, reason = "another crate's tests use the rest")]
-mod fake;
+pub(crate) mod fake;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -21,14 +21,14 @@ use crate::common::{Ended, cenote, finish, run, start, write};
 const JOB: &str = "circuit = \"lib:add32\"\nlanes = 1\n";
 
 /// A service, and the party file beside it.
-struct Place {
-    world: World,
+pub(crate) struct Place {
+    pub(crate) world: World,
     folder: tempfile::TempDir,
     config: PathBuf,
 }
 
 impl Place {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::of(World::new())
     }
 
@@ -75,7 +75,7 @@ impl Place {
         command
     }
 
-    fn run(&self, arguments: &[&str]) -> Ended {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ended {
         run(&mut self.command(arguments))
     }
 
@@ -105,7 +105,7 @@ fn private(path: &Path, mode: u32) {
 }
 
 #[track_caller]
-fn well(ended: &Ended) -> &str {
+pub(crate) fn well(ended: &Ended) -> &str {
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     &ended.stdout
 }

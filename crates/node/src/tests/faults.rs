@@ -8,11 +8,10 @@ use cenote_service::Timestamp;
 use cenote_service::job::{FailKind, JobId, Proposal, Remote, State, StateName};
 use cenote_service::live::{AlarmKind, Live};
 
-use zeroize::Zeroizing;
-
 use super::world::{ALL, NONE, World, person, until, with_data};
 use crate::core::lock;
 use crate::message::Message;
+use crate::run::Gained;
 
 /// Whether a failure is one of what may follow from a party that is gone.
 fn lost(state: &State) -> bool {
@@ -227,7 +226,7 @@ fn a_deadline_takes_no_outputs_away_that_were_learnt() {
     until("it is stopped", || flight.stopped().is_some());
     assert_eq!(flight.stopped().expect("stopped").0, FailKind::Deadline);
     let compiled = core.program_of(&job).expect("a program");
-    let recorded = core.record(&job, &compiled, Some(Zeroizing::new(b"learnt".to_vec())));
+    let recorded = core.record(&job, &compiled, Gained::learnt(b"learnt"));
     assert!(recorded.is_ok());
     assert_eq!(world.job(1, id).state, State::Done);
     let learnt = world.node(1).fetch(id, "key", person()).expect("a result");

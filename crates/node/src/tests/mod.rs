@@ -2,6 +2,7 @@
 
 mod attacks;
 mod faults;
+mod kept;
 mod life;
 mod queries;
 mod trunks;

@@ -77,7 +77,7 @@ pub enum Event {
         verdict: Verdict,
         /// Why.
         reason: String,
-        /// The names of this party's data that may be used.
+        /// The names of this party's data that may be used; a kept value's is `kept:` and its name.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         data: Vec<String>,
     },
@@ -94,7 +94,7 @@ pub enum Event {
         #[serde(skip_serializing_if = "Vec::is_empty")]
         data: Vec<DataFile>,
     },
-    /// The job is done, and these parties have learnt its outputs.
+    /// The job is done: these parties have learnt outputs, and all have kept others.
     Done {
         /// The job.
         job: JobId,
@@ -102,6 +102,9 @@ pub enum Event {
         program: Digest,
         /// The parties that learnt outputs.
         learnt: Vec<u8>,
+        /// The names under which outputs are kept.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        kept: Vec<String>,
     },
     /// The job failed.
     Failed {
@@ -131,6 +134,22 @@ pub enum Event {
     /// A result was deleted, fetched or not.
     Expired {
         /// The job.
+        job: JobId,
+    },
+    /// A kept value was dropped here.
+    KeptDropped {
+        /// Its name.
+        name: String,
+        /// The job that kept it.
+        job: JobId,
+        /// By whom.
+        by: Actor,
+    },
+    /// The time of a kept value was over, and it was deleted.
+    KeptExpired {
+        /// Its name.
+        name: String,
+        /// The job that kept it.
         job: JobId,
     },
     /// A disclosure was given back, because nothing can have been learnt.

@@ -5,9 +5,10 @@ use super::value::Value;
 use crate::{Error, Result};
 
 /// Each brings the database from the version before, which is its place, from 0, to the next.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     include_str!("../../migrations/0001.sql"),
     include_str!("../../migrations/0002.sql"),
+    include_str!("../../migrations/0003.sql"),
 ];
 
 const TABLE: &str = "cenote_service";
@@ -115,7 +116,7 @@ mod tests {
             .batch("UPDATE cenote_service SET version = 7")
             .expect("runs");
         let error = apply(&mut connection).expect_err("newer");
-        assert!(matches!(error, Error::Newer { found: 7, known: 2 }), "{error}");
+        assert!(matches!(error, Error::Newer { found: 7, known: 3 }), "{error}");
         assert!(
             error.to_string().contains("start the Cenote that upgraded it"),
             "{error}"

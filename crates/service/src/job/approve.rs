@@ -7,13 +7,15 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Digest, Job, JobId};
+use super::{Digest, Job, JobId, Proposal};
 use crate::audit::DataFile;
 use crate::database::{Connection, Transaction, Value};
 use crate::{Error, Result, Timestamp};
 
 /// Bytes of the name of data, at most.
 const NAME: usize = 128;
+/// What the name of a kept value begins with among names of data. No name in a folder of data holds a colon.
+const KEPT: &str = "kept:";
 
 /// Which data of this party an input is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,18 +65,20 @@ pub enum Source {
     Posted,
 }
 
-/// The names of data in a binding, each once, in order.
-pub(super) fn data(binding: &[Binding]) -> Vec<String> {
-    let mut names: Vec<String> = binding
-        .iter()
-        .filter_map(|bound| match &bound.source {
-            Source::Data(name) => Some(name.clone()),
-            Source::Posted => None,
-        })
-        .collect();
+/// The names of this party's data that a job uses, each once, in order. A kept value is data of every party that holds a part of it.
+pub(super) fn data(proposal: &Proposal, binding: &[Binding]) -> Vec<String> {
+    let kept = proposal.takes.iter().map(|take| format!("{KEPT}{}", take.name));
+    let mut names: Vec<String> = named(binding).map(str::to_owned).chain(kept).collect();
     names.sort_unstable();
     names.dedup();
     names
+}
+
+fn named(binding: &[Binding]) -> impl Iterator<Item = &str> {
+    binding.iter().filter_map(|bound| match &bound.source {
+        Source::Data(name) => Some(name.as_str()),
+        Source::Posted => None,
+    })
 }
 
 /// The files that a job uses from its beginning on.
@@ -108,8 +112,8 @@ pub(super) fn check(job: &Job, me: u8, binding: &[Binding]) -> Result<()> {
             wanted.join(", ")
         )));
     }
-    let bad = |name: &String| name.is_empty() || name.len() > NAME || name.chars().any(char::is_control);
-    if data(binding).iter().any(bad) {
+    let bad = |name: &str| name.is_empty() || name.len() > NAME || name.chars().any(char::is_control);
+    if named(binding).any(bad) {
         return Err(Error::Proposal(format!(
             "names of data have 1 to {NAME} bytes and no control characters"
         )));
@@ -127,10 +131,10 @@ pub(super) fn used(connection: &mut Connection, program: &Digest, data: &str) ->
         .map_or(Ok(0), |row| row.count(0))
 }
 
-/// Counts a disclosure of each piece of data in `binding`.
+/// Counts a disclosure of each piece of data in `binding`, and of each kept value that the job takes.
 pub(super) fn charge(transaction: &mut Transaction<'_>, job: &Job, binding: &[Binding]) -> Result<()> {
     let program = job.proposal.program.digest.to_string();
-    for name in data(binding) {
+    for name in data(&job.proposal, binding) {
         transaction.run(
             "INSERT INTO disclosure (program, data, used) VALUES ($1, $2, 1)
              ON CONFLICT (program, data) DO UPDATE SET used = disclosure.used + 1",

@@ -10,7 +10,7 @@ use super::step::{Local, Remote, Step};
 use super::take::take;
 use super::{
     Binding, Digest, FailKind, FileMark, Job, JobId, Page, PageRequest, Proposal, State, StateName, approve,
-    list, result,
+    kept, list, result,
 };
 use crate::audit::Actor;
 use crate::database::{Flush, Pending, Row, Transaction, Value};
@@ -246,11 +246,18 @@ impl Jobs {
         })
     }
 
-    /// The job is done, with outputs for this party or without.
+    /// The job is done, with outputs for this party or without, and with this party's share of each value that the proposal keeps, in its order;
+    /// none of one that this party holds no part of.
     ///
     /// # Errors
-    /// Those of [`Job::step`].
-    pub fn finish(&self, id: JobId, outputs: Option<Sealed>, now: Timestamp) -> Result<Job> {
+    /// Those of [`Job::step`]; [`Error::Keeps`] where `kept` has not one for each.
+    pub fn finish(
+        &self,
+        id: JobId,
+        outputs: Option<Sealed>,
+        kept: Vec<Option<Sealed>>,
+        now: Timestamp,
+    ) -> Result<Job> {
         let (me, expires) = (self.settings.me, now.after(self.settings.keep_results));
         self.database.write(move |transaction| {
             let job = row::get(transaction.connection(), id)?;
@@ -265,6 +272,7 @@ impl Jobs {
             if let Some(outputs) = outputs {
                 result::keep(transaction, id, &outputs, expires)?;
             }
+            kept::keep(transaction, &job.proposal, &kept, now)?;
             Ok(job)
         })
     }
@@ -353,14 +361,15 @@ impl Jobs {
 
     /// Forgets jobs that ended, and whose deadline passed, before `before`, which is not in the future, so that none of them can be proposed
     /// again; 500 at most. Their idempotency keys and results go with them; their lines in the audit log and the counts of disclosures stay.
-    /// Gives how many.
+    /// A job of which a value is kept stays as long as the value. Gives how many.
     ///
     /// # Errors
     /// Where the database cannot be read or written.
     pub fn prune(&self, before: Timestamp) -> Result<u64> {
         self.database.write(move |transaction| {
             let rows = transaction.rows(
-                "SELECT id FROM job WHERE open = 0 AND deadline < $1 AND changed_at < $1 ORDER BY deadline LIMIT $2",
+                "SELECT id FROM job WHERE open = 0 AND deadline < $1 AND changed_at < $1
+                 AND NOT EXISTS (SELECT 1 FROM kept WHERE kept.job = job.id) ORDER BY deadline LIMIT $2",
                 &[Value::from(before.column()), Value::from(AT_ONCE)],
             )?;
             forget(transaction, &rows)

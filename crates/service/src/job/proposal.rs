@@ -9,6 +9,12 @@ use crate::{Error, Result, Timestamp};
 const NAME: usize = 128;
 /// Inputs, at most.
 const INPUTS: usize = 64;
+/// Values that a job takes, and outputs that it keeps, at most.
+const VALUES: usize = 64;
+/// Bytes of the name of a kept value, at most.
+const KEPT_NAME: usize = 64;
+/// Days for which a value is kept, at most.
+const DAYS: u16 = 366;
 const CONTEXT: &str = "cenote service proposal 1";
 
 /// A proposed job. It names data and holds none.
@@ -27,7 +33,7 @@ pub struct Proposal {
     pub program: Program,
     /// What it is computed on.
     pub inputs: Vec<Input>,
-    /// The parties that learn outputs, in ascending order.
+    /// The parties that learn outputs, in ascending order; none where all outputs are kept.
     pub receivers: Vec<u8>,
     /// At which security.
     pub security: Security,
@@ -37,6 +43,12 @@ pub struct Proposal {
     pub estimate: Estimate,
     /// The submitter's name for this submission: the same again gives the same job.
     pub idempotency_key: String,
+    /// Kept values that it takes as inputs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub takes: Vec<Take>,
+    /// Outputs that are kept instead of opened.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keeps: Vec<Keep>,
 }
 
 /// A program or circuit.
@@ -60,6 +72,33 @@ pub struct Input {
     pub kind: String,
     /// The party that gives it.
     pub owner: u8,
+}
+
+/// A kept value that a job takes as an input. No party gives it, and no party learns it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Take {
+    /// The input's name in the circuit.
+    pub input: String,
+    /// The kept value's name.
+    pub name: String,
+    /// The job that kept it.
+    pub job: JobId,
+}
+
+/// An output of which each party stores its share under a name, and which nobody learns.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Keep {
+    /// The output's name in the circuit.
+    pub output: String,
+    /// The name under which it is kept.
+    pub name: String,
+    /// Its type, as programs write it.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// For how many days it is kept.
+    pub days: u16,
 }
 
 /// Security parameters, in bits.
@@ -114,8 +153,8 @@ impl Proposal {
                 self.proposer
             ));
         }
-        if self.receivers.is_empty() {
-            return refuse("nobody would learn anything; name receivers".into());
+        if self.receivers.is_empty() && self.keeps.is_empty() {
+            return refuse("nobody would learn anything, and nothing would be kept; name receivers".into());
         }
         if !self.receivers.is_sorted_by(|a, b| a < b)
             || self.receivers.iter().any(|party| *party >= self.parties)
@@ -138,13 +177,76 @@ impl Proposal {
                 ));
             }
         }
-        let mut names: Vec<&str> = self.inputs.iter().map(|input| input.name.as_str()).collect();
-        names.sort_unstable();
-        if names.windows(2).any(|pair| matches!(pair, [a, b] if a == b)) {
+        if has_twice(self.inputs.iter().map(|input| input.name.as_str()).collect()) {
             return refuse("two inputs have one name".into());
         }
-        Ok(())
+        self.check_takes()?;
+        self.check_keeps()
     }
+
+    fn check_takes(&self) -> Result<()> {
+        let refuse = |what: String| Err(Error::Proposal(what));
+        if self.takes.len() > VALUES {
+            return refuse(format!(
+                "it takes {} kept values, and may take {VALUES}",
+                self.takes.len()
+            ));
+        }
+        let mut inputs: Vec<&str> = self.inputs.iter().map(|input| input.name.as_str()).collect();
+        for take in &self.takes {
+            name("input", &take.input)?;
+            check_kept_name(&take.name).map_err(Error::Proposal)?;
+            inputs.push(&take.input);
+        }
+        match has_twice(inputs) {
+            true => refuse("one input is to be given twice, by a party or as a kept value".into()),
+            false => Ok(()),
+        }
+    }
+
+    fn check_keeps(&self) -> Result<()> {
+        let refuse = |what: String| Err(Error::Proposal(what));
+        if self.keeps.len() > VALUES {
+            return refuse(format!(
+                "it keeps {} outputs, and may keep {VALUES}",
+                self.keeps.len()
+            ));
+        }
+        for keep in &self.keeps {
+            name("output", &keep.output)?;
+            name("type of an output", &keep.kind)?;
+            check_kept_name(&keep.name).map_err(Error::Proposal)?;
+            if !(1..=DAYS).contains(&keep.days) {
+                return refuse(format!(
+                    "{} is to be kept for {} days; values are kept for 1 to {DAYS}",
+                    keep.name, keep.days
+                ));
+            }
+        }
+        match has_twice(self.keeps.iter().map(|keep| keep.name.as_str()).collect()) {
+            true => refuse("two outputs are to be kept under one name".into()),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Refuses what cannot be the name of a kept value.
+///
+/// # Errors
+/// In words, what names there are.
+pub fn check_kept_name(name: &str) -> std::result::Result<(), String> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    if name.is_empty() || name.len() > KEPT_NAME || name.starts_with('.') || !name.bytes().all(plain) {
+        return Err(format!(
+            "the name of a kept value has 1 to {KEPT_NAME} letters from a to z or A to Z, digits, and the signs - _ and ., and does not begin with a dot"
+        ));
+    }
+    Ok(())
+}
+
+fn has_twice(mut names: Vec<&str>) -> bool {
+    names.sort_unstable();
+    names.windows(2).any(|pair| matches!(pair, [a, b] if a == b))
 }
 
 fn name(what: &str, text: &str) -> Result<()> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::step::{Local, Step};
 use super::take::take;
-use super::{Binding, Digest, Job, approve};
+use super::{Binding, Digest, Job, Proposal, approve};
 use crate::audit::Actor;
 use crate::database::{Transaction, Value};
 use crate::policy::{self, Policy, Size};
@@ -33,6 +33,7 @@ pub(super) fn rule(
     let mut past = Past {
         transaction,
         now,
+        proposal: &job.proposal,
         binding: &rules.binding,
     };
     let ruling = rules.policy.rule(&job.proposal, rules.size, &mut past)?;
@@ -67,6 +68,7 @@ pub(super) fn rule(
 struct Past<'a, 'b> {
     transaction: &'a mut Transaction<'b>,
     now: Timestamp,
+    proposal: &'a Proposal,
     binding: &'a [Binding],
 }
 
@@ -83,13 +85,13 @@ impl policy::Past for Past<'_, '_> {
 
     fn most_disclosures(&mut self, program: &Digest) -> Result<u64> {
         let mut most = 0;
-        for name in approve::data(self.binding) {
+        for name in approve::data(self.proposal, self.binding) {
             most = most.max(approve::used(self.transaction.connection(), program, &name)?);
         }
         Ok(most)
     }
 
     fn data(&self) -> Vec<String> {
-        approve::data(self.binding)
+        approve::data(self.proposal, self.binding)
     }
 }

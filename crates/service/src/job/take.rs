@@ -58,8 +58,8 @@ fn tell(
             by: by.clone(),
             verdict,
             reason: decision.map_or_else(String::new, |decision: Decision| decision.reason),
-            data: if party == me {
-                approve::data(&next.binding)
+            data: if party == me && verdict == Verdict::Approve {
+                approve::data(&next.proposal, &next.binding)
             } else {
                 Vec::new()
             },
@@ -88,6 +88,7 @@ fn tell(
             job,
             program: next.proposal.program.digest,
             learnt: next.proposal.receivers.clone(),
+            kept: next.proposal.keeps.iter().map(|keep| keep.name.clone()).collect(),
         },
         (_, State::Proposed | State::Approved | State::Declined { .. }) => return Ok(()),
     };

@@ -33,7 +33,8 @@ struct RuleForm {
     programs: Option<Spanned<Vec<Spanned<String>>>>,
     proposers: Option<Spanned<Vec<Spanned<String>>>>,
     receivers: Option<Spanned<Vec<Spanned<String>>>>,
-    data: Option<Spanned<DataForm>>,
+    data: Option<Spanned<NamesForm>>,
+    keeps: Option<Spanned<NamesForm>>,
     max_ands: Option<Spanned<i64>>,
     max_bytes: Option<Spanned<i64>>,
     max_jobs_an_hour: Option<Spanned<i64>>,
@@ -42,11 +43,8 @@ struct RuleForm {
 
 /// `"any"`, or names.
 #[derive(Deserialize)]
-#[serde(
-    untagged,
-    expecting = "data is a list of names of this party's data, or \"any\""
-)]
-enum DataForm {
+#[serde(untagged, expecting = "this is a list of names, or \"any\"")]
+enum NamesForm {
     Word(String),
     Names(Vec<String>),
 }
@@ -222,7 +220,14 @@ impl Source<'_> {
             })?,
             proposers: self.list(form.proposers.as_ref(), "proposers", |text| self.party(text))?,
             receivers: self.list(form.receivers.as_ref(), "receivers", |text| self.party(text))?,
-            data: self.data(form.data.as_ref())?,
+            data: self.allowed(
+                form.data.as_ref(),
+                "data is a list of names of this party's data, or \"any\"",
+            )?,
+            keeps: self.allowed(
+                form.keeps.as_ref(),
+                "keeps is a list of names under which outputs may be kept, or \"any\"",
+            )?,
             max_ands: self.count(form.max_ands.as_ref(), "max_ands")?,
             max_bytes: self.count(form.max_bytes.as_ref(), "max_bytes")?,
             max_jobs_an_hour: self.count(form.max_jobs_an_hour.as_ref(), "max_jobs_an_hour")?,
@@ -250,16 +255,14 @@ impl Source<'_> {
             .map(Some)
     }
 
-    fn data(&self, data: Option<&Spanned<DataForm>>) -> Result<Option<Allowed>, Fault> {
-        data.map(|data| match data.get_ref() {
-            DataForm::Names(names) => Ok(Allowed::Only(names.clone())),
-            DataForm::Word(word) if word == "any" => Ok(Allowed::Any),
-            DataForm::Word(_) => Err(self.fault(
-                data.span(),
-                "data is a list of names of this party's data, or \"any\"",
-            )),
-        })
-        .transpose()
+    fn allowed(&self, names: Option<&Spanned<NamesForm>>, what: &str) -> Result<Option<Allowed>, Fault> {
+        names
+            .map(|names| match names.get_ref() {
+                NamesForm::Names(list) => Ok(Allowed::Only(list.clone())),
+                NamesForm::Word(word) if word == "any" => Ok(Allowed::Any),
+                NamesForm::Word(_) => Err(self.fault(names.span(), what)),
+            })
+            .transpose()
     }
 
     fn party(&self, text: &str) -> Result<u8, String> {

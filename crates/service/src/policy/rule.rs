@@ -66,11 +66,20 @@ pub trait Past {
     fn data(&self) -> Vec<String>;
 }
 
-/// What a rule allows of this party's data.
+/// What a rule allows, of this party's data or of names under which outputs are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Allowed {
     Any,
     Only(Vec<String>),
+}
+
+impl Allowed {
+    fn all(&self, mut names: impl Iterator<Item = impl AsRef<str>>) -> bool {
+        match self {
+            Allowed::Any => true,
+            Allowed::Only(all) => names.all(|name| all.iter().any(|one| one == name.as_ref())),
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -81,6 +90,7 @@ pub(super) struct Rule {
     pub(super) proposers: Option<Vec<u8>>,
     pub(super) receivers: Option<Vec<u8>>,
     pub(super) data: Option<Allowed>,
+    pub(super) keeps: Option<Allowed>,
     pub(super) max_ands: Option<u64>,
     pub(super) max_bytes: Option<u64>,
     pub(super) max_jobs_an_hour: Option<u64>,
@@ -109,10 +119,18 @@ impl Rule {
         {
             return Ok(Some("is for other receivers".into()));
         }
-        if let Some(Allowed::Only(all)) = &self.data
-            && past.data().iter().any(|name| !all.contains(name))
-        {
+        if self.data.as_ref().is_some_and(|all| !all.all(past.data().iter())) {
             return Ok(Some("is for other data".into()));
+        }
+        let mut kept = proposal.keeps.iter().map(|keep| &keep.name);
+        let keeps = match (&self.keeps, &self.receivers) {
+            (Some(all), _) => all.all(kept),
+            // What is kept may be opened later to any of the parties.
+            (None, Some(_)) => kept.next().is_none(),
+            (None, None) => true,
+        };
+        if !keeps {
+            return Ok(Some("is for jobs that keep other values or none".into()));
         }
         if let Some(most) = self.max_ands.filter(|most| size.ands > *most) {
             return Ok(Some(format!(

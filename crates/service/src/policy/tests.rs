@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Result;
-use crate::job::Proposal;
+use crate::job::{Keep, Proposal};
 use crate::testing::proposal;
 
 const SIZE: Size = Size {
@@ -53,6 +53,30 @@ fn holds(condition: &str) -> bool {
     };
     let text = format!("[[rule]]\nname = \"r\"\nthen = \"approve\"\n{condition}\n{any}\n");
     rule(&policy(&text), &proposal(1), SIZE).verdict == Verdict::Approve
+}
+
+#[test]
+fn what_is_kept_may_be_opened_to_anybody_later() {
+    let keeps = |condition: &str| {
+        let text = format!("[[rule]]\nname = \"r\"\nthen = \"approve\"\ndata = \"any\"\n{condition}\n");
+        let mut proposal = proposal(1);
+        proposal.receivers.clear();
+        proposal.keeps.push(Keep {
+            output: "z".into(),
+            name: "sum".into(),
+            kind: "u8".into(),
+            days: 1,
+        });
+        rule(&policy(&text), &proposal, SIZE).verdict == Verdict::Approve
+    };
+    assert!(keeps(""));
+    assert!(!keeps("receivers = [\"acme\"]"), "nobody learns it, for now");
+    assert!(keeps("receivers = [\"acme\"]\nkeeps = [\"sum\"]"));
+    assert!(keeps("receivers = [\"acme\"]\nkeeps = \"any\""));
+    assert!(!keeps("keeps = [\"other\"]"));
+    assert!(!keeps("keeps = []"));
+    // Of a job that keeps nothing this says nothing.
+    assert!(holds("keeps = []"));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub enum Scope {
     /// Propose jobs, and fetch their results.
     Propose,
-    /// Approve and decline.
+    /// Approve and decline, and drop kept values.
     Approve,
     /// See jobs, peers and stock.
     Read,

@@ -45,7 +45,7 @@ impl FromRequestParts<Arc<Site>> for Named {
 }
 
 /// Puts a job's name on what is logged of this call.
-fn trace(job: JobId) {
+pub(super) fn trace(job: JobId) {
     tracing::Span::current().record("trace", tracing::field::display(job));
 }
 

@@ -7,7 +7,7 @@ use cenote_service::live;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::word;
+use super::{Keep, Take, word};
 use crate::problem::{Answer, Refusal};
 
 /// A job as this party sees it.
@@ -40,6 +40,10 @@ pub struct JobView {
     pub program: String,
     /// What it is computed on.
     pub inputs: Vec<Input>,
+    /// Kept values that it takes as inputs, which nobody learns.
+    pub takes: Vec<Take>,
+    /// Outputs that are kept instead of opened, which nobody learns.
+    pub keeps: Vec<Keep>,
     /// The parties that learn outputs.
     pub receivers: Vec<u8>,
     /// Statistical security, in bits.
@@ -128,6 +132,8 @@ impl From<Job> for JobView {
                     owner: input.owner,
                 })
                 .collect(),
+            takes: proposal.takes.into_iter().map(Take::from).collect(),
+            keeps: proposal.keeps.into_iter().map(Keep::from).collect(),
             receivers: proposal.receivers,
             statistical: proposal.security.statistical,
             computational: proposal.security.computational,
@@ -242,7 +248,7 @@ pub struct Revealed {
     pub bits: u64,
     /// Values.
     pub values: u64,
-    /// The parties that learn it.
+    /// The parties that learn it; none of one that is kept.
     pub to: Vec<u8>,
 }
 

@@ -33,6 +33,8 @@ fn calls(job: &str) -> Vec<(&'static str, String, Scope)> {
         ("GET", plain("history"), Scope::Read),
         ("GET", plain("audit"), Scope::Read),
         ("POST", plain("audit/verify"), Scope::Admin),
+        ("GET", plain("kept"), Scope::Read),
+        ("DELETE", plain(&format!("kept/{job}/balances")), Scope::Approve),
         ("GET", plain("tokens"), Scope::Admin),
         ("POST", plain("tokens"), Scope::Admin),
         ("DELETE", plain("tokens/x"), Scope::Admin),

@@ -276,6 +276,88 @@ fn administrators_make_list_and_revoke_tokens() {
     assert_eq!(nameless.refusal(), (422, "bad-token-text".into()));
 }
 
+#[test]
+fn kept_values_are_listed_and_dropped() {
+    let world = World::new();
+    let reader = Client::bearer(&world, &world.token(&[Scope::Read]));
+    let approver = Client::bearer(&world, &world.token(&[Scope::Approve]));
+    let list = || reader.get("/api/v1/kept").json();
+    assert_eq!(list(), json!([]));
+    let first = world.fake.kept_by_peer("balances").to_string();
+    let second = world.fake.kept_by_peer("totals").to_string();
+    let listed = list();
+    let values = listed.as_array().expect("values");
+    assert_eq!(values.len(), 2);
+    let value = values.iter().find(|value| value["job"] == first.as_str());
+    let value = value.expect("listed");
+    assert_eq!(
+        (
+            value["name"].as_str(),
+            value["type"].as_str(),
+            value["share"].as_bool()
+        ),
+        (Some("balances"), Some("u64"), Some(true))
+    );
+    let days = |name: &str| value[name].as_u64().expect("a time") / (24 * 3600 * 1000);
+    assert_eq!(days("expires_at") - days("kept_at"), 30);
+    assert!(value["bytes"].as_u64() > Some(5), "{value}");
+
+    let drop = |path: &str| approver.call("DELETE", &format!("/api/v1/kept/{path}"), None);
+    for path in [format!("{first}/totals"), format!("{}/balances", "0".repeat(32))] {
+        assert_eq!(drop(&path).refusal(), (404, "no-kept".into()), "{path}");
+    }
+    for path in [
+        format!("{}/balances", &first[..31]),
+        format!("{}/balances", first.to_uppercase().replace('0', "A")),
+        format!("{first}/.balances"),
+        format!("{first}/..%2fbalances"),
+        format!("{first}/%2e%2e"),
+        format!("{first}/balances%00"),
+        format!("{first}/a%20b"),
+        format!("{first}/%c3%a9"),
+        format!("{first}/%ff"),
+        format!("{first}/kept:balances"),
+        format!("{first}/{}", "a".repeat(65)),
+    ] {
+        assert_eq!(drop(&path).refusal(), (400, "bad-request".into()), "{path}");
+    }
+    for path in [first.clone(), format!("{first}/"), format!("{first}/balances/")] {
+        assert_eq!(drop(&path).refusal(), (404, "no-such-path".into()), "{path}");
+    }
+    assert_eq!(list().as_array().map(Vec::len), Some(2));
+
+    let path = format!("{first}/balances");
+    assert_eq!(drop(&path).status, 204);
+    assert_eq!(drop(&path).refusal(), (404, "no-kept".into()));
+    assert_eq!(list()[0]["job"], second.as_str());
+    let lines = reader.get("/api/v1/audit?lines=1").json();
+    assert_eq!(
+        (
+            lines["lines"][0]["event"].as_str(),
+            lines["lines"][0]["by"]["person"].as_str()
+        ),
+        (Some("kept-dropped"), Some("ada"))
+    );
+}
+
+#[test]
+fn an_approver_is_told_what_is_taken_and_kept() {
+    let world = World::new();
+    let old = world.fake.kept_by_peer("balances");
+    let job = world.fake.proposed_keeping("totals", Some(("balances", old)));
+    let client = Client::bearer(&world, &world.token(&[Scope::Read]));
+    let detail = client.get(&format!("/api/v1/jobs/{}", job.proposal.id)).json();
+    assert_eq!(
+        detail["job"]["takes"],
+        json!([{"input": "old", "name": "balances", "job": old.to_string()}])
+    );
+    assert_eq!(
+        detail["job"]["keeps"],
+        json!([{"output": "sum", "name": "totals", "type": "u64", "days": 30}])
+    );
+    assert_eq!(detail["job"]["receivers"], json!([]));
+}
+
 /// The document lists what is served, and what is served is listed.
 #[test]
 fn the_document_lists_every_call() {
@@ -290,7 +372,10 @@ fn the_document_lists_every_call() {
     let open = ["/healthz", "/readyz"];
     let mut calls = 0;
     for (path, methods) in paths {
-        let at = path.replace("{job}", &"0".repeat(32)).replace("{token}", "x");
+        let at = path
+            .replace("{job}", &"0".repeat(32))
+            .replace("{token}", "x")
+            .replace("{name}", "balances");
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
             let reply = nobody.call(
                 method,
@@ -316,7 +401,7 @@ fn the_document_lists_every_call() {
             }
         }
     }
-    assert_eq!(calls, 29);
+    assert_eq!(calls, 31);
     for name in StateName::ALL {
         assert!(document.to_string().contains(name.as_str()));
     }

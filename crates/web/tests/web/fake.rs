@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use cenote_service::audit::Actor;
 use cenote_service::job::{
-    Binding, Digest, Estimate, Input, JobId, Program, Proposal, Remote, Security, Settings, Source, StateName,
+    Binding, Digest, Estimate, Input, JobId, Keep, Kept, Program, Proposal, Remote, Security, Settings,
+    Source, StateName, Take,
 };
 use cenote_service::live::*;
 use cenote_service::token::Scope;
@@ -113,13 +114,23 @@ impl Fake {
 
     /// Proposes a job in the name of `proposer`, whose `text` is its program.
     pub(crate) fn propose(&self, proposer: u8, text: &str, key: &str, by: Actor) -> Result<Job> {
+        let body = Digest::of(text.as_bytes());
+        self.note(self.proposal(proposer, body, key)?, body, by)
+    }
+
+    fn note(&self, proposal: Proposal, body: Digest, by: Actor) -> Result<Job> {
+        let (job, _) = self.jobs.propose(proposal, body, by, Timestamp::now())?;
+        self.changed(&job);
+        Ok(job)
+    }
+
+    fn proposal(&self, proposer: u8, body: Digest, key: &str) -> Result<Proposal> {
         let input = |name: &str, owner| Input {
             name: name.into(),
             kind: "u32".into(),
             owner,
         };
-        let body = Digest::of(text.as_bytes());
-        let proposal = Proposal {
+        Ok(Proposal {
             id: JobId::random(proposer)?,
             proposer,
             parties: 3,
@@ -140,10 +151,42 @@ impl Fake {
                 bytes: 20_000,
             },
             idempotency_key: key.into(),
+            takes: Vec::new(),
+            keeps: Vec::new(),
+        })
+    }
+
+    /// A proposal of party 1's that keeps an output under `name`, and takes the value `taken` that a job has kept.
+    pub(crate) fn proposed_keeping(&self, name: &str, taken: Option<(&str, JobId)>) -> Job {
+        let body = Digest::of(name.as_bytes());
+        let mut proposal = self.proposal(1, body, name).expect("made");
+        proposal.receivers = vec![];
+        proposal.keeps = vec![Keep {
+            output: "sum".into(),
+            name: name.into(),
+            kind: "u64".into(),
+            days: 30,
+        }];
+        let take = |(name, job): (&str, JobId)| Take {
+            input: "old".into(),
+            name: name.into(),
+            job,
         };
-        let (job, _) = self.jobs.propose(proposal, body, by, Timestamp::now())?;
-        self.changed(&job);
-        Ok(job)
+        proposal.takes = taken.map(take).into_iter().collect();
+        self.note(proposal, body, Actor::Peer(1)).expect("proposed")
+    }
+
+    /// A job that has kept an output under `name`.
+    pub(crate) fn kept_by_peer(&self, name: &str) -> JobId {
+        let id = self.proposed_keeping(name, None).proposal.id;
+        let posted = vec![Binding::new("left", Source::Posted)];
+        let by = Actor::Person("ada".into());
+        self.jobs
+            .approve(id, posted, String::new(), by, Timestamp::now())
+            .expect("approved");
+        self.peers_approve(id);
+        self.run(id);
+        id
     }
 
     /// A proposal of party 1's.
@@ -174,7 +217,11 @@ impl Fake {
             total: 1000,
         }));
         let sealed = self.key.seal(id, RESULT.as_bytes()).expect("sealed");
-        self.changed(&self.jobs.finish(id, Some(sealed), now).expect("finished"));
+        let keeps = self.jobs.get(id).expect("there").proposal.keeps;
+        let share = |keep: &Keep| self.key.seal_kept(id, &keep.name, b"share").ok();
+        let kept = keeps.iter().map(share).collect();
+        let done = self.jobs.finish(id, Some(sealed), kept, now);
+        self.changed(&done.expect("finished"));
     }
 }
 
@@ -210,7 +257,7 @@ impl Live for Fake {
                 name: "sum".into(),
                 bits: 32,
                 values: 1,
-                to: vec![0, 1],
+                to: found.proposal.receivers,
             }],
             job: "circuit = \"lib:add32\"\n".into(),
             files: shown.files.clone(),
@@ -261,6 +308,14 @@ impl Live for Fake {
                 changed: Timestamp::now(),
             })
             .to_vec())
+    }
+
+    fn kept(&self) -> Result<Vec<Kept>> {
+        self.jobs.list_kept(Timestamp::now(), 100)
+    }
+
+    fn drop_kept(&self, name: &str, job: JobId, by: Actor) -> Result<()> {
+        self.jobs.drop_kept(name, job, by, Timestamp::now())
     }
 
     fn peers(&self) -> Vec<Peer> {

@@ -51,7 +51,7 @@ fn a_link_logs_in_once() {
     assert_eq!(browser.run("return document.cookie"), "");
     let sections =
         browser.run("return [...document.querySelectorAll('#nav a')].map((one) => one.textContent)");
-    assert_eq!(sections, json!(["Overview", "Jobs", "Log"]));
+    assert_eq!(sections, json!(["Overview", "Jobs", "Kept values", "Log"]));
     browser.press("Log out");
     browser.until_shown("You are not logged in");
     browser.go("about:blank");
@@ -278,6 +278,42 @@ fn a_job_is_approved_with_the_keyboard_alone() {
 }
 
 #[test]
+fn kept_values_are_shown_before_they_are_taken_and_dropped_with_the_keyboard() {
+    let world = World::new();
+    let old = world.fake.kept_by_peer("balances");
+    let job = world.fake.proposed_keeping("totals", Some(("balances", old)));
+    let Some(browser) = enter(&world) else { return };
+    go(&browser, &world, &format!("jobs/{}", job.proposal.id), "Job");
+    let old = &old.to_string()[..8];
+    browser.until_shown(&format!(
+        "Takes the value balances that job {old} kept, as old; nobody learns it."
+    ));
+    browser.until_shown("Keeps sum as totals (u64) for 30 days; nobody learns it.");
+    go(&browser, &world, "kept", "Kept values");
+    browser.until_shown("This cannot be undone.");
+    browser.until_shown("in 30 days");
+    let (tab, enter) = ("\u{E004}", "\u{E007}");
+    let name = format!("Drop balances of job {old}");
+    for _ in 0..60 {
+        let focused = browser.run("return document.activeElement.getAttribute('aria-label')");
+        if focused == name.as_str() {
+            break;
+        }
+        browser.keys(tab);
+    }
+    browser.keys(enter);
+    browser.until("document.getElementById('said').textContent === 'balances is dropped.'");
+    browser.until_shown("There are none.");
+    browser.until("document.activeElement.tagName === 'H1'");
+    assert_eq!(world.fake.jobs.kept_bytes().expect("summed"), 0);
+    go(&browser, &world, "log", "Log");
+    browser.until_shown("kept dropped");
+    browser.until_shown("value balances");
+    browser.until_shown("learnt by nobody, kept as balances");
+    assert_clean(&browser);
+}
+
+#[test]
 fn a_job_is_declined_with_a_reason() {
     let world = World::new();
     let job = world.fake.proposed_by_peer("circuit");
@@ -444,6 +480,8 @@ fn sections(world: &World) -> Vec<(String, &'static str)> {
         .expect("approved");
     world.fake.peers_approve(done.proposal.id);
     world.fake.run(done.proposal.id);
+    let kept = world.fake.kept_by_peer("balances");
+    let keeping = world.fake.proposed_keeping("totals", Some(("balances", kept)));
     {
         let mut shown = world.fake.shown.lock().expect("whole");
         shown.alarms = vec![Alarm {
@@ -462,7 +500,9 @@ fn sections(world: &World) -> Vec<(String, &'static str)> {
         ("jobs".into(), "Jobs"),
         (format!("jobs/{}", waiting.proposal.id), "Job"),
         (format!("jobs/{}", done.proposal.id), "Job"),
+        (format!("jobs/{}", keeping.proposal.id), "Job"),
         ("propose".into(), "Propose"),
+        ("kept".into(), "Kept values"),
         ("log".into(), "Log"),
         ("tokens".into(), "Tokens"),
     ]

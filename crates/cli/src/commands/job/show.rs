@@ -106,6 +106,31 @@ pub(super) fn detail(detail: &JobDetail) -> String {
         let (name, kind) = (printable(&input.name), printable(&input.kind));
         fact("uses", format!("{name} ({kind}) of party {}{data}", input.owner));
     }
+    for take in &job.takes {
+        let (name, input) = (printable(&take.name), printable(&take.input));
+        fact(
+            "takes",
+            format!(
+                "the value {name} that job {} kept, as {input}; nobody learns it",
+                take.job
+            ),
+        );
+    }
+    for keep in &job.keeps {
+        let (output, name, kind) = (
+            printable(&keep.output),
+            printable(&keep.name),
+            printable(&keep.kind),
+        );
+        let days = u64::from(keep.days);
+        fact(
+            "keeps",
+            format!(
+                "{output} as {name} ({kind}) for {days} day{}; nobody learns it",
+                s(days)
+            ),
+        );
+    }
     for (party, decision) in job.decisions.iter().enumerate() {
         let what = match decision {
             None => "has not decided".to_owned(),
@@ -118,6 +143,9 @@ pub(super) fn detail(detail: &JobDetail) -> String {
 }
 
 fn parties(numbers: &[u8]) -> String {
+    if numbers.is_empty() {
+        return "nobody".into();
+    }
     let names: Vec<String> = numbers.iter().map(|party| format!("party {party}")).collect();
     names.join(", ")
 }

@@ -2,7 +2,7 @@
 
 import { get, post } from "./api.js";
 import { card, el, say, table, trouble } from "./dom.js";
-import { party, shortName, time } from "./format.js";
+import { parties, party, shortName, time } from "./format.js";
 
 export async function audit(house) {
   const { lines } = await get("audit?lines=200");
@@ -44,8 +44,9 @@ function what(house, line) {
   if (line.job) parts.push(el("a", { href: `#/jobs/${line.job}` }, `job ${shortName(line.job)}`));
   const texts = [
     line.verdict && { approve: "approved", decline: "declined" }[line.verdict], line.party !== undefined && `for ${party(house, line.party)}`,
-    line.data?.length && `with ${line.data.join(", ")}`, line.reason, line.kind, line.check && `check ${line.check}`, line.name && `token ${line.name}`,
-    line.scopes && `may ${line.scopes.join(", ")}`, line.learnt && `learnt by ${line.learnt.map((number) => party(house, number)).join(", ")}`,
+    line.data?.length && `with ${line.data.join(", ")}`, line.reason, line.kind, line.check && `check ${line.check}`, line.name && (line.event.startsWith("kept-") ? `value ${line.name}` : `token ${line.name}`),
+    line.scopes && `may ${line.scopes.join(", ")}`, line.learnt && `learnt by ${parties(house, line.learnt)}`,
+    line.kept && `kept as ${line.kept.join(", ")}`,
     line.version && `version ${line.version}`,
   ];
   parts.push(texts.filter(Boolean).map((text) => ` ${text}`).join(","));

@@ -45,19 +45,26 @@ function ending(house, found) {
 }
 
 function reveals(house, found, explained) {
-  if (!explained) return el("p", {}, `Its outputs go to ${parties(house, found.receivers)}.`);
+  const keeps = found.keeps.map((keep) => el("p", {},
+    "Keeps ", el("bdi", {}, keep.output), ` as ${keep.name} (`, el("bdi", {}, keep.type), `) for ${keep.days} ${keep.days === 1 ? "day" : "days"}; nobody learns it.`));
+  if (!explained) return [el("p", {}, `Its outputs go to ${parties(house, found.receivers)}.`), ...keeps];
   return [
     table("Outputs", ["Output", "Size", "Who learns it"], explained.outputs.map((output) => [
       output.name, `${count(output.values)} × ${count(output.bits)} bits`, parties(house, output.to)])),
+    ...keeps,
     el("p", { class: "soft" }, "Nobody learns anything else, unless the outputs themselves give it away."),
   ];
 }
 
 function uses(house, found) {
-  return table("Inputs", ["Input", "Kind", "Given by", "Data"], found.inputs.map((input) => {
+  const takes = found.takes.map((take) => el("p", {},
+    `Takes the value ${take.name} that `, el("a", { href: `#/jobs/${take.job}` }, `job ${shortName(take.job)}`), " kept, as ", el("bdi", {}, take.input), "; nobody learns it."));
+  if (found.inputs.length === 0 && takes.length > 0) return takes;
+  const given = table("Inputs", ["Input", "Kind", "Given by", "Data"], found.inputs.map((input) => {
     const mine = input.owner === house.party && found.decisions[house.party]?.verdict === "approve";
     return [input.name, input.type, party(house, input.owner), mine ? input.data ?? "values that were typed in" : "not told"];
   }));
+  return [given, ...takes];
 }
 
 /** A button that does something once, and says so. */
@@ -91,7 +98,8 @@ function decide(house, found, data) {
     },
   },
     el("h3", {}, "Take part"),
-    mine.length ? el("p", {}, "Choose what you give. It stays here; only the outputs above come out.") : el("p", {}, "You give nothing to this job."),
+    el("p", {}, mine.length ? "Choose what you give. It stays here; only the outputs above come out."
+      : found.takes.length ? "You give nothing to this job but your shares of the values above." : "You give nothing to this job."),
     sources.map((one) => one.element),
     field("Why (optional, for your log)", reason),
     el("div", { class: "buttons" }, el("button", { type: "submit", class: "main" }, mine.length ? "Approve with this data" : "Approve")));

@@ -6,6 +6,7 @@ import { el, patch, renumber, say, trouble } from "./dom.js";
 import { shortName, stateText } from "./format.js";
 import { job } from "./job.js";
 import { jobs } from "./jobs.js";
+import { kept } from "./kept.js";
 import { overview } from "./overview.js";
 import { propose } from "./propose.js";
 import { tokens } from "./tokens.js";
@@ -16,7 +17,7 @@ let drawn = 0;
 
 const sections = [
   ["", "Overview", "read", overview], ["jobs", "Jobs", "read", jobs], ["propose", "Propose", "propose", propose],
-  ["log", "Log", "read", audit], ["tokens", "Tokens", "admin", tokens],
+  ["kept", "Kept values", "read", kept], ["log", "Log", "read", audit], ["tokens", "Tokens", "admin", tokens],
 ];
 
 /** The section that the address names, and what follows its name. */

@@ -4,7 +4,7 @@ import { get, post, remove } from "./api.js";
 import { card, el, field, say, table, trouble } from "./dom.js";
 import { time } from "./format.js";
 
-const scopes = { read: "See jobs, parties and stock", propose: "Propose jobs and fetch results", approve: "Approve and decline", admin: "Make and revoke tokens" };
+const scopes = { read: "See jobs, parties and stock", propose: "Propose jobs and fetch results", approve: "Approve and decline, and drop kept values", admin: "Make and revoke tokens" };
 const kinds = { bearer: "for programs", login: "to log in once", session: "a browser" };
 
 export async function tokens() {

@@ -1,0 +1,547 @@
+//! Values that the parties keep together instead of opening them, and that later jobs take as inputs.
+//!
+//! Parties 0 and 1 hold a kept value `y`: party 0 a random mask `s₀`, party 1 `s₁ = y ⊕ s₀`; a third party holds nothing. Each of them, `i`, has
+//! besides, all of it fresh for every value and instance:
+//! - a key `kᵢ` and a pad `pᵢ`, with which it recognises the other's share: the other has the tag `MAC(kᵢ, pᵢ; s₁₋ᵢ)`;
+//! - a key `oᵢ` and a pad `qᵢ`, with which it recognises the other's key: the other has the tag `MAC(oᵢ, qᵢ; k₁₋ᵢ)`.
+//!
+//! `MAC(k, p; m) = p ⊕ Σ mⱼ·k^(j+1)` over GF(2^64), for a message of blocks `mⱼ` (a polynomial hash with a one-time pad: Wegman and Carter 1981).
+//!
+//! All of this happens inside the circuit of a job, so that every protocol can do it and none knows of it. A circuit that keeps `y` has the mask, the
+//! keys and the pads as inputs of theirs, and opens to each holder its share (party 0 knows its own) and its two tags. A circuit that takes `y`
+//! has all that as inputs again, checks the four tags, and computes on `s₀ ⊕ s₁`. What it opens of this is one bit of each instance to all parties,
+//! whether all tags of all values are right; where one is not, every output that is opened is zero.
+//!
+//! Why keys have tags, and why one bit tells of all: who could put in another key than it has could guess the other's share, and see from the tag of
+//! that share whether the guess was right. With a tag on the key the bit is 0 whatever the share is, but with the probability that
+//! [`cenote_params::keeping::error`] gives for a job, in which all ways to deviate are counted. A pad needs no tag: with another one the bit is always
+//! 0. Nor does a key of keys: with another one the bit tells of a guess at the other's key, which is uniform, as shares are not to who knows
+//! something of the value. When nobody deviates a job reveals nothing of all this, so that a value may be taken by any number of jobs.
+
+use std::fmt;
+
+use cenote_circuit::library::{GF64_BITS, all, equal, gf64_multiply, gf64_square, xor};
+use cenote_circuit::{Bit, BitOrder, Builder, Circuit};
+use cenote_net::{PartyId, Step};
+use cenote_params::keeping::error;
+use cenote_primitives::{BitMatrix, Entropy, as_bytes_mut};
+use cenote_session::{Check, Error as EngineError, Parties, room};
+use zeroize::{Zeroize, Zeroizing};
+
+use crate::{Error, Result};
+
+/// The parties that hold kept values.
+const HOLDERS: [PartyId; 2] = [PartyId(0), PartyId(1)];
+/// A holder's key, pad, key of keys and pad of keys.
+const SECRETS: usize = 4 * GF64_BITS;
+/// A holder's tags: of its share, and of its key.
+const TAGS: usize = 2 * GF64_BITS;
+
+/// What a holder puts into a circuit that takes a value, or another party says that it held, is not what was kept.
+pub const KEPT_VALUE: Check = Check {
+    code: 1,
+    name: "kept value",
+};
+
+const STEP: Step = Step {
+    code: 0,
+    name: "kept values",
+};
+
+/// An input that is a kept value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Take {
+    /// The input's name.
+    pub input: String,
+    /// The value's name.
+    pub name: String,
+    /// The job that kept it, if the job file says so.
+    pub of: Option<String>,
+    /// Its bits, in an instance.
+    pub width: u32,
+}
+
+/// An output that is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keep {
+    /// The output's name.
+    pub output: String,
+    /// The value's name.
+    pub name: String,
+    /// For how many days.
+    pub days: u16,
+    /// Its bits, in an instance.
+    pub width: u32,
+}
+
+/// What a job takes and keeps, and where in its circuit that is: after the inputs that parties give, and after the outputs that are opened.
+#[derive(Clone, Debug, Default)]
+pub struct Keeping {
+    takes: Vec<Take>,
+    keeps: Vec<Keep>,
+    opened: usize,
+}
+
+/// What a holder has of a kept value: one row for each bit, one lane for each instance.
+pub struct Share(BitMatrix);
+
+impl fmt::Debug for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Share")
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.0.words_mut().zeroize();
+    }
+}
+
+impl Share {
+    /// Its bytes: its shape, and row after row, each in as few as hold its lanes.
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        let row = self.0.lanes().div_ceil(8);
+        let mut bytes = Zeroizing::new(Vec::with_capacity(SHAPE + row * self.0.rows()));
+        bytes.extend(shape(self.0.rows(), self.0.lanes()));
+        for index in 0..self.0.rows() {
+            let words = self.0.row(index).iter();
+            bytes.extend(words.flat_map(|word| word.to_le_bytes()).take(row));
+        }
+        bytes
+    }
+
+    /// The share of a value of `width` bits in `lanes` instances, of its bytes; nothing if they are of another shape.
+    pub fn from_bytes(width: u32, lanes: usize, bytes: &[u8]) -> Option<Self> {
+        let rows = width as usize + SECRETS + TAGS;
+        let row = lanes.div_ceil(8);
+        let (found, bytes) = bytes.split_first_chunk::<SHAPE>()?;
+        if *found != shape(rows, lanes) || row.checked_mul(rows) != Some(bytes.len()) || row == 0 {
+            return None;
+        }
+        let mut share = Share(BitMatrix::try_zeros(rows, lanes)?);
+        for (index, bytes) in bytes.chunks_exact(row).enumerate() {
+            for (word, bytes) in share.0.row_mut(index).iter_mut().zip(bytes.chunks(8)) {
+                let mut whole = [0; 8];
+                whole[..bytes.len()].copy_from_slice(bytes);
+                *word = u64::from_le_bytes(whole);
+            }
+        }
+        share.0.mask_padding();
+        Some(share)
+    }
+}
+
+/// Bytes of the shape of a share.
+const SHAPE: usize = 16;
+
+fn shape(rows: usize, lanes: usize) -> [u8; SHAPE] {
+    let mut shape = [0; SHAPE];
+    shape[..8].copy_from_slice(&(rows as u64).to_le_bytes());
+    shape[8..].copy_from_slice(&(lanes as u64).to_le_bytes());
+    shape
+}
+
+/// Bytes of a holder's share of a value of `width` bits in `lanes` instances, at most 2^64 - 1.
+pub fn share_bytes(width: u32, lanes: usize) -> u64 {
+    let rows = u64::from(width) + (SECRETS + TAGS) as u64;
+    rows.saturating_mul(lanes.div_ceil(8) as u64)
+        .saturating_add(SHAPE as u64)
+}
+
+/// What this party has put in for the values that a job keeps, until the job ends.
+#[derive(Debug)]
+pub struct Fresh(Vec<Option<Share>>);
+
+impl Keeping {
+    /// What a job that opens all its outputs keeps and takes: nothing.
+    pub(crate) fn nothing(outputs: usize) -> Self {
+        Keeping {
+            opened: outputs,
+            ..Keeping::default()
+        }
+    }
+
+    /// The circuit with the inputs that `takes` says taken and the outputs that `keeps` says kept, one entry for each of its inputs and outputs, and
+    /// where they are in it. Inputs that parties give and outputs that are opened come first, in their order.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if it comes to more than `most` gates while it is built.
+    pub(crate) fn new(
+        circuit: &Circuit,
+        takes: Vec<Option<Take>>,
+        keeps: Vec<Option<Keep>>,
+        most: usize,
+    ) -> Result<(Circuit, Keeping)> {
+        let mut b = Builder::within(most);
+        let mut wires: Vec<Vec<Bit>> = vec![Vec::new(); takes.len()];
+        for ((value, take), wires) in circuit.inputs().iter().zip(&takes).zip(&mut wires) {
+            if take.is_none() {
+                *wires = b.input(&value.name, value.width, value.order);
+            }
+        }
+        let mut right = Vec::new();
+        for ((value, take), wires) in circuit.inputs().iter().zip(&takes).zip(&mut wires) {
+            if let Some(take) = take {
+                let both = HOLDERS.map(|party| {
+                    let width = take.width + (SECRETS + TAGS) as u32;
+                    Held::new(
+                        take.width as usize,
+                        b.input(&of(&take.name, party), width, BitOrder::Lsb),
+                    )
+                });
+                let [first, second] = &both;
+                right.extend([first.is_right(&mut b, second), second.is_right(&mut b, first)]);
+                *wires = ordered(xor(&mut b, &first.share, &second.share), value.order);
+            }
+        }
+        let fresh: Vec<[Vec<Bit>; 2]> = keeps
+            .iter()
+            .flatten()
+            .map(|keep| {
+                HOLDERS.map(|party| {
+                    let mask = if party == HOLDERS[0] { keep.width } else { 0 };
+                    b.input(&of(&keep.name, party), mask + SECRETS as u32, BitOrder::Lsb)
+                })
+            })
+            .collect();
+
+        let outputs = b.embed(circuit, &wires.concat());
+        let valid = all(&mut b, &right);
+        let (mut rest, mut kept) = (outputs.as_slice(), Vec::new());
+        for (value, keep) in circuit.outputs().iter().zip(&keeps) {
+            let (bits, after) = rest.split_at(value.width as usize);
+            rest = after;
+            match keep {
+                Some(keep) => kept.push((keep, ordered(bits.to_vec(), value.order))),
+                None => {
+                    let bits: Vec<Bit> = bits.iter().map(|&bit| b.and(bit, valid)).collect();
+                    b.output(&value.name, &bits, value.order);
+                }
+            }
+        }
+        for ((keep, bits), [first, second]) in kept.into_iter().zip(&fresh) {
+            let (mask, secrets) = first.split_at(keep.width as usize);
+            let share = xor(&mut b, &bits, mask);
+            let (first, second) = (Secrets::of(secrets), Secrets::of(second));
+            let tags = second.tags(&mut b, mask, first.key);
+            b.output(&of(&keep.name, HOLDERS[0]), &tags, BitOrder::Lsb);
+            let tags = first.tags(&mut b, &share, second.key);
+            b.output(
+                &of(&keep.name, HOLDERS[1]),
+                &[share, tags].concat(),
+                BitOrder::Lsb,
+            );
+        }
+        if !right.is_empty() {
+            b.output("kept values are right", &[valid], BitOrder::Lsb);
+        }
+        let wrapped = b.finish_within().ok_or_else(|| {
+            Error::Usage(format!(
+                "with what is kept the circuit comes to more than {most} gates; use a smaller one and more lanes"
+            ))
+        })?;
+        let keeping = Keeping {
+            opened: keeps.iter().filter(|keep| keep.is_none()).count(),
+            takes: takes.into_iter().flatten().collect(),
+            keeps: keeps.into_iter().flatten().collect(),
+        };
+        Ok((wrapped, keeping))
+    }
+
+    /// Sees that what is taken and kept in so many instances is as safe as the job is to be, in bits.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] with what to do.
+    pub(crate) fn check_security(&self, lanes: usize, bits: u32) -> Result<()> {
+        let takes = self.takes.iter().map(|take| take.width);
+        let widest = takes.chain(self.keeps.iter().map(|keep| keep.width)).max();
+        match widest.map(|width| error(width.into(), lanes as u64)) {
+            Some(error) if !error.meets(bits) => Err(Error::Usage(format!(
+                "what is kept is safe up to 2^{:.1}, and the job asks for a security of {bits} bits; ask for less, or keep narrower or fewer values in a job",
+                error.log2()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether nothing is taken or kept.
+    pub fn is_empty(&self) -> bool {
+        self.takes.is_empty() && self.keeps.is_empty()
+    }
+
+    /// The values that are taken, in the order of the circuit's inputs.
+    pub fn takes(&self) -> &[Take] {
+        &self.takes
+    }
+
+    /// The values that are kept, in the order of the circuit's outputs.
+    pub fn keeps(&self) -> &[Keep] {
+        &self.keeps
+    }
+
+    /// How many outputs are opened. They are the first ones.
+    pub fn opened(&self) -> usize {
+        self.opened
+    }
+
+    /// Whether the party `me` holds a share of each kept value.
+    pub fn holds(me: PartyId) -> bool {
+        HOLDERS.contains(&me)
+    }
+
+    /// Who gives the inputs that parties do not choose.
+    pub(crate) fn owners(&self) -> impl Iterator<Item = PartyId> + use<> {
+        HOLDERS
+            .into_iter()
+            .cycle()
+            .take(2 * (self.takes.len() + self.keeps.len()))
+    }
+
+    /// Who learns the outputs that are not opened, of `parties` parties.
+    pub(crate) fn receivers(&self, parties: u8) -> impl Iterator<Item = Parties> + use<> {
+        let holders = HOLDERS
+            .map(Parties::one)
+            .into_iter()
+            .cycle()
+            .take(2 * self.keeps.len());
+        let check = (!self.takes.is_empty()).then(|| Parties::all(parties.into()));
+        holders.chain(check)
+    }
+
+    /// The inputs of `me` that come after those that it gives: its shares of what is taken, one entry each, and fresh secrets for what is kept.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if a share is missing or of another shape; where there is no room.
+    pub fn inputs(
+        &self,
+        me: PartyId,
+        lanes: usize,
+        shares: &[Share],
+    ) -> Result<(Vec<Option<BitMatrix>>, Fresh)> {
+        let place = HOLDERS.iter().position(|&holder| holder == me);
+        let Some(place) = place else {
+            let none = vec![None; 2 * (self.takes.len() + self.keeps.len())];
+            return Ok((none, Fresh(Vec::new())));
+        };
+        let shaped = |(share, take): (&Share, &Take)| {
+            share.0.rows() == take.width as usize + SECRETS + TAGS && share.0.lanes() == lanes
+        };
+        if shares.len() != self.takes.len() || !shares.iter().zip(&self.takes).all(shaped) {
+            return Err(Error::Usage(
+                "the shares are not those of the values that the job takes".into(),
+            ));
+        }
+        let mut inputs = Vec::new();
+        let mut put = |bits: BitMatrix| {
+            let mut pair = [None, None];
+            pair[place] = Some(bits);
+            inputs.extend(pair);
+        };
+        shares.iter().for_each(|share| put(share.0.clone()));
+        let (mut fresh, mut entropy) = (Vec::new(), Entropy::os());
+        for keep in &self.keeps {
+            let mask = if place == 0 { keep.width as usize } else { 0 };
+            let mut bits = room::bits("kept values", mask + SECRETS, lanes).map_err(Error::from)?;
+            entropy.fill(as_bytes_mut(bits.words_mut()));
+            bits.mask_padding();
+            put(bits.clone());
+            fresh.push(Some(Share(bits)));
+        }
+        Ok((inputs, Fresh(fresh)))
+    }
+
+    /// What `me` holds of the values that were kept, from all outputs of the circuit; nothing of each if it holds none.
+    ///
+    /// # Errors
+    /// [`EngineError::Aborted`] with [`KEPT_VALUE`] if a party put in something else than it held of a value that was taken;
+    /// [`EngineError::Internal`] if `outputs` are not those of the circuit.
+    pub fn finish(
+        &self,
+        me: PartyId,
+        fresh: Fresh,
+        mut outputs: Vec<Option<BitMatrix>>,
+    ) -> Result<Vec<Option<Share>>> {
+        let shares = self.shares(me, fresh, &outputs);
+        outputs.iter_mut().skip(self.opened).for_each(wipe);
+        shares
+    }
+
+    fn shares(&self, me: PartyId, fresh: Fresh, outputs: &[Option<BitMatrix>]) -> Result<Vec<Option<Share>>> {
+        let foreign = || {
+            Error::from(EngineError::Internal(
+                "the outputs are not those of the circuit".into(),
+            ))
+        };
+        let hidden = outputs.get(self.opened..).ok_or_else(foreign)?;
+        let (held, check) = hidden
+            .split_at_checked(2 * self.keeps.len())
+            .ok_or_else(foreign)?;
+        if !self.takes.is_empty() {
+            let [Some(right)] = check else {
+                return Err(foreign());
+            };
+            self.check(me, right)?;
+        }
+        let Some(place) = HOLDERS.iter().position(|&holder| holder == me) else {
+            return Ok(self.keeps.iter().map(|_| None).collect());
+        };
+        let mut shares = Vec::new();
+        for ((keep, fresh), outputs) in self.keeps.iter().zip(fresh.0).zip(held.chunks_exact(2)) {
+            let (Some(fresh), Some(learnt)) = (fresh, &outputs[place]) else {
+                return Err(foreign());
+            };
+            let width = keep.width as usize;
+            let (mask, share) = if place == 0 { (width, 0) } else { (0, width) };
+            if fresh.0.rows() != mask + SECRETS || learnt.rows() != share + TAGS {
+                return Err(foreign());
+            }
+            let rows = |bits: &BitMatrix, range: std::ops::Range<usize>| -> Vec<u64> {
+                let stride = bits.stride();
+                bits.words()[range.start * stride..range.end * stride].to_vec()
+            };
+            let parts = [
+                rows(&fresh.0, 0..mask),
+                rows(learnt, 0..share),
+                rows(&fresh.0, mask..mask + SECRETS),
+                rows(learnt, share..share + TAGS),
+            ]
+            .map(Zeroizing::new);
+            let whole = room::bits("kept values", width + SECRETS + TAGS, learnt.lanes());
+            let mut whole = Share(whole.map_err(Error::from)?);
+            let mut words = whole.0.words_mut();
+            for part in &parts {
+                let (here, rest) = words.split_at_mut_checked(part.len()).ok_or_else(foreign)?;
+                here.copy_from_slice(part);
+                words = rest;
+            }
+            shares.push(Some(whole));
+        }
+        Ok(shares)
+    }
+
+    /// Sees that everything that was taken is what was kept.
+    fn check(&self, me: PartyId, right: &BitMatrix) -> Result<()> {
+        if right.rows() == 1 && (0..right.lanes()).all(|lane| right.get(0, lane)) {
+            return Ok(());
+        }
+        let names: Vec<String> = self
+            .takes
+            .iter()
+            .map(|take| format!("\"{}\"", take.name))
+            .collect();
+        let other = HOLDERS.into_iter().find(|&holder| holder != me);
+        let cheater = other.filter(|_| Self::holds(me));
+        let detail = format!(
+            "what {} and {} put in of the kept values {} is not what they held",
+            HOLDERS[0],
+            HOLDERS[1],
+            names.join(", ")
+        );
+        Err(EngineError::cheated(KEPT_VALUE, cheater, STEP, detail).into())
+    }
+}
+
+/// Overwrites what a party put in or learnt of kept values.
+pub fn wipe(bits: &mut Option<BitMatrix>) {
+    if let Some(bits) = bits {
+        bits.words_mut().zeroize();
+    }
+}
+
+/// What a holder calls its part of a value.
+fn of(name: &str, party: PartyId) -> String {
+    format!("{party} of kept {name}")
+}
+
+/// The bits of a value, least significant first, whichever comes first in it; or the other way round.
+fn ordered(mut bits: Vec<Bit>, order: BitOrder) -> Vec<Bit> {
+    if order == BitOrder::Msb {
+        bits.reverse();
+    }
+    bits
+}
+
+/// What a holder chooses for a value.
+struct Secrets<'a> {
+    key: &'a [Bit],
+    pad: &'a [Bit],
+    outer_key: &'a [Bit],
+    outer_pad: &'a [Bit],
+}
+
+impl<'a> Secrets<'a> {
+    fn of(bits: &'a [Bit]) -> Self {
+        let part = |place: usize| &bits[place * GF64_BITS..][..GF64_BITS];
+        Secrets {
+            key: part(0),
+            pad: part(1),
+            outer_key: part(2),
+            outer_pad: part(3),
+        }
+    }
+
+    /// The tags under them of the other holder's share and key.
+    fn tags(&self, b: &mut Builder, share: &[Bit], key: &[Bit]) -> Vec<Bit> {
+        let mut tags = authenticate(b, self.key, self.pad, share);
+        tags.extend(authenticate(b, self.outer_key, self.outer_pad, key));
+        tags
+    }
+}
+
+/// What a holder puts in of a value that is taken.
+struct Held {
+    share: Vec<Bit>,
+    secrets: Vec<Bit>,
+    tags: Vec<Bit>,
+}
+
+impl Held {
+    fn new(width: usize, mut bits: Vec<Bit>) -> Self {
+        let mut secrets = bits.split_off(width);
+        let tags = secrets.split_off(SECRETS);
+        Held {
+            share: bits,
+            secrets,
+            tags,
+        }
+    }
+
+    /// Whether this holder's tags are right under the other's secrets.
+    fn is_right(&self, b: &mut Builder, other: &Held) -> Bit {
+        let key = Secrets::of(&self.secrets).key;
+        let tags = Secrets::of(&other.secrets).tags(b, &self.share, key);
+        equal(b, &tags, &self.tags)
+    }
+}
+
+/// `pad ⊕ Σ mⱼ·key^(j+1)` for the blocks `mⱼ` of `message`: one product a block, at an AND depth of the logarithm of their number. Squares cost nothing.
+fn authenticate(b: &mut Builder, key: &[Bit], pad: &[Bit], message: &[Bit]) -> Vec<Bit> {
+    let mut blocks: Vec<Vec<Bit>> = message
+        .chunks(GF64_BITS)
+        .map(|block| {
+            let mut block = block.to_vec();
+            block.resize(GF64_BITS, Bit::FALSE);
+            block
+        })
+        .collect();
+    let mut power = key.to_vec();
+    while blocks.len() > 1 {
+        blocks = blocks
+            .chunks(2)
+            .map(|pair| match pair {
+                [low, high] => {
+                    let high = gf64_multiply(b, high, &power);
+                    xor(b, low, &high)
+                }
+                _ => pair.concat(),
+            })
+            .collect();
+        power = gf64_square(b, &power);
+    }
+    let sum = blocks.pop().unwrap_or_else(|| vec![Bit::FALSE; GF64_BITS]);
+    let product = gf64_multiply(b, &sum, key);
+    xor(b, &product, pad)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+//! `cenote kept`
+
+use cenote::{Error, Result};
+use cenote_service::Timestamp;
+use cenote_service::job::{JobId, check_kept_name};
+use cenote_web::view;
+use clap::Subcommand;
+
+use crate::console::{print, print_json};
+use crate::service::{Reach, Service, printable};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Kept {
+    /// List the values that are kept here, the newest first
+    List {
+        #[command(flatten)]
+        reach: Reach,
+        /// Print JSON instead of a table
+        #[arg(long)]
+        json: bool,
+    },
+    /// Delete a value here for good; no job can take it any more
+    Drop {
+        #[command(flatten)]
+        reach: Reach,
+        /// The value's name
+        name: String,
+        /// The job that kept it: its name, or at least 8 digits that it begins with
+        #[arg(long, value_name = "JOB")]
+        of: String,
+    },
+}
+
+pub(crate) fn run(command: &Kept) -> Result<()> {
+    match command {
+        Kept::List { reach, json } => {
+            let kept: Vec<view::Kept> = reach.open()?.get("/api/v1/kept")?;
+            if *json {
+                return print_json(&kept);
+            }
+            print(&table(&kept))
+        }
+        Kept::Drop { reach, name, of } => {
+            check_kept_name(name).map_err(Error::Usage)?;
+            let service = reach.open()?;
+            let job = whole(&service, name, of)?;
+            service.delete(&format!("/api/v1/kept/{job}/{name}"))?;
+            print(&format!("{name} of job {job} is dropped\n"))
+        }
+    }
+}
+
+/// The name of the one job that begins so, among those that have kept a value of this name.
+fn whole(service: &Service, name: &str, beginning: &str) -> Result<String> {
+    if beginning.parse::<JobId>().is_ok() {
+        return Ok(beginning.to_owned());
+    }
+    let fault = |what: &str| {
+        Err(Error::Usage(format!(
+            "{what}; `cenote kept list` prints what there is"
+        )))
+    };
+    let digits = beginning
+        .bytes()
+        .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    if beginning.len() < 8 || !digits {
+        return fault("--of needs at least 8 of the digits 0-9 and a-f with which a job's name begins");
+    }
+    let kept: Vec<view::Kept> = service.get("/api/v1/kept")?;
+    let mut found = kept
+        .into_iter()
+        .filter(|value| value.name == name && value.job.starts_with(beginning));
+    match (found.next(), found.next()) {
+        (Some(value), None) => Ok(value.job),
+        (None, _) => fault("no job that begins so has kept a value of this name here"),
+        _ => fault("several jobs that begin so have kept a value of this name"),
+    }
+}
+
+fn table(kept: &[view::Kept]) -> String {
+    let time = |millis: u64| Timestamp::from_millis(millis).to_string();
+    let mut text = format!(
+        "{:24}  {:32}  {:24}  {:24}  {:>11}  {}\n",
+        "name", "job", "since", "until", "share bytes", "type"
+    );
+    for value in kept {
+        text += &format!(
+            "{:24}  {:32}  {:24}  {:24}  {:>11}  {}\n",
+            value.name,
+            value.job,
+            time(value.kept_at),
+            time(value.expires_at),
+            if value.share {
+                value.bytes.to_string()
+            } else {
+                "none".into()
+            },
+            printable(&value.kind)
+        );
+    }
+    text
+}
