@@ -91,7 +91,7 @@ pub use program::{Executed, MAX_ANDS, Program, check_size, columns};
 pub use registry::{Prepared, Protocol};
 pub use report::{CircuitDescription, Description, Output, PartyCosts, PartyReport, Report, Seconds};
 pub use runner::{Party, Transport};
-pub use service_config::{ServiceConfig, StockTarget, wrong_party_name};
+pub use service_config::{DatabaseAddress, ServiceConfig, StockTarget, wrong_party_name};
 
 /// Parties of the three-party protocol.
 pub const PARTIES: u8 = 3;

@@ -46,13 +46,23 @@ pub struct StockTarget {
     pub least: u64,
 }
 
+/// The address of a database. `Debug` does not tell it, since it may hold a password.
+#[derive(Clone, PartialEq)]
+pub struct DatabaseAddress(pub String);
+
+impl std::fmt::Debug for DatabaseAddress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("DatabaseAddress")
+    }
+}
+
 /// What the standing service of a party is told. Read by [`PartyConfig::load`](crate::PartyConfig::load).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceConfig {
     /// Its folder: database, audit log, programs, posted values.
     pub folder: PathBuf,
     /// The address of a PostgreSQL server; SQLite in the folder without one.
-    pub database: Option<String>,
+    pub database: Option<DatabaseAddress>,
     /// The folder of the data that jobs may be given.
     pub data: PathBuf,
     /// The file of the rules that approve jobs; without one, persons do.
@@ -100,7 +110,7 @@ impl ServiceConfig {
                     "a database is \"sqlite\", in the service's folder, or the address postgres://… of a server",
                 ));
             }
-            Some(text) => Some(text.into_inner()),
+            Some(text) => Some(DatabaseAddress(text.into_inner())),
         };
         let http = match table.http {
             None => format!("127.0.0.1:{}", Self::HTTP_PORT + u16::from(me.0)),
@@ -267,6 +277,8 @@ mod tests {
         assert_eq!(service.names, ["party-0", "party-1", "party-2"]);
         assert_eq!((service.jobs, service.jobs_per_proposer), (64, 48));
         assert_eq!((service.database, service.policy), (None, None));
+        let other = load("[service]\ndatabase = \"postgres://me:secret@db/x\"\n").unwrap();
+        assert!(!format!("{other:?}").contains("secret"));
     }
 
     #[test]

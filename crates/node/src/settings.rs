@@ -75,7 +75,7 @@ impl Settings {
         })?;
         let database = match &service.database {
             None => Address::Embedded,
-            Some(address) => Address::parse(address)?,
+            Some(address) => Address::parse(&address.0)?,
         };
         let (folder, key) = match &config.stock {
             Some(stock) => stock.clone(),

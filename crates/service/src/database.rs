@@ -9,9 +9,11 @@
 //!
 //! Calls block. In asynchronous code they belong on a thread for blocking work.
 
+mod address;
 mod connection;
 mod migrations;
 mod open;
+mod tls;
 mod value;
 mod worker;
 
@@ -21,8 +23,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use postgres::config::Host;
-
+pub use address::Address;
 pub(crate) use connection::Connection;
 use connection::Meter;
 pub use connection::Work;
@@ -40,61 +41,6 @@ const WAITING: usize = 1024;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 const SQLITE: &str = "service.db";
-
-/// Which database.
-#[derive(Clone)]
-pub enum Address {
-    /// SQLite, in the service's folder.
-    Embedded,
-    /// A PostgreSQL server.
-    Postgres(Box<postgres::Config>),
-}
-
-/// Says which kind it is; an address may hold a password.
-impl std::fmt::Debug for Address {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Address::Embedded => "Embedded",
-            Address::Postgres(_) => "Postgres",
-        })
-    }
-}
-
-impl Address {
-    /// A server's address, `postgres://user@localhost/name` or `postgres:///name?host=/run/postgresql`. The connection is not encrypted, so only
-    /// this machine's own addresses and sockets are taken.
-    ///
-    /// # Errors
-    /// [`Error::Address`], without the address, which may hold a password.
-    pub fn parse(url: &str) -> Result<Self> {
-        let fault = |what: &str| Error::Address(what.to_owned());
-        if !["postgres://", "postgresql://"]
-            .iter()
-            .any(|kind| url.starts_with(kind))
-        {
-            return Err(fault(
-                "it must begin with postgres://; without an address, SQLite is used",
-            ));
-        }
-        let config: postgres::Config = url
-            .parse()
-            .map_err(|_| fault("it is not of the form postgres://user:password@host:port/name"))?;
-        let near = |host: &Host| match host {
-            Host::Tcp(name) => {
-                name == "localhost" || name.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
-            }
-            Host::Unix(_) => true,
-        };
-        if !config.get_hosts().iter().all(near)
-            || !config.get_hostaddrs().iter().all(std::net::IpAddr::is_loopback)
-        {
-            return Err(fault(
-                "the server is on another machine, and the connection would not be encrypted; name a server on this machine, or a tunnel's end",
-            ));
-        }
-        Ok(Address::Postgres(Box::new(config)))
-    }
-}
 
 /// An open database, of which a copy of the handle costs nothing.
 #[derive(Clone)]

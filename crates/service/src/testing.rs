@@ -127,33 +127,41 @@ pub(crate) fn proposal(number: u8) -> Proposal {
     }
 }
 
+/// A PostgreSQL server's port, unless it is told another.
+const PORT: u16 = 5432;
+
 /// A PostgreSQL server of the system's packages, for this test alone.
 pub(crate) struct Server {
     programs: PathBuf,
     user: Option<(u32, u32)>,
     folder: TempDir,
+    runs: bool,
 }
 
 impl Server {
-    /// Starts one, if the machine has it.
+    /// Starts one that is reached over its socket, if the machine has it.
     pub(crate) fn start() -> Option<Self> {
+        let mut server = Self::prepare()?;
+        assert!(server.launch("-c listen_addresses=''"), "does not start");
+        Some(server)
+    }
+
+    /// Makes one that does not run yet, if the machine has it.
+    pub(crate) fn prepare() -> Option<Self> {
         let programs = programs()?;
         let folder = tempfile::tempdir().expect("a folder");
         let owner = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata(folder.path()).expect("there"));
         // The server refuses to run as root.
         let user = if owner == 0 { Some(other_user()?) } else { None };
-        if let Some((user, group)) = user {
-            std::os::unix::fs::chown(folder.path(), Some(user), Some(group)).expect("given away");
-        }
         let server = Server {
             programs,
             user,
             folder,
+            runs: false,
         };
-        let data = server.folder.path().join("data");
-        server.program(
+        server.give_away(server.folder.path());
+        let initialised = server.program(
             "initdb",
-            &data,
             &[
                 "--auth=trust",
                 "--username=cenote",
@@ -161,49 +169,71 @@ impl Server {
                 "--encoding=UTF8",
             ],
         );
-        let options = format!(
-            "-k {} -c listen_addresses='' -c fsync=off",
-            server.folder.path().display()
-        );
-        server.program(
-            "pg_ctl",
-            &data,
-            &["--wait", "--log=/dev/null", "-o", &options, "start"],
-        );
+        assert!(initialised, "no database");
         Some(server)
     }
 
-    fn program(&self, name: &str, data: &Path, arguments: &[&str]) {
+    /// Starts it with these options, and says whether it came up.
+    pub(crate) fn launch(&mut self, options: &str) -> bool {
+        let options = format!("-k {} -c fsync=off {options}", self.folder.path().display());
+        self.runs = self.program("pg_ctl", &["--wait", "--log=/dev/null", "-o", &options, "start"]);
+        self.runs
+    }
+
+    /// Writes a file beside its data, for the server's user only.
+    pub(crate) fn put(&self, name: &str, text: &str) {
+        let path = self.data().join(name);
+        std::fs::write(&path, text).expect("written");
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("closed");
+        self.give_away(&path);
+    }
+
+    fn give_away(&self, path: &Path) {
+        if let Some((user, group)) = self.user {
+            std::os::unix::fs::chown(path, Some(user), Some(group)).expect("given away");
+        }
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    fn program(&self, name: &str, arguments: &[&str]) -> bool {
         let mut command = Command::new(self.programs.join(name));
         if let Some((user, group)) = self.user {
             command.uid(user).gid(group);
         }
         let status = command
             .arg("-D")
-            .arg(data)
+            .arg(self.data())
             .args(arguments)
             .current_dir(self.folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .status()
             .expect("starts");
-        assert!(status.success(), "{name}: {status}");
+        status.success()
     }
 
-    fn url(&self, name: &str) -> String {
+    fn url(&self, port: u16, name: &str) -> String {
         let host = self.folder.path().display().to_string().replace('/', "%2F");
-        format!("postgres:///{name}?host={host}&user=cenote")
+        format!("postgres:///{name}?host={host}&port={port}&user=cenote")
     }
 
     /// A new database.
     pub(crate) fn database(&self, name: &str) -> Address {
         self.run("postgres", &format!("CREATE DATABASE {name}"));
-        Address::parse(&self.url(name)).expect("an address")
+        Address::parse(&self.url(PORT, name)).expect("an address")
     }
 
     /// Runs a statement in a database.
     pub(crate) fn run(&self, database: &str, sql: &str) {
-        postgres::Client::connect(&self.url(database), postgres::NoTls)
+        self.run_on(PORT, database, sql);
+    }
+
+    /// The same, where the server was started with a port of its own.
+    pub(crate) fn run_on(&self, port: u16, database: &str, sql: &str) {
+        postgres::Client::connect(&self.url(port, database), postgres::NoTls)
             .and_then(|mut client| client.batch_execute(sql))
             .expect("runs");
     }
@@ -211,8 +241,10 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let data = self.folder.path().join("data");
-        self.program("pg_ctl", &data, &["--mode=immediate", "stop"]);
+        if self.runs {
+            let stopped = self.program("pg_ctl", &["--mode=immediate", "stop"]);
+            assert!(stopped || std::thread::panicking(), "does not stop");
+        }
     }
 }
 

@@ -3,15 +3,17 @@
 use std::collections::HashMap;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use postgres::error::SqlState;
 use postgres::types::{ToSql, Type};
 use rusqlite::types::ValueRef;
 use rusqlite::{OpenFlags, StatementStatus};
 
 use super::Flush;
+use super::address::Server;
 use super::value::{Row, Value};
 use crate::{Error, Result};
 
@@ -19,6 +21,10 @@ use crate::{Error, Result};
 const BUSY: Duration = Duration::from_secs(5);
 /// How long a server may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(10);
+/// How long a connection may be idle before it is seen whether the server's machine is still there.
+const IDLE: Duration = Duration::from_secs(30);
+/// How long what is sent may go without a sign that it has come.
+const UNHEARD: Duration = Duration::from_secs(60);
 
 /// What the statements of a database have cost since it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,21 +121,29 @@ impl Connection {
         })
     }
 
-    pub(super) fn postgres(config: &postgres::Config, access: Access, meter: Arc<Meter>) -> Result<Self> {
-        let mut config = config.clone();
-        if config.get_connect_timeout().is_none() {
-            config.connect_timeout(CONNECT);
-        }
-        let mut client = config
-            .connect(postgres::NoTls)
-            .map_err(|error| of_postgres(&error))?;
-        let settings = match access {
-            Access::Write => "SET synchronous_commit = on; SET statement_timeout = '60s'",
-            Access::Read => "SET default_transaction_read_only = on; SET statement_timeout = '60s'",
-        };
-        client
-            .batch_execute(settings)
-            .map_err(|error| of_postgres(&error))?;
+    /// A connection to a server, within twice the time that it may take to accept one.
+    pub(super) fn postgres(server: &Server, access: Access, meter: Arc<Meter>) -> Result<Self> {
+        let mut server = server.clone();
+        let limit = server.config.get_connect_timeout().copied().unwrap_or(CONNECT);
+        server
+            .config
+            .connect_timeout(limit)
+            .keepalives_idle(IDLE)
+            .tcp_user_timeout(UNHEARD);
+        let place = server.place.clone();
+        let fault = |what: String| Error::Database(format!("PostgreSQL at {place}: {what}"));
+        // The library has no deadline for what comes after the connection of TCP. Who says nothing keeps this thread.
+        let (tell, told) = mpsc::channel();
+        std::thread::Builder::new()
+            .name("connect".into())
+            .spawn(move || drop(tell.send(client(&server, access))))
+            .map_err(|error| fault(format!("there is no thread to connect: {error}")))?;
+        let client = told.recv_timeout(2 * limit).map_err(|_| {
+            fault(format!(
+                "nothing is heard of it within {} seconds; see that a PostgreSQL server, and nothing else, is there",
+                2 * limit.as_secs()
+            ))
+        })??;
         Ok(Connection {
             kind: Kind::Postgres {
                 client: Box::new(client),
@@ -374,15 +388,55 @@ fn of_sqlite(error: rusqlite::Error) -> Error {
     }
 }
 
-/// The message of PostgreSQL without its details, which quote values.
+fn client(server: &Server, access: Access) -> Result<postgres::Client> {
+    let mut client = match &server.tls {
+        None => server.config.connect(postgres::NoTls),
+        Some(tls) => server.config.connect(tls.connector()?),
+    }
+    .map_err(|error| not_connected(server, &error))?;
+    let settings = match access {
+        Access::Write => "SET synchronous_commit = on; SET statement_timeout = '60s'",
+        Access::Read => "SET default_transaction_read_only = on; SET statement_timeout = '60s'",
+    };
+    client
+        .batch_execute(settings)
+        .map_err(|error| of_postgres(&error))?;
+    Ok(client)
+}
+
+/// Why there is no connection, and what to do where its encryption is the cause.
+fn not_connected(server: &Server, error: &postgres::Error) -> Error {
+    let reason = match (&server.tls, error.as_db_error()) {
+        // Where it speaks of its rules for hosts, and they may be for encrypted connections only.
+        (None, Some(refusal))
+            if *refusal.code() == SqlState::INVALID_AUTHORIZATION_SPECIFICATION
+                && refusal.message().contains("pg_hba.conf") =>
+        {
+            format!(
+                "{}; this connection is not encrypted: where the server takes only those that are, add sslmode=verify-full to the \
+                 database's address, and sslrootcert=/path/to/ca.pem where this system does not know its CA",
+                text_of(error)
+            )
+        }
+        (Some(tls), None) => tls.explain(error).unwrap_or_else(|| text_of(error)),
+        _ => text_of(error),
+    };
+    Error::Database(format!("PostgreSQL at {}: {reason}", server.place))
+}
+
 fn of_postgres(error: &postgres::Error) -> Error {
+    Error::Database(text_of(error))
+}
+
+/// The message of PostgreSQL without its details, which quote values.
+fn text_of(error: &postgres::Error) -> String {
     match error.as_db_error() {
-        Some(error) => Error::Database(format!("{} ({})", error.message(), error.code().code())),
-        None if error.is_closed() => Error::Database("the connection to PostgreSQL is lost".into()),
+        Some(error) => format!("{} ({})", error.message(), error.code().code()),
+        None if error.is_closed() => "the connection to PostgreSQL is lost".into(),
         // The error's own text names what failed, its source the system's reason.
         None => match std::error::Error::source(error) {
-            Some(source) => Error::Database(format!("{error}: {source}")),
-            None => Error::Database(error.to_string()),
+            Some(source) => format!("{error}: {source}"),
+            None => error.to_string(),
         },
     }
 }

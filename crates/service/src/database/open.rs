@@ -18,7 +18,7 @@ impl Place {
     pub(super) fn connect(&self, access: Access) -> Result<Connection> {
         match &self.address {
             Address::Embedded => Connection::sqlite(&self.sqlite, access, Arc::clone(&self.meter)),
-            Address::Postgres(config) => Connection::postgres(config, access, Arc::clone(&self.meter)),
+            Address::Postgres(server) => Connection::postgres(server, access, Arc::clone(&self.meter)),
         }
     }
 }

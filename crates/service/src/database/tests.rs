@@ -2,6 +2,7 @@
 
 mod kill;
 mod tampering;
+mod tls;
 
 use super::*;
 use crate::audit::{Actor, Event, Fault};

@@ -52,12 +52,6 @@ impl From<Vec<u8>> for Value {
     }
 }
 
-impl From<Option<Vec<u8>>> for Value {
-    fn from(value: Option<Vec<u8>>) -> Self {
-        Value::Bytes(value)
-    }
-}
-
 /// A row that was asked for.
 pub(crate) struct Row(pub(super) Vec<Value>);
 
@@ -91,13 +85,8 @@ impl Row {
 
     /// The bytes in column `column`, from 0.
     pub(crate) fn bytes(&self, column: usize) -> Result<&[u8]> {
-        self.bytes_or_null(column)?.ok_or_else(|| wrong(column))
-    }
-
-    pub(crate) fn bytes_or_null(&self, column: usize) -> Result<Option<&[u8]>> {
         match self.0.get(column) {
-            Some(Value::Bytes(value)) => Ok(value.as_deref()),
-            Some(Value::Integer(None) | Value::Text(None)) => Ok(None),
+            Some(Value::Bytes(Some(value))) => Ok(value),
             _ => Err(wrong(column)),
         }
     }
