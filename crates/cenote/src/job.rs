@@ -232,7 +232,6 @@ pub struct Job {
     receivers: Vec<Parties>,
     output_files: Vec<Option<PathBuf>>,
     keeping: Keeping,
-    parties: u8,
 }
 
 impl Job {
@@ -413,7 +412,13 @@ impl Job {
         let circuit_name = text.clone();
         let mut keeping = Keeping::nothing(receivers.len());
         if takes.iter().any(Option::is_some) || keeps.iter().any(Option::is_some) {
-            let wrapped = Keeping::new(&circuit, takes, keeps, most_gates);
+            let rows = match &named {
+                Some(protocol) => protocol.kept_rows(),
+                None => Protocol::all()
+                    .find(|protocol| protocol.parties() == parties)
+                    .and_then(|protocol| protocol.kept_rows()),
+            };
+            let wrapped = Keeping::new(&circuit, takes, keeps, rows, most_gates);
             (circuit, keeping) = wrapped.map_err(|error| source.fault_in_general(error.to_string()))?;
             if let Some(lanes) = lanes {
                 check_size(&circuit, lanes).map_err(|error| source.fault_in_general(error.to_string()))?;
@@ -429,7 +434,6 @@ impl Job {
             receivers,
             output_files,
             keeping,
-            parties,
         };
         job.protocol = match named {
             Some(protocol) => protocol,
@@ -543,11 +547,11 @@ impl Job {
         self.keeping.check_security(lanes, self.protocol.security())?;
         let given = self.inputs.iter().map(|input| input.owner);
         let opened = self.receivers.iter().copied();
-        let program = Program::new(
+        let program = Program::keeping(
             self.circuit_name.clone(),
             self.circuit.clone(),
             given.chain(self.keeping.owners()).collect(),
-            opened.chain(self.keeping.receivers(self.parties)).collect(),
+            opened.chain(self.keeping.receivers()).collect(),
             lanes,
         )?;
         Ok(program.opening(self.keeping.opened()))

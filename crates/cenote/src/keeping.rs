@@ -1,16 +1,18 @@
 //! Values that the parties keep together instead of opening them, and that later jobs take as inputs.
 //!
-//! Parties 0 and 1 hold a kept value `y`: party 0 a random mask `s₀`, party 1 `s₁ = y ⊕ s₀`; a third party holds nothing. Each of them, `i`, has
-//! besides, all of it fresh for every value and instance:
+//! **Where shares of the protocol outlive a session** ([`Protocol::KEPT_ROWS`](cenote_protocol::Protocol::KEPT_ROWS)) each party keeps its own, and a later
+//! session goes on with them: [`Engine::keep`](cenote_session::Engine::keep) and [`Engine::take`](cenote_session::Engine::take).
+//!
+//! **With other protocols, of two parties,** the circuit of the job sees to it, so that none of them knows of it. Party 0 holds a random mask `s₀` of a
+//! kept value `y`, party 1 `s₁ = y ⊕ s₀`. Each of them, `i`, has besides, all of it fresh for every value and instance:
 //! - a key `kᵢ` and a pad `pᵢ`, with which it recognises the other's share: the other has the tag `MAC(kᵢ, pᵢ; s₁₋ᵢ)`;
 //! - a key `oᵢ` and a pad `qᵢ`, with which it recognises the other's key: the other has the tag `MAC(oᵢ, qᵢ; k₁₋ᵢ)`.
 //!
 //! `MAC(k, p; m) = p ⊕ Σ mⱼ·k^(j+1)` over GF(2^64), for a message of blocks `mⱼ` (a polynomial hash with a one-time pad: Wegman and Carter 1981).
 //!
-//! All of this happens inside the circuit of a job, so that every protocol can do it and none knows of it. A circuit that keeps `y` has the mask, the
-//! keys and the pads as inputs of theirs, and opens to each holder its share (party 0 knows its own) and its two tags. A circuit that takes `y`
-//! has all that as inputs again, checks the four tags, and computes on `s₀ ⊕ s₁`. What it opens of this is one bit of each instance to all parties,
-//! whether all tags of all values are right; where one is not, every output that is opened is zero.
+//! A circuit that keeps `y` has the mask, the keys and the pads as inputs of theirs, and opens to each party its share (party 0 knows its own) and its
+//! two tags. A circuit that takes `y` has all that as inputs again, checks the four tags, and computes on `s₀ ⊕ s₁`. What it opens of this is one bit
+//! of each instance to both, whether all tags of all values are right; where one is not, every output that is opened is zero.
 //!
 //! Why keys have tags, and why one bit tells of all: who could put in another key than it has could guess the other's share, and see from the tag of
 //! that share whether the guess was right. With a tag on the key the bit is 0 whatever the share is, but with the probability that
@@ -30,14 +32,14 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::{Error, Result};
 
-/// The parties that hold kept values.
-const HOLDERS: [PartyId; 2] = [PartyId(0), PartyId(1)];
-/// A holder's key, pad, key of keys and pad of keys.
+/// The parties of a circuit that takes or keeps a value.
+const PAIR: [PartyId; 2] = [PartyId(0), PartyId(1)];
+/// A party's key, pad, key of keys and pad of keys.
 const SECRETS: usize = 4 * GF64_BITS;
-/// A holder's tags: of its share, and of its key.
+/// A party's tags: of its share, and of its key.
 const TAGS: usize = 2 * GF64_BITS;
 
-/// What a holder puts into a circuit that takes a value, or another party says that it held, is not what was kept.
+/// What a party puts into a circuit that takes a value is not what it held.
 pub const KEPT_VALUE: Check = Check {
     code: 1,
     name: "kept value",
@@ -80,9 +82,11 @@ pub struct Keeping {
     takes: Vec<Take>,
     keeps: Vec<Keep>,
     opened: usize,
+    /// Rows of a share for each wire, if the protocol's own shares are kept.
+    rows: Option<usize>,
 }
 
-/// What a holder has of a kept value: one row for each bit, one lane for each instance.
+/// What a party has of a kept value: rows of bits, one lane for each instance.
 pub struct Share(BitMatrix);
 
 impl fmt::Debug for Share {
@@ -110,9 +114,8 @@ impl Share {
         bytes
     }
 
-    /// The share of a value of `width` bits in `lanes` instances, of its bytes; nothing if they are of another shape.
-    pub fn from_bytes(width: u32, lanes: usize, bytes: &[u8]) -> Option<Self> {
-        let rows = width as usize + SECRETS + TAGS;
+    /// The share of so many rows and lanes, of its bytes; nothing if they are of another shape.
+    fn from_bytes(rows: usize, lanes: usize, bytes: &[u8]) -> Option<Self> {
         let row = lanes.div_ceil(8);
         let (found, bytes) = bytes.split_first_chunk::<SHAPE>()?;
         if *found != shape(rows, lanes) || row.checked_mul(rows) != Some(bytes.len()) || row == 0 {
@@ -141,16 +144,9 @@ fn shape(rows: usize, lanes: usize) -> [u8; SHAPE] {
     shape
 }
 
-/// Bytes of a holder's share of a value of `width` bits in `lanes` instances, at most 2^64 - 1.
-pub fn share_bytes(width: u32, lanes: usize) -> u64 {
-    let rows = u64::from(width) + (SECRETS + TAGS) as u64;
-    rows.saturating_mul(lanes.div_ceil(8) as u64)
-        .saturating_add(SHAPE as u64)
-}
-
 /// What this party has put in for the values that a job keeps, until the job ends.
 #[derive(Debug)]
-pub struct Fresh(Vec<Option<Share>>);
+pub struct Fresh(Vec<Share>);
 
 impl Keeping {
     /// What a job that opens all its outputs keeps and takes: nothing.
@@ -162,7 +158,8 @@ impl Keeping {
     }
 
     /// The circuit with the inputs that `takes` says taken and the outputs that `keeps` says kept, one entry for each of its inputs and outputs, and
-    /// where they are in it. Inputs that parties give and outputs that are opened come first, in their order.
+    /// where they are in it. Inputs that parties give and outputs that are opened come first, in their order. If the protocol's own shares are kept,
+    /// they have so many `rows` for each wire.
     ///
     /// # Errors
     /// [`Error::Usage`] if it comes to more than `most` gates while it is built.
@@ -170,6 +167,7 @@ impl Keeping {
         circuit: &Circuit,
         takes: Vec<Option<Take>>,
         keeps: Vec<Option<Keep>>,
+        rows: Option<usize>,
         most: usize,
     ) -> Result<(Circuit, Keeping)> {
         let mut b = Builder::within(most);
@@ -181,8 +179,10 @@ impl Keeping {
         }
         let mut right = Vec::new();
         for ((value, take), wires) in circuit.inputs().iter().zip(&takes).zip(&mut wires) {
-            if let Some(take) = take {
-                let both = HOLDERS.map(|party| {
+            if let (Some(take), Some(_)) = (take, rows) {
+                *wires = ordered(b.input(&take.name, take.width, BitOrder::Lsb), value.order);
+            } else if let Some(take) = take {
+                let both = PAIR.map(|party| {
                     let width = take.width + (SECRETS + TAGS) as u32;
                     Held::new(
                         take.width as usize,
@@ -197,9 +197,10 @@ impl Keeping {
         let fresh: Vec<[Vec<Bit>; 2]> = keeps
             .iter()
             .flatten()
+            .filter(|_| rows.is_none())
             .map(|keep| {
-                HOLDERS.map(|party| {
-                    let mask = if party == HOLDERS[0] { keep.width } else { 0 };
+                PAIR.map(|party| {
+                    let mask = if party == PAIR[0] { keep.width } else { 0 };
                     b.input(&of(&keep.name, party), mask + SECRETS as u32, BitOrder::Lsb)
                 })
             })
@@ -219,18 +220,19 @@ impl Keeping {
                 }
             }
         }
+        if rows.is_some() {
+            for (keep, bits) in &kept {
+                b.output(&keep.name, bits, BitOrder::Lsb);
+            }
+        }
         for ((keep, bits), [first, second]) in kept.into_iter().zip(&fresh) {
             let (mask, secrets) = first.split_at(keep.width as usize);
             let share = xor(&mut b, &bits, mask);
             let (first, second) = (Secrets::of(secrets), Secrets::of(second));
             let tags = second.tags(&mut b, mask, first.key);
-            b.output(&of(&keep.name, HOLDERS[0]), &tags, BitOrder::Lsb);
+            b.output(&of(&keep.name, PAIR[0]), &tags, BitOrder::Lsb);
             let tags = first.tags(&mut b, &share, second.key);
-            b.output(
-                &of(&keep.name, HOLDERS[1]),
-                &[share, tags].concat(),
-                BitOrder::Lsb,
-            );
+            b.output(&of(&keep.name, PAIR[1]), &[share, tags].concat(), BitOrder::Lsb);
         }
         if !right.is_empty() {
             b.output("kept values are right", &[valid], BitOrder::Lsb);
@@ -244,6 +246,7 @@ impl Keeping {
             opened: keeps.iter().filter(|keep| keep.is_none()).count(),
             takes: takes.into_iter().flatten().collect(),
             keeps: keeps.into_iter().flatten().collect(),
+            rows,
         };
         Ok((wrapped, keeping))
     }
@@ -254,7 +257,8 @@ impl Keeping {
     /// [`Error::Usage`] with what to do.
     pub(crate) fn check_security(&self, lanes: usize, bits: u32) -> Result<()> {
         let takes = self.takes.iter().map(|take| take.width);
-        let widest = takes.chain(self.keeps.iter().map(|keep| keep.width)).max();
+        let widths = takes.chain(self.keeps.iter().map(|keep| keep.width));
+        let widest = widths.filter(|_| self.rows.is_none()).max();
         match widest.map(|width| error(width.into(), lanes as u64)) {
             Some(error) if !error.meets(bits) => Err(Error::Usage(format!(
                 "what is kept is safe up to 2^{:.1}, and the job asks for a security of {bits} bits; ask for less, or keep narrower or fewer values in a job",
@@ -284,53 +288,70 @@ impl Keeping {
         self.opened
     }
 
-    /// Whether the party `me` holds a share of each kept value.
-    pub fn holds(me: PartyId) -> bool {
-        HOLDERS.contains(&me)
+    /// Rows of a share of a value of `width` bits.
+    fn rows_of(&self, width: u32) -> usize {
+        match self.rows {
+            Some(rows) => rows * width as usize,
+            None => width as usize + SECRETS + TAGS,
+        }
     }
 
-    /// Who gives the inputs that parties do not choose.
+    /// Bytes of the shares of all that is kept in `lanes` instances, at most 2^64 - 1.
+    pub fn share_bytes(&self, lanes: usize) -> u64 {
+        let each = self.keeps.iter().map(|keep| {
+            let rows = self.rows_of(keep.width) as u64;
+            rows.saturating_mul(lanes.div_ceil(8) as u64)
+                .saturating_add(SHAPE as u64)
+        });
+        each.fold(0, u64::saturating_add)
+    }
+
+    /// The share of the taken value of that number in `lanes` instances, of its bytes; nothing if they are of another shape.
+    pub fn share(&self, number: usize, lanes: usize, bytes: &[u8]) -> Option<Share> {
+        Share::from_bytes(self.rows_of(self.takes.get(number)?.width), lanes, bytes)
+    }
+
+    /// Values that are in the circuit of a job in two parts, one for each party.
+    fn in_parts(&self, values: usize) -> usize {
+        if self.rows.is_some() { 0 } else { 2 * values }
+    }
+
+    /// Who gives the inputs that are not taken as shares and that no party chooses.
     pub(crate) fn owners(&self) -> impl Iterator<Item = PartyId> + use<> {
-        HOLDERS
-            .into_iter()
-            .cycle()
-            .take(2 * (self.takes.len() + self.keeps.len()))
+        let parts = self.in_parts(self.takes.len() + self.keeps.len());
+        PAIR.into_iter().cycle().take(parts)
     }
 
-    /// Who learns the outputs that are not opened, of `parties` parties.
-    pub(crate) fn receivers(&self, parties: u8) -> impl Iterator<Item = Parties> + use<> {
-        let holders = HOLDERS
-            .map(Parties::one)
-            .into_iter()
-            .cycle()
-            .take(2 * self.keeps.len());
-        let check = (!self.takes.is_empty()).then(|| Parties::all(parties.into()));
-        holders.chain(check)
+    /// Who learns the outputs that are neither opened nor kept as shares.
+    pub(crate) fn receivers(&self) -> impl Iterator<Item = Parties> + use<> {
+        let parts = PAIR.map(Parties::one).into_iter().cycle();
+        let check = (self.in_parts(self.takes.len()) > 0).then(|| PAIR.into_iter().collect());
+        parts.take(self.in_parts(self.keeps.len())).chain(check)
     }
 
     /// The inputs of `me` that come after those that it gives: its shares of what is taken, one entry each, and fresh secrets for what is kept.
     ///
     /// # Errors
-    /// [`Error::Usage`] if a share is missing or of another shape; where there is no room.
+    /// [`Error::Usage`] if a share is missing or of another shape, or `me` is not one of the parties; where there is no room.
     pub fn inputs(
         &self,
         me: PartyId,
         lanes: usize,
         shares: &[Share],
     ) -> Result<(Vec<Option<BitMatrix>>, Fresh)> {
-        let place = HOLDERS.iter().position(|&holder| holder == me);
-        let Some(place) = place else {
-            let none = vec![None; 2 * (self.takes.len() + self.keeps.len())];
-            return Ok((none, Fresh(Vec::new())));
-        };
         let shaped = |(share, take): (&Share, &Take)| {
-            share.0.rows() == take.width as usize + SECRETS + TAGS && share.0.lanes() == lanes
+            share.0.rows() == self.rows_of(take.width) && share.0.lanes() == lanes
         };
         if shares.len() != self.takes.len() || !shares.iter().zip(&self.takes).all(shaped) {
             return Err(Error::Usage(
                 "the shares are not those of the values that the job takes".into(),
             ));
         }
+        if self.rows.is_some() || self.is_empty() {
+            let own = shares.iter().map(|share| Some(share.0.clone()));
+            return Ok((own.collect(), Fresh(Vec::new())));
+        }
+        let place = Self::place(me)?;
         let mut inputs = Vec::new();
         let mut put = |bits: BitMatrix| {
             let mut pair = [None, None];
@@ -345,12 +366,17 @@ impl Keeping {
             entropy.fill(as_bytes_mut(bits.words_mut()));
             bits.mask_padding();
             put(bits.clone());
-            fresh.push(Some(Share(bits)));
+            fresh.push(Share(bits));
         }
         Ok((inputs, Fresh(fresh)))
     }
 
-    /// What `me` holds of the values that were kept, from all outputs of the circuit; nothing of each if it holds none.
+    fn place(me: PartyId) -> Result<usize> {
+        let place = PAIR.iter().position(|&party| party == me);
+        place.ok_or_else(|| Error::Usage(format!("{me} is no party of a circuit that keeps values")))
+    }
+
+    /// What `me` has of the values that were kept, in their order, from all outputs of the circuit, which are overwritten.
     ///
     /// # Errors
     /// [`EngineError::Aborted`] with [`KEPT_VALUE`] if a party put in something else than it held of a value that was taken;
@@ -360,67 +386,64 @@ impl Keeping {
         me: PartyId,
         fresh: Fresh,
         mut outputs: Vec<Option<BitMatrix>>,
-    ) -> Result<Vec<Option<Share>>> {
-        let shares = self.shares(me, fresh, &outputs);
+    ) -> Result<Vec<Share>> {
+        let shares = self.shares(me, fresh, &mut outputs);
         outputs.iter_mut().skip(self.opened).for_each(wipe);
         shares
     }
 
-    fn shares(&self, me: PartyId, fresh: Fresh, outputs: &[Option<BitMatrix>]) -> Result<Vec<Option<Share>>> {
+    fn shares(&self, me: PartyId, fresh: Fresh, outputs: &mut [Option<BitMatrix>]) -> Result<Vec<Share>> {
         let foreign = || {
             Error::from(EngineError::Internal(
                 "the outputs are not those of the circuit".into(),
             ))
         };
-        let hidden = outputs.get(self.opened..).ok_or_else(foreign)?;
+        let hidden = outputs.get_mut(self.opened..).ok_or_else(foreign)?;
+        if self.rows.is_some() || self.is_empty() {
+            let own = hidden
+                .iter_mut()
+                .map(|share| share.take().map(Share).ok_or_else(foreign));
+            return own.collect();
+        }
         let (held, check) = hidden
             .split_at_checked(2 * self.keeps.len())
             .ok_or_else(foreign)?;
+        let place = Self::place(me)?;
         if !self.takes.is_empty() {
             let [Some(right)] = check else {
                 return Err(foreign());
             };
-            self.check(me, right)?;
+            self.check(PAIR[1 - place], right)?;
         }
-        let Some(place) = HOLDERS.iter().position(|&holder| holder == me) else {
-            return Ok(self.keeps.iter().map(|_| None).collect());
-        };
         let mut shares = Vec::new();
-        for ((keep, fresh), outputs) in self.keeps.iter().zip(fresh.0).zip(held.chunks_exact(2)) {
-            let (Some(fresh), Some(learnt)) = (fresh, &outputs[place]) else {
-                return Err(foreign());
-            };
+        for ((keep, fresh), outputs) in self.keeps.iter().zip(&fresh.0).zip(held.chunks_exact(2)) {
+            let learnt = outputs[place].as_ref().ok_or_else(foreign)?;
             let width = keep.width as usize;
             let (mask, share) = if place == 0 { (width, 0) } else { (0, width) };
             if fresh.0.rows() != mask + SECRETS || learnt.rows() != share + TAGS {
                 return Err(foreign());
             }
-            let rows = |bits: &BitMatrix, range: std::ops::Range<usize>| -> Vec<u64> {
-                let stride = bits.stride();
-                bits.words()[range.start * stride..range.end * stride].to_vec()
-            };
-            let parts = [
-                rows(&fresh.0, 0..mask),
-                rows(learnt, 0..share),
-                rows(&fresh.0, mask..mask + SECRETS),
-                rows(learnt, share..share + TAGS),
-            ]
-            .map(Zeroizing::new);
             let whole = room::bits("kept values", width + SECRETS + TAGS, learnt.lanes());
             let mut whole = Share(whole.map_err(Error::from)?);
-            let mut words = whole.0.words_mut();
-            for part in &parts {
-                let (here, rest) = words.split_at_mut_checked(part.len()).ok_or_else(foreign)?;
-                here.copy_from_slice(part);
-                words = rest;
+            let parts = [
+                (&fresh.0, 0..mask),
+                (learnt, 0..share),
+                (&fresh.0, mask..mask + SECRETS),
+                (learnt, share..share + TAGS),
+            ];
+            let rows = parts
+                .into_iter()
+                .flat_map(|(bits, rows)| rows.map(|row| bits.row(row)));
+            for (to, row) in rows.enumerate() {
+                whole.0.row_mut(to).copy_from_slice(row);
             }
-            shares.push(Some(whole));
+            shares.push(whole);
         }
         Ok(shares)
     }
 
     /// Sees that everything that was taken is what was kept.
-    fn check(&self, me: PartyId, right: &BitMatrix) -> Result<()> {
+    fn check(&self, other: PartyId, right: &BitMatrix) -> Result<()> {
         if right.rows() == 1 && (0..right.lanes()).all(|lane| right.get(0, lane)) {
             return Ok(());
         }
@@ -429,15 +452,11 @@ impl Keeping {
             .iter()
             .map(|take| format!("\"{}\"", take.name))
             .collect();
-        let other = HOLDERS.into_iter().find(|&holder| holder != me);
-        let cheater = other.filter(|_| Self::holds(me));
         let detail = format!(
-            "what {} and {} put in of the kept values {} is not what they held",
-            HOLDERS[0],
-            HOLDERS[1],
+            "what it put in of the kept values {} is not what it held",
             names.join(", ")
         );
-        Err(EngineError::cheated(KEPT_VALUE, cheater, STEP, detail).into())
+        Err(EngineError::cheated(KEPT_VALUE, other, STEP, detail).into())
     }
 }
 

@@ -27,7 +27,7 @@ pub struct Program {
     owners: Vec<PartyId>,
     receivers: Vec<Parties>,
     lanes: usize,
-    /// Outputs that are told of; those after them are what parties hold of kept values.
+    /// Outputs that reports tell of: the first ones.
     opened: usize,
     /// AND gates in a segment, about.
     segment_ands: usize,
@@ -62,6 +62,18 @@ impl Program {
                 "every input needs an owner, and every output receivers".into(),
             ));
         }
+        Self::keeping(name, circuit, owners, receivers, lanes)
+    }
+
+    /// A program that takes its last inputs, those without an owner, from shares that parties kept ([`Engine::take`]), and keeps its last outputs, those
+    /// without receivers.
+    pub(crate) fn keeping(
+        name: impl Into<String>,
+        circuit: Circuit,
+        owners: Vec<PartyId>,
+        receivers: Vec<Parties>,
+        lanes: usize,
+    ) -> Result<Self> {
         check_size(&circuit, lanes)?;
         let plan = Plan::new(&circuit);
         Ok(Program {
@@ -216,8 +228,9 @@ impl Program {
             results.push((lanes.clone(), outputs));
             progress(self.plan.and_count() as u64 * lanes.end as u64, self.and_gates());
         }
-        let mut outputs: Vec<Option<BitMatrix>> = vec![None; self.receivers.len()];
+        let mut outputs: Vec<Option<BitMatrix>> = vec![None; self.circuit.outputs().len()];
         for (lanes, wires) in results {
+            self.keep(engine, &wires, lanes.start, &mut outputs)?;
             for (receivers, values) in grouped(&self.receivers) {
                 let parts: Vec<E::Wires> = values
                     .iter()
@@ -253,6 +266,42 @@ impl Program {
             }
         };
         Ok(Executed { outputs, unfinished })
+    }
+
+    /// This party's shares of the outputs that are kept, of lanes from `first` on: of each output, the rows of its share.
+    fn keep<E: Engine>(
+        &self,
+        engine: &mut E,
+        wires: &E::Wires,
+        first: usize,
+        outputs: &mut [Option<BitMatrix>],
+    ) -> Result<()> {
+        let kept = self.receivers.len()..self.circuit.outputs().len();
+        if kept.is_empty() {
+            return Ok(());
+        }
+        let ranges: Vec<Range<usize>> = kept
+            .clone()
+            .map(|value| self.circuit.output_range(value))
+            .collect();
+        let parts: Vec<E::Wires> = ranges.iter().map(|range| wires.select(range.clone())).collect();
+        let together = E::Wires::concat(&parts.iter().collect::<Vec<_>>());
+        let share = engine.keep(&together)?;
+        let (all, mut before) = (together.wires(), 0);
+        let each = share.rows().checked_div(all).unwrap_or(0);
+        for (value, range) in kept.zip(ranges) {
+            let width = range.len();
+            let output = match &mut outputs[value] {
+                Some(output) => output,
+                output => output.insert(room::bits("outputs", each * width, self.lanes)?),
+            };
+            for row in 0..each * width {
+                let from = row / width * all + before + row % width;
+                output.row_mut(row)[first / 64..][..share.stride()].copy_from_slice(share.row(from));
+            }
+            before += width;
+        }
+        Ok(())
     }
 
     /// The input wires of `lanes`: all values of an owner are put in together.
@@ -300,6 +349,16 @@ impl Program {
                 wires[value] = Some(together.select(first..first + width));
                 first += width;
             }
+        }
+        for (value, wires) in wires.iter_mut().enumerate().skip(self.owners.len()) {
+            let share = inputs.get(value).and_then(Option::as_ref);
+            let share = share.filter(|share| share.lanes() >= lanes.end).ok_or_else(|| {
+                EngineError::BadInput(
+                    "the share of a value that was kept is missing, or has fewer lanes".into(),
+                )
+            })?;
+            let width = values[value].width as usize;
+            *wires = Some(engine.take(width, &columns(share, lanes.clone()))?);
         }
         let wires: Vec<&E::Wires> = wires.iter().flatten().collect();
         Ok(match wires.as_slice() {

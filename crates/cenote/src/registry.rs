@@ -160,6 +160,11 @@ impl Protocol {
         self.0.security()
     }
 
+    /// How many rows of a party's share it has for each wire of a value that is kept; nothing if the circuit must see to it.
+    pub(crate) fn kept_rows(&self) -> Option<usize> {
+        Some(self.0.kept_rows()).filter(|&rows| rows > 0)
+    }
+
     /// Its settings, if it is the protocol `P`.
     pub fn settings<P: AnyProtocol>(&self) -> Option<&P> {
         self.0.as_any().downcast_ref()
@@ -407,6 +412,7 @@ trait Chosen: fmt::Debug + Send + Sync {
     fn variety(&self) -> String;
     fn topology(&self) -> Topology;
     fn security(&self) -> u32;
+    fn kept_rows(&self) -> usize;
     fn prepare(&self, demand: &Demand<'_>) -> Result<Box<dyn Ready>>;
     fn prepare_stored(&self, demand: &Demand<'_>, stocked: &Demand<'_>) -> Result<Box<dyn Ready>>;
     fn rounds(&self, demand: &Demand<'_>) -> u64;
@@ -455,6 +461,10 @@ impl<P: AnyProtocol<Prepared: Clone + Sync>> Chosen for P {
 
     fn security(&self) -> u32 {
         AnyProtocol::security(self)
+    }
+
+    fn kept_rows(&self) -> usize {
+        P::KEPT_ROWS
     }
 
     fn prepare(&self, demand: &Demand<'_>) -> Result<Box<dyn Ready>> {

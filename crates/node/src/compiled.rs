@@ -2,7 +2,6 @@
 
 use std::io::{BufRead, Cursor};
 
-use cenote::keeping::share_bytes;
 use cenote::query::{Proposed, QueryJob};
 use cenote::{Bundle, Job, PartyId, Prepared, Program, Protocol};
 use cenote_service::job::{self, Digest, Estimate, Input, JobId, Proposal, Security};
@@ -116,8 +115,7 @@ impl Compiled {
             days: keep.days,
         });
         let keeps = keeps.collect();
-        let shares = keeping.keeps().iter().map(|keep| share_bytes(keep.width, lanes));
-        if shares.fold(0, u64::saturating_add) > MOST_KEPT {
+        if keeping.share_bytes(lanes) > MOST_KEPT {
             return Err(format!(
                 "what it keeps takes more than {} MB at a party; keep less, or in several jobs",
                 MOST_KEPT >> 20

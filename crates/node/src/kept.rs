@@ -1,8 +1,7 @@
 //! Values that jobs keep instead of opening them, and that later jobs take.
 
-use cenote::PartyId;
 use cenote::keeping::{Keeping, Share};
-use cenote_service::job::{FailKind, Job, Kept, Proposal, Take};
+use cenote_service::job::{FailKind, Job, Keep, Kept, Proposal, Take};
 use cenote_service::{Error, Result, Sealed, Timestamp};
 
 use crate::compiled::{Compiled, MOST_KEPT, Taken};
@@ -81,47 +80,35 @@ impl Core {
         }
     }
 
-    /// This party's shares of the values that a job takes, where it holds any.
+    /// This party's shares of the values that a job takes.
     pub(crate) fn shares_for(
         &self,
         job: &Job,
         keeping: &Keeping,
         lanes: usize,
     ) -> std::result::Result<Vec<Share>, Fault> {
-        if !Keeping::holds(PartyId(self.me())) {
-            return Ok(Vec::new());
-        }
         let lost = |error: String| Fault::new(FailKind::BadInput, error);
-        let takes = job.proposal.takes.iter().zip(keeping.takes());
-        let share = |(take, wanted): (&Take, &cenote::keeping::Take)| {
+        let share = |(number, take): (usize, &Take)| {
             let sealed = self.jobs.kept_share(&take.name, take.job, Timestamp::now());
             let sealed = sealed.map_err(|error| lost(error.to_string()))?;
-            let none = || {
+            let bytes = self.key.open_kept(take.job, &take.name, &sealed);
+            let bytes = bytes.map_err(|error| lost(error.to_string()))?;
+            keeping.share(number, lanes, &bytes).ok_or_else(|| {
                 lost(format!(
                     "this party's share of the kept value {:?} of job {} is not one for this job",
                     take.name, take.job
                 ))
-            };
-            let bytes = self
-                .key
-                .open_kept(take.job, &take.name, &sealed.ok_or_else(none)?);
-            let bytes = bytes.map_err(|error| lost(error.to_string()))?;
-            Share::from_bytes(wanted.width, lanes, &bytes).ok_or_else(none)
+            })
         };
-        takes.map(share).collect()
+        job.proposal.takes.iter().enumerate().map(share).collect()
     }
 
     /// The shares of what a job keeps, as they are stored.
-    pub(crate) fn sealed_shares(&self, job: &Job, shares: &[Option<Share>]) -> Result<Vec<Option<Sealed>>> {
+    pub(crate) fn sealed_shares(&self, job: &Job, shares: &[Share]) -> Result<Vec<Sealed>> {
         let keeps = job.proposal.keeps.iter().zip(shares);
-        keeps
-            .map(|(keep, share)| match share {
-                Some(share) => {
-                    let bytes = share.to_bytes();
-                    self.key.seal_kept(job.proposal.id, &keep.name, &bytes).map(Some)
-                }
-                None => Ok(None),
-            })
-            .collect()
+        let seal = |(keep, share): (&Keep, &Share)| {
+            self.key.seal_kept(job.proposal.id, &keep.name, &share.to_bytes())
+        };
+        keeps.map(seal).collect()
     }
 }

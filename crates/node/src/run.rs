@@ -58,7 +58,7 @@ pub(crate) struct Gained {
     /// What it learns, as it will be sealed; nothing if it learns nothing.
     text: Option<Zeroizing<Vec<u8>>>,
     /// Its shares of what is kept.
-    shares: Vec<Option<Share>>,
+    shares: Vec<Share>,
 }
 
 #[cfg(test)]

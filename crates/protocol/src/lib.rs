@@ -47,6 +47,9 @@ pub trait Protocol:
     /// Whether a session with a store makes by itself what is missing there.
     const REPLENISHES: bool = false;
 
+    /// How many rows a share has for each wire that [`Engine::keep`] keeps; 0 if shares end with their session.
+    const KEPT_ROWS: usize = 0;
+
     /// Gives the setting `name`, one of [`Protocol::SETTINGS`], a value.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
--- Outputs that were kept instead of opened, by the job that kept them; no share at a party that holds no part of them.
+-- Outputs that were kept instead of opened, by the job that kept them.
 CREATE TABLE kept (
     job TEXT NOT NULL,
     name TEXT NOT NULL,
@@ -6,7 +6,7 @@ CREATE TABLE kept (
     bytes BIGINT NOT NULL CHECK (bytes >= 0),
     kept_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL,
-    sealed BYTEA,
+    sealed BYTEA NOT NULL,
     PRIMARY KEY (job, name)
 );
 CREATE INDEX kept_name ON kept (name, kept_at);

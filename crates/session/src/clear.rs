@@ -139,6 +139,14 @@ impl Engine for ClearEngine {
         Ok(to.contains(self.me).then(|| wires.0.clone()))
     }
 
+    fn keep(&mut self, wires: &ClearWires) -> Result<BitMatrix> {
+        Ok(wires.0.clone())
+    }
+
+    fn take(&mut self, _wires: usize, share: &BitMatrix) -> Result<ClearWires> {
+        self.constant(share)
+    }
+
     fn compare(&mut self, digest: &[u8; 32]) -> Result<()> {
         let mut peers: Vec<&mut dyn Channel> = self.peers.iter_mut().map(|peer| &mut **peer as _).collect();
         compare_digests(&mut peers, COMPARE, digest)

@@ -174,6 +174,27 @@ pub trait Engine {
     /// Verifies everything that `wires` depend on, then opens them to the parties in `to`. `Some` exactly at those.
     fn reveal(&mut self, wires: &Self::Wires, to: Parties) -> Result<Option<BitMatrix>>;
 
+    /// This party's share of `wires`, from which [`Engine::take`] makes them in a later session of the same parties. Everything that they depend on is
+    /// verified first. Only of protocols whose shares outlive a session.
+    ///
+    /// # Errors
+    /// [`crate::Error::BadInput`] if they do not.
+    fn keep(&mut self, _wires: &Self::Wires) -> Result<BitMatrix> {
+        Err(crate::Error::BadInput(
+            "shares of this protocol end with their session".into(),
+        ))
+    }
+
+    /// `wires` of which this party kept `share`, as [`Engine::keep`] gave it.
+    ///
+    /// # Errors
+    /// That the share of another party is not what it kept; as [`Engine::keep`].
+    fn take(&mut self, _wires: usize, _share: &BitMatrix) -> Result<Self::Wires> {
+        Err(crate::Error::BadInput(
+            "shares of this protocol end with their session".into(),
+        ))
+    }
+
     /// Sees that all parties have done the same so far, for a program that is not compared as a whole before it is run: `digest` is of
     /// everything public that it has done.
     ///

@@ -13,4 +13,6 @@ cenote_session::checks! {
     COIN_OPENING = 4, "coin opening";
     /// The two holders of a component of an output sent different values.
     OUTPUT_OPENING = 5, "output opening";
+    /// The two holders of a component of a value that was kept between sessions have different ones.
+    KEPT_SHARE = 6, "kept value";
 }

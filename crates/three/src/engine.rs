@@ -21,7 +21,7 @@ use crate::online::evaluator::{Evaluator, assemble, groups, most_lanes};
 use crate::online::gate_log::GateLog;
 use crate::online::verify::Verifier;
 use crate::online::worker::{Worker, groups_of, more_telling, run_groups, verify};
-use crate::online::{input, output};
+use crate::online::{input, kept, output};
 use crate::settings::{Config, Lag, Links, ViewCheck};
 use crate::setup::keys::{Counter, PairSecrets, Purpose};
 use crate::setup::{check_links, compare, farewell};
@@ -344,6 +344,24 @@ impl Engine for ThreeEngine {
             let ring = &mut this.workers[0].evaluator.ring;
             this.rounds += 1;
             output::open(this.me, wires, (wires.wires(), wires.lanes()), to, ring)
+        })
+    }
+
+    fn keep(&mut self, wires: &ThreeWires) -> Result<BitMatrix> {
+        self.call("verify", |this| verify(&mut this.workers))?;
+        self.call("keep", |_| kept::keep(wires))
+    }
+
+    fn take(&mut self, wires: usize, share: &BitMatrix) -> Result<ThreeWires> {
+        self.call("input", |this| {
+            if share.rows() != 2 * wires {
+                let rows = share.rows();
+                return Err(Error::BadInput(format!(
+                    "a share of {wires} wires has two rows for each, not {rows} in all"
+                )));
+            }
+            this.rounds += 1;
+            kept::take(wires, share, &mut this.workers[0].evaluator.ring)
         })
     }
 

@@ -113,6 +113,7 @@ fn variants() -> String {
 impl Protocol for Three {
     const NAME: &'static str = "three";
     const SETTINGS: &'static [&'static str] = &["variant", "view_check", "security", "workers"];
+    const KEPT_ROWS: usize = 2;
     const CHECKS: &'static [Check] = checks::ALL;
     type Prepared = Parameters;
     type Engine = ThreeEngine;

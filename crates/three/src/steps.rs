@@ -39,6 +39,12 @@ steps! {
     FINISH = 0x310, "finish";
 }
 
+/// The digests of components of a value that an earlier session kept, to both others.
+pub const KEPT_SHARE: Step = Step {
+    code: 0x319,
+    name: "compare kept shares",
+};
+
 /// The digest of what a program has done so far whose circuits are found out as it runs, to both others.
 pub const COMPARE: Step = Step {
     code: 0x318,

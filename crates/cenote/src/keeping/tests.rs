@@ -38,7 +38,7 @@ fn job(protocol: &str, circuit: &str, values: &str) -> Job {
 }
 
 fn refusal(values: &str) -> String {
-    let bundle = text("three", "lib:add8", values);
+    let bundle = text("authenticated", "lib:add8", values);
     Job::from_bundle(&bundle).map(drop).unwrap_err().to_string()
 }
 
@@ -50,84 +50,74 @@ fn value(width: u32, seed: u64) -> BitMatrix {
     bits
 }
 
-/// The outputs of each party, in the clear.
-fn evaluate(program: &Program, inputs: &[BitMatrix]) -> Vec<Vec<Option<BitMatrix>>> {
+/// What a party has in the end.
+type End = Result<Vec<Share>>;
+
+/// The outputs of both parties, in the clear.
+fn evaluate(program: &Program, inputs: [Vec<Option<BitMatrix>>; 2]) -> Vec<Vec<Option<BitMatrix>>> {
     let circuit = program.circuit();
     let mut all = BitMatrix::zeros(circuit.input_wires() as usize, LANES);
-    for (index, bits) in inputs.iter().enumerate() {
+    let [first, second] = inputs;
+    for (index, bits) in first.into_iter().zip(second).enumerate() {
+        let bits = bits.0.or(bits.1).expect("each has an owner");
         for (from, to) in circuit.input_range(index).enumerate() {
             all.row_mut(to).copy_from_slice(bits.row(from));
         }
     }
     let out = circuit.evaluate(&all).unwrap();
     let learnt = |party| {
-        let values = program.receivers().iter().enumerate();
         let value = |(index, to): (usize, &Parties)| {
             let range = circuit.output_range(index);
+            let bits = |row, lane| out.get(range.start + row, lane);
             to.contains(party)
-                .then(|| BitMatrix::from_fn(range.len(), LANES, |row, lane| out.get(range.start + row, lane)))
+                .then(|| BitMatrix::from_fn(range.len(), LANES, bits))
         };
-        values.map(value).collect()
+        program.receivers().iter().enumerate().map(value).collect()
     };
-    (0..3).map(|party| learnt(PartyId(party))).collect()
+    PAIR.map(learnt).into()
 }
 
-/// What `run` gives for the inputs that parties give and those of holders with these shares.
+/// What the parties of a job learn and have in the end, with inputs that they give and with their shares of what it takes, in the clear.
 fn together(
     job: &Job,
     given: &[BitMatrix],
     shares: [&[Share]; 2],
-    run: &dyn Fn(&Program, &[BitMatrix]) -> Vec<Vec<Option<BitMatrix>>>,
-) -> (Vec<Vec<Option<BitMatrix>>>, Vec<Result<Vec<Option<Share>>>>) {
-    let (mut inputs, mut fresh) = (given.to_vec(), Vec::new());
-    let mut hidden: Vec<Option<BitMatrix>> = Vec::new();
-    for (party, shares) in (0..).map(PartyId).zip(shares) {
-        let (own, mine) = job.keeping().inputs(party, LANES, shares).unwrap();
-        hidden.resize(own.len(), None);
-        for (place, own) in hidden.iter_mut().zip(own) {
-            *place = own.or(place.take());
-        }
-        fresh.push(mine);
-    }
-    let (none, idle) = job.keeping().inputs(PartyId(2), LANES, &[]).unwrap();
-    assert!(none.iter().all(Option::is_none));
-    fresh.push(idle);
-    inputs.extend(hidden.into_iter().map(|bits| bits.expect("each has a holder")));
-    let outputs = run(&job.program(LANES).unwrap(), &inputs);
-    let parties = outputs.len();
-    let ends = fresh.into_iter().zip(&outputs).zip((0..).map(PartyId));
-    let ends = ends.map(|((fresh, outputs), me)| job.keeping().finish(me, fresh, outputs.clone()));
+) -> (Vec<Vec<Option<BitMatrix>>>, Vec<End>) {
+    let program = job.program(LANES).unwrap();
+    let put_in = PAIR.map(|me| {
+        let own = program.owners().iter().zip(given);
+        let own = own.map(|(&owner, bits)| (owner == me).then(|| bits.clone()));
+        let (held, fresh) = job
+            .keeping()
+            .inputs(me, LANES, shares[usize::from(me.0)])
+            .unwrap();
+        (own.chain(held).collect::<Vec<_>>(), fresh)
+    });
+    let [(first, fresh_first), (second, fresh_second)] = put_in;
+    let outputs = evaluate(&program, [first, second]);
+    let ends = PAIR.into_iter().zip([fresh_first, fresh_second]).zip(&outputs);
+    let ends = ends.map(|((me, fresh), outputs)| job.keeping().finish(me, fresh, outputs.clone()));
     let ends = ends.collect();
-    assert!(parties <= 3);
     (outputs, ends)
 }
 
-fn in_the_clear(
-    job: &Job,
-    given: &[BitMatrix],
-    shares: [&[Share]; 2],
-) -> (BitMatrix, Vec<Result<Vec<Option<Share>>>>) {
-    let (outputs, ends) = together(job, given, shares, &evaluate);
-    (
-        outputs[0][0]
-            .clone()
-            .unwrap_or_else(|| BitMatrix::zeros(0, LANES)),
-        ends,
-    )
+/// What party 0 learns, and what both have in the end.
+fn in_the_clear(job: &Job, given: &[BitMatrix], shares: [&[Share]; 2]) -> (BitMatrix, Vec<End>) {
+    let (outputs, ends) = together(job, given, shares);
+    let first = outputs[0].first().cloned().flatten();
+    (first.unwrap_or_else(|| BitMatrix::zeros(0, LANES)), ends)
 }
 
-/// The shares of the one value that was kept, of both holders.
-fn pair(ends: Vec<Result<Vec<Option<Share>>>>) -> [Share; 2] {
+/// The shares of the one value that was kept.
+fn pair(ends: Vec<End>) -> [Share; 2] {
     let mut ends = ends.into_iter().map(|end| end.unwrap().pop().unwrap());
-    let shares = [ends.next().flatten().unwrap(), ends.next().flatten().unwrap()];
-    assert!(ends.flatten().next().is_none(), "a third party holds nothing");
-    shares
+    [ends.next().unwrap(), ends.next().unwrap()]
 }
 
-/// The shares of the sum of two values, of both holders.
+/// The shares of the sum of two values.
 fn kept(width: u32) -> [Share; 2] {
     let given = [value(width, 1), value(width, 2)];
-    let (_, ends) = in_the_clear(&keeps("three", width), &given, [&[], &[]]);
+    let (_, ends) = in_the_clear(&keeps("authenticated", width), &given, [&[], &[]]);
     pair(ends)
 }
 
@@ -155,22 +145,26 @@ fn assert_sums(width: u32, out: &BitMatrix) {
 #[test]
 fn a_kept_value_is_taken_in_another_job() {
     for width in [1, 8, 64] {
-        let shares = kept(width);
-        let bytes = shares.each_ref().map(Share::to_bytes);
-        assert_eq!(bytes[0].len() as u64, share_bytes(width, LANES));
-        let read = bytes
-            .each_ref()
-            .map(|bytes| Share::from_bytes(width, LANES, bytes).unwrap());
+        let (first, second) = (keeps("authenticated", width), takes("authenticated", width));
+        let bytes = kept(width).each_ref().map(Share::to_bytes);
+        assert_eq!(bytes[0].len() as u64, first.keeping().share_bytes(LANES));
+        let read = |bytes: &[u8]| second.keeping().share(0, LANES, bytes);
         for _ in 0..2 {
-            let given = [value(width, 3)];
-            let shares = read.each_ref().map(copy);
-            let (out, ends) = in_the_clear(&takes("three", width), &given, [&shares[..1], &shares[1..]]);
+            let shares = bytes.each_ref().map(|bytes| read(bytes).unwrap());
+            let (out, ends) = in_the_clear(&second, &[value(width, 3)], [&shares[..1], &shares[1..]]);
             ends.into_iter().for_each(|end| assert!(end.unwrap().is_empty()));
             assert_sums(width, &out);
         }
-        assert!(Share::from_bytes(width, LANES, &bytes[0][1..]).is_none());
-        assert!(Share::from_bytes(width + 1, LANES, &bytes[0]).is_none());
-        assert!(Share::from_bytes(width, 0, &[]).is_none());
+        assert!(read(&bytes[0][1..]).is_none() && read(&[]).is_none());
+        // As many bytes, of eight times as many instances and of one bit more.
+        assert!(second.keeping().share(0, LANES + 1, &bytes[0]).is_none());
+        assert!(
+            takes("authenticated", width + 1)
+                .keeping()
+                .share(0, LANES, &bytes[0])
+                .is_none()
+        );
+        assert!(second.keeping().share(1, LANES, &bytes[0]).is_none());
     }
 }
 
@@ -183,9 +177,9 @@ fn it_costs_what_the_manual_says() {
         let opened = width as usize;
         // Both holders compare two tags of 64 bits, and all four results are put together.
         let compared = 2 * 127 + 1;
-        assert_eq!(ands(keeps("three", width)), sum + products(shares));
+        assert_eq!(ands(keeps("authenticated", width)), sum + products(shares));
         assert_eq!(
-            ands(takes("three", width)),
+            ands(takes("authenticated", width)),
             sum + products(shares) + compared + opened
         );
     }
@@ -206,7 +200,7 @@ fn a_share_tells_nothing_of_the_value() {
 #[test]
 fn any_change_of_any_part_is_caught_and_opens_nothing() {
     let width = 8;
-    let job = takes("three", width);
+    let job = takes("authenticated", width);
     let shares = kept(width);
     let parts = [
         ("share", 0),
@@ -224,7 +218,7 @@ fn any_change_of_any_part_is_caught_and_opens_nothing() {
             let bits = &mut shares[usize::from(cheater)].0;
             bits.set(row, lane, !bits.get(row, lane));
             let (out, ends) = in_the_clear(&job, &[value(width, 3)], [&shares[..1], &shares[1..]]);
-            for (me, end) in (0..).map(PartyId).zip(ends) {
+            for (me, end) in PAIR.into_iter().zip(ends) {
                 let error = end.map(drop).unwrap_err();
                 let Error::Protocol {
                     error:
@@ -236,12 +230,7 @@ fn any_change_of_any_part_is_caught_and_opens_nothing() {
                     panic!("{what}: {error}")
                 };
                 assert_eq!(check, KEPT_VALUE);
-                let blamed = match me.0 {
-                    0 => Some(PartyId(1)),
-                    1 => Some(PartyId(0)),
-                    _ => None,
-                };
-                assert_eq!(peer, blamed, "{what}");
+                assert_eq!(peer, Some(PartyId(1 - me.0)), "{what}");
                 assert!(detail.contains("\"sum\""), "{detail}");
             }
             assert!((0..8).all(|row| !out.get(row, lane)), "{what}");
@@ -251,9 +240,9 @@ fn any_change_of_any_part_is_caught_and_opens_nothing() {
 
 /// What parties see of the check: one bit of each lane.
 fn seen(shares: &[Share; 2]) -> Vec<bool> {
-    let job = takes("three", 8);
-    let (outputs, _) = together(&job, &[value(8, 3)], [&shares[..1], &shares[1..]], &evaluate);
-    let check = outputs[2].last().unwrap().clone().unwrap();
+    let job = takes("authenticated", 8);
+    let (outputs, _) = together(&job, &[value(8, 3)], [&shares[..1], &shares[1..]]);
+    let check = outputs[1].last().unwrap().clone().unwrap();
     assert_eq!(check.rows(), 1, "one bit tells of all four tags");
     (0..LANES).map(|lane| check.get(0, lane)).collect()
 }
@@ -339,40 +328,180 @@ fn tags_are_those_of_the_polynomial() {
     }
 }
 
+/// Runs a job over its protocol, with the bytes of each party's shares. Gives what each party learns of the first output, and has in the end.
+fn over_protocol(
+    job: &Job,
+    given: &[BitMatrix],
+    shares: &[Vec<Vec<u8>>],
+) -> Vec<Result<(Option<BitMatrix>, Vec<Share>)>> {
+    let (program, protocol) = (job.program(LANES).unwrap(), job.protocol());
+    let connections = runner::Connections::in_memory(&protocol.topology(), Duration::from_secs(60));
+    let ended = runner::as_threads(connections, &mut |_, _| (), |me, connections, progress| {
+        let own = program.owners().iter().zip(given);
+        let own = own.map(|(&owner, bits)| (owner == me).then(|| bits.clone()));
+        let shares = shares.get(usize::from(me.0)).into_iter().flatten();
+        let shares: Vec<Share> = shares
+            .enumerate()
+            .map(|(number, bytes)| job.keeping().share(number, LANES, bytes).unwrap())
+            .collect();
+        let (held, fresh) = job.keeping().inputs(me, LANES, &shares)?;
+        let inputs: Vec<_> = own.chain(held).collect();
+        let party = runner::Party {
+            me,
+            protocol,
+            program: &program,
+            inputs: &inputs,
+            also_agree: &(),
+            transport: runner::Transport::Memory,
+            phase_timeout: None,
+        };
+        // What a party fails with is looked at, too.
+        Ok((|| {
+            let outcome = party.run(|| Ok(connections), progress)?;
+            assert_eq!(
+                outcome.report.outputs.len(),
+                job.keeping().opened(),
+                "shares are not told"
+            );
+            let learnt = outcome
+                .outputs
+                .first()
+                .cloned()
+                .flatten()
+                .filter(|_| job.keeping().opened() > 0);
+            Ok((learnt, job.keeping().finish(me, fresh, outcome.outputs)?))
+        })())
+    });
+    ended.unwrap()
+}
+
+fn bytes_of(ended: Vec<Result<(Option<BitMatrix>, Vec<Share>)>>) -> Vec<Vec<Vec<u8>>> {
+    let party = |end: Result<(Option<BitMatrix>, Vec<Share>)>| {
+        let shares = end.unwrap().1;
+        shares.iter().map(|share| share.to_bytes().to_vec()).collect()
+    };
+    ended.into_iter().map(party).collect()
+}
+
 #[test]
 fn every_protocol_keeps_and_takes() {
     for name in Protocol::names() {
         let width = 8;
         let (first, second) = (keeps(name, width), takes(name, width));
-        let run = |protocol: Protocol| {
-            move |program: &Program, inputs: &[BitMatrix]| {
-                let timeout = Duration::from_secs(60);
-                let outcomes =
-                    runner::run_in_memory(&protocol, program, inputs, timeout, &mut |_, _| ()).unwrap();
-                for outcome in &outcomes {
-                    assert_eq!(
-                        outcome.report.outputs.len(),
-                        program.opened(),
-                        "shares are not told"
-                    );
-                }
-                outcomes.into_iter().map(|outcome| outcome.outputs).collect()
-            }
-        };
         let given = [value(width, 1), value(width, 2)];
-        let (_, ends) = together(&first, &given, [&[], &[]], &run(first.protocol().clone()));
-        let mut ends = ends.into_iter().map(|end| end.unwrap().pop().unwrap());
-        let shares = [ends.next().flatten().unwrap(), ends.next().flatten().unwrap()];
-        let given = [value(width, 3)];
-        let (outputs, ends) = together(
-            &second,
-            &given,
-            [&shares[..1], &shares[1..]],
-            &run(second.protocol().clone()),
+        let shares = bytes_of(over_protocol(&first, &given, &[]));
+        assert_eq!(
+            shares[0][0].len() as u64,
+            first.keeping().share_bytes(LANES),
+            "{name}"
         );
-        ends.into_iter().for_each(|end| assert!(end.is_ok(), "{name}"));
-        assert_sums(width, outputs[0][0].as_ref().unwrap());
-        assert!(outputs[1][0].is_none(), "{name}");
+        for (me, end) in over_protocol(&second, &[value(width, 3)], &shares)
+            .into_iter()
+            .enumerate()
+        {
+            let (learnt, kept) = end.unwrap();
+            assert!(kept.is_empty(), "{name}");
+            match me {
+                0 => assert_sums(width, &learnt.unwrap()),
+                _ => assert!(learnt.is_none(), "{name}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_share_that_was_changed_is_caught_by_every_protocol() {
+    for name in Protocol::names() {
+        let width = 8;
+        let (first, second) = (keeps(name, width), takes(name, width));
+        let kept = bytes_of(over_protocol(&first, &[value(width, 1), value(width, 2)], &[]));
+        for cheater in 0..kept.len() {
+            let mut shares = kept.clone();
+            shares[cheater][0][SHAPE] ^= 2;
+            let ended = over_protocol(&second, &[value(width, 3)], &shares);
+            let honest = ended.into_iter().enumerate().filter(|(me, _)| *me != cheater);
+            let mut blamed = 0;
+            for (_, end) in honest {
+                let Error::Protocol { error } = end.map(drop).unwrap_err() else {
+                    panic!("{name}: another error")
+                };
+                match error {
+                    EngineError::Aborted { check, peer, .. } => {
+                        assert_eq!(
+                            (check.name, peer),
+                            ("kept value", Some(PartyId(cheater as u8))),
+                            "{name}"
+                        );
+                        blamed += 1;
+                    }
+                    other => assert_eq!(
+                        other.check().map(|check| check.name),
+                        Some("kept value"),
+                        "{name}: {other}"
+                    ),
+                }
+            }
+            assert!(blamed > 0, "{name}: somebody saw it");
+        }
+    }
+}
+
+#[test]
+fn protocols_whose_shares_outlive_a_session_need_no_gates_for_it() {
+    for name in Protocol::names() {
+        let (plain, kept) = (
+            job(
+                name,
+                "lib:add64",
+                "[[input]]\nparty = 0\n[[input]]\nparty = 1\n[[output]]\nto = [0]\n",
+            ),
+            keeps(name, 64),
+        );
+        let ands = |job: &Job| job.program(LANES).unwrap().plan().and_count();
+        assert_eq!(
+            ands(&plain) == ands(&kept),
+            kept.protocol().kept_rows().is_some(),
+            "{name}"
+        );
+    }
+    assert!(keeps("three", 64).protocol().kept_rows().is_some());
+}
+
+#[test]
+fn lanes_in_several_segments_are_kept_together() {
+    let lanes = 1500;
+    let engine = || cenote_session::ClearEngine::new(PartyId(0), Vec::new());
+    let program = |job: &Job, lanes| job.program(lanes).unwrap().in_segments(1);
+    let give = |name: &str| {
+        let bundle = Bundle {
+            job: format!("protocol = \"three\"\ncircuit = \"lib:add8\"\nlanes = {lanes}\n{name}"),
+            files: BTreeMap::new(),
+        };
+        Job::from_bundle(&bundle).unwrap()
+    };
+    let keep = give("[[input]]\nparty = 0\n[[input]]\nparty = 0\n[[output]]\nkeep = \"sum\"\n");
+    let bits = |seed| {
+        let mut entropy = Entropy::for_tests(seed);
+        let mut bits = BitMatrix::zeros(8, lanes);
+        entropy.fill(as_bytes_mut(bits.words_mut()));
+        bits.mask_padding();
+        bits
+    };
+    let inputs = [Some(bits(1)), Some(bits(2))];
+    let kept = program(&keep, lanes)
+        .execute(&mut engine(), &inputs, |_| ())
+        .unwrap();
+    let take = give("[[input]]\nkept = \"sum\"\n[[input]]\nparty = 0\n[[output]]\nto = [0]\n");
+    let inputs = [Some(BitMatrix::zeros(8, lanes)), kept.outputs[0].clone()];
+    let out = program(&take, lanes)
+        .execute(&mut engine(), &inputs, |_| ())
+        .unwrap();
+    let out = out.outputs[0].clone().unwrap();
+    let number =
+        |bits: &BitMatrix, lane| (0..8).fold(0u8, |sum, row| sum | u8::from(bits.get(row, lane)) << row);
+    for lane in 0..lanes {
+        let sum = number(&bits(1), lane).wrapping_add(number(&bits(2), lane));
+        assert_eq!(number(&out, lane), sum, "lane {lane}");
     }
 }
 
@@ -380,7 +509,7 @@ fn every_protocol_keeps_and_takes() {
 fn values_are_kept_whichever_bit_comes_first() {
     let ordered = |order: &str| {
         job(
-            "three",
+            "authenticated",
             "lib:add8",
             &format!(
                 "[[input]]\nparty = 0\n[[input]]\nparty = 1\n[[output]]\nkeep = \"sum\"\norder = \"{order}\"\n"
@@ -389,9 +518,8 @@ fn values_are_kept_whichever_bit_comes_first() {
     };
     let (_, lsb) = in_the_clear(&ordered("lsb"), &[value(8, 1), value(8, 2)], [&[], &[]]);
     let (_, msb) = in_the_clear(&ordered("msb"), &[value(8, 1), value(8, 2)], [&[], &[]]);
-    let bits = |ends: Vec<Result<Vec<Option<Share>>>>| {
-        let mut ends = ends.into_iter().map(|end| end.unwrap().pop().flatten());
-        let (first, second) = (ends.next().flatten().unwrap(), ends.next().flatten().unwrap());
+    let bits = |ends: Vec<End>| {
+        let [first, second] = pair(ends);
         BitMatrix::from_fn(8, LANES, |row, lane| {
             first.0.get(row, lane) ^ second.0.get(row, lane)
         })
@@ -406,7 +534,7 @@ fn values_are_kept_whichever_bit_comes_first() {
 fn job_files_say_what_is_kept() {
     let given = "[[input]]\nparty = 0\n[[input]]\nparty = 1\n";
     let job = job(
-        "three",
+        "authenticated",
         "lib:add8",
         &format!("{given}[[output]]\nkeep = \"a.b-c\"\ndays = 3\n"),
     );
@@ -465,7 +593,7 @@ fn what_is_less_safe_than_the_job_is_refused() {
         let values = format!(
             "security = {security}\n[[input]]\nparty = 0\n[[input]]\nparty = 1\n[[output]]\nkeep = \"x\"\n"
         );
-        job("three", "lib:add8", &values).program(LANES)
+        job("authenticated", "lib:add8", &values).program(LANES)
     };
     let text = program(57).map(drop).unwrap_err().to_string();
     assert!(
@@ -480,12 +608,16 @@ fn a_value_of_several_blocks_is_taken_twice_and_kept_again() {
     let (width, order) = (200, "order = \"msb\"\n");
     let circuit = format!("lib:add{width}");
     let given = "[[input]]\nparty = 0\n[[input]]\nparty = 1\n";
-    let first = job("three", &circuit, &format!("{given}[[output]]\nkeep = \"sum\"\n"));
+    let first = job(
+        "authenticated",
+        &circuit,
+        &format!("{given}[[output]]\nkeep = \"sum\"\n"),
+    );
     let (_, ends) = in_the_clear(&first, &[value(width, 1), value(width, 2)], [&[], &[]]);
     let shares = pair(ends);
     let take = format!("[[input]]\nkept = \"sum\"\n{order}");
     let twice = job(
-        "three",
+        "authenticated",
         &circuit,
         &format!("{take}{take}[[output]]\nkeep = \"sum\"\n{order}"),
     );
@@ -536,7 +668,7 @@ fn so_many_values_are_taken_and_kept_at_most() {
             "[[output]]\nto = [0]\n".repeat(count),
         );
         for values in [take + &open, give + &keep] {
-            let mut bundle = text("three", "many.txt", &values);
+            let mut bundle = text("authenticated", "many.txt", &values);
             bundle.files.insert("many.txt".into(), circuit(count));
             let read = Job::from_bundle(&bundle).map(drop);
             assert_eq!(read.is_ok(), fits, "{read:?}");
@@ -556,7 +688,7 @@ fn the_parts_of_a_circuit_are_bounded() {
         days: 1,
         width: 4096,
     };
-    let text = Keeping::new(&circuit, vec![None; 2], vec![Some(keep)], 100_000)
+    let text = Keeping::new(&circuit, vec![None; 2], vec![Some(keep)], None, 100_000)
         .map(drop)
         .unwrap_err();
     assert!(text.to_string().contains("more than 100000 gates"), "{text}");

@@ -90,11 +90,7 @@ fn table(kept: &[view::Kept]) -> String {
             value.job,
             time(value.kept_at),
             time(value.expires_at),
-            if value.share {
-                value.bytes.to_string()
-            } else {
-                "none".into()
-            },
+            value.bytes,
             printable(&value.kind)
         );
     }

@@ -22,11 +22,7 @@ fn every_protocol_computes_a_stream() {
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
         let count = usize::from(protocol.parties());
         assert!(ended.stdout.contains(" 0 wrong values"), "{}", ended.stdout);
-        assert!(
-            ended.stdout.contains("between computations"),
-            "{}",
-            ended.stdout
-        );
+        assert!(ended.stdout.contains("between computations"), "{}", ended.stdout);
         let text = std::fs::read_to_string(&file).unwrap();
         let lines: Vec<Value> = text
             .lines()

@@ -246,8 +246,7 @@ impl Jobs {
         })
     }
 
-    /// The job is done, with outputs for this party or without, and with this party's share of each value that the proposal keeps, in its order;
-    /// none of one that this party holds no part of.
+    /// The job is done, with outputs for this party or without, and with this party's share of each value that the proposal keeps, in its order.
     ///
     /// # Errors
     /// Those of [`Job::step`]; [`Error::Keeps`] where `kept` has not one for each.
@@ -255,7 +254,7 @@ impl Jobs {
         &self,
         id: JobId,
         outputs: Option<Sealed>,
-        kept: Vec<Option<Sealed>>,
+        kept: Vec<Sealed>,
         now: Timestamp,
     ) -> Result<Job> {
         let (me, expires) = (self.settings.me, now.after(self.settings.keep_results));

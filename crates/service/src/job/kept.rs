@@ -18,7 +18,7 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 
 macro_rules! columns {
     () => {
-        "name, job, kind, bytes, CAST(CASE WHEN sealed IS NULL THEN 0 ELSE 1 END AS BIGINT), kept_at, expires_at"
+        "name, job, kind, bytes, kept_at, expires_at"
     };
 }
 
@@ -34,8 +34,6 @@ pub struct Kept {
     pub kind: String,
     /// Bytes of this party's sealed share.
     pub bytes: u64,
-    /// Whether this party holds a share of it.
-    pub share: bool,
     /// Since when it is kept.
     pub kept_at: Timestamp,
     /// Until when.
@@ -73,11 +71,11 @@ impl Jobs {
         })
     }
 
-    /// This party's share of a kept value; none if it holds no part of it.
+    /// This party's share of a kept value.
     ///
     /// # Errors
     /// [`Error::NoKept`].
-    pub fn kept_share(&self, name: &str, job: JobId, now: Timestamp) -> Result<Option<Sealed>> {
+    pub fn kept_share(&self, name: &str, job: JobId, now: Timestamp) -> Result<Sealed> {
         let name = name.to_owned();
         self.database.read(move |connection| {
             let row = connection.one(
@@ -89,9 +87,7 @@ impl Jobs {
                 ],
             )?;
             let row = row.ok_or(Error::NoKept { name, job })?;
-            Ok(row
-                .bytes_or_null(0)?
-                .map(|bytes| Sealed::from_bytes(bytes.to_vec())))
+            Ok(Sealed::from_bytes(row.bytes(0)?.to_vec()))
         })
     }
 
@@ -163,7 +159,7 @@ impl Jobs {
 pub(super) fn keep(
     transaction: &mut Transaction<'_>,
     proposal: &Proposal,
-    shares: &[Option<Sealed>],
+    shares: &[Sealed],
     now: Timestamp,
 ) -> Result<()> {
     if shares.len() != proposal.keeps.len() {
@@ -174,8 +170,8 @@ pub(super) fn keep(
         });
     }
     for (keep, share) in proposal.keeps.iter().zip(shares) {
-        let share = share.as_ref().map(|share| share.as_bytes().to_vec());
-        let bytes = share.as_ref().map_or(0, Vec::len);
+        let share = share.as_bytes().to_vec();
+        let bytes = share.len();
         transaction.run(
             "INSERT INTO kept (job, name, kind, bytes, kept_at, expires_at, sealed) VALUES ($1, $2, $3, $4, $5, $6, $7)",
             &[
@@ -199,9 +195,8 @@ fn read(row: &Row) -> Result<Kept> {
         job: owner(row.text(1)?)?,
         kind: row.text(2)?.to_owned(),
         bytes: row.count(3)?,
-        share: row.integer(4)? == 1,
-        kept_at: Timestamp::from_column(row.integer(5)?),
-        expires_at: Timestamp::from_column(row.integer(6)?),
+        kept_at: Timestamp::from_column(row.integer(4)?),
+        expires_at: Timestamp::from_column(row.integer(5)?),
     })
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod evaluator;
 pub(crate) mod gate_log;
 pub(crate) mod input;
+pub(crate) mod kept;
 pub(crate) mod output;
 pub(crate) mod verify;
 pub(crate) mod worker;

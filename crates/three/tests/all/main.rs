@@ -9,6 +9,7 @@ mod endurance;
 mod game;
 mod golden;
 mod inputs;
+mod kept;
 mod late_batches;
 mod secrecy;
 mod tickets;

@@ -16,8 +16,6 @@ pub struct Kept {
     pub kind: String,
     /// Bytes of this party's sealed share.
     pub bytes: u64,
-    /// Whether this party holds a share of it.
-    pub share: bool,
     /// Since when it is kept.
     pub kept_at: u64,
     /// Until when.
@@ -31,7 +29,6 @@ impl From<job::Kept> for Kept {
             job: kept.job.to_string(),
             kind: kept.kind,
             bytes: kept.bytes,
-            share: kept.share,
             kept_at: kept.kept_at.millis(),
             expires_at: kept.expires_at.millis(),
         }

@@ -291,12 +291,8 @@ fn kept_values_are_listed_and_dropped() {
     let value = values.iter().find(|value| value["job"] == first.as_str());
     let value = value.expect("listed");
     assert_eq!(
-        (
-            value["name"].as_str(),
-            value["type"].as_str(),
-            value["share"].as_bool()
-        ),
-        (Some("balances"), Some("u64"), Some(true))
+        (value["name"].as_str(), value["type"].as_str()),
+        (Some("balances"), Some("u64"))
     );
     let days = |name: &str| value[name].as_u64().expect("a time") / (24 * 3600 * 1000);
     assert_eq!(days("expires_at") - days("kept_at"), 30);

@@ -219,7 +219,7 @@ impl Fake {
         let sealed = self.key.seal(id, RESULT.as_bytes()).expect("sealed");
         let keeps = self.jobs.get(id).expect("there").proposal.keeps;
         let share = |keep: &Keep| self.key.seal_kept(id, &keep.name, b"share").ok();
-        let kept = keeps.iter().map(share).collect();
+        let kept = keeps.iter().filter_map(share).collect();
         let done = self.jobs.finish(id, Some(sealed), kept, now);
         self.changed(&done.expect("finished"));
     }

@@ -77,7 +77,7 @@ fn run_keeping(jobs: &Jobs, number: u8, names: &[&str]) -> JobId {
 /// A job that has kept one value of `number` bytes under `name`, `seconds` after the beginning.
 fn kept(jobs: &Jobs, number: u8, name: &str, seconds: u64) -> JobId {
     let id = run_keeping(jobs, number, &[name]);
-    jobs.finish(id, None, vec![Some(share(number))], at(seconds))
+    jobs.finish(id, None, vec![share(number)], at(seconds))
         .expect("done");
     id
 }
@@ -179,7 +179,7 @@ fn outputs_are_kept_with_the_end_of_their_job(mut world: World) {
     let sealed = key.seal_kept(id, "balances", b"share").expect("sealed");
     let bytes = sealed.as_bytes().len() as u64;
     let done = before
-        .finish(id, None, vec![Some(sealed), None], at(10))
+        .finish(id, None, vec![sealed, share(7)], at(10))
         .expect("done");
     assert_eq!(done.state, State::Done);
     let line = last(&world);
@@ -191,25 +191,24 @@ fn outputs_are_kept_with_the_end_of_their_job(mut world: World) {
     drop((before, key));
     world.reopen();
     let jobs = jobs(&world);
-    let of = |name: &str, bytes, share| Kept {
+    let of = |name: &str, bytes| Kept {
         name: name.into(),
         job: id,
         kind: "u64".into(),
         bytes,
-        share,
         kept_at: at(10),
         expires_at: at(10 + 30 * DAY),
     };
     let listed = jobs.list_kept(at(11), 10).expect("listed");
-    assert_eq!(listed, [of("balances", bytes, true), of("totals", 0, false)]);
+    assert_eq!(listed, [of("balances", bytes), of("totals", 7)]);
     assert_eq!(jobs.list_kept(at(11), 1).expect("listed").len(), 1);
-    assert_eq!(jobs.kept_bytes().expect("summed"), bytes);
+    assert_eq!(jobs.kept_bytes().expect("summed"), bytes + 7);
 
     let key = ResultKey::open(world.database().folder()).expect("a key");
     let sealed = jobs.kept_share("balances", id, at(11)).expect("there");
-    let opened = key.open_kept(id, "balances", &sealed.expect("a share"));
+    let opened = key.open_kept(id, "balances", &sealed);
     assert_eq!(opened.expect("opens").as_slice(), b"share");
-    assert_eq!(jobs.kept_share("totals", id, at(11)).expect("there"), None);
+    assert_eq!(jobs.kept_share("totals", id, at(11)).expect("there"), share(7));
     for (name, job) in [("sums", id), ("balances", named(2))] {
         let error = jobs.kept_share(name, job, at(11)).expect_err("never kept");
         assert!(
@@ -230,7 +229,7 @@ fn one_share_for_each_kept_output_or_none_is_recorded(world: World) {
     let before = (jobs.get(id).expect("there"), world.log());
     for (id, keeps, given) in [(id, 2, 0), (id, 2, 1), (id, 2, 3), (plain, 0, 1)] {
         let error = jobs
-            .finish(id, Some(share(9)), vec![Some(share(1)); given], at(10))
+            .finish(id, Some(share(9)), vec![share(1); given], at(10))
             .expect_err("another number");
         assert!(
             matches!(error, Error::Keeps { job, keeps: k, given: g } if (job, k, g) == (id, keeps, given)),
@@ -243,7 +242,7 @@ fn one_share_for_each_kept_output_or_none_is_recorded(world: World) {
     jobs.fail(id, FailKind::PeerLost, "gone".into(), at(11))
         .expect("failed");
     let error = jobs
-        .finish(id, None, vec![None, None], at(12))
+        .finish(id, None, vec![share(1); 2], at(12))
         .expect_err("failed");
     assert!(matches!(error, Error::NoTransition { .. }), "{error}");
     assert_eq!(jobs.list_kept(at(11), 10).expect("listed"), []);
@@ -299,7 +298,7 @@ fn kept_values_expire(world: World) {
     assert_eq!(line["job"], first.to_string());
     assert_eq!(jobs.kept_bytes().expect("summed"), 3);
     let there = jobs.kept_share("totals", second, at(11 + end));
-    assert_eq!(there.expect("there"), Some(share(3)));
+    assert_eq!(there.expect("there"), share(3));
     assert_eq!(jobs.expire_kept(at(20 + end)).expect("looked"), 1);
     assert_eq!(jobs.kept_bytes().expect("summed"), 0);
 }

@@ -10,7 +10,7 @@ export async function kept(house) {
   const heads = ["Name", "Type", "Kept by", "Since", "Until", "Your share", ...(mayDrop ? ["Drop"] : [])];
   const rows = all.map((value) => [
     value.name, value.type, el("a", { href: `#/jobs/${value.job}` }, `Job ${shortName(value.job)}`), time(value.kept_at), time(value.expires_at),
-    value.share ? bytes(value.bytes) : "none", ...(mayDrop ? [drop(value)] : [])]);
+    bytes(value.bytes), ...(mayDrop ? [drop(value)] : [])]);
   return [
     el("h1", { tabindex: "-1" }, "Kept values"),
     card("What is kept here, the newest first",
