@@ -235,10 +235,11 @@ impl<T: Copy + Zeroize> Pool<T> {
             delivery: 0,
             next: self.next,
         };
-        self.look(&mut ahead, &mut places[0][..batch(0)]);
+        let [mut now, mut then] = places.each_mut();
+        self.look(&mut ahead, &mut now[..batch(0)]);
         for first in (0..count).step_by(AHEAD) {
-            self.look(&mut ahead, &mut places[1][..batch(first + AHEAD)]);
-            for draw in places[0][..batch(first)].chunks_exact(each) {
+            self.look(&mut ahead, &mut then[..batch(first + AHEAD)]);
+            for draw in now[..batch(first)].chunks_exact(each) {
                 for &place in draw {
                     let at = place as usize * self.stride;
                     append(out, &self.records[at..at + self.stride]);
@@ -260,7 +261,7 @@ impl<T: Copy + Zeroize> Pool<T> {
                     }
                 }
             }
-            places.swap(0, 1);
+            std::mem::swap(&mut now, &mut then);
         }
         self.left -= wanted;
         self.drawn += wanted as u64;

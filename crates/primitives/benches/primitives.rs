@@ -4,6 +4,7 @@
 use std::hint::black_box;
 use std::time::Duration;
 
+use cenote_primitives::kernels::rows_to_columns;
 use cenote_primitives::kernels::{rows_to_vectors, vectors_to_rows};
 use cenote_primitives::reed_solomon::ReedSolomon;
 use cenote_primitives::{
@@ -100,6 +101,12 @@ fn bits(c: &mut Criterion) {
     group.throughput(Throughput::Bytes(1024 * 16384 / 8));
     group.bench_function("transpose 1024 × 16384", |b| {
         b.iter(|| black_box(&matrix).transpose())
+    });
+    let rows = vec![Block512([0x1234_5678_9abc_def1; 8]); 128];
+    let mut columns = vec![[0; 2]; 512];
+    group.throughput(Throughput::Bytes(8192));
+    group.bench_function("128 rows to columns", |b| {
+        b.iter(|| rows_to_columns::<2>(black_box(&rows), &mut columns));
     });
     let row = vec![0x1234_5678_9abc_def1u64; 512];
     for at in [64, 13] {

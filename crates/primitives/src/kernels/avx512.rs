@@ -42,13 +42,26 @@ pub(super) fn add_chosen(
 /// [`super::rows_to_columns`] of at most `64 W` rows to exactly 512 columns of at most 8 words.
 #[target_feature(enable = "avx512f,avx512bw")]
 pub(super) fn rows_to_columns<const W: usize>(rows: &[Block512], columns: &mut [[u64; W]; BLOCK_BITS]) {
-    const { assert!(W <= 8) };
+    const { assert!(0 < W && W <= 8) };
     let mut tiles = [[_mm512_setzero_si512(); 64]; W];
     for (tile, rows) in tiles.iter_mut().zip(rows.chunks(64)) {
         for (slot, &row) in tile.iter_mut().zip(rows) {
             *slot = bytemuck::cast(row);
         }
         transpose_tile(tile);
+    }
+    if const { 8 % W == 0 } {
+        // So many columns after another fill a register.
+        let each = 8 / W;
+        let columns = columns.as_flattened_mut();
+        for r in (0..64).step_by(each) {
+            let words = std::array::from_fn(|word| tiles[word % W][r + word / W]);
+            for (lane, together) in transpose_words(words).into_iter().enumerate() {
+                let first = (64 * lane + r) * W;
+                columns[first..first + 8].copy_from_slice(&bytemuck::cast::<_, [u64; 8]>(together));
+            }
+        }
+        return;
     }
     for r in 0..64 {
         let mut words = [_mm512_setzero_si512(); 8];

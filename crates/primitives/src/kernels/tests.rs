@@ -215,6 +215,36 @@ fn sums_over_taps_are_their_definition() {
     }
 }
 
+fn assert_columns<const W: usize>(matrix: &[Block512]) {
+    for &level in Simd::supported() {
+        let mut columns = vec![[7; W]; 512];
+        transpose::rows_to_columns_on::<W>(level, matrix, &mut columns);
+        for (c, column) in columns.iter().enumerate() {
+            for r in 0..64 * W {
+                let expected = matrix
+                    .get(r)
+                    .is_some_and(|row| row.0[c / 64] >> (c % 64) & 1 == 1);
+                let found = column[r / 64] >> (r % 64) & 1 == 1;
+                assert_eq!(found, expected, "{level}: bit {r} of column {c} of {W} words");
+            }
+        }
+    }
+}
+
+#[test]
+fn columns_of_any_width_are_rows_transposed() {
+    let mut entropy = Entropy::for_tests(12);
+    let mut matrix = vec![Block512::ZERO; 512];
+    entropy.fill(as_bytes_mut(&mut matrix));
+    for missing in [0, 1, 63] {
+        assert_columns::<1>(&matrix[..64 - missing]);
+        assert_columns::<2>(&matrix[..128 - missing]);
+        assert_columns::<3>(&matrix[..192 - missing]);
+        assert_columns::<4>(&matrix[..256 - missing]);
+        assert_columns::<8>(&matrix[..512 - missing]);
+    }
+}
+
 #[test]
 fn columns_are_rows_transposed() {
     let mut entropy = Entropy::for_tests(11);
