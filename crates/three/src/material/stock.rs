@@ -353,10 +353,13 @@ impl Worker {
 
     fn fail(&mut self, error: Error) {
         // Who closed the channels under it knows why, and tells the peers (`Producer::stop`).
-        if !self.shared.fate.is_ending() && !is_interrupted(&error) {
+        let tells = !self.shared.fate.is_ending() && !is_interrupted(&error);
+        // Known here before the peers hear of it: what they say then is no news.
+        let is_news = self.shared.fate.fail(error.clone());
+        if tells {
             self.generator.ring.abort(error.reason().code());
         }
-        if !self.shared.fate.fail(error.clone()) {
+        if !is_news {
             return;
         }
         self.place.fail(&error);

@@ -461,7 +461,9 @@ fn trips(check: Check) -> Step {
 #[test]
 fn every_check_is_tripped() {
     let session = Session::new(&tiny(Variant::OnDemand), ViewCheck::Mac, 8);
-    for &check in checks::ALL.iter().chain([&MESSAGE_FORM]) {
+    // A session that takes nothing which was kept has no such step: `kept` has the tests of that.
+    let checks = checks::ALL.iter().filter(|check| **check != checks::KEPT_SHARE);
+    for &check in checks.chain([&MESSAGE_FORM]) {
         let step = trips(check);
         let position = positions(&session, 1)
             .into_iter()
