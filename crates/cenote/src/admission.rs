@@ -55,11 +55,19 @@ fn around(program: &Program, party: PartyId) -> u64 {
         let text = lanes.saturating_mul(TEXT + u64::from(value.width).div_ceil(4));
         bits(value.width.into()).saturating_add(text)
     });
+    // Shares that are kept, as rows, wires, bytes and sealed bytes, and what they are put together from.
+    let (taken, kept) = (
+        circuit.inputs().iter().skip(program.owners().len()),
+        circuit.outputs().iter().skip(program.receivers().len()),
+    );
+    let shares = taken.map(|value| (value, 8)).chain(kept.map(|value| (value, 16)));
+    let shares = shares.map(|(value, copies)| bits(value.width.into()).saturating_mul(copies));
     let gates = circuit.gates().len() as u64 * 40;
     // Inputs are read as text, or copied once.
     std::iter::once(gates)
         .chain(inputs.map(|bytes| bytes.saturating_mul(2)))
         .chain(outputs)
+        .chain(shares)
         .fold(0, u64::saturating_add)
 }
 

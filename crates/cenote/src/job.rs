@@ -445,7 +445,7 @@ impl Job {
     /// Of the protocols for so many parties that have all `settings`, the one that sends the fewest bytes.
     fn cheapest(&self, parties: u8, settings: &[Kept], source: &Source) -> Result<Protocol> {
         let lanes = self.stated_lanes().or_else(|_| self.infer_lanes()).unwrap_or(1);
-        let program = self.program(lanes)?;
+        let program = self.whole(lanes)?;
         let demand = program.demand();
         let (mut cheapest, mut refused) = (None, None);
         for mut protocol in Protocol::all().filter(|protocol| protocol.parties() == parties) {
@@ -545,6 +545,11 @@ impl Job {
     /// Those of [`Program::new`]; [`Error::Usage`] if what is kept would not be as safe as the job.
     pub fn program(&self, lanes: usize) -> Result<Program> {
         self.keeping.check_security(lanes, self.protocol.security())?;
+        self.whole(lanes)
+    }
+
+    /// The program, whatever the protocol's security.
+    fn whole(&self, lanes: usize) -> Result<Program> {
         let given = self.inputs.iter().map(|input| input.owner);
         let opened = self.receivers.iter().copied();
         let program = Program::keeping(

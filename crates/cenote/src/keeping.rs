@@ -39,6 +39,9 @@ const SECRETS: usize = 4 * GF64_BITS;
 /// A party's tags: of its share, and of its key.
 const TAGS: usize = 2 * GF64_BITS;
 
+/// AND gates of a product in GF(2^64).
+const PRODUCT: u64 = 729;
+
 /// What a party puts into a circuit that takes a value is not what it held.
 pub const KEPT_VALUE: Check = Check {
     code: 1,
@@ -86,7 +89,8 @@ pub struct Keeping {
     rows: Option<usize>,
 }
 
-/// What a party has of a kept value: rows of bits, one lane for each instance.
+/// What a party has of a kept value: rows of bits, one lane for each instance. Of the protocol's own shares, [`Protocol::KEPT_ROWS`](cenote_protocol::Protocol::KEPT_ROWS)
+/// for each bit of the value; of others the share, four secrets and two tags of 64 bits.
 pub struct Share(BitMatrix);
 
 impl fmt::Debug for Share {
@@ -170,6 +174,12 @@ impl Keeping {
         rows: Option<usize>,
         most: usize,
     ) -> Result<(Circuit, Keeping)> {
+        let widths = takes.iter().flatten().map(|take| take.width);
+        let widths = widths.chain(keeps.iter().flatten().map(|keep| keep.width));
+        let products: u64 = widths.map(|width| 2 * (u64::from(width.div_ceil(64)) + 1)).sum();
+        if rows.is_none() && products * PRODUCT > most as u64 {
+            return Err(too_large(most));
+        }
         let mut b = Builder::within(most);
         let mut wires: Vec<Vec<Bit>> = vec![Vec::new(); takes.len()];
         for ((value, take), wires) in circuit.inputs().iter().zip(&takes).zip(&mut wires) {
@@ -237,11 +247,7 @@ impl Keeping {
         if !right.is_empty() {
             b.output("kept values are right", &[valid], BitOrder::Lsb);
         }
-        let wrapped = b.finish_within().ok_or_else(|| {
-            Error::Usage(format!(
-                "with what is kept the circuit comes to more than {most} gates; use a smaller one and more lanes"
-            ))
-        })?;
+        let wrapped = b.finish_within().ok_or_else(|| too_large(most))?;
         let keeping = Keeping {
             opened: keeps.iter().filter(|keep| keep.is_none()).count(),
             takes: takes.into_iter().flatten().collect(),
@@ -296,7 +302,7 @@ impl Keeping {
         }
     }
 
-    /// Bytes of the shares of all that is kept in `lanes` instances, at most 2^64 - 1.
+    /// Bytes of the shares of all that is kept in `lanes` instances, 2^64 - 1 if they are more.
     pub fn share_bytes(&self, lanes: usize) -> u64 {
         let each = self.keeps.iter().map(|keep| {
             let rows = self.rows_of(keep.width) as u64;
@@ -337,7 +343,7 @@ impl Keeping {
         &self,
         me: PartyId,
         lanes: usize,
-        shares: &[Share],
+        mut shares: Vec<Share>,
     ) -> Result<(Vec<Option<BitMatrix>>, Fresh)> {
         let shaped = |(share, take): (&Share, &Take)| {
             share.0.rows() == self.rows_of(take.width) && share.0.lanes() == lanes
@@ -347,9 +353,11 @@ impl Keeping {
                 "the shares are not those of the values that the job takes".into(),
             ));
         }
+        let given = shares
+            .iter_mut()
+            .map(|share| std::mem::replace(&mut share.0, BitMatrix::zeros(0, 0)));
         if self.rows.is_some() || self.is_empty() {
-            let own = shares.iter().map(|share| Some(share.0.clone()));
-            return Ok((own.collect(), Fresh(Vec::new())));
+            return Ok((given.map(Some).collect(), Fresh(Vec::new())));
         }
         let place = Self::place(me)?;
         let mut inputs = Vec::new();
@@ -358,7 +366,7 @@ impl Keeping {
             pair[place] = Some(bits);
             inputs.extend(pair);
         };
-        shares.iter().for_each(|share| put(share.0.clone()));
+        given.for_each(&mut put);
         let (mut fresh, mut entropy) = (Vec::new(), Entropy::os());
         for keep in &self.keeps {
             let mask = if place == 0 { keep.width as usize } else { 0 };
@@ -467,7 +475,13 @@ pub fn wipe(bits: &mut Option<BitMatrix>) {
     }
 }
 
-/// What a holder calls its part of a value.
+fn too_large(most: usize) -> Error {
+    Error::Usage(format!(
+        "with what is kept the circuit comes to more than {most} gates; use a smaller one and more lanes"
+    ))
+}
+
+/// What a party's part of a value is called.
 fn of(name: &str, party: PartyId) -> String {
     format!("{party} of kept {name}")
 }

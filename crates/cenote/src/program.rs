@@ -259,7 +259,7 @@ impl Program {
         phases.begin("the farewell");
         let unfinished = match engine.finish() {
             // A peer that withholds its farewell must not take away what is verified.
-            Err(error) if outputs.iter().any(Option::is_some) => Some(error),
+            Err(error) if outputs[..self.opened].iter().any(Option::is_some) => Some(error),
             finished => {
                 finished?;
                 None

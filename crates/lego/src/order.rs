@@ -55,16 +55,17 @@ impl Order {
         };
         // A circuit without AND gates needs no solderings: its outputs are sums of its inputs.
         let built = demand.runs().iter().filter(|run| run.plan.and_count() > 0);
+        let ports = sum(built.map(|run| {
+            let entering = (run.plan.input_wires() as u64).saturating_mul(run.lanes as u64);
+            entering.saturating_mul(run.times as u64)
+        }));
         Order {
             ands: demand.ands(),
             garbler_inputs: inputs(garbler),
             evaluator_inputs: inputs(evaluator),
             anchors: outputs(false),
             masks: outputs(true),
-            ports: sum(built.map(|run| {
-                let entering = (run.plan.input_wires() as u64).saturating_mul(run.lanes as u64);
-                entering.saturating_mul(run.times as u64)
-            })),
+            ports: ports.saturating_add(demand.unknown_entering()),
         }
     }
 

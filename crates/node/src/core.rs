@@ -105,6 +105,11 @@ impl Core {
         self.peers.get(usize::from(party)).filter(|_| party != self.me())
     }
 
+    /// Whether a line may be written on what a peer has done wrong: if so, how many were left out before.
+    pub(crate) fn line_on(&self, party: u8) -> Option<u64> {
+        self.peer(party)?.known().line()
+    }
+
     pub(crate) fn policy(&self) -> Policy {
         self.policy.read().unwrap_or_else(PoisonError::into_inner).clone()
     }

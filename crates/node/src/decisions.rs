@@ -356,7 +356,9 @@ impl Core {
             Err(Error::NoTransition { .. } | Error::NoJob(_)) => {}
             Err(error @ Error::OtherProposal { .. }) => {
                 lock(&self.tally).refused(from);
-                tracing::warn!(from, %error, "a peer's word is refused");
+                if let Some(unsaid) = self.line_on(from) {
+                    tracing::warn!(from, %error, unsaid, "a peer's word is refused");
+                }
                 let what = "a decision on another proposal than this party has".into();
                 self.tell(from, &Message::Unclear { what });
             }

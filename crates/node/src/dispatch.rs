@@ -142,7 +142,9 @@ impl Core {
                 lock(&self.tally).refused(from);
                 // As often as proposals, so that it cannot make this party talk without end.
                 if peer.known().bucket.take() {
-                    tracing::warn!(from, what, "a peer is not understood");
+                    if let Some(unsaid) = self.line_on(from) {
+                        tracing::warn!(from, what, unsaid, "a peer is not understood");
+                    }
                     self.tell(from, &Message::Unclear { what });
                 }
             }
@@ -154,7 +156,10 @@ impl Core {
     fn turn(&self, from: u8, message: &Message) -> Duration {
         let work = match message {
             Message::Standings { jobs } => 1 + jobs.len() / AT_ONCE,
-            Message::Levels { .. } | Message::Make { .. } => 1,
+            Message::Levels { .. }
+            | Message::Compare { .. }
+            | Message::Lacking { .. }
+            | Message::Make { .. } => 1,
             _ => return Duration::ZERO,
         };
         self.peer(from)
@@ -241,6 +246,8 @@ impl Core {
             }
             Message::Start { job, shelf } if from == LEADER => self.hear_start(from, job, shelf),
             Message::Levels { levels, lacks } => self.hear_levels(from, levels, lacks),
+            Message::Compare { shelf, items } => self.hear_compare(from, shelf, &items),
+            Message::Lacking { shelf, items } => self.hear_lacking(from, shelf, &items),
             Message::Make {
                 run,
                 stock,
@@ -263,7 +270,9 @@ impl Core {
             Message::Ask { job } => self.hear_ask(from, job),
             Message::Unclear { what } => {
                 let what: String = what.chars().filter(|c| !c.is_control()).take(200).collect();
-                tracing::warn!(from, what, "a peer did not understand");
+                if let Some(unsaid) = self.line_on(from) {
+                    tracing::warn!(from, what, unsaid, "a peer did not understand");
+                }
             }
         }
     }

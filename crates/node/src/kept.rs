@@ -8,22 +8,25 @@ use crate::compiled::{Compiled, MOST_KEPT, Taken};
 use crate::core::Core;
 use crate::failure::Fault;
 
-/// Bytes of all shares that are stored, at most, but for what jobs keep that run already.
+/// Bytes of all shares that are stored, and values, at most, but for what open jobs keep.
 const ALL_KEPT: u64 = 64 * MOST_KEPT;
+const VALUES: u64 = 100_000;
 
 impl Core {
-    /// The kept values that a program takes which is proposed here: where it names no job, the newest of that name.
-    pub(crate) fn find_taken(&self, compiled: &Compiled, now: Timestamp) -> Result<Vec<Take>> {
+    /// The kept values that a program takes which is proposed here: where it names no job, the newest of that name and type.
+    pub(crate) fn find_taken(&self, compiled: &Compiled) -> Result<Vec<Take>> {
         let find = |taken: &Taken| {
-            let kept = self.jobs.find_kept(&taken.name, taken.of, now)?;
+            let kept = self
+                .jobs
+                .find_kept(&taken.name, &taken.kind, taken.of, Timestamp::now())?;
             let kept = kept.ok_or_else(|| {
                 let of = taken.of.map_or_else(String::new, |of| format!(" of job {of}"));
                 Error::Proposal(format!(
-                    "no value {:?}{of} is kept here; `cenote kept list` lists those that are",
-                    taken.name
+                    "no value {:?}{of} of type {} is kept here; `cenote kept list` lists those that are",
+                    taken.name, taken.kind
                 ))
             })?;
-            self.serves(&kept, taken, compiled.parties())?;
+            self.check_fit(&kept, compiled)?;
             Ok(Take {
                 input: taken.input.clone(),
                 name: taken.name.clone(),
@@ -33,33 +36,53 @@ impl Core {
         compiled.takes.iter().map(find).collect()
     }
 
-    /// Sees that the values are kept here that a proposal takes, and may be taken by it.
+    /// Sees that the values are kept here that a proposal takes, and may be taken by it. Where its program does not say which one of a name, no
+    /// newer one is kept here: what an older one would give may be none of the proposer's business.
+    ///
+    /// # Errors
+    /// [`Error::NoKept`] and [`Error::Proposal`]; where the record cannot be read.
     pub(crate) fn check_taken(&self, proposal: &Proposal, compiled: &Compiled) -> Result<()> {
         let now = Timestamp::now();
         for (take, taken) in proposal.takes.iter().zip(&compiled.takes) {
-            let kept = self.jobs.find_kept(&take.name, Some(take.job), now)?;
+            let kept = self
+                .jobs
+                .find_kept(&take.name, &taken.kind, Some(take.job), now)?;
             let kept = kept.ok_or_else(|| Error::NoKept {
                 name: take.name.clone(),
                 job: take.job,
             })?;
-            self.serves(&kept, taken, compiled.parties())?;
+            self.check_fit(&kept, compiled)?;
+            let newest = match taken.of {
+                Some(_) => None,
+                None => self.jobs.find_kept(&take.name, &taken.kind, None, now)?,
+            };
+            if newest.is_some_and(|newest| newest.job != take.job && newest.kept_at > kept.kept_at) {
+                return Err(Error::Proposal(format!(
+                    "a newer value {:?} is kept here than that of job {}; propose it again, or write of = \"{}\" for the older one",
+                    take.name, take.job, take.job
+                )));
+            }
         }
         Ok(())
     }
 
-    /// Sees that a kept value can be the input `taken` of a job of `parties` parties: those that took part in keeping it.
-    fn serves(&self, kept: &Kept, taken: &Taken, parties: u8) -> Result<()> {
-        if kept.kind != taken.kind {
+    /// Sees that a job may take a kept value: it is of the parties that kept it, and no more secure than the job that did.
+    fn check_fit(&self, kept: &Kept, compiled: &Compiled) -> Result<()> {
+        let (by, parties) = (self.jobs.get(kept.job)?.proposal, compiled.parties());
+        let what = || format!("the kept value {:?} of job {}", kept.name, kept.job);
+        if by.parties != parties {
             return Err(Error::Proposal(format!(
-                "the kept value {:?} of job {} is {}, and the input {:?} is {}",
-                kept.name, kept.job, kept.kind, taken.input, taken.kind
+                "{} is of {} parties, and a job that takes it is of as many, not of {parties}; name a protocol for {}",
+                what(),
+                by.parties,
+                by.parties
             )));
         }
-        let kept_by = self.jobs.get(kept.job)?.proposal.parties;
-        if kept_by != parties {
+        let (kept_at, wanted) = (by.security.statistical, compiled.security().statistical);
+        if kept_at < wanted {
             return Err(Error::Proposal(format!(
-                "the kept value {:?} of job {} is of {kept_by} parties, and a job that takes it is of as many, not of {parties}; name a protocol for {kept_by}",
-                kept.name, kept.job
+                "{} was kept with {kept_at} bits of security, and this job is to have {wanted}; write security = {kept_at}",
+                what()
             )));
         }
         Ok(())
@@ -70,11 +93,11 @@ impl Core {
         if compiled.keeps.is_empty() {
             return Ok(());
         }
-        let stored = self.jobs.kept_bytes().map_err(|error| error.to_string())?;
-        match stored >= ALL_KEPT {
+        let (values, bytes) = self.jobs.kept_in_all().map_err(|error| error.to_string())?;
+        match values >= VALUES || bytes >= ALL_KEPT {
             true => Err(format!(
-                "{} MB of values are kept here, and no more are taken; `cenote kept drop` drops what is not needed",
-                stored >> 20
+                "{values} values of {} MB are kept here, and no more are taken; `cenote kept drop` drops what is not needed",
+                bytes >> 20
             )),
             false => Ok(()),
         }

@@ -22,7 +22,7 @@ pub(crate) const STANDINGS: usize = 1000;
 /// Amounts of stock in a message.
 pub(crate) const LEVELS: usize = ServiceConfig::KINDS * SHELVES as usize;
 
-/// Items of stock in a message that a party lacks.
+/// Items of stock in a message: those that a party lacks, or that are asked about.
 pub(crate) const LACKS: usize = 1024;
 
 /// Characters of a peer's reason that are kept.
@@ -107,8 +107,22 @@ pub(crate) enum Message {
     Levels {
         /// The amounts.
         levels: Vec<Level>,
-        /// Items on these shelves that a single other party lacked when a session last compared.
+        /// Items on these shelves that a single other party lacks by its own word.
         lacks: Vec<Lack>,
+    },
+    /// Asks the receiver which of these items it lacks.
+    Compare {
+        /// The shelf.
+        shelf: u8,
+        /// Items that the sender has on it.
+        items: Vec<Digest>,
+    },
+    /// Of the items that it was asked about the sender lacks these.
+    Lacking {
+        /// The shelf.
+        shelf: u8,
+        /// The items.
+        items: Vec<Digest>,
     },
     /// The leader asks to make stock.
     Make {
@@ -228,6 +242,9 @@ impl Message {
             Message::Levels { lacks, .. } if lacks.len() > LACKS => {
                 return Err(format!("{} lacking items of stock in one message", lacks.len()));
             }
+            Message::Compare { items, .. } | Message::Lacking { items, .. } if items.len() > LACKS => {
+                return Err(format!("{} items of stock in one message", items.len()));
+            }
             _ => {}
         }
         Ok(message)
@@ -248,6 +265,8 @@ impl Message {
             | Message::Piece { .. }
             | Message::Standings { .. }
             | Message::Levels { .. }
+            | Message::Compare { .. }
+            | Message::Lacking { .. }
             | Message::Make { .. }
             | Message::Ready { .. }
             | Message::Unready { .. }
@@ -340,5 +359,15 @@ mod tests {
         assert_eq!(Message::parse(&all.to_bytes()), Ok(all));
         assert!(Message::parse(&levels(LEVELS + 1, 0).to_bytes()).is_err());
         assert!(Message::parse(&levels(0, LACKS + 1).to_bytes()).is_err());
+        let items = |count| vec![Digest([255; 32]); count];
+        let compare = |items| Message::Compare { shelf: 255, items };
+        let lacking = |items| Message::Lacking { shelf: 255, items };
+        for all in [compare(items(LACKS)), lacking(items(LACKS))] {
+            assert!(all.to_bytes().len() <= crate::wires::LONGEST);
+            assert_eq!(Message::parse(&all.to_bytes()), Ok(all));
+        }
+        for more in [compare(items(LACKS + 1)), lacking(items(LACKS + 1))] {
+            assert!(Message::parse(&more.to_bytes()).is_err());
+        }
     }
 }

@@ -75,7 +75,7 @@ impl Node {
                 per_proposer: settings.jobs_per_proposer,
                 memory: settings.memory,
             })),
-            stock: Shelves::open(&settings.stock)?,
+            stock: Shelves::open(settings.me, &settings.stock)?,
             open: Mutex::new(BTreeMap::new()),
             peers: settings
                 .names

@@ -17,6 +17,8 @@ const EARLY_FOR: Duration = Duration::from_secs(60);
 const PIECES: f64 = 200.0;
 /// Messages that are about no single job and no program: so many a second are seen to, in the long run, those on many jobs for more than one.
 const ROUNDS: f64 = 500.0;
+/// Lines of the log on what it does wrong, in a second, in the long run.
+const LINES: f64 = 2.0;
 /// How long a piece may be on its way before it is asked for again; then twice as long, up to sixteen times.
 const LATE: Duration = Duration::from_secs(3);
 const LATEST: u32 = 4;
@@ -46,6 +48,9 @@ pub(crate) struct Known {
     pub(crate) pieces: Bucket,
     /// Its words on where all its jobs and its stock stand that are still seen to.
     pub(crate) rounds: Bucket,
+    /// Lines of the log on what it does wrong that may still be written, and those that were left out since the last one.
+    lines: Bucket,
+    unsaid: u64,
     /// Words on jobs that are not known here, and when they came.
     early: VecDeque<(JobId, Message, Instant)>,
     /// Programs that it is sending.
@@ -102,6 +107,8 @@ impl Peer {
             bucket: Bucket::new(a_second as f64),
             pieces: Bucket::new(PIECES),
             rounds: Bucket::new(ROUNDS),
+            lines: Bucket::new(LINES),
+            unsaid: 0,
             early: VecDeque::new(),
             coming: BTreeMap::new(),
             greeted: false,
@@ -116,6 +123,15 @@ impl Peer {
 }
 
 impl Known {
+    /// Whether a line may be written on what it has done wrong: if so, how many were left out before.
+    pub(crate) fn line(&mut self) -> Option<u64> {
+        if self.lines.take() {
+            return Some(std::mem::take(&mut self.unsaid));
+        }
+        self.unsaid = self.unsaid.saturating_add(1);
+        None
+    }
+
     /// Whether anything can be done with it: it is there, and speaks this version.
     pub(crate) fn is_with_us(&self) -> bool {
         self.up && self.hello.as_ref().is_some_and(|hello| hello.version == VERSION)
@@ -268,6 +284,19 @@ mod tests {
         assert!(waits[39] > Duration::from_millis(1900) && waits[39] <= Duration::from_secs(2));
         bucket.last -= Duration::from_secs(60);
         assert_eq!(bucket.owe(1.0), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_peer_cannot_fill_the_log() {
+        let peer = Peer::new(1);
+        let mut known = peer.known();
+        let told: Vec<Option<u64>> = (0..100).map(|_| known.line()).collect();
+        assert_eq!(told[..4], [Some(0); 4]);
+        assert!(told[4..].iter().all(Option::is_none), "{told:?}");
+        known.lines.last -= Duration::from_secs(1);
+        assert_eq!(known.line(), Some(96));
+        assert_eq!(known.line(), Some(0));
+        assert_eq!(known.line(), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -13,6 +13,7 @@ use cenote_service::write_whole;
 
 use crate::compiled::Compiled;
 use crate::data::make_private;
+use crate::message::PIECE;
 
 /// Bytes of a program, at most.
 pub(crate) const LARGEST: usize = 16 << 20;
@@ -150,6 +151,34 @@ impl Programs {
         Ok(Some(text))
     }
 
+    /// What begins at a byte of the program of this digest, some `PIECE` bytes, and how many bytes it has in all, if it is kept. The whole is looked at
+    /// with its beginning only; who puts the pieces together knows its digest.
+    ///
+    /// # Errors
+    /// What is wrong with the copy.
+    pub(crate) fn piece(&self, digest: Digest, at: u64) -> Result<Option<(String, u64)>, String> {
+        if at == 0 && self.text(digest)?.is_none() {
+            return Ok(None);
+        }
+        let fault = |error: std::io::Error| format!("a program cannot be read: {}", error.kind());
+        let mut file = match File::open(self.path(digest)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(fault(error)),
+        };
+        let all = file.metadata().map_err(fault)?.len();
+        file.seek(SeekFrom::Start(at)).map_err(fault)?;
+        let mut bytes = Vec::new();
+        file.take(PIECE as u64).read_to_end(&mut bytes).map_err(fault)?;
+        // A character may be cut in two.
+        let whole = match std::str::from_utf8(&bytes) {
+            Ok(text) => text.len(),
+            Err(error) => error.valid_up_to(),
+        };
+        bytes.truncate(whole);
+        Ok(String::from_utf8(bytes).ok().map(|text| (text, all)))
+    }
+
     /// Keeps a program, of which a job is about to be recorded. `needed` are those of unfinished jobs, which stay.
     ///
     /// # Errors
@@ -263,6 +292,12 @@ mod tests {
         assert!(refused.contains("another digest"), "{refused}");
         assert!(again.receive(1, Digest::of(b"{}"), "{}").is_err());
 
+        let piece = |at| programs.piece(digest, at).expect("read").expect("there");
+        assert_eq!(piece(0), (text.clone(), text.len() as u64));
+        assert_eq!(piece(10), (text[10..].to_owned(), text.len() as u64));
+        assert_eq!(piece(text.len() as u64).0, "");
+        assert!(programs.piece(other, 0).expect("read").is_none());
+
         // What has changed on the disk is not used.
         std::fs::write(
             folder.path().join(digest.to_string()),
@@ -271,6 +306,31 @@ mod tests {
         .expect("written");
         let third = Programs::open(folder.path(), 0).expect("opens");
         assert!(third.get(0, digest).expect("read").is_none());
+    }
+
+    #[test]
+    fn pieces_are_cut_between_characters() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let programs = Programs::open(folder.path(), 0).expect("opens");
+        // Characters of three bytes, which no piece ends with.
+        let text = "\u{20ac}".repeat(PIECE);
+        let digest = Digest::of(text.as_bytes());
+        std::fs::write(folder.path().join(digest.to_string()), &text).expect("written");
+        let mut together = String::new();
+        while together.len() < text.len() {
+            let (piece, all) = programs
+                .piece(digest, together.len() as u64)
+                .expect("read")
+                .expect("there");
+            assert!(!piece.is_empty() && piece.len() <= PIECE);
+            assert_eq!(all, text.len() as u64);
+            together += &piece;
+        }
+        assert_eq!(together, text);
+        assert_eq!(
+            programs.piece(digest, 1).expect("read"),
+            Some((String::new(), text.len() as u64))
+        );
     }
 
     #[test]

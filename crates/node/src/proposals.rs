@@ -12,7 +12,7 @@ use cenote_service::{Error, Result, Timestamp};
 
 use crate::compiled::Compiled;
 use crate::core::{Brief, Core, lock};
-use crate::message::{Message, PIECE};
+use crate::message::Message;
 use crate::peer::Piece;
 
 /// How long a job may take that does not say.
@@ -47,7 +47,7 @@ impl Core {
             )));
         }
         let now = Timestamp::now();
-        let takes = self.find_taken(&compiled, now)?;
+        let takes = self.find_taken(&compiled)?;
         self.has_room_to_keep(&compiled).map_err(Error::Proposal)?;
         let proposal = Proposal {
             id: JobId::random(self.me())?,
@@ -189,21 +189,26 @@ impl Core {
             true => Err("it has more parties than this service".to_owned()),
             false => Ok(()),
         };
-        let kept = || {
-            self.check_taken(&proposal, compiled)
-                .map_err(|error| error.to_string())
-        };
-        let checked = compiled
-            .check(&proposal)
-            .and_then(|()| there())
-            .and_then(|()| kept());
+        let checked = compiled.check(&proposal).and_then(|()| there());
         if let Err(reason) = checked {
             return self.refuse(from, &proposal, &reason);
+        }
+        match self.check_taken(&proposal, compiled) {
+            Ok(()) => {}
+            Err(error @ (Error::NoKept { .. } | Error::Proposal(_))) => {
+                return self.refuse(from, &proposal, &error.to_string());
+            }
+            Err(error) => {
+                tracing::error!(job = %proposal.id, %error, "kept values cannot be looked up");
+                return self.refuse(from, &proposal, "it cannot be recorded there at present");
+            }
         }
         // What this machine has is nobody else's business.
         let fits = self.fits(compiled).and_then(|()| self.has_room_to_keep(compiled));
         if let Err(reason) = fits.and_then(|()| self.keep(compiled)) {
-            tracing::warn!(job = %proposal.id, reason, "a proposal cannot be taken");
+            if let Some(unsaid) = self.line_on(from) {
+                tracing::warn!(from, job = %proposal.id, reason, unsaid, "a proposal cannot be taken");
+            }
             return self.refuse(from, &proposal, "it cannot be taken there");
         }
         let (id, body, by) = (proposal.id, proposal.digest(), Actor::Peer(from));
@@ -240,7 +245,9 @@ impl Core {
 
     fn refuse(&self, to: u8, proposal: &Proposal, reason: &str) {
         lock(&self.tally).refused(to);
-        tracing::warn!(from = to, job = %proposal.id, reason, "a proposal is refused");
+        if let Some(unsaid) = self.line_on(to) {
+            tracing::warn!(from = to, job = %proposal.id, reason, unsaid, "a proposal is refused");
+        }
         self.tell(
             to,
             &Message::Decline {
@@ -260,26 +267,18 @@ impl Core {
         if !known || !peer.known().pieces.take() {
             return;
         }
-        let text = match self.programs.text(program) {
-            Ok(Some(text)) => text,
+        let piece = match self.programs.piece(program, at) {
+            Ok(Some((text, _))) if text.is_empty() => return,
+            Ok(Some((text, of))) => Message::Piece {
+                program,
+                at,
+                of,
+                text,
+            },
             _ => {
                 let what = "a program that is not kept here".into();
                 return self.tell(to, &Message::Unclear { what });
             }
-        };
-        let start = usize::try_from(at).unwrap_or(usize::MAX);
-        let Some(rest) = text.get(start..).filter(|rest| !rest.is_empty()) else {
-            return;
-        };
-        let mut end = rest.len().min(PIECE);
-        while !rest.is_char_boundary(end) {
-            end -= 1;
-        }
-        let piece = Message::Piece {
-            program,
-            at,
-            of: text.len() as u64,
-            text: rest[..end].to_owned(),
         };
         self.tell(to, &piece);
     }

@@ -34,6 +34,19 @@ const PAUSE: Duration = Duration::from_secs(2);
 /// The threads that jobs run on.
 static THREADS: Threads = Threads::new("job");
 
+/// What the end of the service waits for, until this is dropped.
+pub(crate) struct Landing(Arc<Core>);
+
+impl Drop for Landing {
+    fn drop(&mut self) {
+        let aloft = &self.0.aloft;
+        let mut count = lock(&aloft.count);
+        *count = count.saturating_sub(1);
+        drop(count);
+        aloft.landed.notify_all();
+    }
+}
+
 /// What a party learns of a job.
 #[derive(Serialize)]
 struct Learnt<T> {
@@ -141,6 +154,14 @@ impl Core {
         if let Err(reason) = self.fits(&compiled) {
             return self.fail(id, FailKind::Refused, reason);
         }
+        // It may have expired or been dropped since the job was proposed. A newer one does not matter any more.
+        for take in &job.proposal.takes {
+            if let Err(error @ Error::NoKept { .. }) =
+                self.jobs.kept_share(&take.name, take.job, Timestamp::now())
+            {
+                return self.fail(id, FailKind::Refused, error.to_string());
+            }
+        }
         let wanted = self.stock.wanted(&compiled);
         let of_stock = wanted.map_or(0, |wanted| self.stock.memory_of(wanted, &compiled, self.me()));
         lock(&self.desk).add(Waiting {
@@ -222,9 +243,10 @@ impl Core {
     }
 
     fn launch(self: &Arc<Self>, waiting: Waiting, flight: &Arc<Flight>) {
-        self.takes_off();
+        let landing = self.takes_off();
         let (core, flight) = (Arc::clone(self), Arc::clone(flight));
         let body = move || {
+            let _landing = landing;
             if catch_unwind(AssertUnwindSafe(|| core.fly(waiting, &flight))).is_err() {
                 core.fail(
                     waiting.job,
@@ -232,7 +254,7 @@ impl Core {
                     "the service failed; its log says where".into(),
                 );
             }
-            core.landed(waiting.job);
+            core.over(waiting.job);
         };
         if let Err(error) = THREADS.start(body) {
             self.fail(
@@ -240,27 +262,19 @@ impl Core {
                 FailKind::Internal,
                 format!("there is no thread for it: {error}"),
             );
-            self.landed(waiting.job);
+            self.over(waiting.job);
         }
     }
 
-    fn landed(self: &Arc<Self>, job: JobId) {
+    fn over(&self, job: JobId) {
         lock(&self.desk).done(job);
-        self.has_landed();
         self.pump();
     }
 
     /// Something begins that the end of the service waits for.
-    pub(crate) fn takes_off(&self) {
+    pub(crate) fn takes_off(self: &Arc<Self>) -> Landing {
         *lock(&self.aloft.count) += 1;
-    }
-
-    /// It has ended.
-    pub(crate) fn has_landed(&self) {
-        let mut count = lock(&self.aloft.count);
-        *count = count.saturating_sub(1);
-        drop(count);
-        self.aloft.landed.notify_all();
+        Landing(Arc::clone(self))
     }
 
     /// Waits until no job runs, at most so long. Gives whether none does.
@@ -392,15 +406,14 @@ impl Core {
                 program,
                 prepared,
             } => {
-                let mut posted = self.posted_for(job)?;
-                let posted = |name: &str| posted.remove(name);
+                let posted = self.posted_for(job)?;
                 let mut inputs =
                     self.read_inputs(&job.binding, &compiled, posted, |index, source, name| {
                         Ok(circuit.read_input(index, program.lanes(), name, source.reader())?)
                     })?;
                 let (me, kept) = (PartyId(self.me()), circuit.keeping());
                 let shares = self.shares_for(job, kept, program.lanes())?;
-                let (held, fresh) = kept.inputs(me, program.lanes(), &shares)?;
+                let (held, fresh) = kept.inputs(me, program.lanes(), shares)?;
                 inputs.extend(held);
                 let party = Party {
                     me,
@@ -420,9 +433,9 @@ impl Core {
                     Some((prepared, store)) => (prepared, Some(store)),
                     None => (prepared.clone(), None),
                 };
-                let outcome =
-                    party.run_prepared(prepared, store.as_ref(), || Ok(connections), &mut progress)?;
+                let outcome = party.run_prepared(prepared, store.as_ref(), || Ok(connections), &mut progress);
                 inputs.iter_mut().skip(circuit.given()).for_each(keeping::wipe);
+                let outcome = outcome?;
                 let shares = kept.finish(me, fresh, outcome.outputs)?;
                 let outputs = outcome.report.outputs.iter();
                 let outputs: Vec<&Output> = outputs.filter(|output| output.values.is_some()).collect();
@@ -437,8 +450,7 @@ impl Core {
                 self.check_tables(&compiled, &job.binding)
                     .and_then(|()| self.count_answer(job.proposal.id, &compiled))
                     .map_err(|error| Fault::new(FailKind::Refused, error.to_string()))?;
-                let mut posted = self.posted_for(job)?;
-                let posted = |name: &str| posted.remove(name);
+                let posted = self.posted_for(job)?;
                 let tables = self.read_tables(&job.binding, &compiled, query, posted)?;
                 let run = query::Run {
                     tables: &tables,
@@ -467,13 +479,14 @@ impl Core {
         binding.into_iter().filter_map(mark).collect()
     }
 
-    /// What was posted with this party's approval of a job that has begun, by the input's name.
-    fn posted_for(&self, job: &Job) -> Result<BTreeMap<String, Zeroizing<String>>, Fault> {
-        if job.binding.iter().all(|bound| bound.source != Source::Posted) {
-            return Ok(BTreeMap::new());
+    /// What was posted with this party's approval of a job that has begun, by the input's name, each once.
+    fn posted_for(&self, job: &Job) -> Result<impl FnMut(&str) -> Option<Zeroizing<String>> + use<>, Fault> {
+        let mut posted = BTreeMap::new();
+        if job.binding.iter().any(|bound| bound.source == Source::Posted) {
+            let taken = self.posted.take(&self.key, job.proposal.id);
+            posted = taken.map_err(|reason| Fault::new(FailKind::BadInput, reason))?;
         }
-        let posted = self.posted.take(&self.key, job.proposal.id);
-        posted.map_err(|reason| Fault::new(FailKind::BadInput, reason))
+        Ok(move |name: &str| posted.remove(name))
     }
 
     /// This party's tables of a query, as [`Core::read_inputs`] reads inputs.

@@ -3,8 +3,10 @@
 //! One session at a time can use a folder of stock. So that jobs run side by side, there are several, *shelves*, the same number at all parties: a job or
 //! a making takes the shelf of the same number at each. What is on a shelf is counted in runs of a typical job ([`Kind`]).
 
+mod counting;
 mod course;
 mod making;
+mod orphans;
 #[cfg(test)]
 mod services;
 mod using;
@@ -14,7 +16,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use cenote::StockTarget;
-use cenote::stock::{Inventory, Kind, Store, Stored, shelves};
+use cenote::stock::{ItemId, Kind, Store, Stored, shelves};
 use cenote_service::job::Digest;
 use cenote_service::live::{self, AlarmKind, Happened};
 
@@ -24,6 +26,7 @@ use crate::settings::StockSettings;
 
 use course::Course;
 pub(crate) use making::keep;
+use orphans::Words;
 pub(crate) use using::{Taken, Wanted};
 
 /// Shelves of a service.
@@ -41,6 +44,7 @@ pub(crate) struct Target {
 
 /// The stock of a service.
 pub(crate) struct Shelves {
+    me: u8,
     targets: Vec<Target>,
     stores: Vec<Store>,
     margin: u64,
@@ -54,10 +58,19 @@ struct State {
     here: Vec<Vec<Amount>>,
     /// What is at peers, by their word.
     there: BTreeMap<u8, BTreeMap<(u8, Digest), Level>>,
+    /// All that lies on each shelf, by name, with the number of parties that must have it, if it is of a kind that is to be kept; nothing of a
+    /// shelf that cannot be read. Of a shelf that is not in use this is so.
+    held: Vec<Option<BTreeMap<ItemId, u8>>>,
+    /// Of each kind, how many runs were dropped on others' word since when.
+    dropped: Vec<(Instant, u64)>,
+    /// What peers have said that they lack of it since they are here.
+    words: BTreeMap<u8, Words>,
     /// Items that were here when their shelf was last counted and that a single party lacks, by its word.
     lacks: BTreeSet<Lack>,
     /// The same of peers.
     lacks_there: BTreeMap<u8, BTreeSet<Lack>>,
+    /// Items of each shelf that are damaged as a whole.
+    damaged: Vec<BTreeSet<ItemId>>,
     making: Option<making::Making>,
     /// How the making of each kind goes.
     course: Vec<Course>,
@@ -76,7 +89,7 @@ struct Amount {
 
 impl Shelves {
     /// Opens the shelves of a service that is to keep stock.
-    pub(crate) fn open(settings: &StockSettings) -> cenote::Result<Self> {
+    pub(crate) fn open(me: u8, settings: &StockSettings) -> cenote::Result<Self> {
         let stores = match settings.targets.is_empty() {
             true => Vec::new(),
             false => shelves(&settings.folder, &settings.key, SHELVES, &settings.peers)?,
@@ -90,14 +103,19 @@ impl Shelves {
         let targets: Vec<Target> = settings.targets.iter().map(target).collect();
         let count = targets.len();
         let shelves = Shelves {
+            me,
             stores,
             margin: settings.margin,
             state: Mutex::new(State {
                 busy: vec![false; SHELVES.into()],
                 here: vec![vec![Amount::default(); count]; SHELVES.into()],
                 there: BTreeMap::new(),
+                held: vec![None; SHELVES.into()],
+                dropped: vec![(Instant::now(), 0); targets.len()],
+                words: BTreeMap::new(),
                 lacks: BTreeSet::new(),
                 lacks_there: BTreeMap::new(),
+                damaged: vec![BTreeSet::new(); SHELVES.into()],
                 making: None,
                 course: vec![Course::default(); count],
             }),
@@ -124,57 +142,6 @@ impl Shelves {
 
     fn find(&self, digest: Digest) -> Option<usize> {
         self.targets.iter().position(|target| target.digest == digest)
-    }
-
-    /// Counts what is on a shelf that nobody else uses, and drops what nobody can use any more: items with less than a typical job
-    /// takes, those that both peers of three parties lack, and those that one lacks by the other's word too. On one peer's word alone nothing is
-    /// dropped.
-    fn count(&self, shelf: u8) {
-        let store = &self.stores[usize::from(shelf)];
-        let items = match store.inventory() {
-            Ok(Inventory { items, .. }) => items,
-            Err(error) => {
-                tracing::error!(shelf, %error, "a shelf of stock cannot be read");
-                Vec::new()
-            }
-        };
-        let (mut amounts, mut of_use, mut gone) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
-        let (mut lacks, there) = (BTreeSet::new(), self.state().lacks_there.clone());
-        for target in &self.targets {
-            let mut amount = Amount::default();
-            for (stored, runs) in items.iter().zip(target.kind.runs(&items)) {
-                let Some(runs) = runs else { continue };
-                let lacking = stored.lacked_by.len();
-                let parties = usize::from(target.kind.protocol().parties());
-                let is_orphan = lacking > 1 && lacking + 1 == parties;
-                let lack = match stored.lacked_by.as_slice() {
-                    [by] if parties > 2 => Some(Lack {
-                        shelf,
-                        item: Digest(stored.item.id.0),
-                        by: by.0,
-                    }),
-                    _ => None,
-                };
-                // What is dropped for it is told as well: the other party may not have dropped it yet.
-                lacks.extend(lack);
-                if runs == 0 || is_orphan || lack.is_some_and(|lack| is_agreed(&there, lack)) {
-                    gone.insert(stored.item.id);
-                } else {
-                    of_use.insert(stored.item.id);
-                    amount.add(runs, target.share, lacking == 0);
-                }
-            }
-            amounts.push(amount);
-        }
-        for id in gone.difference(&of_use) {
-            if let Err(error) = store.remove(id) {
-                tracing::warn!(shelf, %error, "an item of stock that is of no use cannot be deleted");
-            }
-        }
-        let mut state = self.state();
-        state.here[usize::from(shelf)] = amounts;
-        state.lacks.retain(|lack| lack.shelf != shelf);
-        state.lacks.extend(lacks);
     }
 
     /// Takes the free shelves on which something lies that one party lacks by the word of both peers.
@@ -339,9 +306,10 @@ impl Core {
         self.announcer.tell(&Happened::Stock);
     }
 
-    /// Raises alarms of stock that has been low for long.
+    /// Asks what peers lack of the stock, and raises alarms of stock that has been low for long.
     pub(crate) fn look_at_stock(&self) {
         let now = Instant::now();
+        self.look_for_orphans(now);
         for (kind, target) in self.stock.targets.iter().enumerate() {
             let key = target.digest.to_string();
             let (runs, all, low) = {

@@ -227,7 +227,7 @@ impl Core {
         let swept = self
             .jobs
             .expire_results(now)
-            .and_then(|_| self.jobs.expire_kept(now))
+            .and_then(|_| while_some(|| self.jobs.expire_kept(now)))
             .and_then(|_| self.jobs.prune(now.before(self.settings.keep)))
             .and_then(|_| self.jobs.prune_unrun(now));
         match swept {
@@ -238,6 +238,17 @@ impl Core {
                 format!("The record cannot be written: {error}."),
                 "See that the disk has room and that the database runs.",
             ),
+        }
+    }
+}
+
+/// Goes on until nothing is left to do.
+fn while_some(mut some: impl FnMut() -> cenote_service::Result<u64>) -> cenote_service::Result<u64> {
+    let mut all = 0;
+    loop {
+        match some()? {
+            0 => return Ok(all),
+            more => all += more,
         }
     }
 }

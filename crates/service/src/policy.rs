@@ -24,7 +24,8 @@
 //! rule's name. Rate and disclosures are limits on what is approved, so only rules that approve have them; and since a program that differs by one gate has another
 //! digest, a rule that limits disclosures must name its programs.
 //!
-//! A rule with `receivers` and without `keeps` matches no job that keeps an output: a later job may open it to anybody.
+//! A rule that approves with neither `programs` nor `keeps` matches no job that keeps an output: a later job may open it to anybody, and knows it by its
+//! name.
 //!
 //! **A rule that approves without `programs`** lets its proposers compute anything on what `data` names: a program may well give out its input as it is.
 //! So it must say `data`.

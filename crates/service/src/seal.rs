@@ -62,7 +62,7 @@ impl ResultKey {
                 let mut bytes = Zeroizing::new(Vec::with_capacity(33));
                 file.take(33).read_to_end(&mut bytes).map_err(fault)?;
                 let key = <[u8; 32]>::try_from(bytes.as_slice())
-                    .map_err(|_| Error::file(&path, "it is no key of 32 bytes; put back the one that was here, or remove it, and with it all kept results"))?;
+                    .map_err(|_| Error::file(&path, "it is no key of 32 bytes; put back the one that was here, or remove it, and with it all results, and this party's shares of kept values"))?;
                 Ok(ResultKey(Zeroizing::new(key)))
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

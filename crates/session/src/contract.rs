@@ -165,7 +165,7 @@ pub trait Engine {
     }
 
     /// Computes `wires` and forgets what they were computed from, for programs whose memory is to be bounded: what is returned
-    /// can be revealed, and nothing else can be done with it. Nothing is opened to anybody. Optional; in most protocols
+    /// can be revealed or kept, and nothing else can be done with it. Nothing is opened to anybody. Optional; in most protocols
     /// wires depend on nothing.
     fn settle(&mut self, wires: Self::Wires) -> Result<Self::Wires> {
         Ok(wires)
@@ -174,8 +174,9 @@ pub trait Engine {
     /// Verifies everything that `wires` depend on, then opens them to the parties in `to`. `Some` exactly at those.
     fn reveal(&mut self, wires: &Self::Wires, to: Parties) -> Result<Option<BitMatrix>>;
 
-    /// This party's share of `wires`, from which [`Engine::take`] makes them in a later session of the same parties. Everything that they depend on is
-    /// verified first. Only of protocols whose shares outlive a session.
+    /// This party's share of `wires`, from which [`Engine::take`] makes them in a later session of the same parties: as many lanes, and a row for each
+    /// wire, in order, as often as the protocol's shares have parts, part after part. Everything that they depend on is verified first. Only of protocols
+    /// whose shares outlive a session.
     ///
     /// # Errors
     /// [`crate::Error::BadInput`] if they do not.

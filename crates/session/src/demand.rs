@@ -25,6 +25,8 @@ pub struct Demand<'a> {
     ands: u64,
     /// Wires that are kept at a time between them.
     wires: u64,
+    /// Wires that enter them.
+    entering: u64,
     inputs: Vec<(PartyId, u64)>,
     outputs: Vec<(Parties, u64)>,
 }
@@ -55,6 +57,13 @@ impl<'a> Demand<'a> {
     #[must_use]
     pub fn and_wires(mut self, count: u64) -> Self {
         self.wires = self.wires.saturating_add(count);
+        self
+    }
+
+    /// And about so many wires, each counted in all of its lanes, that enter circuits that are not known yet.
+    #[must_use]
+    pub fn and_entering(mut self, count: u64) -> Self {
+        self.entering = self.entering.saturating_add(count);
         self
     }
 
@@ -95,6 +104,11 @@ impl<'a> Demand<'a> {
     /// Wires that circuits that are not known yet keep at a time.
     pub fn unknown_wires(&self) -> u64 {
         self.wires
+    }
+
+    /// Wires that enter circuits that are not known yet.
+    pub fn unknown_entering(&self) -> u64 {
+        self.entering
     }
 
     /// AND gates, counted once for each lane.

@@ -70,7 +70,7 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
-    fn state_names(&self) -> Vec<String> {
+    pub(crate) fn state_names(&self) -> Vec<String> {
         let name = |path: &PathBuf| Some(path.file_name()?.to_str()?.strip_prefix(STATE)?.to_owned());
         self.states.iter().filter_map(name).collect()
     }

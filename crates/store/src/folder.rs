@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use cenote_session::Result;
 
+use crate::damage::Sound;
 use crate::item::{ItemId, Peers};
 use crate::runs::{Run, Runs};
 use crate::seal::{MAGIC, Seal, StoreKey, fault, sync_folder};
@@ -48,6 +49,7 @@ pub(crate) struct Inner {
     /// Whether a session uses it.
     in_session: AtomicBool,
     busy: Mutex<Busy>,
+    pub(crate) sound: Mutex<Sound>,
     /// Held until the last handle is dropped.
     _lock: File,
 }
@@ -124,6 +126,7 @@ impl Store {
                 seal,
                 in_session: AtomicBool::new(false),
                 busy: Mutex::default(),
+                sound: Mutex::default(),
                 _lock: lock,
             }),
             peers: Peers::default(),
@@ -180,7 +183,9 @@ impl Store {
     /// Writes a file of an item, for good.
     pub(crate) fn write(&self, id: &ItemId, name: &str, label: Label<'_>, pieces: &[&[u8]]) -> Result<()> {
         let folder = self.item_folder(id);
-        self.inner.seal.write(&folder, name, &label.bytes(), pieces)
+        self.inner.seal.write(&folder, name, &label.bytes(), pieces)?;
+        self.note_written(id, name);
+        Ok(())
     }
 
     /// Reads what describes an item.

@@ -25,6 +25,9 @@
 //! All this rests on renames and removals that outlast a crash. Where the system cannot flush a folder to the disk, none is
 //! opened.
 //!
+//! What cannot be read when it is claimed is used up, and the parties leave it out and take more of the item in its place. A job that could go another way
+//! had better look for damage first ([`Store::put_damage_aside`]).
+//!
 //! # Nothing is used that not all parties vouch for
 //!
 //! While an item is being made, its parts are *provisional*: see [`Making`]. Only what was confirmed, after all parties have said that
@@ -40,6 +43,7 @@
 mod agree;
 mod claim;
 mod contents;
+mod damage;
 mod folder;
 mod item;
 mod living;
@@ -57,7 +61,7 @@ pub use folder::Store;
 pub use item::{Item, ItemId, Keys, Peers};
 pub use living::{Hold, Living};
 pub use making::Making;
-pub use runs::{Run, Runs};
+pub use runs::{RUN_BYTES, Run, Runs};
 pub use seal::StoreKey;
 pub use session::{Session, Shelf};
 

@@ -132,7 +132,8 @@ impl Living {
     pub fn read(&self, name: &str, most: usize) -> Result<Zeroizing<Vec<u8>>> {
         let path = self.store.item_folder(&self.id).join(format!("{STATE}{name}"));
         let label = Label::State(self.id, name).bytes();
-        self.store.inner.seal.read(&path, &label, most)
+        let read = self.store.inner.seal.read(&path, &label, most);
+        read.inspect_err(|_| self.store.trust_nothing())
     }
 
     /// Reads a state that exactly fills `spaces`, one after the other.
@@ -142,7 +143,8 @@ impl Living {
     pub fn read_into(&self, name: &str, spaces: &mut [&mut [u8]]) -> Result<()> {
         let path = self.store.item_folder(&self.id).join(format!("{STATE}{name}"));
         let label = Label::State(self.id, name).bytes();
-        self.store.inner.seal.read_into(&path, &label, spaces)
+        let read = self.store.inner.seal.read_into(&path, &label, spaces);
+        read.inspect_err(|_| self.store.trust_nothing())
     }
 
     /// Deletes a state, if it is there. If it cannot be, the log says so.
@@ -273,6 +275,22 @@ mod tests {
         living.discard().unwrap();
         assert!(!path(1, "").exists());
         assert_eq!(hold.living(PartyId(1), "pool").unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_state_that_cannot_be_read_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path(), &StoreKey::from_bytes([4; 32])).unwrap();
+        let states: [(&str, &[&[u8]]); 2] = [("a", &[b"x"]), ("b", &[b"y"])];
+        let living = store.hold().unwrap().create(&item(1), &states).unwrap();
+        let id = living.id();
+        store.put_damage_aside(&id).unwrap();
+        let path = folder.path().join(id.to_string()).join("state-b");
+        std::fs::write(&path, b"damaged").unwrap();
+        let error = store.put_damage_aside(&id).unwrap_err().to_string();
+        assert!(error.contains("state-b"), "{error}");
+        living.write("b", &[b"z"]).unwrap();
+        store.put_damage_aside(&id).unwrap();
     }
 
     /// An item whose making was cut off is cleared away.

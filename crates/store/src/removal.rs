@@ -61,6 +61,7 @@ impl Store {
     /// Deletes an item. From the first step on it is not there for any session, whatever happens.
     pub(crate) fn discard(&self, id: &ItemId) -> Result<()> {
         let folder = self.item_folder(id);
+        self.forget_sound(id);
         let (description, rest) = self.removal(id)?;
         remove_if_there(&description)
             .and_then(|()| sync_folder(&folder))

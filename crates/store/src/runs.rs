@@ -14,7 +14,7 @@ pub struct Run {
 }
 
 /// Bytes of a run's encoding.
-pub(crate) const RUN_BYTES: usize = 17;
+pub const RUN_BYTES: usize = 17;
 
 impl Run {
     /// The run of these numbers.
@@ -152,7 +152,8 @@ impl Runs {
     }
 
     /// At most `most` runs from the front on.
-    pub(crate) fn truncated(mut self, most: usize) -> Runs {
+    #[must_use]
+    pub fn truncated(mut self, most: usize) -> Runs {
         self.0.truncate(most);
         self
     }
@@ -167,7 +168,8 @@ impl Runs {
         self.0.iter().filter(|run| run.first > 0).count()
     }
 
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    /// The runs in 17 bytes each.
+    pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.0.len() * RUN_BYTES);
         for run in &self.0 {
             bytes.push(run.class);
@@ -178,7 +180,7 @@ impl Runs {
     }
 
     /// The inverse of [`Runs::encode`], or `None` for anything that it does not write.
-    pub(crate) fn decode(bytes: &[u8]) -> Option<Runs> {
+    pub fn decode(bytes: &[u8]) -> Option<Runs> {
         let (chunks, rest) = bytes.as_chunks::<RUN_BYTES>();
         let mut runs: Vec<Run> = Vec::with_capacity(chunks.len());
         for chunk in chunks {

@@ -264,6 +264,7 @@ impl Session {
             let damage = self.agree(channels, differing, &claim, ours.clone())?;
             let held = self.held.as_mut().ok_or_else(nothing)?;
             if !ours.is_empty() {
+                store.trust_nothing();
                 // All of a part that cannot be read.
                 held.used = held.used.union(&ours);
                 store.record(&id, &held.used)?;

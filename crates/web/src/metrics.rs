@@ -48,6 +48,11 @@ pub(crate) fn text(site: &Site) -> String {
     jobs(&mut text, live);
     peers(&mut text, live);
     stock(&mut text, live);
+    // Where the database does not answer, readiness says so.
+    if let Ok((_, bytes)) = site.house.jobs.kept_in_all() {
+        let help = "Bytes of this party's shares of kept values.";
+        text.one("cenote_kept_values_bytes", "gauge", help, bytes);
+    }
     let mut alarms = std::collections::BTreeMap::<AlarmKind, u64>::new();
     for alarm in live.alarms() {
         *alarms.entry(alarm.kind).or_default() += 1;

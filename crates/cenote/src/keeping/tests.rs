@@ -89,7 +89,7 @@ fn together(
         let own = own.map(|(&owner, bits)| (owner == me).then(|| bits.clone()));
         let (held, fresh) = job
             .keeping()
-            .inputs(me, LANES, shares[usize::from(me.0)])
+            .inputs(me, LANES, shares[usize::from(me.0)].iter().map(copy).collect())
             .unwrap();
         (own.chain(held).collect::<Vec<_>>(), fresh)
     });
@@ -344,7 +344,7 @@ fn over_protocol(
             .enumerate()
             .map(|(number, bytes)| job.keeping().share(number, LANES, bytes).unwrap())
             .collect();
-        let (held, fresh) = job.keeping().inputs(me, LANES, &shares)?;
+        let (held, fresh) = job.keeping().inputs(me, LANES, shares)?;
         let inputs: Vec<_> = own.chain(held).collect();
         let party = runner::Party {
             me,

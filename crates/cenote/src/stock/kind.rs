@@ -14,7 +14,7 @@ use crate::{Error, Prepared, Program, Protocol, Result};
 
 /// AND gates of a typical job that have a bit of input of each party.
 const ANDS_PER_INPUT: u64 = 4;
-/// Those that have a bit of output.
+/// Those that have a bit of output for each party alone.
 const ANDS_PER_OUTPUT: u64 = 8;
 
 /// What serves jobs of one protocol with the same settings. Its parameters suit jobs of a typical size; others can use it too. It is
@@ -62,11 +62,13 @@ impl Kind {
     fn typical(&self, runs: u64) -> Demand<'static> {
         let ands = self.job.saturating_mul(runs);
         let parties = self.protocol.parties();
-        let demand = Demand::new().and_gates(ands);
-        let demand = (0..parties).fold(demand, |demand, party| {
-            demand.and_input(PartyId(party), ands.div_ceil(ANDS_PER_INPUT))
-        });
-        demand.and_output(Parties::all(parties.into()), ands.div_ceil(ANDS_PER_OUTPUT))
+        (0..parties).fold(Demand::new().and_gates(ands), |demand, party| {
+            let (party, input) = (PartyId(party), ands.div_ceil(ANDS_PER_INPUT));
+            demand
+                .and_input(party, input)
+                .and_entering(input)
+                .and_output(Parties::one(party), ands.div_ceil(ANDS_PER_OUTPUT))
+        })
     }
 
     fn order(&self, runs: u64) -> Result<Ordered> {

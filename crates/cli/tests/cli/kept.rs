@@ -39,5 +39,5 @@ fn kept_values_are_shown_listed_and_dropped_by_commands() {
     let dropped = drop("balances", &old[..8]);
     assert_eq!(well(&dropped), format!("balances of job {old} is dropped\n"));
     drop("balances", &old).failed(2, &["keeps no value balances"]);
-    assert_eq!(fake.jobs.kept_bytes().expect("summed"), 0);
+    assert_eq!(fake.jobs.kept_in_all().expect("summed"), (0, 0));
 }

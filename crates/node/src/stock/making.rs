@@ -177,15 +177,6 @@ impl Shelves {
     }
 }
 
-/// What the end of the service waits for, until this is dropped.
-struct Landing<'a>(&'a Core);
-
-impl Drop for Landing<'_> {
-    fn drop(&mut self) {
-        self.0.has_landed();
-    }
-}
-
 impl Core {
     /// Asks the peers to make a piece, if one is wanted and nothing else is to be done. What all have agreed to.
     fn propose_making(&self) -> Option<(usize, Order)> {
@@ -374,6 +365,7 @@ impl Core {
         let mut state = self.stock.state();
         state.there.remove(&peer);
         state.lacks_there.remove(&peer);
+        state.words.remove(&peer);
         if let Some(making) = state
             .making
             .as_mut()
@@ -401,8 +393,7 @@ impl Core {
 
     /// Makes what all have agreed on.
     fn carry_out(self: &Arc<Self>, kind: usize, order: Order) {
-        self.takes_off();
-        let _landing = Landing(self);
+        let _landing = self.takes_off();
         self.announcer.tell(&Happened::Stock);
         let start = Instant::now();
         let made = catch_unwind(AssertUnwindSafe(|| self.make_piece(kind, &order)));

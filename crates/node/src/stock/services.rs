@@ -1,5 +1,10 @@
 //! Services with stock, from its making to its use, with parties that lie, fail and cheat.
 
+mod damage;
+mod making;
+mod orphans;
+mod pairs;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -68,6 +73,13 @@ fn make_no_more(world: &World) {
     });
 }
 
+/// It is made again.
+fn make_again(world: &World) {
+    for node in world.nodes.iter().flatten() {
+        node.core.stock.state().course[0].ended = false;
+    }
+}
+
 fn wait_free(world: &World) {
     let is_free = |node: &crate::Node| node.core.stock.state().busy.iter().all(|busy| !busy);
     until("all shelves are free", || {
@@ -104,10 +116,14 @@ fn from_stock(world: &World, party: u8) -> u64 {
 /// Runs `add8` once, and gives its name.
 fn run(world: &World, party: u8, key: &str) -> JobId {
     let id = world.submit(party, key).proposal.id;
+    wait_done(world, party, id);
+    id
+}
+
+fn wait_done(world: &World, party: u8, id: JobId) {
     world.wait_for(id, StateName::Done);
     assert_eq!(world.learnt(party, id), ["0x2a"]);
     wait_free(world);
-    id
 }
 
 #[test]
@@ -135,9 +151,7 @@ fn stock_is_filled_and_used_and_filled_again() {
         // Below three quarters it is filled again.
         lose(&world);
         assert!(world.node(0).stock()[0].amount < world.node(0).stock()[0].target / 2);
-        for node in world.nodes.iter().flatten() {
-            node.core.stock.state().course[0].ended = false;
-        }
+        make_again(&world);
         wait_full(&world);
         world.verify();
     }

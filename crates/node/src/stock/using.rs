@@ -2,13 +2,14 @@
 //!
 //! The leader names the shelf when it begins a job. Before anything else the parties tell each other over the job's own channels which items on it
 //! they can use: if all can use one, the job runs from stock, and if not, it makes its material in the same session. No job is run twice,
-//! therefore, and what fails later fails for good.
+//! therefore, and what fails later fails for good. Before a party tells of an item it looks for damage, so that what its disk has lost costs no job.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use cenote::runner::Connections;
-use cenote::stock::common;
+use cenote::stock::{ItemId, common};
 use cenote::{PartyId, Prepared, Result};
 
 use super::{SHELVES, Shelves, Store, Stored};
@@ -55,6 +56,27 @@ impl Shelves {
             Some(prepared.job_bytes(program, PartyId(me)))
         };
         compiled.program().and_then(of).unwrap_or(0)
+    }
+
+    /// Looks for damage in these items of a shelf that nobody else uses, until a moment if there is one: what was not looked at by then counts as sound.
+    /// What is damaged as a whole; damaged parts are put aside.
+    pub(super) fn damaged(
+        &self,
+        shelf: u8,
+        items: impl Iterator<Item = ItemId>,
+        until: Option<Instant>,
+    ) -> BTreeSet<ItemId> {
+        let Some(store) = self.stores.get(usize::from(shelf)) else {
+            return BTreeSet::new();
+        };
+        let is_damaged = |id: &ItemId| {
+            let aside = store.put_damage_aside(id);
+            aside
+                .inspect_err(|error| tracing::warn!(shelf, %error, "an item of stock is not used"))
+                .is_err()
+        };
+        let in_time = |_: &ItemId| until.is_none_or(|until| Instant::now() < until);
+        items.take_while(in_time).filter(is_damaged).collect()
     }
 
     /// The free shelf with the most of what a job takes, by all parties' word.
@@ -113,19 +135,21 @@ impl Core {
         compiled: &Compiled,
     ) -> Result<Option<(Prepared, Store)>> {
         let found = taken.and_then(|taken| self.look_on_shelf(taken.shelf, compiled));
-        let items: Vec<_> = match &found {
-            Some((_, _, items)) => items.iter().map(|stored| stored.item.id).collect(),
-            None => Vec::new(),
-        };
+        let items = found.as_ref().map_or(&[][..], |(_, _, items)| items);
         let phases = connections.phases(self.settings.phase_timeout.unwrap_or(CHOICE));
         phases.begin("the choice of stock");
-        let common = common(connections, &items)?;
-        if common.is_empty() {
+        let common = common(connections, items)?;
+        let suffices = |prepared: &Prepared| {
+            let of = |program| common.iter().any(|stored| prepared.suffices(program, stored));
+            compiled.program().is_some_and(of)
+        };
+        let found = found.filter(|(prepared, ..)| suffices(prepared));
+        let Some((prepared, store, _)) = found else {
             tracing::info!("the stock does not serve a job: it makes its own material");
             return Ok(None);
-        }
+        };
         lock(&self.tally).took_stock();
-        Ok(found.map(|(prepared, store, _)| (prepared, store)))
+        Ok(Some((prepared, store)))
     }
 
     /// What on a shelf serves a job, and with which parameters.
@@ -139,8 +163,18 @@ impl Core {
             return None;
         }
         let looked = kind.prepare(program).and_then(|prepared| {
-            let mut items = store.inventory()?.items;
-            items.retain(|stored| stored.lacked_by.is_empty() && prepared.suffices(program, stored));
+            let serving = || -> Result<Vec<Stored>> {
+                let mut items = store.inventory()?.items;
+                items.retain(|stored| stored.lacked_by.is_empty() && prepared.suffices(program, stored));
+                Ok(items)
+            };
+            // The others wait for the choice meanwhile.
+            let until = Instant::now() + self.settings.phase_timeout.unwrap_or(CHOICE) / 3;
+            let ids = serving()?.into_iter().map(|stored| stored.item.id);
+            let damaged = stock.damaged(shelf, ids, Some(until));
+            let mut items = serving()?;
+            items.retain(|stored| !damaged.contains(&stored.item.id));
+            stock.state().damaged[usize::from(shelf)].extend(damaged);
             Ok((prepared, store.clone(), items))
         });
         looked

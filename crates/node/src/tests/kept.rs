@@ -97,7 +97,7 @@ fn what_is_not_kept_or_does_not_fit_is_refused() {
     let world = World::new(3, ALL);
     let text = refusal(&world, 0, &(TAKEN.to_owned() + OPEN));
     assert!(
-        text.contains("no value \"sum\" is kept here") && text.contains("cenote kept list"),
+        text.contains("no value \"sum\" of type u8 is kept here") && text.contains("cenote kept list"),
         "{text}"
     );
     let first = run(&world, 1, &(GIVEN.to_owned() + KEEP), "keep");
@@ -105,7 +105,7 @@ fn what_is_not_kept_or_does_not_fit_is_refused() {
     let of = |of: &str| TAKEN.replace("\"sum\"\n", &format!("\"sum\"\nof = \"{of}\"\n")) + OPEN;
     assert!(refusal(&world, 0, &of("none")).contains("is no name of a job"));
     let other = JobId::of(0, [9; 15]).to_string();
-    assert!(refusal(&world, 0, &of(&other)).contains("is kept here"));
+    assert!(refusal(&world, 0, &of(&other)).contains("of type u8 is kept here"));
 
     let wide = Submission {
         job: submission("three", &(TAKEN.to_owned() + OPEN), "wide")
@@ -120,7 +120,7 @@ fn what_is_not_kept_or_does_not_fit_is_refused() {
         .expect_err("refused")
         .to_string();
     assert!(
-        text.contains("is u8, and the input") && text.contains("is u16"),
+        text.contains("no value \"sum\" of type u16 is kept here"),
         "{text}"
     );
 
@@ -136,6 +136,20 @@ fn what_is_not_kept_or_does_not_fit_is_refused() {
         text.contains("is of 3 parties, and a job that takes it"),
         "{text}"
     );
+
+    let safer = Submission {
+        job: submission("three", &(TAKEN.to_owned() + OPEN), "safer")
+            .job
+            .replace("lanes", "security = 50\nlanes"),
+        ..submission("three", "", "safer")
+    };
+    let text = world
+        .node(0)
+        .submit(safer, person())
+        .map(drop)
+        .expect_err("refused")
+        .to_string();
+    assert!(text.contains("was kept with 40 bits of security"), "{text}");
 
     // Once a holder has dropped it nobody can take it.
     world.node(1).drop_kept("sum", first, person()).expect("dropped");
@@ -154,8 +168,69 @@ fn what_is_not_kept_or_does_not_fit_is_refused() {
 }
 
 #[test]
+fn an_older_value_is_taken_only_by_its_job_s_name() {
+    let world = World::new(3, ALL);
+    let first = run(&world, 1, &(GIVEN.to_owned() + KEEP), "keep");
+    let second = run(&world, 1, &(GIVEN.to_owned() + KEEP), "keep again");
+    // The proposer has lost the newer one, or would rather have the other.
+    world.node(0).drop_kept("sum", second, person()).expect("dropped");
+    let id = submit(&world, 0, &(TAKEN.to_owned() + OPEN), "older");
+    until("it is declined", || {
+        world.job(0, id).state.name() == StateName::Declined
+    });
+    let State::Declined { reason, .. } = world.job(0, id).state else {
+        panic!("it is declined");
+    };
+    assert!(reason.contains("a newer value \"sum\" is kept here"), "{reason}");
+    assert!(reason.contains(&first.to_string()), "{reason}");
+    let named = TAKEN.replace("\"sum\"\n", &format!("\"sum\"\nof = \"{first}\"\n"));
+    let id = run(&world, 0, &(named + OPEN), "named");
+    assert_eq!(world.learnt(0, id), ["0x40"]);
+    world.verify();
+}
+
+#[test]
+fn a_job_whose_value_is_gone_fails_before_it_begins() {
+    let world = World::new(3, NONE);
+    let approve = |id: JobId| {
+        for party in 0..3u8 {
+            until("it is known", || world.node(party).jobs().get(id).is_ok());
+            let inputs = world.job(party, id).proposal.inputs;
+            let mine = inputs.iter().filter(|input| input.owner == party);
+            let mine: Vec<(&str, &str)> = mine.map(|input| (input.name.as_str(), "y")).collect();
+            world
+                .node(party)
+                .approve(id, with_data(&mine), person())
+                .expect("approved");
+        }
+    };
+    let first = submit(&world, 1, &(GIVEN.to_owned() + KEEP), "keep");
+    approve(first);
+    world.wait_for(first, StateName::Done);
+    let id = submit(&world, 0, &(TAKEN.to_owned() + OPEN), "take");
+    until("it is known", || {
+        (0..3).all(|party| world.node(party).jobs().get(id).is_ok())
+    });
+    world.node(1).drop_kept("sum", first, person()).expect("dropped");
+    approve(id);
+    world.wait_for(id, StateName::Failed);
+    let State::Failed(failure) = world.job(1, id).state else {
+        panic!("it has failed");
+    };
+    assert_eq!(failure.kind, FailKind::Refused, "{}", failure.reason);
+    assert!(
+        failure.reason.contains("keeps no value sum"),
+        "{}",
+        failure.reason
+    );
+    world.verify();
+}
+
+#[test]
 fn kept_values_are_data_of_every_party_to_policies() {
-    let rule = |data: &str| format!("[[rule]]\nname = \"some\"\ndata = {data}\nthen = \"approve\"\n");
+    let rule = |data: &str| {
+        format!("[[rule]]\nname = \"some\"\ndata = {data}\nkeeps = [\"sum\"]\nthen = \"approve\"\n")
+    };
     let world = World::new(3, &rule("[\"x\", \"y\"]"));
     run(&world, 1, &(GIVEN.to_owned() + KEEP), "keep");
 
@@ -233,25 +308,20 @@ fn a_holder_that_puts_in_something_else_is_caught() {
             let State::Failed(failure) = world.job(party, id).state else {
                 panic!("it has failed");
             };
-            // A third party hears of it.
-            match party {
-                0 => {
-                    assert_eq!(failure.kind, FailKind::Cheating, "{}", failure.reason);
-                    assert!(failure.reason.contains("\"kept value\""), "{}", failure.reason);
-                }
-                _ => assert!(
-                    matches!(failure.kind, FailKind::Cheating | FailKind::Peer),
-                    "{}",
-                    failure.reason
-                ),
+            // Who found it says so, and the others may hear that first.
+            assert!(
+                matches!(failure.kind, FailKind::Cheating | FailKind::Peer),
+                "{}",
+                failure.reason
+            );
+            if failure.kind == FailKind::Cheating {
+                assert!(failure.reason.contains("\"kept value\""), "{}", failure.reason);
+                let alarms = world.node(party).alarms();
+                assert!(alarms.iter().any(|alarm| alarm.kind == AlarmKind::Cheating));
             }
             let nothing = world.node(party).fetch(id, "key", person());
             assert!(matches!(nothing, Err(Error::NoResult { .. })));
         }
-        let alarms = world.node(0).alarms();
-        let alarm = alarms.iter().find(|alarm| alarm.kind == AlarmKind::Cheating);
-        assert!(alarm.expect("an alarm").text.contains("party 1 (party-1)"));
-
         // With its own share again all is well: the value is not lost to the others.
         tamper(&mut world, 1, first, |share| share[SHAPE] ^= 1);
         let id = run(&world, 0, &(TAKEN.to_owned() + OPEN), "take again");

@@ -17,7 +17,8 @@ use crate::wires::memory::Hub;
 use crate::{Node, Settings, StockSettings};
 
 /// Approves everything.
-pub(crate) const ALL: &str = "[[rule]]\nname = \"all\"\ndata = \"any\"\nthen = \"approve\"\n";
+pub(crate) const ALL: &str =
+    "[[rule]]\nname = \"all\"\ndata = \"any\"\nkeeps = \"any\"\nthen = \"approve\"\n";
 /// Leaves everything to persons.
 pub(crate) const NONE: &str = "";
 

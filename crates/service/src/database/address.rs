@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use percent_encoding::percent_decode_str;
 use postgres::config::{Host, SslMode};
@@ -26,6 +28,8 @@ pub struct Server {
     pub(super) tls: Option<Tls>,
     /// Its hosts, for errors. No part of the address around them is in it.
     pub(super) place: String,
+    /// Connections that are being made.
+    pub(super) coming: Arc<AtomicUsize>,
 }
 
 /// Says which kind it is; an address may hold a password.
@@ -70,7 +74,12 @@ impl Address {
             _ => Some(keys.tls()?),
         };
         let place = place(&config);
-        Ok(Address::Postgres(Box::new(Server { config, tls, place })))
+        Ok(Address::Postgres(Box::new(Server {
+            config,
+            tls,
+            place,
+            coming: Arc::default(),
+        })))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -21,6 +21,8 @@ use crate::{Error, Result};
 const BUSY: Duration = Duration::from_secs(5);
 /// How long a server may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(10);
+/// Connections that may be in the making at once.
+const COMING: usize = 4;
 /// How long a connection may be idle before it is seen whether the server's machine is still there.
 const IDLE: Duration = Duration::from_secs(30);
 /// How long what is sent may go without a sign that it has come.
@@ -130,13 +132,20 @@ impl Connection {
             .connect_timeout(limit)
             .keepalives_idle(IDLE)
             .tcp_user_timeout(UNHEARD);
-        let place = server.place.clone();
+        let (place, coming) = (server.place.clone(), Arc::clone(&server.coming));
         let fault = |what: String| Error::Database(format!("PostgreSQL at {place}: {what}"));
-        // The library has no deadline for what comes after the connection of TCP. Who says nothing keeps this thread.
+        // The library has no deadline for what comes after the connection of TCP. Who says nothing keeps a thread, and is not asked again and again.
+        let mine = Coming::new(coming).ok_or_else(|| {
+            let what = "it has taken several connections and said nothing; see that a PostgreSQL server, and nothing else, is there, and restart it";
+            fault(what.into())
+        })?;
         let (tell, told) = mpsc::channel();
         std::thread::Builder::new()
             .name("connect".into())
-            .spawn(move || drop(tell.send(client(&server, access))))
+            .spawn(move || {
+                let _mine = mine;
+                let _ = tell.send(client(&server, access));
+            })
             .map_err(|error| fault(format!("there is no thread to connect: {error}")))?;
         let client = told.recv_timeout(2 * limit).map_err(|_| {
             fault(format!(
@@ -385,6 +394,24 @@ fn of_sqlite(error: rusqlite::Error) -> Error {
             Error::Database(message.unwrap_or_else(|| code.to_string()))
         }
         other => Error::Database(other.to_string()),
+    }
+}
+
+/// A connection that is being made.
+struct Coming(Arc<AtomicUsize>);
+
+impl Coming {
+    /// One more, if there are not too many.
+    fn new(coming: Arc<AtomicUsize>) -> Option<Self> {
+        let more = |count: usize| (count < COMING).then_some(count + 1);
+        let taken = coming.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        taken.is_ok().then_some(Coming(coming))
+    }
+}
+
+impl Drop for Coming {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -41,12 +41,18 @@ pub struct Kept {
 }
 
 impl Jobs {
-    /// The value of this name that `job` kept; the newest of this name if no job is named.
+    /// The value of this name and type that `job` kept; the newest of them if no job is named.
     ///
     /// # Errors
     /// Where the database cannot be read.
-    pub fn find_kept(&self, name: &str, job: Option<JobId>, now: Timestamp) -> Result<Option<Kept>> {
-        let name = Value::from(name);
+    pub fn find_kept(
+        &self,
+        name: &str,
+        kind: &str,
+        job: Option<JobId>,
+        now: Timestamp,
+    ) -> Result<Option<Kept>> {
+        let (name, kind) = (Value::from(name), Value::from(kind));
         let now = Value::from(now.column());
         self.database.read(move |connection| {
             let row = match job {
@@ -54,17 +60,17 @@ impl Jobs {
                     concat!(
                         "SELECT ",
                         columns!(),
-                        " FROM kept WHERE name = $1 AND expires_at > $2 AND job = $3"
+                        " FROM kept WHERE name = $1 AND kind = $2 AND expires_at > $3 AND job = $4"
                     ),
-                    &[name, now, Value::from(job.to_string())],
+                    &[name, kind, now, Value::from(job.to_string())],
                 )?,
                 None => connection.one(
                     concat!(
                         "SELECT ",
                         columns!(),
-                        " FROM kept WHERE name = $1 AND expires_at > $2 ORDER BY kept_at DESC, job DESC LIMIT 1"
+                        " FROM kept WHERE name = $1 AND kind = $2 AND expires_at > $3 ORDER BY kept_at DESC, job DESC LIMIT 1"
                     ),
-                    &[name, now],
+                    &[name, kind, now],
                 )?,
             };
             row.map(|row| read(&row)).transpose()
@@ -110,15 +116,16 @@ impl Jobs {
         })
     }
 
-    /// Bytes of all shares that are stored.
+    /// How many values are stored, and the bytes of their shares.
     ///
     /// # Errors
     /// Where the database cannot be read.
-    pub fn kept_bytes(&self) -> Result<u64> {
+    pub fn kept_in_all(&self) -> Result<(u64, u64)> {
         self.database.read(|connection| {
+            let sums = "SELECT COUNT(*), CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM kept";
             connection
-                .one("SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM kept", &[])?
-                .map_or(Ok(0), |row| row.count(0))
+                .one(sums, &[])?
+                .map_or(Ok((0, 0)), |row| Ok((row.count(0)?, row.count(1)?)))
         })
     }
 

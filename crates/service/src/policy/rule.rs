@@ -123,11 +123,11 @@ impl Rule {
             return Ok(Some("is for other data".into()));
         }
         let mut kept = proposal.keeps.iter().map(|keep| &keep.name);
-        let keeps = match (&self.keeps, &self.receivers) {
-            (Some(all), _) => all.all(kept),
-            // What is kept may be opened later to any of the parties.
-            (None, Some(_)) => kept.next().is_none(),
-            (None, None) => true,
+        let keeps = match &self.keeps {
+            Some(all) => all.all(kept),
+            // What is kept may be opened later to anybody, and later jobs know it by its name.
+            None if self.then == Verdict::Approve && self.programs.is_none() => kept.next().is_none(),
+            None => true,
         };
         if !keeps {
             return Ok(Some("is for jobs that keep other values or none".into()));

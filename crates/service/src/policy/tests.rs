@@ -55,26 +55,40 @@ fn holds(condition: &str) -> bool {
     rule(&policy(&text), &proposal(1), SIZE).verdict == Verdict::Approve
 }
 
+fn keeping() -> Proposal {
+    let mut proposal = proposal(1);
+    proposal.receivers.clear();
+    proposal.keeps.push(Keep {
+        output: "z".into(),
+        name: "sum".into(),
+        kind: "u8".into(),
+        days: 1,
+    });
+    proposal
+}
+
 #[test]
 fn what_is_kept_may_be_opened_to_anybody_later() {
     let keeps = |condition: &str| {
         let text = format!("[[rule]]\nname = \"r\"\nthen = \"approve\"\ndata = \"any\"\n{condition}\n");
-        let mut proposal = proposal(1);
-        proposal.receivers.clear();
-        proposal.keeps.push(Keep {
-            output: "z".into(),
-            name: "sum".into(),
-            kind: "u8".into(),
-            days: 1,
-        });
-        rule(&policy(&text), &proposal, SIZE).verdict == Verdict::Approve
+        rule(&policy(&text), &keeping(), SIZE).verdict == Verdict::Approve
     };
-    assert!(keeps(""));
-    assert!(!keeps("receivers = [\"acme\"]"), "nobody learns it, for now");
+    assert!(!keeps(""), "nobody learns it, for now");
+    assert!(!keeps("receivers = [\"acme\"]"));
+    assert!(keeps(&format!("programs = [\"{}\"]", Digest::of(b"program"))));
     assert!(keeps("receivers = [\"acme\"]\nkeeps = [\"sum\"]"));
     assert!(keeps("receivers = [\"acme\"]\nkeeps = \"any\""));
     assert!(!keeps("keeps = [\"other\"]"));
     assert!(!keeps("keeps = []"));
+    // A rule that declines is not got round by keeping something besides.
+    for then in ["decline", "ask"] {
+        let rules = "[[rule]]\nname = \"not them\"\nproposers = [\"acme\", \"bank\", \"clinic\"]\n"
+            .to_owned()
+            + &format!("receivers = [\"acme\", \"bank\"]\nthen = \"{then}\"\n")
+            + "[[rule]]\nname = \"all\"\ndata = \"any\"\nkeeps = \"any\"\nthen = \"approve\"\n";
+        let ruling = rule(&policy(&rules), &keeping(), SIZE);
+        assert_eq!(ruling.rule.expect("a rule").name, "not them");
+    }
     // Of a job that keeps nothing this says nothing.
     assert!(holds("keeps = []"));
 }

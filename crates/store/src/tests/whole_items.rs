@@ -270,3 +270,65 @@ fn items_are_offered_to_those_they_were_made_with() {
     let session = store.session(PartyId(1), "other", |_| true).unwrap();
     assert!(session.shelves().is_empty());
 }
+
+/// Damaged parts are put aside before a session chooses, each read once as long as nobody touches it.
+#[test]
+fn damage_is_put_aside_before_a_session_chooses() {
+    let path = tempfile::tempdir().unwrap();
+    let store = stocked(path.path());
+    let (one, two) = (ItemId([1; 32]), ItemId([2; 32]));
+    let file = |serial| store.item_folder(&one).join(part(serial).part_name());
+    let damage = |serial, at: usize| {
+        let mut bytes = fs::read(file(serial)).unwrap();
+        bytes[at] ^= 1;
+        bytes
+    };
+    store.put_damage_aside(&one).unwrap();
+    assert_eq!(serials(&store, 1), [0, 1, 2, 3, 4]);
+
+    fs::write(file(1), damage(1, N)).unwrap();
+    fs::write(file(2), &damage(2, 0)[..N]).unwrap();
+    let session = store.session(PartyId(0), "some", |_| true).unwrap();
+    storage_error(store.put_damage_aside(&one));
+    drop(session);
+    store.put_damage_aside(&one).unwrap();
+    assert_eq!(serials(&store, 1), [0, 3, 4]);
+    assert!(!file(1).exists() && !file(2).exists());
+
+    // What nothing tells of is found when it is claimed, and nothing is trusted from then on.
+    for serial in [0, 4] {
+        let modified = fs::metadata(file(serial)).unwrap().modified().unwrap();
+        let bytes = damage(serial, N / 2);
+        let changed = fs::OpenOptions::new().write(true).open(file(serial)).unwrap();
+        std::io::Write::write_all(&mut &changed, &bytes).unwrap();
+        changed.set_modified(modified).unwrap();
+    }
+    store.put_damage_aside(&one).unwrap();
+    assert_eq!(serials(&store, 1), [0, 3, 4]);
+    let mut session = holding(&store, 1, false);
+    let first = |had: &Runs, left: &Runs| {
+        Ok(if had.is_empty() {
+            left.first(1)
+        } else {
+            Runs::default()
+        })
+    };
+    let unreadable = |claim: &Claim| {
+        let parts = claim.parts()?.into_iter().map(|(part, _)| part);
+        Ok(parts.filter(|part| claim.check(*part).is_err()).collect())
+    };
+    let claim = session.claim(&mut [], DIFFERING, first, unreadable).unwrap();
+    assert_eq!(claim.runs(), &parts([3]));
+    drop((claim, session));
+    assert_eq!(serials(&store, 1), [4]);
+    store.put_damage_aside(&one).unwrap();
+    assert!(!store.item_folder(&one).exists(), "nothing is left of it");
+    storage_error(store.put_damage_aside(&one));
+    // After a restart everything is read.
+    let file = store.item_folder(&two).join(part(4).part_name());
+    drop(store);
+    let store = Store::open(path.path(), &key()).unwrap();
+    fs::write(&file, b"short").unwrap();
+    store.put_damage_aside(&two).unwrap();
+    assert_eq!(serials(&store, 2), [0, 1, 2, 3]);
+}

@@ -16,9 +16,9 @@ pub struct Kept {
     pub kind: String,
     /// Bytes of this party's sealed share.
     pub bytes: u64,
-    /// Since when it is kept.
+    /// Since when it is kept, in milliseconds since 1970.
     pub kept_at: u64,
-    /// Until when.
+    /// Until when, likewise.
     pub expires_at: u64,
 }
 

@@ -223,6 +223,7 @@ fn metrics_are_in_the_format_of_prometheus() {
         "cenote_peer_up{party=\"1\",name=\"So\\\"uth\\\\\\nBank\"} 1",
         "cenote_stock{protocol=\"three\",kind=\"triples\"} 40000000",
         "cenote_refused_proposals_total{party=\"1\"} 3",
+        "cenote_kept_values_bytes 0",
         "cenote_ready 1",
     ] {
         assert!(

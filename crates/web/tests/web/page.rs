@@ -305,7 +305,7 @@ fn kept_values_are_shown_before_they_are_taken_and_dropped_with_the_keyboard() {
     browser.until("document.getElementById('said').textContent === 'balances is dropped.'");
     browser.until_shown("There are none.");
     browser.until("document.activeElement.tagName === 'H1'");
-    assert_eq!(world.fake.jobs.kept_bytes().expect("summed"), 0);
+    assert_eq!(world.fake.jobs.kept_in_all().expect("summed"), (0, 0));
     go(&browser, &world, "log", "Log");
     browser.until_shown("kept dropped");
     browser.until_shown("value balances");

@@ -316,6 +316,17 @@ fn a_server_that_says_nothing_is_not_waited_for_without_end() {
             Database::open(place.path(), &Address::parse(&url).expect("an address")).expect_err("silence");
         quiet(&error, &["PostgreSQL at 127.0.0.1:", "within 2 seconds"]);
     }
+    // It is not asked without end either.
+    let url = format!("postgres://me:{PASSWORD}@127.0.0.1:{port}/x?connect_timeout=1&sslmode=disable");
+    let address = Address::parse(&url).expect("an address");
+    let refused = |parts: &[&str]| {
+        quiet(
+            &Database::open(place.path(), &address).expect_err("silence"),
+            parts,
+        )
+    };
+    (0..4).for_each(|_| refused(&["within 2 seconds"]));
+    refused(&["PostgreSQL at 127.0.0.1:", "several connections and said nothing"]);
 }
 
 #[test]

@@ -202,7 +202,7 @@ fn outputs_are_kept_with_the_end_of_their_job(mut world: World) {
     let listed = jobs.list_kept(at(11), 10).expect("listed");
     assert_eq!(listed, [of("balances", bytes), of("totals", 7)]);
     assert_eq!(jobs.list_kept(at(11), 1).expect("listed").len(), 1);
-    assert_eq!(jobs.kept_bytes().expect("summed"), bytes + 7);
+    assert_eq!(jobs.kept_in_all().expect("summed"), (2, bytes + 7));
 
     let key = ResultKey::open(world.database().folder()).expect("a key");
     let sealed = jobs.kept_share("balances", id, at(11)).expect("there");
@@ -254,7 +254,7 @@ fn one_share_for_each_kept_output_or_none_is_recorded(world: World) {
 fn the_newest_of_a_name_is_found(world: World) {
     let jobs = jobs(&world);
     let found = |name: &str, job, seconds| {
-        let found = jobs.find_kept(name, job, at(seconds)).expect("looked");
+        let found = jobs.find_kept(name, "u64", job, at(seconds)).expect("looked");
         found.map(|kept: Kept| kept.job)
     };
     assert_eq!(found("balances", None, 0), None);
@@ -281,7 +281,7 @@ fn kept_values_expire(world: World) {
     let jobs = jobs(&world);
     let (first, second) = (kept(&jobs, 2, "balances", 10), kept(&jobs, 3, "totals", 20));
     let end = 30 * DAY;
-    assert_eq!(jobs.kept_bytes().expect("summed"), 5);
+    assert_eq!(jobs.kept_in_all().expect("summed").1, 5);
     assert_eq!(jobs.expire_kept(at(9 + end)).expect("looked"), 0);
     // It is over by its time, whether or not it was deleted.
     let error = jobs
@@ -296,11 +296,11 @@ fn kept_values_expire(world: World) {
         (Some("kept-expired"), Some("balances"))
     );
     assert_eq!(line["job"], first.to_string());
-    assert_eq!(jobs.kept_bytes().expect("summed"), 3);
+    assert_eq!(jobs.kept_in_all().expect("summed").1, 3);
     let there = jobs.kept_share("totals", second, at(11 + end));
     assert_eq!(there.expect("there"), share(3));
     assert_eq!(jobs.expire_kept(at(20 + end)).expect("looked"), 1);
-    assert_eq!(jobs.kept_bytes().expect("summed"), 0);
+    assert_eq!(jobs.kept_in_all().expect("summed").1, 0);
 }
 
 fn a_kept_value_is_dropped_once(world: World) {
@@ -325,9 +325,9 @@ fn a_kept_value_is_dropped_once(world: World) {
         assert!(matches!(error, Error::NoKept { .. }), "{error}");
     }
     assert_eq!(world.log(), log);
-    let left = jobs.find_kept("balances", None, at(31)).expect("looked");
+    let left = jobs.find_kept("balances", "u64", None, at(31)).expect("looked");
     assert_eq!(left.map(|kept| kept.job), Some(first));
-    assert_eq!(jobs.kept_bytes().expect("summed"), 2);
+    assert_eq!(jobs.kept_in_all().expect("summed").1, 2);
 }
 
 /// Names of data are the same for a rule, for the counts of disclosures and in the log.

@@ -1,0 +1,196 @@
+//! Stock that others lack, as after a crash, or where a folder was lost or put back.
+//!
+//! A party asks its peers now and then which of the items on a shelf they lack. A peer answers for a shelf only that is in use by nobody there, and that it
+//! could read: what it is making, using or has not looked at yet it does not lack. Its word holds while it is here. What all others that must have an item
+//! lack is dropped, within limits; of three parties' stock also what one lacks that has told both others so. What only this party has heard of one of two
+//! peers stays, since that peer may lie, and there is an alarm, as for whatever stays that a peer lacks.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use cenote::stock::ItemId;
+use cenote_service::job::Digest;
+use cenote_service::live::AlarmKind;
+
+use super::{SHELVES, is_agreed};
+use crate::core::{Core, lock};
+use crate::message::{LACKS, Message};
+
+/// How often a peer is asked.
+const ASK: Duration = Duration::from_secs(60);
+/// How long a peer's word may stand alone without an alarm.
+const ALONE: Duration = Duration::from_secs(60);
+
+/// What a peer has said that it lacks, since it is here.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Words {
+    lacks: BTreeSet<(u8, ItemId)>,
+    /// The shelves that it was asked about and has not answered for, and those that it has answered for.
+    open: BTreeSet<u8>,
+    answered: BTreeSet<u8>,
+    /// When it was last asked.
+    pub(super) asked: Option<Instant>,
+    /// Since when nobody else has heard it of something.
+    alone: Option<Instant>,
+}
+
+impl Words {
+    pub(super) fn lacks(&self, shelf: u8, item: ItemId) -> bool {
+        self.lacks.contains(&(shelf, item))
+    }
+
+    /// What it lacks of a shelf is this now. Whether that is news; what it said when it was here before is forgotten.
+    fn say(&mut self, shelf: u8, items: BTreeSet<(u8, ItemId)>) -> bool {
+        let known = self.lacks.iter().filter(|(of, _)| *of == shelf);
+        let is_news = self.answered.insert(shelf) || known.ne(&items);
+        self.lacks.retain(|(of, _)| *of != shelf);
+        self.lacks.extend(items);
+        is_news
+    }
+
+    fn is_due(&self, now: Instant) -> bool {
+        self.asked.is_none_or(|asked| now.duration_since(asked) >= ASK)
+    }
+
+    /// Whether its word on something has stood alone for long.
+    fn is_doubtful(&mut self, alone: bool, now: Instant) -> bool {
+        if !alone {
+            self.alone = None;
+            return false;
+        }
+        now.duration_since(*self.alone.get_or_insert(now)) >= ALONE
+    }
+}
+
+impl Core {
+    /// Asks peers that are here what they lack, each once a minute.
+    pub(super) fn look_for_orphans(&self, now: Instant) {
+        for party in 0..self.settings.names.len() as u8 {
+            let Some(peer) = self.peer(party) else { continue };
+            let is_here = peer.known().is_with_us();
+            let (key, name) = (format!("lacks {party}"), self.name(party));
+            if !is_here || self.stock.stores.is_empty() {
+                self.calm(AlarmKind::StockLow, &key);
+                continue;
+            }
+            let (is_due, doubtful) = {
+                let mut state = self.stock.state();
+                let alone = state.lacks.iter().filter(|lack| lack.by == party);
+                let alone = alone
+                    .filter(|lack| !is_agreed(&state.lacks_there, **lack))
+                    .count();
+                let words = state.words.entry(party).or_default();
+                let is_due = words.is_due(now);
+                if is_due {
+                    words.asked = Some(now);
+                }
+                (is_due, words.is_doubtful(alone > 0, now).then_some(alone))
+            };
+            if is_due {
+                (0..SHELVES).for_each(|shelf| self.ask_about(party, shelf));
+            }
+            match doubtful {
+                Some(items) => self.alarm(
+                    AlarmKind::StockLow,
+                    &key,
+                    format!("Party {party} ({name}) says here that it lacks {items} items of stock that this party has."),
+                    "Find out with the others whether it does. The items stay meanwhile, and jobs do not use them. If it does, stop the service and \
+                     remove them with `cenote stock drop`.",
+                ),
+                None => self.calm(AlarmKind::StockLow, &key),
+            }
+        }
+    }
+
+    /// Asks a peer which of the items on a shelf it lacks, unless the shelf is in use or has none that it must have.
+    fn ask_about(&self, party: u8, shelf: u8) {
+        let items: Vec<Digest> = {
+            let state = self.stock.state();
+            let held = state.held[usize::from(shelf)].as_ref();
+            let held = held.filter(|_| !state.busy[usize::from(shelf)]);
+            let of_peer = held
+                .into_iter()
+                .flatten()
+                .filter(|(_, parties)| party < **parties);
+            of_peer.map(|(id, _)| Digest(id.0)).take(LACKS).collect()
+        };
+        if !items.is_empty() {
+            let mut state = self.stock.state();
+            state.words.entry(party).or_default().open.insert(shelf);
+            drop(state);
+            self.tell(party, &Message::Compare { shelf, items });
+        }
+    }
+
+    /// A peer asks which of these items this party lacks.
+    pub(crate) fn hear_compare(&self, from: u8, shelf: u8, items: &[Digest]) {
+        let at = usize::from(shelf);
+        let lacking: Vec<Digest> = {
+            let state = self.stock.state();
+            let Some(Some(held)) = state.held.get(at) else {
+                return;
+            };
+            if state.busy[at] {
+                return;
+            }
+            let lacks = |item: &&Digest| !held.contains_key(&ItemId(item.0));
+            items.iter().filter(lacks).copied().collect()
+        };
+        self.tell(
+            from,
+            &Message::Lacking {
+                shelf,
+                items: lacking,
+            },
+        );
+    }
+
+    /// A peer says which items it lacks of those that it was asked about.
+    pub(crate) fn hear_lacking(&self, from: u8, shelf: u8, items: &[Digest]) {
+        let at = usize::from(shelf);
+        {
+            let mut state = self.stock.state();
+            let words = state.words.get_mut(&from);
+            if !words.is_some_and(|words| words.open.remove(&shelf)) {
+                drop(state);
+                lock(&self.tally).refused(from);
+                return;
+            }
+            let Some(Some(held)) = state.held.get(at) else {
+                return;
+            };
+            let ids = items.iter().map(|item| ItemId(item.0));
+            let ours = ids.filter(|id| held.get(id).is_some_and(|parties| from < *parties));
+            let ours = ours.map(|id| (shelf, id)).collect();
+            // A shelf that is in use is counted when it is free again.
+            if !state.words.entry(from).or_default().say(shelf, ours) || state.busy[at] {
+                return;
+            }
+            state.busy[at] = true;
+        }
+        self.put_back(shelf);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_holds_until_another_is_said_and_is_doubted_after_a_while() {
+        let of = |items: &[u8]| items.iter().map(|item| (1, ItemId([*item; 32]))).collect();
+        let mut words = Words::default();
+        assert!(words.say(1, of(&[])) && words.say(1, of(&[3, 4])) && !words.say(1, of(&[3, 4])));
+        assert!(words.say(1, of(&[4])) && words.say(2, BTreeSet::new()) && !words.say(2, BTreeSet::new()));
+        assert!(words.lacks(1, ItemId([4; 32])) && !words.lacks(1, ItemId([3; 32])));
+        assert!(!words.lacks(2, ItemId([4; 32])));
+
+        let start = Instant::now();
+        let later = |seconds| start + Duration::from_secs(seconds);
+        assert!(words.is_due(start));
+        words.asked = Some(start);
+        assert!(!words.is_due(later(59)) && words.is_due(later(60)));
+        assert!(!words.is_doubtful(true, start) && words.is_doubtful(true, later(60)));
+        assert!(!words.is_doubtful(false, later(61)) && !words.is_doubtful(true, later(62)));
+    }
+}

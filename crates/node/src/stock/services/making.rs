@@ -1,0 +1,58 @@
+//! What goes wrong in the making.
+
+use std::time::Instant;
+
+use cenote::runner::Connections;
+
+use super::*;
+use crate::tests::world::PATIENCE;
+
+#[test]
+fn a_panic_in_the_making_ends_nothing() {
+    let mut world = world(3, SHARE);
+    wait_full(&world);
+    make_no_more(&world);
+    let sessions = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&sessions);
+    world.hub.spoil(Some(Arc::new(move |name, _, connections| {
+        let is_first = name.starts_with("stock ") && count.fetch_add(1, Ordering::Relaxed) == 0;
+        assert!(!is_first, "as it should");
+        connections
+    })));
+    lose(&world);
+    make_again(&world);
+    until("one panics", || sessions.load(Ordering::Relaxed) > 0);
+    run(&world, 0, "goes on");
+    wait_full(&world);
+    assert!(sessions.load(Ordering::Relaxed) > 1);
+    let cuts = |party: u8| world.node(party).core.stock.state().course[0].cuts;
+    assert!((0..3).all(|party| cuts(party) > 0));
+    // Nothing is left that the end of the service waits for.
+    let start = Instant::now();
+    (0..3).for_each(|party| world.stop(party));
+    assert!(start.elapsed() < PATIENCE);
+}
+
+/// One epoch has 2^16 batches at most.
+#[test]
+fn too_many_batches_are_refused_before_anybody_is_met() {
+    let kind = Kind::new(Protocol::default(), JOB).expect("a kind");
+    let most = (0..64).rev().map(|bits| 1 << bits);
+    let most = most.into_iter().find(|runs| kind.traffic_bytes(*runs).is_ok());
+    let too_many = 2 * most.expect("some can be made") + 1;
+    assert!(too_many > 1 << 10);
+    let home = tempfile::tempdir().expect("a folder");
+    let (folder, key) = (home.path().join("stock"), home.path().join("key"));
+    let store = shelves(&folder, &key, 1, &Default::default())
+        .expect("made")
+        .remove(0);
+    let mut all = Connections::in_memory(&kind.protocol().topology(), PATIENCE);
+    let own = all.remove(0);
+    let start = Instant::now();
+    let limit = 2 * PATIENCE;
+    let refused = kind.make(too_many, cenote::PartyId(0), own, "too many", limit, &store);
+    let error = refused.expect_err("too many").to_string();
+    assert!(error.contains("at most 65536 are made at once"), "{error}");
+    assert!(start.elapsed() < PATIENCE / 2, "the others were waited for");
+    assert_eq!(store.inventory().expect("read"), Default::default());
+}

@@ -1,0 +1,223 @@
+//! Stock that other parties lack.
+
+use super::pairs::{pair, run_with};
+use super::*;
+
+/// A party is killed, and comes up again without what was on its shelves.
+fn lose_at(world: &mut World, party: u8) {
+    world.kill(party);
+    for shelf in 0..SHELVES {
+        let shelf = world.path(party).join("stock").join(shelf.to_string());
+        for item in std::fs::read_dir(shelf).expect("listed") {
+            let item = item.expect("an entry").path();
+            if item.is_dir() {
+                std::fs::remove_dir_all(item).expect("removed");
+            }
+        }
+    }
+    world.start(party);
+    world.wait_ready();
+}
+
+/// Everybody is asked again, soon.
+fn ask_again(world: &World) {
+    for node in world.nodes.iter().flatten() {
+        let mut state = node.core.stock.state();
+        state.words.values_mut().for_each(|words| words.asked = None);
+    }
+}
+
+/// Everybody is asked now, and has had time to answer.
+fn ask_and_wait(world: &World) {
+    ask_again(world);
+    let is_asked = |node: &crate::Node| {
+        let state = node.core.stock.state();
+        state.words.values().all(|words| words.asked.is_some())
+    };
+    until("all are asked", || world.nodes.iter().flatten().all(is_asked));
+    std::thread::sleep(Duration::from_millis(500));
+}
+
+#[test]
+fn what_the_only_peer_has_lost_is_dropped_once_a_day() {
+    let mut world = pair("lego");
+    wait_full(&world);
+    make_no_more(&world);
+    assert!(left(&world, 0).0 > 0);
+    lose_at(&mut world, 1);
+    until("it is dropped", || left(&world, 0).0 == 0);
+    make_again(&world);
+    wait_full(&world);
+    assert_eq!(left(&world, 0), left(&world, 1));
+    run_with(&world, "lego", 1, "from new stock");
+    assert_eq!(from_stock(&world, 0), 1);
+
+    // A peer that says so again and again does not have it made again and again.
+    make_no_more(&world);
+    wait_free(&world);
+    let before = left(&world, 0);
+    lose_at(&mut world, 1);
+    ask_and_wait(&world);
+    wait_free(&world);
+    assert_eq!(left(&world, 0), before);
+    until("there is an alarm", || {
+        let node = world.node(0);
+        let later = std::time::Instant::now() + Duration::from_secs(61);
+        node.core.look_for_orphans(later);
+        node.alarms().iter().any(|alarm| alarm.text.contains("lacks"))
+    });
+}
+
+/// A pool's journal tells how often one was given up.
+#[test]
+fn a_pool_that_the_peer_has_lost_stays_beside_the_next() {
+    for protocol in ["authenticated", "jimu"] {
+        let mut world = pair(protocol);
+        wait_full(&world);
+        make_no_more(&world);
+        let ids = |world: &World, party: u8| -> Vec<cenote::stock::ItemId> {
+            let of = |store: &Store| {
+                let items = store.inventory().expect("read").items;
+                items.into_iter().map(|stored| stored.item.id).collect::<Vec<_>>()
+            };
+            world.node(party).core.stock.stores.iter().flat_map(of).collect()
+        };
+        let before = ids(&world, 0);
+        lose_at(&mut world, 1);
+        ask_and_wait(&world);
+        assert_eq!(ids(&world, 0), before, "{protocol}");
+        assert_eq!(world.node(0).stock()[0].amount, 0);
+        make_again(&world);
+        wait_full(&world);
+        ask_and_wait(&world);
+        let (here, there) = (ids(&world, 0), ids(&world, 1));
+        assert!(
+            before.iter().chain(&there).all(|id| here.contains(id)),
+            "{protocol}"
+        );
+        run_with(&world, protocol, 0, "from the new pool");
+        assert_eq!(from_stock(&world, 0), 1);
+    }
+}
+
+#[test]
+fn what_nobody_asked_for_is_not_heard() {
+    let world = pair("lego");
+    wait_full(&world);
+    make_no_more(&world);
+    ask_and_wait(&world);
+    wait_free(&world);
+    let before = left(&world, 0);
+    let items = world.node(0).core.stock.stores[5]
+        .inventory()
+        .expect("read")
+        .items;
+    let items = items.into_iter().map(|stored| Digest(stored.item.id.0)).collect();
+    let refused = || world.node(0).counts().refused.get(&1).copied().unwrap_or(0);
+    let said = refused();
+    world
+        .hub
+        .say(1, 0, Message::Lacking { shelf: 5, items }.to_bytes());
+    until("it is refused", || refused() > said);
+    wait_free(&world);
+    assert_eq!(left(&world, 0), before);
+}
+
+#[test]
+fn what_one_of_two_peers_has_lost_is_dropped_when_both_others_have_heard_it() {
+    let mut world = world(3, SHARE);
+    wait_full(&world);
+    make_no_more(&world);
+    let before = left(&world, 0);
+    // Party 1 hears nothing of it.
+    world.hub.meddle(Some(Arc::new(|from, to, message| {
+        match Message::parse(&message) {
+            Ok(Message::Lacking { .. }) if (from, to) == (2, 1) => Vec::new(),
+            _ => vec![message],
+        }
+    })));
+    lose_at(&mut world, 2);
+    ask_and_wait(&world);
+    until("party 0 has heard it", || world.node(0).stock()[0].amount == 0);
+    wait_free(&world);
+    assert_eq!((left(&world, 0), left(&world, 1)), (before, before));
+    until("there is an alarm", || {
+        let node = world.node(0);
+        node.core
+            .look_for_orphans(std::time::Instant::now() + Duration::from_secs(61));
+        let alarms = node.alarms();
+        alarms
+            .iter()
+            .any(|alarm| alarm.text.contains("Party 2") && alarm.text.contains("lacks"))
+    });
+
+    world.hub.meddle(None);
+    ask_again(&world);
+    until("it is dropped", || {
+        left(&world, 0).0 == 0 && left(&world, 1).0 == 0
+    });
+    until("the alarm is over", || world.node(0).alarms().is_empty());
+    make_again(&world);
+    wait_full(&world);
+    run(&world, 2, "from new stock");
+    assert_eq!(from_stock(&world, 0), 1);
+}
+
+#[test]
+fn what_both_peers_have_lost_is_dropped() {
+    let mut world = world(3, SHARE);
+    wait_full(&world);
+    make_no_more(&world);
+    lose_at(&mut world, 1);
+    lose_at(&mut world, 2);
+    until("it is dropped", || left(&world, 0).0 == 0);
+}
+
+/// A party that uses a shelf, or cannot read it, says nothing of it.
+#[test]
+fn what_a_peer_does_not_speak_of_stays() {
+    let world = pair("lego");
+    wait_full(&world);
+    make_no_more(&world);
+    wait_free(&world);
+    let of = |party: u8| &world.node(party).core.stock;
+    let items = |party: u8, shelf: usize| of(party).stores[shelf].inventory().expect("read").items;
+    for (shelf, busy) in [(3, true), (4, false)] {
+        for stored in items(1, shelf) {
+            of(1).stores[shelf].remove(&stored.item.id).expect("removed");
+        }
+        of(1).count(shelf as u8);
+        let mut state = of(1).state();
+        state.busy[shelf] = busy;
+        if !busy {
+            state.held[shelf] = None;
+        }
+    }
+    ask_and_wait(&world);
+    assert!(!items(0, 3).is_empty() && !items(0, 4).is_empty());
+    for shelf in [3, 4] {
+        world.node(1).core.put_back(shelf);
+    }
+    ask_again(&world);
+    until("both are dropped", || {
+        items(0, 3).is_empty() && items(0, 4).is_empty()
+    });
+    assert!(!items(0, 5).is_empty());
+    assert_eq!(left(&world, 0), left(&world, 1));
+}
+
+#[test]
+fn what_a_peer_lacks_is_left_out_of_the_choice() {
+    let world = world(3, SHARE);
+    wait_full(&world);
+    make_no_more(&world);
+    lose(&world);
+    let store = &world.node(0).core.stock.stores[0];
+    for stored in store.inventory().expect("read").items {
+        let path = store.path().join(stored.item.id.to_string());
+        std::fs::write(path.join("lacked-by-2"), "").expect("noted");
+    }
+    let before = left(&world, 0);
+    run(&world, 1, "on a shelf of what a peer lacks");
+    assert_eq!((from_stock(&world, 0), left(&world, 0)), (0, before));
+}
