@@ -48,7 +48,7 @@ fn every_protocol_computes_a_stream() {
         }
         assert_eq!(report["soak"]["protocol"]["protocol"], protocol.name());
         assert_eq!(
-            (&report["stopped"], report["growth"].as_array().unwrap().len()),
+            (&report["stopped"], report["least"].as_array().unwrap().len()),
             (&Value::Null, count)
         );
         let computations = |moment: &Value| moment["parties"][0]["computations"].as_u64().unwrap();
