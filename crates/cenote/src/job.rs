@@ -373,23 +373,19 @@ impl Job {
             if let Some(order) = &entry.order {
                 circuit.set_output_order(index, bit_order(source, order)?);
             }
-            let keep = entry.keep(&circuit.outputs()[index], source)?;
-            if let Some(keep) = &keep {
+            if let Some(keep) = entry.keep(&circuit.outputs()[index], source)? {
                 if keeps.iter().flatten().any(|other| other.name == keep.name) {
                     return Err(source.fault(span, format!("two outputs are kept as \"{}\"", keep.name)));
                 }
-            } else {
-                let Some(to) = &entry.to else {
-                    let what = "nobody would learn this output; write `to = [N]`, or `keep = \"NAME\"` to keep it for later jobs";
-                    return Err(source.fault(span, what));
-                };
-                receivers.push(entitled(source, to, parties)?);
-            }
-            let kept = keep.is_some();
-            keeps.push(keep);
-            if kept {
+                keeps.push(Some(keep));
                 continue;
             }
+            keeps.push(None);
+            let Some(to) = &entry.to else {
+                let what = "nobody would learn this output; write `to = [N]`, or `keep = \"NAME\"` to keep it for later jobs";
+                return Err(source.fault(span, what));
+            };
+            receivers.push(entitled(source, to, parties)?);
             output_files.push(match entry.file {
                 None => None,
                 Some(file) => {
@@ -552,14 +548,15 @@ impl Job {
     fn whole(&self, lanes: usize) -> Result<Program> {
         let given = self.inputs.iter().map(|input| input.owner);
         let opened = self.receivers.iter().copied();
-        let program = Program::keeping(
+        let owners = given.chain(self.keeping.owners()).collect();
+        let receivers = opened.chain(self.keeping.receivers()).collect();
+        Program::keeping(
             self.circuit_name.clone(),
             self.circuit.clone(),
-            given.chain(self.keeping.owners()).collect(),
-            opened.chain(self.keeping.receivers()).collect(),
+            (owners, receivers),
+            self.keeping.opened(),
             lanes,
-        )?;
-        Ok(program.opening(self.keeping.opened()))
+        )
     }
 
     /// How many inputs parties give. They are the first ones.

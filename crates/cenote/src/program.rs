@@ -62,23 +62,24 @@ impl Program {
                 "every input needs an owner, and every output receivers".into(),
             ));
         }
-        Self::keeping(name, circuit, owners, receivers, lanes)
+        let opened = receivers.len();
+        Self::keeping(name, circuit, (owners, receivers), opened, lanes)
     }
 
     /// A program that takes its last inputs, those without an owner, from shares that parties kept ([`Engine::take`]), and keeps its last outputs, those
-    /// without receivers.
+    /// without receivers. Reports tell of the first `opened` outputs.
     pub(crate) fn keeping(
         name: impl Into<String>,
         circuit: Circuit,
-        owners: Vec<PartyId>,
-        receivers: Vec<Parties>,
+        (owners, receivers): (Vec<PartyId>, Vec<Parties>),
+        opened: usize,
         lanes: usize,
     ) -> Result<Self> {
         check_size(&circuit, lanes)?;
         let plan = Plan::new(&circuit);
         Ok(Program {
             name: name.into(),
-            opened: receivers.len(),
+            opened,
             circuit,
             plan,
             owners,
@@ -86,11 +87,6 @@ impl Program {
             lanes,
             segment_ands: SEGMENT_ANDS,
         })
-    }
-
-    /// The same, of whose outputs reports tell the first `opened` only.
-    pub(crate) fn opening(self, opened: usize) -> Self {
-        Program { opened, ..self }
     }
 
     /// How many outputs reports tell of: the first ones.

@@ -44,13 +44,7 @@ impl Core {
     pub(crate) fn check_taken(&self, proposal: &Proposal, compiled: &Compiled) -> Result<()> {
         let now = Timestamp::now();
         for (take, taken) in proposal.takes.iter().zip(&compiled.takes) {
-            let kept = self
-                .jobs
-                .find_kept(&take.name, &taken.kind, Some(take.job), now)?;
-            let kept = kept.ok_or_else(|| Error::NoKept {
-                name: take.name.clone(),
-                job: take.job,
-            })?;
+            let kept = self.find_take(take, taken, now)?;
             self.check_fit(&kept, compiled)?;
             let newest = match taken.of {
                 Some(_) => None,
@@ -64,6 +58,28 @@ impl Core {
             }
         }
         Ok(())
+    }
+
+    /// Sees that the values are still kept here that a job takes, which may have been dropped or have expired since it was proposed. A newer one does
+    /// not matter any more.
+    ///
+    /// # Errors
+    /// [`Error::NoKept`]; where the record cannot be read.
+    pub(crate) fn check_still_kept(&self, proposal: &Proposal, compiled: &Compiled) -> Result<()> {
+        let now = Timestamp::now();
+        let mut takes = proposal.takes.iter().zip(&compiled.takes);
+        takes.try_for_each(|(take, taken)| self.find_take(take, taken, now).map(drop))
+    }
+
+    /// The value that a proposal takes. Its share is not read.
+    fn find_take(&self, take: &Take, taken: &Taken, now: Timestamp) -> Result<Kept> {
+        let kept = self
+            .jobs
+            .find_kept(&take.name, &taken.kind, Some(take.job), now)?;
+        kept.ok_or_else(|| Error::NoKept {
+            name: take.name.clone(),
+            job: take.job,
+        })
     }
 
     /// Sees that a job may take a kept value: it is of the parties that kept it, and no more secure than the job that did.

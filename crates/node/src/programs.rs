@@ -133,16 +133,13 @@ impl Programs {
     /// # Errors
     /// What is wrong with the copy.
     pub(crate) fn text(&self, digest: Digest) -> Result<Option<String>, String> {
-        let fault = |error: std::io::Error| format!("a program cannot be read: {}", error.kind());
-        let file = match File::open(self.path(digest)) {
-            Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(fault(error)),
+        let Some(file) = self.open_file(digest)? else {
+            return Ok(None);
         };
         let mut text = String::new();
         file.take(LARGEST as u64 + 1)
             .read_to_string(&mut text)
-            .map_err(fault)?;
+            .map_err(unreadable)?;
         if Digest::of(text.as_bytes()) != digest {
             let _turn = locked(&self.writing);
             let _ = fs::remove_file(self.path(digest));
@@ -160,16 +157,15 @@ impl Programs {
         if at == 0 && self.text(digest)?.is_none() {
             return Ok(None);
         }
-        let fault = |error: std::io::Error| format!("a program cannot be read: {}", error.kind());
-        let mut file = match File::open(self.path(digest)) {
-            Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(fault(error)),
+        let Some(mut file) = self.open_file(digest)? else {
+            return Ok(None);
         };
-        let all = file.metadata().map_err(fault)?.len();
-        file.seek(SeekFrom::Start(at)).map_err(fault)?;
+        let all = file.metadata().map_err(unreadable)?.len();
+        file.seek(SeekFrom::Start(at)).map_err(unreadable)?;
         let mut bytes = Vec::new();
-        file.take(PIECE as u64).read_to_end(&mut bytes).map_err(fault)?;
+        file.take(PIECE as u64)
+            .read_to_end(&mut bytes)
+            .map_err(unreadable)?;
         // A character may be cut in two.
         let whole = match std::str::from_utf8(&bytes) {
             Ok(text) => text.len(),
@@ -177,6 +173,15 @@ impl Programs {
         };
         bytes.truncate(whole);
         Ok(String::from_utf8(bytes).ok().map(|text| (text, all)))
+    }
+
+    /// The file of a program, if it is kept.
+    fn open_file(&self, digest: Digest) -> Result<Option<File>, String> {
+        match File::open(self.path(digest)) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(unreadable(error)),
+        }
     }
 
     /// Keeps a program, of which a job is about to be recorded. `needed` are those of unfinished jobs, which stay.
@@ -253,6 +258,10 @@ impl Programs {
             .take(over)
             .try_for_each(|(_, path)| fs::remove_file(path))
     }
+}
+
+fn unreadable(error: std::io::Error) -> String {
+    format!("a program cannot be read: {}", error.kind())
 }
 
 fn text_of(bundle: &Bundle) -> Result<String, String> {

@@ -154,13 +154,8 @@ impl Core {
         if let Err(reason) = self.fits(&compiled) {
             return self.fail(id, FailKind::Refused, reason);
         }
-        // It may have expired or been dropped since the job was proposed. A newer one does not matter any more.
-        for take in &job.proposal.takes {
-            if let Err(error @ Error::NoKept { .. }) =
-                self.jobs.kept_share(&take.name, take.job, Timestamp::now())
-            {
-                return self.fail(id, FailKind::Refused, error.to_string());
-            }
+        if let Err(error @ Error::NoKept { .. }) = self.check_still_kept(&job.proposal, &compiled) {
+            return self.fail(id, FailKind::Refused, error.to_string());
         }
         let wanted = self.stock.wanted(&compiled);
         let of_stock = wanted.map_or(0, |wanted| self.stock.memory_of(wanted, &compiled, self.me()));
