@@ -17,7 +17,7 @@ use cenote_session::{Error, Result, Terms, room};
 use cenote_store::{Hold, Stored};
 use zeroize::Zeroizing;
 
-use crate::offline::{RECORD, Record};
+use crate::offline::{Made, RECORD, Record};
 use crate::settings::{Config, MAX_LOT, Sizes};
 use crate::setup::{Base, Role};
 use crate::steps;
@@ -146,7 +146,7 @@ impl Numbers {
         kept: Arc<Kept>,
         sizes: &Sizes,
         copy: Option<Copy>,
-    ) -> Result<(Self, Option<Pool<Record>>)> {
+    ) -> Result<(Self, Option<Pool<Record, Made>>)> {
         let [size, together] = [sizes.pool.pool_size as usize, sizes.bucket()];
         let (pool, records) = match copy {
             None => {

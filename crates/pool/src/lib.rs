@@ -25,4 +25,4 @@ mod pool;
 
 pub use coin::{SHARE_BYTES, Tosser, toss};
 pub use cut::{Cut, cut};
-pub use pool::{Pool, Unready, touched};
+pub use pool::{Drawn, Fresh, Pool, Unready, touched};

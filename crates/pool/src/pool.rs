@@ -10,8 +10,8 @@ use zeroize::{Zeroize, Zeroizing};
 /// The stream of a coin that decides what is drawn.
 const STREAM: u64 = 1;
 
-/// Buckets whose records are asked for before the first of them is read.
-const AHEAD: usize = 6;
+/// Draws whose records are asked for before the first of them is made.
+const AHEAD: usize = 8;
 
 /// Gadgets drawn together, at most.
 const MOST: usize = 64;
@@ -31,18 +31,18 @@ pub struct Unready {
 /// **Draws.** Draw number `j` takes `together` records from places that the coin of one delivery decides: the delivery of the record
 /// that takes the first of the gaps. So what is drawn follows from the coins alone. When the pool is refilled, and what the records
 /// drawn before are used for, changes nothing, even if it was chosen by someone who knew the coins.
-pub struct Pool<T: Zeroize> {
+pub struct Pool<T: Zeroize, F = Zeroizing<Vec<T>>> {
     size: usize,
     stride: usize,
     together: usize,
     /// Less than `size` of them until the pool is full for the first time.
     records: Zeroizing<Vec<T>>,
     /// What takes the place of drawn records, in order: of the first delivery what is kept from `next` on.
-    buffer: VecDeque<Delivery<T>>,
+    buffer: VecDeque<Delivery<F>>,
     /// The first of what is kept that has not been used.
     next: usize,
-    /// The array of a delivery that is used up, for the next one.
-    spare: Zeroizing<Vec<T>>,
+    /// The arrays of a delivery that is used up, for the next one.
+    spare: F,
     /// Records in the buffer.
     left: usize,
     /// Places of the pool that are empty.
@@ -50,9 +50,79 @@ pub struct Pool<T: Zeroize> {
     drawn: u64,
 }
 
+/// Fresh records of items `T`, in whatever arrays they were made.
+pub trait Fresh<T>: Default {
+    /// How many there are, of `stride` items each.
+    ///
+    /// # Panics
+    /// If they are no whole records.
+    fn count(&self, stride: usize) -> usize;
+
+    /// Copies a record to where it belongs.
+    fn copy(&self, number: usize, to: &mut [T]);
+
+    /// Asks for a record that will be copied soon.
+    fn ask(&self, _number: usize, _stride: usize) {}
+
+    /// Bytes that it holds.
+    fn bytes(&self) -> usize;
+
+    /// Makes its arrays ready for other records.
+    fn clear(&mut self);
+}
+
+/// One record after the other.
+impl<T: Copy + Zeroize> Fresh<T> for Zeroizing<Vec<T>> {
+    fn count(&self, stride: usize) -> usize {
+        assert!(self.len().is_multiple_of(stride), "whole records");
+        self.len() / stride
+    }
+
+    #[inline(always)]
+    fn copy(&self, number: usize, to: &mut [T]) {
+        let from = number * to.len();
+        match to {
+            [item] => *item = self[from],
+            _ => to.copy_from_slice(&self[from..from + to.len()]),
+        }
+    }
+
+    #[inline(always)]
+    fn ask(&self, number: usize, stride: usize) {
+        ask(self, number, stride);
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<T>() * self.capacity()
+    }
+
+    fn clear(&mut self) {
+        Vec::clear(self);
+    }
+}
+
+/// The records of a draw, before others take their places.
+pub struct Drawn<'a, T> {
+    records: &'a [T],
+    stride: usize,
+    places: &'a [u32],
+}
+
+impl<'a, T> Drawn<'a, T> {
+    /// Each record.
+    #[inline(always)]
+    pub fn records(&self) -> impl ExactSizeIterator<Item = &'a [T]> + use<'a, T> {
+        let (records, stride) = (self.records, self.stride);
+        self.places.iter().map(move |&place| {
+            let at = place as usize * stride;
+            &records[at..at + stride]
+        })
+    }
+}
+
 /// Fresh records, the numbers of those that were not checked, and what their coin says to draw.
-struct Delivery<T: Zeroize> {
-    records: Zeroizing<Vec<T>>,
+struct Delivery<F> {
+    records: F,
     kept: Vec<u32>,
     draws: Sampler,
 }
@@ -63,7 +133,7 @@ struct Ahead {
     next: usize,
 }
 
-impl<T: Copy + Zeroize> Pool<T> {
+impl<T: Copy + Zeroize, F: Fresh<T>> Pool<T, F> {
     /// An empty pool for `size` records of `stride` items, of which `together` are drawn at a time.
     ///
     /// # Panics
@@ -79,7 +149,7 @@ impl<T: Copy + Zeroize> Pool<T> {
             records: Zeroizing::default(),
             buffer: VecDeque::new(),
             next: 0,
-            spare: Zeroizing::default(),
+            spare: F::default(),
             left: 0,
             gaps: Vec::new(),
             drawn: 0,
@@ -123,8 +193,8 @@ impl<T: Copy + Zeroize> Pool<T> {
         Ok(pool)
     }
 
-    /// An empty array for the records of fresh gadgets: one that was used before, if there is one.
-    pub fn room(&mut self) -> Zeroizing<Vec<T>> {
+    /// Arrays for the records of fresh gadgets: such as were used before, if there are any.
+    pub fn room(&mut self) -> F {
         self.spare.clear();
         std::mem::take(&mut self.spare)
     }
@@ -134,30 +204,32 @@ impl<T: Copy + Zeroize> Pool<T> {
     ///
     /// # Panics
     /// If these are no whole records, or one that is kept is not among them.
-    pub fn refill(&mut self, records: Zeroizing<Vec<T>>, mut kept: Vec<u32>, coin: Block) {
-        assert!(records.len().is_multiple_of(self.stride), "whole records");
-        let made = records.len() / self.stride;
+    pub fn refill(&mut self, records: F, mut kept: Vec<u32>, coin: Block)
+    where
+        T: Default,
+    {
+        let made = records.count(self.stride);
+        assert!(
+            kept.iter().all(|&number| (number as usize) < made),
+            "records that there are"
+        );
         let room = self.size - self.len();
         let mut gaps = self
             .gaps
             .split_off(self.gaps.len().saturating_sub(kept.len()))
             .into_iter();
         for &number in kept.iter().take(room) {
-            let from = number as usize * self.stride;
-            let record = &records[from..from + self.stride];
-            match gaps.next() {
-                Some(gap) => {
-                    let to = gap as usize * self.stride;
-                    self.records[to..to + self.stride].copy_from_slice(record);
+            let to = match gaps.next() {
+                Some(gap) => gap as usize * self.stride,
+                None => {
+                    let end = self.records.len();
+                    self.records.resize(end + self.stride, T::default());
+                    end
                 }
-                None => self.records.extend_from_slice(record),
-            }
+            };
+            records.copy(number as usize, &mut self.records[to..to + self.stride]);
         }
         kept.drain(..room.min(kept.len()));
-        assert!(
-            kept.iter().all(|&number| (number as usize) < made),
-            "records that there are"
-        );
         if kept.is_empty() {
             self.spare = records;
         } else {
@@ -207,12 +279,8 @@ impl<T: Copy + Zeroize> Pool<T> {
 
     /// Bytes that it holds.
     pub fn bytes(&self) -> u64 {
-        let buffers: usize = self
-            .buffer
-            .iter()
-            .map(|delivery| delivery.records.capacity())
-            .sum();
-        (size_of::<T>() * (self.records.capacity() + buffers + self.spare.capacity())) as u64
+        let buffers = self.buffer.iter().map(|delivery| delivery.records.bytes());
+        (size_of::<T>() * self.records.capacity() + self.spare.bytes() + buffers.sum::<usize>()) as u64
     }
 
     /// Draws so many times, and replaces what is drawn: appends its records to `out`, those of a draw together.
@@ -221,84 +289,107 @@ impl<T: Copy + Zeroize> Pool<T> {
     /// # Errors
     /// If the buffer has fewer gadgets.
     pub fn draw(&mut self, count: usize, out: &mut Vec<T>) -> Result<(), Unready> {
-        let each = self.together;
-        let wanted = count.saturating_mul(each);
-        let left = self.left();
-        if wanted > left {
-            return Err(Unready { wanted, left });
+        let items = count.saturating_mul(self.together * self.stride);
+        if self.wanted(count).is_ok() {
+            reserve(out, items);
         }
-        reserve(out, wanted * self.stride);
-        // While the records of one batch of draws are copied, those of the next are on their way.
-        let mut places = [[0; AHEAD * MOST]; 2];
-        let batch = |first: usize| count.saturating_sub(first).min(AHEAD) * each;
+        self.draw_each(count, |_, drawn| {
+            drawn.records().for_each(|record| append(out, record));
+        })
+    }
+
+    /// Draws so many times, and replaces what is drawn: `each` has the number of a draw and its records. No gadget is drawn twice.
+    ///
+    /// # Errors
+    /// If the buffer has fewer gadgets.
+    pub fn draw_each(
+        &mut self,
+        count: usize,
+        mut each: impl FnMut(usize, Drawn<'_, T>),
+    ) -> Result<(), Unready> {
+        let wanted = self.wanted(count)?;
+        // Places of the next draws, round and round: their records are on their way while those of a draw are copied.
+        let mut places = [[0; MOST]; AHEAD];
         let mut ahead = Ahead {
             delivery: 0,
             next: self.next,
         };
-        let [mut now, mut then] = places.each_mut();
-        self.look(&mut ahead, &mut now[..batch(0)]);
-        for first in (0..count).step_by(AHEAD) {
-            self.look(&mut ahead, &mut then[..batch(first + AHEAD)]);
-            for draw in now[..batch(first)].chunks_exact(each) {
-                for &place in draw {
-                    let at = place as usize * self.stride;
-                    append(out, &self.records[at..at + self.stride]);
-                }
-                for &place in draw {
-                    let at = place as usize * self.stride;
-                    let Delivery { records, kept, .. } = self.buffer.front().expect("there are enough");
-                    let from = kept[self.next] as usize * self.stride;
-                    replace(
-                        &mut self.records[at..at + self.stride],
-                        &records[from..from + self.stride],
-                    );
-                    self.next += 1;
-                    if self.next == kept.len() {
-                        self.next = 0;
-                        self.spare = self.buffer.pop_front().expect("the first").records;
-                        // It is one of those whose places were looked for.
-                        ahead.delivery -= 1;
-                    }
+        for places in places.iter_mut().take(count) {
+            self.look(&mut ahead, places);
+        }
+        for draw in 0..count {
+            let now = &mut places[draw % AHEAD];
+            let drawn = Drawn {
+                records: &self.records,
+                stride: self.stride,
+                places: &now[..self.together],
+            };
+            each(draw, drawn);
+            for &place in &now[..self.together] {
+                let at = place as usize * self.stride;
+                let Delivery { records, kept, .. } = self.buffer.front().expect("there are enough");
+                records.copy(kept[self.next] as usize, &mut self.records[at..at + self.stride]);
+                self.next += 1;
+                if self.next == kept.len() {
+                    self.next = 0;
+                    self.spare = self.buffer.pop_front().expect("the first").records;
+                    // It is one of those whose places were looked for.
+                    ahead.delivery -= 1;
                 }
             }
-            std::mem::swap(&mut now, &mut then);
+            if count - draw > AHEAD {
+                self.look(&mut ahead, now);
+            }
         }
         self.left -= wanted;
         self.drawn += wanted as u64;
         Ok(())
     }
 
-    /// The places of the next draws. Their records, and those that will replace them, are asked for.
-    fn look(&mut self, ahead: &mut Ahead, places: &mut [u32]) {
-        let lines = |record: usize| {
-            let at = record * self.stride;
-            (at..at + self.stride).step_by(const { 1 + 63 / size_of::<T>() })
-        };
-        for draw in places.chunks_exact_mut(self.together) {
-            let delivery = &mut self.buffer[ahead.delivery];
-            distinct(&mut delivery.draws, self.size as u32, draw);
-            for &place in &*draw {
-                lines(place as usize).for_each(|line| prefetch(&self.records, line));
-            }
-            let fresh = ahead.next..ahead.next + self.together;
-            for &number in &delivery.kept[fresh.start..fresh.end.min(delivery.kept.len())] {
-                lines(number as usize).for_each(|line| prefetch(&delivery.records, line));
-            }
-            ahead.next = fresh.end;
-            while let Some(passed) = self
-                .buffer
-                .get(ahead.delivery)
-                .map(|delivery| delivery.kept.len())
-                && ahead.next >= passed
-            {
-                ahead.next -= passed;
-                ahead.delivery += 1;
-            }
+    /// The gadgets of so many draws, if there are enough.
+    fn wanted(&self, count: usize) -> Result<usize, Unready> {
+        let wanted = count.saturating_mul(self.together);
+        match self.left() {
+            left if wanted > left => Err(Unready { wanted, left }),
+            _ => Ok(wanted),
+        }
+    }
+
+    /// The places of the next draw. Their records, and those that will replace them, are asked for.
+    fn look(&mut self, ahead: &mut Ahead, places: &mut [u32; MOST]) {
+        let places = &mut places[..self.together];
+        let delivery = &mut self.buffer[ahead.delivery];
+        distinct(&mut delivery.draws, self.size as u32, places);
+        for &place in &*places {
+            ask(&self.records, place as usize, self.stride);
+        }
+        let fresh = ahead.next..ahead.next + self.together;
+        for &number in &delivery.kept[fresh.start..fresh.end.min(delivery.kept.len())] {
+            delivery.records.ask(number as usize, self.stride);
+        }
+        ahead.next = fresh.end;
+        while let Some(passed) = self
+            .buffer
+            .get(ahead.delivery)
+            .map(|delivery| delivery.kept.len())
+            && ahead.next >= passed
+        {
+            ahead.next -= passed;
+            ahead.delivery += 1;
         }
     }
 }
 
-impl<T: Zeroize> fmt::Debug for Pool<T> {
+/// Asks for a record of an array.
+#[inline(always)]
+fn ask<T>(records: &[T], number: usize, stride: usize) {
+    let at = number * stride;
+    (at..at + stride)
+        .step_by(const { 1 + 63 / size_of::<T>() })
+        .for_each(|line| prefetch(records, line));
+}
+
+impl<T: Zeroize, F> fmt::Debug for Pool<T, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -344,15 +435,6 @@ fn append<T: Copy>(to: &mut Vec<T>, record: &[T]) {
     match record {
         [item] => to.push(*item),
         _ => to.extend_from_slice(record),
-    }
-}
-
-/// Puts one record in the place of another.
-#[inline(always)]
-fn replace<T: Copy>(to: &mut [T], record: &[T]) {
-    match (&mut *to, record) {
-        ([to], [item]) => *to = *item,
-        _ => to.copy_from_slice(record),
     }
 }
 

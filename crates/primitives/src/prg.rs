@@ -13,6 +13,7 @@ mod vaes;
 
 use std::fmt;
 
+use crate::kernels::xor_into;
 use crate::{Block, Block512, Simd};
 
 /// Names one [`Block512`] of keystream: number `index` (below 2^62) of stream `stream`.
@@ -124,7 +125,44 @@ impl Prg {
         assert_eq!(at.len(), inout.len(), "one position per block");
         dispatch!(self, gather::<true>(at, inout));
     }
+
+    /// Sums of the keystreams of generators that are numbered from `first`, 0 or 1, on, by the bits of their numbers: `columns` become one column
+    /// after the other, each as long as `sum`, column `j` the sum of the keystreams from `at` on of all that have bit `j` in their number;
+    /// `sum` becomes that of all. All generators are of one path.
+    ///
+    /// # Panics
+    /// If there are more than 8 columns, or none for a bit of a number; if the first is greater; if `sum` is empty.
+    pub fn sums(seeds: &[Prg], first: usize, at: Position, columns: &mut [Block512], sum: &mut [Block512]) {
+        let end = first + seeds.len();
+        let bits = columns.len() / sum.len();
+        assert!(
+            first <= 1 && bits <= MOST_BITS && end <= 1 << bits,
+            "numbers below {end} and {bits} columns"
+        );
+        debug_assert!(sum.len() as u64 <= 1 << 62 && at.index <= (1 << 62) - sum.len() as u64);
+        #[cfg(target_arch = "x86_64")]
+        if let Some(keys) = vaes::Keys::of(seeds) {
+            return keys.sums(first, at, columns, sum);
+        }
+        columns.fill(Block512::ZERO);
+        sum.fill(Block512::ZERO);
+        for (x, seed) in (first..end).zip(seeds).rev() {
+            // With S(x) = G(x) + G(x + 1) + …, column j is the sum of all S(m 2^j) but S(0): G(x) is in ⌊x/2^j⌋ of them.
+            seed.xor_into(at, sum);
+            if x > 0 {
+                for column in columns
+                    .chunks_exact_mut(sum.len())
+                    .take(1 + x.trailing_zeros() as usize)
+                {
+                    xor_into(column, sum);
+                }
+            }
+        }
+    }
 }
+
+/// Bits of the numbers of seeds, at most.
+const MOST_BITS: usize = 8;
 
 impl fmt::Debug for Prg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -11,9 +11,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use cenote_net::Channel;
-use cenote_pool::Pool;
 use cenote_pool::kept::{Copy, Kept};
-use cenote_primitives::{Block, as_bytes, as_bytes_mut};
+use cenote_pool::{Drawn, Fresh, Pool};
+use cenote_primitives::{Block, as_bytes, as_bytes_mut, prefetch};
 use cenote_session::{Error, MESSAGE_FORM, Result, room};
 use zeroize::{Zeroize, Zeroizing};
 
@@ -98,9 +98,48 @@ impl Masks {
     }
 }
 
+/// The leaky ANDs of a lot, where they were made: MACs and keys of all x, then of all y, then of all z, and then of masks.
+#[derive(Default)]
+pub(crate) struct Made {
+    count: usize,
+    macs: Blocks,
+    keys: Blocks,
+}
+
+impl Fresh<Record> for Made {
+    fn count(&self, _: usize) -> usize {
+        self.count
+    }
+
+    #[inline(always)]
+    fn copy(&self, number: usize, to: &mut [Record]) {
+        let [x, y, z] = [0, 1, 2].map(|part| part * self.count + number);
+        let (macs, keys) = (&self.macs, &self.keys);
+        to[0] = [macs[x], macs[y], macs[z], keys[x], keys[y], keys[z]];
+    }
+
+    /// Once for all that are in a line.
+    #[inline(always)]
+    fn ask(&self, number: usize, _: usize) {
+        if number.is_multiple_of(64 / size_of::<Block>()) {
+            for part in 0..3 {
+                prefetch(&self.macs, part * self.count + number);
+                prefetch(&self.keys, part * self.count + number);
+            }
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<Block>() * (self.macs.capacity() + self.keys.capacity())
+    }
+
+    /// All of it is written over.
+    fn clear(&mut self) {}
+}
+
 /// Leaky ANDs and masks of a party.
 pub(crate) struct Supply {
-    pub(crate) pool: Pool<Record>,
+    pub(crate) pool: Pool<Record, Made>,
     /// If the pool is kept.
     numbers: Option<Numbers>,
     pub(crate) masks: Masks,
@@ -108,8 +147,6 @@ pub(crate) struct Supply {
     pub(crate) bucket: usize,
     size: usize,
     pub(crate) lot: usize,
-    macs: Blocks,
-    keys: Blocks,
     sums: Blocks,
 }
 
@@ -135,8 +172,6 @@ impl Supply {
             bucket: sizes.bucket(),
             size,
             lot,
-            macs: Blocks::default(),
-            keys: Blocks::default(),
             sums: Blocks::default(),
         })
     }
@@ -146,12 +181,12 @@ impl Supply {
         self.pool.left() >= gates.saturating_mul(self.bucket) && self.masks.left() >= gates
     }
 
-    /// Draws the leaky ANDs of so many triples.
-    pub(crate) fn draw(&mut self, gates: usize, to: &mut Vec<Record>) -> Result<()> {
+    /// Draws the leaky ANDs of so many triples: `each` has the number of a triple and what it is made of.
+    pub(crate) fn draw(&mut self, gates: usize, each: impl FnMut(usize, Drawn<'_, Record>)) -> Result<()> {
         if let Some(numbers) = &mut self.numbers {
             numbers.draw(gates)?;
         }
-        let drawn = self.pool.draw(gates, to);
+        let drawn = self.pool.draw_each(gates, each);
         drawn.map_err(|unready| Error::Internal(unready.to_string()))
     }
 
@@ -207,9 +242,11 @@ impl Supply {
         masks: usize,
     ) -> Result<()> {
         let all = 3 * count + masks;
+        let mut made = self.pool.room();
+        made.count = count;
         for (array, size) in [
-            (&mut self.macs, all),
-            (&mut self.keys, all),
+            (&mut made.macs, all),
+            (&mut made.keys, all),
             (&mut self.sums, count),
         ] {
             if array.capacity() < size {
@@ -217,31 +254,20 @@ impl Supply {
             }
             array.resize(size, Block::ZERO);
         }
-        keys.bits.extend(channel, &mut self.macs, &mut self.keys)?;
-        self.masks.add(&self.macs[3 * count..], &self.keys[3 * count..]);
+        keys.bits.extend(channel, &mut made.macs, &mut made.keys)?;
+        self.masks.add(&made.macs[3 * count..], &made.keys[3 * count..]);
         let mut lot = Lot {
             count,
-            macs: &mut self.macs[..3 * count],
-            keys: &mut self.keys[..3 * count],
+            macs: &mut made.macs[..3 * count],
+            keys: &mut made.keys[..3 * count],
         };
         lot.make(keys, channel, &mut self.sums[..count])?;
-
-        let mut records = self.pool.room();
-        if records.capacity() < count {
-            records = room::empty(WHAT, count)?;
-        }
-        let [own, other] = lot.parts(&(0..count));
-        records.extend((0..count).map(|at| {
-            let [x, y, z] = own.map(|part| part[at]);
-            let [their_x, their_y, their_z] = other.map(|part| part[at]);
-            [x, y, z, their_x, their_y, their_z]
-        }));
         // What was made is compared, and in its place.
         let coin = keys.coin(channel, steps::COIN)?;
         if let Some(numbers) = &mut self.numbers {
             numbers.made(coin, count)?;
         }
-        self.pool.refill(records, (0..count as u32).collect(), coin);
+        self.pool.refill(made, (0..count as u32).collect(), coin);
         Ok(())
     }
 }

@@ -8,9 +8,8 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::circuit::{Circuit, Segment, Walk};
 use super::gates::{self, Garbled, Hashed};
-use super::triples::{Of, constant, multiply, opened};
+use super::triples::{Of, Triples, constant};
 use super::{BEHIND, Party};
-use crate::offline::Record;
 use crate::setup::{ONE, Role, is_packed, low, packed, spread};
 use crate::{checks, steps};
 
@@ -33,12 +32,10 @@ pub(crate) struct Prepared {
     pub(super) keys: [Blocks; 2],
     /// MACs and keys of the masks of outputs, to which those of the products are added.
     pub(super) sums: [Blocks; 2],
-    records: Zeroizing<Vec<Record>>,
+    triples: Triples,
     /// This party's shares of what is opened; all of it once the other party's are received.
     bits: Vec<u64>,
     received: bool,
-    /// What MACs and keys are opened with.
-    opened: Blocks,
     pub(super) labels: [Blocks; 2],
     outputs: Blocks,
     pub(super) tables: Vec<[Block; 2]>,
@@ -102,14 +99,12 @@ impl Party {
             masks.outputs(circuit, part, &[&of.sums[0][first..end], &of.sums[1][first..end]])?;
             first = end;
         }
-        let bucket = self.supply.bucket;
-        emptied(&mut of.records, gates * bucket)?;
-        self.supply.draw(gates, &mut of.records)?;
-        let masks = [&of.macs[0][..], &of.macs[1]];
-        opened(Of::Macs, bucket, &of.records, masks, &mut of.opened)?;
-        of.bits = packed::<0>(&of.opened);
+        of.triples
+            .draw(&mut self.supply, [&of.macs, &of.keys], &mut of.sums)?;
+        let opened = of.triples.opened(Of::Macs);
+        of.bits = packed::<0>(opened);
         let opener = &mut self.keys.opener;
-        opener.open(channel, steps::OPEN_TRIPLES, &of.bits, cast(&of.opened))?;
+        opener.open(channel, steps::OPEN_TRIPLES, &of.bits, cast(opened))?;
         channel.flush()?;
         Ok(of)
     }
@@ -119,10 +114,11 @@ impl Party {
         if std::mem::replace(&mut of.received, true) {
             return Ok(());
         }
-        let masks = [&of.keys[0][..], &of.keys[1]];
-        opened(Of::Keys, self.supply.bucket, &of.records, masks, &mut of.opened)?;
-        let step = steps::OPEN_TRIPLES;
-        let theirs = self.keys.verifier.receive(channel, step, cast(&of.opened))?;
+        let opened = of.triples.opened(Of::Keys);
+        let theirs = self
+            .keys
+            .verifier
+            .receive(channel, steps::OPEN_TRIPLES, cast(opened))?;
         of.bits
             .iter_mut()
             .zip(theirs)
@@ -152,9 +148,10 @@ impl Party {
     pub(super) fn multiply(&mut self, of: &mut Prepared) {
         let bits = std::mem::take(&mut of.bits);
         let garbler = self.is_garbler();
-        for (which, sums) in [Of::Macs, Of::Keys].into_iter().zip(&mut of.sums) {
+        for (which, sums) in Of::BOTH.into_iter().zip(&mut of.sums) {
             let constant = constant(which, garbler, self.keys.negation());
-            multiply(which, self.supply.bucket, &of.records, &bits, constant, sums);
+            let masks = [&of.macs, &of.keys][which as usize];
+            of.triples.multiply(which, &bits, constant, masks, sums);
         }
         of.hashed = Hashed {
             start: self.keys.start,
@@ -243,7 +240,7 @@ impl Party {
         proof.zeroize();
 
         let delta = *self.keys.delta;
-        let expected = &mut of.opened;
+        let expected = of.triples.spare();
         emptied(expected, of.count)?;
         for gate in 0..of.count {
             let [left, right] = of.labels.each_ref().map(|labels| labels[gate]);
@@ -308,7 +305,7 @@ impl Party {
             let detail = "there are no labels for them";
             return Err(Error::cheated(checks::MASKED_VALUES, peer, step, detail));
         }
-        let macs = &mut of.opened;
+        let macs = of.triples.spare();
         emptied(macs, of.count)?;
         for gate in 0..of.count {
             // Labels have the masked values in bits 0.

@@ -7,69 +7,128 @@ use cenote_primitives::Block;
 use cenote_session::{Result, room};
 use zeroize::Zeroizing;
 
-use crate::offline::Record;
+use crate::offline::Supply;
 use crate::setup::{ONE, spread};
 
-/// Where a record has this party's MACs, or its keys.
+type Blocks = Zeroizing<Vec<Block>>;
+
+/// This party's MACs, or its keys of the other's bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Of {
-    Macs = 0,
-    Keys = 3,
+    Macs,
+    Keys,
 }
 
-/// What is opened of gates with these leaky ANDs, `bucket` each, and these masks of operands, by its MACs or keys: all e, all f, all d_2, ….
-pub(super) fn opened(
-    of: Of,
-    bucket: usize,
-    records: &[Record],
-    masks: [&[Block]; 2],
-    out: &mut Zeroizing<Vec<Block>>,
-) -> Result<()> {
-    let count = masks[0].len();
-    let of = of as usize;
-    let all = (bucket + 1) * count;
-    out.clear();
-    room::grow("what is opened of gates", out, all)?;
-    out.resize(all, Block::ZERO);
-    let (e, rest) = out.split_at_mut(count);
-    let (f, d) = rest.split_at_mut(count);
-    for (gate, records) in records.chunks_exact(bucket).enumerate() {
-        let y = records[0][of + 1];
-        e[gate] = records
-            .iter()
-            .fold(masks[0][gate], |sum, record| sum ^ record[of]);
-        f[gate] = masks[1][gate] ^ y;
-        for (i, record) in records[1..].iter().enumerate() {
-            d[i * count + gate] = y ^ record[of + 1];
+impl Of {
+    pub(super) const BOTH: [Self; 2] = [Of::Macs, Of::Keys];
+
+    /// Where a record has x, y and z.
+    const fn record(self) -> [usize; 3] {
+        match self {
+            Of::Macs => [0, 1, 2],
+            Of::Keys => [3, 4, 5],
         }
     }
-    Ok(())
 }
 
-/// Adds to `sums`, MACs or keys of the masks of outputs, those of the products of the operands' masks. `bits` are all that was opened, in
-/// the order of [`opened`], and `constant` is what makes the sum of a bit and 1 of a bit.
-pub(super) fn multiply(
-    of: Of,
-    bucket: usize,
-    records: &[Record],
-    bits: &[u64],
-    constant: Block,
-    sums: &mut [Block],
-) {
-    let count = sums.len();
-    let of = of as usize;
-    for (gate, (sum, records)) in sums.iter_mut().zip(records.chunks_exact(bucket)).enumerate() {
-        let [e, f] = [0, 1].map(|kind| spread(bits, kind * count + gate));
-        let [first, rest @ ..] = records else {
-            continue;
-        };
-        let mut product = *sum ^ first[of + 1] & e ^ constant & e & f ^ first[of + 2] ^ first[of] & f;
-        for (i, record) in rest.iter().enumerate() {
-            // d_i x_i is part of z, and f x_i of f x.
-            let times = f ^ spread(bits, (i + 2) * count + gate);
-            product ^= record[of + 2] ^ record[of] & times;
+/// What a party has of the triples of gates.
+#[derive(Default)]
+pub(super) struct Triples {
+    macs: Part,
+    keys: Part,
+}
+
+#[derive(Default)]
+struct Part {
+    /// All e, all f, all d_2, …: bits that are opened.
+    opened: Blocks,
+    /// All x_2, all x_3, ….
+    x: Blocks,
+}
+
+impl Part {
+    fn make_room(&mut self, bucket: usize, gates: usize) -> Result<()> {
+        for (array, each) in [(&mut self.opened, bucket + 1), (&mut self.x, bucket - 1)] {
+            array.clear();
+            room::grow("the triples of gates", array, each * gates)?;
+            array.resize(each * gates, Block::ZERO);
         }
-        *sum = product;
+        Ok(())
+    }
+}
+
+impl Triples {
+    /// Draws the triples of gates with these masks of operands, and adds their z to `sums`: MACs and keys of all.
+    pub(super) fn draw(
+        &mut self,
+        supply: &mut Supply,
+        masks: [&[Blocks; 2]; 2],
+        sums: &mut [Blocks; 2],
+    ) -> Result<()> {
+        let gates = sums[0].len();
+        self.macs.make_room(supply.bucket, gates)?;
+        self.keys.make_room(supply.bucket, gates)?;
+        let mut parts = [&mut self.macs, &mut self.keys];
+        supply.draw(gates, |gate, drawn| {
+            for of in Of::BOTH {
+                let side = of as usize;
+                let [x, y, z] = of.record();
+                let Part { opened, x: later } = &mut *parts[side];
+                let mut records = drawn.records().map(|record| &record[0]);
+                let first = records.next().expect("a bucket has leaky ANDs");
+                let (mut sum_x, mut sum_z) = (first[x], first[z]);
+                for (i, record) in records.enumerate() {
+                    sum_x ^= record[x];
+                    sum_z ^= record[z];
+                    later[i * gates + gate] = record[x];
+                    opened[(i + 2) * gates + gate] = first[y] ^ record[y];
+                }
+                opened[gate] = masks[side][0][gate] ^ sum_x;
+                opened[gates + gate] = masks[side][1][gate] ^ first[y];
+                sums[side][gate] ^= sum_z;
+            }
+        })
+    }
+
+    fn part(&self, of: Of) -> &Part {
+        match of {
+            Of::Macs => &self.macs,
+            Of::Keys => &self.keys,
+        }
+    }
+
+    /// What is opened of the triples.
+    pub(super) fn opened(&self, of: Of) -> &[Block] {
+        &self.part(of).opened
+    }
+
+    /// Adds what is missing of the products of the operands' masks, with these `masks`, to `sums`: MACs or keys of all. `bits` are all that
+    /// was opened, and `constant` is what makes the sum of a bit and 1 of a bit.
+    pub(super) fn multiply(
+        &self,
+        of: Of,
+        bits: &[u64],
+        constant: Block,
+        [left, right]: &[Blocks; 2],
+        sums: &mut [Block],
+    ) {
+        let Part { opened, x: later } = self.part(of);
+        let gates = sums.len();
+        let (all_e, all_f) = opened[..2 * gates].split_at(gates);
+        for (gate, sum) in sums.iter_mut().enumerate() {
+            let [e, f] = [0, 1].map(|kind| spread(bits, kind * gates + gate));
+            let [x, y] = [all_e[gate] ^ left[gate], all_f[gate] ^ right[gate]];
+            let mut product = *sum ^ y & e ^ constant & e & f ^ x & f;
+            for (i, x) in later.chunks_exact(gates).enumerate() {
+                product ^= x[gate] & spread(bits, (i + 2) * gates + gate);
+            }
+            *sum = product;
+        }
+    }
+
+    /// An array that is not needed once all is multiplied.
+    pub(super) fn spare(&mut self) -> &mut Blocks {
+        &mut self.macs.opened
     }
 }
 

@@ -420,7 +420,10 @@ fn a_share_that_was_changed_is_caught_by_every_protocol() {
             shares[cheater][0][SHAPE] ^= 2;
             // The cheater runs honest code, so it may be the first to see that it and another differ.
             let mut found = 0;
-            for (me, end) in over_protocol(&second, &[value(width, 3)], &shares).into_iter().enumerate() {
+            for (me, end) in over_protocol(&second, &[value(width, 3)], &shares)
+                .into_iter()
+                .enumerate()
+            {
                 let Error::Protocol { error } = end.map(drop).unwrap_err() else {
                     panic!("{name}: another error")
                 };

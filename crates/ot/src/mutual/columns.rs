@@ -113,27 +113,30 @@ impl Matrix {
         sums
     }
 
-    /// The first rows. Bit 0 becomes the bit of the row, if the bits are known, else 0.
-    pub(super) fn rows(&self, known: bool, rows: &mut [Block]) {
-        let mut unit_of_all = Zeroizing::new([Block512::ZERO; WIDTH]);
+    /// The first rows. Bit 0 becomes the bit of the row, if the bits are known, else 0: column 0 is written over.
+    pub(super) fn rows(&mut self, known: bool, rows: &mut [Block]) {
         let mut rows = rows.chunks_mut(BLOCK_BITS);
         for piece in pieces(self.units) {
-            let of_piece = &self.blocks[piece.start * (1 + WIDTH)..piece.end * (1 + WIDTH)];
-            let (choices, columns) = of_piece.split_at(piece.len());
-            for unit in 0..piece.len() {
+            let PieceMut { choices, columns } = self.piece_mut(&piece);
+            let units = piece.len();
+            match known {
+                true => columns[..units].copy_from_slice(choices),
+                false => columns[..units].fill(Block512::ZERO),
+            }
+            for unit in 0..units {
                 let Some(rows) = rows.next() else {
                     return;
                 };
-                for (block, column) in unit_of_all.iter_mut().zip(columns.chunks_exact(piece.len())) {
-                    *block = Block512(column[unit].0.map(u64::from_le));
-                }
-                unit_of_all[0] = if known { choices[unit] } else { Block512::ZERO };
+                let transpose = |rows: &mut [Block]| {
+                    let rows = bytemuck::cast_slice_mut(rows);
+                    kernels::strided_rows_to_columns::<2>(&columns[unit..], units, rows);
+                };
                 if rows.len() == BLOCK_BITS {
-                    kernels::rows_to_columns::<2>(&unit_of_all[..], bytemuck::cast_slice_mut(rows));
+                    transpose(rows);
                 } else {
-                    let mut all = Zeroizing::new([[0u64; 2]; BLOCK_BITS]);
-                    kernels::rows_to_columns::<2>(&unit_of_all[..], &mut all[..]);
-                    rows.copy_from_slice(&bytemuck::cast_slice(&all[..])[..rows.len()]);
+                    let mut all = Zeroizing::new([Block::ZERO; BLOCK_BITS]);
+                    transpose(&mut all[..]);
+                    rows.copy_from_slice(&all[..rows.len()]);
                 }
             }
         }

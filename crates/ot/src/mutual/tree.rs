@@ -12,7 +12,6 @@ pub(super) struct Holder {
     /// Of each symbol, one after the other.
     seeds: Vec<Prg>,
     sum: SecretBlocks,
-    first: SecretBlocks,
 }
 
 /// The side that knows all seeds of a symbol but the one that its own symbol numbers. Seeds are numbered by their difference from it.
@@ -61,7 +60,6 @@ impl Holder {
             shape,
             seeds,
             sum: SecretBlocks::default(),
-            first: SecretBlocks::default(),
         };
         (holder, sums)
     }
@@ -70,15 +68,13 @@ impl Holder {
     pub(super) fn expand(&mut self, at: Position, piece: PieceMut<'_>, differences: &mut [Block512]) {
         let units = piece.choices.len();
         self.sum.resize(units);
-        self.first.resize(units);
         let mut seeds = self.seeds.as_slice();
         for symbol in 0..self.shape.symbols() {
             let bits = self.shape.bits(symbol);
             let (own, rest) = seeds.split_at(1 << bits.len());
             seeds = rest;
             let columns = &mut piece.columns[bits.start * units..bits.end * units];
-            add_up(own, at, columns, &mut self.sum);
-            own[0].xor_into(at, &mut self.sum);
+            Prg::sums(own, 0, at, columns, &mut self.sum);
             match symbol {
                 0 => piece.choices.copy_from_slice(&self.sum),
                 _ => {
@@ -134,12 +130,8 @@ impl Knower {
             let bits = self.shape.bits(symbol);
             let (own, rest) = seeds.split_at(1 << bits.len());
             seeds = rest;
-            add_up(
-                own,
-                at,
-                &mut columns[bits.start * units..bits.end * units],
-                &mut self.sum,
-            );
+            let columns = &mut columns[bits.start * units..bits.end * units];
+            Prg::sums(&own[1..], 1, at, columns, &mut self.sum);
         }
     }
 
@@ -155,20 +147,6 @@ impl Knower {
                     *column ^= *difference & mask;
                 }
             }
-        }
-    }
-}
-
-/// The columns Σ x_j G(x), one for each bit j of x, of the seeds with numbers x from 1 on, and the sum of these G(x).
-fn add_up(seeds: &[Prg], at: Position, columns: &mut [Block512], sum: &mut [Block512]) {
-    columns.fill(Block512::ZERO);
-    sum.fill(Block512::ZERO);
-    for x in (1..seeds.len()).rev() {
-        // With S(x) = G(x) + G(x + 1) + …, column j is the sum of all S(m 2^j): G(x) is in ⌊x/2^j⌋ of them.
-        seeds[x].xor_into(at, sum);
-        let columns = columns.chunks_exact_mut(sum.len());
-        for column in columns.take(1 + x.trailing_zeros() as usize) {
-            kernels::xor_into(column, sum);
         }
     }
 }

@@ -39,13 +39,17 @@ pub(super) fn add_chosen(
     }
 }
 
-/// [`super::rows_to_columns`] of at most `64 W` rows to exactly 512 columns of at most 8 words.
+/// [`super::strided_rows_to_columns`] of at most `64 W` rows to exactly 512 columns of at most 8 words.
 #[target_feature(enable = "avx512f,avx512bw")]
-pub(super) fn rows_to_columns<const W: usize>(rows: &[Block512], columns: &mut [[u64; W]; BLOCK_BITS]) {
+pub(super) fn rows_to_columns<const W: usize>(
+    rows: &[Block512],
+    stride: usize,
+    columns: &mut [[u64; W]; BLOCK_BITS],
+) {
     const { assert!(0 < W && W <= 8) };
     let mut tiles = [[_mm512_setzero_si512(); 64]; W];
-    for (tile, rows) in tiles.iter_mut().zip(rows.chunks(64)) {
-        for (slot, &row) in tile.iter_mut().zip(rows) {
+    for (tile, rows) in tiles.iter_mut().zip(rows.chunks(64 * stride)) {
+        for (slot, &row) in tile.iter_mut().zip(rows.iter().step_by(stride)) {
             *slot = bytemuck::cast(row);
         }
         transpose_tile(tile);

@@ -22,4 +22,4 @@ pub use rows::{LocalOp, run_local_ops};
 pub use stock::take_and_replace;
 pub use symbols::{SymbolMap, rows_to_vectors, vectors_to_rows};
 pub use taps::sum_taps;
-pub use transpose::{columns_to_rows, rows_to_columns};
+pub use transpose::{columns_to_rows, rows_to_columns, strided_rows_to_columns};

@@ -218,7 +218,7 @@ fn sums_over_taps_are_their_definition() {
 fn assert_columns<const W: usize>(matrix: &[Block512]) {
     for &level in Simd::supported() {
         let mut columns = vec![[7; W]; 512];
-        transpose::rows_to_columns_on::<W>(level, matrix, &mut columns);
+        transpose::rows_to_columns_on::<W>(level, matrix, 1, &mut columns);
         for (c, column) in columns.iter().enumerate() {
             for r in 0..64 * W {
                 let expected = matrix
@@ -246,6 +246,43 @@ fn columns_of_any_width_are_rows_transposed() {
 }
 
 #[test]
+fn rows_that_are_apart_are_those_that_are_not() {
+    let mut entropy = Entropy::for_tests(13);
+    let mut matrix = vec![Block512::ZERO; 128 * 7];
+    entropy.fill(as_bytes_mut(&mut matrix));
+    for &level in Simd::supported() {
+        for (stride, first, count) in [
+            (1, 0, 128),
+            (7, 0, 128),
+            (7, 6, 128),
+            (3, 1, 100),
+            (2, 0, 65),
+            (5, 4, 0),
+        ] {
+            let apart: Vec<Block512> = matrix
+                .iter()
+                .skip(first)
+                .step_by(stride)
+                .take(count)
+                .copied()
+                .collect();
+            let end = if count == 0 {
+                first
+            } else {
+                first + stride * (count - 1) + 1
+            };
+            let [mut columns, mut expected] = [(); 2].map(|()| vec![[7; 2]; 512]);
+            transpose::rows_to_columns_on::<2>(level, &matrix[first..end], stride, &mut columns);
+            transpose::rows_to_columns_on::<2>(level, &apart, 1, &mut expected);
+            assert!(
+                columns == expected,
+                "{level}: {count} rows from {first}, {stride} apart"
+            );
+        }
+    }
+}
+
+#[test]
 fn columns_are_rows_transposed() {
     let mut entropy = Entropy::for_tests(11);
     for rows in [0, 1, 63, 64, 65, 171, 299, 320] {
@@ -253,7 +290,7 @@ fn columns_are_rows_transposed() {
         entropy.fill(as_bytes_mut(&mut matrix));
         for &level in Simd::supported() {
             let mut columns = vec![[7; 5]; 512];
-            transpose::rows_to_columns_on::<5>(level, &matrix, &mut columns);
+            transpose::rows_to_columns_on::<5>(level, &matrix, 1, &mut columns);
             for (c, column) in columns.iter().enumerate() {
                 for r in 0..320 {
                     let expected = r < rows && matrix[r].0[c / 64] >> (c % 64) & 1 == 1;

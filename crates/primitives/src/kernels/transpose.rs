@@ -13,7 +13,15 @@ use crate::{BLOCK_BITS, Block512, Simd};
 /// # Panics
 /// If there are more than `64 W` rows, or the columns are not 512.
 pub fn rows_to_columns<const W: usize>(rows: &[Block512], columns: &mut [[u64; W]]) {
-    rows_to_columns_on(Simd::detect(), rows, columns);
+    rows_to_columns_on(Simd::detect(), rows, 1, columns);
+}
+
+/// The same for rows `0, stride, 2 stride, …` of `rows`.
+///
+/// # Panics
+/// As [`rows_to_columns`], and if the stride is 0.
+pub fn strided_rows_to_columns<const W: usize>(rows: &[Block512], stride: usize, columns: &mut [[u64; W]]) {
+    rows_to_columns_on(Simd::detect(), rows, stride, columns);
 }
 
 /// The inverse of [`rows_to_columns`]. Of up to 512 columns those that are not given are zero.
@@ -24,15 +32,21 @@ pub fn columns_to_rows<const W: usize>(columns: &[[u64; W]], rows: &mut [Block51
     columns_to_rows_on(Simd::detect(), columns, rows);
 }
 
-/// [`rows_to_columns`] on a given level.
-pub(super) fn rows_to_columns_on<const W: usize>(level: Simd, rows: &[Block512], columns: &mut [[u64; W]]) {
-    assert!(rows.len() <= 64 * W, "{} rows in {W} words", rows.len());
+/// [`strided_rows_to_columns`] on a given level.
+pub(super) fn rows_to_columns_on<const W: usize>(
+    level: Simd,
+    rows: &[Block512],
+    stride: usize,
+    columns: &mut [[u64; W]],
+) {
+    let count = rows.len().div_ceil(stride);
+    assert!(count <= 64 * W, "{count} rows in {W} words");
     let columns = columns.try_into().expect("a column for every bit of a row");
     match level.assert_supported() {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the level is supported, so the CPU has AVX-512 F and BW.
-        Simd::Avx512 => unsafe { super::avx512::rows_to_columns(rows, columns) },
-        _ => scatter::on(level, rows, columns),
+        Simd::Avx512 => unsafe { super::avx512::rows_to_columns(rows, stride, columns) },
+        _ => scatter::on(level, rows, stride, columns),
     }
 }
 
@@ -59,11 +73,13 @@ pub(super) fn columns_to_rows_on<const W: usize>(level: Simd, columns: &[[u64; W
 
 multiversion! {
     #[allow(dead_code, reason = "called for a given level only")]
-    fn scatter<const W: usize>(rows: &[Block512], columns: &mut [[u64; W]; BLOCK_BITS]) {
+    fn scatter<const W: usize>(rows: &[Block512], stride: usize, columns: &mut [[u64; W]; BLOCK_BITS]) {
         for word in 0..W {
-            let rows = &rows[rows.len().min(64 * word)..rows.len().min(64 * (word + 1))];
+            let rows = &rows[rows.len().min(64 * word * stride)..];
             let mut tile = [Block512::ZERO; 64];
-            tile[..rows.len()].copy_from_slice(rows);
+            for (slot, &row) in tile.iter_mut().zip(rows.iter().step_by(stride)) {
+                *slot = row;
+            }
             transpose_tile(&mut tile);
             for (lane, columns) in columns.as_chunks_mut::<64>().0.iter_mut().enumerate() {
                 for (column, row) in columns.iter_mut().zip(&tile) {

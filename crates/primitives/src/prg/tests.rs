@@ -153,6 +153,58 @@ fn positions_past_the_end_of_a_stream_are_noticed() {
 }
 
 #[test]
+fn sums_are_those_of_the_streams_with_each_bit_in_their_number() {
+    let at = Position {
+        stream: 3,
+        index: (1 << 30) - 9,
+    };
+    for (bits, seeds, first) in [
+        (1, 2, 0),
+        (1, 1, 1),
+        (3, 8, 0),
+        (5, 31, 1),
+        (6, 64, 0),
+        (8, 255, 1),
+        (2, 0, 0),
+    ] {
+        for units in [1, 7, 8, 9, 31] {
+            let keys: Vec<Block> = (0..seeds).map(|x| Block([x, 77])).collect();
+            let mut expected = vec![Block512::ZERO; (1 + bits) * units];
+            for (x, &key) in (first..).zip(&keys) {
+                for unit in 0..units {
+                    let stream = reference(key, at.advance(unit));
+                    expected[unit] ^= stream;
+                    for bit in (0..bits).filter(|bit| x >> bit & 1 == 1) {
+                        expected[(1 + bit) * units + unit] ^= stream;
+                    }
+                }
+            }
+            for &simd in Simd::supported() {
+                let seeds: Vec<Prg> = keys.iter().map(|&key| Prg::with_simd(key, simd)).collect();
+                let mut sum = vec![Block512([7; 8]); units];
+                let mut columns = vec![Block512([7; 8]); bits * units];
+                Prg::sums(&seeds, first, at, &mut columns, &mut sum);
+                assert_eq!(sum, expected[..units], "{simd}: {bits} bits, {units} units");
+                assert_eq!(columns, expected[units..], "{simd}: {bits} bits, {units} units");
+            }
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "numbers below 9 and 3 columns")]
+fn a_sum_needs_a_column_for_each_bit() {
+    let seeds: Vec<Prg> = (0..8).map(|x| Prg::new(Block([x, 1]))).collect();
+    Prg::sums(
+        &seeds,
+        1,
+        Position { stream: 0, index: 0 },
+        &mut [Block512::ZERO; 3],
+        &mut [Block512::ZERO],
+    );
+}
+
+#[test]
 fn debug_hides_the_key() {
     assert_eq!(format!("{:?}", Prg::new(KEY)), "Prg");
 }

@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use super::{Position, aesni};
+use super::{Cipher, MOST_BITS, Position, Prg, aesni};
 use crate::{Block, Block512};
 
 /// Registers in flight: enough to hide the latency of one round, few enough that the round keys stay in registers.
@@ -64,6 +64,96 @@ fn gather<const XOR: bool>(keys: &[Block; 11], at: &[Position], out: &mut [Block
         last[..at_tail.len()].copy_from_slice(at_tail);
         store::<XOR>(tail, &encrypt(&keys, std::array::from_fn(|i| inputs(last[i]))));
     }
+}
+
+/// Generators of this path.
+pub(super) struct Keys<'a>(&'a [Prg]);
+
+impl<'a> Keys<'a> {
+    /// Nothing, unless all are, and there are some.
+    pub(super) fn of(seeds: &'a [Prg]) -> Option<Self> {
+        let all = seeds.iter().all(|seed| matches!(seed.0, Cipher::Vaes(_)));
+        (all && !seeds.is_empty()).then_some(Self(seeds))
+    }
+
+    /// See [`super::sums`].
+    pub(super) fn sums(self, first: usize, at: Position, columns: &mut [Block512], sum: &mut [Block512]) {
+        let mut higher = [[Block512::ZERO; GROUP]; MOST_BITS];
+        // SAFETY: a key exists only on a CPU with AVX-512 F and VAES, and there is one.
+        unsafe { sums(self.0, first, at, columns, sum, bytemuck::cast_mut(&mut higher)) };
+        higher.as_flattened_mut().zeroize();
+    }
+}
+
+/// The sum of all and that of column 0 stay in registers while the generators are gone through, those of other columns in `higher`.
+#[target_feature(enable = "avx512f,vaes")]
+fn sums(
+    seeds: &[Prg],
+    first: usize,
+    at: Position,
+    columns: &mut [Block512],
+    sum: &mut [Block512],
+    higher: &mut [[__m512i; GROUP]; MOST_BITS],
+) {
+    let zero = _mm512_setzero_si512();
+    let units = sum.len();
+    let higher = &mut higher[..columns.len() / units];
+    for start in (0..units).step_by(GROUP) {
+        let inputs: [__m512i; GROUP] = std::array::from_fn(|i| inputs(at.advance(start + i)));
+        let (mut total, mut lowest) = ([zero; GROUP], [zero; GROUP]);
+        higher.fill([zero; GROUP]);
+        for (x, seed) in (first..first + seeds.len()).zip(seeds).rev() {
+            let Cipher::Vaes(Key(keys)) = &seed.0 else {
+                unreachable!("all are of this path");
+            };
+            add(&mut total, &encrypt_under(keys, inputs));
+            if x == 0 {
+                continue;
+            }
+            add(&mut lowest, &total);
+            for column in &mut higher[1..1 + x.trailing_zeros() as usize] {
+                add(column, &total);
+            }
+        }
+        if let Some(column) = higher.first_mut() {
+            *column = lowest;
+        }
+        let end = units.min(start + GROUP);
+        store::<false>(&mut sum[start..end], &total);
+        for (column, sums) in columns.chunks_exact_mut(units).zip(&*higher) {
+            store::<false>(&mut column[start..end], sums);
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn add(to: &mut [__m512i; GROUP], from: &[__m512i; GROUP]) {
+    for (to, &from) in to.iter_mut().zip(from) {
+        *to = _mm512_xor_si512(*to, from);
+    }
+}
+
+/// The same as [`encrypt`], under keys that are used for one group.
+#[target_feature(enable = "avx512f,vaes")]
+#[inline]
+fn encrypt_under(keys: &[Block; 11], mut state: [__m512i; GROUP]) -> [__m512i; GROUP] {
+    let keys: &[__m128i; 11] = bytemuck::cast_ref(keys);
+    let key = _mm512_broadcast_i32x4(keys[0]);
+    for x in &mut state {
+        *x = _mm512_xor_si512(*x, key);
+    }
+    for &key in &keys[1..10] {
+        let key = _mm512_broadcast_i32x4(key);
+        for x in &mut state {
+            *x = _mm512_aesenc_epi128(*x, key);
+        }
+    }
+    let key = _mm512_broadcast_i32x4(keys[10]);
+    for x in &mut state {
+        *x = _mm512_aesenclast_epi128(*x, key);
+    }
+    state
 }
 
 /// The four AES inputs of the block at `at`.

@@ -47,12 +47,11 @@ fn coins_come_after_the_comparison_and_before_what_is_drawn() {
 fn nothing_is_drawn_without_a_coin() {
     let [garbler, evaluator] = Session::honest(1).run(|engine| {
         let party = engine.parts().0;
-        let mut drawn = Vec::new();
-        let empty = party.supply.pool.draw(1, &mut drawn).is_err() && !party.supply.has(1);
+        let empty = party.supply.pool.draw_each(1, |_, _| ()).is_err() && !party.supply.has(1);
         let none_before = party.supply.has(0);
         engine.fill()?;
         let party = engine.parts().0;
-        Ok(empty && none_before && party.supply.has(1) && party.supply.pool.draw(1, &mut drawn).is_ok())
+        Ok(empty && none_before && party.supply.has(1) && party.supply.pool.draw_each(1, |_, _| ()).is_ok())
     });
     assert!(garbler.unwrap() && evaluator.unwrap());
 }
