@@ -42,8 +42,8 @@ impl Memory<'_> {
         let record = (size_of::<Record>() + size_of::<u64>()) as u64;
         let bucket = self.sizes.bucket() as u64;
         let bits = 3 * self.lot + self.lot / bucket;
-        // Masks, labels, outputs, tables, openings and leaky ANDs of a gate.
-        let gate = (12 + bucket) * size_of::<Block>() as u64 + bucket * record;
+        // Masks, labels, outputs and tables of a gate; and what is opened of its triple, and kept of it, by MACs and by keys.
+        let gate = (12 + 4 * bucket) * size_of::<Block>() as u64;
         let bits = match &self.generator {
             None => bits * BIT,
             Some(sizes) => bits * ROWS + sizes.seed() * BIT + shape(sizes).memory() as u64,

@@ -5,7 +5,7 @@ use std::fmt;
 
 use cenote_primitives::{Block, Prg, Sampler, prefer_huge_pages, prefetch};
 use cenote_session::room;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 /// The stream of a coin that decides what is drawn.
 const STREAM: u64 = 1;
@@ -50,8 +50,8 @@ pub struct Pool<T: Zeroize, F = Zeroizing<Vec<T>>> {
     drawn: u64,
 }
 
-/// Fresh records of items `T`, in whatever arrays they were made.
-pub trait Fresh<T>: Default {
+/// Fresh records of items `T`, in whatever arrays they were made. They are wiped on drop.
+pub trait Fresh<T>: Default + ZeroizeOnDrop {
     /// How many there are, of `stride` items each.
     ///
     /// # Panics
@@ -298,7 +298,8 @@ impl<T: Copy + Zeroize, F: Fresh<T>> Pool<T, F> {
         })
     }
 
-    /// Draws so many times, and replaces what is drawn: `each` has the number of a draw and its records. No gadget is drawn twice.
+    /// Draws so many times, and replaces what is drawn: `each` has the number of a draw and its records. No gadget is drawn twice, since
+    /// a pool is empty after a panic of `each`.
     ///
     /// # Errors
     /// If the buffer has fewer gadgets.
@@ -308,41 +309,43 @@ impl<T: Copy + Zeroize, F: Fresh<T>> Pool<T, F> {
         mut each: impl FnMut(usize, Drawn<'_, T>),
     ) -> Result<(), Unready> {
         let wanted = self.wanted(count)?;
+        let mut pool = std::mem::replace(self, Self::new(self.size, self.stride, self.together));
         // Places of the next draws, round and round: their records are on their way while those of a draw are copied.
         let mut places = [[0; MOST]; AHEAD];
         let mut ahead = Ahead {
             delivery: 0,
-            next: self.next,
+            next: pool.next,
         };
         for places in places.iter_mut().take(count) {
-            self.look(&mut ahead, places);
+            pool.look(&mut ahead, places);
         }
         for draw in 0..count {
             let now = &mut places[draw % AHEAD];
             let drawn = Drawn {
-                records: &self.records,
-                stride: self.stride,
-                places: &now[..self.together],
+                records: &pool.records,
+                stride: pool.stride,
+                places: &now[..pool.together],
             };
             each(draw, drawn);
-            for &place in &now[..self.together] {
-                let at = place as usize * self.stride;
-                let Delivery { records, kept, .. } = self.buffer.front().expect("there are enough");
-                records.copy(kept[self.next] as usize, &mut self.records[at..at + self.stride]);
-                self.next += 1;
-                if self.next == kept.len() {
-                    self.next = 0;
-                    self.spare = self.buffer.pop_front().expect("the first").records;
+            for &place in &now[..pool.together] {
+                let at = place as usize * pool.stride;
+                let Delivery { records, kept, .. } = pool.buffer.front().expect("there are enough");
+                records.copy(kept[pool.next] as usize, &mut pool.records[at..at + pool.stride]);
+                pool.next += 1;
+                if pool.next == kept.len() {
+                    pool.next = 0;
+                    pool.spare = pool.buffer.pop_front().expect("the first").records;
                     // It is one of those whose places were looked for.
                     ahead.delivery -= 1;
                 }
             }
             if count - draw > AHEAD {
-                self.look(&mut ahead, now);
+                pool.look(&mut ahead, now);
             }
         }
-        self.left -= wanted;
-        self.drawn += wanted as u64;
+        pool.left -= wanted;
+        pool.drawn += wanted as u64;
+        *self = pool;
         Ok(())
     }
 

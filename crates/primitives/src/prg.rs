@@ -131,12 +131,12 @@ impl Prg {
     /// `sum` becomes that of all. All generators are of one path.
     ///
     /// # Panics
-    /// If there are more than 8 columns, or none for a bit of a number; if the first is greater; if `sum` is empty.
+    /// If there are more than 8 columns, or none for a bit of a number, or one that is not as long as `sum`; if the first is greater; if `sum` is empty.
     pub fn sums(seeds: &[Prg], first: usize, at: Position, columns: &mut [Block512], sum: &mut [Block512]) {
         let end = first + seeds.len();
         let bits = columns.len() / sum.len();
         assert!(
-            first <= 1 && bits <= MOST_BITS && end <= 1 << bits,
+            first <= 1 && bits <= MOST_BITS && end <= 1 << bits && columns.len() == bits * sum.len(),
             "numbers below {end} and {bits} columns"
         );
         debug_assert!(sum.len() as u64 <= 1 << 62 && at.index <= (1 << 62) - sum.len() as u64);

@@ -15,7 +15,7 @@ use cenote_pool::kept::{Copy, Kept};
 use cenote_pool::{Drawn, Fresh, Pool};
 use cenote_primitives::{Block, as_bytes, as_bytes_mut, prefetch};
 use cenote_session::{Error, MESSAGE_FORM, Result, room};
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::kept::Numbers;
 use crate::settings::Sizes;
@@ -106,6 +106,8 @@ pub(crate) struct Made {
     keys: Blocks,
 }
 
+impl ZeroizeOnDrop for Made {}
+
 impl Fresh<Record> for Made {
     fn count(&self, _: usize) -> usize {
         self.count
@@ -118,7 +120,7 @@ impl Fresh<Record> for Made {
         to[0] = [macs[x], macs[y], macs[z], keys[x], keys[y], keys[z]];
     }
 
-    /// Once for all that are in a line.
+    /// About once for all that are in a line.
     #[inline(always)]
     fn ask(&self, number: usize, _: usize) {
         if number.is_multiple_of(64 / size_of::<Block>()) {

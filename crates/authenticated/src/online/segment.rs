@@ -21,7 +21,7 @@ const GATES: &str = "gates";
 
 pub(super) type Blocks = Zeroizing<Vec<Block>>;
 
-/// The masks of a segment's gates, and the leaky ANDs for them.
+/// The masks of a segment's gates, and their triples.
 #[derive(Default)]
 pub(crate) struct Prepared {
     pub(super) count: usize,
@@ -30,7 +30,8 @@ pub(crate) struct Prepared {
     /// MACs and keys of the masks of operands, left and right.
     pub(super) macs: [Blocks; 2],
     pub(super) keys: [Blocks; 2],
-    /// MACs and keys of the masks of outputs, to which those of the products are added.
+    /// MACs and keys of the masks of outputs, while these are found; then z is added, which is part of the products of the operands' masks, and what is
+    /// missing of these when all is opened.
     pub(super) sums: [Blocks; 2],
     triples: Triples,
     /// This party's shares of what is opened; all of it once the other party's are received.

@@ -49,9 +49,12 @@ struct Part {
 impl Part {
     fn make_room(&mut self, bucket: usize, gates: usize) -> Result<()> {
         for (array, each) in [(&mut self.opened, bucket + 1), (&mut self.x, bucket - 1)] {
-            array.clear();
-            room::grow("the triples of gates", array, each * gates)?;
-            array.resize(each * gates, Block::ZERO);
+            let size = each * gates;
+            array.truncate(size);
+            let more = size - array.len();
+            room::grow("the triples of gates", array, more)?;
+            // All of it is written over.
+            array.resize(size, Block::ZERO);
         }
         Ok(())
     }

@@ -235,6 +235,25 @@ fn a_tiny_pool_is_broken_as_often_as_the_analysis_says() {
 }
 
 #[test]
+fn nothing_is_drawn_after_a_panic_in_the_middle() {
+    let mut pool = Pool::new(30, 1, 3);
+    refill(&mut pool, records(0, 90, 1), Block([1, 8]));
+    let mut taken = Vec::new();
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        pool.draw_each(10, |draw, drawn| {
+            taken.extend(drawn.records().map(|record| record[0]));
+            assert!(draw < 4, "the caller's");
+        })
+    }));
+    assert!(panicked.is_err() && taken.len() == 15);
+    assert!(pool.is_empty() && pool.left() == 0 && pool.draw(1, &mut Vec::new()).is_err());
+    refill(&mut pool, records(90, 60, 1), Block([2, 8]));
+    let mut out = Vec::new();
+    pool.draw(10, &mut out).unwrap();
+    assert!(out.iter().all(|number| *number >= 90));
+}
+
+#[test]
 fn what_was_checked_never_comes_out() {
     let mut pool = Pool::new(10, 2, 4);
     let mut out = Vec::new();

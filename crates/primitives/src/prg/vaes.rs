@@ -76,16 +76,17 @@ impl<'a> Keys<'a> {
         (all && !seeds.is_empty()).then_some(Self(seeds))
     }
 
-    /// See [`super::sums`].
+    /// See [`Prg::sums`].
     pub(super) fn sums(self, first: usize, at: Position, columns: &mut [Block512], sum: &mut [Block512]) {
-        let mut higher = [[Block512::ZERO; GROUP]; MOST_BITS];
+        let mut scratch = [[Block512::ZERO; GROUP]; 1 + MOST_BITS];
         // SAFETY: a key exists only on a CPU with AVX-512 F and VAES, and there is one.
-        unsafe { sums(self.0, first, at, columns, sum, bytemuck::cast_mut(&mut higher)) };
-        higher.as_flattened_mut().zeroize();
+        unsafe { sums(self.0, first, at, columns, sum, bytemuck::cast_mut(&mut scratch)) };
+        scratch.as_flattened_mut().zeroize();
     }
 }
 
-/// The sum of all and that of column 0 stay in registers while the generators are gone through, those of other columns in `higher`.
+/// The sum of all and that of column 0 stay in registers while the generators are gone through, those of other columns in `scratch`, which
+/// the caller wipes; its first row is for the sum of all.
 #[target_feature(enable = "avx512f,vaes")]
 fn sums(
     seeds: &[Prg],
@@ -93,15 +94,16 @@ fn sums(
     at: Position,
     columns: &mut [Block512],
     sum: &mut [Block512],
-    higher: &mut [[__m512i; GROUP]; MOST_BITS],
+    scratch: &mut [[__m512i; GROUP]; 1 + MOST_BITS],
 ) {
     let zero = _mm512_setzero_si512();
     let units = sum.len();
-    let higher = &mut higher[..columns.len() / units];
+    let (sum_of_all, of_columns) = scratch.split_at_mut(1);
+    let of_columns = &mut of_columns[..columns.len() / units];
     for start in (0..units).step_by(GROUP) {
         let inputs: [__m512i; GROUP] = std::array::from_fn(|i| inputs(at.advance(start + i)));
         let (mut total, mut lowest) = ([zero; GROUP], [zero; GROUP]);
-        higher.fill([zero; GROUP]);
+        of_columns.fill([zero; GROUP]);
         for (x, seed) in (first..first + seeds.len()).zip(seeds).rev() {
             let Cipher::Vaes(Key(keys)) = &seed.0 else {
                 unreachable!("all are of this path");
@@ -111,16 +113,17 @@ fn sums(
                 continue;
             }
             add(&mut lowest, &total);
-            for column in &mut higher[1..1 + x.trailing_zeros() as usize] {
+            for column in &mut of_columns[1..1 + x.trailing_zeros() as usize] {
                 add(column, &total);
             }
         }
-        if let Some(column) = higher.first_mut() {
+        sum_of_all[0] = total;
+        if let Some(column) = of_columns.first_mut() {
             *column = lowest;
         }
         let end = units.min(start + GROUP);
-        store::<false>(&mut sum[start..end], &total);
-        for (column, sums) in columns.chunks_exact_mut(units).zip(&*higher) {
+        store::<false>(&mut sum[start..end], &sum_of_all[0]);
+        for (column, sums) in columns.chunks_exact_mut(units).zip(&*of_columns) {
             store::<false>(&mut column[start..end], sums);
         }
     }
