@@ -43,9 +43,9 @@ pub struct SoakReport {
     pub last: Option<Moment>,
     /// The error bound at the first moment that was told; `None` if nothing was.
     pub first_error_log2: Option<f64>,
-    /// By party, the least bytes of memory that it has had between computations in the second quarter of the stream and in the last: what it holds
-    /// on to. `None` if the stream was too short to tell. The most that it has ever had hangs on the largest computations that chance has put side
-    /// by side.
+    /// By party, the least bytes of memory that it has had in use between computations in the second quarter of the stream and in the last: what it
+    /// never frees. `None` if the stream was too short to tell. The most that it has ever had hangs on the largest computations that chance has put
+    /// side by side, and what its process has besides on what the allocator holds on to.
     pub least: Vec<Option<[u64; 2]>>,
     /// The machine.
     pub machine: Machine,
@@ -100,7 +100,7 @@ struct Log {
     /// Each party's notes of moments that not all have told of.
     notes: Vec<VecDeque<Note>>,
     first_error: Option<f64>,
-    /// When each look began, in seconds of the session, and the least memory of each party in it, where it is known.
+    /// When each look began, in seconds of the session, and the least memory in use of each party in it, where it is known.
     looks: Vec<(f64, Vec<Option<u64>>)>,
     last: Option<Moment>,
     /// What was told last: when, seconds of the session, AND gates.
@@ -146,11 +146,11 @@ impl Log {
         match self.looks.last_mut() {
             Some((began, least)) if seconds - *began < self.look.as_secs_f64() => {
                 for (least, note) in least.iter_mut().zip(notes) {
-                    *least = (*least).min(note.memory_bytes);
+                    *least = (*least).min(in_use(note));
                 }
             }
             _ => {
-                let now = notes.iter().map(|note| note.memory_bytes);
+                let now = notes.iter().map(in_use);
                 self.looks.push((seconds, now.collect()));
             }
         }
@@ -214,6 +214,11 @@ fn each(notes: &[Note], of: impl Fn(&Note) -> String) -> String {
     notes.iter().map(of).collect::<Vec<_>>().join(" ")
 }
 
+/// What a party has in use, or if that is not counted what its process has.
+fn in_use(note: &Note) -> Option<u64> {
+    note.in_use_bytes.or(note.memory_bytes)
+}
+
 /// Memory in megabytes, where it is known.
 fn memory(bytes: Option<u64>) -> String {
     bytes.map_or_else(|| "?".into(), megabytes)
@@ -233,11 +238,12 @@ impl Moment {
         let [hours, minutes, seconds] =
             [seconds / 3600.0, seconds / 60.0 % 60.0, seconds % 60.0].map(|n| n as u64);
         let mut line = format!(
-            "{hours}:{minutes:02}:{seconds:02}  {} computations, {} ANDs, {} a second; memory {} MB, at most {}; error 2^{error:.2}; sent {} MB",
+            "{hours}:{minutes:02}:{seconds:02}  {} computations, {} ANDs, {} a second; memory {} MB, in use {}, at most {}; error 2^{error:.2}; sent {} MB",
             grouped(notes.iter().map(|note| note.computations).min().unwrap_or(0)),
             grouped(gates),
             grouped(self.and_gates_per_second as u64),
             each(notes, |note| memory(note.memory_bytes)),
+            each(notes, |note| memory(note.in_use_bytes)),
             each(notes, |note| memory(note.peak_memory_bytes)),
             each(notes, |note| megabytes(note.bytes_sent)),
         );
@@ -328,7 +334,7 @@ impl SoakReport {
             );
             let _ = writeln!(
                 text,
-                "party {}: {} circuits of {least} to {most} ANDs, {} output bits compared, {} wrong values; memory at most {} MB; between computations {held}",
+                "party {}: {} circuits of {least} to {most} ANDs, {} output bits compared, {} wrong values; memory at most {} MB; in use between computations {held}",
                 note.party,
                 grouped(note.runs),
                 grouped(note.bits),
@@ -408,7 +414,7 @@ mod tests {
         );
     }
 
-    /// What a party holds on to grows; what it has for a while does not count.
+    /// What a party never frees grows; what it has for a while does not count, nor what its allocator has.
     #[test]
     fn memory_is_compared_between_quarters() {
         let mut log = Log::new(2, Duration::ZERO, Duration::from_secs(10));
@@ -419,10 +425,14 @@ mod tests {
                 note(0, computation, 100 + computation / 100 + more),
                 &mut |_| (),
             );
-            log.hear(1, note(1, computation, 100 + more), &mut |_| ());
+            let counted = Note {
+                in_use_bytes: Some(60 + more),
+                ..note(1, computation, 100 + computation)
+            };
+            log.hear(1, counted, &mut |_| ());
         }
         assert_eq!(log.looks.len(), 40);
-        assert_eq!(log.least(), [Some([101, 103]), Some([100, 100])]);
+        assert_eq!(log.least(), [Some([101, 103]), Some([60, 60])]);
         let mut short = Log::new(1, Duration::ZERO, Duration::from_secs(10));
         short.hear(0, note(0, 1, 100), &mut |_| ());
         assert_eq!(short.least(), [None]);

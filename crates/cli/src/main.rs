@@ -11,20 +11,23 @@ mod signals;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use cap::Cap;
 use clap::Parser;
+use mimalloc::MiMalloc;
 
 use crate::args::{Args, Command};
 use crate::console::Log;
 use crate::signals::Told;
 
-/// Memory that a party's threads free for one another is used again, so that what a process holds stays the same for ever.
+/// Memory that a party's threads free for one another is used again, and what is in use is counted.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: Cap<MiMalloc> = Cap::new(MiMalloc, usize::MAX);
 
 /// How long the end of a failed command waits for peers to take its last words.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 fn main() -> ExitCode {
+    cenote::count_memory_with(|| ALLOCATOR.allocated() as u64);
     let args = Args::parse();
     let log = match &args.command {
         Command::Party(_) | Command::Stock(_) | Command::Invite(_) => Log::Warnings,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::{Error, Result};
@@ -22,6 +22,20 @@ pub fn peak() -> Option<u64> {
 /// The physical memory that this process has now, in bytes, where the system tells (Linux).
 pub fn resident() -> Option<u64> {
     kilobytes(Path::new("/proc/self/status"), "VmRSS:")
+}
+
+/// What counts the bytes in use, if anything does.
+static COUNT: OnceLock<fn() -> u64> = OnceLock::new();
+
+/// Says what counts the bytes that this process has in use: its allocator, if that counts them. Only the first call has an effect.
+pub fn count_with(count: fn() -> u64) {
+    let _ = COUNT.set(count);
+}
+
+/// The bytes that this process has allocated and not freed, where its allocator counts them. [`resident`] has besides what the allocator
+/// holds on to.
+pub fn in_use() -> Option<u64> {
+    COUNT.get().map(|count| count())
 }
 
 /// The limit that was set for this process; 0 is none.

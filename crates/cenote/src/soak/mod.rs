@@ -79,6 +79,8 @@ pub struct Note {
     pub first_wrong: Option<String>,
     /// The process's physical memory, where the system tells.
     pub memory_bytes: Option<u64>,
+    /// What it has allocated and not freed, where that is counted.
+    pub in_use_bytes: Option<u64>,
     /// The most that it has been.
     pub peak_memory_bytes: Option<u64>,
     /// The base-2 logarithm of the probability that a wrong output passes, at most.

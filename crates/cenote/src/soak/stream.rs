@@ -118,6 +118,7 @@ impl<E: Engine> Stream<'_, E> {
         let traffic = self.engine.costs().traffic;
         self.note.seconds = start.elapsed().as_secs_f64();
         self.note.memory_bytes = memory::resident();
+        self.note.in_use_bytes = memory::in_use();
         self.note.peak_memory_bytes = memory::peak();
         self.note.error_log2 = self.engine.error_bound().max(NO_ERROR_LOG2);
         self.note.bytes_sent = traffic.bytes_sent;

@@ -43,6 +43,7 @@ fn every_protocol_computes_a_stream() {
                     party["memory_bytes"].as_u64() <= party["peak_memory_bytes"].as_u64(),
                     "{party}"
                 );
+                assert!(party["in_use_bytes"].as_u64() > Some(1 << 10), "{party}");
                 assert!(party["error_log2"].as_f64().unwrap() <= -30.0, "{party}");
             }
         }
