@@ -47,8 +47,9 @@ pub(crate) struct Prepared {
 pub(crate) enum Pending {
     /// 0-labels of operands, and MACs of all masks.
     Garbler(Box<Prepared>),
-    /// The digest of MACs that the garbler must have.
-    Evaluator([u8; blake3::OUT_LEN]),
+    /// Labels, and MACs and keys of all masks; and what is to hash the MACs that the garbler must have, which are computed while it proves that it
+    /// has them.
+    Evaluator(Box<Prepared>, Box<blake3::Hasher>),
 }
 
 /// Empties an array of secrets, and makes room for `count`.
@@ -207,10 +208,10 @@ impl Party {
     }
 
     /// Tells the garbler the masked values of a segment, whose gates are to be checked now.
-    pub(super) fn tell(&mut self, mut of: Prepared, channel: &mut dyn Channel) -> Result<()> {
-        let expected = self.tell_masked_values(&mut of, channel)?;
-        self.pending.push_back(Pending::Evaluator(expected));
-        self.spare.push(of);
+    pub(super) fn tell(&mut self, of: Prepared, channel: &mut dyn Channel) -> Result<()> {
+        self.tell_masked_values(&of, channel)?;
+        let digest = Box::new(self.keys.digest("gates"));
+        self.pending.push_back(Pending::Evaluator(Box::new(of), digest));
         Ok(())
     }
 
@@ -223,12 +224,8 @@ impl Party {
         self.keys.entropy.block()
     }
 
-    /// Tells the garbler the masked values of a segment's operands, and that this party has labels for them. Gives the digest that it must answer.
-    fn tell_masked_values(
-        &mut self,
-        of: &mut Prepared,
-        channel: &mut dyn Channel,
-    ) -> Result<[u8; blake3::OUT_LEN]> {
+    /// Tells the garbler the masked values of a segment's operands, and that this party has labels for them.
+    fn tell_masked_values(&mut self, of: &Prepared, channel: &mut dyn Channel) -> Result<()> {
         let mut proof = self.keys.digest("labels of operands");
         let values = of.labels.each_ref().map(|labels| {
             proof.update(as_bytes(labels));
@@ -239,7 +236,11 @@ impl Party {
         channel.send_parts(steps::MASKED_VALUES, &[left, right, digest.as_bytes()])?;
         channel.flush()?;
         proof.zeroize();
+        Ok(())
+    }
 
+    /// The digest that the garbler must have of its MACs of the gates of a segment.
+    fn expected(&self, of: &mut Prepared, digest: &mut blake3::Hasher) -> Result<[u8; blake3::OUT_LEN]> {
         let delta = *self.keys.delta;
         let expected = of.triples.spare();
         emptied(expected, of.count)?;
@@ -251,7 +252,6 @@ impl Party {
             let share = of_gate(&of.sums[0], &of.macs) ^ left & low(right) ^ of.outputs[gate];
             expected.push(of_gate(&of.sums[1], &of.keys) ^ delta & low(share));
         }
-        let mut digest = self.keys.digest("gates");
         digest.update(as_bytes(expected));
         let expected = *digest.finalize().as_bytes();
         digest.zeroize();
@@ -263,7 +263,9 @@ impl Party {
         while self.pending.len() > left {
             match self.pending.pop_front().expect("there are more") {
                 Pending::Garbler(of) => self.prove_gates(*of, channel)?,
-                Pending::Evaluator(expected) => {
+                Pending::Evaluator(mut of, mut digest) => {
+                    let expected = self.expected(&mut of, &mut digest)?;
+                    self.spare.push(*of);
                     let mut proof = [0; blake3::OUT_LEN];
                     channel.recv(steps::PROVE_GATES, &mut proof)?;
                     if !bool::from(proof.ct_eq(&expected)) {
