@@ -15,11 +15,11 @@ fn kept_values_are_shown_listed_and_dropped_by_commands() {
     let shown = place.run(&["job", "show", &job]);
     for part in [
         &format!("takes       the value balances that job {old} kept, as old; nobody learns it\n"),
-        "keeps       sum as totals (u64) for 30 days; nobody learns it\n",
-        "reveals     sum: 1 value of 32 bits, to nobody\n",
+        "keeps       sum, 1 value of 32 bits, as totals (u64) for 30 days; nobody learns it\n",
     ] {
         assert!(well(&shown).contains(part), "{}", shown.stdout);
     }
+    assert!(!shown.stdout.contains("reveals"), "{}", shown.stdout);
     let listed = place.run(&["kept", "list"]);
     assert!(
         well(&listed).contains(&format!("balances                  {old}")),

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use cenote::text::{grouped, s};
 use cenote_service::Timestamp;
-use cenote_web::view::{JobDetail, JobPage, JobView};
+use cenote_web::view::{JobDetail, JobPage, JobView, Revealed};
 use serde_json::Value;
 
 use crate::service::printable;
@@ -83,19 +83,12 @@ pub(super) fn detail(detail: &JobDetail) -> String {
     );
     if let Some(explained) = &detail.explained {
         fact("computes", printable(&explained.summary));
-        for output in &explained.outputs {
-            fact(
-                "reveals",
-                format!(
-                    "{}: {} of {} bits, to {}",
-                    printable(&output.name),
-                    format_args!("{} value{}", grouped(output.values), s(output.values)),
-                    output.bits,
-                    parties(&output.to)
-                ),
-            );
+        // What nobody learns is kept, which is said below.
+        for output in explained.outputs.iter().filter(|output| !output.to.is_empty()) {
+            let (name, size, to) = (printable(&output.name), size(output), parties(&output.to));
+            fact("reveals", format!("{name}: {size}, to {to}"));
         }
-    } else {
+    } else if !job.receivers.is_empty() {
         fact("reveals", format!("outputs, to {}", parties(&job.receivers)));
     }
     for input in &job.inputs {
@@ -123,10 +116,13 @@ pub(super) fn detail(detail: &JobDetail) -> String {
             printable(&keep.kind),
         );
         let days = u64::from(keep.days);
+        let mut outputs = detail.explained.iter().flat_map(|explained| &explained.outputs);
+        let kept = outputs.find(|explained| explained.name == keep.output);
+        let size = kept.map_or_else(String::new, |kept| format!(", {},", size(kept)));
         fact(
             "keeps",
             format!(
-                "{output} as {name} ({kind}) for {days} day{}; nobody learns it",
+                "{output}{size} as {name} ({kind}) for {days} day{}; nobody learns it",
                 s(days)
             ),
         );
@@ -142,10 +138,13 @@ pub(super) fn detail(detail: &JobDetail) -> String {
     text
 }
 
+/// How much an output is.
+fn size(output: &Revealed) -> String {
+    let values = format!("{} value{}", grouped(output.values), s(output.values));
+    format!("{values} of {} bits", output.bits)
+}
+
 fn parties(numbers: &[u8]) -> String {
-    if numbers.is_empty() {
-        return "nobody".into();
-    }
     let names: Vec<String> = numbers.iter().map(|party| format!("party {party}")).collect();
     names.join(", ")
 }

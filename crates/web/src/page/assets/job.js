@@ -47,9 +47,10 @@ function ending(house, found) {
 function reveals(house, found, explained) {
   const keeps = found.keeps.map((keep) => el("p", {},
     "Keeps ", el("bdi", {}, keep.output), ` as ${keep.name} (`, el("bdi", {}, keep.type), `) for ${keep.days} ${keep.days === 1 ? "day" : "days"}; nobody learns it.`));
-  if (!explained) return [el("p", {}, `Its outputs go to ${parties(house, found.receivers)}.`), ...keeps];
+  if (!explained) return [found.receivers.length > 0 && el("p", {}, `Its outputs go to ${parties(house, found.receivers)}.`), ...keeps];
+  const learnt = explained.outputs.filter((output) => output.to.length > 0);
   return [
-    table("Outputs", ["Output", "Size", "Who learns it"], explained.outputs.map((output) => [
+    learnt.length > 0 && table("Outputs", ["Output", "Size", "Who learns it"], learnt.map((output) => [
       output.name, `${count(output.values)} × ${count(output.bits)} bits`, parties(house, output.to)])),
     ...keeps,
     el("p", { class: "soft" }, "Nobody learns anything else, unless the outputs themselves give it away."),
