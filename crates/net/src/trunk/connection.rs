@@ -16,6 +16,9 @@ use crate::tcp::TcpLink;
 use crate::tls::TlsState;
 use crate::{Fault, PartyId, TlsLink};
 
+/// Why a connection is over that this party has ended.
+pub(super) const CLOSED: &str = "this party has closed it";
+
 /// One connection.
 pub(super) struct Connection {
     pub(super) peer: PartyId,
@@ -34,6 +37,8 @@ pub(super) struct Connection {
     /// Why it is over.
     over: Mutex<Option<String>>,
     is_over: AtomicBool,
+    /// Whether this party has told the peer that it ends the connection.
+    said_goodbye: AtomicBool,
     /// In microseconds; 0 if it is not known.
     round_trip: AtomicU64,
     least_trip: AtomicU64,
@@ -81,6 +86,7 @@ impl Connection {
             sessions: Mutex::default(),
             over: Mutex::default(),
             is_over: AtomicBool::new(false),
+            said_goodbye: AtomicBool::new(false),
             round_trip: AtomicU64::new(0),
             least_trip: AtomicU64::new(u64::MAX),
             clock_ahead: AtomicI64::new(ahead),
@@ -179,7 +185,9 @@ impl Connection {
             return false;
         }
         *over = Some(match fault {
-            Fault::Closed => "this party has closed it".into(),
+            // Who was told goodbye ends it, too, and may be the first.
+            Fault::Lost(_) if self.said_goodbye.load(Ordering::Acquire) => CLOSED.into(),
+            Fault::Closed => CLOSED.into(),
             Fault::Lost(reason) => reason,
             Fault::Violation(what) => format!("it violated the rules of the connection: {what}"),
         });
@@ -204,6 +212,7 @@ impl Connection {
     pub(super) fn close_if(&self, end: Instant) {
         let drained = || self.all_streams().iter().all(|stream| stream.is_drained());
         if Instant::now() >= end || drained() {
+            self.said_goodbye.store(true, Ordering::Release);
             self.outlet.bye("it has shut down");
             let _ = self.send_all();
             self.break_off_softly(Fault::Closed);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::Shared;
-use super::connection::Connection;
+use super::connection::{CLOSED, Connection};
 use super::hello::{Hello, HelloFault};
 use super::peer::Slot;
 use crate::accept::Refusal;
@@ -89,7 +89,7 @@ fn dial(shared: &Shared, peer: PartyId) -> std::result::Result<Arc<Connection>, 
         HelloFault::Fault(Fault::Lost(reason)) if reason == REFUSED => (Attempt::refused(peer), None),
         HelloFault::Fault(Fault::Lost(reason)) => again(reason),
         HelloFault::Fault(Fault::Violation(what)) => again(format!("it sent {what}")),
-        HelloFault::Fault(Fault::Closed) => again("this party has closed it".into()),
+        HelloFault::Fault(Fault::Closed) => again(CLOSED.into()),
     })?;
     if let Err(error) = ours.compare(peer, &theirs) {
         return Err((Attempt::Fatal(error), Some(theirs.version)));
