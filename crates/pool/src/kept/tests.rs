@@ -484,7 +484,8 @@ fn what_is_prepared_is_taken_once_and_by_both() {
     assert!(done.iter().all(Result::is_ok));
     assert!(state(folder.path(), 1, first, "prepared-7").exists());
     let done = session(folder.path(), |party| {
-        assert!(!state(folder.path(), 1, first, "prepared-7").exists());
+        // The other party may not have come so far.
+        assert!(party.me == GARBLER || !state(folder.path(), 1, first, "prepared-7").exists());
         assert_eq!(take(party, &other)?, Some([party.me.0, 9]));
         assert_eq!(take(party, &other)?, None);
         assert_eq!(take(party, &one)?, Some([party.me.0, 2]));
