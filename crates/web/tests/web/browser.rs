@@ -5,6 +5,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use ureq::Agent;
 
 /// How long to wait for what a page is to show.
@@ -19,6 +20,8 @@ pub(crate) struct Browser {
     _said: BufReader<ChildStdout>,
     agent: Agent,
     session: String,
+    /// Where both put what they need, and may leave it.
+    _folder: TempDir,
 }
 
 impl Browser {
@@ -32,8 +35,10 @@ impl Browser {
             eprintln!("skipped: there is no browser (chromium, chromedriver) on this machine");
             return None;
         }
+        let folder = tempfile::tempdir().expect("made");
         let mut driver = Command::new("chromedriver")
             .arg("--port=0")
+            .env("TMPDIR", folder.path())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -61,6 +66,7 @@ impl Browser {
             _said: said,
             agent,
             session: format!("http://127.0.0.1:{port}/session"),
+            _folder: folder,
         };
         let arguments = [
             "--headless=new",
