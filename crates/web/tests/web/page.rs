@@ -288,7 +288,7 @@ fn kept_values_are_shown_before_they_are_taken_and_dropped_with_the_keyboard() {
     browser.until_shown(&format!(
         "Takes the value balances that job {old} kept, as old; nobody learns it."
     ));
-    browser.until_shown("Keeps sum as totals (u64) for 30 days; nobody learns it.");
+    browser.until_shown("Keeps sum, 1 × 32 bits, as totals (u64) for 30 days; nobody learns it.");
     go(&browser, &world, "kept", "Kept values");
     browser.until_shown("This cannot be undone.");
     browser.until_shown("in 30 days");

@@ -45,13 +45,18 @@ function ending(house, found) {
 }
 
 function reveals(house, found, explained) {
-  const keeps = found.keeps.map((keep) => el("p", {},
-    "Keeps ", el("bdi", {}, keep.output), ` as ${keep.name} (`, el("bdi", {}, keep.type), `) for ${keep.days} ${keep.days === 1 ? "day" : "days"}; nobody learns it.`));
+  const size = (output) => `${count(output.values)} × ${count(output.bits)} bits`;
+  const keeps = found.keeps.map((keep) => {
+    const kept = explained?.outputs.find((output) => output.name === keep.output);
+    const days = `${keep.days} ${keep.days === 1 ? "day" : "days"}`;
+    return el("p", {},
+      "Keeps ", el("bdi", {}, keep.output), kept ? `, ${size(kept)},` : "", ` as ${keep.name} (`, el("bdi", {}, keep.type), `) for ${days}; nobody learns it.`);
+  });
   if (!explained) return [found.receivers.length > 0 && el("p", {}, `Its outputs go to ${parties(house, found.receivers)}.`), ...keeps];
   const learnt = explained.outputs.filter((output) => output.to.length > 0);
   return [
     learnt.length > 0 && table("Outputs", ["Output", "Size", "Who learns it"], learnt.map((output) => [
-      output.name, `${count(output.values)} × ${count(output.bits)} bits`, parties(house, output.to)])),
+      output.name, size(output), parties(house, output.to)])),
     ...keeps,
     el("p", { class: "soft" }, "Nobody learns anything else, unless the outputs themselves give it away."),
   ];
