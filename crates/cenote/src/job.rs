@@ -16,7 +16,7 @@ use crate::keeping::{Keep, Keeping, Take};
 use crate::party_config::party;
 use crate::program::check_size;
 use crate::settings_file::{Kept, Source};
-use crate::{Error, Program, Protocol, Result, circuits, data};
+use crate::{Error, Program, Protocol, Result, circuits, data, text};
 
 /// Days that a value is kept for that does not say.
 const KEPT_DAYS: u16 = 30;
@@ -26,6 +26,8 @@ const MOST_DAYS: u16 = 366;
 const MOST_KEPT: usize = 64;
 /// Bytes of the name of a kept value, at most.
 const MOST_NAME: usize = 64;
+/// Values of a circuit that an error names, at most.
+const LISTED: usize = 8;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -720,18 +722,18 @@ fn check_count(source: &Source, what: &str, found: usize, values: &[Value]) -> R
     if found == values.len() {
         return Ok(());
     }
-    let list: Vec<String> = values
+    let named = values
         .iter()
-        .map(|value| format!("{} ({} bits)", value.name, value.width))
-        .collect();
-    let (s, list) = if values.len() == 1 {
-        ("", list.join(", "))
-    } else {
-        ("s", list.join(", "))
-    };
+        .map(|value| format!("{} ({} bits)", value.name, value.width));
+    let mut list: Vec<String> = named.take(LISTED).collect();
+    if let Some(more @ 1..) = values.len().checked_sub(LISTED) {
+        list.push(format!("and {more} more"));
+    }
     Err(source.fault_in_general(format!(
-        "the circuit has {} {what} value{s}, {list}, but the job has {found}; write one [[{what}]] for each, in this order",
-        values.len()
+        "the circuit has {} {what} value{}, {}, but the job has {found}; write one [[{what}]] for each, in this order",
+        values.len(),
+        text::s(values.len() as u64),
+        list.join(", "),
     )))
 }
 

@@ -328,6 +328,13 @@ fn inputs_and_outputs_are_those_of_the_circuit() {
         text.contains("1 output value, ") && text.contains("but the job has 0; write one [[output]]"),
         "{text}"
     );
+    let many = GOOD.replace("lib:add8", "lib:sort256x32");
+    let text = load(&many).1.map(drop).unwrap_err().to_string();
+    assert!(
+        text.contains("256 input values, x0 (32 bits), ")
+            && text.contains(", x7 (32 bits), and 248 more, but the job has 2"),
+        "{text}"
+    );
 }
 
 #[test]
