@@ -241,6 +241,9 @@ impl Keys {
     }
 }
 
+/// Blocks that are wiped on drop.
+pub(crate) type Blocks = Zeroizing<Vec<Block>>;
+
 /// Bit 0.
 pub(crate) const ONE: Block = Block([1u64.to_le(), 0]);
 

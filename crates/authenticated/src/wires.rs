@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use cenote_primitives::{Block, LaneRun};
 use cenote_session::{Bundles, Result, WireVector, room};
-use zeroize::Zeroizing;
+
+use crate::setup::Blocks;
 
 /// Secret wires of a session: `wires` × `lanes`, of 48 bytes each. Clones, selections and concatenations share what is kept of
 /// them. `Debug` prints the shape only.
@@ -24,11 +25,11 @@ pub(crate) struct Bundle {
 #[derive(Default)]
 pub(crate) struct Cells {
     /// MACs of this party's shares of masks.
-    pub(crate) macs: Zeroizing<Vec<Block>>,
+    pub(crate) macs: Blocks,
     /// Keys of the other party's.
-    pub(crate) keys: Zeroizing<Vec<Block>>,
+    pub(crate) keys: Blocks,
     /// At the garbler the 0-label, whose bit 0 is 0; at the evaluator the label that it has, whose bit 0 is the masked value.
-    pub(crate) labels: Zeroizing<Vec<Block>>,
+    pub(crate) labels: Blocks,
 }
 
 /// What room is asked for.

@@ -47,6 +47,9 @@ impl Position {
     }
 }
 
+/// Bits of the numbers of generators in [`Prg::sums`], at most.
+const MOST_BITS: usize = 8;
+
 /// A pseudorandom generator under one key: AES-128 in counter mode, readable at any [`Position`].
 ///
 /// The key schedule is wiped on drop, and `Debug` prints the type only.
@@ -128,7 +131,7 @@ impl Prg {
 
     /// Sums of the keystreams of generators that are numbered from `first`, 0 or 1, on, by the bits of their numbers: `columns` become one column
     /// after the other, each as long as `sum`, column `j` the sum of the keystreams from `at` on of all that have bit `j` in their number;
-    /// `sum` becomes that of all. All generators are of one path.
+    /// `sum` becomes that of all. It is fastest where all are of one path.
     ///
     /// # Panics
     /// If there are more than 8 columns, or none for a bit of a number, or one that is not as long as `sum`; if the first is greater; if `sum` is empty.
@@ -160,9 +163,6 @@ impl Prg {
         }
     }
 }
-
-/// Bits of the numbers of seeds, at most.
-const MOST_BITS: usize = 8;
 
 impl fmt::Debug for Prg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

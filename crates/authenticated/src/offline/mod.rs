@@ -19,7 +19,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::kept::Numbers;
 use crate::settings::Sizes;
-use crate::setup::{Keys, ONE, Role, is_packed, low, packed, spread};
+use crate::setup::{Blocks, Keys, ONE, Role, is_packed, low, packed, spread};
 use crate::{checks, steps};
 
 /// A leaky AND: this party's MACs of x, y and z, and its keys of the other party's.
@@ -50,8 +50,6 @@ pub(crate) struct Masks {
     /// Arrays that were used up.
     spare: [Blocks; 2],
 }
-
-type Blocks = Zeroizing<Vec<Block>>;
 
 impl Masks {
     pub(crate) fn left(&self) -> usize {

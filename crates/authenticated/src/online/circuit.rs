@@ -7,9 +7,9 @@ use std::ops::Range;
 use cenote_circuit::Plan;
 use cenote_primitives::{Block, kernels};
 use cenote_session::{Flips, Result, room};
-use zeroize::Zeroizing;
 
 use crate::memory::plan_bytes;
+use crate::setup::Blocks;
 use crate::wires::{AuthenticatedWires, Cells};
 
 /// Bytes of slots that a tile may have beyond what stays in a core's own cache, so that it has gates for a segment.
@@ -103,10 +103,10 @@ impl Segment {
 /// Slots of a tile, of `width` blocks for each lane: the first blocks of all lanes, then the second ones.
 pub(crate) struct Walk {
     width: usize,
-    slots: Zeroizing<Vec<Block>>,
+    slots: Blocks,
     lanes: usize,
     /// The outputs of gates of a level whose operands have not all been read.
-    outputs: Zeroizing<Vec<Block>>,
+    outputs: Blocks,
 }
 
 impl Walk {
@@ -115,7 +115,7 @@ impl Walk {
             width,
             slots: room::secret(WIRES, circuit.plan.slots() * tile * width)?,
             lanes: tile,
-            outputs: Zeroizing::default(),
+            outputs: Blocks::default(),
         })
     }
 

@@ -11,7 +11,7 @@ use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::Party;
-use crate::setup::{ONE, Role, is_packed, packed, spread};
+use crate::setup::{Blocks, ONE, Role, is_packed, packed, spread};
 use crate::wires::{AuthenticatedWires, Cells};
 use crate::{checks, steps};
 
@@ -99,7 +99,7 @@ impl Party {
     }
 
     /// Fresh 0-labels.
-    pub(super) fn fresh(&mut self, count: usize) -> Zeroizing<Vec<Block>> {
+    pub(super) fn fresh(&mut self, count: usize) -> Blocks {
         let mut random = Zeroizing::new(vec![Block512::ZERO; count.div_ceil(4)]);
         let at = Position { stream: 0, index: 0 };
         self.keys.entropy.prg().fill(at, &mut random);
@@ -122,7 +122,7 @@ impl Party {
         of: &Cells,
         own: Option<Zeroizing<Vec<u64>>>,
         channel: &mut dyn Channel,
-    ) -> Result<Zeroizing<Vec<Block>>> {
+    ) -> Result<Blocks> {
         let count = of.macs.len();
         let Some(own) = own else {
             self.open_masks(of, steps::OPEN_INPUT_MASKS, channel)?;
@@ -141,7 +141,7 @@ impl Party {
         of: &Cells,
         own: Option<Zeroizing<Vec<u64>>>,
         channel: &mut dyn Channel,
-    ) -> Result<Zeroizing<Vec<Block>>> {
+    ) -> Result<Blocks> {
         let count = of.macs.len();
         let Some(own) = own else {
             self.open_masks(of, steps::OPEN_INPUT_MASKS, channel)?;

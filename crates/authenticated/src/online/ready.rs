@@ -15,7 +15,7 @@ use super::circuit::{Circuit, Segment, Walk};
 use super::gates::Hashed;
 use super::segment::{Pending, Prepared};
 use super::{BEHIND, Party};
-use crate::setup::{Role, packed, spread};
+use crate::setup::{Blocks, Role, packed, spread};
 use crate::wires::{AuthenticatedWires, Cells};
 use crate::{checks, steps};
 
@@ -285,7 +285,7 @@ impl Party {
     /// Ties wires to others with the same values and masks of their own: gives what the evaluator's labels are then.
     fn tie(&mut self, from: &Cells, to: Cells, channel: &mut dyn Channel) -> Result<Cells> {
         let count = to.macs.len();
-        let sum = |left: &[Block], right: &[Block]| -> Zeroizing<Vec<Block>> {
+        let sum = |left: &[Block], right: &[Block]| -> Blocks {
             Zeroizing::new(
                 left.iter()
                     .zip(right)

@@ -10,7 +10,7 @@ use super::circuit::{Circuit, Segment, Walk};
 use super::gates::{self, Garbled, Hashed};
 use super::triples::{Of, Triples, constant};
 use super::{BEHIND, Party};
-use crate::setup::{ONE, Role, is_packed, low, packed, spread};
+use crate::setup::{Blocks, ONE, Role, is_packed, low, packed, spread};
 use crate::{checks, steps};
 
 /// Gates of which the tables are a message: a multiple of 64.
@@ -18,8 +18,6 @@ const AT_ONCE: usize = 2048;
 
 /// What room is asked for.
 const GATES: &str = "gates";
-
-pub(super) type Blocks = Zeroizing<Vec<Block>>;
 
 /// The masks of a segment's gates, and their triples.
 #[derive(Default)]

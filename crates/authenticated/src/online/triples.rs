@@ -5,12 +5,9 @@
 
 use cenote_primitives::Block;
 use cenote_session::{Result, room};
-use zeroize::Zeroizing;
 
 use crate::offline::Supply;
-use crate::setup::{ONE, spread};
-
-type Blocks = Zeroizing<Vec<Block>>;
+use crate::setup::{Blocks, ONE, spread};
 
 /// This party's MACs, or its keys of the other's bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,12 +28,9 @@ impl Of {
     }
 }
 
-/// What a party has of the triples of gates.
+/// What a party has of the triples of gates: [`Of::Macs`] and [`Of::Keys`].
 #[derive(Default)]
-pub(super) struct Triples {
-    macs: Part,
-    keys: Part,
-}
+pub(super) struct Triples([Part; 2]);
 
 #[derive(Default)]
 struct Part {
@@ -69,14 +63,14 @@ impl Triples {
         sums: &mut [Blocks; 2],
     ) -> Result<()> {
         let gates = sums[0].len();
-        self.macs.make_room(supply.bucket, gates)?;
-        self.keys.make_room(supply.bucket, gates)?;
-        let mut parts = [&mut self.macs, &mut self.keys];
+        for part in &mut self.0 {
+            part.make_room(supply.bucket, gates)?;
+        }
         supply.draw(gates, |gate, drawn| {
             for of in Of::BOTH {
                 let side = of as usize;
                 let [x, y, z] = of.record();
-                let Part { opened, x: later } = &mut *parts[side];
+                let Part { opened, x: later } = &mut self.0[side];
                 let mut records = drawn.records().map(|record| &record[0]);
                 let first = records.next().expect("a bucket has leaky ANDs");
                 let (mut sum_x, mut sum_z) = (first[x], first[z]);
@@ -93,16 +87,9 @@ impl Triples {
         })
     }
 
-    fn part(&self, of: Of) -> &Part {
-        match of {
-            Of::Macs => &self.macs,
-            Of::Keys => &self.keys,
-        }
-    }
-
     /// What is opened of the triples.
     pub(super) fn opened(&self, of: Of) -> &[Block] {
-        &self.part(of).opened
+        &self.0[of as usize].opened
     }
 
     /// Adds what is missing of the products of the operands' masks, with these `masks`, to `sums`: MACs or keys of all. `bits` are all that
@@ -115,7 +102,7 @@ impl Triples {
         [left, right]: &[Blocks; 2],
         sums: &mut [Block],
     ) {
-        let Part { opened, x: later } = self.part(of);
+        let Part { opened, x: later } = &self.0[of as usize];
         let gates = sums.len();
         let (all_e, all_f) = opened[..2 * gates].split_at(gates);
         for (gate, sum) in sums.iter_mut().enumerate() {
@@ -131,7 +118,7 @@ impl Triples {
 
     /// An array that is not needed once all is multiplied.
     pub(super) fn spare(&mut self) -> &mut Blocks {
-        &mut self.macs.opened
+        &mut self.0[Of::Macs as usize].opened
     }
 }
 

@@ -33,7 +33,6 @@ impl Key {
 
 #[target_feature(enable = "avx512f,vaes")]
 fn run<const XOR: bool>(keys: &[Block; 11], at: Position, out: &mut [Block512]) {
-    let keys = broadcast(keys);
     let mut counter = inputs(at);
     let four = _mm512_set_epi64(0, 4, 0, 4, 0, 4, 0, 4);
     let mut next = || {
@@ -43,26 +42,25 @@ fn run<const XOR: bool>(keys: &[Block; 11], at: Position, out: &mut [Block512]) 
     };
     let (groups, tail) = out.as_chunks_mut::<GROUP>();
     for group in groups {
-        store::<XOR>(group, &encrypt(&keys, std::array::from_fn(|_| next())));
+        store::<XOR>(group, &encrypt(keys, std::array::from_fn(|_| next())));
     }
     if !tail.is_empty() {
         // A whole group takes hardly longer than one register, so the tail computes one and keeps what it needs.
-        store::<XOR>(tail, &encrypt(&keys, std::array::from_fn(|_| next())));
+        store::<XOR>(tail, &encrypt(keys, std::array::from_fn(|_| next())));
     }
 }
 
 #[target_feature(enable = "avx512f,vaes")]
 fn gather<const XOR: bool>(keys: &[Block; 11], at: &[Position], out: &mut [Block512]) {
-    let keys = broadcast(keys);
     let (groups, tail) = out.as_chunks_mut::<GROUP>();
     let (at_groups, at_tail) = at.as_chunks::<GROUP>();
     for (at, group) in at_groups.iter().zip(groups) {
-        store::<XOR>(group, &encrypt(&keys, std::array::from_fn(|i| inputs(at[i]))));
+        store::<XOR>(group, &encrypt(keys, std::array::from_fn(|i| inputs(at[i]))));
     }
     if !tail.is_empty() {
         let mut last = [at_tail[0]; GROUP];
         last[..at_tail.len()].copy_from_slice(at_tail);
-        store::<XOR>(tail, &encrypt(&keys, std::array::from_fn(|i| inputs(last[i]))));
+        store::<XOR>(tail, &encrypt(keys, std::array::from_fn(|i| inputs(last[i]))));
     }
 }
 
@@ -108,7 +106,7 @@ fn sums(
             let Cipher::Vaes(Key(keys)) = &seed.0 else {
                 unreachable!("all are of this path");
             };
-            add(&mut total, &encrypt_under(keys, inputs));
+            add(&mut total, &encrypt(keys, inputs));
             if x == 0 {
                 continue;
             }
@@ -137,10 +135,21 @@ fn add(to: &mut [__m512i; GROUP], from: &[__m512i; GROUP]) {
     }
 }
 
-/// The same as [`encrypt`], under keys that are used for one group.
+/// The four AES inputs of the block at `at`.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn inputs(at: Position) -> __m512i {
+    let first = _mm_set_epi64x(at.stream as i64, at.counter() as i64);
+    _mm512_add_epi64(
+        _mm512_broadcast_i32x4(first),
+        _mm512_set_epi64(0, 3, 0, 2, 0, 1, 0, 0),
+    )
+}
+
+/// Encrypts [`GROUP`] registers side by side.
 #[target_feature(enable = "avx512f,vaes")]
 #[inline]
-fn encrypt_under(keys: &[Block; 11], mut state: [__m512i; GROUP]) -> [__m512i; GROUP] {
+fn encrypt(keys: &[Block; 11], mut state: [__m512i; GROUP]) -> [__m512i; GROUP] {
     let keys: &[__m128i; 11] = bytemuck::cast_ref(keys);
     let key = _mm512_broadcast_i32x4(keys[0]);
     for x in &mut state {
@@ -155,42 +164,6 @@ fn encrypt_under(keys: &[Block; 11], mut state: [__m512i; GROUP]) -> [__m512i; G
     let key = _mm512_broadcast_i32x4(keys[10]);
     for x in &mut state {
         *x = _mm512_aesenclast_epi128(*x, key);
-    }
-    state
-}
-
-/// The four AES inputs of the block at `at`.
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn inputs(at: Position) -> __m512i {
-    let first = _mm_set_epi64x(at.stream as i64, at.counter() as i64);
-    _mm512_add_epi64(
-        _mm512_broadcast_i32x4(first),
-        _mm512_set_epi64(0, 3, 0, 2, 0, 1, 0, 0),
-    )
-}
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn broadcast(keys: &[Block; 11]) -> [__m512i; 11] {
-    let keys: &[__m128i; 11] = bytemuck::cast_ref(keys);
-    std::array::from_fn(|i| _mm512_broadcast_i32x4(keys[i]))
-}
-
-/// Encrypts [`GROUP`] registers side by side.
-#[target_feature(enable = "avx512f,vaes")]
-#[inline]
-fn encrypt(keys: &[__m512i; 11], mut state: [__m512i; GROUP]) -> [__m512i; GROUP] {
-    for x in &mut state {
-        *x = _mm512_xor_si512(*x, keys[0]);
-    }
-    for key in &keys[1..10] {
-        for x in &mut state {
-            *x = _mm512_aesenc_epi128(*x, *key);
-        }
-    }
-    for x in &mut state {
-        *x = _mm512_aesenclast_epi128(*x, keys[10]);
     }
     state
 }
