@@ -6,6 +6,7 @@
 //! | [`lego`] | the two-party protocol and its parts, beside the figures of its paper |
 //! | [`authenticated`] | two parties with authenticated garbling over a pool of leaky ANDs |
 //! | [`jimu`] | two parties over a pool of garbled gates, beside the figures of its paper |
+//! | [`pools`] | what is run over pools of some size |
 //! | [`apps`] | programs over secret values on every engine, beside the figures of POOL's paper |
 //! | [`plan`] | what a plan says beside what is measured |
 //! | [`soak`] | an endless stream of computations, all outputs of which are compared |
@@ -27,6 +28,7 @@ mod measure;
 mod meeting;
 pub mod plan;
 pub mod plot;
+pub mod pools;
 pub mod queries;
 mod sample;
 pub mod simulate;

@@ -8,29 +8,21 @@ mod text;
 
 use cenote::{Error, Link, Result};
 pub use cenote_authenticated::Cot;
-use cenote_authenticated::{AuthenticatedEngine, AuthenticatedWires, Config, MAX_POOL, Sizes};
-use cenote_circuit::Plan;
+use cenote_authenticated::{AuthenticatedEngine, Config, MAX_POOL, Sizes};
 use cenote_net::PartyId;
 use cenote_params::lpn;
-use cenote_primitives::BitMatrix;
-use cenote_session::{Connections, Engine, Parties, Topology, WireVector, memory};
+use cenote_session::{Connections, Engine, Topology, memory};
 use serde::{Deserialize, Serialize};
 
 pub use report::{AuthenticatedReport, AuthenticatedRow, RateRow, TableRow, run_authenticated};
 
-use crate::jimu::Load;
 use crate::measure::Measurement;
 use crate::meeting::Meeting;
-use crate::sample;
-use crate::usage::{Stopwatch, thread_seconds};
+use crate::pools::{Clock, Load, Phase, Work};
 
 /// A wide circuit and a single one.
 pub fn usual() -> Vec<Load> {
-    let load = |lanes| Load {
-        circuit: "lib:aes128".into(),
-        lanes,
-    };
-    vec![load(64), load(1)]
+    [64, 1].map(|lanes| Load::new("lib:aes128", lanes)).into()
 }
 
 /// What to measure of pools of several sizes.
@@ -118,16 +110,6 @@ impl AuthenticatedBench {
     }
 }
 
-/// A phase at one party.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Phase {
-    pub(crate) seconds: f64,
-    /// Processor seconds of the thread that calls the engine.
-    pub(crate) busy_seconds: f64,
-    pub(crate) bytes_sent: u64,
-    pub(crate) and_gates: u64,
-}
-
 /// A load at one party.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Rate {
@@ -177,11 +159,11 @@ impl Measurement for AuthenticatedBench {
         let works = self.loads.iter().map(Work::open).collect::<Result<Vec<_>>>()?;
         let sizes = self.sizes()?;
         meeting.wait()?;
-        let clock = Clock::start(None);
+        let clock = Clock::of_setup();
         let mut engine = AuthenticatedEngine::start(me, channel, self.config(), sizes)?;
         let setup = clock.stop(&engine);
         meeting.wait()?;
-        let clock = Clock::start(Some(&engine));
+        let clock = Clock::start(&engine);
         engine.fill()?;
         let fill = clock.stop(&engine);
         let mut rates = Vec::new();
@@ -189,13 +171,13 @@ impl Measurement for AuthenticatedBench {
             let inputs = work.inputs(&mut engine)?;
             // The first run brings the circuit and the caches, the second tells how long one takes.
             work.run(&mut engine, &inputs)?;
-            let clock = Clock::start(Some(&engine));
+            let clock = Clock::start(&engine);
             work.run(&mut engine, &inputs)?;
             let each = clock.stop(&engine).seconds.max(1e-6);
             let times = meeting.agree(me, (self.seconds / each).ceil() as u64)?;
             let total = 2 * times * work.and_gates();
             meeting.wait()?;
-            let clock = Clock::start(Some(&engine));
+            let clock = Clock::start(&engine);
             for done in 0..times {
                 work.run(&mut engine, &inputs)?;
                 progress((done + 1) * work.and_gates(), total);
@@ -207,7 +189,7 @@ impl Measurement for AuthenticatedBench {
             for done in 0..times {
                 engine.ready(work.and_gates() as usize)?;
                 meeting.wait()?;
-                let clock = Clock::start(Some(&engine));
+                let clock = Clock::start(&engine);
                 work.run(&mut engine, &inputs)?;
                 full.add(clock.stop(&engine));
                 progress((times + done + 1) * work.and_gates(), total);
@@ -225,111 +207,5 @@ impl Measurement for AuthenticatedBench {
             peak_memory_bytes: memory::peak(),
             error_log2,
         })
-    }
-}
-
-impl Phase {
-    fn add(&mut self, other: Phase) {
-        self.seconds += other.seconds;
-        self.busy_seconds += other.busy_seconds;
-        self.bytes_sent += other.bytes_sent;
-        self.and_gates += other.and_gates;
-    }
-}
-
-/// Measures a phase.
-struct Clock {
-    watch: Stopwatch,
-    busy_seconds: f64,
-    before: Phase,
-}
-
-impl Clock {
-    /// Of a session that has begun, unless the phase is its beginning.
-    fn start(engine: Option<&AuthenticatedEngine>) -> Self {
-        Self {
-            before: engine.map(counted).unwrap_or_default(),
-            busy_seconds: thread_seconds(),
-            watch: Stopwatch::start(),
-        }
-    }
-
-    fn stop(self, engine: &AuthenticatedEngine) -> Phase {
-        let (seconds, _) = self.watch.read();
-        let (after, before) = (counted(engine), self.before);
-        Phase {
-            seconds,
-            busy_seconds: thread_seconds() - self.busy_seconds,
-            bytes_sent: after.bytes_sent - before.bytes_sent,
-            and_gates: after.and_gates - before.and_gates,
-        }
-    }
-}
-
-/// What a session has counted so far.
-fn counted(engine: &AuthenticatedEngine) -> Phase {
-    let costs = engine.costs();
-    Phase {
-        bytes_sent: costs.traffic.bytes_sent,
-        and_gates: costs.and_gates,
-        ..Phase::default()
-    }
-}
-
-/// A circuit with made-up inputs, and the outputs that they must give.
-struct Work {
-    plan: Plan,
-    /// Input wires of each value.
-    widths: Vec<usize>,
-    inputs: BitMatrix,
-    expected: BitMatrix,
-}
-
-impl Work {
-    fn open(load: &Load) -> Result<Self> {
-        let circuit = cenote::circuits::open(&load.circuit)?;
-        let plan = Plan::new(&circuit);
-        if plan.and_count() == 0 {
-            let what = format!("{} has no AND gates; there is nothing to measure", load.circuit);
-            return Err(Error::Usage(what));
-        }
-        let inputs = sample::bits(1, plan.input_wires(), load.lanes);
-        let expected = plan.evaluate(&inputs).expect("one row for each input wire");
-        let widths = circuit.inputs().iter().map(|value| value.width as usize);
-        Ok(Work {
-            widths: widths.collect(),
-            plan,
-            inputs,
-            expected,
-        })
-    }
-
-    fn and_gates(&self) -> u64 {
-        (self.plan.and_count() * self.inputs.lanes()) as u64
-    }
-
-    /// Secret inputs: the parties own the values in turn.
-    fn inputs(&self, engine: &mut AuthenticatedEngine) -> Result<AuthenticatedWires> {
-        let mut values = Vec::new();
-        let mut first = 0;
-        for (index, &width) in self.widths.iter().enumerate() {
-            let owner = PartyId((index % 2) as u8);
-            let own = (owner == engine.me()).then(|| sample::rows(&self.inputs, first..first + width));
-            values.push(engine.input(owner, width, self.inputs.lanes(), own.as_ref())?);
-            first += width;
-        }
-        Ok(AuthenticatedWires::concat(&values.iter().collect::<Vec<_>>()))
-    }
-
-    /// From inputs to outputs, which the evaluator gets and compares.
-    fn run(&self, engine: &mut AuthenticatedEngine, inputs: &AuthenticatedWires) -> Result<()> {
-        let outputs = engine.run(&self.plan, inputs)?;
-        match engine.reveal(&outputs, Parties::one(PartyId(1)))? {
-            Some(opened) if opened != self.expected => {
-                let bug = std::io::Error::other("they differ from plain evaluation");
-                Err(Error::local("checking the outputs", bug))
-            }
-            _ => Ok(()),
-        }
     }
 }

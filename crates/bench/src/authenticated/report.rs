@@ -6,10 +6,10 @@ use cenote_authenticated::Cot;
 use cenote_params::pool::smallest_pool;
 use serde::Serialize;
 
-use super::{AuthenticatedBench, AuthenticatedParty, Phase, Pools, Rate};
-use crate::jimu::Load;
+use super::{AuthenticatedBench, AuthenticatedParty, Pools, Rate};
 use crate::measure::{Place, no_report};
-use crate::usage::{Machine, median};
+use crate::pools::{self, Load, Phase, larger, medians, peaks};
+use crate::usage::Machine;
 
 /// Table 6 of Zhu, Huang and Cassel (CCS 2017) for 40 bits: buckets, the fewest leaky ANDs of circuits without a pool, and of pools.
 const PAPER: [(u32, u64, u64); 3] = [(3, 840_000, 479_000), (4, 12_400, 7673), (5, 1600, 1073)];
@@ -151,23 +151,11 @@ pub fn run_authenticated(
 
 type Sessions = [[AuthenticatedParty; 2]];
 
-fn larger([a, b]: [f64; 2]) -> f64 {
-    a.max(b)
-}
-
-/// The medians of both parties.
-fn medians(sessions: &Sessions, of: impl Fn(&AuthenticatedParty) -> f64) -> [f64; 2] {
-    [0, 1].map(|party| {
-        let values: Vec<f64> = sessions.iter().map(|parties| of(&parties[party])).collect();
-        median(&values)
-    })
-}
-
 fn rate(sessions: &Sessions, at: usize, load: &Load) -> RateRow {
     let each = |of: fn(&Rate) -> &Phase, what: fn(&Phase) -> f64| {
         medians(sessions, |party| {
             let phase = of(&party.rates[at]);
-            what(phase) / phase.and_gates.max(1) as f64
+            what(phase) / phase.gates()
         })
     };
     let [all_in, full]: [fn(&Rate) -> &Phase; 2] = [|rate| &rate.all_in, |rate| &rate.full];
@@ -193,26 +181,10 @@ fn rate(sessions: &Sessions, at: usize, load: &Load) -> RateRow {
 }
 
 fn row(bench: &AuthenticatedBench, repeat: u32, place: &mut Place<'_>) -> Result<AuthenticatedRow> {
-    let mut sessions = Vec::new();
-    for _ in 0..repeat {
-        let parties = place.measure(bench)?;
-        let parties = <[AuthenticatedParty; 2]>::try_from(parties).map_err(|_| no_report())?;
-        if parties.iter().any(|party| party.rates.len() != bench.loads.len()) {
-            return Err(no_report());
-        }
-        sessions.push(parties);
-    }
+    let loads = bench.loads.len();
+    let sessions = pools::sessions(bench, repeat, place, |party| party.rates.len() == loads)?;
     let last = sessions.last().ok_or_else(no_report)?;
     let both = |of: fn(&AuthenticatedParty) -> u64| [of(&last[0]), of(&last[1])];
-    // Parties joined by memory are one process, whose memory each of them reports.
-    let processes = match place.transport() {
-        Transport::Memory => 1,
-        _ => 2,
-    };
-    let peak = |party: usize| {
-        let peaks = sessions.iter().map(|parties| parties[party].peak_memory_bytes);
-        peaks.max().flatten()
-    };
     Ok(AuthenticatedRow {
         pool: bench.pool.into(),
         bucket: bench.sizes()?.pool.bucket,
@@ -222,7 +194,7 @@ fn row(bench: &AuthenticatedBench, repeat: u32, place: &mut Place<'_>) -> Result
         fill_seconds: larger(medians(&sessions, |party| party.fill.seconds)),
         fill_bytes: both(|party| party.fill.bytes_sent),
         memory_bytes: both(|party| party.memory_bytes),
-        peak_memory_bytes: (0..processes).map(peak).collect(),
+        peak_memory_bytes: peaks(place, &sessions, |party| party.peak_memory_bytes),
         rates: (bench.loads.iter().enumerate())
             .map(|(at, load)| rate(&sessions, at, load))
             .collect(),

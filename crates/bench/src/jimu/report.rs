@@ -6,9 +6,10 @@ use cenote_jimu::Sizes;
 use cenote_params::pool::Parameters;
 use serde::Serialize;
 
-use super::{JimuBench, JimuParty, Load, Phase, Pools};
+use super::{JimuBench, JimuParty, Pools};
 use crate::measure::{Place, no_report};
-use crate::usage::{Machine, median};
+use crate::pools::{self, Load, Phase, larger, medians, peaks};
+use crate::usage::Machine;
 
 /// Seconds in which the paper's prototype fills pools of so many AND gates, and of MUXCOREs of 8: Table 3.
 const PAPER_FILL: [(u64, [f64; 2]); 4] = [
@@ -220,16 +221,10 @@ fn stored(sizes: &Sizes) -> Vec<StoredRow> {
 
 /// Runs sessions, and gives what both parties of each have measured.
 fn sessions(bench: &JimuBench, repeat: u32, place: &mut Place<'_>) -> Result<Vec<[JimuParty; 2]>> {
-    let mut sessions = Vec::new();
-    for _ in 0..repeat {
-        let parties = place.measure(bench)?;
-        let parties = <[JimuParty; 2]>::try_from(parties).map_err(|_| no_report())?;
-        if parties.iter().any(|party| party.rates.len() != bench.loads.len()) {
-            return Err(no_report());
-        }
-        sessions.push(parties);
-    }
-    Ok(sessions)
+    let loads = bench.loads.len();
+    pools::sessions(bench, repeat, place, |party| {
+        (party.rates.len(), party.drawn.len()) == (loads, loads)
+    })
 }
 
 /// How fast the load number `at` was run, if `passed` is the share of gates that is not checked.
@@ -238,7 +233,7 @@ fn rate(sessions: &[[JimuParty; 2]], at: usize, load: &Load, passed: f64) -> Rat
     // Sections of different sessions are not equally long.
     let ns = |seconds: fn(&Phase) -> f64| {
         medians(sessions, |party| {
-            1e9 * seconds(&party.rates[at]) / each(&party.rates[at])
+            1e9 * seconds(&party.rates[at]) / party.rates[at].gates()
         })
     };
     RateRow {
@@ -248,15 +243,12 @@ fn rate(sessions: &[[JimuParty; 2]], at: usize, load: &Load, passed: f64) -> Rat
             .map_or(0, |parties| parties[0].rates[at].and_gates),
         seconds: larger(of(|phase| phase.seconds)),
         and_gates_per_second: 1e9 / larger(ns(|phase| phase.seconds)).max(1e-9),
-        bytes_per_and: of(|phase| phase.bytes_sent as f64 / each(phase)),
-        gadgets_per_and: of(|phase| phase.drawn as f64 / each(phase))[0] / passed,
+        bytes_per_and: of(|phase| phase.bytes_sent as f64 / phase.gates()),
+        gadgets_per_and: medians(sessions, |party| party.drawn[at] as f64 / party.rates[at].gates())[0]
+            / passed,
         busy_ns_per_and: ns(|phase| phase.busy_seconds),
         cpu_ns_per_and: ns(|phase| phase.cpu_seconds),
     }
-}
-
-fn larger([a, b]: [f64; 2]) -> f64 {
-    a.max(b)
 }
 
 fn paper_fill(pool: u64, of: usize) -> Option<f64> {
@@ -271,19 +263,6 @@ fn row(bench: &JimuBench, repeat: u32, place: &mut Place<'_>) -> Result<JimuRow>
     let passed = 1.0 - sizes.pool.check_rate();
     let slower = |of: fn(&JimuParty) -> f64| larger(medians(&sessions, of));
     let both = |of: fn(&JimuParty) -> u64| [of(&last[0]), of(&last[1])];
-    // Parties joined by memory are one process, whose memory each of them reports.
-    let processes = if place.transport() == Transport::Memory {
-        1
-    } else {
-        2
-    };
-    let peak = |party: usize| {
-        sessions
-            .iter()
-            .map(|parties| parties[party].peak_memory_bytes)
-            .max()
-            .flatten()
-    };
     let pool = u64::from(bench.pool);
     Ok(JimuRow {
         pool,
@@ -294,7 +273,7 @@ fn row(bench: &JimuBench, repeat: u32, place: &mut Place<'_>) -> Result<JimuRow>
         setup_seconds: slower(|party| party.setup.seconds),
         setup_bytes: both(|party| party.setup.bytes_sent),
         pool_bytes: both(|party| party.pool_bytes),
-        peak_memory_bytes: (0..processes).map(peak).collect(),
+        peak_memory_bytes: peaks(place, &sessions, |party| party.peak_memory_bytes),
         rates: (bench.loads.iter().enumerate())
             .map(|(at, load)| rate(&sessions, at, load, passed))
             .collect(),
@@ -333,16 +312,4 @@ impl JimuRow {
         });
         Ok(())
     }
-}
-
-fn each(phase: &Phase) -> f64 {
-    phase.and_gates.max(1) as f64
-}
-
-/// The medians of both parties.
-fn medians(sessions: &[[JimuParty; 2]], of: impl Fn(&JimuParty) -> f64) -> [f64; 2] {
-    [0, 1].map(|party| {
-        let values: Vec<f64> = sessions.iter().map(|parties| of(&parties[party])).collect();
-        median(&values)
-    })
 }

@@ -7,8 +7,8 @@ use cenote::Lego;
 use cenote::Link;
 use cenote::text::{count, quantity};
 use cenote_bench::authenticated::Cot;
-use cenote_bench::jimu::Load;
 use cenote_bench::lego::circuit::To;
+use cenote_bench::pools::Load;
 use clap::Subcommand;
 
 use super::args::Where;
@@ -120,7 +120,7 @@ pub(crate) struct BenchJimu {
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = quantity, default_values = ["10K", "100K", "1M"])]
     pub(crate) pool: Vec<u64>,
     /// Circuit files, lib:NAME, or muxN for a multiplexer of N bits, each with how many instances of it run side by side
-    #[arg(long, value_name = "CIRCUIT=LANES", value_delimiter = ',', default_values_t = Load::usual())]
+    #[arg(long, value_name = "CIRCUIT=LANES", value_delimiter = ',', default_values_t = cenote_bench::jimu::usual())]
     pub(crate) circuit: Vec<Load>,
     /// About how long each circuit is run over the full pool
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "10")]
