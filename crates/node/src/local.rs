@@ -11,12 +11,14 @@ use crate::Error;
 use crate::founding::{Founding, Member, party_file, usual_protocol};
 
 /// What was made, or was there.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Made {
     /// The party files, in order.
     pub files: Vec<PathBuf>,
     /// A job that all policies approve.
     pub job: PathBuf,
+    /// The addresses of the pages, so that nobody else takes them before the parties do; none of parties that were there.
+    pub pages: Vec<TcpListener>,
 }
 
 /// The names of the parties.
@@ -30,9 +32,10 @@ const NAMES: [&str; 3] = ["anna", "bert", "cleo"];
 pub fn make(folder: &Path, parties: u8) -> Result<Made, Error> {
     let fault = |error: std::io::Error| Error::Machine(format!("{}: {error}", folder.display()));
     let home = |party: u8| folder.join(NAMES[usize::from(party) % NAMES.len()]);
-    let made = Made {
+    let mut made = Made {
         files: (0..parties).map(|party| party_file(&home(party))).collect(),
         job: folder.join("sample.toml"),
+        pages: Vec::new(),
     };
     if made.files.iter().all(|file| file.exists()) {
         return Ok(made);
@@ -78,7 +81,7 @@ pub fn make(folder: &Path, parties: u8) -> Result<Made, Error> {
     for founding in foundings {
         let wanted = ServiceConfig::HTTP_PORT + u16::from(founding.party);
         let (listener, http) = free(wanted).or_else(|_| free(0)).map_err(fault)?;
-        held.push(listener);
+        made.pages.push(listener);
         founding.complete(&home(founding.party), &members, Some(&http))?;
     }
     Ok(made)
@@ -111,6 +114,7 @@ mod tests {
             let place = tempfile::tempdir().expect("a folder");
             let made = make(place.path(), parties).expect("made");
             assert_eq!(made.files.len(), usize::from(parties));
+            assert_eq!(made.pages.len(), usize::from(parties));
             for file in &made.files {
                 let config = cenote::PartyConfig::load(file).expect("a party file");
                 let service = config.service.expect("a service");
@@ -124,7 +128,9 @@ mod tests {
             };
             let compiled = crate::compiled::Compiled::new(bundle, Digest::of(b""), 0).expect("a job");
             assert_eq!(compiled.parties(), parties);
-            assert_eq!(make(place.path(), parties).expect("there"), made);
+            let found = make(place.path(), parties).expect("there");
+            assert_eq!((&found.files, &found.job), (&made.files, &made.job));
+            assert!(found.pages.is_empty());
         }
     }
 }

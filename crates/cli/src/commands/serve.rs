@@ -1,5 +1,6 @@
 //! `cenote serve`, `cenote init`, `cenote invite` and `cenote join`
 
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -111,7 +112,7 @@ pub(crate) fn serve(options: &Serve) -> Result<()> {
             let config = PartyConfig::load(&options.config)?;
             huge_pages::set(1 + config.peers.len());
             let signals = watch()?;
-            let house = Standing::start(&config)?;
+            let house = Standing::start(&config, None)?;
             print(&house.greeting()?)?;
             wait(&signals, std::slice::from_ref(&house));
             house.stop();
@@ -132,7 +133,8 @@ struct Standing {
 }
 
 impl Standing {
-    fn start(config: &PartyConfig) -> Result<Self> {
+    /// Its page's address is `held` until the page takes it.
+    fn start(config: &PartyConfig, held: Option<TcpListener>) -> Result<Self> {
         let node = Arc::new(Node::of(config).map_err(refused)?);
         let about = node.about();
         let service = config.service.as_ref();
@@ -153,6 +155,7 @@ impl Standing {
             tls,
             ..Options::default()
         };
+        drop(held);
         let page = cenote_web::start(options, house).map_err(|error| Error::Usage(error.to_string()))?;
         let name = about
             .parties
@@ -210,8 +213,9 @@ fn serve_local(parties: u8, folder: Option<&Path>, signals: &Receiver<Word>) -> 
     let made = local::make(folder, parties).map_err(refused)?;
     let mut services = Vec::new();
     let mut text = format!("{parties} parties on this machine, in {}\n\n", folder.display());
+    let mut pages = made.pages.into_iter();
     for file in &made.files {
-        let service = Standing::start(&PartyConfig::load(file)?)?;
+        let service = Standing::start(&PartyConfig::load(file)?, pages.next())?;
         text += &service.greeting()?;
         services.push(service);
     }
