@@ -413,19 +413,20 @@ fn what_a_policy_says_is_its_own_business() {
     std::fs::write(world.path(1).join("policy.toml"), policy).expect("written");
     world.node(1).reload_policy().expect("read");
     let id = world.submit(0, "declined").proposal.id;
-    world.wait_for(id, StateName::Declined);
-    let reason = |party| match world.job(party, id).state {
-        State::Declined { reason, .. } => reason,
+    world.wait_declined(id);
+    let reason = |party| match world.state(party, id) {
+        Some(State::Declined { reason, .. }) => Some(reason),
+        None => None,
         other => panic!("{other:?}"),
     };
-    assert!(reason(1).contains("inner affairs"));
-    for party in [0, 2] {
-        assert_eq!(reason(party), "it does not take part");
+    assert!(reason(1).is_some_and(|reason| reason.contains("inner affairs")));
+    for told in [0, 2].map(reason).into_iter().flatten() {
+        assert_eq!(told, "it does not take part");
     }
     std::fs::write(world.path(1).join("policy.toml"), "otherwise = 1").expect("written");
     world.node(1).reload_policy().expect_err("wrong");
     let next = world.submit(0, "the one before stays").proposal.id;
-    world.wait_for(next, StateName::Declined);
+    world.wait_declined(next);
 }
 
 #[test]

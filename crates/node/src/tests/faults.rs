@@ -211,7 +211,7 @@ fn a_deadline_takes_no_outputs_away_that_were_learnt() {
         matches!(message, Message::Start { .. } | Message::Fail { .. })
     });
     let mut submission = world.submission("add8", "just in time");
-    submission.within = Some(4);
+    submission.within = Some(10);
     let job = world.node(1).submit(submission, person()).expect("submitted");
     let id = job.proposal.id;
     until("party 1 waits", || world.job(1, id).state == State::Queued);

@@ -125,13 +125,12 @@ fn two_parties_give_tables_that_are_posted_or_named() {
 
 /// Why a party has declined a job, as its own record says. The others know that it has, from itself or from one another, and no more.
 fn declined_by(world: &World, party: u8, id: JobId) -> String {
-    world.wait(id, "declined", |state| {
-        matches!(state, State::Declined { .. } | State::Failed(_))
-    });
+    world.wait_declined(id);
     for other in (0..3).filter(|other| *other != party) {
-        let (by, told) = match world.job(other, id).state {
-            State::Declined { by, reason } => (by, reason),
-            State::Failed(failure) => (party, failure.reason),
+        let (by, told) = match world.state(other, id) {
+            Some(State::Declined { by, reason }) => (by, reason),
+            Some(State::Failed(failure)) => (party, failure.reason),
+            None => continue,
             state => panic!("it is declined: {state:?}"),
         };
         let from_another = told.ends_with(&format!("party {party} has declined it"));
@@ -202,7 +201,7 @@ fn persons_cannot_approve_what_may_not_be_asked() {
         .submit(submission(rows, "rows"), person())
         .expect("submitted");
     let id = job.proposal.id;
-    world.wait_for(id, StateName::Declined);
+    world.wait_declined(id);
     let approval = with_data(&[("bank_0", "bank_0.csv")]);
     refused(world.node(0).approve(id, approval, person()));
 }

@@ -199,13 +199,31 @@ impl World {
 
     /// Waits until the job has come into a state that `is` says, at all parties that are up.
     pub(crate) fn wait(&self, id: JobId, what: &str, is: impl Fn(&State) -> bool) {
-        let of = |node: &Node| node.jobs().get(id).ok().map(|job| job.state);
-        let all = || {
-            self.nodes
+        self.wait_until(id, what, |state| state.is_some_and(&is));
+    }
+
+    /// Waits until a job that a policy or rules decline is so at all parties that know it. It may end before a third party has its program.
+    pub(crate) fn wait_declined(&self, id: JobId) {
+        let known = |state: &State| matches!(state, State::Declined { .. } | State::Failed(_));
+        until("it is heard that it is declined", || {
+            let states = self
+                .nodes
                 .iter()
                 .flatten()
-                .all(|node| of(node).is_some_and(|state| is(&state)))
-        };
+                .filter_map(|node| node.jobs().get(id).ok());
+            states.filter(|job| known(&job.state)).count() >= 2
+        });
+        self.wait_until(id, "declined", |state| state.is_none_or(known));
+    }
+
+    /// The state of a job at a party, if it knows it.
+    pub(crate) fn state(&self, party: u8, id: JobId) -> Option<State> {
+        Some(self.node(party).jobs().get(id).ok()?.state)
+    }
+
+    fn wait_until(&self, id: JobId, what: &str, is: impl Fn(Option<&State>) -> bool) {
+        let of = |node: &Node| node.jobs().get(id).ok().map(|job| job.state);
+        let all = || self.nodes.iter().flatten().all(|node| is(of(node).as_ref()));
         let start = Instant::now();
         while !all() {
             if start.elapsed() > PATIENCE {
