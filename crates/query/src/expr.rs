@@ -58,6 +58,25 @@ pub(crate) struct Expr {
     pub(crate) nullable: bool,
 }
 
+impl Node {
+    /// The same of what `of` makes of its parts.
+    pub(crate) fn with_parts(&self, of: &dyn Fn(&Expr) -> Expr) -> Self {
+        let part = |x: &Expr| Box::new(of(x));
+        match self {
+            Node::Column(_) | Node::Number(_) | Node::Text(_) | Node::Null => self.clone(),
+            Node::As(x) => Node::As(part(x)),
+            Node::Not(x) => Node::Not(part(x)),
+            Node::IsNull(x) => Node::IsNull(part(x)),
+            Node::StartsWith(x, prefix) => Node::StartsWith(part(x), prefix.clone()),
+            Node::Arithmetic(operation, x, y) => Node::Arithmetic(*operation, part(x), part(y)),
+            Node::Compare(comparison, x, y) => Node::Compare(*comparison, part(x), part(y)),
+            Node::And(x, y) => Node::And(part(x), part(y)),
+            Node::Or(x, y) => Node::Or(part(x), part(y)),
+            Node::If(x, y, z) => Node::If(part(x), part(y), part(z)),
+        }
+    }
+}
+
 impl Expr {
     pub(crate) fn column(index: usize, kind: Kind, nullable: bool) -> Self {
         Expr {
@@ -320,21 +339,11 @@ impl Expr {
 
     /// The same over other columns: `of` gives what stands for each.
     pub(crate) fn over(&self, of: &impl Fn(usize) -> Expr) -> Self {
-        let boxed = |x: &Expr| Box::new(x.over(of));
-        let node = match &self.node {
-            // What stands for it may hold more.
-            Node::Column(column) => return of(*column),
-            Node::Number(_) | Node::Text(_) | Node::Null => self.node.clone(),
-            Node::As(x) => Node::As(boxed(x)),
-            Node::Not(x) => Node::Not(boxed(x)),
-            Node::IsNull(x) => Node::IsNull(boxed(x)),
-            Node::StartsWith(x, prefix) => Node::StartsWith(boxed(x), prefix.clone()),
-            Node::Arithmetic(operation, x, y) => Node::Arithmetic(*operation, boxed(x), boxed(y)),
-            Node::Compare(comparison, x, y) => Node::Compare(*comparison, boxed(x), boxed(y)),
-            Node::And(x, y) => Node::And(boxed(x), boxed(y)),
-            Node::Or(x, y) => Node::Or(boxed(x), boxed(y)),
-            Node::If(x, y, z) => Node::If(boxed(x), boxed(y), boxed(z)),
-        };
+        // What stands for it may hold more.
+        if let Node::Column(column) = self.node {
+            return of(column);
+        }
+        let node = self.node.with_parts(&|part| part.over(of));
         let nullable = match &node {
             Node::Null => true,
             Node::Number(_) | Node::Text(_) | Node::IsNull(_) => false,

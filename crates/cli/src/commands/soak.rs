@@ -5,7 +5,6 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cenote::local::Setting;
 use cenote::soak::Soak as Stream;
 use cenote::text::quantity;
 use cenote::{Error, Protocol, Result};
@@ -77,60 +76,62 @@ pub(crate) fn run(options: &Soak, verbose: u8) -> Result<()> {
         largest: options.largest,
         stock: options.stock.clone(),
     };
+    let mut lines = Lines::create(options.json.as_deref())?;
+    let (setting, child) = (options.local.setting(), child("bench-child", verbose)?);
     if let Some(times) = options.kill {
-        return kill(&stream, times, options, verbose);
+        let report = run_killed(&stream, times, setting, &child, &mut |life| {
+            lines.tell(&life.line(), life);
+        })?;
+        lines.end(&report.summary(), &report)?;
+        return report.verdict();
     }
-    let mut file = options.json.as_deref().map(Lines::create).transpose()?;
-    let setting: Setting = options.local.setting();
-    let child = child("bench-child", verbose)?;
-    let mut failed = None;
     let report = run_soak(&stream, options.every, setting, &child, &mut |moment| {
-        let told = print(&format!("{}\n", moment.line()));
-        let written = file.as_mut().map_or(Ok(()), |file| file.write(moment));
-        failed = told.and(written).err().or(failed.take());
+        lines.tell(&moment.line(), moment);
     })?;
-    if let Some(error) = failed {
-        return Err(error);
-    }
-    if let Some(file) = &mut file {
-        file.write(&report)?;
-    }
-    print(&format!("\n{}", report.summary()))?;
+    lines.end(&report.summary(), &report)?;
     report.verdict()
 }
 
-fn kill(stream: &Stream, times: u32, options: &Soak, verbose: u8) -> Result<()> {
-    let mut file = options.json.as_deref().map(Lines::create).transpose()?;
-    let child = child("bench-child", verbose)?;
-    let mut failed = None;
-    let report = run_killed(stream, times, options.local.setting(), &child, &mut |life| {
-        let told = print(&format!("{}\n", life.line()));
-        let written = file.as_mut().map_or(Ok(()), |file| file.write(life));
-        failed = told.and(written).err().or(failed.take());
-    })?;
-    if let Some(error) = failed {
-        return Err(error);
-    }
-    if let Some(file) = &mut file {
-        file.write(&report)?;
-    }
-    print(&format!("\n{}", report.summary()))?;
-    report.verdict()
+/// Where lines are told: to the user, and to a file of JSON objects if there is to be one.
+struct Lines {
+    file: Option<(File, PathBuf)>,
+    failed: Option<Error>,
 }
-
-/// A file of JSON objects, one a line.
-struct Lines(File, PathBuf);
 
 impl Lines {
-    fn create(path: &Path) -> Result<Self> {
-        let file = File::create(path).map_err(|source| fault(path, source))?;
-        Ok(Lines(file, path.into()))
+    fn create(path: Option<&Path>) -> Result<Self> {
+        let create = |path: &Path| match File::create(path) {
+            Ok(file) => Ok((file, path.into())),
+            Err(source) => Err(fault(path, source)),
+        };
+        Ok(Lines {
+            file: path.map(create).transpose()?,
+            failed: None,
+        })
+    }
+
+    /// Tells what stands for `value`. If that fails, [`Lines::end`] says so.
+    fn tell(&mut self, line: &str, value: &impl Serialize) {
+        let told = print(&format!("{line}\n"));
+        let written = self.write(value);
+        self.failed = told.and(written).err().or(self.failed.take());
+    }
+
+    fn end(mut self, summary: &str, report: &impl Serialize) -> Result<()> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        self.write(report)?;
+        print(&format!("\n{summary}"))
     }
 
     fn write(&mut self, value: &impl Serialize) -> Result<()> {
+        let Some((file, path)) = &mut self.file else {
+            return Ok(());
+        };
         let line = serde_json::to_string(value).map_err(std::io::Error::other);
-        let written = line.and_then(|line| writeln!(self.0, "{line}"));
-        written.map_err(|source| fault(&self.1, source))
+        let written = line.and_then(|line| writeln!(file, "{line}"));
+        written.map_err(|source| fault(path, source))
     }
 }
 

@@ -379,21 +379,8 @@ fn placed(expr: &Expr, places: &[At]) -> Expr {
     if let Some((at, _)) = places.iter().find(|(_, known)| **known == *expr) {
         return Expr::column(*at, expr.kind, expr.nullable);
     }
-    let boxed = |x: &Expr| Box::new(placed(x, places));
-    let node = match &expr.node {
-        Node::Column(_) | Node::Number(_) | Node::Text(_) | Node::Null => expr.node.clone(),
-        Node::As(x) => Node::As(boxed(x)),
-        Node::Not(x) => Node::Not(boxed(x)),
-        Node::IsNull(x) => Node::IsNull(boxed(x)),
-        Node::StartsWith(x, prefix) => Node::StartsWith(boxed(x), prefix.clone()),
-        Node::Arithmetic(operation, x, y) => Node::Arithmetic(*operation, boxed(x), boxed(y)),
-        Node::Compare(comparison, x, y) => Node::Compare(*comparison, boxed(x), boxed(y)),
-        Node::And(x, y) => Node::And(boxed(x), boxed(y)),
-        Node::Or(x, y) => Node::Or(boxed(x), boxed(y)),
-        Node::If(x, y, z) => Node::If(boxed(x), boxed(y), boxed(z)),
-    };
     Expr {
-        node,
+        node: expr.node.with_parts(&|part| placed(part, places)),
         kind: expr.kind,
         nullable: expr.nullable,
     }
