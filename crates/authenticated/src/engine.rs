@@ -11,17 +11,17 @@ use cenote_params::pool::tries_log2;
 use cenote_pool::kept::Kept;
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{
-    Check, Costs, Engine, Error, Guarded, Ledger, Parties, Result, WireVector, check_arrange, check_input,
-    check_run, compare_digests, farewell,
+    Check, Costs, Engine, Error, Guarded, Ledger, Parties, Recent, Result, WireVector, check_arrange,
+    check_input, check_run, compare_digests, farewell,
 };
 use cenote_store::{ItemId, Store};
 
 use crate::kept;
 use crate::memory::{Memory, most_lanes};
 use crate::offline::Supply;
+use crate::online::Party;
 use crate::online::circuit::Circuit;
 use crate::online::ready::{self, MOST_GATES, Ready};
-use crate::online::{Circuits, Party};
 use crate::settings::{Config, Sizes};
 use crate::setup::{Base, Keys, Role};
 use crate::{AuthenticatedWires, checks, steps};
@@ -44,7 +44,7 @@ pub struct AuthenticatedEngine {
     generator: Option<Lpn>,
     /// `None` once the session is over.
     party: Option<Box<Party>>,
-    circuits: Circuits,
+    circuits: Recent<Circuit>,
     /// Circuits that were garbled ahead, claimed and read when their runs were announced.
     claimed: Vec<([u8; 32], Ready)>,
     ledger: Ledger,
@@ -118,7 +118,7 @@ impl AuthenticatedEngine {
             symbols: config.symbols,
             generator: config.generator,
             party: Some(Box::new(party)),
-            circuits: Circuits::default(),
+            circuits: Recent::new(Circuit::KEPT, Circuit::bytes),
             claimed: Vec::new(),
             ledger,
             used: None,
@@ -133,13 +133,9 @@ impl AuthenticatedEngine {
         store: Option<&Store>,
     ) -> Result<(Sizes, Party)> {
         if !config.compared {
-            let mut terms: Vec<(String, String)> = config.terms().into_iter().collect();
+            let mut terms = config.terms();
             terms.extend(sizes.terms());
             terms.push(("session".into(), config.session.clone()));
-            let terms: Vec<(&str, String)> = terms
-                .iter()
-                .map(|(name, value)| (&**name, value.clone()))
-                .collect();
             cenote_net::agree(channel, &terms)?;
         }
         let (role, lot, segment) = (
@@ -209,7 +205,7 @@ impl AuthenticatedEngine {
                 );
                 return Err(Error::BadInput(reason));
             }
-            let circuit = this.circuits.get(plan)?;
+            let circuit = this.circuits.get(plan, || Circuit::new(plan))?;
             let (party, channel) = this.parts();
             let Some(kept) = party.keys.kept.clone() else {
                 let reason = "circuits are garbled ahead for pools that are kept";
@@ -230,7 +226,7 @@ impl AuthenticatedEngine {
         if self.kept().is_none() {
             return Ok(0);
         }
-        let circuit = self.circuits.get(plan)?;
+        let circuit = self.circuits.get(plan, || Circuit::new(plan))?;
         let name = ready::name(&circuit, lanes);
         let claimed = self.claimed.iter().filter(|(claimed, _)| *claimed == name);
         Ok(self.kept().map_or(0, |kept| kept.prepared(&name)) + claimed.count())
@@ -397,7 +393,7 @@ impl Engine for AuthenticatedEngine {
             return Ok(());
         }
         let ready = self.call("pool", |this| {
-            let circuit = this.circuits.get(plan)?;
+            let circuit = this.circuits.get(plan, || Circuit::new(plan))?;
             let ready = this.claim(&circuit, lanes)?;
             Ok(ready.map(|ready| (ready::name(&circuit, lanes), ready)))
         })?;
@@ -440,7 +436,7 @@ impl Engine for AuthenticatedEngine {
         self.call("online", |this| {
             check_run(plan, inputs)?;
             let ands = (plan.and_count() as u64).saturating_mul(inputs.lanes() as u64);
-            let circuit = this.circuits.get(plan)?;
+            let circuit = this.circuits.get(plan, || Circuit::new(plan))?;
             this.ledger.costs.and_gates += ands;
             if ands > 0 {
                 this.ledger.costs.rounds += 2;

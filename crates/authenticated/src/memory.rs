@@ -1,14 +1,13 @@
 //! Memory: what a session holds at most, said before anything is made.
 
-use cenote_circuit::{AndOp, Plan};
+use cenote_circuit::Plan;
 use cenote_params::lpn::Lpn;
 use cenote_primitives::Block;
-use cenote_primitives::kernels::LocalOp;
 use cenote_session::Demand;
 
 use crate::offline::Record;
-use crate::online::circuit::{CELL, tile};
-use crate::online::{AHEAD, Circuits};
+use crate::online::AHEAD;
+use crate::online::circuit::{CELL, Circuit, tile};
 use crate::settings::Sizes;
 use crate::setup::shape;
 
@@ -61,7 +60,7 @@ impl Memory<'_> {
         let outputs = (plan.max_level_ands() as u64)
             .saturating_mul(tile)
             .saturating_mul(CELL as u64);
-        let circuits = 2 * plan_bytes(plan) + Circuits::BYTES;
+        let circuits = 2 * plan.bytes() + Circuit::KEPT;
         slots.saturating_add(outputs).saturating_add(circuits)
     }
 
@@ -84,20 +83,11 @@ impl Memory<'_> {
             self.circuit(run.plan, lanes)
                 .saturating_add(bits.saturating_mul(CELL as u64 + self.passing()))
         });
-        let outputs = demand.outputs().iter().map(|(_, bits)| *bits);
-        let outputs = outputs.fold(0, u64::saturating_add);
-        let unknown = match demand.unknown_ands() {
-            0 => 0,
-            _ => {
-                let inputs = demand.inputs().iter().map(|(_, bits)| *bits);
-                inputs.fold(demand.unknown_wires(), u64::saturating_add)
-            }
-        };
         [
             self.supply(),
             runs.max().unwrap_or(0),
-            outputs.saturating_mul(CELL as u64 + 1),
-            self.kept(unknown),
+            demand.output_bits().saturating_mul(CELL as u64 + 1),
+            self.kept(demand.kept_bits()),
         ]
         .into_iter()
         .fold(0, u64::saturating_add)
@@ -109,10 +99,4 @@ pub(crate) fn most_lanes(plan: &Plan) -> usize {
     let bits = (plan.input_wires() + plan.output_wires()).max(1) as u64;
     let lanes = GROUP_OF_LANES / bits.saturating_mul(3 * CELL as u64 + 2 * BIT);
     (usize::try_from(lanes).unwrap_or(usize::MAX) & !63).max(64)
-}
-
-/// Bytes of a plan.
-pub(crate) fn plan_bytes(plan: &Plan) -> u64 {
-    let ops = size_of_val::<[LocalOp]>(plan.local_ops()) + size_of_val::<[AndOp]>(plan.and_ops());
-    (ops + size_of_val(plan.input_slots()) + size_of_val(plan.output_slots())) as u64
 }

@@ -81,9 +81,6 @@ pub struct Material {
 /// The largest pool that is chosen where none is stated: 100 MB at each party.
 const LARGEST_CHOSEN: u32 = 1 << 20;
 
-/// AND gates that a program is taken to have which says nothing of it.
-const ASSUMED: u64 = 1 << 15;
-
 /// Most leaky ANDs made at once where it is not stated how many.
 const LARGEST_LOT: u64 = 1 << 14;
 
@@ -162,24 +159,6 @@ impl Prepared {
 fn made(sizes: &Sizes, ands: u64) -> u64 {
     let drawn = ands.saturating_mul(sizes.pool.bucket.into());
     sizes.pool.pool_size.saturating_add(drawn)
-}
-
-/// AND gates of a demand.
-fn ands(demand: &Demand<'_>) -> u64 {
-    match demand.ands() {
-        0 if says_nothing(demand) => ASSUMED,
-        ands => ands,
-    }
-}
-
-/// Whether a program has told nothing of what it will do.
-fn says_nothing(demand: &Demand<'_>) -> bool {
-    demand.runs().is_empty() && demand.inputs().is_empty() && demand.outputs().is_empty()
-}
-
-/// The sum of the bits of `values`.
-fn bits<T: Copy>(values: &[(T, u64)]) -> u64 {
-    values.iter().map(|(_, bits)| *bits).fold(0, u64::saturating_add)
 }
 
 impl Authenticated {
@@ -287,8 +266,7 @@ impl Protocol for Authenticated {
     }
 
     fn prepare(&self, demand: &Demand<'_>) -> std::result::Result<Prepared, String> {
-        let known = demand.unknown_ands() == 0 && !says_nothing(demand);
-        self.prepared(ands(demand), bits(demand.inputs()), known)
+        self.prepared(demand.likely_ands(), demand.input_bits(), demand.is_known())
     }
 
     fn memory_bytes(&self, prepared: &Prepared, demand: &Demand<'_>, _: PartyId) -> u64 {
@@ -308,7 +286,7 @@ impl Protocol for Authenticated {
         // Both ways: authenticated bits and blocks of leaky ANDs; what is opened, the table, and the check of a gate.
         let made = self.bytes_of_bits(&prepared.generator, prepared.bits) + leaky * BYTES_OF_LEAKY;
         let garbled = ands * (2.0 * (bucket + 1.0) / 8.0 + 32.0 + 3.0 / 8.0);
-        let values = bits(demand.inputs()) as f64 * 17.0 + bits(demand.outputs()) as f64 / 4.0;
+        let values = demand.input_bits() as f64 * 17.0 + demand.output_bits() as f64 / 4.0;
         BYTES_OF_SETUP.saturating_add((made + garbled + values) as u64)
     }
 
@@ -375,7 +353,7 @@ impl Protocol for Authenticated {
         demand: &Demand<'_>,
         amount: Amount,
     ) -> std::result::Result<Order<Material>, String> {
-        let of_job = ands(demand);
+        let of_job = demand.likely_ands();
         let (circuits, runs) = match amount {
             Amount::Circuits(times) => (circuits(demand)?, times),
             amount => (Vec::new(), amount.runs(Self::NAME, of_job)?),

@@ -10,15 +10,16 @@ use cenote_params::pool::{Soundness, tries_log2};
 use cenote_pool::kept::{Kept, Which};
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{
-    Check, Costs, Engine, Error, Guarded, Ledger, Parties, Result, WireVector, check_arrange, check_input,
-    check_run, compare_digests, farewell,
+    Check, Costs, Engine, Error, Guarded, Ledger, Parties, Recent, Result, WireVector, check_arrange,
+    check_input, check_run, compare_digests, farewell,
 };
 
 use crate::kept;
 use crate::keys::{Base, Keys};
 use crate::memory::{Memory, most_lanes};
 use crate::offline::Maker;
-use crate::online::{Circuits, Kind, Role, Side, Supplied};
+use crate::online::circuit::Circuit;
+use crate::online::{Kind, Role, Side, Supplied};
 use crate::settings::{Config, Sizes};
 use crate::{JimuWires, checks, steps};
 use cenote_store::{ItemId, Store};
@@ -43,7 +44,7 @@ pub struct JimuEngine {
     sizes: Sizes,
     /// `None` once the session is over.
     side: Option<Box<dyn Side>>,
-    circuits: Circuits,
+    circuits: Recent<Circuit>,
     ledger: Ledger,
     /// Pools with this peer that ended with a check that failed or was cut off.
     ends: u32,
@@ -118,7 +119,7 @@ impl JimuEngine {
             garbler: config.garbler,
             sizes,
             side: Some(side),
-            circuits: Circuits::default(),
+            circuits: Recent::new(Circuit::KEPT, Circuit::bytes),
             ledger,
             ends,
             has_cheated,
@@ -136,13 +137,9 @@ impl JimuEngine {
         store: Option<&Store>,
     ) -> Result<(Sizes, Keys, Supplied)> {
         if !config.compared {
-            let mut terms: Vec<(String, String)> = config.terms().into_iter().collect();
+            let mut terms = config.terms();
             terms.extend(sizes.terms());
             terms.push(("session".into(), config.session.clone()));
-            let terms: Vec<(&str, String)> = terms
-                .iter()
-                .map(|(name, value)| (&**name, value.clone()))
-                .collect();
             cenote_net::agree(channel, &terms)?;
         }
         let mut supplied = Supplied {
@@ -448,7 +445,7 @@ impl Engine for JimuEngine {
             }
             this.ledger.costs.and_gates += ands;
             let width = this.parts().0.common().mux_width();
-            let circuit = this.circuits.get(plan, width)?;
+            let circuit = this.circuits.get(plan, || Circuit::new(plan, width))?;
             let (wires, lanes) = (plan.output_wires(), inputs.lanes());
             let (side, channel) = this.parts();
             let rule = side.common().history;

@@ -6,7 +6,7 @@ use cenote_primitives::Block;
 use cenote_session::Demand;
 
 use crate::online::Role;
-use crate::online::circuit::{WORKING_SET, plan_bytes};
+use crate::online::circuit::WORKING_SET;
 use crate::settings::Sizes;
 use crate::wires::Cell;
 
@@ -78,7 +78,7 @@ impl<'a> Memory<'a> {
         let slots = (WORKING_SET as u64).max((plan.slots() as u64).saturating_mul(self.cell()));
         // Of each gate, where it is negated; gates of a level wait for their outputs.
         let gates = plan.and_count() as u64 * 48;
-        2 * (slots + plan_bytes(plan)) + gates
+        2 * (slots + plan.bytes()) + gates
     }
 
     /// All that a session holds that does what `demand` says, which is `work`.
@@ -102,22 +102,11 @@ impl<'a> Memory<'a> {
                 .saturating_add(passing)
                 .saturating_add(anchored)
         });
-        let outputs = demand.outputs().iter().map(|(_, bits)| *bits);
-        let outputs = outputs
-            .fold(0, u64::saturating_add)
-            .saturating_mul(self.cell() + OPENED);
-        let unknown = match demand.unknown_ands() {
-            0 => 0,
-            _ => {
-                let inputs = demand.inputs().iter().map(|(_, bits)| *bits);
-                inputs.fold(demand.unknown_wires(), u64::saturating_add)
-            }
-        };
         [
             self.supply(buffers, ahead),
             runs.max().unwrap_or(0),
-            outputs,
-            self.kept(unknown),
+            demand.output_bits().saturating_mul(self.cell() + OPENED),
+            self.kept(demand.kept_bits()),
         ]
         .into_iter()
         .fold(0, u64::saturating_add)

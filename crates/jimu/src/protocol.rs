@@ -56,9 +56,6 @@ pub struct Prepared {
 /// gates.
 const LARGEST_CHOSEN: u32 = 1 << 21;
 
-/// AND gates that a program is taken to have which says nothing of it.
-const ASSUMED: u64 = 1 << 15;
-
 /// Most gadgets made at once: 60 MB at both parties together.
 const LARGEST_BUFFER: f64 = 131_072.0;
 
@@ -151,12 +148,6 @@ impl Jimu {
         [PartyId(self.garbler), PartyId(1 - self.garbler.min(1))]
     }
 
-    /// Bits of inputs of `owner`'s.
-    fn inputs(&self, demand: &Demand<'_>, owner: PartyId) -> u64 {
-        let inputs = demand.inputs().iter().filter(|(of, _)| *of == owner);
-        inputs.map(|(_, bits)| *bits).fold(0, u64::saturating_add)
-    }
-
     /// For this `work`, `shared` gadgets of which can be of [`MUX_WIDTH`] gates; whether that is all is `known`.
     fn prepared(&self, work: Work, shared: u64, known: bool) -> std::result::Result<Prepared, String> {
         let pools = self.pool.map_or(MIN_POOL..=LARGEST_CHOSEN, |pool| pool..=pool);
@@ -180,18 +171,10 @@ impl Jimu {
         let returned = demand.outputs().iter().filter(|(to, _)| to.contains(garbler));
         let returned = returned.map(|(_, bits)| *bits).fold(0, u64::saturating_add);
         Work {
-            buckets: match demand.ands() {
-                0 if says_nothing(demand) => ASSUMED,
-                ands => ands,
-            },
-            anchors: self.inputs(demand, garbler).saturating_add(returned),
+            buckets: demand.likely_ands(),
+            anchors: demand.input_bits_of(garbler).saturating_add(returned),
         }
     }
-}
-
-/// Whether a program has told nothing of what it will do.
-fn says_nothing(demand: &Demand<'_>) -> bool {
-    demand.runs().is_empty() && demand.inputs().is_empty() && demand.outputs().is_empty()
 }
 
 impl Protocol for Jimu {
@@ -245,8 +228,7 @@ impl Protocol for Jimu {
     }
 
     fn prepare(&self, demand: &Demand<'_>) -> std::result::Result<Prepared, String> {
-        let known = demand.unknown_ands() == 0 && !says_nothing(demand);
-        self.prepared(self.work(demand), Self::shared(demand), known)
+        self.prepared(self.work(demand), Self::shared(demand), demand.is_known())
     }
 
     fn memory_bytes(&self, prepared: &Prepared, demand: &Demand<'_>, party: PartyId) -> u64 {
@@ -265,9 +247,9 @@ impl Protocol for Jimu {
                 + sizes.soldered_bytes(work, pool, width)
         });
         // A label, and an OT with two of them for each that is transferred, some more than are used.
-        let of_garbler = self.inputs(demand, garbler) as f64 * (n + 8.0);
+        let of_garbler = demand.input_bits_of(garbler) as f64 * (n + 8.0);
         let more = 1.0 + f64::from(self.security) / INPUTS_OF_LOT as f64;
-        let of_evaluator = self.inputs(demand, evaluator) as f64 * more * (n + k + 100.0);
+        let of_evaluator = demand.input_bits_of(evaluator) as f64 * more * (n + k + 100.0);
         let bytes = gadgets.sum::<f64>() + of_garbler + of_evaluator;
         BYTES_OF_SETUP.saturating_add(bytes as u64)
     }
@@ -285,7 +267,7 @@ impl Protocol for Jimu {
                 (buffers - 1.0).max(0.0) * of_buffer
             })
             .sum();
-        let inputs = self.inputs(demand, self.roles()[1]);
+        let inputs = demand.input_bits_of(self.roles()[1]);
         let transfers = inputs.div_ceil(INPUTS_AT_ONCE as u64);
         (buffers as u64).saturating_add(transfers.saturating_mul(ROUNDS_OF_INPUTS))
     }
@@ -506,7 +488,7 @@ mod tests {
         };
         assert_eq!((work(0).buckets, work(0).anchors), (10, 8));
         assert_eq!(work(1).anchors, 645);
-        assert_eq!(Jimu::default().work(&Demand::new()).buckets, ASSUMED);
+        assert_eq!(Jimu::default().work(&Demand::new()).buckets, 1 << 15);
     }
 
     #[test]

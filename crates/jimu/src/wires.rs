@@ -7,6 +7,7 @@ use cenote_primitives::{BitMatrix, Block, LaneRun};
 use cenote_session::{Bundles, Result, WireVector, room};
 use zeroize::Zeroizing;
 
+use crate::online::History;
 use crate::provenance::Origin;
 
 /// What a party holds of a wire in one lane, in blocks. All of it is linear: the cell of a sum is the sum of the cells.
@@ -155,8 +156,13 @@ impl JimuWires {
         histories.fold(0, u64::saturating_add)
     }
 
-    /// The cells of lanes put together anew.
-    pub(crate) fn arranged(parts: &[&Self], runs: &[LaneRun]) -> Result<Zeroizing<Vec<Block>>> {
+    /// Lanes put together anew.
+    pub(crate) fn arranged(
+        parts: &[&Self],
+        runs: &[LaneRun],
+        rule: History,
+        known: Option<Known>,
+    ) -> Result<Self> {
         let rows: Vec<Vec<&[Block]>> = parts.iter().map(|part| part.cells().collect()).collect();
         let wires = rows.first().map_or(0, Vec::len);
         let lanes: usize = runs.iter().map(LaneRun::lanes).sum();
@@ -170,7 +176,8 @@ impl JimuWires {
                 (0..run.times).for_each(|_| cells.extend_from_slice(items));
             }
         });
-        Ok(cells)
+        let history = Self::history(parts).saturating_add(rule.of_outputs(wires, lanes));
+        Ok(Self::new(wires, lanes, cells, history, known))
     }
 }
 

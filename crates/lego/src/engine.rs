@@ -12,7 +12,7 @@ use cenote_session::{
 };
 
 use crate::failure::told_all;
-use crate::memory::{Held, most_ands, plan_bytes};
+use crate::memory::{Held, most_ands};
 use crate::online::tiles::slot_bytes;
 use crate::online::{Evaluator, GARBLER, Garbler, Roles, Side};
 use crate::wires::Bundle;
@@ -317,7 +317,7 @@ impl LegoEngine {
         let pieces = plan.pieces(most_ands(lanes, self.config.ahead));
         let bytes = pieces.bytes();
         for piece in pieces {
-            let bytes = bytes.saturating_add(plan_bytes(&piece));
+            let bytes = bytes.saturating_add(piece.bytes());
             self.held.between(count(wires.wires(), lanes), bytes);
             self.secure(Order {
                 ands: count(piece.and_count(), lanes),
@@ -433,7 +433,7 @@ impl LegoEngine {
         let threads = self.parts().0.threads() as u64;
         let slots = threads
             .saturating_mul(slot_bytes(plan))
-            .saturating_add(plan_bytes(plan));
+            .saturating_add(plan.bytes());
         self.note_use(&Order::NOTHING, count(plan.output_wires(), lanes), slots);
     }
 
@@ -504,13 +504,9 @@ fn check_channels(me: PartyId, channels: &[Box<dyn Channel>]) -> Result<()> {
 
 /// Makes sure that the peer was started with the same settings.
 fn agree(channels: &mut [Box<dyn Channel>], config: &Config, material: String) -> Result<()> {
-    let terms = config.terms(channels.len());
-    let mut terms: Vec<(&str, String)> = terms
-        .iter()
-        .map(|(name, value)| (&**name, value.clone()))
-        .collect();
-    terms.push(("session", config.session.clone()));
-    terms.push(("material", material));
+    let mut terms = config.terms(channels.len());
+    terms.push(("session".into(), config.session.clone()));
+    terms.push(("material".into(), material));
     Ok(cenote_net::agree(channels[0].as_mut(), &terms)?)
 }
 

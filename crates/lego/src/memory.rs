@@ -1,6 +1,6 @@
 //! Memory: what a program will take, said before anything is made, and the most that a session has held.
 
-use cenote_circuit::{AndOp, Builder, LocalOp, Plan};
+use cenote_circuit::{Builder, Plan};
 use cenote_params::lego::{Account, Soundness};
 use cenote_session::{Demand, Result, Run};
 
@@ -162,8 +162,8 @@ impl Portions {
             ands: of_group(plan.and_count()),
             between: 0,
             slot_bytes: slot_bytes(plan),
-            plan_bytes: 2 * plan_bytes(plan),
-            plan_bytes_in_use: 2 * plan_bytes(plan),
+            plan_bytes: 2 * plan.bytes(),
+            plan_bytes_in_use: 2 * plan.bytes(),
         };
         if portions.ands > ahead {
             let pieces = plan.pieces(most_ands(group, ahead));
@@ -180,10 +180,10 @@ impl Portions {
                 portions.slot_bytes = portions.slot_bytes.max(slot_bytes(&piece));
                 let ends = of_group(piece.input_wires() + piece.output_wires());
                 portions.between = portions.between.max(ends);
-                portions.plan_bytes = portions.plan_bytes.max(plan_bytes(&piece));
+                portions.plan_bytes = portions.plan_bytes.max(piece.bytes());
             }
             // The whole is in memory again as what the outputs come from.
-            portions.plan_bytes_in_use = (held + 2 * portions.plan_bytes).max(plan_bytes(plan));
+            portions.plan_bytes_in_use = (held + 2 * portions.plan_bytes).max(plan.bytes());
             portions.plan_bytes += held;
         }
         portions
@@ -273,12 +273,6 @@ pub(crate) fn most_lanes(plan: &Plan, ahead: u64) -> usize {
 /// The most AND gates in a piece of a circuit that is run on so many lanes.
 pub(crate) fn most_ands(lanes: usize, ahead: u64) -> usize {
     usize::try_from(ahead / (lanes as u64).max(1)).unwrap_or(usize::MAX)
-}
-
-/// Bytes of a plan.
-pub(crate) fn plan_bytes(plan: &Plan) -> u64 {
-    let ops = size_of_val::<[LocalOp]>(plan.local_ops()) + size_of_val::<[AndOp]>(plan.and_ops());
-    (ops + size_of_val(plan.input_slots()) + size_of_val(plan.output_slots())) as u64
 }
 
 /// What a session holds, by its own count.

@@ -43,10 +43,6 @@ impl Order {
     /// bit a mask if the evaluator learns it, or else an anchor if the garbler does.
     pub fn of(demand: &Demand<'_>, garbler: PartyId) -> Order {
         let evaluator = PartyId(1 - garbler.0.min(1));
-        let inputs = |owner| {
-            let inputs = demand.inputs().iter().filter(|(of, _)| *of == owner);
-            sum(inputs.map(|(_, bits)| *bits))
-        };
         let outputs = |masks: bool| {
             let to = demand.outputs().iter().filter(|(to, _)| {
                 to.contains(evaluator) == masks && (to.contains(garbler) || to.contains(evaluator))
@@ -61,8 +57,8 @@ impl Order {
         }));
         Order {
             ands: demand.ands(),
-            garbler_inputs: inputs(garbler),
-            evaluator_inputs: inputs(evaluator),
+            garbler_inputs: demand.input_bits_of(garbler),
+            evaluator_inputs: demand.input_bits_of(evaluator),
             anchors: outputs(false),
             masks: outputs(true),
             ports: ports.saturating_add(demand.unknown_entering()),

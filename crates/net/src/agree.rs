@@ -23,7 +23,7 @@ const SHOWN: usize = 80;
 ///
 /// [`Error::Mismatch`] at both ends if a value differs or only one of them has the field. [`Error::Local`] if the
 /// fields exceed the bounds.
-pub fn agree(channel: &mut dyn Channel, fields: &[(&str, String)]) -> Result<()> {
+pub fn agree(channel: &mut dyn Channel, fields: &[(String, String)]) -> Result<()> {
     let peer = channel.peer();
     let ours = encode(fields)?;
     channel.send(AGREE, &(ours.len() as u32).to_le_bytes())?;
@@ -47,7 +47,7 @@ pub fn agree(channel: &mut dyn Channel, fields: &[(&str, String)]) -> Result<()>
     compare(peer, fields, &theirs)
 }
 
-fn encode(fields: &[(&str, String)]) -> Result<Vec<u8>> {
+fn encode(fields: &[(String, String)]) -> Result<Vec<u8>> {
     let bad = |reason: String| {
         Err(Error::Local {
             what: "comparing with the peer".into(),
@@ -65,7 +65,7 @@ fn encode(fields: &[(&str, String)]) -> Result<Vec<u8>> {
         if fields[..position].iter().any(|(other, _)| other == name) {
             return bad(format!("field \"{name}\" is there twice"));
         }
-        for text in [name, value.as_str()] {
+        for text in [name, value] {
             bytes.extend_from_slice(&(text.len() as u16).to_le_bytes());
             bytes.extend_from_slice(text.as_bytes());
         }
@@ -95,7 +95,7 @@ fn decode(bytes: &[u8]) -> Option<Vec<(&str, &str)>> {
     Some(fields)
 }
 
-fn compare(peer: PartyId, ours: &[(&str, String)], theirs: &[(&str, &str)]) -> Result<()> {
+fn compare(peer: PartyId, ours: &[(String, String)], theirs: &[(&str, &str)]) -> Result<()> {
     let missing = || "(missing)".to_owned();
     for (name, value) in ours {
         let other = theirs
@@ -105,7 +105,7 @@ fn compare(peer: PartyId, ours: &[(&str, String)], theirs: &[(&str, &str)]) -> R
         if other != Some(value.as_str()) {
             return Err(Error::Mismatch {
                 peer,
-                field: (*name).into(),
+                field: name.clone(),
                 ours: excerpt(value, other.unwrap_or_default()),
                 theirs: other.map_or_else(missing, |other| excerpt(other, value)),
             });
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn only_what_encode_writes_is_read() {
-        let fields = [("a", "1".to_owned()), ("b", String::new())];
+        let fields = [("a".to_owned(), "1".to_owned()), ("b".to_owned(), String::new())];
         let bytes = encode(&fields).unwrap();
         assert_eq!(decode(&bytes), Some(vec![("a", "1"), ("b", "")]));
         for cut in [1, 2, 3, bytes.len() - 1] {
@@ -195,13 +195,9 @@ mod tests {
             "long name"
         );
         let many: Vec<_> = (0..65).map(|i| (format!("{i}"), String::new())).collect();
-        let many: Vec<_> = many
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.clone()))
-            .collect();
         assert!(matches!(encode(&many), Err(Error::Local { .. })));
         assert!(matches!(
-            encode(&[("a", "x".repeat(MAX_VALUE + 1))]),
+            encode(&[("a".to_owned(), "x".repeat(MAX_VALUE + 1))]),
             Err(Error::Local { .. })
         ));
     }

@@ -125,7 +125,7 @@ fn both_agree(ours: &[(&str, &str)], theirs: &[(&str, &str)]) -> [cenote_net::Re
     let run = |mut channel: cenote_net::MemoryChannel, fields: &[(&str, &str)]| {
         let fields: Vec<_> = fields
             .iter()
-            .map(|(name, value)| (*name, (*value).to_owned()))
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
         agree(&mut channel, &fields)
     };

@@ -95,6 +95,14 @@ impl BitMatrix {
         &mut self.words
     }
 
+    /// The bits, a row's lanes after the other's.
+    pub fn bits(&self) -> impl Iterator<Item = bool> {
+        (0..self.rows).flat_map(|row| {
+            let words = self.row(row);
+            (0..self.lanes).map(move |lane| words[lane / 64] >> (lane % 64) & 1 == 1)
+        })
+    }
+
     /// The matrix whose lanes are those of `runs`, one run after the other, of `parts`, which all have the same rows.
     ///
     /// # Panics
@@ -194,6 +202,11 @@ mod tests {
             };
             let matrix = BitMatrix::from_fn(rows, lanes, bit);
             let transposed = BitMatrix::from_fn(lanes, rows, |lane, row| bit(row, lane));
+            assert!(
+                matrix
+                    .bits()
+                    .eq((0..rows * lanes).map(|at| bit(at / lanes, at % lanes)))
+            );
             assert!(matrix.transpose() == transposed, "{rows} × {lanes}");
             assert!(transposed.transpose() == matrix, "{lanes} × {rows}");
         }

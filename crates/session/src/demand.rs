@@ -5,6 +5,9 @@ use cenote_net::PartyId;
 
 use crate::{Engine, Parties, Result};
 
+/// AND gates that a program is taken to have which says nothing of what it will do.
+const ASSUMED: u64 = 1 << 15;
+
 /// Circuits that are run alike, so many times.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
@@ -96,6 +99,31 @@ impl<'a> Demand<'a> {
         &self.outputs
     }
 
+    /// Bits that `owner` gives.
+    pub fn input_bits_of(&self, owner: PartyId) -> u64 {
+        sum(self.inputs.iter().filter(|(of, _)| *of == owner))
+    }
+
+    /// Bits that all parties give.
+    pub fn input_bits(&self) -> u64 {
+        sum(&self.inputs)
+    }
+
+    /// Bits that parties learn.
+    pub fn output_bits(&self) -> u64 {
+        sum(&self.outputs)
+    }
+
+    /// Whether a program has told nothing of what it will do.
+    fn says_nothing(&self) -> bool {
+        self.runs.is_empty() && self.inputs.is_empty() && self.outputs.is_empty()
+    }
+
+    /// Whether a program has told all circuits that it will run.
+    pub fn is_known(&self) -> bool {
+        self.ands == 0 && !self.says_nothing()
+    }
+
     /// AND gates of circuits that are not known yet.
     pub fn unknown_ands(&self) -> u64 {
         self.ands
@@ -115,6 +143,22 @@ impl<'a> Demand<'a> {
     pub fn ands(&self) -> u64 {
         let runs = self.each_run(|run| (run.plan.and_count() as u64).saturating_mul(run.lanes as u64));
         runs.saturating_add(self.ands)
+    }
+
+    /// The same, but some if a program has told nothing of what it will do.
+    pub fn likely_ands(&self) -> u64 {
+        match self.ands() {
+            0 if self.says_nothing() => ASSUMED,
+            ands => ands,
+        }
+    }
+
+    /// Bits that are kept for circuits that are not known yet, if there are such: inputs, and wires between them.
+    pub fn kept_bits(&self) -> u64 {
+        match self.ands {
+            0 => 0,
+            _ => self.input_bits().saturating_add(self.wires),
+        }
     }
 
     /// Words of 64 AND gates where each level of a run fills whole words.
@@ -166,11 +210,47 @@ impl<'a> Demand<'a> {
     }
 }
 
+/// How many bits there are.
+fn sum<'a, T: 'a>(values: impl IntoIterator<Item = &'a (T, u64)>) -> u64 {
+    let bits = values.into_iter().map(|(_, bits)| *bits);
+    bits.fold(0, u64::saturating_add)
+}
+
 #[cfg(test)]
 mod tests {
     use cenote_circuit::library;
 
     use super::*;
+
+    #[test]
+    fn a_program_that_says_nothing_is_taken_to_have_gates() {
+        let nothing = Demand::new();
+        assert_eq!((nothing.ands(), nothing.likely_ands()), (0, ASSUMED));
+        let gates = Demand::new().and_gates(10);
+        let input = Demand::new().and_input(PartyId(1), 40);
+        assert_eq!([&gates, &input].map(Demand::likely_ands), [10, 0]);
+        assert_eq!(
+            [&nothing, &gates, &input].map(Demand::is_known),
+            [false, false, true]
+        );
+    }
+
+    #[test]
+    fn bits_are_counted_by_party_and_in_all() {
+        let demand = Demand::new()
+            .and_input(PartyId(0), 3)
+            .and_input(PartyId(1), 40)
+            .and_input(PartyId(0), 4)
+            .and_output(Parties::all(2), 5)
+            .and_output(Parties::one(PartyId(1)), u64::MAX)
+            .and_wires(100);
+        assert_eq!(
+            [0, 1, 2].map(|party| demand.input_bits_of(PartyId(party))),
+            [7, 40, 0]
+        );
+        assert_eq!((demand.input_bits(), demand.output_bits()), (47, u64::MAX));
+        assert_eq!((demand.kept_bits(), demand.and_gates(1).kept_bits()), (0, 147));
+    }
 
     #[test]
     fn gates_are_counted_lane_by_lane_and_in_whole_words() {

@@ -92,7 +92,7 @@ fn compare_closely(
     terms: &Terms,
     closer: &dyn AlsoAgree,
 ) -> cenote_net::Result<()> {
-    let mut outcome = compare(channel, terms);
+    let mut outcome = agree(channel, terms);
     // Both ends see the same term differ first, and look closer at it.
     for _ in 0..MAX_LOOKS {
         let Err(NetError::Mismatch { field, .. }) = &outcome else {
@@ -101,20 +101,12 @@ fn compare_closely(
         let Some(finer) = closer.finer(field) else {
             break;
         };
-        match compare(channel, &finer) {
+        match agree(channel, &finer) {
             Ok(()) => break,
             found => outcome = found,
         }
     }
     outcome
-}
-
-fn compare(channel: &mut dyn Channel, terms: &Terms) -> cenote_net::Result<()> {
-    let terms: Vec<(&str, String)> = terms
-        .iter()
-        .map(|(name, value)| (name.as_str(), value.clone()))
-        .collect();
-    agree(channel, &terms)
 }
 
 #[cfg(test)]
@@ -176,12 +168,8 @@ mod tests {
         let (mut here, mut there) = memory_pair(PartyId(0), PartyId(1), options);
         let followed = std::thread::spawn(move || {
             let differs = |turn| vec![("difference".to_owned(), format!("{turn}"))];
-            let mismatch = |turn: &usize| {
-                matches!(
-                    compare(&mut there, &differs(*turn)),
-                    Err(NetError::Mismatch { .. })
-                )
-            };
+            let mismatch =
+                |turn: &usize| matches!(agree(&mut there, &differs(*turn)), Err(NetError::Mismatch { .. }));
             (0..100).take_while(mismatch).count()
         });
         let outcome = compare_closely(&mut here, &Terms::new(), &Curious);

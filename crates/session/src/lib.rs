@@ -19,6 +19,7 @@ mod handshake;
 mod ledger;
 pub mod memory;
 mod phases;
+mod recent;
 pub mod room;
 mod same_run;
 
@@ -35,3 +36,4 @@ pub use flips::Flips;
 pub use handshake::{AlsoAgree, Terms, handshake};
 pub use ledger::{Guarded, Ledger, compare_digests, farewell};
 pub use phases::Phases;
+pub use recent::Recent;

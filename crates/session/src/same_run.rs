@@ -152,7 +152,7 @@ mod tests {
                     }
                     let processes = all_of(&[10, 11, nonce].map(|run| [run; 16]));
                     for channel in connections.first().filter(|channel| channel.peer() == met) {
-                        let _ = cenote_net::agree(channel, &[(RUN, processes.clone())]);
+                        let _ = cenote_net::agree(channel, &[(RUN.to_owned(), processes.clone())]);
                     }
                 });
             }

@@ -203,8 +203,7 @@ impl Protocol for Three {
             .max()
             .unwrap_or(0)
             .max(demand.unknown_wires());
-        let outputs = demand.outputs().iter().map(|(_, bits)| *bits);
-        let wires = outputs.fold(of_run, u64::saturating_add);
+        let wires = of_run.saturating_add(demand.output_bits());
         worker_bytes(parameters, 1, Lag::MOST)
             .saturating_mul(self.workers.into())
             .saturating_add(wires / 4)

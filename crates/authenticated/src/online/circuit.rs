@@ -8,7 +8,6 @@ use cenote_circuit::Plan;
 use cenote_primitives::{Block, kernels};
 use cenote_session::{Flips, Result, room};
 
-use crate::memory::plan_bytes;
 use crate::setup::Blocks;
 use crate::wires::{AuthenticatedWires, Cells};
 
@@ -31,6 +30,9 @@ pub(crate) struct Circuit {
 }
 
 impl Circuit {
+    /// Bytes of circuits that are kept besides the one used last.
+    pub(crate) const KEPT: u64 = 8 << 20;
+
     pub(crate) fn new(plan: &Plan) -> Result<Self> {
         Ok(Self {
             flips: Flips::of(plan, "circuits")?,
@@ -41,7 +43,7 @@ impl Circuit {
     /// Bytes that it takes.
     pub(crate) fn bytes(&self) -> u64 {
         let flips = size_of_val(&*self.flips.operands) + size_of_val(&*self.flips.outputs);
-        plan_bytes(&self.plan) + flips as u64
+        self.plan.bytes() + flips as u64
     }
 
     /// Lanes of a tile.

@@ -21,14 +21,6 @@ const INPUTS: &str = "inputs";
 /// Bits of a message.
 const AT_ONCE: usize = 1 << 18;
 
-/// The bits of `matrix`, a wire's lanes after the other's: the order of cells.
-pub(super) fn bits(matrix: &BitMatrix) -> impl Iterator<Item = bool> {
-    (0..matrix.rows()).flat_map(|row| {
-        let words = matrix.row(row);
-        (0..matrix.lanes()).map(move |lane| words[lane / 64] >> (lane % 64) & 1 == 1)
-    })
-}
-
 /// Packs bits.
 fn pack(bits: impl Iterator<Item = bool>, count: usize) -> Vec<u64> {
     let mut words = vec![0; count.div_ceil(64)];
@@ -63,7 +55,7 @@ impl Party {
             keys,
             labels: room::secret(INPUTS, count)?,
         };
-        let mut given = given.map(bits);
+        let mut given = given.map(BitMatrix::bits);
         for first in (0..count).step_by(AT_ONCE) {
             let of = first..count.min(first + AT_ONCE);
             let own = given.as_mut().map(|given| Zeroizing::new(pack(given, of.len())));

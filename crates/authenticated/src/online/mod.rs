@@ -30,9 +30,7 @@ mod triples;
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::Arc;
 
-use cenote_circuit::Plan;
 use cenote_net::Channel;
 use cenote_primitives::{BitMatrix, Block};
 use cenote_session::{Result, WireVector};
@@ -244,7 +242,7 @@ impl Party {
         let (wires, lanes) = (values.rows(), values.lanes());
         let mut cells = Cells::zeros(wires * lanes)?;
         let negation = self.negation();
-        for (label, bit) in cells.labels.iter_mut().zip(inputs::bits(values)) {
+        for (label, bit) in cells.labels.iter_mut().zip(values.bits()) {
             if bit {
                 *label = negation;
             }
@@ -253,55 +251,31 @@ impl Party {
     }
 }
 
-/// Circuits in use, so that what is run many times is prepared once.
-#[derive(Default)]
-pub(crate) struct Circuits(Vec<Arc<Circuit>>);
-
-impl Circuits {
-    /// Most circuits that are kept.
-    const KEPT: usize = 16;
-
-    /// Bytes that those before the last may have.
-    pub(crate) const BYTES: u64 = 8 << 20;
-
-    pub(crate) fn get(&mut self, plan: &Plan) -> Result<Arc<Circuit>> {
-        let known = self
-            .0
-            .iter()
-            .position(|known| known.plan.digest() == plan.digest());
-        let circuit = match known {
-            Some(known) => self.0.remove(known),
-            None => Arc::new(Circuit::new(plan)?),
-        };
-        let before = |kept: &[Arc<Circuit>]| kept.iter().map(|kept| kept.bytes()).sum::<u64>();
-        while self.0.len() >= Self::KEPT || before(&self.0) > Self::BYTES {
-            self.0.remove(0);
-        }
-        self.0.push(circuit.clone());
-        Ok(circuit)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use cenote_circuit::library;
+    use std::sync::Arc;
+
+    use cenote_circuit::{Plan, library};
+    use cenote_session::Recent;
 
     use super::*;
 
     /// A service that runs ever other circuits does not keep them.
     #[test]
     fn circuits_that_were_run_are_kept_if_they_are_small() {
-        let mut circuits = Circuits::default();
-        let plan = |name| Plan::new(&library::by_name(name).unwrap());
-        let first = circuits.get(&plan("add32")).unwrap();
-        circuits.get(&plan("mult16")).unwrap();
-        assert!(Arc::ptr_eq(&circuits.get(&plan("add32")).unwrap(), &first));
-        let sum = |circuits: &Circuits| circuits.0.iter().map(|kept| kept.bytes()).sum::<u64>();
+        let mut circuits = Recent::new(Circuit::KEPT, Circuit::bytes);
+        let get = |circuits: &mut Recent<Circuit>, name| {
+            let plan = Plan::new(&library::by_name(name).unwrap());
+            circuits.get(&plan, || Circuit::new(&plan)).unwrap()
+        };
+        let first = get(&mut circuits, "add32");
+        get(&mut circuits, "mult16");
+        assert!(Arc::ptr_eq(&get(&mut circuits, "add32"), &first));
         for name in ["sha512", "mult512", "mult256"] {
-            let last = circuits.get(&plan(name)).unwrap();
-            assert!(Arc::ptr_eq(circuits.0.last().unwrap(), &last));
-            assert!(sum(&circuits) <= Circuits::BYTES + last.bytes(), "{name}");
+            let last = get(&mut circuits, name);
+            assert_eq!(Arc::strong_count(&last), 2, "it is kept");
+            assert!(circuits.bytes() <= Circuit::KEPT + last.bytes(), "{name}");
         }
-        assert!(!circuits.0.iter().any(|kept| Arc::ptr_eq(kept, &first)));
+        assert_eq!(Arc::strong_count(&first), 1, "it is forgotten");
     }
 }

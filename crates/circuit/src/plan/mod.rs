@@ -121,6 +121,12 @@ impl Plan {
         self.output_slots.len()
     }
 
+    /// Bytes that its operations and slots take.
+    pub fn bytes(&self) -> u64 {
+        let ops = size_of_val(self.local_ops()) + size_of_val(self.and_ops());
+        (ops + size_of_val(self.input_slots()) + size_of_val(self.output_slots())) as u64
+    }
+
     /// The digest of the circuit (see [`Circuit::digest`]).
     pub fn digest(&self) -> [u8; 32] {
         self.digest

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-use cenote_circuit::{AndOp, Plan};
-use cenote_primitives::kernels::LocalOp;
+use cenote_circuit::Plan;
 use cenote_session::{Flips, Result};
 
 /// Bytes of slots that stay in a core's own cache.
@@ -73,6 +72,9 @@ pub(crate) fn shared_gadgets(plan: &Plan, width: usize) -> u64 {
 }
 
 impl Circuit {
+    /// Bytes of circuits that are kept besides the one used last.
+    pub(crate) const KEPT: u64 = 1 << 20;
+
     /// `plan`, with gadgets of `width` gates for those that have an operand in common.
     pub(crate) fn new(plan: &Plan, width: usize) -> Result<Self> {
         let Flips { operands, outputs } = Flips::of(plan, "circuits")?;
@@ -97,7 +99,7 @@ impl Circuit {
             size_of_val(&ands.single[..]) + size_of_val(&ands.shared[..]) + shared.sum::<usize>()
         };
         let levels: usize = self.levels.iter().map(of_level).sum();
-        plan_bytes(&self.plan) + (levels + size_of_val(&self.levels[..]) + self.output_flips.len()) as u64
+        self.plan.bytes() + (levels + size_of_val(&self.levels[..]) + self.output_flips.len()) as u64
     }
 
     /// The most gates of a level by themselves, and the most of one that have an operand in common with others.
@@ -117,12 +119,6 @@ impl Circuit {
         let count = lanes.div_ceil(self.width(bytes)).max(1);
         (0..count).map(move |tile| tile * lanes / count..(tile + 1) * lanes / count)
     }
-}
-
-/// Bytes of a plan.
-pub(crate) fn plan_bytes(plan: &Plan) -> u64 {
-    let ops = size_of_val::<[LocalOp]>(plan.local_ops()) + size_of_val::<[AndOp]>(plan.and_ops());
-    (ops + size_of_val(plan.input_slots()) + size_of_val(plan.output_slots())) as u64
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use zeroize::{Zeroize, Zeroizing};
 use super::bucket::Unproved;
 use super::circuit::Circuit;
 use super::inputs::EvaluatorStock;
-use super::{Common, GROUP, INPUTS, Role, Side, bits, pack, run_circuit};
+use super::{Common, GROUP, INPUTS, Role, Side, pack, run_circuit};
 use crate::gadget::Shape;
 use crate::provenance::{Anchors, Origin, Revealed, replay};
 use crate::setup::{EvaluatorKeys, add_if, colour};
@@ -218,7 +218,7 @@ impl Side for Evaluator {
             Some(given) => given.clone(),
             None => room::bits(INPUTS, wires, lanes)?,
         };
-        let own = room::collected(INPUTS, wires * lanes, bits(&clear))?;
+        let own = room::collected(INPUTS, wires * lanes, clear.bits())?;
         let cells = self.own_input(&own, channel)?;
         let known = Known {
             origin: Origin::Known,
@@ -229,36 +229,24 @@ impl Side for Evaluator {
     }
 
     fn constant(&mut self, values: &BitMatrix) -> Result<JimuWires> {
-        let cell = self.common.cell;
-        let mut cells = room::secret(INPUTS, values.rows() * values.lanes() * cell.size())?;
-        for (cells, bit) in cells.chunks_exact_mut(cell.size()).zip(bits(values)) {
-            if bit {
-                negate(cells, *self.keys.secrets.gamma);
-            }
-        }
         let known = Known {
             origin: Origin::Known,
             clear: OnceLock::from(values.clone()),
         };
-        let (wires, lanes) = (values.rows(), values.lanes());
-        let history = self.common.history.of_outputs(wires, lanes);
-        Ok(JimuWires::new(wires, lanes, cells, history, Some(known)))
+        let gamma = *self.keys.secrets.gamma;
+        self.common
+            .constant(values, |cell| negate(cell, gamma), Some(known))
     }
 
     fn arrange(&mut self, parts: &[&JimuWires], runs: Arc<[LaneRun]>) -> Result<JimuWires> {
-        let history = JimuWires::history(parts);
-        let wires = parts.first().map_or(0, |part| part.wires());
-        let lanes = runs.iter().map(LaneRun::lanes).sum();
-        let history = history.saturating_add(self.common.history.of_outputs(wires, lanes));
-        let cells = JimuWires::arranged(parts, &runs)?;
         let known = Known {
             origin: Origin::Lanes {
                 parts: parts.iter().map(|&part| part.clone()).collect(),
-                runs,
+                runs: runs.clone(),
             },
             clear: OnceLock::new(),
         };
-        Ok(JimuWires::new(wires, lanes, cells, history, Some(known)))
+        JimuWires::arranged(parts, &runs, self.common.history, Some(known))
     }
 
     fn run(

@@ -11,7 +11,7 @@ use zeroize::{Zeroize, Zeroizing};
 use super::bucket::Sums;
 use super::circuit::Circuit;
 use super::inputs::GarblerStock;
-use super::{Common, GROUP, INPUTS, Role, Side, bits, packed, run_circuit};
+use super::{Common, GROUP, INPUTS, Role, Side, packed, run_circuit};
 use crate::offline;
 use crate::setup::{GarblerKeys, add_if, colour};
 use crate::wires::JimuWires;
@@ -95,7 +95,7 @@ impl Side for Garbler {
     ) -> Result<JimuWires> {
         let cells = match owner {
             Role::Garbler => {
-                let given = given.into_iter().flat_map(bits);
+                let given = given.into_iter().flat_map(BitMatrix::bits);
                 let given = room::collected(INPUTS, wires * lanes, given)?;
                 self.own_input(&given, channel)?
             }
@@ -109,25 +109,12 @@ impl Side for Garbler {
     }
 
     fn constant(&mut self, values: &BitMatrix) -> Result<JimuWires> {
-        let cell = self.common.cell;
-        let mut cells = room::secret(INPUTS, values.rows() * values.lanes() * cell.size())?;
-        for (cells, bit) in cells.chunks_exact_mut(cell.size()).zip(bits(values)) {
-            if bit {
-                negate(cells, &self.keys.secrets.delta);
-            }
-        }
-        let (wires, lanes) = (values.rows(), values.lanes());
-        let history = self.common.history.of_outputs(wires, lanes);
-        Ok(JimuWires::new(wires, lanes, cells, history, None))
+        let delta = &self.keys.secrets.delta;
+        self.common.constant(values, |cell| negate(cell, delta), None)
     }
 
     fn arrange(&mut self, parts: &[&JimuWires], runs: Arc<[LaneRun]>) -> Result<JimuWires> {
-        let history = JimuWires::history(parts);
-        let wires = parts.first().map_or(0, |part| part.wires());
-        let lanes = runs.iter().map(LaneRun::lanes).sum();
-        let history = history.saturating_add(self.common.history.of_outputs(wires, lanes));
-        let cells = JimuWires::arranged(parts, &runs)?;
-        Ok(JimuWires::new(wires, lanes, cells, history, None))
+        JimuWires::arranged(parts, &runs, self.common.history, None)
     }
 
     fn run(

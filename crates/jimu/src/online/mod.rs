@@ -115,14 +115,6 @@ pub(crate) trait Side: Send {
     fn cheated(&self) -> bool;
 }
 
-/// The bits of `matrix`, a wire's lanes after the other's: the order of cells.
-fn bits(matrix: &BitMatrix) -> impl Iterator<Item = bool> {
-    (0..matrix.rows()).flat_map(|row| {
-        let words = matrix.row(row);
-        (0..matrix.lanes()).map(move |lane| words[lane / 64] >> (lane % 64) & 1 == 1)
-    })
-}
-
 /// Eight bits in a byte, first one lowest.
 fn pack(bits: impl Iterator<Item = bool>, count: usize) -> Vec<u8> {
     let mut bytes = vec![0; count.div_ceil(8)];
@@ -258,36 +250,6 @@ fn run_circuit(
     Ok(outputs)
 }
 
-/// Circuits in use, so that what is run many times is prepared once.
-#[derive(Default)]
-pub(crate) struct Circuits(Vec<Arc<Circuit>>);
-
-impl Circuits {
-    /// Most circuits that are kept.
-    const KEPT: usize = 16;
-
-    /// Bytes that those before the last may have.
-    pub(crate) const BYTES: u64 = 1 << 20;
-
-    /// `plan`, with gadgets of `width` gates.
-    pub(crate) fn get(&mut self, plan: &Plan, width: usize) -> Result<Arc<Circuit>> {
-        let known = self
-            .0
-            .iter()
-            .position(|known| known.plan.digest() == plan.digest());
-        let circuit = match known {
-            Some(known) => self.0.remove(known),
-            None => Arc::new(Circuit::new(plan, width)?),
-        };
-        let before = |kept: &[Arc<Circuit>]| kept.iter().map(|kept| kept.bytes()).sum::<u64>();
-        while self.0.len() >= Self::KEPT || before(&self.0) > Self::BYTES {
-            self.0.remove(0);
-        }
-        self.0.push(circuit.clone());
-        Ok(circuit)
-    }
-}
-
 /// What wires keep because of what they come from, in bytes at the evaluator, about. The same at both parties.
 #[derive(Clone, Copy)]
 pub(crate) struct History {
@@ -335,33 +297,36 @@ impl History {
 #[cfg(test)]
 mod tests {
     use cenote_circuit::library;
+    use cenote_session::Recent;
 
     use super::*;
 
     /// A service that runs ever other circuits does not keep them.
     #[test]
     fn circuits_that_were_run_are_kept_if_they_are_small() {
-        let mut circuits = Circuits::default();
+        let mut circuits = Recent::new(Circuit::KEPT, Circuit::bytes);
+        let get = |circuits: &mut Recent<Circuit>, plan: &Plan| {
+            circuits.get(plan, || Circuit::new(plan, 0)).unwrap()
+        };
         let plan = |name| Plan::new(&library::by_name(name).unwrap());
         let small: Vec<Plan> = ["add32", "add64", "mult16"].map(plan).into();
-        let first = circuits.get(&small[0], 0).unwrap();
+        let first = get(&mut circuits, &small[0]);
         for plan in &small {
-            circuits.get(plan, 0).unwrap();
+            get(&mut circuits, plan);
         }
-        assert!(Arc::ptr_eq(&circuits.get(&small[0], 0).unwrap(), &first));
-        let bytes = |circuits: &Circuits| circuits.0.iter().map(|kept| kept.bytes()).sum::<u64>();
+        assert!(Arc::ptr_eq(&get(&mut circuits, &small[0]), &first));
         let mut largest = 0;
         for name in ["sha512", "div512", "mult512", "sort64x32", "mult256"] {
             let Ok(circuit) = library::by_name(name) else {
                 continue;
             };
-            let circuit = circuits.get(&Plan::new(&circuit), 0).unwrap();
+            let circuit = get(&mut circuits, &Plan::new(&circuit));
             largest = circuit.bytes().max(largest);
-            assert!(Arc::ptr_eq(circuits.0.last().unwrap(), &circuit));
-            assert!(bytes(&circuits) <= Circuits::BYTES + circuit.bytes(), "{name}");
+            assert_eq!(Arc::strong_count(&circuit), 2, "it is kept");
+            assert!(circuits.bytes() <= Circuit::KEPT + circuit.bytes(), "{name}");
         }
-        assert!(largest > Circuits::BYTES / 2, "{largest}");
-        assert!(!circuits.0.iter().any(|kept| Arc::ptr_eq(kept, &first)));
+        assert!(largest > Circuit::KEPT / 2, "{largest}");
+        assert_eq!(Arc::strong_count(&first), 1, "it is forgotten");
     }
 
     /// When wires are anchored must be the same at both parties, whatever machines they have, and follows from the parameters.

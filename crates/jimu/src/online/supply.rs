@@ -7,17 +7,17 @@ use cenote_params::computational::JimuUse;
 use cenote_params::pool::{self, Parameters};
 use cenote_pool::Pool;
 use cenote_pool::kept::{Copies, Copy, Kept};
-use cenote_primitives::{Block, as_bytes};
-use cenote_session::{Error, Result};
+use cenote_primitives::{BitMatrix, Block, as_bytes};
+use cenote_session::{Error, Result, room};
 use zeroize::Zeroizing;
 
-use super::History;
 use super::inputs::{self, Lots};
+use super::{History, INPUTS};
 use crate::gadget::Shape;
 use crate::kept::is_due;
 use crate::offline::{Delivery, Maker, Order};
 use crate::settings::{MUX_WIDTH, Sizes};
-use crate::wires::Cell;
+use crate::wires::{Cell, JimuWires, Known};
 
 /// What the two sides have in common.
 pub(crate) struct Common {
@@ -142,6 +142,21 @@ impl Common {
     /// Gates of a gadget of the kind for gates that have an operand in common; 0 if there is none.
     pub(crate) fn mux_width(&self) -> usize {
         self.supplies[1].as_ref().map_or(0, |supply| supply.shape.width)
+    }
+
+    /// Wires with public bits. `negate` adds to a cell what negation adds.
+    pub(crate) fn constant(
+        &self,
+        values: &BitMatrix,
+        negate: impl Fn(&mut [Block]),
+        known: Option<Known>,
+    ) -> Result<JimuWires> {
+        let (wires, lanes, size) = (values.rows(), values.lanes(), self.cell.size());
+        let mut cells = room::secret(INPUTS, wires * lanes * size)?;
+        let ones = cells.chunks_exact_mut(size).zip(values.bits());
+        ones.filter(|(_, bit)| *bit).for_each(|(cell, _)| negate(cell));
+        let history = self.history.of_outputs(wires, lanes);
+        Ok(JimuWires::new(wires, lanes, cells, history, known))
     }
 
     /// Gates that a wire is anchored to.

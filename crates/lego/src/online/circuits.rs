@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use cenote_circuit::Plan;
-use cenote_session::Result;
+use cenote_session::{Recent, Result};
 
 use crate::online::tiles::Circuit;
 
-/// Circuits in use, so that what was prepared many times is kept once, and what is built of them.
+/// Circuits in use, and what is built of them.
 pub(super) struct Circuits<B> {
-    known: Vec<Arc<Circuit>>,
+    known: Recent<Circuit>,
     /// With their lanes.
     built: VecDeque<(Arc<Circuit>, usize, B)>,
 }
@@ -18,38 +18,22 @@ pub(super) struct Circuits<B> {
 impl<B> Default for Circuits<B> {
     fn default() -> Self {
         Self {
-            known: Vec::new(),
+            known: Recent::new(u64::MAX, |_| 0),
             built: VecDeque::new(),
         }
     }
 }
 
 impl<B> Circuits<B> {
-    /// Most circuits that are kept while nothing uses them.
-    const KEPT: usize = 16;
-
     /// # Errors
     /// [`OutOfMemory`](cenote_session::Error::OutOfMemory) if there is no memory for it.
     pub(super) fn get(&mut self, plan: &Plan) -> Result<Arc<Circuit>> {
-        // The digest is of the circuit, and the plan is a function of it.
-        let same = |known: &Arc<Circuit>| known.plan.digest() == plan.digest();
-        if let Some(known) = self.known.iter().position(same) {
-            // The one used last is forgotten last.
-            let circuit = self.known.remove(known);
-            self.known.push(circuit.clone());
-            return Ok(circuit);
-        }
-        if self.known.len() >= Self::KEPT {
-            self.known.remove(0);
-        }
-        let circuit = Arc::new(Circuit::new(plan)?);
-        self.known.push(circuit.clone());
-        Ok(circuit)
+        self.known.get(plan, || Circuit::new(plan))
     }
 
     /// Drops one that will not be used again soon.
     pub(super) fn forget(&mut self, plan: &Plan) {
-        self.known.retain(|known| known.plan.digest() != plan.digest());
+        self.known.forget(plan);
     }
 
     /// Keeps one that is built for so many lanes.

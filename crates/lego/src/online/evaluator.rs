@@ -15,7 +15,7 @@ use super::circuits::Circuits;
 use super::reaper::Reaper;
 use super::shares::last_bit;
 use super::side::Side;
-use super::{EVALUATOR, GARBLER, Supplies, Supply, bits, pack, secret, unpack};
+use super::{EVALUATOR, GARBLER, Supplies, Supply, pack, secret, unpack};
 use crate::counters::{Bound, Transcript};
 use crate::material::{AndBuckets, EvaluatorInputs, Run};
 use crate::online::build::{Soldered, receive_solderings};
@@ -232,7 +232,7 @@ impl Side for Evaluator {
         let _ = bundle.held().clear.set(own.clone());
         // Step 1. Under the choice bits, which nobody else knows, it can leave before anything else is known.
         let count = bundle.wires * bundle.lanes;
-        let known = secret(count, bits(own))?;
+        let known = secret(count, own.bits())?;
         let choices = strings(&gadgets).map(last_bit);
         let masked = pack(choices.zip(known.iter()).map(|(choice, bit)| choice ^ bit), count)?;
         channel.send(steps::CHOICES, &masked)?;
@@ -246,7 +246,9 @@ impl Side for Evaluator {
 
     fn constant(&mut self, values: &BitMatrix) -> Result<LegoWires> {
         let delta_share = *self.supply.keys.delta_share;
-        let shares = bits(values).map(|bit| if bit { delta_share } else { Share::default() });
+        let shares = values
+            .bits()
+            .map(|bit| if bit { delta_share } else { Share::default() });
         let count = values.rows() * values.lanes();
         let shares = secret(count, shares)?;
         let bundle = Bundle::evaluator(
@@ -370,7 +372,7 @@ impl Side for Evaluator {
                     outputs.set(row, lane, carried(at, keys[at]));
                 });
             }
-            let right = secret(keys.len(), bits(&outputs))?;
+            let right = secret(keys.len(), outputs.bits())?;
             right_labels(&mut keys, delta, carried, |at| right[at]);
         }
         if to.contains(GARBLER) {

@@ -14,7 +14,7 @@ use zeroize::{Zeroize, Zeroizing};
 use super::circuits::Circuits;
 use super::reaper::Reaper;
 use super::side::Side;
-use super::{EVALUATOR, GARBLER, Supplies, Supply, bits, packed, secret};
+use super::{EVALUATOR, GARBLER, Supplies, Supply, packed, secret};
 use crate::material::Commitments;
 use crate::online::build::solder;
 use crate::online::opening::{Openings, PIECE};
@@ -281,7 +281,10 @@ impl Side for Garbler {
                 choices: None,
             },
             None => {
-                let known = secret(bundle.wires * bundle.lanes, own.into_iter().flat_map(bits))?;
+                let known = secret(
+                    bundle.wires * bundle.lanes,
+                    own.into_iter().flat_map(BitMatrix::bits),
+                )?;
                 Input::Own { bundle, bits: known }
             }
         });
@@ -291,11 +294,13 @@ impl Side for Garbler {
     fn constant(&mut self, values: &BitMatrix) -> Result<LegoWires> {
         let (delta, delta_share) = (*self.supply.keys.delta, *self.supply.keys.delta_share);
         let count = values.rows() * values.lanes();
-        let shares = bits(values).map(|bit| if bit { delta_share } else { Share::default() });
+        let shares = values
+            .bits()
+            .map(|bit| if bit { delta_share } else { Share::default() });
         let labels = Commitments {
             messages: secret(
                 count,
-                bits(values).map(|bit| if bit { delta } else { Block::ZERO }),
+                values.bits().map(|bit| if bit { delta } else { Block::ZERO }),
             )?,
             shares: secret(count, shares)?,
         };

@@ -67,14 +67,6 @@ impl Roles {
     }
 }
 
-/// The bits of `matrix`, a wire's lanes after the other's: what labels of wires are in the order of.
-fn bits(matrix: &BitMatrix) -> impl Iterator<Item = bool> {
-    (0..matrix.rows()).flat_map(|row| {
-        let words = matrix.row(row);
-        (0..matrix.lanes()).map(move |lane| words[lane / 64] >> (lane % 64) & 1 == 1)
-    })
-}
-
 /// `items`, of which there are `count`, one for each bit of some wires.
 fn secret<T: Zeroize>(count: usize, items: impl Iterator<Item = T>) -> Result<Zeroizing<Vec<T>>> {
     room::collected(INPUTS, count, items)
@@ -94,7 +86,7 @@ fn packed(bytes: &[u8], at: usize) -> bool {
     bytes[at / 8] >> (at % 8) & 1 == 1
 }
 
-/// The inverse of [`bits`].
+/// The inverse of [`BitMatrix::bits`].
 fn unpack(wires: usize, lanes: usize, bit: impl Fn(usize) -> bool) -> Result<BitMatrix> {
     let mut bits = room::bits(INPUTS, wires, lanes)?;
     (0..wires).for_each(|wire| (0..lanes).for_each(|lane| bits.set(wire, lane, bit(wire * lanes + lane))));

@@ -33,16 +33,11 @@ pub(crate) fn farewell(ring: &mut Ring) -> Result<()> {
 
 /// Makes sure that both peers were started on the same terms.
 pub(crate) fn compare(terms: &Terms, ring: &mut Ring) -> Result<()> {
-    let terms: Vec<(&str, String)> = terms
-        .iter()
-        .map(|(name, value)| (&**name, value.clone()))
-        .collect();
-    let settings = &terms[..];
     // With both at once: at both ends of each pair the error says what differs, or which party is missing.
     let Ring { previous, next } = &mut *ring;
     let (with_previous, with_next) = std::thread::scope(|scope| {
-        let with_previous = scope.spawn(|| cenote_net::agree(previous.as_mut(), settings));
-        let with_next = cenote_net::agree(next.as_mut(), settings);
+        let with_previous = scope.spawn(|| cenote_net::agree(previous.as_mut(), terms));
+        let with_next = cenote_net::agree(next.as_mut(), terms);
         (with_previous.join(), with_next)
     });
     with_previous.map_err(|_| Error::Internal("the agreement with a peer panicked".into()))??;

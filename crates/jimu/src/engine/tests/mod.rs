@@ -293,7 +293,7 @@ fn engine(
         garbler: GARBLER,
         sizes: sizes.clone(),
         side: Some(side),
-        circuits: Circuits::default(),
+        circuits: Recent::new(Circuit::KEPT, Circuit::bytes),
         ledger: Ledger::default(),
         ends: 0,
         has_cheated: false,
