@@ -48,16 +48,18 @@ pub(super) fn open_each(shares: &[Share]) -> Vec<u8> {
     parts.collect::<Vec<_>>().concat()
 }
 
-/// The openings so far, as long as they are few.
+/// The openings so far, as long as they are few, and the challenges that they make.
 struct Opened {
+    challenger: Challenger,
     count: usize,
     messages: Vec<Block>,
     shares: Zeroizing<Vec<Share>>,
 }
 
 impl Opened {
-    fn new() -> Self {
+    fn new(transcript: &[u8]) -> Self {
         Self {
+            challenger: Challenger::new(transcript),
             count: 0,
             messages: Vec::with_capacity(FEW),
             // With room for all from the start: a vector that grows leaves its old place unwiped.
@@ -65,12 +67,16 @@ impl Opened {
         }
     }
 
-    fn add(&mut self, messages: &[Block], shares: &[Share]) {
+    /// Adds a piece, whose challenge it gives.
+    fn add(&mut self, messages: &[Block], shares: &[Share]) -> Block {
+        assert_eq!(messages.len(), shares.len(), "a share for each message");
+        assert!(messages.len() <= MAX_PIECE, "pieces of at most {MAX_PIECE}");
         self.count += messages.len();
         if self.are_few() {
             self.messages.extend_from_slice(messages);
             self.shares.extend_from_slice(shares);
         }
+        self.challenger.challenge(messages)
     }
 
     fn are_few(&self) -> bool {
@@ -117,7 +123,6 @@ fn runs(alpha: Block, columns: usize, mut absorb: impl FnMut(&[Block], std::ops:
 
 /// The committer's side of opening a sequence of sums of commitments with one proof.
 pub struct Opener {
-    challenger: Challenger,
     opened: Opened,
     fold: Fold<SHARE_WORDS>,
 }
@@ -132,8 +137,7 @@ impl Opener {
     /// [`Opener::bind`].
     pub fn new(transcript: &[u8]) -> Self {
         Self {
-            challenger: Challenger::new(transcript),
-            opened: Opened::new(),
+            opened: Opened::new(transcript),
             fold: Fold::new(CODE_BITS),
         }
     }
@@ -141,7 +145,7 @@ impl Opener {
     /// Makes the challenges of what is opened from now on depend on `something` too: of the receiver's, unforeseen when what is
     /// opened next was committed to.
     pub fn bind(&mut self, something: &[u8]) {
-        self.challenger.bind(something);
+        self.opened.challenger.bind(something);
     }
 
     /// Opens sums of commitments; the messages are sent by the caller.
@@ -149,16 +153,10 @@ impl Opener {
     /// # Panics
     /// If the lengths differ, or there are more than [`MAX_PIECE`].
     pub fn open(&mut self, messages: &[Block], shares: &[Share]) {
-        assert_eq!(messages.len(), shares.len(), "a share for each message");
-        assert!(messages.len() <= MAX_PIECE, "pieces of at most {MAX_PIECE}");
-        self.opened.add(messages, shares);
-        runs(
-            self.challenger.challenge(messages),
-            messages.len(),
-            |powers, run| {
-                self.fold.absorb(powers, bytemuck::cast_slice(&shares[run]));
-            },
-        );
+        let alpha = self.opened.add(messages, shares);
+        runs(alpha, messages.len(), |powers, run| {
+            self.fold.absorb(powers, bytemuck::cast_slice(&shares[run]));
+        });
     }
 
     /// The proof of everything opened, of [`proof_bytes`].
@@ -173,7 +171,6 @@ impl Opener {
 /// The receiver's side of [`Opener`].
 pub struct Verifier<'a> {
     receiver: &'a Receiver,
-    challenger: Challenger,
     opened: Opened,
     shares: Fold<SHARE_WORDS>,
     messages: Fold<2>,
@@ -184,8 +181,7 @@ impl Receiver {
     pub fn verify(&self, transcript: &[u8]) -> Verifier<'_> {
         Verifier {
             receiver: self,
-            challenger: Challenger::new(transcript),
-            opened: Opened::new(),
+            opened: Opened::new(transcript),
             shares: Fold::new(CODE_BITS),
             messages: Fold::new(MESSAGE_BITS),
         }
@@ -195,7 +191,7 @@ impl Receiver {
 impl Verifier<'_> {
     /// As [`Opener::bind`], at the same places.
     pub fn bind(&mut self, something: &[u8]) {
-        self.challenger.bind(something);
+        self.opened.challenger.bind(something);
     }
 
     /// The messages as received, in the same pieces as opened, with this side's shares of the sums.
@@ -203,18 +199,12 @@ impl Verifier<'_> {
     /// # Panics
     /// If the lengths differ, or there are more than [`MAX_PIECE`].
     pub fn absorb(&mut self, messages: &[Block], shares: &[Share]) {
-        assert_eq!(messages.len(), shares.len(), "a share for each message");
-        assert!(messages.len() <= MAX_PIECE, "pieces of at most {MAX_PIECE}");
-        self.opened.add(messages, shares);
-        runs(
-            self.challenger.challenge(messages),
-            messages.len(),
-            |powers, run| {
-                self.shares
-                    .absorb(powers, bytemuck::cast_slice(&shares[run.clone()]));
-                self.messages.absorb(powers, bytemuck::cast_slice(&messages[run]));
-            },
-        );
+        let alpha = self.opened.add(messages, shares);
+        runs(alpha, messages.len(), |powers, run| {
+            self.shares
+                .absorb(powers, bytemuck::cast_slice(&shares[run.clone()]));
+            self.messages.absorb(powers, bytemuck::cast_slice(&messages[run]));
+        });
     }
 
     /// Bytes of the proof of everything absorbed so far.

@@ -8,10 +8,9 @@ use cenote_primitives::{
     mask_of,
 };
 use cenote_session::{Error, Result};
-use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-use crate::checks::OT_CONSISTENCY;
+use crate::checks::{OT_CONSISTENCY, are_zero};
 use crate::columns::{Chunk, Columns, Fold, chunks};
 use crate::{base, steps};
 
@@ -149,14 +148,11 @@ impl Sender {
         channel.recv(steps::ANSWER, as_bytes_mut(&mut answer))?;
         let (choices, folds) = (answer[0], &answer[1..]);
         let fold = Fold::new(alpha, chunk.units);
-        let mut difference = Block::ZERO;
-        for (index, (column, &theirs)) in columns.iter().zip(folds).enumerate() {
-            let ours = fold.fold(column) ^ choices & Block([self.mask(index); 2]);
-            let Block([low, high]) = ours ^ theirs;
-            difference.0[0] |= low;
-            difference.0[1] |= high;
-        }
-        if bool::from(as_bytes(&[difference]).ct_ne(&[0; 16])) {
+        let folds = columns.iter().zip(folds).enumerate();
+        let differences = folds.map(|(index, (column, &theirs))| {
+            fold.fold(column) ^ choices & Block([self.mask(index); 2]) ^ theirs
+        });
+        if !are_zero(differences) {
             let detail = "the choices differ between columns";
             return Err(Error::cheated(
                 OT_CONSISTENCY,

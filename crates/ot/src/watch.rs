@@ -46,7 +46,7 @@ use cenote_session::{Error, Result};
 use subtle::{ConstantTimeEq, ConstantTimeLess};
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::checks::{WATCH_SECRET, WATCH_SHARES};
+use crate::checks::{WATCH_SECRET, WATCH_SHARES, are_zero};
 use crate::{base, steps};
 
 /// The seeds that the receiver knows. Wiped on drop; `Debug` prints the number only.
@@ -137,13 +137,10 @@ pub fn receive(
 
     let mut polynomial = vec![Block::ZERO; count - watched];
     channel.recv(steps::WATCH_POLYNOMIAL, as_bytes_mut(&mut polynomial))?;
-    let mut difference = Block::ZERO;
-    for (i, (share, watched)) in shares.iter().zip(&*list).enumerate() {
-        let Block([low, high]) = select(*watched, Block::ZERO, evaluate(&polynomial, point(i)) ^ *share);
-        difference.0[0] |= low;
-        difference.0[1] |= high;
-    }
-    if bool::from(as_bytes(&[difference]).ct_ne(&[0; 16])) {
+    let shares = shares.iter().zip(&*list).enumerate();
+    let differences = shares
+        .map(|(i, (share, watched))| select(*watched, Block::ZERO, evaluate(&polynomial, point(i)) ^ *share));
+    if !are_zero(differences) {
         // Which one is not said: it is part of the list.
         let detail = "a share is not on the polynomial";
         return Err(Error::cheated(

@@ -69,11 +69,10 @@ use std::ops::{Range, RangeInclusive};
 use cenote_net::Channel;
 use cenote_primitives::{Block, Block512, Coins, Entropy, Position, as_bytes, as_bytes_mut, gf128};
 use cenote_session::{Error, Result};
-use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::bits::{Opener, Verifier};
-use crate::checks::OT_CONSISTENCY;
+use crate::checks::{OT_CONSISTENCY, are_zero};
 use crate::state::State;
 use crate::steps;
 pub use base::Base;
@@ -286,13 +285,10 @@ impl Secrets {
         let mut answer = Zeroizing::new([Block::ZERO; 1 + WIDTH]);
         channel.recv(steps::ANSWER, as_bytes_mut(&mut answer[..]))?;
         let (choices, told) = (answer[0], &answer[1..]);
-        let mut difference = Block::ZERO;
-        for (at, (&ours, &theirs)) in folds[1..].iter().zip(told).enumerate() {
-            let Block([low, high]) = ours ^ theirs ^ choices & Block([mask(*self.delta, at); 2]);
-            difference.0[0] |= low;
-            difference.0[1] |= high;
-        }
-        if bool::from(as_bytes(&[difference]).ct_ne(&[0; 16])) {
+        let folds = folds[1..].iter().zip(told).enumerate();
+        let differences =
+            folds.map(|(at, (&ours, &theirs))| ours ^ theirs ^ choices & Block([mask(*self.delta, at); 2]));
+        if !are_zero(differences) {
             let detail = "the bits differ between columns";
             return Err(Error::cheated(
                 OT_CONSISTENCY,
