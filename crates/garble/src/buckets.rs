@@ -67,32 +67,6 @@ impl Buckets {
         }
     }
 
-    /// Buckets given one after another: of each, `beta` numbers of gates relative to `base`; and the table of gate 0,
-    /// then of each further gate its table and the solderings of its left, right and output wire.
-    ///
-    /// # Panics
-    /// If `beta` is 0 or the lengths are not those of a whole number of buckets.
-    pub fn from_rows(beta: usize, base: Base, numbers: &[u32], blocks: &[Block]) -> Buckets {
-        assert!(beta > 0, "a bucket has gates");
-        let len = numbers.len() / beta;
-        assert_eq!(numbers.len(), len * beta);
-        assert_eq!(blocks.len(), len * blocks_per_group(beta));
-        let mut buckets = Buckets::new(beta, base, len);
-        for (k, numbers) in numbers.chunks_exact(beta).enumerate() {
-            let (q, lane) = (k / GROUP, k % GROUP);
-            for (gate, number) in numbers.iter().enumerate() {
-                buckets.numbers[q * numbers_per_group(beta) + GROUP * gate + lane] = *number;
-            }
-        }
-        let rows = blocks_per_group(beta);
-        for (k, row) in blocks.chunks_exact(rows).enumerate() {
-            for (i, block) in row.iter().enumerate() {
-                set(&mut buckets.blocks[k / GROUP * rows + i], k % GROUP, *block);
-            }
-        }
-        buckets
-    }
-
     /// Gates in a bucket.
     pub fn beta(&self) -> usize {
         self.beta

@@ -44,9 +44,6 @@ fn prg(c: &mut Criterion) {
             group.bench_function(BenchmarkId::new("gather", &kib), |b| {
                 b.iter(|| prg.gather(black_box(&places), &mut out));
             });
-            group.bench_function(BenchmarkId::new("gather_xor", &kib), |b| {
-                b.iter(|| prg.gather_xor(black_box(&places), &mut out));
-            });
         }
     }
 }

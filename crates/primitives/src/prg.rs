@@ -66,13 +66,13 @@ enum Cipher {
 /// Runs a method of the key on the path that the generator was made for. A `Key` of a path exists only where its
 /// instruction set does, which is what makes its methods safe to call.
 macro_rules! dispatch {
-    ($prg:expr, $method:ident::<$xor:literal>($($arg:expr),*)) => {
+    ($prg:expr, $method:ident$(::<$xor:literal>)?($($arg:expr),*)) => {
         match &$prg.0 {
-            Cipher::Portable(key) => key.$method::<$xor>($($arg),*),
+            Cipher::Portable(key) => key.$method$(::<$xor>)?($($arg),*),
             #[cfg(target_arch = "x86_64")]
-            Cipher::Aesni(key) => key.$method::<$xor>($($arg),*),
+            Cipher::Aesni(key) => key.$method$(::<$xor>)?($($arg),*),
             #[cfg(target_arch = "x86_64")]
-            Cipher::Vaes(key) => key.$method::<$xor>($($arg),*),
+            Cipher::Vaes(key) => key.$method$(::<$xor>)?($($arg),*),
         }
     };
 }
@@ -117,16 +117,7 @@ impl Prg {
     /// If the lengths differ.
     pub fn gather(&self, at: &[Position], out: &mut [Block512]) {
         assert_eq!(at.len(), out.len(), "one position per block");
-        dispatch!(self, gather::<false>(at, out));
-    }
-
-    /// Adds (XOR) the keystream at each position: `inout[k] ^=` the block at `at[k]`.
-    ///
-    /// # Panics
-    /// If the lengths differ.
-    pub fn gather_xor(&self, at: &[Position], inout: &mut [Block512]) {
-        assert_eq!(at.len(), inout.len(), "one position per block");
-        dispatch!(self, gather::<true>(at, inout));
+        dispatch!(self, gather(at, out));
     }
 
     /// Sums of the keystreams of generators that are numbered from `first`, 0 or 1, on, by the bits of their numbers: `columns` become one column

@@ -172,19 +172,6 @@ impl Connections {
             .map(|channel| &mut **channel)
     }
 
-    /// Swaps the channels to `peer` with `other`'s.
-    #[cfg(test)]
-    pub(crate) fn swap_peer(&mut self, other: &mut Connections, peer: PartyId) {
-        let both = self.iter_mut_boxed().zip(other.iter_mut_boxed());
-        both.filter(|(channel, _)| channel.peer() == peer)
-            .for_each(|(a, b)| std::mem::swap(a, b));
-    }
-
-    #[cfg(test)]
-    fn iter_mut_boxed(&mut self) -> impl Iterator<Item = &mut Box<dyn Channel>> {
-        self.purposes.iter_mut().flatten()
-    }
-
     /// All but those of the last purpose, and these.
     pub fn split_last(mut self) -> (Connections, Connections) {
         let last = self.purposes.split_off(self.purposes.len().saturating_sub(1));

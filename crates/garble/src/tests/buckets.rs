@@ -186,19 +186,7 @@ proptest! {
     ) {
         let gates = gates(Block([1, 0]), beta, len, seed);
         let buckets = stored(beta, &gates);
-        let (mut numbers, mut blocks) = (Vec::new(), Vec::new());
-        for gates in &gates {
-            for (j, gate) in gates.iter().enumerate() {
-                numbers.push((gate.number - BASE) as u32);
-                blocks.extend([gate.table.garbler, gate.table.evaluator]);
-                if j > 0 {
-                    let first = gates[0];
-                    blocks.extend([first.left ^ gate.left, first.right ^ gate.right, first.output ^ gate.output]);
-                }
-            }
-        }
         let same = |other: &Buckets| other.numbers() == buckets.numbers() && other.blocks() == buckets.blocks();
-        prop_assert!(same(&Buckets::from_rows(beta, base(BASE), &numbers, &blocks)));
         prop_assert!(same(&Buckets::from_parts(beta, base(BASE), len, buckets.numbers().to_vec(), buckets.blocks().to_vec())));
 
         let mut parts = Buckets::new(beta, base(BASE), len);

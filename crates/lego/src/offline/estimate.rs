@@ -152,35 +152,30 @@ impl Estimate {
     }
 }
 
-impl Config {
-    /// The most bytes that a party with one worker holds in `generate` besides finished material, whatever the order. It is what an epoch
-    /// as large as allowed takes.
-    ///
-    /// # Errors
-    /// [`cenote_session::Error::BadInput`] if no buckets are as secure as asked, or the configuration makes no sense.
-    pub fn generate_buffer_bytes(&self) -> Result<u64> {
-        let largest = Order {
-            ands: self.epoch,
-            garbler_inputs: self.epoch / 4,
-            masks: self.epoch,
-            ports: self.epoch,
-            ..Order::NOTHING
-        };
-        let estimates = estimate(&largest, self)?;
-        let largest = |estimate: &Estimate| estimate.garbler_buffer.max(estimate.evaluator_buffer);
-        Ok(estimates.iter().map(largest).max().unwrap_or(0))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The most bytes that a party with one worker holds besides finished material, whatever the order: what an epoch as large as allowed
+    /// takes.
+    fn buffer_bytes(config: &Config) -> u64 {
+        let largest = Order {
+            ands: config.epoch,
+            garbler_inputs: config.epoch / 4,
+            masks: config.epoch,
+            ports: config.epoch,
+            ..Order::NOTHING
+        };
+        let estimates = estimate(&largest, config).unwrap();
+        let largest = |estimate: &Estimate| estimate.garbler_buffer.max(estimate.evaluator_buffer);
+        estimates.iter().map(largest).max().unwrap()
+    }
 
     #[test]
     fn memory_is_bounded_by_the_epoch() {
         let mut config = Config::new("test");
         config.epoch = 1 << 14;
-        let bound = config.generate_buffer_bytes().unwrap();
+        let bound = buffer_bytes(&config);
         let order = Order::from_counts([1 << 18, 1 << 12, 1 << 13, 100, 1 << 16, 1 << 17]);
         let estimates = estimate(&order, &config).unwrap();
         assert_eq!(estimates.len(), 16);

@@ -25,9 +25,9 @@ impl Key {
         unsafe { run::<XOR>(&self.0, at, out) }
     }
 
-    pub(super) fn gather<const XOR: bool>(&self, at: &[Position], out: &mut [Block512]) {
+    pub(super) fn gather(&self, at: &[Position], out: &mut [Block512]) {
         // SAFETY: a key exists only on a CPU with AES-NI and AVX2.
-        unsafe { gather::<XOR>(&self.0, at, out) }
+        unsafe { gather(&self.0, at, out) }
     }
 }
 
@@ -52,17 +52,17 @@ fn run<const XOR: bool>(keys: &[Block; 11], at: Position, out: &mut [Block512]) 
 }
 
 #[target_feature(enable = "aes,avx2")]
-fn gather<const XOR: bool>(keys: &[Block; 11], at: &[Position], out: &mut [Block512]) {
+fn gather(keys: &[Block; 11], at: &[Position], out: &mut [Block512]) {
     let input = |at: Position, j: usize| _mm_add_epi64(first_input(at), _mm_set_epi64x(0, j as i64));
     let (groups, tail) = out.as_chunks_mut::<GROUP>();
     let (at_groups, at_tail) = at.as_chunks::<GROUP>();
     for (at, group) in at_groups.iter().zip(groups) {
         let state = std::array::from_fn::<_, { 4 * GROUP }, _>(|i| input(at[i / 4], i % 4));
-        store::<XOR>(group, &encrypt(keys, state));
+        store::<false>(group, &encrypt(keys, state));
     }
     for (&at, block) in at_tail.iter().zip(tail) {
         let state = std::array::from_fn::<_, 4, _>(|j| input(at, j));
-        store::<XOR>(std::slice::from_mut(block), &encrypt(keys, state));
+        store::<false>(std::slice::from_mut(block), &encrypt(keys, state));
     }
 }
 

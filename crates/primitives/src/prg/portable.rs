@@ -23,9 +23,9 @@ impl Key {
         }
     }
 
-    pub(super) fn gather<const XOR: bool>(&self, at: &[Position], out: &mut [Block512]) {
+    pub(super) fn gather(&self, at: &[Position], out: &mut [Block512]) {
         for (at, group) in at.chunks(BATCH).zip(out.chunks_mut(BATCH)) {
-            self.group::<XOR>(|i| at[i], group);
+            self.group::<false>(|i| at[i], group);
         }
     }
 

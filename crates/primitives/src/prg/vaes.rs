@@ -25,9 +25,9 @@ impl Key {
         unsafe { run::<XOR>(&self.0, at, out) }
     }
 
-    pub(super) fn gather<const XOR: bool>(&self, at: &[Position], out: &mut [Block512]) {
+    pub(super) fn gather(&self, at: &[Position], out: &mut [Block512]) {
         // SAFETY: a key exists only on a CPU with AVX-512 F and VAES.
-        unsafe { gather::<XOR>(&self.0, at, out) }
+        unsafe { gather(&self.0, at, out) }
     }
 }
 
@@ -51,16 +51,16 @@ fn run<const XOR: bool>(keys: &[Block; 11], at: Position, out: &mut [Block512]) 
 }
 
 #[target_feature(enable = "avx512f,vaes")]
-fn gather<const XOR: bool>(keys: &[Block; 11], at: &[Position], out: &mut [Block512]) {
+fn gather(keys: &[Block; 11], at: &[Position], out: &mut [Block512]) {
     let (groups, tail) = out.as_chunks_mut::<GROUP>();
     let (at_groups, at_tail) = at.as_chunks::<GROUP>();
     for (at, group) in at_groups.iter().zip(groups) {
-        store::<XOR>(group, &encrypt(keys, std::array::from_fn(|i| inputs(at[i]))));
+        store::<false>(group, &encrypt(keys, std::array::from_fn(|i| inputs(at[i]))));
     }
     if !tail.is_empty() {
         let mut last = [at_tail[0]; GROUP];
         last[..at_tail.len()].copy_from_slice(at_tail);
-        store::<XOR>(tail, &encrypt(keys, std::array::from_fn(|i| inputs(last[i]))));
+        store::<false>(tail, &encrypt(keys, std::array::from_fn(|i| inputs(last[i]))));
     }
 }
 

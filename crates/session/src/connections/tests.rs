@@ -4,6 +4,19 @@ use cenote_net::{Heard, Step, TrunkConfig, TrunkLimits, TrunkState};
 
 use super::*;
 
+impl Connections {
+    /// Swaps the channels to `peer` with `other`'s.
+    pub(crate) fn swap_peer(&mut self, other: &mut Connections, peer: PartyId) {
+        let both = self
+            .purposes
+            .iter_mut()
+            .flatten()
+            .zip(other.purposes.iter_mut().flatten());
+        both.filter(|(channel, _)| channel.peer() == peer)
+            .for_each(|(a, b)| std::mem::swap(a, b));
+    }
+}
+
 struct Deaf;
 
 impl Heard for Deaf {
