@@ -8,6 +8,7 @@ use cenote_net::{Channel, Meter, PartyId};
 use cenote_params::authenticated::{self, Soundness, Use};
 use cenote_params::lpn::Lpn;
 use cenote_params::pool::tries_log2;
+use cenote_pool::Role;
 use cenote_pool::kept::Kept;
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{
@@ -23,7 +24,7 @@ use crate::online::Party;
 use crate::online::circuit::Circuit;
 use crate::online::ready::{self, MOST_GATES, Ready};
 use crate::settings::{Config, Sizes};
-use crate::setup::{Base, Keys, Role};
+use crate::setup::{Base, Keys};
 use crate::{AuthenticatedWires, checks, steps};
 
 /// One party of a session of two with authenticated garbling over a pool of leaky ANDs.
@@ -278,16 +279,6 @@ impl AuthenticatedEngine {
     #[cfg(test)]
     pub(crate) fn made(&self) -> u64 {
         self.kept().map_or(0, |kept| kept.next(0))
-    }
-
-    /// Its keys.
-    #[cfg(test)]
-    pub(crate) fn test_keys(&self) -> &Keys {
-        &self
-            .party
-            .as_ref()
-            .expect("a session that goes on has a party")
-            .keys
     }
 
     /// Everything that lets a cheater through by chance in this session, and before it over the same pool.

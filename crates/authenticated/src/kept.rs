@@ -9,8 +9,8 @@
 use std::sync::Arc;
 
 use cenote_net::{Channel, PartyId, Step};
-use cenote_pool::Pool;
 use cenote_pool::kept::{self, Copy, Keep, Kept, Opened, Shape, Shown};
+use cenote_pool::{Pool, Role};
 use cenote_primitives::{Block, Entropy, as_bytes};
 use cenote_protocol::Facts;
 use cenote_session::{Error, Result, Terms, room};
@@ -19,7 +19,7 @@ use zeroize::Zeroizing;
 
 use crate::offline::{Made, RECORD, Record};
 use crate::settings::{Config, MAX_LOT, Sizes};
-use crate::setup::{Base, Role};
+use crate::setup::Base;
 use crate::steps;
 
 /// The coins of a journal make up for a copy until so many times the pool has been drawn: about one place in fifty is untouched then.

@@ -382,9 +382,7 @@ impl Protocol for Authenticated {
 
     /// A pool serves any number.
     fn serves(&self, _: &Prepared, _: &Demand<'_>, stored: &Stored) -> Option<u64> {
-        let ours = stored.item.protocol == Self::NAME && stored.living;
-        let ours = ours && Shown::is_for(&stored.item, self.security, PartyId(self.garbler));
-        ours.then_some(u64::MAX)
+        Shown::serves(stored, Self::NAME, self.security, PartyId(self.garbler))
     }
 
     /// Fills the pool that both parties keep, or a new one.

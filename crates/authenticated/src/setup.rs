@@ -4,13 +4,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use cenote_net::{Channel, PartyId, Step};
+use cenote_net::{Channel, Step};
 use cenote_ot::bits::{Opener, Verifier};
 use cenote_ot::mutual::{self, Mutual};
 use cenote_ot::pcg::{Pcg, Shape, WEIGHT};
 use cenote_params::lpn::{self, Lpn};
-use cenote_pool::Tosser;
 use cenote_pool::kept::Kept;
+use cenote_pool::{Role, Tosser};
 use cenote_primitives::{Block, Entropy, as_bytes};
 use cenote_session::Result;
 use zeroize::Zeroizing;
@@ -18,30 +18,6 @@ use zeroize::Zeroizing;
 use crate::checks;
 use crate::settings::Config;
 use crate::steps::START;
-
-/// The sides of a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    Garbler,
-    Evaluator,
-}
-
-impl Role {
-    /// That of `party`, if `garbler` garbles.
-    pub(crate) fn of(party: PartyId, garbler: PartyId) -> Self {
-        match party == garbler {
-            true => Role::Garbler,
-            false => Role::Evaluator,
-        }
-    }
-
-    pub(crate) fn other(self) -> Self {
-        match self {
-            Role::Garbler => Role::Evaluator,
-            Role::Evaluator => Role::Garbler,
-        }
-    }
-}
 
 /// The tweak of leaky AND number 0, out of the gates' reach.
 const LEAKY_ANDS: u64 = 1 << 62;

@@ -7,11 +7,12 @@ use cenote_circuit::Plan;
 use cenote_net::{Channel, PartyId};
 use cenote_params::computational::{self, JimuUse};
 use cenote_params::pool::{Soundness, tries_log2};
+use cenote_pool::Role;
 use cenote_pool::kept::{Kept, Which};
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{
-    Check, Costs, Engine, Error, Guarded, Ledger, Parties, Recent, Result, WireVector, check_arrange,
-    check_input, check_run, compare_digests, farewell,
+    Check, Costs, Engine, Error, Guarded, Ledger, Parties, Recent, Result, WireVector, cheated_warning,
+    check_arrange, check_input, check_owner, check_run, compare_digests, farewell,
 };
 
 use crate::kept;
@@ -19,7 +20,7 @@ use crate::keys::{Base, Keys};
 use crate::memory::{Memory, most_lanes};
 use crate::offline::Maker;
 use crate::online::circuit::Circuit;
-use crate::online::{Kind, Role, Side, Supplied};
+use crate::online::{Kind, Side, Supplied};
 use crate::settings::{Config, Sizes};
 use crate::{JimuWires, checks, steps};
 use cenote_store::{ItemId, Store};
@@ -377,10 +378,7 @@ impl Engine for JimuEngine {
     }
 
     fn prepare_values(&mut self, inputs: &[(PartyId, usize)], outputs: &[(Parties, usize)]) -> Result<()> {
-        if let Some((owner, _)) = inputs.iter().find(|(owner, _)| owner.0 > 1) {
-            let reason = format!("input of {owner}, but there are 2 parties");
-            return Err(Error::BadInput(reason));
-        }
+        inputs.iter().try_for_each(|(owner, _)| check_owner(2, *owner))?;
         let anchored = inputs
             .iter()
             .any(|&(owner, bits)| owner == self.garbler && bits > 0);
@@ -538,16 +536,10 @@ impl Engine for JimuEngine {
     }
 
     fn warnings(&self) -> Vec<String> {
-        let warning = || {
-            format!(
-                "{} cheated, and {} noticed: the outputs are right all the same. Find out why before running again",
-                PartyId(1 - self.me.0),
-                self.me
-            )
-        };
         let cheated = self.peer_cheated() || self.has_cheated;
         let ends = cenote_pool::kept::warning(self.ends);
-        cheated.then(warning).into_iter().chain(ends).collect()
+        let cheated = cheated.then(|| cheated_warning(self.me));
+        cheated.into_iter().chain(ends).collect()
     }
 }
 

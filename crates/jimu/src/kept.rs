@@ -4,6 +4,7 @@
 //! will be caught.
 
 use cenote_net::{Channel, PartyId, Step};
+use cenote_pool::Role;
 use cenote_pool::kept::{self, Keep, Kept, MOST_COINS, MOST_SESSIONS, Opened, Shown};
 use cenote_primitives::{Block, Entropy};
 use cenote_protocol::Facts;
@@ -13,7 +14,7 @@ use zeroize::Zeroizing;
 
 use crate::gadget::Shape;
 use crate::keys::Base;
-use crate::online::{Kind, Role};
+use crate::online::Kind;
 use crate::settings::{Config, Sizes};
 use crate::setup::GATES_LOG2;
 use crate::steps;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cenote_net::Channel;
+use cenote_pool::Role;
 use cenote_pool::kept::{Kept, Which};
 use cenote_primitives::{Block, as_bytes, as_bytes_mut};
 use cenote_session::Result;
@@ -10,7 +11,7 @@ use zeroize::Zeroizing;
 
 use crate::gadget::Shape;
 use crate::offline::{Make, Maker};
-use crate::online::{Common, Evaluator, Garbler, Role, Side, Supplied};
+use crate::online::{Common, Evaluator, Garbler, Side, Supplied};
 use crate::settings::{Config, Sizes};
 use crate::setup::{
     EvaluatorBase, EvaluatorKeys, EvaluatorMaker, GarblerBase, GarblerKeys, GarblerMaker, code,

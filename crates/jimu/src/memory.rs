@@ -2,10 +2,10 @@
 
 use cenote_circuit::Plan;
 use cenote_params::pool::Work;
+use cenote_pool::Role;
 use cenote_primitives::Block;
 use cenote_session::Demand;
 
-use crate::online::Role;
 use crate::online::circuit::WORKING_SET;
 use crate::settings::Sizes;
 use crate::wires::Cell;

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use cenote_net::{Channel, PartyId};
 use cenote_params::pool::{Parameters, Work};
+use cenote_pool::Role;
 use cenote_pool::kept::Shown;
 use cenote_protocol::{Amount, Facts, Made, Order, Protocol, Setting, Source};
 use cenote_session::{Check, Connections, Demand, Engine, Error, Result, Run, Terms, Topology};
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::kept;
 use crate::memory::Memory;
 use crate::online::circuit::shared_gadgets;
-use crate::online::{INPUTS_AT_ONCE, INPUTS_OF_LOT, Role};
+use crate::online::{INPUTS_AT_ONCE, INPUTS_OF_LOT};
 use crate::{Config, JimuEngine, MAX_POOL, MAX_SECURITY, MIN_POOL, MUX_WIDTH, Sizes, checks};
 
 /// Settings of the two-party protocol over a pool of garbled gates, the same at both parties.
@@ -341,9 +342,7 @@ impl Protocol for Jimu {
 
     /// A pool serves any number.
     fn serves(&self, _: &Prepared, _: &Demand<'_>, stored: &Stored) -> Option<u64> {
-        let ours = stored.item.protocol == Self::NAME && stored.living;
-        let ours = ours && Shown::is_for(&stored.item, self.security, PartyId(self.garbler));
-        ours.then_some(u64::MAX)
+        Shown::serves(stored, Self::NAME, self.security, PartyId(self.garbler))
     }
 
     /// Fills the pool that both parties keep, or a new one.

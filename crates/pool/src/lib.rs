@@ -22,7 +22,9 @@ mod coin;
 mod cut;
 pub mod kept;
 mod pool;
+mod role;
 
 pub use coin::{SHARE_BYTES, Tosser, toss};
 pub use cut::{Cut, cut};
 pub use pool::{Drawn, Fresh, Pool, Unready, touched};
+pub use role::Role;

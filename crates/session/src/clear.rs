@@ -182,10 +182,8 @@ pub fn check_input(
     lanes: usize,
     bits: Option<&BitMatrix>,
 ) -> Result<()> {
+    check_owner(parties, owner)?;
     let reject = |reason: String| Err(Error::BadInput(reason));
-    if owner.index() >= parties {
-        return reject(format!("input of {owner}, but there are {parties} parties"));
-    }
     if lanes == 0 {
         return reject("an input needs at least one lane".into());
     }
@@ -198,6 +196,19 @@ pub fn check_input(
             bits.lanes()
         )),
         _ => Ok(()),
+    }
+}
+
+/// Checks that the owner of an input is one of so many parties.
+///
+/// # Errors
+/// [`Error::BadInput`] if not.
+pub fn check_owner(parties: usize, owner: PartyId) -> Result<()> {
+    match owner.index() < parties {
+        true => Ok(()),
+        false => Err(Error::BadInput(format!(
+            "input of {owner}, but there are {parties} parties"
+        ))),
     }
 }
 

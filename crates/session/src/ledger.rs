@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use cenote_net::{Channel, Error as NetError, Step};
+use cenote_net::{Channel, Error as NetError, PartyId, Step};
 
 use crate::{Check, Costs, Engine, Error, MESSAGE_FORM, Result};
 
@@ -125,9 +125,17 @@ pub fn compare_digests(channels: &mut [&mut dyn Channel], step: Step, digest: &[
     }
 }
 
+/// What party `me` of two should know if the other one cheated and the outputs are right nevertheless.
+pub fn cheated_warning(me: PartyId) -> String {
+    let peer = PartyId(1 - me.0);
+    format!(
+        "{peer} cheated, and {me} noticed: the outputs are right all the same. Find out why before running again"
+    )
+}
+
 #[cfg(test)]
 mod tests {
-    use cenote_net::{ChannelOptions, PartyId, memory_pair};
+    use cenote_net::{ChannelOptions, memory_pair};
 
     use super::*;
 

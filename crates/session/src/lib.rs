@@ -25,7 +25,7 @@ mod same_run;
 
 pub use bundles::{Bundle, Bundles, Part};
 pub use check::{Check, MESSAGE_FORM};
-pub use clear::{ClearEngine, ClearWires, check_arrange, check_input, check_run};
+pub use clear::{ClearEngine, ClearWires, check_arrange, check_input, check_owner, check_run};
 pub use connections::{Connections, Limits, Link, Topology};
 pub use contract::{Engine, Parties, WireVector};
 pub use costs::Costs;
@@ -34,6 +34,6 @@ pub use error::{Cause, Error, Reason, Result};
 pub use fate::{Fate, is_interrupted};
 pub use flips::Flips;
 pub use handshake::{AlsoAgree, Terms, handshake};
-pub use ledger::{Guarded, Ledger, compare_digests, farewell};
+pub use ledger::{Guarded, Ledger, cheated_warning, compare_digests, farewell};
 pub use phases::Phases;
 pub use recent::Recent;

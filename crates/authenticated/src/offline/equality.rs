@@ -1,11 +1,12 @@
 //! A test whether both parties have the same digest: both commit before either opens.
 
 use cenote_net::Channel;
+use cenote_pool::Role;
 use cenote_session::{Error, Result};
 use subtle::ConstantTimeEq;
 
 use super::unequal;
-use crate::setup::{Keys, Role};
+use crate::setup::Keys;
 use crate::{checks, steps};
 
 type Digest = [u8; blake3::OUT_LEN];

@@ -12,14 +12,14 @@ use std::sync::Arc;
 
 use cenote_net::Channel;
 use cenote_pool::kept::{Copy, Kept};
-use cenote_pool::{Drawn, Fresh, Pool};
+use cenote_pool::{Drawn, Fresh, Pool, Role};
 use cenote_primitives::{Block, as_bytes, as_bytes_mut, prefetch};
 use cenote_session::{Error, MESSAGE_FORM, Result, room};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::kept::Numbers;
 use crate::settings::Sizes;
-use crate::setup::{Blocks, Keys, ONE, Role, is_packed, low, packed, spread};
+use crate::setup::{Blocks, Keys, ONE, is_packed, low, packed, spread};
 use crate::{checks, steps};
 
 /// A leaky AND: this party's MACs of x, y and z, and its keys of the other party's.

@@ -5,13 +5,14 @@
 //! party's share of the mask; the garbler learns the masked value too, which the label proves.
 
 use cenote_net::Channel;
+use cenote_pool::Role;
 use cenote_primitives::{BitMatrix, Block, Block512, Position, as_bytes, as_bytes_mut};
 use cenote_session::{Error, MESSAGE_FORM, Result, WireVector, room};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::Party;
-use crate::setup::{Blocks, ONE, Role, is_packed, packed, spread};
+use crate::setup::{Blocks, ONE, is_packed, packed, spread};
 use crate::wires::{AuthenticatedWires, Cells};
 use crate::{checks, steps};
 
@@ -99,14 +100,23 @@ impl Party {
         Zeroizing::new(random[..count].iter().map(|&label| label ^ label & ONE).collect())
     }
 
-    /// Sends the labels of masked values.
-    fn send_labels(&mut self, labels: &[Block], values: &[u64], channel: &mut dyn Channel) -> Result<()> {
+    /// The labels of masked values, of wires with these 0-labels.
+    fn labels(&self, zeros: &[Block], values: &[u64]) -> Blocks {
         let delta = *self.keys.delta;
-        let labels = labels.iter().enumerate();
-        let labels = labels.map(|(at, &label)| label ^ delta & spread(values, at));
-        let labels = Zeroizing::new(labels.collect::<Vec<_>>());
-        channel.send(steps::INPUT_LABELS, as_bytes(&labels))?;
-        Ok(channel.flush()?)
+        let labels = zeros.iter().enumerate();
+        Zeroizing::new(
+            labels
+                .map(|(at, &zero)| zero ^ delta & spread(values, at))
+                .collect(),
+        )
+    }
+
+    /// Fresh 0-labels for so many masked values, whose labels it sends.
+    fn send_labels(&mut self, count: usize, values: &[u64], channel: &mut dyn Channel) -> Result<Blocks> {
+        let fresh = self.fresh(count);
+        channel.send(steps::INPUT_LABELS, as_bytes(&self.labels(&fresh, values)))?;
+        channel.flush()?;
+        Ok(fresh)
     }
 
     fn garblers_input(
@@ -123,9 +133,7 @@ impl Party {
             return Ok(labels);
         };
         let values = self.masked(of, &own, channel)?;
-        let labels = self.fresh(count);
-        self.send_labels(&labels, &values, channel)?;
-        Ok(labels)
+        self.send_labels(count, &values, channel)
     }
 
     fn evaluators_input(
@@ -144,9 +152,7 @@ impl Party {
                 let peer = channel.peer();
                 return Err(Error::cheated(MESSAGE_FORM, peer, steps::MASKED_INPUTS, detail));
             }
-            let labels = self.fresh(count);
-            self.send_labels(&labels, &values, channel)?;
-            return Ok(labels);
+            return self.send_labels(count, &values, channel);
         };
         let values = self.masked(of, &own, channel)?;
         channel.send(steps::MASKED_INPUTS, as_bytes(&values))?;
@@ -238,12 +244,8 @@ impl Party {
             let detail = format!("they are no {} packed bits", labels.len());
             return Err(Error::cheated(MESSAGE_FORM, peer, step, detail));
         }
-        let delta = *self.keys.delta;
-        let labels = labels.iter().enumerate();
-        let labels = labels.map(|(at, &label)| label ^ delta & spread(&values, at));
-        let labels = Zeroizing::new(labels.collect::<Vec<_>>());
         let mut proof = self.keys.digest("labels of outputs");
-        proof.update(as_bytes(&labels));
+        proof.update(as_bytes(&self.labels(labels, &values)));
         let same = proof.finalize().as_bytes().ct_eq(&told);
         proof.zeroize();
         if !bool::from(same) {

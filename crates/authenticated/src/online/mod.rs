@@ -32,11 +32,12 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use cenote_net::Channel;
+use cenote_pool::Role;
 use cenote_primitives::{BitMatrix, Block};
 use cenote_session::{Result, WireVector};
 
 use crate::offline::Supply;
-use crate::setup::{Keys, ONE, Role};
+use crate::setup::{Keys, ONE};
 use crate::wires::{AuthenticatedWires, Cells};
 use circuit::{Circuit, Segment, Walk};
 use segment::{Pending, Prepared};

@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use cenote_net::Channel;
+use cenote_pool::Role;
 use cenote_primitives::{Block, as_bytes, as_bytes_mut};
 use cenote_session::{Error, Result, WireVector, room};
 use zeroize::Zeroizing;
@@ -15,7 +16,7 @@ use super::circuit::{Circuit, Segment, Walk};
 use super::gates::Hashed;
 use super::segment::{Pending, Prepared};
 use super::{BEHIND, Party};
-use crate::setup::{Blocks, Role, packed, spread};
+use crate::setup::{Blocks, packed, spread};
 use crate::wires::{AuthenticatedWires, Cells};
 use crate::{checks, steps};
 

@@ -1,6 +1,7 @@
 //! A segment of gates: triples, tables, and the check.
 
 use cenote_net::Channel;
+use cenote_pool::Role;
 use cenote_primitives::{Block, as_bytes, as_bytes_mut};
 use cenote_session::{Error, MESSAGE_FORM, Result, room};
 use subtle::ConstantTimeEq;
@@ -10,7 +11,7 @@ use super::circuit::{Circuit, Segment, Walk};
 use super::gates::{self, Garbled, Hashed};
 use super::triples::{Of, Triples, constant};
 use super::{BEHIND, Party};
-use crate::setup::{Blocks, ONE, Role, is_packed, low, packed, spread};
+use crate::setup::{Blocks, ONE, is_packed, low, packed, spread};
 use crate::{checks, steps};
 
 /// Gates of which the tables are a message: a multiple of 64.

@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use cenote_net::Channel;
+use cenote_pool::Role;
 use cenote_primitives::{BitMatrix, Block, LaneRun, as_bytes};
 use cenote_session::{Error, Result, WireVector, room};
 use zeroize::{Zeroize, Zeroizing};
@@ -10,7 +11,7 @@ use zeroize::{Zeroize, Zeroizing};
 use super::bucket::Unproved;
 use super::circuit::Circuit;
 use super::inputs::EvaluatorStock;
-use super::{Common, GROUP, INPUTS, Role, Side, pack, run_circuit};
+use super::{Common, GROUP, INPUTS, Side, pack, run_circuit};
 use crate::gadget::Shape;
 use crate::provenance::{Anchors, Origin, Revealed, replay};
 use crate::setup::{EvaluatorKeys, add_if, colour};

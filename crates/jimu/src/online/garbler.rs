@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cenote_net::Channel;
+use cenote_pool::Role;
 use cenote_primitives::{BitMatrix, Block, LaneRun, as_bytes};
 use cenote_session::{Error, Result, WireVector, room};
 use subtle::ConstantTimeEq;
@@ -11,7 +12,7 @@ use zeroize::{Zeroize, Zeroizing};
 use super::bucket::Sums;
 use super::circuit::Circuit;
 use super::inputs::GarblerStock;
-use super::{Common, GROUP, INPUTS, Role, Side, packed, run_circuit};
+use super::{Common, GROUP, INPUTS, Side, packed, run_circuit};
 use crate::offline;
 use crate::setup::{GarblerKeys, add_if, colour};
 use crate::wires::JimuWires;

@@ -16,7 +16,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use cenote_circuit::Plan;
-use cenote_net::{Channel, PartyId};
+use cenote_net::Channel;
+use cenote_pool::Role;
 use cenote_primitives::{BitMatrix, Block, LaneRun};
 use cenote_session::{Result, WireVector, room};
 use zeroize::Zeroizing;
@@ -35,23 +36,6 @@ pub(crate) const INPUTS_AT_ONCE: usize = INPUTS_OF_LOT * inputs::LOTS;
 
 /// The evaluator's inputs that are sums of the same transferred labels.
 pub(crate) const INPUTS_OF_LOT: usize = inputs::UNIT;
-
-/// The sides of a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    Garbler,
-    Evaluator,
-}
-
-impl Role {
-    /// That of `party`, if `garbler` garbles.
-    pub(crate) fn of(party: PartyId, garbler: PartyId) -> Self {
-        match party == garbler {
-            true => Role::Garbler,
-            false => Role::Evaluator,
-        }
-    }
-}
 
 /// Gates whose buckets are drawn, soldered and evaluated together, at most.
 const GROUP: usize = 256;

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use cenote_net::{ChannelOptions, Label, PartyId, memory_pair};
+use cenote_pool::Role;
 use cenote_testkit::{Adversary, Message, Perturbation, Target};
 
 use super::*;
 use crate::keys::Base;
-use crate::online::Role;
 use crate::steps;
 
 /// Both sides, the garbler's messages behind `adversary`.

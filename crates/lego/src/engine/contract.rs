@@ -6,8 +6,8 @@ use cenote_params::computational;
 use cenote_params::lego::Account;
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{
-    Costs, Demand, Engine, Error, Guarded, Parties, Result, WireVector, check_arrange, check_input,
-    check_run, compare_digests,
+    Costs, Demand, Engine, Error, Guarded, Parties, Result, WireVector, cheated_warning, check_arrange,
+    check_input, check_owner, check_run, compare_digests,
 };
 
 use super::{LegoEngine, count};
@@ -33,13 +33,7 @@ impl Engine for LegoEngine {
 
     fn prepare_values(&mut self, inputs: &[(PartyId, usize)], outputs: &[(Parties, usize)]) -> Result<()> {
         self.call("dependent", |this| {
-            for &(owner, _) in inputs {
-                if owner.0 > 1 {
-                    return Err(Error::BadInput(format!(
-                        "input of {owner}, but there are 2 parties"
-                    )));
-                }
-            }
+            inputs.iter().try_for_each(|(owner, _)| check_owner(2, *owner))?;
             let inputs = inputs.iter().fold(Demand::new(), |demand, &(owner, bits)| {
                 demand.and_input(owner, bits as u64)
             });
@@ -216,14 +210,8 @@ impl Engine for LegoEngine {
     }
 
     fn warnings(&self) -> Vec<String> {
-        let warning = || {
-            format!(
-                "{} cheated, and {} noticed: the outputs are right all the same. Find out why before running again",
-                PartyId(1 - self.me.0),
-                self.me
-            )
-        };
-        self.peer_cheated().then(warning).into_iter().collect()
+        let warning = self.peer_cheated().then(|| cheated_warning(self.me));
+        warning.into_iter().collect()
     }
 
     fn costs(&self) -> Costs {

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use cenote_net::{Channel, PartyId, Step};
 use cenote_primitives::{Block, Entropy, as_bytes, as_bytes_mut};
 use cenote_session::{Error, MESSAGE_FORM, Result, Terms, room};
-use cenote_store::{Hold, Item, ItemId, Keys, Living};
+use cenote_store::{Hold, Item, ItemId, Keys, Living, Stored};
 use zeroize::Zeroizing;
 
 use super::journal::{Journal, MOST_BYTES, Message, NONE, TOLD, Told};
@@ -137,9 +137,12 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// Whether sessions with this security and garbler can use an item.
-    pub fn is_for(item: &Item, security: u32, garbler: PartyId) -> bool {
-        item.settings.starts_with(&begin(security, garbler)) && Self::of(item).is_some()
+    /// How many sessions of a protocol with this security and garbler can use an item: any number, or none.
+    pub fn serves(stored: &Stored, protocol: &str, security: u32, garbler: PartyId) -> Option<u64> {
+        let item = &stored.item;
+        let ours = item.protocol == protocol && stored.living;
+        let ours = ours && item.settings.starts_with(&begin(security, garbler));
+        (ours && Self::of(item).is_some()).then_some(u64::MAX)
     }
 
     /// Of an item, unless it was retired or is no pool.

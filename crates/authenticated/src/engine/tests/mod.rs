@@ -14,11 +14,23 @@ use cenote_circuit::{BitOrder, Builder};
 use cenote_net::{ChannelOptions, Label, Step, memory_pair};
 use cenote_params::lpn::Lpn;
 use cenote_primitives::{Block, Entropy};
+use cenote_testkit::kept::and;
 use cenote_testkit::{Adversary, Message, Perturbation, Target};
 
 use super::*;
 use crate::checks::{BIT_OPENING, GATES, LEAKY_AND, MASKED_VALUES, OT_CONSISTENCY, OWN_INPUT, POINTS};
 use crate::setup::ONE;
+
+impl AuthenticatedEngine {
+    /// What the session rests on.
+    pub(crate) fn keys(&self) -> &Keys {
+        &self
+            .party
+            .as_ref()
+            .expect("a session that goes on has a party")
+            .keys
+    }
+}
 
 const GARBLER: PartyId = PartyId(0);
 const EVALUATOR: PartyId = PartyId(1);
@@ -145,15 +157,6 @@ fn bits(wires: usize, lanes: usize, bit: impl FnMut(usize, usize) -> bool) -> Bi
 fn input(engine: &mut AuthenticatedEngine, owner: PartyId, values: &BitMatrix) -> Result<AuthenticatedWires> {
     let given = (engine.me() == owner).then_some(values);
     engine.input(owner, values.rows(), values.lanes(), given)
-}
-
-/// The AND of two wires.
-fn and() -> Plan {
-    let mut b = Builder::new();
-    let x = b.input("x", 2, BitOrder::Lsb);
-    let both = b.and(x[0], x[1]);
-    b.output("both", &[both], BitOrder::Lsb);
-    Plan::new(&b.finish())
 }
 
 /// The AND of four wires, in two levels.

@@ -372,7 +372,7 @@ fn keys_read_back_and_hashes_do_not_meet() {
     let mut differences = Vec::new();
     for _ in 0..3 {
         let [a, b] = session(folder.path(), 0, &Cut::never(), None, |engine| {
-            let keys = engine.test_keys();
+            let keys = engine.keys();
             let told = (keys.start, *keys.delta);
             work_and_finish(engine, 1)?;
             Ok(told)

@@ -19,6 +19,7 @@ use cenote_params::LogProb;
 use cenote_params::pool::{self, Extraction};
 use cenote_pool::Pool;
 use cenote_primitives::Block;
+use cenote_testkit::kept::and;
 use cenote_testkit::{Adversary, Message};
 use zeroize::Zeroizing;
 
@@ -345,13 +346,4 @@ fn bit(bit: bool) -> BitMatrix {
 fn input(engine: &mut JimuEngine, owner: PartyId, value: &BitMatrix) -> Result<JimuWires> {
     let given = (engine.me() == owner).then_some(value);
     engine.input(owner, value.rows(), value.lanes(), given)
-}
-
-/// The AND of two wires.
-fn and() -> Plan {
-    let mut b = Builder::new();
-    let x = b.input("x", 2, BitOrder::Lsb);
-    let both = b.and(x[0], x[1]);
-    b.output("both", &[both], BitOrder::Lsb);
-    Plan::new(&b.finish())
 }
