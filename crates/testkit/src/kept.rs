@@ -1,7 +1,7 @@
 //! Sessions of two parties over what they keep on disk, which may be cut off, as when a process is killed.
 
 use std::collections::BTreeSet;
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use cenote_circuit::{BitOrder, Builder, Plan};
 use cenote_net::{Channel, ChannelOptions, Closer, Label, PartyId, memory_pair};
-use cenote_primitives::BitMatrix;
-use cenote_session::{Engine, Parties, Result, WireVector};
+use cenote_primitives::{BitMatrix, Block, Sampler};
+use cenote_session::{Engine, Error, Parties, Result, WireVector};
 use cenote_store::{ItemId, Store, StoreKey};
 
 use crate::{Adversary, Message};
@@ -119,7 +119,7 @@ pub fn items(folder: &Path) -> [BTreeSet<ItemId>; 2] {
 /// If a party has used something twice.
 pub fn used_once(folder: &Path) -> usize {
     let used = [0, 1].map(|me| {
-        let bytes = std::fs::read(audit(folder, PartyId(me))).unwrap_or_default();
+        let bytes = fs::read(audit(folder, PartyId(me))).unwrap_or_default();
         let mut numbers: Vec<[u8; 16]> = bytes.as_chunks().0.to_vec();
         let count = numbers.len();
         numbers.sort_unstable();
@@ -128,6 +128,55 @@ pub fn used_once(folder: &Path) -> usize {
         count
     });
     used[0].min(used[1])
+}
+
+/// Runs so many sessions over the pools of a folder by `session`, each of which is cut off after any message, and is told its number. In how many
+/// a party failed, and how many of them ended with the pools that both had before.
+///
+/// # Panics
+/// If something is used twice, or a party fails otherwise than because it was cut off.
+pub fn cut_off_anywhere<T>(
+    folder: &Path,
+    sessions: u64,
+    session: impl Fn(u64, &Arc<Cut>) -> [Result<T>; 2],
+) -> [usize; 2] {
+    let mut dice = Sampler::new(Block([3, 1]));
+    // Of a session that is not cut off.
+    let all = Cut::never();
+    assert!(session(0, &all).iter().all(Result::is_ok));
+    let messages = all.sent() as u32;
+    let (mut cut_off, mut resumed, mut before) = (0, 0, items(folder));
+    for number in 1..=sessions {
+        let results = session(number, &Cut::after(dice.below(messages).into()));
+        for error in results.iter().filter_map(|result| result.as_ref().err()) {
+            assert_eq!(error.check(), None, "{error}");
+            let expected = matches!(error, Error::Net(_) | Error::PeerStopped { .. });
+            assert!(expected, "{error:?}");
+        }
+        cut_off += usize::from(results.iter().any(Result::is_err));
+        let now = items(folder);
+        resumed += usize::from(now == before && now[0] == now[1]);
+        before = now;
+        used_once(folder);
+    }
+    [cut_off, resumed]
+}
+
+/// Copies a folder, as if the machine had stopped now.
+///
+/// # Panics
+/// If it cannot be read or written.
+pub fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_folder(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
 }
 
 /// Lanes of [`ands`].
@@ -140,6 +189,15 @@ pub fn and() -> Plan {
     let both = b.and(x[0], x[1]);
     b.output("both", &[both], BitOrder::Lsb);
     Plan::new(&b.finish())
+}
+
+/// Wires of `owner`'s with `values`.
+///
+/// # Errors
+/// The engine's.
+pub fn input<E: Engine>(engine: &mut E, owner: PartyId, values: &BitMatrix) -> Result<E::Wires> {
+    let given = (engine.me() == owner).then_some(values);
+    engine.input(owner, values.rows(), values.lanes(), given)
 }
 
 /// So many times 150 ANDs of party 0's bits with party 1's, opened to both.
@@ -158,11 +216,8 @@ pub fn ands<E: Engine>(engine: &mut E, times: u64) -> Result<()> {
             })
         };
         let (x, y) = (of(5), of(7));
-        let mut input = |owner: u8, bits: &BitMatrix| {
-            let given = (engine.me() == PartyId(owner)).then_some(bits);
-            engine.input(PartyId(owner), 1, lanes, given)
-        };
-        let (x_wires, y_wires) = (input(0, &x)?, input(1, &y)?);
+        let x_wires = input(engine, PartyId(0), &x)?;
+        let y_wires = input(engine, PartyId(1), &y)?;
         let wires = E::Wires::concat(&[&x_wires, &y_wires]);
         let outputs = engine.run(&and(), &wires)?;
         let outputs = engine.reveal(&outputs, Parties::all(2))?.expect("for both");

@@ -12,6 +12,7 @@ use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
 use cenote_session::{Engine, Error, MESSAGE_FORM, Parties, Result, WireVector};
 use cenote_store::steps::STOCK_CLAIM;
+use cenote_testkit::kept::copy_folder;
 use cenote_testkit::{Adversary, Message, PartyContext, World};
 use tempfile::TempDir;
 
@@ -271,7 +272,7 @@ fn a_lost_peer_leaves_the_lot_and_a_crash_does_not() {
     let (from, to) = (disks.path(0), crashed.path().to_owned());
     let results = disks.run(World::random(2), A, move |engine| {
         if engine.me() == A {
-            copy(&from, &to);
+            copy_folder(&from, &to);
         }
         let outputs = job(engine, 1, Parties::all(2), true)?;
         engine.finish()?;
@@ -283,19 +284,6 @@ fn a_lost_peer_leaves_the_lot_and_a_crash_does_not() {
     assert_eq!(disks.lots().map(|lots| lots.len()), [1, 1]);
     assert!(lots(&open(crashed.path())).unwrap().0.is_empty());
     assert!(!crashed.path().join(ours[0].id.to_string()).exists());
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            std::fs::copy(entry.path(), target).unwrap();
-        }
-    }
 }
 
 /// A party that makes its own material and one that takes it from stock, or orders that differ, are told apart.

@@ -245,7 +245,7 @@ fn one_folder_that_is_put_back_brings_nothing_back() {
             drop(session);
             if me == PartyId(1) && round == 0 {
                 fs::remove_dir_all(store.item_folder(&id)).unwrap();
-                copy(&backup.path().join(id.to_string()), &store.item_folder(&id));
+                copy_folder(&backup.path().join(id.to_string()), &store.item_folder(&id));
                 assert_eq!(serials(store, 1), [0, 1, 2, 3, 4]);
             }
         }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use cenote_net::{Channel, ChannelOptions, PartyId, memory_pair};
 use cenote_session::{Check, Error, Result};
+use cenote_testkit::kept::copy_folder;
 use zeroize::Zeroizing;
 
 use super::*;
@@ -132,21 +133,8 @@ fn fetch(claim: &Claim, serial: u64) -> Result<Vec<u8>> {
 /// Copies a folder as it is, as if the machine had stopped now.
 fn snapshot(from: &Path) -> tempfile::TempDir {
     let to = tempfile::tempdir().unwrap();
-    copy(from, to.path());
+    copy_folder(from, to.path());
     to
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).unwrap();
-        }
-    }
 }
 
 fn storage_error<T>(result: Result<T>) -> String {

@@ -10,12 +10,12 @@ fn a_folder_that_was_put_back_brings_nothing_back() {
         stocks.fill(6);
         stocks.close();
         let backup = stocks.home.path().join("backup");
-        copy(&stocks.path(rolled_back), &backup);
+        copy_folder(&stocks.path(rolled_back), &backup);
         stocks.open();
         let used = stocks.small_session()[1].clone();
         stocks.close();
         fs::remove_dir_all(stocks.path(rolled_back)).unwrap();
-        copy(&backup, &stocks.path(rolled_back));
+        copy_folder(&backup, &stocks.path(rolled_back));
         stocks.open();
         assert!(used.is_subset(&stocks.names(rolled_back)));
         for _ in 0..2 {
@@ -145,7 +145,7 @@ fn lost_epochs_do_not_stand_in_the_way() {
     let lost: Vec<_> = (0..3).map(|_| stocks.fill(1)).collect();
     let kept = stocks.fill(6);
     let found = stocks.home.path().join("found");
-    copy(&stocks.path(2).join(lost[0].to_string()), &found);
+    copy_folder(&stocks.path(2).join(lost[0].to_string()), &found);
     stocks.folder(2).remove(&lost[0]).unwrap();
     stocks.folder(2).remove(&lost[1]).unwrap();
     stocks.folder(1).remove(&lost[1]).unwrap();
@@ -184,7 +184,7 @@ fn lost_epochs_do_not_stand_in_the_way() {
 
     // One that was removed everywhere else is forgotten once it is removed here, and one that was found is of use again.
     stocks.folder(0).remove(&lost[1]).unwrap();
-    copy(&found, &stocks.path(2).join(lost[0].to_string()));
+    copy_folder(&found, &stocks.path(2).join(lost[0].to_string()));
     stocks.small_session();
     for party in 0..3 {
         let noted = noted(party);

@@ -9,7 +9,7 @@ mod sessions;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -20,6 +20,7 @@ use cenote_primitives::{BitMatrix, Entropy};
 use cenote_session::conformance::{self, Cluster};
 use cenote_session::{Engine, Error, MESSAGE_FORM, Parties, Reason, Result};
 use cenote_store::steps::{STOCK_CLAIM, STOCK_ECHO, STOCK_ITEMS, STOCK_OFFER};
+use cenote_testkit::kept::copy_folder;
 use cenote_three::checks;
 use cenote_three::store::{BatchNumber, ItemId, OfflineReport, Store, StoreKey, StoredEpoch, epochs, fill};
 use cenote_three::{Config, Links, ThreeEngine, ViewCheck, batches_needed, steps};
@@ -187,17 +188,4 @@ fn small_run(engine: &mut ThreeEngine, inputs: &[BitMatrix; 3]) -> Result<Option
     let revealed = engine.reveal(&outputs, Parties::all(3))?;
     engine.finish()?;
     Ok(revealed)
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).unwrap();
-        }
-    }
 }

@@ -14,7 +14,7 @@ use cenote_circuit::{BitOrder, Builder};
 use cenote_net::{ChannelOptions, Label, Step, memory_pair};
 use cenote_params::lpn::Lpn;
 use cenote_primitives::{Block, Entropy};
-use cenote_testkit::kept::and;
+use cenote_testkit::kept::{and, input};
 use cenote_testkit::{Adversary, Message, Perturbation, Target};
 
 use super::*;
@@ -151,12 +151,6 @@ fn check<T: std::fmt::Debug>(result: &Result<T>) -> Check {
 
 fn bits(wires: usize, lanes: usize, bit: impl FnMut(usize, usize) -> bool) -> BitMatrix {
     BitMatrix::from_fn(wires, lanes, bit)
-}
-
-/// Wires of `owner`'s with `values`.
-fn input(engine: &mut AuthenticatedEngine, owner: PartyId, values: &BitMatrix) -> Result<AuthenticatedWires> {
-    let given = (engine.me() == owner).then_some(values);
-    engine.input(owner, values.rows(), values.lanes(), given)
 }
 
 /// The AND of four wires, in two levels.

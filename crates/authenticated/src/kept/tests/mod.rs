@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use cenote_params::lpn::Lpn;
 use cenote_primitives::Sampler;
 use cenote_session::{Engine, Error};
-use cenote_testkit::kept::{Cut, ands, items, store, used_once};
+use cenote_testkit::kept::{Cut, ands, cut_off_anywhere, items, store, used_once};
 use cenote_testkit::{Adversary, Message};
 
 use super::*;
@@ -173,29 +173,9 @@ fn sessions_with_other_settings_use_the_same_pool() {
 #[test]
 fn nothing_is_used_twice_wherever_sessions_are_cut_off() {
     let folder = tempfile::tempdir().unwrap();
-    let mut dice = Sampler::new(Block([3, 1]));
-    // Of a session that is not cut off.
-    let all = Cut::never();
-    let ends = session(folder.path(), 0, &all, None, |engine| work_and_finish(engine, 6));
-    assert!(ends.iter().all(Result::is_ok));
-    let messages = all.sent() as u32;
-    let (mut cut_off, mut resumed, mut before) = (0, 0, items(folder.path()));
-    for _ in 0..40 {
-        let cut = Cut::after(dice.below(messages).into());
-        let results = session(folder.path(), 0, &cut, None, |engine| work_and_finish(engine, 6));
-        for error in results.iter().filter_map(|result| result.as_ref().err()) {
-            assert_eq!(error.check(), None, "{error}");
-            assert!(
-                matches!(error, Error::Net(_) | Error::PeerStopped { .. }),
-                "{error:?}"
-            );
-        }
-        cut_off += usize::from(results.iter().any(Result::is_err));
-        let now = items(folder.path());
-        resumed += usize::from(now == before && now[0] == now[1]);
-        before = now;
-        used_once(folder.path());
-    }
+    let [cut_off, resumed] = cut_off_anywhere(folder.path(), 40, |_, cut| {
+        session(folder.path(), 0, cut, None, |engine| work_and_finish(engine, 6))
+    });
     assert!(cut_off > 25 && resumed > 6, "{cut_off} {resumed}");
     whole(folder.path(), 6);
     assert!(used_once(folder.path()) > 10_000);

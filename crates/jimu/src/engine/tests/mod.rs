@@ -19,7 +19,7 @@ use cenote_params::LogProb;
 use cenote_params::pool::{self, Extraction};
 use cenote_pool::Pool;
 use cenote_primitives::Block;
-use cenote_testkit::kept::and;
+use cenote_testkit::kept::{and, input};
 use cenote_testkit::{Adversary, Message};
 use zeroize::Zeroizing;
 
@@ -340,10 +340,4 @@ fn spoiling(faults: Faults, delta: &[Block], width: usize, mut first: u64) -> Ad
 /// One wire in one lane.
 fn bit(bit: bool) -> BitMatrix {
     BitMatrix::from_fn(1, 1, |_, _| bit)
-}
-
-/// A wire of `owner`'s with `value`.
-fn input(engine: &mut JimuEngine, owner: PartyId, value: &BitMatrix) -> Result<JimuWires> {
-    let given = (engine.me() == owner).then_some(value);
-    engine.input(owner, value.rows(), value.lanes(), given)
 }
