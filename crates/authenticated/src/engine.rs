@@ -1,7 +1,7 @@
 //! The engine: one party of a two-party session, whichever side it is on.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cenote_circuit::Plan;
 use cenote_net::{Channel, Meter, PartyId};
@@ -100,8 +100,20 @@ impl AuthenticatedEngine {
             channel.abort(error.reason().code());
             error.with_checks(checks::ALL)
         })?;
+        Ok(Self::begun(me, channel, &config, sizes, party, start.elapsed()))
+    }
+
+    /// A session of a party that was set up in this time.
+    fn begun(
+        me: PartyId,
+        channel: Box<dyn Channel>,
+        config: &Config,
+        sizes: Sizes,
+        party: Party,
+        setup: Duration,
+    ) -> Self {
         let mut ledger = Ledger::default();
-        ledger.costs.add_phase("setup", start.elapsed());
+        ledger.costs.add_phase("setup", setup);
         let memory = Memory {
             sizes: &sizes,
             lot: config.lot.into(),
@@ -109,7 +121,7 @@ impl AuthenticatedEngine {
             generator: config.generator,
         };
         ledger.costs.memory_bytes = memory.supply();
-        Ok(Self {
+        Self {
             me,
             channel: Some(channel),
             garbler: config.garbler,
@@ -123,7 +135,7 @@ impl AuthenticatedEngine {
             claimed: Vec::new(),
             ledger,
             used: None,
-        })
+        }
     }
 
     fn set_up(

@@ -7,12 +7,14 @@ type Secret = Arc<Mutex<Block>>;
 
 /// Runs the AND in so many lanes; what the garbler sends passes through `adversary`, once it has told its difference.
 fn run(seed: u64, lanes: usize, secret: &Secret, adversary: Adversary) -> [Result<BitMatrix>; 2] {
-    Session::cheating(seed, GARBLER, &adversary).run(|engine| {
-        if engine.me() == GARBLER {
-            *secret.lock().unwrap() = *engine.parts().0.keys.delta;
-        }
-        program(lanes)(engine)
-    })
+    Session::cheating(seed, GARBLER, &adversary)
+        .over_bases()
+        .run(|engine| {
+            if engine.me() == GARBLER {
+                *secret.lock().unwrap() = *engine.parts().0.keys.delta;
+            }
+            program(lanes)(engine)
+        })
 }
 
 fn add(body: &mut [u8], block: Block) {
@@ -121,7 +123,7 @@ fn caught(
 fn another_difference_than_that_of_leaky_ands_is_caught_where_it_has_an_effect() {
     let runs = 160;
     let caught = caught(runs, inputs, |seed, values| {
-        Session::honest(seed).run(|engine| {
+        Session::honest(seed).over_bases().run(|engine| {
             engine.ready(3)?;
             if engine.me() == GARBLER {
                 engine.parts().0.keys.delta.0[1] ^= 1 << 20;
@@ -153,12 +155,14 @@ fn wrong_tables_whose_outputs_feed_later_gates_are_caught_where_they_have_an_eff
                     };
                     add(&mut body[half..half + 16], block);
                 });
-                Session::cheating(seed, GARBLER, &adversary).run(|engine| {
-                    if engine.me() == GARBLER {
-                        *secret.lock().unwrap() = *engine.parts().0.keys.delta;
-                    }
-                    and_of_evaluators(engine, values)
-                })
+                Session::cheating(seed, GARBLER, &adversary)
+                    .over_bases()
+                    .run(|engine| {
+                        if engine.me() == GARBLER {
+                            *secret.lock().unwrap() = *engine.parts().0.keys.delta;
+                        }
+                        and_of_evaluators(engine, values)
+                    })
             });
             assert!(range.contains(&caught), "{caught} of {runs} are caught");
         }
@@ -242,15 +246,19 @@ fn a_failure_depends_on_a_masked_value_and_not_on_the_evaluators_input() {
                     let adversary = changing(steps::TABLES, move |_, body| {
                         add(&mut body[half..half + 16], *delta.lock().unwrap())
                     });
-                    let [_, evaluator] = Session::cheating(seed, GARBLER, &adversary).run(|engine| {
-                        if engine.me() == GARBLER {
-                            *secret.lock().unwrap() = *engine.parts().0.keys.delta;
-                        }
-                        let x = input(engine, EVALUATOR, &bits(4, 1, |row, _| row % 2 == 0 || second))?;
-                        let x = x.select(0..circuit.input_wires());
-                        let outputs = engine.run(&circuit, &x)?;
-                        engine.reveal(&outputs, Parties::one(EVALUATOR))
-                    });
+                    let [_, evaluator] =
+                        Session::cheating(seed, GARBLER, &adversary)
+                            .over_bases()
+                            .run(|engine| {
+                                if engine.me() == GARBLER {
+                                    *secret.lock().unwrap() = *engine.parts().0.keys.delta;
+                                }
+                                let x =
+                                    input(engine, EVALUATOR, &bits(4, 1, |row, _| row % 2 == 0 || second))?;
+                                let x = x.select(0..circuit.input_wires());
+                                let outputs = engine.run(&circuit, &x)?;
+                                engine.reveal(&outputs, Parties::one(EVALUATOR))
+                            });
                     let ended = evaluator.is_err();
                     assert!(!ended || check(&evaluator) == GATES);
                     ended
@@ -280,7 +288,9 @@ fn a_failure_by_a_label_that_is_none_does_not_depend_on_the_evaluators_input() {
         };
         let caught = caught(runs, inputs, |seed, values| {
             let adversary = changing(steps::INPUT_LABELS, |_, body| body[16 + 9] ^= 4);
-            Session::cheating(seed, GARBLER, &adversary).run(|engine| and_of_evaluators(engine, values))
+            Session::cheating(seed, GARBLER, &adversary)
+                .over_bases()
+                .run(|engine| and_of_evaluators(engine, values))
         });
         // The gate is wrong with probability 1/2, and the one after it: 75 ± 5 standard deviations of 4.3.
         assert!(

@@ -59,7 +59,9 @@ fn a_wrong_block_is_caught_if_the_other_partys_bit_is_1() {
             let adversary = changing(steps::LEAKY, move |_, body| {
                 body[16 * at + seed as usize % 16] ^= 1 << (seed % 8);
             });
-            let made = Session::cheating(1000 + seed, cheater, &adversary).run(make);
+            let made = Session::cheating(1000 + seed, cheater, &adversary)
+                .over_bases()
+                .run(make);
             assert_eq!(adversary.deviations(), 1);
             let made = made.map(Result::unwrap);
             let honest = &made[usize::from(cheater == GARBLER)];

@@ -7,7 +7,7 @@ mod messages;
 mod pool;
 mod replay;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use cenote_circuit::{BitOrder, Builder};
@@ -74,6 +74,37 @@ struct Session {
     adversaries: [Adversary; 2],
     timeout: Duration,
     generator: Option<Lpn>,
+    over_bases: bool,
+}
+
+/// What sessions rest on that are run hundreds of times: making it takes far longer than all else that they do.
+fn bases() -> &'static [Base; 2] {
+    static BASES: OnceLock<[Base; 2]> = OnceLock::new();
+    BASES.get_or_init(|| {
+        let options = ChannelOptions::with_timeout(Duration::from_secs(20));
+        let (mut garbler, mut evaluator) = memory_pair(GARBLER, EVALUATOR, options);
+        std::thread::scope(|scope| {
+            let of_garbler = scope.spawn(|| Base::establish(&mut garbler, &mut config(0), Role::Garbler));
+            let of_evaluator = Base::establish(&mut evaluator, &mut config(1), Role::Evaluator);
+            [of_garbler.join().unwrap().unwrap(), of_evaluator.unwrap()]
+        })
+    })
+}
+
+/// A session over [`bases`].
+fn begin(me: PartyId, mut channel: Box<dyn Channel>, mut config: Config) -> Result<AuthenticatedEngine> {
+    let (sizes, role) = (toy(), Role::of(me, GARBLER));
+    let keys = Keys::begin(&bases()[me.index()], channel.as_mut(), &mut config, role, None)?;
+    let supply = Supply::new(&sizes, config.lot as usize, None)?;
+    let party = Party::new(keys, supply, config.segment as usize);
+    Ok(AuthenticatedEngine::begun(
+        me,
+        channel,
+        &config,
+        sizes,
+        party,
+        Duration::ZERO,
+    ))
 }
 
 impl Session {
@@ -87,7 +118,14 @@ impl Session {
             adversaries,
             timeout: Duration::from_secs(20),
             generator: None,
+            over_bases: false,
         }
+    }
+
+    /// The same without a set-up of its own.
+    fn over_bases(mut self) -> Self {
+        self.over_bases = true;
+        self
     }
 
     /// With `adversary` between what `from` sends and its peer.
@@ -110,12 +148,20 @@ impl Session {
         let for_garbler: Box<dyn Channel> = Box::new(garbler.wrap(label(), Box::new(for_garbler)));
         let for_evaluator: Box<dyn Channel> = Box::new(evaluator.wrap(label(), Box::new(for_evaluator)));
         let (program, seed, generator) = (&program, self.seed, self.generator);
+        let over_bases = self.over_bases;
         std::thread::scope(|scope| {
             let party = |me: PartyId, channel: Box<dyn Channel>| {
                 scope.spawn(move || {
                     let mut config = config(2 * seed + u64::from(me.0));
                     config.generator = generator;
-                    program(&mut AuthenticatedEngine::start(me, channel, config, toy())?)
+                    let mut engine = match over_bases {
+                        true => {
+                            config.session = format!("test {seed}");
+                            begin(me, channel, config)?
+                        }
+                        false => AuthenticatedEngine::start(me, channel, config, toy())?,
+                    };
+                    program(&mut engine)
                 })
             };
             [party(GARBLER, for_garbler), party(EVALUATOR, for_evaluator)]
