@@ -125,12 +125,12 @@ fn two_parties_give_tables_that_are_posted_or_named() {
 
 /// Why a party has declined a job, as its own record says. The others know that it has, from itself or from one another, and no more.
 fn declined_by(world: &World, party: u8, id: JobId) -> String {
-    world.wait_declined(id);
-    for other in (0..3).filter(|other| *other != party) {
-        let (by, told) = match world.state(other, id) {
-            Some(State::Declined { by, reason }) => (by, reason),
-            Some(State::Failed(failure)) => (party, failure.reason),
-            None => continue,
+    let mut states = world.wait_declined(id);
+    let own = states[usize::from(party)].take();
+    for state in states.into_iter().flatten() {
+        let (by, told) = match state {
+            State::Declined { by, reason } => (by, reason),
+            State::Failed(failure) => (party, failure.reason),
             state => panic!("it is declined: {state:?}"),
         };
         let from_another = told.ends_with(&format!("party {party} has declined it"));
@@ -139,8 +139,8 @@ fn declined_by(world: &World, party: u8, id: JobId) -> String {
             "{told}"
         );
     }
-    match world.job(party, id).state {
-        State::Declined { by, reason } if by == party => reason,
+    match own {
+        Some(State::Declined { by, reason }) if by == party => reason,
         state => panic!("party {party} declines it: {state:?}"),
     }
 }
@@ -178,8 +178,8 @@ fn persons_cannot_approve_what_may_not_be_asked() {
         settings.tables = Some(settings.data.with_file_name("tables.toml"));
     });
     stock_tables(&world);
-    for party in 0..3 {
-        let rules = format!("[[table]]\nname = \"bank_{party}\"\naggregates_only = true\n");
+    for (party, more) in [(0, "aggregates_only = true\n"), (1, ""), (2, "")] {
+        let rules = format!("[[table]]\nname = \"bank_{party}\"\n{more}");
         std::fs::write(world.path(party).join("tables.toml"), rules).expect("written");
     }
     let rows = text(3, "[2]").replace(
@@ -201,7 +201,11 @@ fn persons_cannot_approve_what_may_not_be_asked() {
         .submit(submission(rows, "rows"), person())
         .expect("submitted");
     let id = job.proposal.id;
-    world.wait_declined(id);
+    let states = world.wait_declined(id);
+    assert!(
+        matches!(states[0], Some(State::Declined { by: 0, .. })),
+        "{states:?}"
+    );
     let approval = with_data(&[("bank_0", "bank_0.csv")]);
     refused(world.node(0).approve(id, approval, person()));
 }

@@ -199,37 +199,38 @@ impl World {
 
     /// Waits until the job has come into a state that `is` says, at all parties that are up.
     pub(crate) fn wait(&self, id: JobId, what: &str, is: impl Fn(&State) -> bool) {
-        self.wait_until(id, what, |state| state.is_some_and(&is));
-    }
-
-    /// Waits until a job that a policy or rules decline is so at all parties that know it. It may end before a third party has its program.
-    pub(crate) fn wait_declined(&self, id: JobId) {
-        let known = |state: &State| matches!(state, State::Declined { .. } | State::Failed(_));
-        until("it is heard that it is declined", || {
-            let states = self
-                .nodes
-                .iter()
-                .flatten()
-                .filter_map(|node| node.jobs().get(id).ok());
-            states.filter(|job| known(&job.state)).count() >= 2
+        self.wait_until(id, what, |states| {
+            let up = states.iter().zip(&self.nodes).filter(|(_, node)| node.is_some());
+            up.into_iter().all(|(state, _)| state.as_ref().is_some_and(&is))
         });
-        self.wait_until(id, "declined", |state| state.is_none_or(known));
     }
 
-    /// The state of a job at a party, if it knows it.
-    pub(crate) fn state(&self, party: u8, id: JobId) -> Option<State> {
-        Some(self.node(party).jobs().get(id).ok()?.state)
+    /// Waits until a job that the policy or the rules of a party decline is so at all parties that know it, and gives the states there. It
+    /// may end before a third party has its program.
+    pub(crate) fn wait_declined(&self, id: JobId) -> Vec<Option<State>> {
+        let is = |state: &State| matches!(state, State::Declined { .. } | State::Failed(_));
+        self.wait_until(id, "declined", |states| {
+            states.iter().flatten().all(is) && states.iter().flatten().count() >= 2
+        })
     }
 
-    fn wait_until(&self, id: JobId, what: &str, is: impl Fn(Option<&State>) -> bool) {
+    fn wait_until(
+        &self,
+        id: JobId,
+        what: &str,
+        are: impl Fn(&[Option<State>]) -> bool,
+    ) -> Vec<Option<State>> {
         let of = |node: &Node| node.jobs().get(id).ok().map(|job| job.state);
-        let all = || self.nodes.iter().flatten().all(|node| is(of(node).as_ref()));
         let start = Instant::now();
-        while !all() {
-            if start.elapsed() > PATIENCE {
-                let states: Vec<_> = self.nodes.iter().map(|node| node.as_ref().and_then(of)).collect();
-                panic!("job {id} does not come to be {what}: {states:?}");
+        loop {
+            let states: Vec<_> = self.nodes.iter().map(|node| node.as_ref().and_then(of)).collect();
+            if are(&states) {
+                return states;
             }
+            assert!(
+                start.elapsed() < PATIENCE,
+                "job {id} does not come to be {what}: {states:?}"
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     }
