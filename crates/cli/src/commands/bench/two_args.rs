@@ -154,7 +154,7 @@ pub(crate) struct BenchAuthenticated {
     /// Leaky ANDs of the pools, one after the other, such as 1M or 1Mi
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = quantity, default_values = ["8022", "524291", "1M"])]
     pub(crate) pool: Vec<u64>,
-    /// Circuit files or lib:NAME, each with how many instances of it run side by side
+    /// Circuit files, lib:NAME, or muxN for a multiplexer of N bits, each with how many instances of it run side by side
     #[arg(long, value_name = "CIRCUIT=LANES", value_delimiter = ',', default_values_t = cenote_bench::authenticated::usual())]
     pub(crate) circuit: Vec<Load>,
     /// About how long each circuit is run, all in and over the full pool

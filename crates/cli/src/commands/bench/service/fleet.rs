@@ -73,11 +73,11 @@ impl Fleet {
     /// What the system says; a service that does not come up.
     pub(super) fn start(folder: &Path, parties: u8, data: &[(&str, &str)]) -> Result<Self> {
         let wrong = |error: cenote_node::Error| fault("making the parties", error.to_string());
-        let made = local::make(folder, parties).map_err(wrong)?;
+        let files = local::make(folder, parties).map_err(wrong)?.files;
         let mut members = Vec::new();
         // Other services of this machine may want the usual ports at the same time.
         let mut held = Vec::new();
-        for file in made.files {
+        for file in files {
             held.push(at_free_port(&file)?);
             let home = file.parent().unwrap_or(Path::new("")).to_owned();
             write(&home.join("policy.toml"), POLICY)?;
