@@ -17,8 +17,17 @@ pub struct Made {
     pub files: Vec<PathBuf>,
     /// A job that all policies approve.
     pub job: PathBuf,
-    /// The addresses of the pages, so that nobody else takes them before the parties do; none of parties that were there.
-    pub pages: Vec<TcpListener>,
+    /// Where each party listens, so that nobody else does before it; nothing if the parties were there.
+    pub places: Vec<Places>,
+}
+
+/// Where a party listens.
+#[derive(Debug)]
+pub struct Places {
+    /// For its peers.
+    pub peers: TcpListener,
+    /// For those who open its page.
+    pub page: TcpListener,
 }
 
 /// The names of the parties.
@@ -35,7 +44,7 @@ pub fn make(folder: &Path, parties: u8) -> Result<Made, Error> {
     let mut made = Made {
         files: (0..parties).map(|party| party_file(&home(party))).collect(),
         job: folder.join("sample.toml"),
-        pages: Vec::new(),
+        places: Vec::new(),
     };
     if made.files.iter().all(|file| file.exists()) {
         return Ok(made);
@@ -49,8 +58,6 @@ pub fn make(folder: &Path, parties: u8) -> Result<Made, Error> {
     let digest = Digest::of(bundle.text()?.as_bytes());
     fs::write(&made.job, &job).map_err(fault)?;
     let mut members = Vec::new();
-    // All are held until all are known, so that they differ.
-    let mut held = Vec::new();
     for party in 0..parties {
         let founding = Founding {
             name: NAMES[usize::from(party) % NAMES.len()].into(),
@@ -59,15 +66,12 @@ pub fn make(folder: &Path, parties: u8) -> Result<Made, Error> {
         };
         let identity = founding.make(&home(party))?;
         let (listener, address) = free(0).map_err(fault)?;
-        held.push(listener);
-        members.push((
-            founding.clone(),
-            Member {
-                name: founding.name,
-                address: Some(address),
-                fingerprint: identity.fingerprint(),
-            },
-        ));
+        let member = Member {
+            name: founding.name.clone(),
+            address: Some(address),
+            fingerprint: identity.fingerprint(),
+        };
+        members.push(((founding, listener), member));
         let policy = format!(
             "# Which proposals are approved without a person.\notherwise = \"ask\"\n\n[[rule]]\nname = \"sample\"\nprograms = [\"{digest}\"]\n\
              then = \"approve\"\n"
@@ -77,11 +81,11 @@ pub fn make(folder: &Path, parties: u8) -> Result<Made, Error> {
             fs::write(home(party).join("data").join(input), value).map_err(fault)?;
         }
     }
-    let (foundings, members): (Vec<Founding>, Vec<Member>) = members.into_iter().unzip();
-    for founding in foundings {
+    let (foundings, members): (Vec<_>, Vec<Member>) = members.into_iter().unzip();
+    for (founding, peers) in foundings {
         let wanted = ServiceConfig::HTTP_PORT + u16::from(founding.party);
-        let (listener, http) = free(wanted).or_else(|_| free(0)).map_err(fault)?;
-        made.pages.push(listener);
+        let (page, http) = free(wanted).or_else(|_| free(0)).map_err(fault)?;
+        made.places.push(Places { peers, page });
         founding.complete(&home(founding.party), &members, Some(&http))?;
     }
     Ok(made)
@@ -114,7 +118,7 @@ mod tests {
             let place = tempfile::tempdir().expect("a folder");
             let made = make(place.path(), parties).expect("made");
             assert_eq!(made.files.len(), usize::from(parties));
-            assert_eq!(made.pages.len(), usize::from(parties));
+            assert_eq!(made.places.len(), usize::from(parties));
             for file in &made.files {
                 let config = cenote::PartyConfig::load(file).expect("a party file");
                 let service = config.service.expect("a service");
@@ -130,7 +134,7 @@ mod tests {
             assert_eq!(compiled.parties(), parties);
             let found = make(place.path(), parties).expect("there");
             assert_eq!((&found.files, &found.job), (&made.files, &made.job));
-            assert!(found.pages.is_empty());
+            assert!(found.places.is_empty());
         }
     }
 }

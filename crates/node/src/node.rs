@@ -1,6 +1,7 @@
 //! A service, from its start to its end.
 
 use std::collections::BTreeMap;
+use std::net::TcpListener;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -112,14 +113,14 @@ impl Node {
         Ok(Node { core })
     }
 
-    /// The service of a party file, joined to its peers over the network.
+    /// The service of a party file, joined to its peers over the network. Where it listens for them may be held for it.
     ///
     /// # Errors
     /// Those of [`Node::start`]; that the party's key cannot be read, or its address not be listened at.
-    pub fn of(config: &PartyConfig) -> Result<Self, Error> {
+    pub fn of(config: &PartyConfig, held: Option<TcpListener>) -> Result<Self, Error> {
         let fingerprint = load_identity(&config.identity)?.fingerprint();
         let settings = Settings::of(config, fingerprint.to_string())?;
-        Self::start(settings, |hear| Ok(trunks::join(config, hear)?))
+        Self::start(settings, |hear| Ok(trunks::join(config, held, hear)?))
     }
 
     /// The jobs of its record.

@@ -1,6 +1,5 @@
 //! `cenote serve`, `cenote init`, `cenote invite` and `cenote join`
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -8,9 +7,10 @@ use std::time::Duration;
 
 use cenote::remote::load_identity;
 use cenote::{Error, PartyConfig, Result, resolve};
+use cenote_node::Node;
 use cenote_node::founding::{Founding, party_file};
+use cenote_node::local::{self, Places};
 use cenote_node::meeting::{self, Invitation, Inviter, Met};
-use cenote_node::{Node, local};
 use cenote_service::audit::Actor;
 use cenote_service::token::Scope;
 use cenote_service::{Live, Timestamp};
@@ -133,9 +133,10 @@ struct Standing {
 }
 
 impl Standing {
-    /// Its page's address is `held` until the page takes it.
-    fn start(config: &PartyConfig, held: Option<TcpListener>) -> Result<Self> {
-        let node = Arc::new(Node::of(config).map_err(refused)?);
+    /// Its addresses may be held for it.
+    fn start(config: &PartyConfig, held: Option<Places>) -> Result<Self> {
+        let (peers, page) = held.map(|held| (held.peers, held.page)).unzip();
+        let node = Arc::new(Node::of(config, peers).map_err(refused)?);
         let about = node.about();
         let service = config.service.as_ref();
         let http = service.map_or("127.0.0.1:0", |service| &service.http);
@@ -155,7 +156,7 @@ impl Standing {
             tls,
             ..Options::default()
         };
-        drop(held);
+        drop(page);
         let page = cenote_web::start(options, house).map_err(|error| Error::Usage(error.to_string()))?;
         let name = about
             .parties
@@ -213,9 +214,9 @@ fn serve_local(parties: u8, folder: Option<&Path>, signals: &Receiver<Word>) -> 
     let made = local::make(folder, parties).map_err(refused)?;
     let mut services = Vec::new();
     let mut text = format!("{parties} parties on this machine, in {}\n\n", folder.display());
-    let mut pages = made.pages.into_iter();
+    let mut places = made.places.into_iter();
     for file in &made.files {
-        let service = Standing::start(&PartyConfig::load(file)?, pages.next())?;
+        let service = Standing::start(&PartyConfig::load(file)?, places.next())?;
         text += &service.greeting()?;
         services.push(service);
     }

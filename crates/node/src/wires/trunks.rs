@@ -1,5 +1,6 @@
 //! Services on machines of their own, joined by connections that are kept up.
 
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -16,11 +17,15 @@ use super::{Facts, Hear, LONGEST, Lost, Wires};
 /// How long the end waits for what was told to be on its way.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// Joins the party of `config` to its peers, whom `hear` hears from here on.
+/// Joins the party of `config` to its peers, whom `hear` hears from here on. Where it listens may be held for it.
 ///
 /// # Errors
 /// That its key cannot be read, or its address not be listened at.
-pub fn join(config: &PartyConfig, hear: Arc<dyn Hear>) -> Result<Arc<dyn Wires>, Error> {
+pub fn join(
+    config: &PartyConfig,
+    held: Option<TcpListener>,
+    hear: Arc<dyn Hear>,
+) -> Result<Arc<dyn Wires>, Error> {
     let identity = Arc::new(load_identity(&config.identity)?);
     let listen = config
         .listen
@@ -29,7 +34,7 @@ pub fn join(config: &PartyConfig, hear: Arc<dyn Hear>) -> Result<Arc<dyn Wires>,
             resolve(address).map_err(|error| Error::Usage(format!("listen address {address}: {error}")))
         })
         .transpose()?
-        .map(Listen::Address);
+        .map(|address| held.map_or(Listen::Address(address), Listen::Bound));
     join_at(config, identity, listen, hear)
 }
 
