@@ -19,8 +19,11 @@ use crate::{CircuitDescription, Error, Job, Link, Prepared, Program, Protocol, R
 /// Bytes of traffic of the large sample, at least.
 const SAMPLE_BYTES: u64 = 64 << 20;
 
-/// How often a small sample is run; the fastest counts.
+/// How often a sample is run at most; the fastest counts.
 const RUNS: usize = 3;
+
+/// Seconds of a sample's runs after which it is not run again: chance has little part in those that take long.
+const ENOUGH: f64 = 0.6;
 
 /// What delays are counted with, in milliseconds of a round trip.
 const PROBE_RTT: f64 = 20.0;
@@ -82,10 +85,14 @@ impl Sample {
 
     /// The fastest of some runs, of what [`Sample::size`] says.
     fn fastest(&self, size: Size, setting: Setting, command: &impl Fn() -> Command) -> Result<Measured> {
-        let mut best: Option<(f64, Report)> = None;
+        let (mut best, mut spent): (Option<(f64, Report)>, f64) = (None, 0.0);
         for _ in 0..RUNS {
+            if spent > ENOUGH {
+                break;
+            }
             let report = run_sample(self, setting, command)?;
             let seconds = seconds(&report);
+            spent += seconds;
             if best.as_ref().is_none_or(|(fastest, _)| seconds < *fastest) {
                 best = Some((seconds, report));
             }

@@ -10,6 +10,9 @@ use crate::world::World;
 /// Long enough that no machine is done before a party is halted.
 const LONG: &str = "circuit = \"lib:mult64\"\nlanes = 1000000";
 
+/// Of what stock is made for first, which takes longer than its use: 100 MB are sent then.
+const STOCKED: &str = "circuit = \"lib:mult64\"\nlanes = 200000";
+
 /// Starts the parties, halts one once it has sent so many bytes, and sees whom the others name.
 ///
 /// In the ring, each party waits for the next one. The party behind the halted one has more patience than the one behind
@@ -57,7 +60,7 @@ fn a_halted_party_is_named_where_stock_is_made() {
 fn a_halted_party_is_named_where_stock_is_used() {
     let world = World::three().patient();
     world.add_stock();
-    let jobs = world.jobs([LONG; 3]);
+    let jobs = world.jobs([STOCKED; 3]);
     for ended in world.make_stock(&jobs, &[]) {
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     }

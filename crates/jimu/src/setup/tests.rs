@@ -1,5 +1,6 @@
 //! Set-up, honest and attacked.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use cenote_net::{ChannelOptions, Label, PartyId, memory_pair};
@@ -43,10 +44,27 @@ pub(crate) fn sizes() -> Sizes {
 /// What the garbler and the evaluator compute with and make gadgets with.
 pub(crate) type Sides = ((GarblerKeys, GarblerMaker), (EvaluatorKeys, EvaluatorMaker));
 
-/// A session's keys on both sides.
+/// A session's keys on both sides, all over one base: making it takes longer than most of what is tested over it.
 pub(crate) fn keys(seed: u64) -> Sides {
-    let (garbler, evaluator) = set_up(None, seed);
-    (garbler.unwrap(), evaluator.unwrap())
+    static BASES: OnceLock<(GarblerBase, EvaluatorBase)> = OnceLock::new();
+    let sizes = sizes();
+    let (garbler, evaluator) = BASES.get_or_init(|| {
+        both(
+            None,
+            |channel| GarblerBase::establish(channel, &mut config(0), &sizes).unwrap(),
+            |channel| EvaluatorBase::establish(channel, &mut config(1), &sizes).unwrap(),
+        )
+    });
+    let which = Which::default();
+    both(
+        None,
+        |channel| garbler.begin(channel, &mut config(seed), &sizes, which).unwrap(),
+        |channel| {
+            evaluator
+                .begin(channel, &mut config(!seed), &sizes, which)
+                .unwrap()
+        },
+    )
 }
 
 type SetUp<K, M> = Result<(K, M)>;
@@ -82,8 +100,8 @@ fn failure(adversary: &Adversary, seed: u64) -> Error {
 #[test]
 fn both_sides_have_what_belongs_together() {
     let secrets = |seed| {
-        let ((garbler, _), (evaluator, _)) = keys(seed);
-        (garbler.secrets, evaluator.secrets)
+        let (garbler, evaluator) = set_up(None, seed);
+        (garbler.unwrap().0.secrets, evaluator.unwrap().0.secrets)
     };
     let (garbler, evaluator) = secrets(1);
     assert!(colour(&garbler.delta) && garbler.delta.len() == 3);

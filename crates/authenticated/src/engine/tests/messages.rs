@@ -50,6 +50,7 @@ fn every_perturbation(from: PartyId) {
             let mut session = Session::cheating(61, from, &adversary);
             session.timeout = Duration::from_secs(2);
             session.generator = generator(step);
+            session.over_bases = [steps::FILL, steps::ONLINE].concat().contains(&step);
             let results = session.run(everything);
             let told = format!("{} of {from} {perturbation:?}: {results:?}", step.name);
             assert!(adversary.deviations() > 0, "{told}");
