@@ -3,13 +3,15 @@
 mod common;
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use cenote_net::{
     Channel, Error, Identity, Label, Listen, Mesh, MeshConfig, PartyId, Transport, connect, step,
 };
+use common::trunks::PATIENCE;
 use common::{STEP, brief, configs, connect_all, labels};
 
 /// Every pair talks over every label, and only to itself.
@@ -72,30 +74,34 @@ fn a_late_party_is_waited_for() {
 
 #[test]
 fn a_missing_party_is_named() {
-    for tls in [false, true] {
-        for missing in [0usize, 2] {
-            let mut configs = configs(3, tls, &brief(5000));
-            configs.remove(missing);
-            for config in &mut configs {
-                config.connect_timeout = Duration::from_millis(500);
-            }
-            let start = Instant::now();
-            for outcome in connect_all(configs, &labels(&["main"])) {
-                match outcome {
-                    Err(Error::Timeout {
-                        peer,
-                        step: step::CONNECT,
-                        waited,
-                    }) => {
-                        assert_eq!(peer.index(), missing);
-                        assert!(waited >= Duration::from_millis(500));
-                    }
-                    other => panic!("{other:?}"),
-                }
-            }
-            assert!(start.elapsed() < Duration::from_secs(4));
+    let limit = Duration::from_secs(5);
+    let is_named = |tls, missing: usize| {
+        let mut configs = configs(3, tls, &brief(5000));
+        configs.remove(missing);
+        for config in &mut configs {
+            config.connect_timeout = limit;
         }
-    }
+        let start = Instant::now();
+        for outcome in connect_all(configs, &labels(&["main"])) {
+            match outcome {
+                Err(Error::Timeout {
+                    peer,
+                    step: step::CONNECT,
+                    waited,
+                }) => {
+                    assert_eq!(peer.index(), missing);
+                    assert!(waited >= limit);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(start.elapsed() < limit + Duration::from_secs(15));
+    };
+    std::thread::scope(|scope| {
+        for (tls, missing) in [(false, 0), (false, 2), (true, 0), (true, 2)] {
+            scope.spawn(move || is_named(tls, missing));
+        }
+    });
 }
 
 fn address(config: &MeshConfig, party: usize) -> String {
@@ -106,50 +112,83 @@ fn address(config: &MeshConfig, party: usize) -> String {
 #[test]
 fn strangers_hold_up_nobody() {
     for tls in [false, true] {
-        let configs = configs(3, tls, &brief(5000));
-        let target = address(&configs[0], 0);
-        let mut strangers: Vec<_> = (0..20).map(|_| TcpStream::connect(&target).unwrap()).collect();
-        strangers[0].write_all(&[0x41; 5000]).unwrap();
-        strangers[1]
-            .write_all(b"GET / HTTP/1.1\r\nHost: party\r\n\r\n")
-            .unwrap();
-        // The start of a frame with a hello's size, and nothing more.
-        strangers[2]
-            .write_all(&[0xCE, 1, 0x01, 0xFF, 112, 0, 0, 0, 0xCE])
-            .unwrap();
-        // An oversized hello.
-        strangers[3]
-            .write_all(&[0xCE, 1, 0x01, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF])
-            .unwrap();
-        strangers[4]
-            .write_all(&[&[0xCE, 1, 0x01, 0xFF, 112, 0, 0, 0][..], &[0; 112]].concat())
-            .unwrap();
-        drop(strangers.swap_remove(5));
-        let start = Instant::now();
-        let meshes: Vec<_> = connect_all(configs, &labels(&["main"]))
-            .into_iter()
-            .map(Result::unwrap)
-            .collect();
-        assert!(
-            start.elapsed() < Duration::from_secs(3),
-            "strangers cost {:?}",
-            start.elapsed()
-        );
-        talk(meshes, &labels(&["main"]));
-        for mut stranger in strangers {
-            stranger.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-            let ended = stranger.read_to_end(&mut Vec::new());
-            let kept = matches!(&ended, Err(error) if error.kind() == std::io::ErrorKind::WouldBlock);
-            assert!(!kept, "a stranger's connection was kept: {ended:?}");
-        }
+        // A busy machine may need several attempts.
+        assert!((0..10).any(|_| meet_among_strangers(tls) < Duration::from_secs(3)));
     }
+}
+
+/// How long parties take that meet among strangers, whose connections end.
+fn meet_among_strangers(tls: bool) -> Duration {
+    let mut configs = configs(3, tls, &brief(20_000));
+    for config in &mut configs {
+        config.connect_timeout = PATIENCE;
+    }
+    let target = address(&configs[0], 0);
+    let mut strangers: Vec<_> = (0..20).map(|_| TcpStream::connect(&target).unwrap()).collect();
+    strangers[0].write_all(&[0x41; 5000]).unwrap();
+    strangers[1]
+        .write_all(b"GET / HTTP/1.1\r\nHost: party\r\n\r\n")
+        .unwrap();
+    // The start of a frame with a hello's size, and nothing more.
+    strangers[2]
+        .write_all(&[0xCE, 1, 0x01, 0xFF, 112, 0, 0, 0, 0xCE])
+        .unwrap();
+    // An oversized hello.
+    strangers[3]
+        .write_all(&[0xCE, 1, 0x01, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF])
+        .unwrap();
+    strangers[4]
+        .write_all(&[&[0xCE, 1, 0x01, 0xFF, 112, 0, 0, 0][..], &[0; 112]].concat())
+        .unwrap();
+    drop(strangers.swap_remove(5));
+    let start = Instant::now();
+    let meshes: Vec<_> = connect_all(configs, &labels(&["main"]))
+        .into_iter()
+        .map(Result::unwrap)
+        .collect();
+    let took = start.elapsed();
+    talk(meshes, &labels(&["main"]));
+    for mut stranger in strangers {
+        stranger.set_read_timeout(Some(PATIENCE)).unwrap();
+        let ended = stranger.read_to_end(&mut Vec::new());
+        let kept = matches!(&ended, Err(error) if error.kind() == std::io::ErrorKind::WouldBlock);
+        assert!(!kept, "a stranger's connection was kept: {ended:?}");
+    }
+    took
+}
+
+/// An address that passes one connection on to `target`, and what tells that the first bytes have come back.
+fn relay(target: String) -> (String, Receiver<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let (tell, answered) = channel();
+    std::thread::spawn(move || {
+        let (mut dialer, _) = listener.accept().unwrap();
+        let mut acceptor = TcpStream::connect(target).unwrap();
+        let (mut from, mut to) = (dialer.try_clone().unwrap(), acceptor.try_clone().unwrap());
+        std::thread::spawn(move || {
+            let _ = std::io::copy(&mut from, &mut to);
+            let _ = to.shutdown(Shutdown::Write);
+        });
+        let mut first = [0];
+        if acceptor.read_exact(&mut first).is_ok() {
+            let _ = dialer.write_all(&first);
+            let _ = tell.send(());
+        }
+        let _ = std::io::copy(&mut acceptor, &mut dialer);
+        let _ = dialer.shutdown(Shutdown::Write);
+    });
+    (address, answered)
 }
 
 /// A second connection with a name that is taken is dropped, the first one stays.
 #[test]
 fn duplicates_are_dropped() {
-    let mut configs = configs(3, false, &brief(2000));
-    let second = configs.remove(1);
+    let mut configs = configs(3, false, &brief(20_000));
+    for config in &mut configs {
+        config.connect_timeout = PATIENCE;
+    }
+    let mut second = configs.remove(1);
     let first = configs.remove(0);
     let twin = MeshConfig {
         me: PartyId(1),
@@ -157,15 +196,17 @@ fn duplicates_are_dropped() {
         listen: Listen::Bound(TcpListener::bind("127.0.0.1:0").unwrap()),
         transport: Transport::Plain,
         session: second.session.clone(),
-        connect_timeout: Duration::from_secs(2),
-        options: brief(2000),
+        connect_timeout: PATIENCE,
+        options: brief(20_000),
     };
+    let (address, welcomed) = relay(second.parties[0].address.clone());
+    second.parties[0].address = address;
     let third = configs.remove(0);
     let labels = labels(&["main"]);
     std::thread::scope(|scope| {
         let zero = scope.spawn(|| connect(first, &labels));
         let one = scope.spawn(|| connect(second, &labels));
-        std::thread::sleep(Duration::from_millis(300));
+        welcomed.recv_timeout(PATIENCE).unwrap();
         let start = Instant::now();
         match connect(twin, &labels) {
             Err(Error::Mismatch {
@@ -175,7 +216,7 @@ fn duplicates_are_dropped() {
             }) => assert_eq!(field, "channels"),
             other => panic!("{other:?}"),
         }
-        assert!(start.elapsed() < Duration::from_secs(1));
+        assert!(start.elapsed() < PATIENCE / 2);
         let two = connect(third, &labels).unwrap();
         talk(
             vec![zero.join().unwrap().unwrap(), one.join().unwrap().unwrap(), two],
@@ -187,12 +228,12 @@ fn duplicates_are_dropped() {
 /// Both sides of a wrong key learn of it, whichever side has the wrong key.
 #[test]
 fn a_wrong_key_is_told_on_both_sides() {
-    for wrong in [0usize, 1] {
-        let mut configs = configs(2, true, &brief(2000));
+    let is_told = |wrong: usize| {
+        let mut configs = configs(2, true, &brief(5000));
         let impostor = Arc::new(Identity::generate().unwrap());
         let pinned = configs[0].parties[wrong].fingerprint.unwrap();
         for config in &mut configs {
-            config.connect_timeout = Duration::from_millis(800);
+            config.connect_timeout = Duration::from_secs(5);
         }
         configs[wrong].transport = Transport::Tls(impostor.clone());
         configs[wrong].parties[wrong].fingerprint = Some(impostor.fingerprint());
@@ -223,7 +264,12 @@ fn a_wrong_key_is_told_on_both_sides() {
             (0, Err(Error::Timeout { peer: PartyId(1), .. })) => {}
             other => panic!("{other:?}"),
         }
-    }
+    };
+    std::thread::scope(|scope| {
+        for wrong in [0, 1] {
+            scope.spawn(move || is_told(wrong));
+        }
+    });
 }
 
 /// A stranger with a key of its own does not disturb parties that meet meanwhile.
@@ -298,7 +344,7 @@ fn plain_and_tls_do_not_mix() {
                 other => panic!("{other:?}"),
             }
         }
-        assert!(start.elapsed() < Duration::from_secs(4));
+        assert!(start.elapsed() < Duration::from_secs(15));
     }
 }
 

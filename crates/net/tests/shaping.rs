@@ -8,7 +8,7 @@ use cenote_net::{Channel, Error, PartyId, Shape, Shaped, memory_pair};
 use common::{STEP, brief};
 
 fn shaped(shape: Shape) -> [Shaped<cenote_net::MemoryChannel>; 2] {
-    let (a, b) = memory_pair(PartyId(0), PartyId(1), brief(5000));
+    let (a, b) = memory_pair(PartyId(0), PartyId(1), brief(60_000));
     [Shaped::new(a, shape), Shaped::new(b, shape)]
 }
 
@@ -19,30 +19,26 @@ fn latency_delays_each_round_but_not_each_message() {
     std::thread::scope(|scope| {
         scope.spawn(move || {
             for _ in 0..3 {
-                for _ in 0..50 {
+                for _ in 0..1000 {
                     b.recv(STEP, &mut [0; 10]).unwrap();
                 }
                 b.send(STEP, &[1]).and_then(|()| b.flush()).unwrap();
             }
         });
         for _ in 0..3 {
-            for _ in 0..50 {
+            for _ in 0..1000 {
                 a.send(STEP, &[0; 10]).unwrap();
             }
             a.recv(STEP, &mut [0]).unwrap();
         }
     });
-    // Three round trips of 40 ms; were each message to wait for the one before, it would be three seconds.
+    // Three round trips of 40 ms; were each message to wait for the one before, it would be a minute.
     assert!(
         start.elapsed() >= Duration::from_millis(120),
         "{:?}",
         start.elapsed()
     );
-    assert!(
-        start.elapsed() < Duration::from_millis(1500),
-        "{:?}",
-        start.elapsed()
-    );
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
 }
 
 #[test]
@@ -55,10 +51,6 @@ fn bandwidth_delays_bytes() {
                 a.send(STEP, &[0; 100_000]).unwrap();
             }
             a.flush().unwrap();
-            assert!(
-                start.elapsed() < Duration::from_millis(150),
-                "the sender need not wait"
-            );
             a.recv(STEP, &mut []).unwrap();
         });
         for index in 1..=20 {
@@ -70,6 +62,22 @@ fn bandwidth_delays_bytes() {
         }
         b.send(STEP, &[]).and_then(|()| b.flush()).unwrap();
     });
+}
+
+#[test]
+fn a_sender_need_not_wait_for_the_line() {
+    let [mut a, b] = shaped(Shape::new(Duration::ZERO, Some(10_000)));
+    let start = Instant::now();
+    for _ in 0..20 {
+        a.send(STEP, &[0; 100_000]).unwrap();
+    }
+    a.flush().unwrap();
+    assert!(
+        start.elapsed() < Duration::from_secs(20),
+        "the line takes 200 s: {:?}",
+        start.elapsed()
+    );
+    drop(b);
 }
 
 #[test]

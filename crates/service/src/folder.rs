@@ -4,10 +4,14 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use crate::{Error, Result};
 
 const LOCK: &str = "service.lock";
+
+/// How long a folder that is in use is waited for: a process that has just ended, or one that another thread of it was starting, may hold it for a moment.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A folder that this process alone uses, until this value is dropped or the process ends, however it ends.
 #[derive(Debug)]
@@ -37,23 +41,29 @@ impl Folder {
             .mode(0o600)
             .open(&name)
             .map_err(|error| Error::file(&name, error))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let mut holder = String::new();
-                // What the file says is for people only.
-                let _ = lock.take(64).read_to_string(&mut holder);
-                let holder: String = holder.chars().filter(|c| !c.is_control()).collect();
-                return Err(Error::InUse {
-                    place: path.display().to_string(),
-                    holder: if holder.is_empty() {
-                        "which has not said its name".into()
-                    } else {
-                        holder
-                    },
-                });
+        let start = Instant::now();
+        loop {
+            match lock.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                Err(TryLockError::WouldBlock) => {
+                    let mut holder = String::new();
+                    // What the file says is for people only.
+                    let _ = lock.take(64).read_to_string(&mut holder);
+                    let holder: String = holder.chars().filter(|c| !c.is_control()).collect();
+                    return Err(Error::InUse {
+                        place: path.display().to_string(),
+                        holder: if holder.is_empty() {
+                            "which has not said its name".into()
+                        } else {
+                            holder
+                        },
+                    });
+                }
+                Err(TryLockError::Error(error)) => return Err(Error::file(&name, error)),
             }
-            Err(TryLockError::Error(error)) => return Err(Error::file(&name, error)),
         }
         lock.set_len(0)
             .and_then(|()| lock.write_all(format!("process {}", std::process::id()).as_bytes()))

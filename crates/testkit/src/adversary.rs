@@ -116,6 +116,36 @@ impl Perturbation {
             }),
         ]
     }
+
+    /// Whether whoever waits for the message does so in vain, or may.
+    pub fn is_missed(&self) -> bool {
+        matches!(self, Self::Drop | Self::SwapWithNext)
+    }
+}
+
+/// What comes of a session in which the adversary perturbs the message of `target`, and parties wait for each other as long as they are
+/// told. Who waits in vain does so to the end, so this is short at first, and longer and longer while a busy machine does not get to the message
+/// within it.
+///
+/// # Panics
+/// If the message is never sent.
+pub fn perturbed<T>(
+    target: &Target,
+    perturbation: &Perturbation,
+    session: impl Fn(&Adversary, Duration) -> T,
+) -> T {
+    let limits: &[u64] = match perturbation.is_missed() {
+        true => &[500, 2_000, 8_000, 32_000],
+        false => &[20_000],
+    };
+    for &limit in limits {
+        let adversary = Adversary::new(target.clone(), perturbation.clone());
+        let outcome = session(&adversary, Duration::from_millis(limit));
+        if adversary.deviations() > 0 {
+            return outcome;
+        }
+    }
+    panic!("there was nothing to perturb: {target:?}, {perturbation:?}");
 }
 
 /// Something to wait for, such as another party's message. Clones share it.

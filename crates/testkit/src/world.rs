@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use crate::{Adversary, Sent, Transcript};
 
 /// How long the parties get to end after their channels were closed.
-const GRACE: Duration = Duration::from_secs(2);
+const GRACE: Duration = Duration::from_secs(5);
 
 /// What joins the parties.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

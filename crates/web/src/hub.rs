@@ -44,10 +44,11 @@ impl Hub {
             history.clone(),
         );
         let tokens = Tokens::new(house.database.clone());
+        // Here, so that nothing is lost of what happens before the thread runs.
+        let listener = live.listen();
         let thread = std::thread::Builder::new()
             .name("web-events".into())
             .spawn(move || {
-                let listener = live.listen();
                 let (mut due, mut sweep) = (Instant::now(), Instant::now());
                 while !ended.load(Ordering::Relaxed) {
                     if let Some(happened) = listener.next(NOTICE) {

@@ -228,10 +228,13 @@ impl Worker {
                         kept.retire_after(&error);
                     }
                     // Who closed the channel under it knows why, and tells the peer.
-                    if !is_interrupted(&error) {
-                        self.channel.abort(error.reason().code());
+                    let (tells, code) = (!is_interrupted(&error), error.reason().code());
+                    // Known here before the peer hears of it: what it says then is no news.
+                    let is_news = self.fate.fail(error);
+                    if tells {
+                        self.channel.abort(code);
                     }
-                    if self.fate.fail(error) {
+                    if is_news {
                         self.online.close();
                     }
                     break;

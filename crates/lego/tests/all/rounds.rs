@@ -70,9 +70,21 @@ fn online(circuit: &str, lanes: usize, to: Parties, jobs: usize) -> Vec<Online> 
     results.into_iter().map(|result| result.unwrap()).collect()
 }
 
+/// Every run has its rounds and takes as long as they do; one of some takes hardly longer, whatever a busy machine adds to others.
 fn check(circuit: &str, lanes: usize, to: Parties, jobs: usize) {
-    let costs = online(circuit, lanes, to, jobs);
     let rounds = if to.contains(A) { 3 } else { 2 };
+    let (least, most) = (LATENCY * rounds, LATENCY * rounds + LATENCY * 3 / 4);
+    let is_fast = |_| {
+        let last = measured(circuit, lanes, to, jobs, rounds.into());
+        assert!(last >= least, "{circuit} to {to}: {last:?}");
+        last < most
+    };
+    assert!((0..10).any(is_fast), "{circuit} to {to}: never within {most:?}");
+}
+
+/// How long it takes until the last that gets something has it, all rounds included.
+fn measured(circuit: &str, lanes: usize, to: Parties, jobs: usize, rounds: u64) -> Duration {
+    let costs = online(circuit, lanes, to, jobs);
     let [a, b] = &costs[..] else { panic!("two parties") };
     assert_eq!((a.rounds, b.rounds), (rounds, rounds), "{circuit} to {to}");
     // A receive after a send: the evaluator waits once, the garbler for the evaluator's inputs and for its outputs.
@@ -82,11 +94,8 @@ fn check(circuit: &str, lanes: usize, to: Parties, jobs: usize) {
         "{circuit} to {to}: {}",
         a.traffic.rounds
     );
-    // The last that gets something waits for all rounds; a machine that is busy may add something.
     let end = if to.contains(A) { a.end } else { b.end };
-    let last = end - a.begin.min(b.begin);
-    let (least, most) = (LATENCY * rounds as u32, LATENCY * rounds as u32 + LATENCY * 3 / 4);
-    assert!(last >= least && last < most, "{circuit} to {to}: {last:?}");
+    end - a.begin.min(b.begin)
 }
 
 #[test]

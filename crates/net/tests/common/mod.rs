@@ -1,15 +1,16 @@
 //! Parties of one process, joined by each kind of channel.
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of this")]
 
-use std::net::{TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use cenote_net::{
     AbortReason, Channel, ChannelOptions, Identity, Label, Listen, Mesh, MeshConfig, PartyId, PeerAddress,
     Shape, Shaped, Step, TcpChannel, Transport, TrunkLimits, Trunks, connect, memory_pair,
 };
-use trunks::{join_all, trunks};
+use trunks::{PATIENCE, join_all, trunks};
 
 pub mod trunks;
 
@@ -49,11 +50,29 @@ pub fn brief(timeout_ms: u64) -> ChannelOptions {
     }
 }
 
+/// An address of this machine that no other test uses, as far as there are such addresses: a port that is released there
+/// stays free.
+fn own_address() -> Ipv4Addr {
+    if !cfg!(target_os = "linux") {
+        return Ipv4Addr::LOCALHOST;
+    }
+    static USED: AtomicU32 = AtomicU32::new(0);
+    let [_, _, high, low] = std::process::id().to_be_bytes();
+    let last = 2 + USED.fetch_add(1, Ordering::Relaxed) % 250;
+    Ipv4Addr::new(127, high, low, last as u8)
+}
+
+/// So many listening sockets, at an address of their own.
+pub fn listeners(count: usize) -> Vec<TcpListener> {
+    let address = own_address();
+    (0..count)
+        .map(|_| TcpListener::bind((address, 0)).unwrap())
+        .collect()
+}
+
 /// The configurations of parties that can reach each other on this machine.
 pub fn configs(parties: usize, tls: bool, options: &ChannelOptions) -> Vec<MeshConfig> {
-    let listeners: Vec<_> = (0..parties)
-        .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
-        .collect();
+    let listeners = listeners(parties);
     let identities: Vec<_> = (0..parties)
         .map(|_| Arc::new(Identity::generate().unwrap()))
         .collect();
@@ -175,6 +194,29 @@ pub fn raw_pair(options: &ChannelOptions) -> (TcpChannel, TcpStream) {
         TcpChannel::over(PartyId(1), stream, options.clone()).unwrap(),
         raw,
     )
+}
+
+/// Calls `attempt` until it fails.
+pub fn failure(mut attempt: impl FnMut() -> cenote_net::Result<()>) -> cenote_net::Error {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        if let Err(error) = attempt() {
+            return error;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    panic!("it does not fail");
+}
+
+/// Receives what is on its way, however short the channel's own wait is.
+pub fn recv_patiently(channel: &mut Boxed, body: &mut [u8]) {
+    let start = Instant::now();
+    loop {
+        match channel.recv(STEP, body) {
+            Err(cenote_net::Error::Timeout { .. }) if start.elapsed() < PATIENCE => {}
+            outcome => return outcome.unwrap(),
+        }
+    }
 }
 
 /// Bytes that differ from each other and from other seeds'.

@@ -5,9 +5,11 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use cenote_net::{
-    ChannelOptions, Heard, Identity, Label, Listen, Mesh, PartyId, PeerAddress, Result, TrunkConfig,
+    ChannelOptions, Error, Heard, Identity, Label, Listen, Mesh, PartyId, PeerAddress, Result, TrunkConfig,
     TrunkLimits, TrunkState, Trunks,
 };
+
+use super::listeners;
 
 type Stand = (PartyId, TrunkState);
 type Message = (PartyId, Vec<u8>);
@@ -112,9 +114,7 @@ pub struct World {
 impl World {
     /// So many parties at addresses of this machine, and the sockets that listen there.
     pub fn new(parties: usize, limits: &TrunkLimits) -> (Self, Vec<TcpListener>) {
-        let listeners: Vec<_> = (0..parties)
-            .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
-            .collect();
+        let listeners = listeners(parties);
         let identities: Vec<_> = (0..parties)
             .map(|_| Arc::new(Identity::generate().unwrap()))
             .collect();
@@ -147,6 +147,24 @@ impl World {
 
     pub fn start(&self, me: usize, listen: Option<Listen>) -> Party {
         start(self.config(me, listen))
+    }
+
+    /// Starts a party anew at its address, as soon as the party that was shut down there has left it.
+    pub fn restart(&self, me: usize) -> Party {
+        let begun = Instant::now();
+        loop {
+            let ear = Arc::new(Ear::default());
+            let config = self.config(me, Some(Listen::Address(self.address(me))));
+            match Trunks::start(config, ear.clone()) {
+                Err(Error::Local { .. }) if begun.elapsed() < PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                trunks => {
+                    let trunks = trunks.unwrap();
+                    return Party { trunks, ear };
+                }
+            }
+        }
     }
 }
 

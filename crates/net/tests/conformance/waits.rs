@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use cenote_net::{Error, PartyId};
 
-use crate::common::{Kind, STEP, brief, pair};
+use crate::common::{Kind, STEP, brief, pair, recv_patiently};
 
 pub(super) fn silence_times_out(kind: Kind) {
     let (mut a, mut b) = pair(kind, &brief(150));
@@ -17,12 +17,12 @@ pub(super) fn silence_times_out(kind: Kind) {
         }) => assert!(waited >= Duration::from_millis(150)),
         other => panic!("{other:?}"),
     }
-    assert!(start.elapsed() < Duration::from_secs(2));
+    assert!(start.elapsed() < Duration::from_secs(15));
     // Nothing had come, so nothing is broken.
     a.send(STEP, &[1, 2, 3, 4]).unwrap();
     a.flush().unwrap();
     let mut body = [0; 4];
-    b.recv(STEP, &mut body).unwrap();
+    recv_patiently(&mut b, &mut body);
     assert_eq!(body, [1, 2, 3, 4]);
 }
 
@@ -60,5 +60,5 @@ pub(super) fn a_flush_is_needed(kind: Kind) {
             other => panic!("{other:?}"),
         }
     }
-    b.recv(STEP, &mut [0]).unwrap();
+    recv_patiently(&mut b, &mut [0]);
 }

@@ -56,6 +56,55 @@ fn run(session: &Session, corrupted: u8) -> [Result<(), Error>; 3] {
     results
 }
 
+/// A message that is kept back, and how many coins the corrupted party sees before.
+type Case = (Thread, Step, usize, usize);
+
+/// One session in which party `corrupted` withholds the message of `case`, for which its receiver waits for `patience`. Says
+/// what was wrong about its end.
+fn withhold(session: &Session, corrupted: u8, case: Case, patience: Duration) -> Result<(), String> {
+    let (thread, step, occurrence, coins) = case;
+    let (previous, next) = ((corrupted + 2) % 3, (corrupted + 1) % 3);
+    let mut silent = false;
+    let spy = Spy::corrupting(move |message| {
+        if message.wire.thread != thread {
+            return None;
+        }
+        silent |= message.step == step && message.occurrence == occurrence;
+        match message.step {
+            _ if !silent => None,
+            steps::BARRIER if message.wire.to == next => Some(vec![
+                (steps::BARRIER, message.body.clone()),
+                (steps::COIN, vec![0; 16]),
+            ]),
+            _ => Some(Vec::new()),
+        }
+    });
+    let (watch, mut session) = Watch::over(session, corrupted, &spy);
+    session.impatient = Some(([corrupted, previous], patience));
+    let results = run(&session, corrupted);
+    let seen = watch.seen(steps::COIN, thread);
+    assert!(
+        seen <= coins,
+        "{step} of party {corrupted}: {seen} coins instead of {coins}"
+    );
+    let culprit = PartyId(corrupted);
+    let missed = match &results[usize::from(previous)] {
+        Err(Error::Net(cenote_net::Error::Timeout { peer, step: at, .. })) => (*peer, *at) == (culprit, step),
+        _ => false,
+    };
+    let heard = match &results[usize::from(next)] {
+        Err(Error::PeerStopped { reason, .. }) => reason.lost() == Some(culprit),
+        _ => false,
+    };
+    if seen == coins && missed && heard {
+        Ok(())
+    } else {
+        Err(format!(
+            "{step} of party {corrupted}: {seen} coins of {coins}, {results:?}"
+        ))
+    }
+}
+
 /// The corrupted party keeps back a multiplication message that the coin will test, tells the party that does not
 /// expect it that all is received, and even sends it a share of the coin. The barrier's second word is missing, so that
 /// party's share of the coin stays with it.
@@ -68,49 +117,18 @@ fn a_withheld_message_is_not_bought_with_a_coin() {
     assert_eq!(watch.seen(steps::COIN, Thread::Generator), 2 * 2);
     assert_eq!(watch.seen(steps::COIN, Thread::Evaluator), 2);
 
-    // (Thread, the message kept back, coins that were tossed before.) The last of each batch, and of the gates.
-    let cases = [
+    // The last message of each batch, and of the gates.
+    let cases: [Case; 3] = [
         (Thread::Generator, steps::MULTIPLY_TRIPLE, 1, 0),
         (Thread::Generator, steps::MULTIPLY_TRIPLE, 3, 2),
         (Thread::Evaluator, steps::MULTIPLY_GATE, 1, 0),
     ];
     for corrupted in 0..3u8 {
-        let (previous, next) = ((corrupted + 2) % 3, (corrupted + 1) % 3);
-        for (thread, step, occurrence, coins) in cases {
-            let mut silent = false;
-            let spy = Spy::corrupting(move |message| {
-                if message.wire.thread != thread {
-                    return None;
-                }
-                silent |= message.step == step && message.occurrence == occurrence;
-                match message.step {
-                    _ if !silent => None,
-                    steps::BARRIER if message.wire.to == next => Some(vec![
-                        (steps::BARRIER, message.body.clone()),
-                        (steps::COIN, vec![0; 16]),
-                    ]),
-                    _ => Some(Vec::new()),
-                }
-            });
-            let (watch, mut session) = Watch::over(&session, corrupted, &spy);
-            session.impatient = Some(([corrupted, previous], Duration::from_millis(500)));
-            let results = run(&session, corrupted);
-            assert_eq!(
-                watch.seen(steps::COIN, thread),
-                coins,
-                "{step} of party {corrupted}"
-            );
-            let culprit = PartyId(corrupted);
-            match &results[usize::from(previous)] {
-                Err(Error::Net(cenote_net::Error::Timeout { peer, step: at, .. })) => {
-                    assert_eq!((*peer, *at), (culprit, step));
-                }
-                other => panic!("{step} of party {corrupted}: {other:?}"),
-            }
-            match &results[usize::from(next)] {
-                Err(Error::PeerStopped { reason, .. }) => assert_eq!(reason.lost(), Some(culprit)),
-                other => panic!("{step} of party {corrupted}: {other:?}"),
-            }
+        for case in cases {
+            // On a busy machine the receiver's deadline may be over before the deviation.
+            withhold(&session, corrupted, case, Duration::from_millis(500))
+                .or_else(|_| withhold(&session, corrupted, case, Duration::from_secs(8)))
+                .unwrap();
         }
     }
 }

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cenote_circuit::{BitOrder, Builder, Plan};
 use cenote_net::{ChannelOptions, PartyId};

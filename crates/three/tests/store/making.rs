@@ -1,5 +1,7 @@
 //! Offline runs that fail: what is kept of them.
 
+use std::sync::OnceLock;
+
 use super::*;
 
 /// Whoever cheats while triples are made leaves none behind.
@@ -32,26 +34,18 @@ fn a_run_that_is_cut_off_leaves_usable_stock() {
     // A checkpoint after every 16 batches of each worker.
     for (workers, killed_at, left) in [(1, 20, 16), (1, 10, 0), (2, 20, 32)] {
         let mut stocks = Stocks::new(tiny(Variant::OnDemand));
-        stocks.timeout = Duration::from_secs(5);
         stocks.workers = workers;
-        let (kill, killed) = std::sync::mpsc::channel();
+        // The spy kills its own party.
+        let itself: Arc<OnceLock<Arc<Spy>>> = Arc::default();
+        let me = Arc::clone(&itself);
         let spy = Spy::corrupting(move |message| {
             if message.step == steps::TRIPLE_VIEW && message.occurrence == killed_at {
-                kill.send(()).unwrap();
-                // Until it is killed.
-                std::thread::sleep(Duration::from_millis(300));
+                me.get().expect("set before the run").kill();
             }
             None
         });
-        let results = std::thread::scope(|scope| {
-            let killer = Arc::clone(&spy);
-            scope.spawn(move || {
-                if killed.recv().is_ok() {
-                    killer.kill();
-                }
-            });
-            stocks.fill_with(40 * workers as u64, &[None, Some(spy), None])
-        });
+        assert!(itself.set(Arc::clone(&spy)).is_ok());
+        let results = stocks.fill_with(40 * workers as u64, &[None, Some(spy), None]);
         for party in [0, 2] {
             let error = results[party].as_ref().unwrap_err();
             assert!(error.check().is_none(), "{error}");

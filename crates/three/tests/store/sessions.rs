@@ -292,18 +292,27 @@ fn the_wrong_folder_is_refused() {
     assert!(text.contains("stock of party 0, not of party 1"), "{text}");
     let text = std::thread::scope(|scope| {
         // Party 0's session waits for peers that are there and silent.
-        let [zero, ..] = memory_links(&ChannelOptions::with_timeout(Duration::from_secs(2)));
+        let patience = Duration::from_secs(20);
+        let [zero, one, two] = memory_links(&ChannelOptions::with_timeout(patience));
+        let spy = Spy::listening();
+        let zero = tap(&spy, 0, zero);
         let (folder, parameters) = (stocks.folder(0), stocks.parameters.clone());
         let waiting = scope.spawn(move || {
             ThreeEngine::start_online(PartyId(0), vec![zero], Config::new(parameters, "first"), &folder).err()
         });
-        std::thread::sleep(Duration::from_millis(50));
-        let text = if waiting.is_finished() {
-            "another session".into()
-        } else {
-            start(0, &stocks.folder(0))
-        };
-        waiting.join().unwrap();
+        // It has the folder before it says anything.
+        let begun = Instant::now();
+        while spy.sent().is_empty() {
+            assert!(begun.elapsed() < patience, "party 0 says nothing");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let text = start(0, &stocks.folder(0));
+        drop((one, two));
+        let error = waiting.join().unwrap().expect("there is nobody else");
+        assert!(
+            matches!(error, Error::Net(cenote_net::Error::PeerLost { .. })),
+            "{error:?}"
+        );
         text
     });
     assert!(text.contains("another session"), "{text}");

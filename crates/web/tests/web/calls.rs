@@ -425,7 +425,9 @@ fn what_is_under_way_is_answered_before_the_end() {
         let client = client.clone();
         move || client.get("/api/v1/data").status
     });
-    std::thread::sleep(std::time::Duration::from_millis(100));
+    while world.fake.shown.lock().expect("whole").asked == 0 && !caller.is_finished() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
     world
         .served
         .take()

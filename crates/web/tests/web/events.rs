@@ -55,11 +55,13 @@ impl Stream {
 fn events_come_as_they_happen() {
     let world = World::new();
     let token = world.token(&[Scope::Read]);
+    let mut all = Stream::open(&world, &token, "/api/v1/events");
     let job = world.fake.proposed_by_peer("circuit");
     let id = job.proposal.id;
+    // Once one stream has had it, no later one is told of it.
+    assert_eq!(all.next().expect("an event")["job"], id.to_string());
     let mut one = Stream::open(&world, &token, &format!("/api/v1/jobs/{id}/events"));
     assert_eq!(one.next().expect("first")["state"], "proposed");
-    let mut all = Stream::open(&world, &token, "/api/v1/events");
     let other = world.fake.proposed_by_peer("circuit of another");
     assert_eq!(
         all.next().expect("an event")["job"],

@@ -42,6 +42,8 @@ pub(crate) struct Shown {
     pub(crate) posted: BTreeMap<String, String>,
     /// What is done in the middle of listing data.
     pub(crate) pause: Duration,
+    /// How often data was asked for.
+    pub(crate) asked: usize,
 }
 
 fn peer(party: u8, name: &str) -> Peer {
@@ -97,6 +99,7 @@ impl Fake {
                 ready: Ok(()),
                 posted: BTreeMap::new(),
                 pause: Duration::ZERO,
+                asked: 0,
             }),
         }
     }
@@ -299,7 +302,11 @@ impl Live for Fake {
     }
 
     fn data(&self) -> Result<Vec<Data>> {
-        let pause = self.shown.lock().expect("whole").pause;
+        let pause = {
+            let mut shown = self.shown.lock().expect("whole");
+            shown.asked += 1;
+            shown.pause
+        };
         std::thread::sleep(pause);
         Ok(["loans.csv", "salaries.csv"]
             .map(|name| Data {

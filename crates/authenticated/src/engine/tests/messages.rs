@@ -41,36 +41,43 @@ fn steps_of(from: PartyId) -> Vec<Step> {
 /// says so, and nobody panics or hangs.
 fn every_perturbation(from: PartyId) {
     for step in steps_of(from) {
-        for perturbation in Perturbation::all() {
-            if step == steps::FINISH && matches!(perturbation, Perturbation::Duplicate) {
-                // Nobody reads on after the last message.
-                continue;
+        // Most of the time of those that miss a message is spent waiting.
+        std::thread::scope(|scope| {
+            for perturbation in Perturbation::all() {
+                scope.spawn(move || perturb(from, step, &perturbation));
             }
-            let adversary = Adversary::new(Target::step(step), perturbation.clone());
-            let mut session = Session::cheating(61, from, &adversary);
-            session.timeout = Duration::from_secs(2);
-            session.generator = generator(step);
-            session.over_bases = [steps::FILL, steps::ONLINE].concat().contains(&step);
-            let results = session.run(everything);
-            let told = format!("{} of {from} {perturbation:?}: {results:?}", step.name);
-            assert!(adversary.deviations() > 0, "{told}");
-            for outputs in results.iter().flatten() {
-                assert_eq!(*outputs, [expected(LANES), expected(LANES)], "{told}");
-            }
-            if matches!(perturbation, Perturbation::FlipBit { .. }) {
-                assert!(results.iter().any(Result::is_err) || harmless(step), "{told}");
-                continue;
-            }
-            // A party that has said that it is finished may be, whatever becomes of what it said.
-            let [at_itself, at_peer] = match from == GARBLER {
-                true => [&results[0], &results[1]],
-                false => [&results[1], &results[0]],
-            };
-            assert!(at_itself.is_err() || step == steps::FINISH, "{told}");
-            let text = at_peer.as_ref().expect_err(&told).to_string();
-            assert!(text.contains(&from.to_string()), "the peer is named: {told}");
-        }
+        });
     }
+}
+
+fn perturb(from: PartyId, step: Step, perturbation: &Perturbation) {
+    if step == steps::FINISH && matches!(perturbation, Perturbation::Duplicate) {
+        // Nobody reads on after the last message.
+        return;
+    }
+    let results = perturbed(&Target::step(step), perturbation, |adversary, timeout| {
+        let mut session = Session::cheating(61, from, adversary);
+        session.timeout = timeout;
+        session.generator = generator(step);
+        session.over_bases = [steps::FILL, steps::ONLINE].concat().contains(&step);
+        session.run(everything)
+    });
+    let told = format!("{} of {from} {perturbation:?}: {results:?}", step.name);
+    for outputs in results.iter().flatten() {
+        assert_eq!(*outputs, [expected(LANES), expected(LANES)], "{told}");
+    }
+    if matches!(perturbation, Perturbation::FlipBit { .. }) {
+        assert!(results.iter().any(Result::is_err) || harmless(step), "{told}");
+        return;
+    }
+    // A party that has said that it is finished may be, whatever becomes of what it said.
+    let [at_itself, at_peer] = match from == GARBLER {
+        true => [&results[0], &results[1]],
+        false => [&results[1], &results[0]],
+    };
+    assert!(at_itself.is_err() || step == steps::FINISH, "{told}");
+    let text = at_peer.as_ref().expect_err(&told).to_string();
+    assert!(text.contains(&from.to_string()), "the peer is named: {told}");
 }
 
 /// Whether the first bit of a step may be another without harm: of a leaky AND or a tree half of which is not used.
@@ -153,9 +160,7 @@ fn bits_beyond_the_last_are_refused() {
             let at = if last { body.len() - 1 } else { 7 };
             body[at] |= 0x80;
         });
-        let mut session = Session::cheating(3, cheater, &adversary);
-        session.timeout = Duration::from_secs(5);
-        let results = session.run(|engine| {
+        let results = Session::cheating(3, cheater, &adversary).run(|engine| {
             engine.parts().0.supply.lot = 190;
             program(30)(engine)
         });

@@ -3,7 +3,7 @@
 use crate::checks;
 use cenote_net::Step;
 use cenote_session::{Check, Error, MESSAGE_FORM};
-use cenote_testkit::{Adversary, Message, Perturbation, Sent, Target, World};
+use cenote_testkit::{Adversary, Message, Perturbation, Sent, Target, World, perturbed};
 
 use super::rates::shape;
 use super::{EVALUATOR, GARBLER, SMALL, config, run};
@@ -345,31 +345,25 @@ fn deformed_messages_are_refused() {
             // All deviations of the last occurrence but the changes of bits, which have tests of their own.
             for perturbation in Perturbation::all().into_iter().skip(1) {
                 let target = Target::step(step).occurrence(count - 1);
-                let adversary = Adversary::new(target, perturbation.clone());
-                // What does not come is waited for in vain.
-                let missing = matches!(perturbation, Perturbation::Drop | Perturbation::SwapWithNext);
-                let timeout = if missing { 400 } else { 10_000 };
-                let world = World::random(2)
-                    .channel_timeout(std::time::Duration::from_millis(timeout))
-                    .adversary(party, adversary.clone());
-                let results = run(&world, &[SMALL], |_| ());
-                assert!(adversary.deviations() > 0, "{step} {perturbation:?}");
+                let results = perturbed(&target, &perturbation, |adversary, timeout| {
+                    let world = World::random(2)
+                        .channel_timeout(timeout)
+                        .adversary(party, adversary.clone());
+                    run(&world, &[SMALL], |_| ())
+                });
                 let error = match &results[1 - party.index()] {
                     Err(error) => error,
                     // After its last message a party that is sent it twice finds out when it says goodbye.
                     Ok(_) => panic!("{step} of {party}, {perturbation:?}: unnoticed"),
                 };
-                let fine = match &perturbation {
-                    // A message that does not come, or waits for one that the party never gets to.
-                    Perturbation::Drop | Perturbation::SwapWithNext => true,
-                    _ => matches!(
+                let fine = perturbation.is_missed()
+                    || matches!(
                         error,
                         Error::Aborted {
                             check: MESSAGE_FORM,
                             ..
                         }
-                    ),
-                };
+                    );
                 assert!(fine, "{step} of {party}, {perturbation:?}: {error}");
             }
         }

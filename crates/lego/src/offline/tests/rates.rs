@@ -131,9 +131,9 @@ pub(super) fn shape() -> Shape {
 }
 
 /// Generates epochs with `count` bad ones until caught, at most `epochs` of them; gives the number not caught, and the check
-/// that caught.
-fn survived(cheat: Cheat, count: u64, epochs: usize) -> (usize, Option<Check>) {
-    let world = World::random(2);
+/// that caught. All that is drawn comes from `seed`.
+fn survived(seed: u64, cheat: Cheat, count: u64, epochs: usize) -> (usize, Option<Check>) {
+    let world = World::new(2, seed);
     let results = world.run(move |mut context| {
         let mut config = config(&context);
         let mut done = 0;
@@ -169,6 +169,7 @@ fn survived(cheat: Cheat, count: u64, epochs: usize) -> (usize, Option<Check>) {
 /// Each of `count` bad ones survives a check that it meets with probability 1/2 independently of the others.
 #[test]
 fn cheats_are_caught_as_often_as_they_should_be() {
+    let mut seed = 0;
     for (cheat, count, check) in [
         (Cheat::Nand, 1, checks::GATE_OPENING),
         (Cheat::HalfWrong, 2, checks::GATE_OPENING),
@@ -184,7 +185,8 @@ fn cheats_are_caught_as_often_as_they_should_be() {
         let expected = (1.0 - 0.5 * cheat.found()).powi(count as i32);
         let (mut trials, mut survivals) = (0, 0);
         while trials < 120 {
-            let (survived, caught) = survived(cheat, count, 20);
+            seed += 1;
+            let (survived, caught) = survived(seed, cheat, count, 20);
             assert!(
                 caught.is_none_or(|caught| caught == check),
                 "{cheat:?}: {caught:?}"

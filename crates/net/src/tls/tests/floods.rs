@@ -158,10 +158,20 @@ const FLOODS: &[Flood] = &[
     ),
 ];
 
-/// The victim's channel.
-fn channel(link: TlsLink) -> TlsChannel {
+impl Ends {
+    /// How long the victim's channel waits.
+    fn timeout(self) -> Duration {
+        match self {
+            Self::Timeout => TIMEOUT,
+            Self::Violation(_) | Self::Lost(_) => PATIENCE,
+        }
+    }
+}
+
+/// The victim's channel, whose wait is to end like this.
+fn channel(link: TlsLink, ends: Ends) -> TlsChannel {
     let options = ChannelOptions {
-        timeout: TIMEOUT,
+        timeout: ends.timeout(),
         least_rate: u64::MAX,
         queue_bytes: 1 << 20,
         linger: Duration::ZERO,
@@ -170,12 +180,14 @@ fn channel(link: TlsLink) -> TlsChannel {
     Framed::new(ATTACKER, link, options)
 }
 
-/// Runs `victim` while its peer floods; says how it ended, how long it took, and how much the peer has sent.
-fn flooded<T>(
+/// Runs `victim` and drops its channel while its peer floods; says how it ended, how long both took, and how much the peer
+/// had sent by the victim's end.
+fn flooded(
     flood: fn(&mut Attacker),
     attacker: Attacker,
-    victim: impl FnOnce() -> T,
-) -> (T, Duration, usize) {
+    mut channel: TlsChannel,
+    victim: impl FnOnce(&mut TlsChannel) -> Error,
+) -> (Error, Duration, usize) {
     let (sent, over) = (AtomicUsize::new(0), AtomicBool::new(false));
     std::thread::scope(|scope| {
         let (sent, over, mut attacker) = (&sent, &over, attacker);
@@ -198,10 +210,13 @@ fn flooded<T>(
             }
         });
         let start = Instant::now();
-        let outcome = victim();
+        let outcome = victim(&mut channel);
+        // Who has dropped a connection still reads from it for a while.
+        let sent = sent.load(Ordering::Relaxed);
+        drop(channel);
         let took = start.elapsed();
         over.store(true, Ordering::Relaxed);
-        (outcome, took, sent.load(Ordering::Relaxed))
+        (outcome, took, sent)
     })
 }
 
@@ -240,19 +255,17 @@ fn a_flood_ends_a_receive() {
     for &(name, flood, accepts, dials) in FLOODS {
         for (attacker_accepts, ends) in [(true, accepts), (false, dials)] {
             let (link, mut attacker) = pair(attacker_accepts);
-            let mut channel = channel(link);
+            let channel = channel(link, ends);
             if matches!(ends, Ends::Timeout) {
                 let header = Frame::data(STEP, LONG).encode();
                 attacker.data(&header);
             }
             let mut body = vec![0; LONG];
-            let (error, took, sent) = flooded(flood, attacker, || {
-                let error = channel.recv(STEP, &mut body).unwrap_err();
-                drop(channel);
-                error
+            let (error, took, sent) = flooded(flood, attacker, channel, |channel| {
+                channel.recv(STEP, &mut body).unwrap_err()
             });
             check(name, ends, &error);
-            assert!(took < TIMEOUT + Duration::from_secs(2), "{name}: {took:?}");
+            assert!(took < ends.timeout() + DELAY, "{name}: {took:?}");
             if !matches!(ends, Ends::Timeout) {
                 assert!(sent < BOUND, "{name}: {sent} bytes");
             }
@@ -269,16 +282,14 @@ fn a_flood_ends_a_send() {
     ] {
         let flood = FLOODS.iter().find(|flood| flood.0 == name).unwrap().1;
         let (link, mut attacker) = pair(true);
-        let mut channel = channel(link);
+        let channel = channel(link, ends);
         attacker.data(&Frame::data(STEP, LONG).encode());
         let body = vec![0; LONG];
-        let (error, took, _) = flooded(flood, attacker, || {
-            let error = channel.send(STEP, &body).unwrap_err();
-            drop(channel);
-            error
+        let (error, took, _) = flooded(flood, attacker, channel, |channel| {
+            channel.send(STEP, &body).unwrap_err()
         });
         check(name, ends, &error);
-        assert!(took < TIMEOUT + Duration::from_secs(2), "{name}: {took:?}");
+        assert!(took < ends.timeout() + DELAY, "{name}: {took:?}");
     }
 }
 
