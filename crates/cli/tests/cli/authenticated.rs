@@ -138,7 +138,6 @@ fn parties_meet_over_tls_with_their_own_inputs_only() {
 #[test]
 fn differences_between_the_jobs_are_named_by_both() {
     let world = World::two();
-    (0..2).for_each(|party| world.configure(party, &world.fingerprints, 5.0));
     for (setting, field) in [
         ("garbler = 1", "garbler"),
         ("security = 30", "security"),
@@ -239,7 +238,7 @@ fn pools_of_several_protocols_are_told_apart() {
 /// Each party has its own table only; both learn the answer.
 #[test]
 fn two_parties_answer_a_query() {
-    let world = World::two().patient();
+    let world = World::two();
     let head = format!("protocol = \"authenticated\"\ngarbler = 1\nquery = \"\"\"{QUERY}\"\"\"\n");
     let jobs = [0, 1].map(|party| {
         let folder = world.folder.path().join(format!("of-{party}"));

@@ -234,7 +234,7 @@ fn peers_are_not_told_what_is_wrong() {
             .for_each(|owner| std::fs::remove_file(folder.join(["people.csv", "loans.csv"][owner])).unwrap());
         path
     });
-    (0..3).for_each(|party| world.configure(party, &world.fingerprints, 3.0));
+    (0..3).for_each(|party| world.configure(party, &world.fingerprints, 8.0));
     let children = [0, 1, 2].map(|party| world.start(party, &jobs[party], &[]));
     for (party, ended) in children.map(finish).into_iter().enumerate() {
         if party == 1 {

@@ -1,4 +1,5 @@
-//! `cenote bench lego`, `commit` and `ot`. What is asserted is counted, or is no shorter than a delay that was asked for.
+//! `cenote bench lego`, `commit` and `ot`. What is asserted is counted, or is no shorter than a delay that was asked for; that something is
+//! shorter is asked of the best of several measurements only.
 
 use serde_json::{Value, json};
 
@@ -158,7 +159,7 @@ fn phases_stand_beside_the_papers() {
 
 #[test]
 fn outputs_to_the_garbler_take_a_third_round_over_a_slow_link() {
-    for (to, rounds) in [("evaluator", 2), ("both", 3), ("garbler", 3)] {
+    let measured = |to: &str, rounds: u64| {
         let report = bench(&[
             "lego",
             "--circuit",
@@ -179,12 +180,16 @@ fn outputs_to_the_garbler_take_a_third_round_over_a_slow_link() {
         assert_eq!(report["online_rounds"], rounds, "{report}");
         assert_eq!(report["paper_timing"], Value::Null);
         assert_eq!(report["link"], json!({"rtt_ms": 80.0, "gbit_per_second": 1.0}));
-        // The evaluator is done when the garbler's answer has come; what it then sends travels alone.
         for field in ["online_latency_ms", "setup_ms"] {
             assert!(number(&report, field) >= 80.0, "{field}: {report}");
         }
         assert!(number(&report, "online_throughput_ms") >= 80.0 / 3.0, "{report}");
-        assert!(number(&report, "online_latency_ms") < 2.0 * 80.0, "{report}");
+        number(&report, "online_latency_ms")
+    };
+    for (to, rounds) in [("evaluator", 2), ("both", 3), ("garbler", 3)] {
+        // The evaluator is done when the garbler's answer has come; what it then sends travels alone.
+        let soon = (0..10).any(|_| measured(to, rounds) < 2.0 * 80.0);
+        assert!(soon, "to {to}: no measurement took less than two round trips");
     }
 }
 

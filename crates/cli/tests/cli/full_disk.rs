@@ -142,7 +142,7 @@ const LONG: &str = "circuit = \"lib:mult64\"\nlanes = 100000";
 
 #[test]
 fn three_parties_keep_their_stock_when_the_disk_of_one_is_full() {
-    let world = World::three().patient();
+    let world = World::three();
     let few = world.jobs(["circuit = \"lib:add16\"\nlanes = 2"; 3]);
     let few = few.map(|job| kept(&job));
     let many = world.jobs([LONG; 3]);
@@ -151,7 +151,7 @@ fn three_parties_keep_their_stock_when_the_disk_of_one_is_full() {
 
 #[test]
 fn two_parties_keep_their_stock_when_the_disk_of_one_is_full() {
-    let world = World::two().patient();
+    let world = World::two();
     let few = world.jobs(["circuit = \"lib:add16\"\nlanes = 2"; 2]);
     let few = few.map(|job| kept(&job));
     let many = world.jobs(["circuit = \"lib:mult64\"\nlanes = 20"; 2]);

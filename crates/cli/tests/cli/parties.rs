@@ -51,14 +51,21 @@ fn check_meets_nobody() {
 fn missing_peers_are_told_of() {
     let world = World::three();
     let jobs = world.jobs([HEADER; 3]);
-    world.configure(1, &world.fingerprints, 4.5);
+    world.configure(1, &world.fingerprints, 13.0);
     let ended = finish(world.start(1, &jobs[1], &[]));
     let address = &world.addresses[0];
-    for line in [
-        &format!("waiting for party 0 at {address} (connecting), at most 2 s more\n"),
-        "waiting for party 2 to connect to this party, at most 2 s more\n",
+    for whom in [
+        &format!("waiting for party 0 at {address} (connecting), at most "),
+        "waiting for party 2 to connect to this party, at most ",
     ] {
-        assert!(ended.stderr.contains(line), "{}", ended.stderr);
+        let mut lines = ended.stderr.lines();
+        let left = lines.find_map(|line| line.strip_prefix(whom)?.strip_suffix(" s more")?.parse().ok());
+        // The line comes after three seconds, or later.
+        assert!(
+            left.is_some_and(|left| (1..=10).contains(&left)),
+            "{}",
+            ended.stderr
+        );
     }
     ended.failed(3, &["timed out"]);
 }
@@ -118,9 +125,9 @@ fn a_wrong_fingerprint_is_refused_on_both_sides() {
     let stranger = identity(world.folder.path(), "stranger.pem");
     let mut believed = world.fingerprints.clone();
     believed[2] = stranger;
-    world.configure(0, &believed, 3.0);
-    world.configure(1, &world.fingerprints, 3.0);
-    world.configure(2, &world.fingerprints, 3.0);
+    world.configure(0, &believed, 8.0);
+    world.configure(1, &world.fingerprints, 8.0);
+    world.configure(2, &world.fingerprints, 8.0);
     let jobs = world.jobs([HEADER; 3]);
     let ended = world.run(paths(&jobs), &[]);
     ended[0].failed(3, &[&world.fingerprints[2]]);
@@ -131,14 +138,14 @@ fn a_wrong_fingerprint_is_refused_on_both_sides() {
 #[test]
 fn a_missing_peer_is_named() {
     let world = World::three();
-    (0..3).for_each(|party| world.configure(party, &world.fingerprints, 1.5));
+    (0..3).for_each(|party| world.configure(party, &world.fingerprints, 8.0));
     let jobs = world.jobs([HEADER; 3]);
     let begun = Instant::now();
     let children = [0, 1].map(|party| world.start(party, &jobs[party], &[]));
     for ended in children.map(finish) {
         ended.failed(3, &["waiting for party 2", "connect", "what to do"]);
     }
-    assert!(begun.elapsed().as_secs() < 20);
+    assert!(begun.elapsed().as_secs() < 60);
 }
 
 /// Every difference is told at all parties; the two that agree name the third.
@@ -171,7 +178,6 @@ fn other_parameters_at_one_party_are_noticed() {
 #[test]
 fn another_number_of_workers_at_one_party_is_noticed() {
     let world = World::three();
-    (0..3).for_each(|party| world.configure(party, &world.fingerprints, 3.0));
     let two = format!("workers = 2\n{HEADER}");
     for odd in 0..3 {
         let mut headers = [HEADER; 3];
@@ -209,7 +215,7 @@ fn a_party_lost_in_the_middle_is_named_by_the_others() {
     for ended in [finish(zero), finish(two)] {
         ended.failed(3, &["party 1", "step \""]);
     }
-    assert!(killed.elapsed().as_secs() < 15, "the timeout is 5 seconds");
+    assert!(killed.elapsed().as_secs() < 50, "the timeout is 60 seconds");
 }
 
 #[test]
@@ -222,13 +228,13 @@ fn identities_are_not_overwritten_and_party_files_are_checked() {
     let good = std::fs::read_to_string(world.folder.path().join("party0.toml")).unwrap();
     for (from, to, parts) in [
         (
-            "timeout = 5",
-            "timeouts = 5",
+            "timeout = 60",
+            "timeouts = 60",
             &["party0.toml, line 4", "unknown field `timeouts`"][..],
         ),
         (
-            "timeout = 5",
-            "timeout = -5",
+            "timeout = 60",
+            "timeout = -60",
             &["party0.toml, line 4", "number of seconds"],
         ),
         (

@@ -148,7 +148,6 @@ fn parties_meet_over_tls_with_their_own_inputs_only() {
 #[test]
 fn differences_between_the_jobs_are_named_by_both() {
     let world = World::two();
-    (0..2).for_each(|party| world.configure(party, &world.fingerprints, 5.0));
     for (setting, field) in [
         ("garbler = 1", "garbler"),
         ("security = 30", "security"),
@@ -178,7 +177,6 @@ fn a_pool_in_stock_serves_job_after_job() {
 pub(crate) fn online_without_a_key(protocol: &str) {
     let world = World::two();
     let jobs = world.jobs_of(protocol, [HEADER; 2]);
-    (0..2).for_each(|party| world.configure(party, &world.fingerprints, 5.0));
     for ended in world.run(paths(&jobs), &["--online"]) {
         ended.failed(2, &["add stock = \"stock\"", "stock_key"]);
     }
@@ -249,7 +247,7 @@ pub(crate) fn pool_in_stock(protocol: &str, what: &str, least: u64) {
 
 #[test]
 fn two_parties_answer_a_query() {
-    let world = World::two().patient();
+    let world = World::two();
     let head = format!("protocol = \"jimu\"\ngarbler = 1\nquery = \"\"\"{QUERY}\"\"\"\n");
     let jobs = [0, 1].map(|party| {
         let folder = world.folder.path().join(format!("of-{party}"));

@@ -7,13 +7,20 @@ use std::time::{Duration, Instant};
 use crate::common::{cenote, finish, start, wait_until, write};
 use crate::others::{alive, children, kill, written};
 
-/// A run that takes long, and its folder.
-fn long_run(more: &[&str]) -> (tempfile::TempDir, Child) {
+/// A run that takes long, whose parties wait so many seconds for a silent one, and its folder.
+fn long_run(timeout: u32, more: &[&str]) -> (tempfile::TempDir, Child) {
     let folder = tempfile::tempdir().unwrap();
     let job = "protocol = \"three\"\ncircuit = \"lib:mult64\"\nlanes = 1000000\n\
                [[input]]\nparty = 0\nhex = \"3\"\n[[input]]\nparty = 1\nhex = \"5\"\n[[output]]\nto = [2]\n";
     let job = write(folder.path(), "job.toml", job);
-    let child = start(cenote().arg("run").arg(job).args(["--timeout", "5"]).args(more));
+    let timeout = timeout.to_string();
+    let child = start(
+        cenote()
+            .arg("run")
+            .arg(job)
+            .args(["--timeout", &timeout])
+            .args(more),
+    );
     (folder, child)
 }
 
@@ -30,14 +37,14 @@ fn computing(parent: u32) -> Vec<u32> {
 fn a_killed_party_is_told_as_the_cause() {
     // On a busy machine the others may be ended before they have said why they stop.
     let others_told = (0..5).any(|_| {
-        let (_folder, run) = long_run(&[]);
+        let (_folder, run) = long_run(60, &[]);
         let parties = computing(run.id());
         kill(parties[1], "-9");
         let killed = Instant::now();
         let ended = finish(run);
         let cause = "error: party 1: its process ended without a word";
         ended.failed(3, &[cause, "signal: 9", "party 1"]);
-        assert!(killed.elapsed() < Duration::from_secs(15));
+        assert!(killed.elapsed() < Duration::from_secs(50));
         assert!(!parties.iter().any(|&party| alive(party)));
         ended.stderr.contains("party 0 then stopped")
     });
@@ -46,7 +53,7 @@ fn a_killed_party_is_told_as_the_cause() {
 
 #[test]
 fn a_silent_party_is_named_within_the_timeout() {
-    let (_folder, run) = long_run(&["--json"]);
+    let (_folder, run) = long_run(12, &["--json"]);
     let parties = computing(run.id());
     kill(parties[2], "-STOP");
     let stopped = Instant::now();
@@ -54,14 +61,14 @@ fn a_silent_party_is_named_within_the_timeout() {
     ended.failed(3, &["error: party 2: did not answer", "waiting for party 2"]);
     let error: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(error["error"]["kind"], "network");
-    assert!(stopped.elapsed() < Duration::from_secs(25));
+    assert!(stopped.elapsed() < Duration::from_secs(50));
     assert!(!parties.iter().any(|&party| alive(party)));
 }
 
 /// Nothing tells the parties of the end of a parent that is killed, but that nobody speaks to them any more.
 #[test]
 fn the_parties_end_with_their_parent() {
-    let (_folder, run) = long_run(&[]);
+    let (_folder, run) = long_run(60, &[]);
     let parties = computing(run.id());
     kill(run.id(), "-9");
     assert_eq!(finish(run).code, None);

@@ -192,7 +192,7 @@ fn a_plan_tells_what_is_done_where_and_what_is_learnt() {
 /// Each party has the tables of its own only.
 #[test]
 fn parties_on_machines_of_their_own_answer_a_query() {
-    let world = World::three().patient();
+    let world = World::three();
     let head = format!("protocol = \"three\"\nquery = \"\"\"{QUERY}\"\"\"\n");
     let jobs = [0, 1, 2].map(|party| {
         let folder = world.folder.path().join(format!("of-{party}"));

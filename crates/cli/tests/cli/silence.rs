@@ -58,7 +58,7 @@ fn a_halted_party_is_named_where_stock_is_made() {
 
 #[test]
 fn a_halted_party_is_named_where_stock_is_used() {
-    let world = World::three().patient();
+    let world = World::three();
     world.add_stock();
     let jobs = world.jobs([STOCKED; 3]);
     for ended in world.make_stock(&jobs, &[]) {

@@ -63,12 +63,6 @@ impl World<2> {
 }
 
 impl<const N: usize> World<N> {
-    /// Has every party wait for the others as long as a busy machine may need.
-    pub(crate) fn patient(self) -> Self {
-        (0..N).for_each(|party| self.waits(party, 60));
-        self
-    }
-
     /// Has `party` wait for a silent peer for so many seconds.
     pub(crate) fn waits(&self, party: usize, seconds: u32) {
         let name = format!("party{party}.toml");
@@ -130,10 +124,10 @@ impl<const N: usize> World<N> {
         world
     }
 
-    /// Writes the file of `party`, which believes in these fingerprints.
+    /// Writes the file of `party`, which believes in these fingerprints. It waits for a silent peer as long as a busy machine may need.
     pub(crate) fn configure(&self, party: usize, fingerprints: &[String; N], connect_timeout: f64) {
         let mut text = format!(
-            "party = {party}\nidentity = \"{party}.pem\"\nlisten = \"{}\"\ntimeout = 5\nconnect_timeout = {connect_timeout:?}\n",
+            "party = {party}\nidentity = \"{party}.pem\"\nlisten = \"{}\"\ntimeout = 60\nconnect_timeout = {connect_timeout:?}\n",
             self.addresses[party]
         );
         for peer in (0..N).filter(|&peer| peer != party) {

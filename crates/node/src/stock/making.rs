@@ -42,7 +42,7 @@ pub(super) struct Making {
     stage: Stage,
     /// Bytes of memory that it takes.
     memory: u64,
-    until: Instant,
+    pub(super) until: Instant,
 }
 
 /// What is made.

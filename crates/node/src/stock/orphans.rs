@@ -5,14 +5,14 @@
 //! lack is dropped, within limits; of three parties' stock also what one lacks that has told both others so. What only this party has heard of one of two
 //! peers stays, since that peer may lie, and there is an alarm, as for whatever stays that a peer lacks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use cenote::stock::ItemId;
 use cenote_service::job::Digest;
 use cenote_service::live::AlarmKind;
 
-use super::{SHELVES, is_agreed};
+use super::{SHELVES, State, is_agreed};
 use crate::core::{Core, lock};
 use crate::message::{LACKS, Message};
 
@@ -26,7 +26,7 @@ const ALONE: Duration = Duration::from_secs(60);
 pub(super) struct Words {
     lacks: BTreeSet<(u8, ItemId)>,
     /// The shelves that it was asked about and has not answered for, and those that it has answered for.
-    open: BTreeSet<u8>,
+    pub(super) open: BTreeSet<u8>,
     answered: BTreeSet<u8>,
     /// When it was last asked.
     pub(super) asked: Option<Instant>,
@@ -62,6 +62,26 @@ impl Words {
     }
 }
 
+impl State {
+    /// The items on each shelf of which a peer is asked now which it lacks. Shelves that are in use or have none that it must have are left
+    /// out.
+    fn questions(&mut self, party: u8, now: Instant) -> BTreeMap<u8, Vec<Digest>> {
+        let items_on = |shelf: u8| -> Vec<Digest> {
+            let held = self.held[usize::from(shelf)].as_ref();
+            let held = held.filter(|_| !self.busy[usize::from(shelf)]);
+            let held = held.into_iter().flatten();
+            let of_peer = held.filter(|(_, parties)| party < **parties);
+            of_peer.map(|(id, _)| Digest(id.0)).take(LACKS).collect()
+        };
+        let questions = (0..SHELVES).map(|shelf| (shelf, items_on(shelf)));
+        let questions: BTreeMap<_, _> = questions.filter(|(_, items)| !items.is_empty()).collect();
+        let words = self.words.entry(party).or_default();
+        words.asked = Some(now);
+        words.open.extend(questions.keys());
+        questions
+    }
+}
+
 impl Core {
     /// Asks peers that are here what they lack, each once a minute.
     pub(super) fn look_for_orphans(&self, now: Instant) {
@@ -73,7 +93,7 @@ impl Core {
                 self.calm(AlarmKind::StockLow, &key);
                 continue;
             }
-            let (is_due, doubtful) = {
+            let (questions, doubtful) = {
                 let mut state = self.stock.state();
                 let alone = state.lacks.iter().filter(|lack| lack.by == party);
                 let alone = alone
@@ -81,13 +101,15 @@ impl Core {
                     .count();
                 let words = state.words.entry(party).or_default();
                 let is_due = words.is_due(now);
-                if is_due {
-                    words.asked = Some(now);
-                }
-                (is_due, words.is_doubtful(alone > 0, now).then_some(alone))
+                let doubtful = words.is_doubtful(alone > 0, now).then_some(alone);
+                let questions = match is_due {
+                    true => state.questions(party, now),
+                    false => BTreeMap::new(),
+                };
+                (questions, doubtful)
             };
-            if is_due {
-                (0..SHELVES).for_each(|shelf| self.ask_about(party, shelf));
+            for (shelf, items) in questions {
+                self.tell(party, &Message::Compare { shelf, items });
             }
             match doubtful {
                 Some(items) => self.alarm(
@@ -99,26 +121,6 @@ impl Core {
                 ),
                 None => self.calm(AlarmKind::StockLow, &key),
             }
-        }
-    }
-
-    /// Asks a peer which of the items on a shelf it lacks, unless the shelf is in use or has none that it must have.
-    fn ask_about(&self, party: u8, shelf: u8) {
-        let items: Vec<Digest> = {
-            let state = self.stock.state();
-            let held = state.held[usize::from(shelf)].as_ref();
-            let held = held.filter(|_| !state.busy[usize::from(shelf)]);
-            let of_peer = held
-                .into_iter()
-                .flatten()
-                .filter(|(_, parties)| party < **parties);
-            of_peer.map(|(id, _)| Digest(id.0)).take(LACKS).collect()
-        };
-        if !items.is_empty() {
-            let mut state = self.stock.state();
-            state.words.entry(party).or_default().open.insert(shelf);
-            drop(state);
-            self.tell(party, &Message::Compare { shelf, items });
         }
     }
 

@@ -16,7 +16,7 @@ use cenote_service::live::{AlarmKind, Live};
 use cenote_testkit::{Adversary, Perturbation, Target as Position};
 
 use super::*;
-use crate::tests::world::{ALL, World, until};
+use crate::tests::world::{ALL, PATIENCE, World, until, until_within};
 use crate::{Settings, StockSettings};
 
 /// Runs of a shelf.
@@ -56,7 +56,10 @@ fn wait_full(world: &World) {
         let stock = &node.stock()[0];
         stock.amount == stock.target && !stock.making
     };
-    until("the stock is full", || world.nodes.iter().flatten().all(is_full));
+    // It is made at a low priority.
+    until_within(3 * PATIENCE, "the stock is full", || {
+        world.nodes.iter().flatten().all(is_full)
+    });
 }
 
 /// Nothing is made from here on.
@@ -379,7 +382,11 @@ fn a_leader_cannot_fill_a_disk_or_hold_a_shelf() {
     wait_free(&world);
     make(22, stock, 3, 1);
     until("it is agreed", || ready() == 2);
-    run(&world, 0, "goes on");
+    let id = world.submit(0, "goes on").proposal.id;
+    world.wait_for(id, StateName::Done);
+    if let Some(making) = &mut world.node(1).core.stock.state().making {
+        making.until = Instant::now();
+    }
     wait_free(&world);
 }
 

@@ -1,10 +1,12 @@
 //! A job's life where nobody does anything wrong.
 
+use std::time::Duration;
+
 use cenote_service::job::{FailKind, State, StateName};
 use cenote_service::live::{Happened, Live};
 use cenote_service::{Error, Timestamp};
 
-use super::world::{ALL, NONE, World, person, until, with_data, with_values};
+use super::world::{ALL, NONE, PATIENCE, World, person, until, with_data, with_values};
 
 #[test]
 fn a_job_that_policies_approve_is_computed_and_fetched_once() {
@@ -18,20 +20,23 @@ fn a_job_that_policies_approve_is_computed_and_fetched_once() {
             let again = world.node(party).fetch(id, "another key", person());
             assert!(matches!(again, Err(Error::NoResult { .. })));
         }
-        let mut states = Vec::new();
-        while let Some(happened) = listener.next(std::time::Duration::from_millis(100)) {
-            if let Happened::Job { job, state } = happened
-                && job == id
-            {
-                states.push(state);
-            }
-        }
         use StateName::{Approved, Done, Proposed, Queued, Running};
+        let state_in = |happened| match happened {
+            Happened::Job { job, state } if job == id => Some(state),
+            _ => None,
+        };
+        let mut states = Vec::new();
+        while states.last() != Some(&Done) {
+            states.extend(state_in(listener.next(PATIENCE).expect("there is more")));
+        }
+        until("nothing runs", || world.node(1).running().is_empty());
+        let rest = std::iter::from_fn(|| listener.next(Duration::ZERO));
+        states.extend(rest.filter_map(state_in));
         assert_eq!(states, [Proposed, Approved, Queued, Running, Done]);
         let counts = world.node(1).counts();
         assert_eq!(counts.jobs.get(&Done), Some(&1));
         assert_eq!(counts.ands, 7);
-        assert!(world.node(1).running().is_empty() && world.node(1).alarms().is_empty());
+        assert!(world.node(1).alarms().is_empty());
         world.verify();
     }
 }
@@ -179,16 +184,7 @@ fn one_party_that_declines_ends_a_job_and_so_does_one_that_takes_it_back() {
 #[test]
 fn a_job_that_nobody_approves_ends_at_its_deadline() {
     let world = World::new(3, NONE);
-    let submission = cenote_service::live::Submission {
-        within: Some(1),
-        ..world.submission("add8", "short")
-    };
-    let id = world
-        .node(0)
-        .submit(submission, person())
-        .expect("submitted")
-        .proposal
-        .id;
+    let id = world.submit_urgent(0, &world.submission("add8", "short"), |_| true);
     world.wait(id, "failed", |state| {
         matches!(state, State::Failed(failure) if failure.kind == cenote_service::job::FailKind::Deadline
             || failure.kind == cenote_service::job::FailKind::Peer)
@@ -206,6 +202,8 @@ fn many_jobs_of_all_parties_run_side_by_side() {
         world.wait_for(id, StateName::Done);
         assert_eq!(world.learnt(0, id), ["0x2a"]);
     }
-    assert_eq!(world.node(2).counts().jobs.get(&StateName::Done), Some(&30));
+    until("all are counted", || {
+        world.node(2).counts().jobs.get(&StateName::Done) == Some(&30)
+    });
     world.verify();
 }

@@ -205,6 +205,34 @@ impl World {
         });
     }
 
+    /// Submits a job with a deadline so near that nobody waits for it long, and so far away that the job comes into a state that `is` says
+    /// at all parties before it. Where one second does not suffice, the next job has longer.
+    pub(crate) fn submit_urgent(
+        &self,
+        party: u8,
+        submission: &Submission,
+        is: impl Fn(&State) -> bool,
+    ) -> JobId {
+        let in_time = |states: &[Option<State>]| states.iter().all(|state| state.as_ref().is_some_and(&is));
+        let over = |state: &Option<State>| state.as_ref().is_some_and(|state| !state.name().is_open());
+        for within in [1, 8, 30] {
+            let submission = Submission {
+                within: Some(within),
+                idempotency_key: format!("{} {within}", submission.idempotency_key),
+                ..submission.clone()
+            };
+            let job = self.node(party).submit(submission, person());
+            let id = job.expect("submitted").proposal.id;
+            let states = self.wait_until(id, "so far, or over", |states| {
+                in_time(states) || over(&states[usize::from(party)])
+            });
+            if in_time(&states) {
+                return id;
+            }
+        }
+        panic!("no deadline was far enough away");
+    }
+
     /// Waits until a job that the policy or the rules of a party decline is so at all parties that know it, and gives the states there. It
     /// may end before a third party has its program.
     pub(crate) fn wait_declined(&self, id: JobId) -> Vec<Option<State>> {
@@ -261,9 +289,13 @@ impl World {
 }
 
 pub(crate) fn until(what: &str, is: impl Fn() -> bool) {
+    until_within(PATIENCE, what, is);
+}
+
+pub(crate) fn until_within(limit: Duration, what: &str, is: impl Fn() -> bool) {
     let start = Instant::now();
     while !is() {
-        assert!(start.elapsed() < PATIENCE, "{what}: not within {PATIENCE:?}");
+        assert!(start.elapsed() < limit, "{what}: not within {limit:?}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -1,11 +1,8 @@
 //! What goes wrong in the making.
 
-use std::time::Instant;
-
 use cenote::runner::Connections;
 
 use super::*;
-use crate::tests::world::PATIENCE;
 
 #[test]
 fn a_panic_in_the_making_ends_nothing() {

@@ -73,12 +73,13 @@ impl Fleet {
     /// What the system says; a service that does not come up.
     pub(super) fn start(folder: &Path, parties: u8, data: &[(&str, &str)]) -> Result<Self> {
         let wrong = |error: cenote_node::Error| fault("making the parties", error.to_string());
-        let files = local::make(folder, parties).map_err(wrong)?.files;
+        let made = local::make(folder, parties).map_err(wrong)?;
+        let host = own_host();
         let mut members = Vec::new();
         // Other services of this machine may want the usual ports at the same time.
         let mut held = Vec::new();
-        for file in files {
-            held.push(at_free_port(&file)?);
+        for file in made.files {
+            held.push(settle(&file, &host)?);
             let home = file.parent().unwrap_or(Path::new("")).to_owned();
             write(&home.join("policy.toml"), POLICY)?;
             for (name, text) in data {
@@ -96,7 +97,7 @@ impl Fleet {
                 ends: Arc::default(),
             });
         }
-        drop(held);
+        drop((held, made.places));
         let fleet = Fleet { members };
         for member in &fleet.members {
             member.start()?;
@@ -155,8 +156,20 @@ impl Drop for Fleet {
     }
 }
 
-/// Has the interface of a party be where nobody else is. Nobody comes there while what this gives is held.
-fn at_free_port(file: &Path) -> Result<TcpListener> {
+/// An address of this machine that nobody else uses, where the loopback interface has more than one: what is bound to any free port of 127.0.0.1
+/// is not in the way of a service that starts again.
+fn own_host() -> String {
+    let process = std::process::id();
+    let host = format!("127.{}.{}.1", (process >> 8) as u8, process as u8);
+    match TcpListener::bind((host.as_str(), 0)) {
+        Ok(_) => host,
+        Err(_) => "127.0.0.1".to_owned(),
+    }
+}
+
+/// Moves a party, and where it looks for its peers, to `host`, and its interface to a free port of that. While what this gives is held, the
+/// port is not given to another party.
+fn settle(file: &Path, host: &str) -> Result<TcpListener> {
     let fault = |error| Error::local(format!("preparing {}", file.display()), error);
     let listener = TcpListener::bind("127.0.0.1:0").map_err(fault)?;
     let address = listener.local_addr().map_err(fault)?;
@@ -165,7 +178,10 @@ fn at_free_port(file: &Path) -> Result<TcpListener> {
         true => format!("http = \"{address}\"\n"),
         false => format!("{line}\n"),
     });
-    write(file, &lines.collect::<String>())?;
+    let text = lines
+        .collect::<String>()
+        .replace("\"127.0.0.1:", &format!("\"{host}:"));
+    write(file, &text)?;
     Ok(listener)
 }
 
