@@ -69,6 +69,8 @@ struct State {
     lacks: BTreeSet<Lack>,
     /// The same of peers.
     lacks_there: BTreeMap<u8, BTreeSet<Lack>>,
+    /// Shelves of which something was said that they have not been counted with yet.
+    news: BTreeSet<u8>,
     /// Items of each shelf that are damaged as a whole.
     damaged: Vec<BTreeSet<ItemId>>,
     making: Option<making::Making>,
@@ -115,6 +117,7 @@ impl Shelves {
                 words: BTreeMap::new(),
                 lacks: BTreeSet::new(),
                 lacks_there: BTreeMap::new(),
+                news: BTreeSet::new(),
                 damaged: vec![BTreeSet::new(); SHELVES.into()],
                 making: None,
                 course: vec![Course::default(); count],
@@ -142,6 +145,19 @@ impl Shelves {
 
     fn find(&self, digest: Digest) -> Option<usize> {
         self.targets.iter().position(|target| target.digest == digest)
+    }
+
+    /// Takes the free shelves of which something is known that they were not counted with.
+    fn take_news(&self) -> Vec<u8> {
+        let mut state = self.state();
+        let State { news, busy, .. } = &mut *state;
+        let known = news
+            .iter()
+            .copied()
+            .filter(|shelf| usize::from(*shelf) < self.stores.len());
+        known
+            .filter(|shelf| !std::mem::replace(&mut busy[usize::from(*shelf)], true))
+            .collect()
     }
 
     /// Takes the free shelves on which something lies that one party lacks by the word of both peers.
@@ -269,19 +285,24 @@ impl Core {
     /// A peer says what is on its shelves. What this party has no target for is of no interest.
     pub(crate) fn hear_levels(&self, from: u8, levels: Vec<Level>, lacks: Vec<Lack>) {
         let told: BTreeSet<u8> = levels.iter().map(|level| level.shelf).collect();
-        let mut state = self.stock.state();
+        let mut guard = self.stock.state();
+        let state = &mut *guard;
         let lacking = state.lacks_there.entry(from).or_default();
+        let before = lacking.clone();
         lacking.retain(|lack| !told.contains(&lack.shelf));
         let room = LACKS.saturating_sub(lacking.len());
         let of_shelves = lacks.into_iter().filter(|lack| told.contains(&lack.shelf));
         lacking.extend(of_shelves.take(room));
+        state
+            .news
+            .extend(lacking.difference(&before).map(|lack| lack.shelf));
         let there = state.there.entry(from).or_default();
         for level in levels {
             if level.shelf < SHELVES && self.stock.find(level.stock).is_some() {
                 there.insert((level.shelf, level.stock), level);
             }
         }
-        drop(state);
+        drop(guard);
         self.stock.moved.notify_all();
         self.announcer.tell(&Happened::Stock);
         for shelf in self.stock.take_lacking() {
@@ -292,6 +313,10 @@ impl Core {
     /// A shelf is free again.
     fn put_back(&self, shelf: u8) {
         self.stock.count(shelf);
+        // What was said meanwhile; what is said yet later has its turn with the next questions.
+        if self.stock.state().news.contains(&shelf) {
+            self.stock.count(shelf);
+        }
         let mut state = self.stock.state();
         state.busy[usize::from(shelf)] = false;
         let kinds = 0..self.stock.targets.len();

@@ -492,17 +492,18 @@ fn jobs_end_while_services_are_killed() {
     let report = bench(&[
         "service",
         "--kill",
-        "12",
+        "40",
         "--every",
-        "1",
+        "0.2",
         "--in-flight",
         "2",
         "--json",
     ])
     .json();
-    assert_eq!(number(&report, "jobs"), 12.0);
+    assert_eq!(number(&report, "jobs"), 40.0);
+    assert!(number(&report, "kills") >= 1.0, "{report}");
     assert_eq!(report["wrong"], Value::Array(Vec::new()));
     let failed = report["failed"].as_object().unwrap().values();
     let failed: f64 = failed.map(|count| count.as_f64().unwrap()).sum();
-    assert_eq!(number(&report, "done") + number(&report, "split") + failed, 12.0);
+    assert_eq!(number(&report, "done") + number(&report, "split") + failed, 40.0);
 }

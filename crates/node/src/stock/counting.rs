@@ -77,6 +77,7 @@ impl Shelves {
                 words: state.words.clone(),
                 there: state.lacks_there.clone(),
             };
+            state.news.remove(&shelf);
             let damaged = std::mem::take(&mut state.damaged[at]);
             let today = |(since, runs): (Instant, u64)| match now.duration_since(since) < DAY {
                 true => (since, runs),

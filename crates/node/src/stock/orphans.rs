@@ -108,6 +108,12 @@ impl Core {
                 };
                 (questions, doubtful)
             };
+            if !questions.is_empty() {
+                self.stock
+                    .take_news()
+                    .into_iter()
+                    .for_each(|shelf| self.put_back(shelf));
+            }
             for (shelf, items) in questions {
                 self.tell(party, &Message::Compare { shelf, items });
             }
@@ -164,11 +170,14 @@ impl Core {
             let ids = items.iter().map(|item| ItemId(item.0));
             let ours = ids.filter(|id| held.get(id).is_some_and(|parties| from < *parties));
             let ours = ours.map(|id| (shelf, id)).collect();
-            // A shelf that is in use is counted when it is free again.
-            if !state.words.entry(from).or_default().say(shelf, ours) || state.busy[at] {
+            if !state.words.entry(from).or_default().say(shelf, ours) {
                 return;
             }
-            state.busy[at] = true;
+            // A shelf that is in use is counted when it is free again.
+            if std::mem::replace(&mut state.busy[at], true) {
+                state.news.insert(shelf);
+                return;
+            }
         }
         self.put_back(shelf);
     }
