@@ -42,28 +42,28 @@ impl Folder {
             .open(&name)
             .map_err(|error| Error::file(&name, error))?;
         let start = Instant::now();
-        loop {
-            match lock.try_lock() {
-                Ok(()) => break,
-                Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => {
-                    std::thread::sleep(Duration::from_millis(10));
-                }
-                Err(TryLockError::WouldBlock) => {
-                    let mut holder = String::new();
-                    // What the file says is for people only.
-                    let _ = lock.take(64).read_to_string(&mut holder);
-                    let holder: String = holder.chars().filter(|c| !c.is_control()).collect();
-                    return Err(Error::InUse {
-                        place: path.display().to_string(),
-                        holder: if holder.is_empty() {
-                            "which has not said its name".into()
-                        } else {
-                            holder
-                        },
-                    });
-                }
-                Err(TryLockError::Error(error)) => return Err(Error::file(&name, error)),
+        let mut locked = lock.try_lock();
+        while matches!(locked, Err(TryLockError::WouldBlock)) && start.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(10));
+            locked = lock.try_lock();
+        }
+        match locked {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                // What the file says is for people only.
+                let _ = lock.take(64).read_to_string(&mut holder);
+                let holder: String = holder.chars().filter(|c| !c.is_control()).collect();
+                return Err(Error::InUse {
+                    place: path.display().to_string(),
+                    holder: if holder.is_empty() {
+                        "which has not said its name".into()
+                    } else {
+                        holder
+                    },
+                });
             }
+            Err(TryLockError::Error(error)) => return Err(Error::file(&name, error)),
         }
         lock.set_len(0)
             .and_then(|()| lock.write_all(format!("process {}", std::process::id()).as_bytes()))

@@ -1,5 +1,6 @@
 //! One deviating party: a hook between its protocol code and its channels that changes what it sends.
 
+use std::fmt::Debug;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -146,6 +147,54 @@ pub fn perturbed<T>(
         }
     }
     panic!("there was nothing to perturb: {target:?}, {perturbation:?}");
+}
+
+/// Runs a session of two parties for each perturbation of the first message of `step` that party `from` sends, side by side, and gives what
+/// came of each: both parties' results, party 0's first. Who notices it, the peer or the party itself, has said so; the peer names `from`. A
+/// flipped bit must be noticed by somebody unless it is `harmless`. Nothing is read after a session's `last` message, so that one is not sent
+/// twice.
+///
+/// # Panics
+/// If somebody does not notice, or the message is never sent.
+pub fn noticed<T: Debug + Send>(
+    from: PartyId,
+    [step, last]: [Step; 2],
+    harmless: &[Step],
+    session: impl Fn(&Adversary, Duration) -> [cenote_session::Result<T>; 2] + Sync,
+) -> Vec<(Perturbation, [cenote_session::Result<T>; 2])> {
+    let each = |perturbation: Perturbation| {
+        let results = perturbed(&Target::step(step), &perturbation, &session);
+        let told = format!("{} of {from} {perturbation:?}: {results:?}", step.name);
+        if matches!(perturbation, Perturbation::FlipBit { .. }) {
+            let is_noticed = results.iter().any(std::result::Result::is_err);
+            assert!(is_noticed || harmless.contains(&step), "{told}");
+        } else {
+            let (at_itself, at_peer) = (&results[from.index()], &results[1 - from.index()]);
+            // A party that has said that it is finished may be, whatever becomes of what it said.
+            assert!(at_itself.is_err() || step == last, "{told}");
+            let text = at_peer.as_ref().expect_err(&told).to_string();
+            assert!(text.contains(&from.to_string()), "the peer is named: {told}");
+        }
+        (perturbation, results)
+    };
+    let mut all = Perturbation::all();
+    all.retain(|perturbation| step != last || !matches!(perturbation, Perturbation::Duplicate));
+    // Most of the time of those that miss a message is spent waiting.
+    std::thread::scope(|scope| {
+        let each = &each;
+        let threads: Vec<_> = all
+            .into_iter()
+            .map(|perturbation| scope.spawn(move || each(perturbation)))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+            .collect()
+    })
 }
 
 /// Something to wait for, such as another party's message. Clones share it.

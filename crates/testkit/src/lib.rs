@@ -14,7 +14,7 @@ mod spy;
 mod transcript;
 mod world;
 
-pub use adversary::{Adversary, Gate, Intercept, Message, Perturbation, Target, perturbed};
+pub use adversary::{Adversary, Gate, Intercept, Message, Perturbation, Target, noticed, perturbed};
 pub use between::{Between, Tapped};
 pub use spy::{Hook, Instead, Line, Passing, Spy, Stall};
 pub use transcript::{Recorder, Sent, Transcript};

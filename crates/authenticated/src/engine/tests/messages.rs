@@ -40,49 +40,23 @@ fn steps_of(from: PartyId) -> Vec<Step> {
 /// What `from` sends in each of its steps is perturbed in each way; who notices it, the peer or the party itself,
 /// says so, and nobody panics or hangs.
 fn every_perturbation(from: PartyId) {
+    // Of a leaky AND, or a tree half of which is not used.
+    let harmless = [steps::LEAKY, cenote_ot::steps::TREES, cenote_ot::steps::COLUMNS];
     for step in steps_of(from) {
-        // Most of the time of those that miss a message is spent waiting.
-        std::thread::scope(|scope| {
-            for perturbation in Perturbation::all() {
-                scope.spawn(move || perturb(from, step, &perturbation));
-            }
+        let outcomes = noticed(from, [step, steps::FINISH], &harmless, |adversary, timeout| {
+            let mut session = Session::cheating(61, from, adversary);
+            session.timeout = timeout;
+            session.generator = generator(step);
+            session.over_bases = [steps::FILL, steps::ONLINE].concat().contains(&step);
+            session.run(everything)
         });
+        for (perturbation, results) in outcomes {
+            let told = format!("{} of {from} {perturbation:?}: {results:?}", step.name);
+            for outputs in results.iter().flatten() {
+                assert_eq!(*outputs, [expected(LANES), expected(LANES)], "{told}");
+            }
+        }
     }
-}
-
-fn perturb(from: PartyId, step: Step, perturbation: &Perturbation) {
-    if step == steps::FINISH && matches!(perturbation, Perturbation::Duplicate) {
-        // Nobody reads on after the last message.
-        return;
-    }
-    let results = perturbed(&Target::step(step), perturbation, |adversary, timeout| {
-        let mut session = Session::cheating(61, from, adversary);
-        session.timeout = timeout;
-        session.generator = generator(step);
-        session.over_bases = [steps::FILL, steps::ONLINE].concat().contains(&step);
-        session.run(everything)
-    });
-    let told = format!("{} of {from} {perturbation:?}: {results:?}", step.name);
-    for outputs in results.iter().flatten() {
-        assert_eq!(*outputs, [expected(LANES), expected(LANES)], "{told}");
-    }
-    if matches!(perturbation, Perturbation::FlipBit { .. }) {
-        assert!(results.iter().any(Result::is_err) || harmless(step), "{told}");
-        return;
-    }
-    // A party that has said that it is finished may be, whatever becomes of what it said.
-    let [at_itself, at_peer] = match from == GARBLER {
-        true => [&results[0], &results[1]],
-        false => [&results[1], &results[0]],
-    };
-    assert!(at_itself.is_err() || step == steps::FINISH, "{told}");
-    let text = at_peer.as_ref().expect_err(&told).to_string();
-    assert!(text.contains(&from.to_string()), "the peer is named: {told}");
-}
-
-/// Whether the first bit of a step may be another without harm: of a leaky AND or a tree half of which is not used.
-fn harmless(step: Step) -> bool {
-    [steps::LEAKY, cenote_ot::steps::TREES, cenote_ot::steps::COLUMNS].contains(&step)
 }
 
 #[test]

@@ -15,7 +15,7 @@ use cenote_net::{ChannelOptions, Label, Step, memory_pair};
 use cenote_params::lpn::Lpn;
 use cenote_primitives::{Block, Entropy};
 use cenote_testkit::kept::{and, input};
-use cenote_testkit::{Adversary, Message, Perturbation, Target, perturbed};
+use cenote_testkit::{Adversary, Message, noticed};
 
 use super::*;
 use crate::checks::{BIT_OPENING, GATES, LEAKY_AND, MASKED_VALUES, OT_CONSISTENCY, OWN_INPUT, POINTS};

@@ -1,7 +1,7 @@
 //! Messages that are malformed, missing, repeated or out of order.
 
 use cenote_net::Step;
-use cenote_testkit::{Perturbation, Target, perturbed};
+use cenote_testkit::{Perturbation, noticed};
 
 use super::*;
 
@@ -24,59 +24,33 @@ fn program(engine: &mut JimuEngine) -> Result<()> {
 /// What party `from` sends in these steps, of which each has a message, is perturbed in each way; who notices it, the peer or the party itself,
 /// says so, and nobody panics or hangs.
 fn every_perturbation(from: PartyId, steps: &[Step], program: fn(&mut JimuEngine) -> Result<()>) {
+    // Of a symbol that is not watched, or a label that is not chosen.
+    let harmless = [steps::INPUT_WIRES, steps::GADGETS, steps::OWN_LABELS];
     for &step in steps {
-        // Most of the time of those that miss a message is spent waiting.
-        std::thread::scope(|scope| {
-            for perturbation in Perturbation::all() {
-                scope.spawn(move || perturb(from, step, &perturbation, program));
-            }
+        let outcomes = noticed(from, [step, steps::FINISH], &harmless, |adversary, timeout| {
+            let honest = Adversary::with(|_, _, message| vec![message]);
+            let mut session = Session::new(61, 160, &Faults::new());
+            session.timeout = timeout;
+            let adversaries = match from == GARBLER {
+                true => [adversary, &honest],
+                false => [&honest, adversary],
+            };
+            let outcome = session.run_between(adversaries, program);
+            [outcome.garbler, outcome.evaluator]
         });
+        for (perturbation, results) in outcomes {
+            if perturbation.is_missed() || matches!(perturbation, Perturbation::FlipBit { .. }) {
+                continue;
+            }
+            let named =
+                matches!(&results[1 - from.index()], Err(error) if error.to_string().contains(step.name));
+            assert!(
+                named || matches!(perturbation, Perturbation::Duplicate),
+                "the step is named: {} of {from} {perturbation:?}: {results:?}",
+                step.name
+            );
+        }
     }
-}
-
-fn perturb(
-    from: PartyId,
-    step: Step,
-    perturbation: &Perturbation,
-    program: fn(&mut JimuEngine) -> Result<()>,
-) {
-    if step == steps::FINISH && matches!(perturbation, Perturbation::Duplicate) {
-        // Nobody reads on after the last message.
-        return;
-    }
-    let outcome = perturbed(&Target::step(step), perturbation, |adversary, timeout| {
-        let honest = Adversary::with(|_, _, message| vec![message]);
-        let mut session = Session::new(61, 160, &Faults::new());
-        session.timeout = timeout;
-        let adversaries = match from == GARBLER {
-            true => [adversary, &honest],
-            false => [&honest, adversary],
-        };
-        session.run_between(adversaries, program)
-    });
-    let results = [outcome.garbler, outcome.evaluator];
-    let told = format!("{} of {from} {perturbation:?}: {results:?}", step.name);
-    if matches!(perturbation, Perturbation::FlipBit { .. }) {
-        assert!(results.iter().any(Result::is_err) || harmless(step), "{told}");
-        return;
-    }
-    // A party that has said that it is finished may be, whatever becomes of what it said.
-    let [at_itself, at_peer] = match from == GARBLER {
-        true => [&results[0], &results[1]],
-        false => [&results[1], &results[0]],
-    };
-    assert!(at_itself.is_err() || step == steps::FINISH, "{told}");
-    let text = at_peer.as_ref().expect_err(&told).to_string();
-    assert!(text.contains(&from.to_string()), "the peer is named: {told}");
-    if !perturbation.is_missed() {
-        let named = text.contains(step.name) || matches!(perturbation, Perturbation::Duplicate);
-        assert!(named, "the step is named: {told}");
-    }
-}
-
-/// Whether the first bit of a step may be another without harm: of a symbol that is not watched, of a label that is not chosen.
-fn harmless(step: Step) -> bool {
-    [steps::INPUT_WIRES, steps::GADGETS, steps::OWN_LABELS].contains(&step)
 }
 
 #[test]

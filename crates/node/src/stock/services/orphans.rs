@@ -151,6 +151,46 @@ fn what_nobody_asked_for_is_not_heard() {
     assert_eq!(left(&world, 0), before);
 }
 
+/// What is said of a shelf while it is counted, which looks at what was said before, is not forgotten.
+#[test]
+fn what_a_peer_says_of_a_shelf_in_use_is_counted_later() {
+    let mut world = pair("lego");
+    wait_full(&world);
+    make_no_more(&world);
+    world.hub.meddle(Some(Arc::new(|from, _, message| {
+        match Message::parse(&message) {
+            Ok(Message::Lacking { .. }) if from == 1 => Vec::new(),
+            _ => vec![message],
+        }
+    })));
+    lose_at(&mut world, 1);
+    wait_free(&world);
+    ask_and_wait(&world, SHELVES.into());
+    let before = left(&world, 0);
+    let stock = &world.node(0).core.stock;
+    let held = {
+        let mut state = stock.state();
+        state.busy.fill(true);
+        state.held.clone()
+    };
+    for (shelf, held) in (0..SHELVES).zip(held) {
+        let items = held
+            .expect("it is read")
+            .into_keys()
+            .map(|id| Digest(id.0))
+            .collect();
+        world.hub.say(1, 0, Message::Lacking { shelf, items }.to_bytes());
+    }
+    until("it is heard", || stock.state().words[&1].open.is_empty());
+    stock.state().busy.fill(false);
+    assert_eq!(left(&world, 0), before);
+    world.hub.meddle(None);
+    until("it is dropped", || {
+        ask_for_a_while(&world);
+        left(&world, 0).0 == 0
+    });
+}
+
 #[test]
 fn what_one_of_two_peers_has_lost_is_dropped_when_both_others_have_heard_it() {
     let mut world = world(3, SHARE);
