@@ -300,9 +300,8 @@ impl Core {
     /// A job is to end here. One that runs is stopped, and is done all the same if it has its outputs by then.
     pub(crate) fn give_up(self: &Arc<Self>, id: JobId, kind: FailKind, reason: String) {
         let flight = lock(&self.desk).flight(id);
-        match flight {
-            Some(flight) => flight.stop(kind, reason),
-            None => self.fail(id, kind, reason),
+        if !flight.is_some_and(|flight| flight.stop(kind, reason.clone())) {
+            self.fail(id, kind, reason);
         }
     }
 

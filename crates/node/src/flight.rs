@@ -73,12 +73,14 @@ impl Flight {
         self.end.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the run in whatever it waits for. The first reason counts.
-    pub(crate) fn stop(&self, kind: FailKind, reason: impl Into<String>) {
+    /// Ends the run in whatever it waits for; the first reason counts. Gives whether it has channels and so comes to an end: without them it goes no
+    /// further than to meet its peers, and may wait for them yet.
+    pub(crate) fn stop(&self, kind: FailKind, reason: impl Into<String>) -> bool {
         let mut end = self.end();
         end.why.get_or_insert_with(|| (kind, reason.into()));
         end.closers.0.iter().for_each(Closer::close);
         self.said.notify_all();
+        !end.closers.0.is_empty()
     }
 
     /// A peer says that it ends. Gives whether the run sees to that: it does once it has channels, which are closed, so that it comes to

@@ -586,10 +586,12 @@ impl Core {
             desk.flight(id)
         };
         if let Some(flight) = flight {
-            match &job.state {
-                State::Done => {}
-                State::Failed(failure) => flight.stop(failure.kind, failure.reason.clone()),
-                _ => flight.stop(FailKind::Peer, "it has ended"),
+            let (kind, reason) = match &job.state {
+                State::Failed(failure) => (failure.kind, failure.reason.clone()),
+                _ => (FailKind::Peer, "it has ended".into()),
+            };
+            if job.state != State::Done {
+                flight.stop(kind, reason);
             }
         }
         self.posted.remove(id);

@@ -69,7 +69,9 @@ struct State {
     lacks: BTreeSet<Lack>,
     /// The same of peers.
     lacks_there: BTreeMap<u8, BTreeSet<Lack>>,
-    /// Shelves of which something was said that they have not been counted with yet.
+    /// What still lies on a shelf though a party lacks it.
+    stays: BTreeSet<Lack>,
+    /// Shelves of which something was said since they were counted.
     news: BTreeSet<u8>,
     /// Items of each shelf that are damaged as a whole.
     damaged: Vec<BTreeSet<ItemId>>,
@@ -117,6 +119,7 @@ impl Shelves {
                 words: BTreeMap::new(),
                 lacks: BTreeSet::new(),
                 lacks_there: BTreeMap::new(),
+                stays: BTreeSet::new(),
                 news: BTreeSet::new(),
                 damaged: vec![BTreeSet::new(); SHELVES.into()],
                 making: None,
@@ -147,30 +150,13 @@ impl Shelves {
         self.targets.iter().position(|target| target.digest == digest)
     }
 
-    /// Takes the free shelves of which something is known that they were not counted with.
-    fn take_news(&self) -> Vec<u8> {
+    /// Takes a free shelf of which something was said since it was counted.
+    fn take_news(&self) -> Option<u8> {
         let mut state = self.state();
-        let State { news, busy, .. } = &mut *state;
-        let known = news
-            .iter()
-            .copied()
-            .filter(|shelf| usize::from(*shelf) < self.stores.len());
-        known
-            .filter(|shelf| !std::mem::replace(&mut busy[usize::from(*shelf)], true))
-            .collect()
-    }
-
-    /// Takes the free shelves on which something lies that one party lacks by the word of both peers.
-    fn take_lacking(&self) -> Vec<u8> {
-        let mut state = self.state();
-        let agreed = state
-            .lacks
-            .iter()
-            .filter(|lack| is_agreed(&state.lacks_there, **lack));
-        let mut shelves: Vec<u8> = agreed.map(|lack| lack.shelf).collect();
-        shelves.dedup();
-        shelves.retain(|shelf| !std::mem::replace(&mut state.busy[usize::from(*shelf)], true));
-        shelves
+        let mut news = state.news.iter().copied();
+        let shelf = news.find(|shelf| !state.busy[usize::from(*shelf)])?;
+        state.busy[usize::from(shelf)] = true;
+        Some(shelf)
     }
 
     /// What is on a shelf here, for peers.
@@ -223,12 +209,6 @@ impl Shelves {
         let runs = (0..SHELVES).map(|shelf| self.usable(state, me, shelf, kind).0.min(share));
         (runs.sum(), share.saturating_mul(SHELVES.into()))
     }
-}
-
-/// Whether another than the party that lacks an item says so, too.
-fn is_agreed(there: &BTreeMap<u8, BTreeSet<Lack>>, lack: Lack) -> bool {
-    let mut others = there.iter().filter(|(peer, _)| **peer != lack.by);
-    others.any(|(_, lacks)| lacks.contains(&lack))
 }
 
 impl State {
@@ -284,7 +264,8 @@ impl Core {
 
     /// A peer says what is on its shelves. What this party has no target for is of no interest.
     pub(crate) fn hear_levels(&self, from: u8, levels: Vec<Level>, lacks: Vec<Lack>) {
-        let told: BTreeSet<u8> = levels.iter().map(|level| level.shelf).collect();
+        let told = levels.iter().map(|level| level.shelf);
+        let told: BTreeSet<u8> = told.filter(|shelf| *shelf < SHELVES).collect();
         let mut guard = self.stock.state();
         let state = &mut *guard;
         let lacking = state.lacks_there.entry(from).or_default();
@@ -293,9 +274,10 @@ impl Core {
         let room = LACKS.saturating_sub(lacking.len());
         let of_shelves = lacks.into_iter().filter(|lack| told.contains(&lack.shelf));
         lacking.extend(of_shelves.take(room));
-        state
-            .news
-            .extend(lacking.difference(&before).map(|lack| lack.shelf));
+        // Of a shelf that is in use it is not known yet what this party knows when it is counted.
+        let matters = |lack: &&Lack| state.lacks.contains(lack) || state.busy[usize::from(lack.shelf)];
+        let news = lacking.difference(&before).filter(matters);
+        state.news.extend(news.map(|lack| lack.shelf));
         let there = state.there.entry(from).or_default();
         for level in levels {
             if level.shelf < SHELVES && self.stock.find(level.stock).is_some() {
@@ -305,18 +287,11 @@ impl Core {
         drop(guard);
         self.stock.moved.notify_all();
         self.announcer.tell(&Happened::Stock);
-        for shelf in self.stock.take_lacking() {
-            self.put_back(shelf);
-        }
     }
 
     /// A shelf is free again.
     fn put_back(&self, shelf: u8) {
         self.stock.count(shelf);
-        // What was said meanwhile; what is said yet later has its turn with the next questions.
-        if self.stock.state().news.contains(&shelf) {
-            self.stock.count(shelf);
-        }
         let mut state = self.stock.state();
         state.busy[usize::from(shelf)] = false;
         let kinds = 0..self.stock.targets.len();

@@ -91,9 +91,11 @@ impl Core {
             (brief.deadline <= now).then_some((*id, brief.deadline, brief.state))
         };
         let late: Vec<_> = lock(&self.open).iter().filter_map(late).collect();
+        // The record may say already of one that has just begun that it runs.
+        let runs = |id| lock(&self.desk).flight(id).is_some();
         let (run, wait): (Vec<_>, Vec<_>) = late
             .into_iter()
-            .partition(|(.., state)| *state == StateName::Running);
+            .partition(|(id, _, state)| *state == StateName::Running || runs(*id));
         for (id, deadline, _) in run {
             self.give_up(id, FailKind::Deadline, format!("it was not done by {deadline}"));
         }

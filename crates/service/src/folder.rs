@@ -10,7 +10,7 @@ use crate::{Error, Result};
 
 const LOCK: &str = "service.lock";
 
-/// How long a folder that is in use is waited for: a process that has just ended, or one that another thread of it was starting, may hold it for a moment.
+/// How long a folder that is in use is waited for: a process that is ending may hold it for a moment, and so may a child that another thread is starting.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A folder that this process alone uses, until this value is dropped or the process ends, however it ends.
@@ -21,7 +21,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Takes the folder at `path`, which is made where there is none, for its owner only.
+    /// Takes the folder at `path`, which is made where there is none, for its owner only. One that is in use is waited for, two seconds.
     ///
     /// # Errors
     /// [`Error::InUse`] where another process has it, with that process's number; [`Error::File`] where it cannot be used.
@@ -128,8 +128,13 @@ mod tests {
             error.contains(&format!("process {}", std::process::id())),
             "{error}"
         );
-        drop(first);
-        Folder::claim(&path).expect("free again");
+        let next = std::thread::scope(|scope| {
+            let next = scope.spawn(|| Folder::claim(&path));
+            std::thread::sleep(Duration::from_millis(100));
+            drop(first);
+            next.join().expect("no panic")
+        });
+        next.expect("free again within a moment");
     }
 
     #[test]

@@ -171,7 +171,7 @@ impl Store {
         list().map_err(|error| fault(&folder, format_args!("cannot be listed: {error}")))
     }
 
-    /// Notes which parties lack an item, for people to see. Nothing depends on it.
+    /// Notes which parties lack an item, by what they said when a session compared: see [`Stored::lacked_by`].
     pub(crate) fn note_lack(&self, id: &ItemId, listed: &[PartyId], lacked_by: &[PartyId]) {
         let path = |party: PartyId| self.item_folder(id).join(format!("{LACKED_BY}{}", party.0));
         let gone = listed.iter().filter(|party| !lacked_by.contains(party));

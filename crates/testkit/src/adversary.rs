@@ -118,7 +118,7 @@ impl Perturbation {
         ]
     }
 
-    /// Whether whoever waits for the message does so in vain, or may.
+    /// Whether the receiver may never get the message.
     pub fn is_missed(&self) -> bool {
         matches!(self, Self::Drop | Self::SwapWithNext)
     }
@@ -150,12 +150,12 @@ pub fn perturbed<T>(
 }
 
 /// Runs a session of two parties for each perturbation of the first message of `step` that party `from` sends, side by side, and gives what
-/// came of each: both parties' results, party 0's first. Who notices it, the peer or the party itself, has said so; the peer names `from`. A
-/// flipped bit must be noticed by somebody unless it is `harmless`. Nothing is read after a session's `last` message, so that one is not sent
-/// twice.
+/// came of each: both parties' results, party 0's first. Both have failed, and the peer names `from`; only the sender of a session's `last`
+/// message may be finished. Of a flipped bit it is enough that somebody notices it, unless it is `harmless`. Nothing is read after the last
+/// message, so that one is not sent twice.
 ///
 /// # Panics
-/// If somebody does not notice, or the message is never sent.
+/// If it is otherwise, or the message is never sent.
 pub fn noticed<T: Debug + Send>(
     from: PartyId,
     [step, last]: [Step; 2],

@@ -229,7 +229,7 @@ impl Worker {
                     }
                     // Who closed the channel under it knows why, and tells the peer.
                     let (tells, code) = (!is_interrupted(&error), error.reason().code());
-                    // Known here before the peer hears of it: what it says then is no news.
+                    // Before the peer is told, so that its answer cannot take the place of the cause.
                     let is_news = self.fate.fail(error);
                     if tells {
                         self.channel.abort(code);

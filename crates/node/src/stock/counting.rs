@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use cenote::stock::{Inventory, ItemId, Stored};
 use cenote_service::job::Digest;
 
-use super::{Amount, SHELVES, Shelves, Words, is_agreed};
+use super::{Amount, SHELVES, Shelves, Words};
 use crate::message::Lack;
 
 /// In so long no more of a kind is dropped on others' word than there should be of it.
@@ -47,12 +47,12 @@ impl Heard {
         let noted = stored.lacked_by.iter().map(|party| party.0);
         let by: BTreeSet<u8> = peers().filter(says).chain(noted).collect();
         let alone = by.first().filter(|_| by.len() == 1);
-        let alone = alone.map(|by| Lack {
-            shelf,
-            item: Digest(id.0),
-            by: *by,
-        });
-        let agreed = parties > 2 && alone.is_some_and(|lack| is_agreed(&self.there, lack));
+        let item = Digest(id.0);
+        let alone = alone.map(|by| Lack { shelf, item, by: *by });
+        let says_it_of = |peer: u8, lack: Lack| {
+            peer != lack.by && self.there.get(&peer).is_some_and(|lacks| lacks.contains(&lack))
+        };
+        let agreed = alone.is_some_and(|lack| peers().any(|peer| says_it_of(peer, lack)));
         let certain = agreed || peers().all(|party| says(&party));
         Lacked { by, alone, certain }
     }
@@ -93,7 +93,7 @@ impl Shelves {
         let names = names.chain(unusable.iter().map(|unusable| unusable.id));
         let mut held: BTreeMap<ItemId, u8> = names.map(|id| (id, 0)).collect();
         let (mut amounts, mut of_use, mut gone) = (Vec::new(), BTreeSet::new(), BTreeMap::new());
-        let mut lacks = BTreeSet::new();
+        let (mut lacks, mut stays) = (BTreeSet::new(), BTreeSet::new());
         for (target, (_, dropped)) in self.targets.iter().zip(&mut spent_today) {
             let mut amount = Amount::default();
             let (parties, served) = (target.kind.protocol().parties(), target.kind.runs(&items));
@@ -105,6 +105,8 @@ impl Shelves {
                 let lacked = heard.of(self.me, parties, shelf, stored);
                 // What is dropped for it is told as well: the other party may not have dropped it yet.
                 lacks.extend(lacked.alone);
+                let item = Digest(id.0);
+                stays.extend(lacked.by.iter().map(|by| Lack { shelf, item, by: *by }));
                 let after = dropped.saturating_add(runs);
                 let may_go = !stored.living && after <= target.share * u64::from(SHELVES);
                 if runs == 0 {
@@ -123,6 +125,7 @@ impl Shelves {
         gone.retain(|id, _| !of_use.contains(id));
         let dropped = self.drop_all(shelf, gone);
         held.retain(|id, _| !dropped.contains(id));
+        stays.retain(|lack| !dropped.contains(&ItemId(lack.item.0)));
         let mut state = self.state();
         state.here[at] = amounts;
         state.damaged[at] = damaged;
@@ -137,6 +140,8 @@ impl Shelves {
         }
         state.lacks.retain(|lack| lack.shelf != shelf);
         state.lacks.extend(lacks);
+        state.stays.retain(|lack| lack.shelf != shelf);
+        state.stays.extend(stays);
     }
 
     /// Drops items of a shelf, and tells how many for which reason. Those that are gone.

@@ -68,7 +68,7 @@ enum Stage {
     Runs,
 }
 
-/// Keeps the stock of a service full, until it ends.
+/// Keeps the stock of a service full, and counts again what others have said something of, until the service ends.
 pub(crate) fn keep(core: &Weak<Core>) {
     // Only its own machine knows; without it jobs are slower while stock is made.
     if let Err(error) = rustix::process::setpriority_process(None, NICE) {
@@ -79,6 +79,9 @@ pub(crate) fn keep(core: &Weak<Core>) {
             return;
         }
         let step = AssertUnwindSafe(|| {
+            if let Some(shelf) = core.stock.take_news() {
+                core.put_back(shelf);
+            }
             let next = match core.me() {
                 LEADER => core.propose_making(),
                 _ => core.stock.given(&core),

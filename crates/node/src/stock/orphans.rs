@@ -1,9 +1,10 @@
 //! Stock that others lack, as after a crash, or where a folder was lost or put back.
 //!
 //! A party asks its peers now and then which of the items on a shelf they lack. A peer answers for a shelf only that is in use by nobody there, and that it
-//! could read: what it is making, using or has not looked at yet it does not lack. Its word holds while it is here. What all others that must have an item
-//! lack is dropped, within limits; of three parties' stock also what one lacks that has told both others so. What only this party has heard of one of two
-//! peers stays, since that peer may lie, and there is an alarm, as for whatever stays that a peer lacks.
+//! could read: what it is making, using or has not looked at yet it does not lack. Its word holds while it is here. The shelf is counted again with it as
+//! soon as it is free, by the thread that keeps stock. What all others that must have an item lack is dropped, within limits; of three parties' stock also
+//! what one lacks that has told both others so. What only this party has heard of one of two peers stays, since that peer may lie. Of whatever stays that
+//! a peer lacks there is an alarm.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -12,14 +13,14 @@ use cenote::stock::ItemId;
 use cenote_service::job::Digest;
 use cenote_service::live::AlarmKind;
 
-use super::{SHELVES, State, is_agreed};
+use super::{SHELVES, State};
 use crate::core::{Core, lock};
 use crate::message::{LACKS, Message};
 
 /// How often a peer is asked.
 const ASK: Duration = Duration::from_secs(60);
-/// How long a peer's word may stand alone without an alarm.
-const ALONE: Duration = Duration::from_secs(60);
+/// How long something may stay that a peer lacks without an alarm.
+const STAY: Duration = Duration::from_secs(60);
 
 /// What a peer has said that it lacks, since it is here.
 #[derive(Debug, Clone, Default)]
@@ -30,8 +31,8 @@ pub(super) struct Words {
     answered: BTreeSet<u8>,
     /// When it was last asked.
     pub(super) asked: Option<Instant>,
-    /// Since when nobody else has heard it of something.
-    alone: Option<Instant>,
+    /// Since when something stays that it lacks.
+    stays: Option<Instant>,
 }
 
 impl Words {
@@ -52,13 +53,13 @@ impl Words {
         self.asked.is_none_or(|asked| now.duration_since(asked) >= ASK)
     }
 
-    /// Whether its word on something has stood alone for long.
-    fn is_doubtful(&mut self, alone: bool, now: Instant) -> bool {
-        if !alone {
-            self.alone = None;
+    /// Whether something that it lacks has stayed for long.
+    fn is_doubtful(&mut self, stays: bool, now: Instant) -> bool {
+        if !stays {
+            self.stays = None;
             return false;
         }
-        now.duration_since(*self.alone.get_or_insert(now)) >= ALONE
+        now.duration_since(*self.stays.get_or_insert(now)) >= STAY
     }
 }
 
@@ -95,25 +96,16 @@ impl Core {
             }
             let (questions, doubtful) = {
                 let mut state = self.stock.state();
-                let alone = state.lacks.iter().filter(|lack| lack.by == party);
-                let alone = alone
-                    .filter(|lack| !is_agreed(&state.lacks_there, **lack))
-                    .count();
+                let stays = state.stays.iter().filter(|lack| lack.by == party).count();
                 let words = state.words.entry(party).or_default();
                 let is_due = words.is_due(now);
-                let doubtful = words.is_doubtful(alone > 0, now).then_some(alone);
+                let doubtful = words.is_doubtful(stays > 0, now).then_some(stays);
                 let questions = match is_due {
                     true => state.questions(party, now),
                     false => BTreeMap::new(),
                 };
                 (questions, doubtful)
             };
-            if !questions.is_empty() {
-                self.stock
-                    .take_news()
-                    .into_iter()
-                    .for_each(|shelf| self.put_back(shelf));
-            }
             for (shelf, items) in questions {
                 self.tell(party, &Message::Compare { shelf, items });
             }
@@ -155,31 +147,24 @@ impl Core {
 
     /// A peer says which items it lacks of those that it was asked about.
     pub(crate) fn hear_lacking(&self, from: u8, shelf: u8, items: &[Digest]) {
-        let at = usize::from(shelf);
-        {
-            let mut state = self.stock.state();
-            let words = state.words.get_mut(&from);
-            if !words.is_some_and(|words| words.open.remove(&shelf)) {
-                drop(state);
-                lock(&self.tally).refused(from);
-                return;
-            }
-            let Some(Some(held)) = state.held.get(at) else {
-                return;
-            };
-            let ids = items.iter().map(|item| ItemId(item.0));
-            let ours = ids.filter(|id| held.get(id).is_some_and(|parties| from < *parties));
-            let ours = ours.map(|id| (shelf, id)).collect();
-            if !state.words.entry(from).or_default().say(shelf, ours) {
-                return;
-            }
-            // A shelf that is in use is counted when it is free again.
-            if std::mem::replace(&mut state.busy[at], true) {
-                state.news.insert(shelf);
-                return;
-            }
+        let mut state = self.stock.state();
+        let words = state.words.get_mut(&from);
+        if !words.is_some_and(|words| words.open.remove(&shelf)) {
+            drop(state);
+            lock(&self.tally).refused(from);
+            return;
         }
-        self.put_back(shelf);
+        let Some(Some(held)) = state.held.get(usize::from(shelf)) else {
+            return;
+        };
+        let ids = items.iter().map(|item| ItemId(item.0));
+        let ours = ids.filter(|id| held.get(id).is_some_and(|parties| from < *parties));
+        let ours = ours.map(|id| (shelf, id)).collect();
+        if state.words.entry(from).or_default().say(shelf, ours) {
+            state.news.insert(shelf);
+            drop(state);
+            self.stock.moved.notify_all();
+        }
     }
 }
 

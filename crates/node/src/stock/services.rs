@@ -83,8 +83,12 @@ fn make_again(world: &World) {
     }
 }
 
+/// No shelf is in use, and none is to be counted again.
 fn wait_free(world: &World) {
-    let is_free = |node: &crate::Node| node.core.stock.state().busy.iter().all(|busy| !busy);
+    let is_free = |node: &crate::Node| {
+        let state = node.core.stock.state();
+        state.news.is_empty() && state.busy.iter().all(|busy| !busy)
+    };
     until("all shelves are free", || {
         world.nodes.iter().flatten().all(is_free)
     });

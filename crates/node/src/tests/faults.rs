@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use cenote::Protocol;
+use cenote::runner::Connections;
 use cenote_service::Timestamp;
 use cenote_service::job::{FailKind, JobId, Proposal, Remote, State, StateName};
 use cenote_service::live::{AlarmKind, Live};
 
-use super::world::{ALL, NONE, World, person, until, with_data};
+use super::world::{ALL, NONE, PATIENCE, World, person, until, with_data};
 use crate::core::lock;
 use crate::message::Message;
 use crate::run::Gained;
@@ -243,6 +245,8 @@ fn a_deadline_takes_no_outputs_away_that_were_learnt() {
     };
     let (job, flight) = [2, 10, 40].into_iter().find_map(begin).expect("begun in time");
     let id = job.proposal.id;
+    let topology = Protocol::default().topology();
+    let _connections = flight.hold(Connections::in_memory(&topology, PATIENCE).remove(1));
     core.changed(&job);
     until("it is stopped", || flight.stopped().is_some());
     assert_eq!(flight.stopped().expect("stopped").0, FailKind::Deadline);
@@ -272,18 +276,19 @@ fn a_service_that_stops_in_order_says_so() {
 #[test]
 fn a_leader_that_never_starts_holds_a_job_until_its_deadline_only() {
     let world = World::new(3, ALL);
-    lose_beginnings(&world);
+    // Nobody hears of its end at others either.
+    lose(&world, |message| {
+        matches!(
+            message,
+            Message::Start { .. } | Message::Fail { .. } | Message::Standings { .. }
+        )
+    });
     let id = world.submit_urgent(1, &world.submission("add8", "never"), |_| true);
-    until("the others have given it up", || {
-        [1, 2]
-            .iter()
-            .all(|party| !world.job(*party, id).state.name().is_open())
-    });
-    // The leader still waits for them, until it hears where they stand.
-    world.node(0).core.tell_again();
-    world.wait(id, "failed", |state| {
-        matches!(state, State::Failed(failure) if matches!(failure.kind, FailKind::Deadline | FailKind::Peer))
-    });
+    world.wait(
+        id,
+        "failed",
+        |state| matches!(state, State::Failed(failure) if failure.kind == FailKind::Deadline),
+    );
     for party in 1..3 {
         assert_eq!(world.job(party, id).binding.len(), usize::from(party == 1));
     }

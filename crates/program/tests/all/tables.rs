@@ -179,7 +179,7 @@ fn every_engine_shuffles_and_sorts() {
 #[test]
 fn shuffles_are_uniform() {
     let mut counts = std::collections::BTreeMap::new();
-    const RUNS: usize = 1200;
+    const RUNS: usize = 12_000;
     let orders = alone(|session| {
         let shuffled = |_| session.open(&table::shuffle(&row(session, &[0u8, 1, 2])));
         (0..RUNS)

@@ -19,6 +19,18 @@ fn lose_at(world: &mut World, party: u8) {
     world.wait_ready();
 }
 
+/// Party 2 of three loses what was on its shelves, and party 1 hears nothing of it.
+fn lose_at_two_and_tell_nobody_but_zero(world: &mut World) {
+    world.hub.meddle(Some(Arc::new(|from, to, message| {
+        match Message::parse(&message) {
+            Ok(Message::Lacking { .. }) if (from, to) == (2, 1) => Vec::new(),
+            _ => vec![message],
+        }
+    })));
+    lose_at(world, 2);
+    ask_and_wait(world, SHELVES.into());
+}
+
 /// Everybody is asked now.
 fn ask(world: &World) {
     for node in world.nodes.iter().flatten() {
@@ -182,13 +194,30 @@ fn what_a_peer_says_of_a_shelf_in_use_is_counted_later() {
         world.hub.say(1, 0, Message::Lacking { shelf, items }.to_bytes());
     }
     until("it is heard", || stock.state().words[&1].open.is_empty());
-    stock.state().busy.fill(false);
     assert_eq!(left(&world, 0), before);
-    world.hub.meddle(None);
-    until("it is dropped", || {
-        ask_for_a_while(&world);
-        left(&world, 0).0 == 0
-    });
+    stock.state().busy.fill(false);
+    until("it is dropped", || left(&world, 0).0 == 0);
+}
+
+/// The same of what another peer has heard.
+#[test]
+fn what_a_peer_has_heard_of_a_shelf_in_use_is_counted_later() {
+    let mut world = world(3, SHARE);
+    wait_full(&world);
+    make_no_more(&world);
+    lose_at_two_and_tell_nobody_but_zero(&mut world);
+    wait_free(&world);
+    let (before, stock) = (left(&world, 0), &world.node(0).core.stock);
+    let lacks: Vec<Lack> = stock.state().lacks.iter().copied().collect();
+    assert!(lacks.len() >= SHELVES.into());
+    stock.state().busy.fill(true);
+    let levels = world.node(1).core.stock.levels().0;
+    world.hub.say(1, 0, Message::Levels { levels, lacks }.to_bytes());
+    until("it is heard", || stock.state().news.len() == usize::from(SHELVES));
+    assert_eq!(left(&world, 0), before);
+    stock.state().busy.fill(false);
+    until("it is dropped", || left(&world, 0).0 == 0);
+    assert_eq!(left(&world, 1), before);
 }
 
 #[test]
@@ -197,15 +226,7 @@ fn what_one_of_two_peers_has_lost_is_dropped_when_both_others_have_heard_it() {
     wait_full(&world);
     make_no_more(&world);
     let before = left(&world, 0);
-    // Party 1 hears nothing of it.
-    world.hub.meddle(Some(Arc::new(|from, to, message| {
-        match Message::parse(&message) {
-            Ok(Message::Lacking { .. }) if (from, to) == (2, 1) => Vec::new(),
-            _ => vec![message],
-        }
-    })));
-    lose_at(&mut world, 2);
-    ask_and_wait(&world, SHELVES.into());
+    lose_at_two_and_tell_nobody_but_zero(&mut world);
     until("party 0 has heard it", || world.node(0).stock()[0].amount == 0);
     wait_free(&world);
     assert_eq!((left(&world, 0), left(&world, 1)), (before, before));
@@ -221,6 +242,41 @@ fn what_one_of_two_peers_has_lost_is_dropped_when_both_others_have_heard_it() {
     wait_full(&world);
     run(&world, 2, "from new stock");
     assert_eq!(from_stock(&world, 0), 1);
+}
+
+/// What must stay, although all others know that a party lacks it, is told, and nobody goes on about it.
+#[test]
+fn what_one_of_two_peers_loses_again_and_again_stays() {
+    let mut world = world(3, SHARE);
+    wait_full(&world);
+    make_no_more(&world);
+    lose_at(&mut world, 2);
+    until("it is dropped", || {
+        ask_for_a_while(&world);
+        left(&world, 0).0 == 0 && left(&world, 1).0 == 0
+    });
+    make_again(&world);
+    wait_full(&world);
+    make_no_more(&world);
+    let before = left(&world, 0);
+    lose_at(&mut world, 2);
+    let counts = Arc::new(AtomicU64::new(0));
+    let told = Arc::clone(&counts);
+    world.hub.meddle(Some(Arc::new(move |_, _, message| {
+        if matches!(Message::parse(&message), Ok(Message::Levels { .. })) {
+            told.fetch_add(1, Ordering::Relaxed);
+        }
+        vec![message]
+    })));
+    ask_and_wait(&world, 0);
+    until("nothing more is told", || {
+        wait_free(&world);
+        let before = counts.load(Ordering::Relaxed);
+        std::thread::sleep(Duration::from_secs(1));
+        counts.load(Ordering::Relaxed) == before
+    });
+    assert_eq!((left(&world, 0), left(&world, 1)), (before, before));
+    wait_for_alarm(&world, "Party 2");
 }
 
 #[test]

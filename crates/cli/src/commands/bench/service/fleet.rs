@@ -156,11 +156,11 @@ impl Drop for Fleet {
     }
 }
 
-/// An address of this machine that nobody else uses, where the loopback interface has more than one: what is bound to any free port of 127.0.0.1
-/// is not in the way of a service that starts again.
+/// An address of this machine that hardly anybody else uses, where the loopback interface has more than one: what is bound to any free port of
+/// 127.0.0.1 is not in the way of a service that starts again.
 fn own_host() -> String {
     let process = std::process::id();
-    let host = format!("127.{}.{}.1", (process >> 8) as u8, process as u8);
+    let host = format!("127.{}.{}.2", (process >> 8) as u8, process as u8);
     match TcpListener::bind((host.as_str(), 0)) {
         Ok(_) => host,
         Err(_) => "127.0.0.1".to_owned(),
@@ -171,7 +171,7 @@ fn own_host() -> String {
 /// port is not given to another party.
 fn settle(file: &Path, host: &str) -> Result<TcpListener> {
     let fault = |error| Error::local(format!("preparing {}", file.display()), error);
-    let listener = TcpListener::bind("127.0.0.1:0").map_err(fault)?;
+    let listener = TcpListener::bind((host, 0)).map_err(fault)?;
     let address = listener.local_addr().map_err(fault)?;
     let text = std::fs::read_to_string(file).map_err(fault)?;
     let lines = text.lines().map(|line| match line.starts_with("http = ") {
