@@ -93,7 +93,8 @@ impl Run<'_> {
     }
 
     fn demand(&self) -> Demand<'static> {
-        Demand::new().and_gates(self.and_gates)
+        // What is announced shares the chance of an error with what comes beyond it, so something is.
+        Demand::new().and_gates(self.and_gates.max(1))
     }
 
     fn run<T>(
@@ -107,7 +108,6 @@ impl Run<'_> {
         let demand = self.demand();
         let conversation = Conversation {
             me,
-            name: self.name,
             demand: &demand,
             terms: vec![
                 ("program".into(), self.name.into()),
@@ -127,8 +127,6 @@ impl Run<'_> {
 /// A program that a party runs with the others.
 pub(crate) struct Conversation<'a> {
     pub(crate) me: PartyId,
-    /// The session's name.
-    pub(crate) name: &'a str,
     /// What the program does, about.
     pub(crate) demand: &'a Demand<'a>,
     /// What the parties compare besides the protocol's terms.
@@ -160,9 +158,9 @@ impl Conversation<'_> {
                 .unwrap_or_else(|| prepared.phase_limit(self.demand)),
         );
         phases.begin("the handshake");
-        handshake(me, &mut connections, &terms, &())?;
+        let name = handshake(me, &mut connections, &terms, &())?;
         phases.begin("the set-up");
-        let session = prepared.session(me, connections, self.name, self.demand)?;
+        let session = prepared.session(me, connections, &name, self.demand)?;
         // How long a program takes nobody knows ahead: its time is limited if that was asked for.
         match self.phase_timeout {
             Some(_) => phases.begin("the program"),

@@ -325,11 +325,12 @@ impl Prepared {
         self,
         me: PartyId,
         connections: Connections,
+        session: &str,
         soak: &Soak,
         stock: Option<&Store>,
         told: &mut dyn FnMut(&Note),
     ) -> Result<Note> {
-        self.0.soak(me, connections, soak, stock, told)
+        self.0.soak(me, connections, session, soak, stock, told)
     }
 
     /// Starts a session called `name` over `connections`, for a program that does about what `demand` says.
@@ -381,6 +382,8 @@ impl Ordered {
 #[derive(Clone, Copy)]
 pub(crate) struct Task<'a> {
     pub(crate) me: PartyId,
+    /// The session's name, by the handshake.
+    pub(crate) session: &'a str,
     pub(crate) program: &'a Program,
     pub(crate) inputs: &'a [Option<cenote_primitives::BitMatrix>],
     pub(crate) phases: &'a Phases,
@@ -552,6 +555,7 @@ trait Ready: Send + Sync {
         self: Box<Self>,
         me: PartyId,
         connections: Connections,
+        session: &str,
         soak: &Soak,
         stock: Option<&Store>,
         told: &mut dyn FnMut(&Note),
@@ -609,10 +613,9 @@ impl<P: AnyProtocol<Prepared: Clone + Sync>> Ready for (P, P::Prepared) {
         let source = stock.map_or(Source::Live, Source::Stored);
         let parameters = settings.parameters(&prepared, &source);
         let named = |error: EngineError| Error::from(error.with_checks(P::CHECKS));
-        let session = task.program.digest();
         task.phases.begin("the set-up");
         let mut engine = settings
-            .start(prepared, task.me, connections, &session, source)
+            .start(prepared, task.me, connections, task.session, source)
             .map_err(named)?;
         tracing::info!(me = %task.me, protocol = P::NAME, "session started");
         let executed = task
@@ -632,6 +635,7 @@ impl<P: AnyProtocol<Prepared: Clone + Sync>> Ready for (P, P::Prepared) {
         self: Box<Self>,
         me: PartyId,
         connections: Connections,
+        session: &str,
         soak: &Soak,
         stock: Option<&Store>,
         told: &mut dyn FnMut(&Note),
@@ -640,7 +644,7 @@ impl<P: AnyProtocol<Prepared: Clone + Sync>> Ready for (P, P::Prepared) {
         let source = stock.map_or(Source::Live, Source::Stored);
         let named = |error: EngineError| Error::from(error.with_checks(P::CHECKS));
         let mut engine = settings
-            .start(prepared, me, connections, "soak", source)
+            .start(prepared, me, connections, session, source)
             .map_err(named)?;
         drive(&mut engine, soak, told).map_err(named)
     }

@@ -141,7 +141,7 @@ impl Party<'_> {
         let phases =
             connections.phases(limit.unwrap_or_else(|| prepared.phase_limit(&self.program.demand())));
         phases.begin("the handshake");
-        handshake(
+        let session = handshake(
             self.me,
             &mut connections,
             &self.terms(&prepared, stock.is_some()),
@@ -149,6 +149,7 @@ impl Party<'_> {
         )?;
         let task = Task {
             me: self.me,
+            session: &session,
             program: self.program,
             inputs: self.inputs,
             phases: &phases,

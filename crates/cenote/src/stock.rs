@@ -26,9 +26,6 @@ use crate::runner::with_version;
 use crate::stop::Session;
 use crate::{Error, Job, PartyConfig, Result, files};
 
-/// The name under which offline runs derive their keys.
-const SESSION: &str = "cenote stock";
-
 /// The longest key file that is read.
 const MAX_KEY_FILE: u64 = 1 << 10;
 
@@ -97,9 +94,9 @@ pub fn make(
         let phases = connections.phases(limit.unwrap_or_else(|| Phases::limit(order.traffic_bytes())));
         phases.begin("the handshake");
         let terms = with_version(order.terms());
-        handshake(config.me, &mut connections, &terms, &())?;
+        let session = handshake(config.me, &mut connections, &terms, &())?;
         phases.begin("the making of stock");
-        order.make(config.me, connections, SESSION, &folder, progress)
+        order.make(config.me, connections, &session, &folder, progress)
     })
 }
 

@@ -276,7 +276,7 @@ fn every_complaint_names_the_line_and_what_to_write() {
         complains(TWO, from, to, line, part);
     }
     for (from, to, line, part) in [
-        ("security = 39", "security = 129", 2, "1 to 128"),
+        ("security = 39", "security = 129", 2, "1 to 63"),
         ("pool = 2000", "pool = 999", 3, "from 1000 to 100000000"),
         (
             "pool = 2000",

@@ -10,8 +10,9 @@ use cenote_session::{Error, Result, Terms};
 
 use crate::gadget::Shape;
 
-/// The highest statistical security: labels of eight blocks.
-pub const MAX_SECURITY: u32 = 128;
+/// The highest statistical security: a permutation bit is opened as the other one with probability 2^-63
+/// ([`cenote_params::pool::Soundness::bits`]).
+pub const MAX_SECURITY: u32 = 63;
 
 /// The fewest gates of a pool: smaller ones need buckets of dozens of gates.
 pub const MIN_POOL: u32 = 1000;
@@ -295,4 +296,31 @@ fn split(work: &pool::Work, shared: u64) -> [pool::Work; 2] {
         ..*work
     };
     [rest, of_shared]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_security_than_the_macs_give_is_refused() {
+        for (security, fine) in [(0, false), (1, true), (63, true), (64, false), (128, false)] {
+            let mut config = Config::new("test");
+            config.security = security;
+            let checked = config.check();
+            assert_eq!(checked.is_ok(), fine, "{security}");
+            if let Err(error) = checked {
+                assert!(error.to_string().contains("1 to 63"), "{error}");
+            }
+        }
+        let work = pool::Work {
+            buckets: 1000,
+            anchors: 0,
+        };
+        let sizes = Sizes::cheapest(MAX_SECURITY, &work, 0, MIN_POOL..=MAX_POOL).unwrap();
+        let pools: Vec<_> = sizes.pools().collect();
+        let soundness = pool::Soundness::of(&pools, &sizes.anchor, &sizes.labels, MAX_SECURITY);
+        let least = -f64::from(MAX_SECURITY);
+        assert!(soundness.bits.log2() <= least && soundness.difference.log2() <= least);
+    }
 }

@@ -229,6 +229,12 @@ impl Trunks {
         Ok(trunks)
     }
 
+    /// The keys of the first so many parties, this one's among them.
+    pub fn keys(&self, parties: u8) -> Vec<crate::Fingerprint> {
+        let of_parties = self.0.0.parties.iter().take(parties.into());
+        of_parties.filter_map(|party| party.fingerprint).collect()
+    }
+
     /// This party.
     pub fn me(&self) -> PartyId {
         self.0.0.me

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use crate::{Error, Phases, Result};
 use cenote_net::{
-    Budget, CHANNELS, Channel, ChannelOptions, Error as NetError, Identity, LABELS, Label, Listen, Mesh,
-    MeshConfig, OnWait, PartyId, PeerAddress, PhaseClock, ROLL_CALL, Transport as Carrier, Trunks, connect,
-    memory_pair_with,
+    Budget, CHANNELS, Channel, ChannelOptions, Error as NetError, Fingerprint, Identity, LABELS, Label,
+    Listen, Mesh, MeshConfig, OnWait, PartyId, PeerAddress, PhaseClock, ROLL_CALL, Transport as Carrier,
+    Trunks, connect, memory_pair_with,
 };
 
 /// The field in which connections of different sessions differ.
@@ -59,6 +59,8 @@ pub struct Connections {
     purposes: Vec<Vec<Box<dyn Channel>>>,
     /// What bounds the phases of everything that happens over the channels.
     clock: PhaseClock,
+    /// The keys by which the parties know one another, in their order; none where they do not.
+    keys: Vec<Fingerprint>,
 }
 
 impl Connections {
@@ -97,6 +99,8 @@ impl Connections {
     /// What happened on the network; [`NetError::Mismatch`] where peers want other connections.
     pub fn connect(topology: &Topology, link: Link) -> Result<Connections> {
         let (me, clock) = (link.me, PhaseClock::default());
+        let keys = link.parties.iter().filter_map(|party| party.fingerprint);
+        let keys = link.identity.iter().flat_map(|_| keys.clone()).collect();
         let config = MeshConfig {
             me,
             parties: link.parties,
@@ -113,7 +117,7 @@ impl Connections {
         };
         let mesh =
             connect(config, &topology.all_labels()).map_err(|error| in_words_of_jobs(error, topology))?;
-        Self::from_mesh(topology, me, mesh, clock)
+        Self::from_mesh(topology, me, mesh, clock, keys)
     }
 
     /// Joins `session`, whose name all parties give alike, over connections that are kept up. As with
@@ -140,17 +144,30 @@ impl Connections {
                 limits.connect_timeout,
             )
             .map_err(|error| in_words_of_jobs(error, topology))?;
-        Self::from_mesh(topology, trunks.me(), mesh, clock)
+        let keys = trunks.keys(topology.parties);
+        Self::from_mesh(topology, trunks.me(), mesh, clock, keys)
     }
 
-    fn from_mesh(topology: &Topology, me: PartyId, mut mesh: Mesh, clock: PhaseClock) -> Result<Connections> {
+    fn from_mesh(
+        topology: &Topology,
+        me: PartyId,
+        mut mesh: Mesh,
+        clock: PhaseClock,
+        keys: Vec<Fingerprint>,
+    ) -> Result<Connections> {
         let peers = || (0..topology.parties).map(PartyId).filter(|&peer| peer != me);
         let channels = (topology.labels().into_iter())
             .map(|label| peers().map(|peer| Ok(mesh.take(peer, &label)?)).collect());
         Ok(Connections {
             purposes: channels.collect::<Result<_>>()?,
             clock,
+            keys,
         })
+    }
+
+    /// The keys by which the parties know one another, in their order; none where they do not.
+    pub(crate) fn keys(&self) -> &[Fingerprint] {
+        &self.keys
     }
 
     /// The phases of a session over these connections, each of which may take `limit`.
@@ -175,10 +192,10 @@ impl Connections {
     /// All but those of the last purpose, and these.
     pub fn split_last(mut self) -> (Connections, Connections) {
         let last = self.purposes.split_off(self.purposes.len().saturating_sub(1));
-        let clock = self.clock.clone();
         let last = Connections {
             purposes: last,
-            clock,
+            clock: self.clock.clone(),
+            keys: self.keys.clone(),
         };
         (self, last)
     }
@@ -219,6 +236,7 @@ impl From<Vec<Vec<Box<dyn Channel>>>> for Connections {
         Connections {
             purposes: channels,
             clock: PhaseClock::default(),
+            keys: Vec::new(),
         }
     }
 }

@@ -2,11 +2,15 @@
 
 use cenote_net::{Channel, Error as NetError, PartyId, agree};
 use cenote_primitives::Entropy;
+use sha2::{Digest as _, Sha256};
 
 use crate::{Connections, Error, Result, same_run};
 
 /// What parties compare by name before they compute, in order: the most telling differences first. Never a secret.
 pub type Terms = Vec<(String, String)>;
+
+/// What the parties know one another by.
+const KEYS: &str = "keys of the parties";
 
 /// How often two parties look closer at what differs. A peer that names differences without end is not followed.
 const MAX_LOOKS: usize = 8;
@@ -33,7 +37,9 @@ impl AlsoAgree for () {
 
 /// Makes sure that one process of each peer is behind all connections and that all parties have met the same ones, and compares
 /// `terms` with all peers, even if the first differs: so each party learns whether it or another is the odd one out.
-/// Where a term differs, `closer` says where to look.
+/// Where a term differs, `closer` says where to look. Gives the name of the session, which says who takes part and what all have agreed on, and
+/// which no other session has: what protocols bind all that they compute to. Otherwise a party of two sessions could have its two peers, who
+/// have agreed on nothing, compute with each other, by passing on what each of them says.
 ///
 /// # Errors
 /// [`NetError::Mismatch`] for the first term that differs, or in the field "run"; otherwise what happened on the network, which
@@ -43,7 +49,7 @@ pub fn handshake(
     connections: &mut Connections,
     terms: &Terms,
     closer: &dyn AlsoAgree,
-) -> Result<()> {
+) -> Result<String> {
     handshake_as(me, Entropy::os().bytes(), connections, terms, closer)
 }
 
@@ -54,21 +60,34 @@ pub(crate) fn handshake_as(
     connections: &mut Connections,
     terms: &Terms,
     closer: &dyn AlsoAgree,
-) -> Result<()> {
+) -> Result<String> {
     let outcome = same_run::term(me, process, connections).and_then(|run| {
-        let terms = std::iter::once(run).chain(terms.iter().cloned()).collect();
+        let keys = connections.keys().iter().map(ToString::to_string);
+        let keys = (KEYS.to_owned(), keys.collect::<Vec<_>>().join(" "));
+        let terms = [run, keys].into_iter().chain(terms.iter().cloned()).collect();
         let compared = compare_with_all(connections, &terms, closer);
-        compared.map_err(|error| same_run::explain(error).into())
+        compared.map_err(same_run::explain)?;
+        Ok(name_of(&terms))
     });
     match &outcome {
         // Who differs is told so by the comparison itself.
-        Ok(()) | Err(Error::Net(NetError::Mismatch { .. })) => {}
+        Ok(_) | Err(Error::Net(NetError::Mismatch { .. })) => {}
         Err(error) => {
             let code = error.reason().code();
             connections.iter_mut().for_each(|channel| channel.abort(code));
         }
     }
     outcome
+}
+
+/// A name that no other terms have.
+fn name_of(terms: &Terms) -> String {
+    let mut hash = Sha256::new();
+    for part in terms.iter().flat_map(|(name, value)| [name, value]) {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    format!("cenote session {}", hex::encode(hash.finalize()))
 }
 
 fn compare_with_all(
@@ -113,22 +132,25 @@ fn compare_closely(
 mod tests {
     use std::time::Duration;
 
-    use cenote_net::{ChannelOptions, memory_pair};
+    use cenote_net::{ChannelOptions, Fingerprint, memory_pair};
 
     use super::*;
     use crate::{Cause, Reason, Topology};
 
-    /// A party whose operator stops it in the handshake tells its peers so.
-    #[test]
-    fn a_party_that_is_stopped_tells_its_peers() {
-        let topology = Topology {
+    fn topology() -> Topology {
+        Topology {
             name: "test".into(),
             parties: 2,
             workers: 1,
             purposes: &["test"],
             shared: &[],
-        };
-        let all = Connections::in_memory(&topology, Duration::from_secs(20));
+        }
+    }
+
+    /// A party whose operator stops it in the handshake tells its peers so.
+    #[test]
+    fn a_party_that_is_stopped_tells_its_peers() {
+        let all = Connections::in_memory(&topology(), Duration::from_secs(20));
         let [mut here, mut there] = <[Connections; 2]>::try_from(all).ok().unwrap();
         here.iter_mut().for_each(|channel| channel.interrupter().close());
         let stopped = handshake(PartyId(0), &mut here, &Terms::new(), &());
@@ -146,6 +168,68 @@ mod tests {
                 })
             ),
             "{told:?}"
+        );
+    }
+
+    /// The names of the sessions that party 0 has with a peer in the middle, and that peer with party 1, if the peer says in each what the other
+    /// party says in the other one. The parties know one another by these keys.
+    fn passed_on(left: &[Fingerprint], right: &[Fingerprint]) -> [String; 2] {
+        let terms = vec![("circuit".to_owned(), "the same".to_owned())];
+        [left, right].map(|keys| {
+            let all = Connections::in_memory(&topology(), Duration::from_secs(20));
+            let names = std::thread::scope(|scope| {
+                let party = |(me, connections): (u8, Connections)| {
+                    let terms = &terms;
+                    scope.spawn(move || {
+                        let mut connections = connections.known_by(keys.to_vec());
+                        handshake_as(PartyId(me), [me; 16], &mut connections, terms, &()).unwrap()
+                    })
+                };
+                let threads: Vec<_> = (0..).zip(all).map(party).collect();
+                threads
+                    .into_iter()
+                    .map(|thread| thread.join().unwrap())
+                    .collect::<Vec<_>>()
+            });
+            assert_eq!(names[0], names[1]);
+            names[0].clone()
+        })
+    }
+
+    /// Else two honest parties would compute with each other that have agreed on nothing.
+    #[test]
+    fn a_peer_in_the_middle_has_two_sessions_of_different_names() {
+        let [first, middle, last] = [1, 2, 3].map(|key: u8| {
+            let digits = hex::encode([key; 32]);
+            digits.parse::<Fingerprint>().unwrap()
+        });
+        let [left, right] = passed_on(&[first, middle], &[middle, last]);
+        assert_ne!(left, right);
+        let [left, right] = passed_on(&[first, middle], &[middle, first]);
+        assert_ne!(left, right);
+        let [left, right] = passed_on(&[first, middle], &[first, middle]);
+        assert_eq!(left, right, "it is the keys that make the difference");
+    }
+
+    #[test]
+    fn sessions_of_the_same_parties_have_different_names() {
+        let name = |terms: &Terms| {
+            let all = Connections::in_memory(&topology(), Duration::from_secs(20));
+            let [mut here, mut there] = <[Connections; 2]>::try_from(all).ok().unwrap();
+            std::thread::scope(|scope| {
+                let other = scope.spawn(|| handshake(PartyId(1), &mut there, terms, &()).unwrap());
+                let name = handshake(PartyId(0), &mut here, terms, &()).unwrap();
+                assert_eq!(other.join().unwrap(), name);
+                name
+            })
+        };
+        let terms = Terms::new();
+        assert_ne!(name(&terms), name(&terms));
+        let term = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_ne!(name_of(&vec![term("a", "bc")]), name_of(&vec![term("ab", "c")]));
+        assert_ne!(
+            name_of(&vec![term("a", "b"), term("c", "d")]),
+            name_of(&vec![term("a", "b"), term("cd", "")])
         );
     }
 

@@ -101,7 +101,8 @@ mod tests {
                 .map(|(me, mut connections, nonce)| {
                     scope.spawn(move || {
                         let me = PartyId(me);
-                        let outcome = handshake_as(me, [nonce; 16], &mut connections, &Vec::new(), &());
+                        let outcome =
+                            handshake_as(me, [nonce; 16], &mut connections, &Vec::new(), &()).map(drop);
                         // A process that ends takes its connections along, as the operating system does.
                         drop(connections);
                         outcome

@@ -320,7 +320,6 @@ impl Party {
         let (digest, parameters, demand) = (job.digest(), prepared.parameters(), tally.demand());
         let conversation = Conversation {
             me: self.me,
-            name: &digest,
             demand: &demand,
             terms: [job.terms(), self.also_agree].concat(),
             phase_timeout: self.phase_timeout,

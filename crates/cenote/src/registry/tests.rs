@@ -106,6 +106,53 @@ fn run(job: &Job, odd: Option<u8>) -> Vec<Result<Outcome>> {
     })
 }
 
+/// A peer of two sessions that passes on what each party says lets nobody compute with whom it has not agreed to: it is the names of the sessions
+/// that differ.
+#[test]
+fn parties_of_different_sessions_do_not_compute_with_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("job.toml");
+    for name in ["lego", "jimu", "authenticated"] {
+        let text = JOB.replace(
+            "protocol = \"example\"\npassword = 7",
+            &format!("protocol = {name:?}"),
+        );
+        std::fs::write(&path, text).unwrap();
+        let job = Job::load(&path).unwrap();
+        let program = job.program(3).unwrap();
+        let finished = |sessions: [&str; 2]| -> Vec<Result<Finished>> {
+            let all = Connections::in_memory(&job.protocol().topology(), Duration::from_secs(20));
+            std::thread::scope(|scope| {
+                let party = |(me, (connections, session)): (PartyId, (Connections, _))| {
+                    let (job, program) = (&job, &program);
+                    scope.spawn(move || {
+                        let task = Task {
+                            me,
+                            session,
+                            program,
+                            inputs: &job.read_inputs(me, 3).unwrap(),
+                            phases: &connections.phases(Duration::from_secs(60)),
+                        };
+                        let prepared = job.protocol().prepare(&program.demand()).unwrap();
+                        prepared.run(task, connections, None, &mut |_, _| ())
+                    })
+                };
+                let all = (0..).map(PartyId).zip(all.into_iter().zip(sessions));
+                let threads: Vec<_> = all.map(party).collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+            })
+        };
+        assert!(finished(["one", "one"]).iter().all(Result::is_ok), "{name}");
+        let refused: Vec<_> = finished(["one", "another"])
+            .into_iter()
+            .filter_map(Result::err)
+            .collect();
+        assert_eq!(refused.len(), 2, "{name}");
+        let caught = |error: &Error| error.kind() == crate::Kind::Cheating;
+        assert!(refused.iter().any(caught), "{name}: {refused:?}");
+    }
+}
+
 /// A protocol is in jobs, runs, reports and errors once it is on the list.
 #[test]
 fn a_protocol_takes_one_line_here() {

@@ -130,8 +130,8 @@ impl Soak {
         let mut terms = with_version(prepared.terms(stock.is_some()));
         terms.push(("seed".into(), self.seed.to_string()));
         terms.push(("largest".into(), self.largest.to_string()));
-        handshake(me, &mut connections, &terms, &())?;
-        prepared.soak(me, connections, self, stock.as_ref(), told)
+        let session = handshake(me, &mut connections, &terms, &())?;
+        prepared.soak(me, connections, &session, self, stock.as_ref(), told)
     }
 
     /// Enough for parameters that suit a long stream.

@@ -128,9 +128,9 @@ impl Kind {
         phases.begin("the handshake");
         let mut terms = with_version(order.terms());
         terms.push(("session".into(), session.into()));
-        handshake(me, &mut connections, &terms, &())?;
+        let session = handshake(me, &mut connections, &terms, &())?;
         phases.begin("the making of stock");
-        order.make(me, connections, session, store, &mut |_, _| ())
+        order.make(me, connections, &session, store, &mut |_, _| ())
     }
 }
 

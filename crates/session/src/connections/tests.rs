@@ -5,6 +5,11 @@ use cenote_net::{Heard, Step, TrunkConfig, TrunkLimits, TrunkState};
 use super::*;
 
 impl Connections {
+    /// The same between parties that know one another by these keys.
+    pub(crate) fn known_by(self, keys: Vec<Fingerprint>) -> Self {
+        Connections { keys, ..self }
+    }
+
     /// Swaps the channels to `peer` with `other`'s.
     pub(crate) fn swap_peer(&mut self, other: &mut Connections, peer: PartyId) {
         let both = self
@@ -87,7 +92,10 @@ fn a_session_over_kept_connections_has_the_same_channels() {
         let trunks = trunks(parties.into());
         let all = over(&trunks, &vec![topology(parties, 2, &["a", "b"]); parties.into()]);
         let mut all: Vec<Connections> = all.into_iter().map(Result::unwrap).collect();
+        let keys = all[0].keys.clone();
+        assert_eq!(keys.len(), parties.into());
         for connections in &mut all {
+            assert_eq!(connections.keys, keys);
             assert_eq!(connections.purposes.len(), 5);
             for (index, channel) in connections.iter_mut().enumerate() {
                 channel
