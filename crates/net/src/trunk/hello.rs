@@ -71,7 +71,8 @@ impl Hello {
     /// Reads all but the version, of which the length is returned; `None` if it is no hello.
     fn decode(bytes: &[u8; FIXED]) -> Option<(Self, usize)> {
         let [parties, from, to, length] = *bytes[10..].first_chunk()?;
-        if bytes[..8] != MAGIC || usize::from(length) > MAX_VERSION {
+        let unjoined = u32::from_le_bytes(*bytes[14..].first_chunk()?);
+        if bytes[..8] != MAGIC || usize::from(length) > MAX_VERSION || unjoined == 0 {
             return None;
         }
         let hello = Self {
@@ -79,7 +80,7 @@ impl Hello {
             parties,
             from: PartyId(from),
             to: PartyId(to),
-            unjoined: u32::from_le_bytes(*bytes[14..].first_chunk()?),
+            unjoined,
             clock: u64::from_le_bytes(*bytes[18..].first_chunk()?),
             version: String::new(),
         };
@@ -180,6 +181,12 @@ mod tests {
             bad[byte] = value;
             assert_eq!(Hello::decode(&bad), None);
         }
+        // A peer that lets nobody wait for it could be joined by nobody.
+        let alone = Hello {
+            unjoined: 0,
+            ..new(3, 0, 1, "1.0")
+        };
+        assert_eq!(Hello::decode(alone.encode().first_chunk().unwrap()), None);
         let peer = PartyId(0);
         assert_eq!(ours.compare(peer, &new(3, 0, 1, "1.0")), Ok(()));
         let old = Hello {

@@ -122,7 +122,9 @@ impl Inflow {
             let kept = self.pieces.back_mut().map_or(0, |last| last.append(bytes));
             bytes = &bytes[kept..];
             if kept == 0 {
-                self.pieces.push_back(Piece::default());
+                // A spare makes place for it in any case.
+                let spare = self.spare.pop().filter(|spare| spare.buffer.len() <= PIECE);
+                self.pieces.push_back(spare.unwrap_or_default());
             }
         }
     }
@@ -227,6 +229,33 @@ mod tests {
 
         let mut small = Inflow::new(1000);
         assert_eq!(pass(&mut small, 1000, LONG), 1000);
+    }
+
+    #[test]
+    fn what_is_kept_for_the_next_bytes_counts() {
+        let mut inflow = Inflow::new(FIRST_WINDOW);
+        let piece = |inflow: &mut Inflow| {
+            assert!(inflow.count(PIECE));
+            let mut piece = inflow.whole(PIECE);
+            piece.fill(PIECE);
+            piece
+        };
+        for _ in 0..FIRST_WINDOW / PIECE {
+            let piece = piece(&mut inflow);
+            inflow.keep_piece(piece);
+        }
+        let mut used = Piece::default();
+        while let Some(piece) = inflow.take(used) {
+            used = piece;
+            inflow.left += inflow.grant(LONG);
+        }
+        for _ in 0..FIRST_WINDOW / 64 {
+            assert!(inflow.count(64));
+            inflow.keep(&[7; 64]);
+            let held = inflow.pieces.iter().chain(&inflow.spare);
+            let held: usize = held.map(|piece| piece.buffer.capacity()).sum();
+            assert!(held <= FIRST_WINDOW + PIECE, "{held}");
+        }
     }
 
     #[test]
