@@ -42,7 +42,7 @@ impl AlsoAgree for () {
 /// have agreed on nothing, compute with each other, by passing on what each of them says.
 ///
 /// # Errors
-/// [`NetError::Mismatch`] for the first term that differs, or in the field "run"; otherwise what happened on the network, which
+/// [`NetError::Mismatch`] for the first term that differs, or for a party's run; otherwise what happened on the network, which
 /// peers are told.
 pub fn handshake(
     me: PartyId,
@@ -61,10 +61,14 @@ pub(crate) fn handshake_as(
     terms: &Terms,
     closer: &dyn AlsoAgree,
 ) -> Result<String> {
-    let outcome = same_run::term(me, process, connections).and_then(|run| {
+    let outcome = same_run::terms(me, process, connections).and_then(|runs| {
         let keys = connections.keys().iter().map(ToString::to_string);
         let keys = (KEYS.to_owned(), keys.collect::<Vec<_>>().join(" "));
-        let terms = [run, keys].into_iter().chain(terms.iter().cloned()).collect();
+        let terms = runs
+            .into_iter()
+            .chain([keys])
+            .chain(terms.iter().cloned())
+            .collect();
         let compared = compare_with_all(connections, &terms, closer);
         compared.map_err(same_run::explain)?;
         Ok(name_of(&terms))

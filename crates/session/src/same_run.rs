@@ -7,25 +7,23 @@
 
 use std::collections::BTreeMap;
 
+use crate::{Connections, Error, Result, Terms};
 use cenote_net::{Error as NetError, PartyId, Step};
-use sha2::{Digest, Sha256};
 
-use crate::{Connections, Error, Result};
-
-/// What a mismatch is called.
-const RUN: &str = "run";
+/// What a mismatch is called, before the party.
+const RUN: &str = "the run of";
 
 const SAY: Step = Step {
     code: 0x401,
     name: "say the run",
 };
 
-/// Says on every connection that this process is called `own`, and gives the term that tells all processes that it has met.
+/// Says on every connection that this process is called `own`, and gives a term for each party: the process of it that this one has met.
 ///
 /// # Errors
-/// [`NetError::Mismatch`] in the field "run" if several processes are behind the connections to one peer; otherwise what
+/// [`NetError::Mismatch`] in the field of that party's run if several processes are behind the connections to one peer; otherwise what
 /// happened on the network.
-pub(crate) fn term(me: PartyId, own: [u8; 16], connections: &mut Connections) -> Result<(String, String)> {
+pub(crate) fn terms(me: PartyId, own: [u8; 16], connections: &mut Connections) -> Result<Terms> {
     for channel in connections.iter_mut() {
         channel.send(SAY, &own)?;
         channel.flush()?;
@@ -37,16 +35,22 @@ pub(crate) fn term(me: PartyId, own: [u8; 16], connections: &mut Connections) ->
         if *runs.entry(channel.peer()).or_insert(said) != said {
             return Err(Error::Net(NetError::Mismatch {
                 peer: channel.peer(),
-                field: RUN.into(),
+                field: of(channel.peer()),
                 ours: "one process behind all connections".into(),
                 theirs: "several, of which some may be left from before; end them".into(),
             }));
         }
     }
-    Ok((RUN.to_owned(), all_of(runs.values())))
+    let term = |(party, run): (PartyId, [u8; 16])| (of(party), hex::encode(run));
+    Ok(runs.into_iter().map(term).collect())
 }
 
-/// Says what a difference in the term of [`term`] means.
+/// What a party's process is called in the terms.
+fn of(party: PartyId) -> String {
+    format!("{RUN} {party}")
+}
+
+/// Says what a difference in one of [`terms`] means: the party that it names runs twice, or tells its peers different things.
 pub(crate) fn explain(error: NetError) -> NetError {
     match error {
         NetError::Mismatch {
@@ -54,23 +58,16 @@ pub(crate) fn explain(error: NetError) -> NetError {
             field,
             ours,
             theirs,
-        } if field == RUN => NetError::Mismatch {
+        } if field.starts_with(RUN) => NetError::Mismatch {
             peer,
+            theirs: format!(
+                "{theirs}; that party runs twice, is left from before, or tells its peers different things"
+            ),
             field,
             ours,
-            theirs: format!("{theirs}; a party runs twice, or is left from before"),
         },
         other => other,
     }
-}
-
-/// What stands for the processes of all parties, in their order, together.
-fn all_of<'a>(runs: impl IntoIterator<Item = &'a [u8; 16]>) -> String {
-    let digest = runs
-        .into_iter()
-        .fold(Sha256::new(), |digest, run| digest.chain_update(run))
-        .finalize();
-    format!("processes {}", hex::encode(&digest[..16]))
 }
 
 #[cfg(test)]
@@ -114,7 +111,7 @@ mod tests {
     }
 
     fn differs(outcome: &Result<()>) -> bool {
-        matches!(outcome, Err(Error::Net(NetError::Mismatch { field, .. })) if field == RUN)
+        matches!(outcome, Err(Error::Net(NetError::Mismatch { field, .. })) if *field == of(PartyId(2)))
     }
 
     #[test]
@@ -151,9 +148,10 @@ mod tests {
                     for channel in connections.iter_mut() {
                         let _ = channel.send(SAY, &[nonce; 16]).and_then(|()| channel.flush());
                     }
-                    let processes = all_of(&[10, 11, nonce].map(|run| [run; 16]));
+                    let term = |(party, run)| (of(PartyId(party)), hex::encode([run; 16]));
+                    let processes: Terms = (0..).zip([10, 11, nonce]).map(term).collect();
                     for channel in connections.first().filter(|channel| channel.peer() == met) {
-                        let _ = cenote_net::agree(channel, &[(RUN.to_owned(), processes.clone())]);
+                        let _ = cenote_net::agree(channel, &processes);
                     }
                 });
             }
