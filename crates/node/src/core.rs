@@ -199,7 +199,9 @@ impl Core {
 
     /// Raises an alarm.
     pub(crate) fn alarm(&self, kind: AlarmKind, what: &str, text: String, advice: &str) {
-        if lock(&self.alarms).raise(kind, what, text.clone(), advice) {
+        let is_new = lock(&self.alarms).raise(kind, what, text.clone(), advice);
+        // Every one of these is an event of its own.
+        if is_new || kind == AlarmKind::Cheating {
             tracing::warn!(?kind, "{text}");
             self.announcer.tell(&Happened::Alarm);
         }

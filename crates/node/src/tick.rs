@@ -111,11 +111,17 @@ impl Core {
     fn look_at_peers(self: &Arc<Self>) {
         for party in 0..self.settings.names.len() as u8 {
             let Some(peer) = self.peer(party) else { continue };
-            let (away, stalled, behind, strange) = {
+            let (up, away, stalled, behind, strange) = {
                 let mut known = peer.known();
                 let away = known.lost.is_some_and(|lost| lost.elapsed() >= AWAY);
                 let behind = known.up && std::mem::take(&mut known.behind);
-                (away, known.stalled(), behind, known.up && !known.greeted)
+                (
+                    known.up,
+                    away,
+                    known.stalled(),
+                    behind,
+                    known.up && !known.greeted,
+                )
             };
             if strange {
                 self.put(party, 0, Task::Up);
@@ -127,7 +133,16 @@ impl Core {
                 self.put(party, 0, Task::Standings);
             }
             let (key, name) = (party.to_string(), self.name(party));
-            if away {
+            if away && up {
+                self.alarm(
+                    AlarmKind::PeerLost,
+                    &key,
+                    format!(
+                        "Party {party} ({name}) is connected, and has for more than a minute not said that it speaks this service's version."
+                    ),
+                    "See that both services are of the same version; `cenote doctor` tells more.",
+                );
+            } else if away {
                 self.alarm(
                     AlarmKind::PeerLost,
                     &key,

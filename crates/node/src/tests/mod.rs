@@ -1,5 +1,6 @@
 //! Services of one process, from submission to result.
 
+mod alarms;
 mod attacks;
 mod faults;
 mod kept;
