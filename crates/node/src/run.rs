@@ -22,7 +22,7 @@ use crate::compiled::{Compiled, Work};
 use crate::core::{Core, LEADER, lock};
 use crate::data;
 use crate::desk::Waiting;
-use crate::failure::Fault;
+use crate::failure::{self, Fault};
 use crate::flight::Flight;
 use crate::message::Message;
 use crate::stock::Taken;
@@ -338,7 +338,18 @@ impl Core {
             }
             if let Some((from, says)) = flight.word().filter(|_| fault.kind != FailKind::Cheating) {
                 match self.jobs.hear(id, from, says, Timestamp::now()) {
-                    Ok(job) => return self.changed(&job),
+                    Ok(job) => {
+                        // They have lost this party, and may have heard of no other reason.
+                        let failure = FailKind::Peer;
+                        let reason = failure::words(failure).into();
+                        let message = Message::Fail {
+                            job: id,
+                            failure,
+                            reason,
+                        };
+                        self.tell_all(job.proposal.parties, &message);
+                        return self.changed(&job);
+                    }
                     Err(Error::NoTransition { .. } | Error::NoJob(_)) => return,
                     // It fails with this party's own reason, then.
                     Err(error) => tracing::error!(job = %id, %error, "a peer's word cannot be recorded"),
