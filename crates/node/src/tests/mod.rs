@@ -7,4 +7,5 @@ mod kept;
 mod life;
 mod queries;
 mod trunks;
+mod waits;
 pub(crate) mod world;
