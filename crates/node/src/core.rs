@@ -155,7 +155,13 @@ impl Core {
             deadline: job.proposal.deadline,
             changed: job.changed_at,
         };
-        lock(&self.open).insert(job.proposal.id, brief);
+        let id = job.proposal.id;
+        lock(&self.open).insert(id, brief);
+        // It may have ended meanwhile.
+        if self.jobs.get(id).is_ok_and(|now| !now.state.name().is_open()) {
+            lock(&self.open).remove(&id);
+            return;
+        }
         self.announce(job);
     }
 
