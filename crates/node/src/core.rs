@@ -155,7 +155,13 @@ impl Core {
             deadline: job.proposal.deadline,
             changed: job.changed_at,
         };
-        lock(&self.open).insert(job.proposal.id, brief);
+        let id = job.proposal.id;
+        lock(&self.open).insert(id, brief);
+        // It may have ended meanwhile.
+        if self.jobs.get(id).is_ok_and(|now| !now.state.name().is_open()) {
+            lock(&self.open).remove(&id);
+            return;
+        }
         self.announce(job);
     }
 
@@ -199,7 +205,9 @@ impl Core {
 
     /// Raises an alarm.
     pub(crate) fn alarm(&self, kind: AlarmKind, what: &str, text: String, advice: &str) {
-        if lock(&self.alarms).raise(kind, what, text.clone(), advice) {
+        let is_new = lock(&self.alarms).raise(kind, what, text.clone(), advice);
+        // Every one of these is an event of its own.
+        if is_new || kind == AlarmKind::Cheating {
             tracing::warn!(?kind, "{text}");
             self.announcer.tell(&Happened::Alarm);
         }

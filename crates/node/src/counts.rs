@@ -72,11 +72,15 @@ impl Alarms {
     /// Alarms of a kind, at most.
     const MOST: usize = 16;
 
-    /// Raises an alarm about `what`. Gives whether it is new.
+    /// Raises an alarm about `what`, which says the latest from here on. Gives whether it is new.
     pub(crate) fn raise(&mut self, kind: AlarmKind, what: &str, text: String, advice: &str) -> bool {
         let key = (kind, what.to_owned());
         let of_kind = self.0.keys().filter(|(known, _)| *known == kind).count();
-        if self.0.contains_key(&key) || of_kind >= Self::MOST {
+        if let Some(alarm) = self.0.get_mut(&key) {
+            (alarm.text, alarm.advice) = (text, advice.into());
+            return false;
+        }
+        if of_kind >= Self::MOST {
             return false;
         }
         let alarm = Alarm {
@@ -126,7 +130,9 @@ mod tests {
         let mut alarms = Alarms::default();
         assert!(alarms.raise(AlarmKind::PeerLost, "1", "party 1 is away".into(), "see to it"));
         assert!(!alarms.raise(AlarmKind::PeerLost, "1", "party 1 is away".into(), "see to it"));
+        assert!(!alarms.raise(AlarmKind::PeerLost, "1", "it still is".into(), "see to it"));
         assert_eq!(alarms.all().len(), 1);
+        assert_eq!(alarms.all()[0].text, "it still is");
         for job in 0..200 {
             alarms.raise(AlarmKind::Cheating, &job.to_string(), String::new(), "");
         }

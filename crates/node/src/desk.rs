@@ -227,6 +227,12 @@ impl Desk {
         self.running.get(&job).map(|(_, flight)| Arc::clone(flight))
     }
 
+    /// Whether a job waits or runs.
+    pub(crate) fn has(&self, job: JobId) -> bool {
+        let mut waiting = self.lines.values().flatten();
+        self.running.contains_key(&job) || waiting.any(|waiting| waiting.job == job)
+    }
+
     /// All runs.
     pub(crate) fn flights(&self) -> Vec<Arc<Flight>> {
         self.running

@@ -12,12 +12,12 @@ use cenote_service::job::{FailKind, JobId, Remote};
 use cenote_service::live::{AlarmKind, Happened};
 
 use crate::core::{Core, LEADER, lock};
-use crate::message::{Message, Standing};
+use crate::message::{Message, Standing, VERSION};
 use crate::peer::Hello;
 use crate::wires::{Hear, LONGEST};
 
 /// Threads of a peer.
-const LANES: usize = 4;
+pub(crate) const LANES: usize = 4;
 /// Messages that wait for one.
 const WAITING: usize = 1024;
 /// Jobs of which a peer says where they stand, for which as much is done as for what it says of its stock.
@@ -117,9 +117,7 @@ impl Core {
                     jobs,
                     per_proposer,
                 };
-                peer.known().hello = Some(hello);
-                self.announcer.tell(&Happened::Peer { party: from });
-                self.pump();
+                self.hear_hello(from, hello);
             }
             Ok(_) if !peer.known().is_with_us() => {}
             // What is said of a job comes after the job where it has come before.
@@ -148,6 +146,31 @@ impl Core {
                     self.tell(from, &Message::Unclear { what });
                 }
             }
+        }
+    }
+
+    /// A peer says what it is, perhaps again and again.
+    fn hear_hello(&self, from: u8, hello: Hello) {
+        let Some(peer) = self.peer(from) else { return };
+        let is_ours = hello.version == VERSION;
+        let is_new = {
+            let mut known = peer.known();
+            match is_ours {
+                true => known.lost = None,
+                false => {
+                    known.lost.get_or_insert_with(Instant::now);
+                }
+            }
+            let is_new = known.hello.as_ref() != Some(&hello);
+            known.hello = Some(hello);
+            is_new
+        };
+        if is_ours {
+            self.calm(AlarmKind::PeerLost, &from.to_string());
+        }
+        if is_new {
+            self.announcer.tell(&Happened::Peer { party: from });
+            self.pump();
         }
     }
 
@@ -192,19 +215,17 @@ impl Core {
             let mut known = peer.known();
             known.up = up;
             known.greeted = false;
-            known.lost = match known.lost {
-                _ if up => None,
-                Some(lost) => Some(lost),
-                None => Some(Instant::now()),
-            };
+            if !up {
+                known.lost.get_or_insert_with(Instant::now);
+            }
         }
         tracing::info!(peer = party, up, "link");
         if up {
-            self.calm(AlarmKind::PeerLost, &party.to_string());
             self.put(party, 0, Task::Up);
         } else {
             self.lose_stock(party);
-            for flight in lock(&self.desk).flights() {
+            let flights = lock(&self.desk).flights();
+            for flight in flights {
                 if party < flight.parties {
                     let reason = format!("the connection to party {party} was lost");
                     flight.stop(FailKind::PeerLost, reason);

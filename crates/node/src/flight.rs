@@ -10,6 +10,8 @@ use cenote_service::Timestamp;
 use cenote_service::job::{FailKind, JobId, Remote};
 use cenote_service::live::Running;
 
+use crate::failure::Fault;
+
 /// The time between two words on its progress, and before the first.
 const WORDS: Duration = Duration::from_millis(100);
 
@@ -112,6 +114,22 @@ impl Flight {
         self.end().why.clone()
     }
 
+    /// Why it was stopped, if it was before it had channels: then it goes no further than to meet its peers.
+    pub(crate) fn stranded(&self) -> Option<(FailKind, String)> {
+        let end = self.end();
+        end.why.clone().filter(|_| end.closers.0.is_empty())
+    }
+
+    /// Sees that nothing has ended it yet.
+    pub(crate) fn goes_on(&self) -> Result<(), Fault> {
+        let end = self.end();
+        match (&end.why, &end.word) {
+            (Some((kind, reason)), _) => Err(Fault::new(*kind, reason.clone())),
+            (None, Some(_)) => Err(Fault::new(FailKind::Peer, "a peer has ended it")),
+            (None, None) => Ok(()),
+        }
+    }
+
     /// From here on a stop ends what uses `connections`.
     pub(crate) fn hold(&self, mut connections: Connections) -> Connections {
         let mut end = self.end();
@@ -150,5 +168,45 @@ impl Flight {
             done: self.done.load(Ordering::Relaxed),
             total: self.total.load(Ordering::Relaxed),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flight() -> Flight {
+        Flight::new(JobId([1; 16]), 3, None)
+    }
+
+    fn connections() -> Connections {
+        let topology = cenote::Protocol::default().topology();
+        Connections::in_memory(&topology, WORD).remove(0)
+    }
+
+    #[test]
+    fn what_is_stopped_before_it_meets_goes_no_further() {
+        let flight = flight();
+        assert!(flight.goes_on().is_ok() && flight.stranded().is_none());
+        assert!(!flight.stop(FailKind::Deadline, "late"));
+        assert_eq!(flight.stranded(), Some((FailKind::Deadline, "late".into())));
+        let _connections = flight.hold(connections());
+        assert_eq!(flight.stranded(), None);
+        assert_eq!(
+            flight.goes_on().err().map(|fault| fault.kind),
+            Some(FailKind::Deadline)
+        );
+    }
+
+    #[test]
+    fn what_a_peer_ends_as_soon_as_it_has_met_goes_no_further() {
+        let flight = flight();
+        assert!(!flight.hear(1, &Remote::Cancel) && flight.goes_on().is_ok());
+        let _connections = flight.hold(connections());
+        assert!(flight.hear(1, &Remote::Cancel));
+        assert_eq!(
+            flight.goes_on().err().map(|fault| fault.kind),
+            Some(FailKind::Peer)
+        );
     }
 }

@@ -158,8 +158,9 @@ impl Node {
         let core = &self.core;
         core.stopping.store(true, Ordering::Relaxed);
         lock(&core.desk).close();
-        for flight in lock(&core.desk).flights() {
-            flight.stop(FailKind::Restarted, "the service was stopped");
+        let flights = lock(&core.desk).flights();
+        for flight in flights {
+            core.give_up(flight.job, FailKind::Restarted, "the service was stopped".into());
         }
         core.stop_making();
         if !core.wait_landed(limit) {

@@ -38,7 +38,7 @@ pub(crate) struct Peer(Mutex<Known>);
 pub(crate) struct Known {
     /// Whether it is there.
     pub(crate) up: bool,
-    /// Since when it is not.
+    /// Since when nothing can be done with it: it is not there, or has not said since that it speaks this version.
     pub(crate) lost: Option<Instant>,
     /// What it has said of itself.
     pub(crate) hello: Option<Hello>,
@@ -64,7 +64,7 @@ pub(crate) struct Known {
 }
 
 /// What a peer says of itself.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Hello {
     /// Of its messages.
     pub(crate) version: u32,

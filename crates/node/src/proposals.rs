@@ -155,15 +155,11 @@ impl Core {
             }
             Ok(_) => return self.refuse(from, &proposal, "this party knows another job of this name"),
             Err(Error::NoJob(_)) => {}
-            Err(_) => return self.refuse(from, &proposal, "it cannot be recorded there at present"),
+            Err(error) => return self.put_off(from, &proposal, &error.to_string()),
         }
         let Some(peer) = self.peer(from) else { return };
         if !peer.known().bucket.take() {
-            return self.refuse(
-                from,
-                &proposal,
-                "too many proposals in a short time; propose it again later",
-            );
+            return self.put_off(from, &proposal, "too many proposals in a short time");
         }
         if proposal.deadline > Timestamp::now().after(Duration::from_secs(LONGEST) + CLOCKS) {
             return self.refuse(from, &proposal, "its deadline is too far away");
@@ -176,10 +172,10 @@ impl Core {
                 match waits {
                     Some(true) => self.tell(from, &Message::Want { program, at: 0 }),
                     Some(false) => {}
-                    None => self.refuse(from, &proposal, "too many proposals wait for their programs"),
+                    None => self.put_off(from, &proposal, "too many proposals wait for their programs"),
                 }
             }
-            Err(_) => self.refuse(from, &proposal, "its program cannot be read there"),
+            Err(error) => self.put_off(from, &proposal, &error),
         }
     }
 
@@ -195,21 +191,25 @@ impl Core {
         }
         match self.check_taken(&proposal, compiled) {
             Ok(()) => {}
+            // Its outcome may not have been recorded here yet.
+            Err(error @ Error::NoKept { job, .. }) if lock(&self.open).contains_key(&job) => {
+                return self.put_off(from, &proposal, &error.to_string());
+            }
             Err(error @ (Error::NoKept { .. } | Error::Proposal(_))) => {
                 return self.refuse(from, &proposal, &error.to_string());
             }
-            Err(error) => {
-                tracing::error!(job = %proposal.id, %error, "kept values cannot be looked up");
-                return self.refuse(from, &proposal, "it cannot be recorded there at present");
-            }
+            Err(error) => return self.put_off(from, &proposal, &error.to_string()),
         }
         // What this machine has is nobody else's business.
         let fits = self.fits(compiled).and_then(|()| self.has_room_to_keep(compiled));
-        if let Err(reason) = fits.and_then(|()| self.keep(compiled)) {
+        if let Err(reason) = fits {
             if let Some(unsaid) = self.line_on(from) {
                 tracing::warn!(from, job = %proposal.id, reason, unsaid, "a proposal cannot be taken");
             }
             return self.refuse(from, &proposal, "it cannot be taken there");
+        }
+        if let Err(reason) = self.keep(compiled) {
+            return self.put_off(from, &proposal, &reason);
         }
         let (id, body, by) = (proposal.id, proposal.digest(), Actor::Peer(from));
         let rules = self.rules_for(&proposal, compiled);
@@ -219,17 +219,10 @@ impl Core {
         let noted = match noted {
             Ok(noted) if noted.new => noted,
             Ok(_) => return,
-            Err(
-                error @ (Error::Proposal(_)
-                | Error::TooMany { .. }
-                | Error::TooManyUnrun { .. }
-                | Error::OtherBody { .. }
-                | Error::SameName { .. }),
-            ) => return self.refuse(from, &proposal, &error.to_string()),
-            Err(error) => {
-                tracing::error!(job = %id, %error, "a proposal cannot be recorded");
-                return self.refuse(from, &proposal, "it cannot be recorded there at present");
+            Err(error @ (Error::Proposal(_) | Error::OtherBody { .. } | Error::SameName { .. })) => {
+                return self.refuse(from, &proposal, &error.to_string());
             }
+            Err(error) => return self.put_off(from, &proposal, &error.to_string()),
         };
         self.remember(&noted.job);
         if let Err(error) = self.ruled(noted, compiled) {
@@ -243,6 +236,16 @@ impl Core {
         }
     }
 
+    /// Leaves out a proposal that nothing but the moment is against. Its proposer is not answered, which would end the job: this party asks for it again
+    /// when the proposer next says where its jobs stand.
+    fn put_off(&self, from: u8, proposal: &Proposal, reason: &str) {
+        lock(&self.tally).refused(from);
+        if let Some(unsaid) = self.line_on(from) {
+            tracing::warn!(from, job = %proposal.id, reason, unsaid, "a proposal is put off");
+        }
+    }
+
+    /// Declines a proposal that is wrong in itself.
     fn refuse(&self, to: u8, proposal: &Proposal, reason: &str) {
         lock(&self.tally).refused(to);
         if let Some(unsaid) = self.line_on(to) {

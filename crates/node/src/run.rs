@@ -22,7 +22,7 @@ use crate::compiled::{Compiled, Work};
 use crate::core::{Core, LEADER, lock};
 use crate::data;
 use crate::desk::Waiting;
-use crate::failure::Fault;
+use crate::failure::{self, Fault};
 use crate::flight::Flight;
 use crate::message::Message;
 use crate::stock::Taken;
@@ -30,6 +30,9 @@ use crate::stock::Taken;
 /// How often a result is recorded again that could not be, and how long after.
 const FINISHES: usize = 60;
 const PAUSE: Duration = Duration::from_secs(2);
+
+/// How much longer than until its deadline the parties of a job wait for each other, at most.
+const LATE: Duration = Duration::from_secs(1);
 
 /// The threads that jobs run on.
 static THREADS: Threads = Threads::new("job");
@@ -317,12 +320,15 @@ impl Core {
             }
         };
         self.changed(&job);
-        if let Some(shelf) = flight.shelf {
-            taken = self.take_shelf(shelf);
-        }
         let result = met.and_then(|met| {
             catch_unwind(AssertUnwindSafe(|| {
-                self.compute(&job, met?, flight, taken.as_ref())
+                let met = met?;
+                flight.goes_on()?;
+                if let Some(shelf) = flight.shelf {
+                    taken = self.take_shelf(shelf);
+                }
+                flight.goes_on()?;
+                self.compute(&job, met, flight, taken.as_ref())
             }))
         });
         let result = result.unwrap_or_else(|_| {
@@ -338,7 +344,18 @@ impl Core {
             }
             if let Some((from, says)) = flight.word().filter(|_| fault.kind != FailKind::Cheating) {
                 match self.jobs.hear(id, from, says, Timestamp::now()) {
-                    Ok(job) => return self.changed(&job),
+                    Ok(job) => {
+                        // They have lost this party, and may have heard of no other reason.
+                        let failure = FailKind::Peer;
+                        let reason = failure::words(failure).into();
+                        let message = Message::Fail {
+                            job: id,
+                            failure,
+                            reason,
+                        };
+                        self.tell_all(job.proposal.parties, &message);
+                        return self.changed(&job);
+                    }
                     Err(Error::NoTransition { .. } | Error::NoJob(_)) => return,
                     // It fails with this party's own reason, then.
                     Err(error) => tracing::error!(job = %id, %error, "a peer's word cannot be recorded"),
@@ -371,15 +388,22 @@ impl Core {
     /// Joins the others of a job that begins. Nothing of this party's data is touched.
     fn meet(&self, id: JobId, flight: &Flight) -> Result<(Arc<Compiled>, Connections), Fault> {
         let internal = |error: Error| Fault::new(FailKind::Internal, error.to_string());
-        let program = lock(&self.open).get(&id).map(|brief| brief.program);
-        let program = program.ok_or_else(|| internal(Error::NoJob(id)))?;
+        let brief = lock(&self.open)
+            .get(&id)
+            .map(|brief| (brief.program, brief.deadline));
+        let (program, deadline) = brief.ok_or_else(|| internal(Error::NoJob(id)))?;
         let compiled = self.program(program).map_err(internal)?;
         let wires = self
             .wires
             .get()
             .ok_or_else(|| Fault::new(FailKind::Internal, "there are no connections"))?;
         let topology = compiled.protocol().topology();
-        let connections = wires.connections(&topology, &format!("job {id}"), self.settings.timeout)?;
+        let left = deadline.millis().saturating_sub(Timestamp::now().millis());
+        let limit = self
+            .settings
+            .timeout
+            .min(Duration::from_millis(left).saturating_add(LATE));
+        let connections = wires.connections(&topology, &format!("job {id}"), limit)?;
         Ok((compiled, flight.hold(connections)))
     }
 
@@ -595,5 +619,7 @@ impl Core {
             }
         }
         self.posted.remove(id);
+        // Others may have waited behind it.
+        self.pump();
     }
 }

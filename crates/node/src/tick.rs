@@ -36,9 +36,14 @@ pub(crate) fn start(core: &Arc<Core>) -> std::io::Result<()> {
     std::thread::Builder::new()
         .name("stock".into())
         .spawn(move || stock::keep(&keeper))?;
+    let record = core.clone();
+    let (mut again, mut sweep) = (Instant::now(), Instant::now());
+    std::thread::Builder::new()
+        .name("record".into())
+        .spawn(move || tick(&record, |core| core.look_again(&mut again, &mut sweep)))?;
     std::thread::Builder::new()
         .name("clock".into())
-        .spawn(move || tick(&core))
+        .spawn(move || tick(&core, Core::look))
         .map(drop)
 }
 
@@ -54,26 +59,29 @@ fn begin(core: &Weak<Core>) {
     }
 }
 
-fn tick(core: &Weak<Core>) {
-    let (mut again, mut sweep) = (Instant::now(), Instant::now());
+fn tick(core: &Weak<Core>, mut look: impl FnMut(&Arc<Core>)) {
     loop {
         std::thread::sleep(TICK);
         let Some(core) = core.upgrade() else { return };
         if core.stopping.load(Ordering::Relaxed) {
             return;
         }
-        // Deadlines go on whatever fails.
-        if catch_unwind(AssertUnwindSafe(|| core.look(&mut again, &mut sweep))).is_err() {
+        // It goes on whatever fails.
+        if catch_unwind(AssertUnwindSafe(|| look(&core))).is_err() {
             tracing::error!("what happens by the clock failed; the log says where");
         }
     }
 }
 
 impl Core {
-    fn look(self: &Arc<Self>, again: &mut Instant, sweep: &mut Instant) {
+    fn look(self: &Arc<Self>) {
         self.expire();
         self.look_at_peers();
         self.look_at_stock();
+    }
+
+    /// What may take long, which no deadline waits for.
+    fn look_again(self: &Arc<Self>, again: &mut Instant, sweep: &mut Instant) {
         if again.elapsed() >= AGAIN {
             *again = Instant::now();
             self.tell_again();
@@ -84,20 +92,32 @@ impl Core {
         }
     }
 
-    /// Ends jobs whose time is over.
+    /// Ends jobs whose time is over, and those that were stopped while they meet. All are stopped before any end is recorded, which may take a while.
     fn expire(self: &Arc<Self>) {
         let now = Timestamp::now();
         let late = |(id, brief): (&JobId, &Brief)| {
             (brief.deadline <= now).then_some((*id, brief.deadline, brief.state))
         };
         let late: Vec<_> = lock(&self.open).iter().filter_map(late).collect();
+        let flights = lock(&self.desk).flights();
+        let over = |deadline| format!("it was not done by {deadline}");
         // The record may say already of one that has just begun that it runs.
-        let runs = |id| lock(&self.desk).flight(id).is_some();
-        let (run, wait): (Vec<_>, Vec<_>) = late
-            .into_iter()
-            .partition(|(id, _, state)| *state == StateName::Running || runs(*id));
+        let (run, wait): (Vec<_>, Vec<_>) = late.into_iter().partition(|(id, deadline, state)| {
+            let flight = flights.iter().find(|flight| flight.job == *id);
+            if let Some(flight) = flight {
+                flight.stop(FailKind::Deadline, over(*deadline));
+            }
+            flight.is_some() || *state == StateName::Running
+        });
         for (id, deadline, _) in run {
-            self.give_up(id, FailKind::Deadline, format!("it was not done by {deadline}"));
+            self.give_up(id, FailKind::Deadline, over(deadline));
+        }
+        for flight in flights {
+            if let Some((kind, reason)) = flight.stranded()
+                && lock(&self.open).contains_key(&flight.job)
+            {
+                self.fail(flight.job, kind, reason);
+            }
         }
         if wait.is_empty() {
             return;
@@ -111,11 +131,17 @@ impl Core {
     fn look_at_peers(self: &Arc<Self>) {
         for party in 0..self.settings.names.len() as u8 {
             let Some(peer) = self.peer(party) else { continue };
-            let (away, stalled, behind, strange) = {
+            let (up, away, stalled, behind, strange) = {
                 let mut known = peer.known();
                 let away = known.lost.is_some_and(|lost| lost.elapsed() >= AWAY);
                 let behind = known.up && std::mem::take(&mut known.behind);
-                (away, known.stalled(), behind, known.up && !known.greeted)
+                (
+                    known.up,
+                    away,
+                    known.stalled(),
+                    behind,
+                    known.up && !known.greeted,
+                )
             };
             if strange {
                 self.put(party, 0, Task::Up);
@@ -127,7 +153,16 @@ impl Core {
                 self.put(party, 0, Task::Standings);
             }
             let (key, name) = (party.to_string(), self.name(party));
-            if away {
+            if away && up {
+                self.alarm(
+                    AlarmKind::PeerLost,
+                    &key,
+                    format!(
+                        "Party {party} ({name}) is connected, and has for more than a minute not said that it speaks this service's version."
+                    ),
+                    "See that both services are of the same version; `cenote doctor` tells more.",
+                );
+            } else if away {
                 self.alarm(
                     AlarmKind::PeerLost,
                     &key,
@@ -168,12 +203,13 @@ impl Core {
     }
 
     /// Moves on what has got stuck here, as after a write that took effect later than anybody waited for it.
-    fn look_at_record(self: &Arc<Self>) -> cenote_service::Result<()> {
+    pub(crate) fn look_at_record(self: &Arc<Self>) -> cenote_service::Result<()> {
         let known: Vec<_> = lock(&self.open).keys().copied().collect();
         for id in known {
-            let job = self.jobs.get(id)?;
-            if !job.state.name().is_open() {
-                self.changed(&job);
+            match self.jobs.get(id) {
+                Ok(job) if !job.state.name().is_open() => self.changed(&job),
+                Ok(_) => {}
+                Err(error) => tracing::error!(job = %id, %error, "an open job cannot be read"),
             }
         }
         let old = Timestamp::now().before(AGAIN);
@@ -215,7 +251,7 @@ impl Core {
         }
         match job.state.name() {
             StateName::Approved => self.goes_on(job),
-            StateName::Queued => self.line_up(job),
+            StateName::Queued if !lock(&self.desk).has(id) => self.line_up(job),
             StateName::Running if lock(&self.desk).flight(id).is_none() => {
                 self.fail(id, FailKind::Internal, "its outcome could not be recorded".into());
             }

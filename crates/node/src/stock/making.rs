@@ -304,11 +304,12 @@ impl Core {
     }
 
     /// Nothing is made any more: what it took is free.
-    fn clear_making(&self) {
+    pub(super) fn clear_making(&self) {
         let Some(making) = self.stock.state().making.take() else {
             return;
         };
         lock(&self.desk).release(making.memory);
+        self.pump();
         self.put_back(making.order.shelf);
     }
 

@@ -12,6 +12,7 @@ use cenote_service::live::{AlarmKind, Live};
 
 use super::world::{ALL, NONE, PATIENCE, World, person, until, with_data};
 use crate::core::lock;
+use crate::failure;
 use crate::message::Message;
 use crate::run::Gained;
 
@@ -199,6 +200,42 @@ fn a_word_that_comes_after_its_sender_has_stopped_is_recorded() {
             world.hub.say(2, party, Message::Cancel { job: id }.to_bytes());
         }
     });
+}
+
+/// A party may be told alone that a job ends: the others then hear from it why it has stopped. Where they hear that later than they wait for
+/// it, another job is ended so.
+#[test]
+fn a_party_that_ends_a_job_by_a_peers_word_says_so() {
+    let world = World::new(3, ALL);
+    for attempt in 0..5 {
+        let id = world.submit_long(0, &format!("ended at one party {attempt}"));
+        world.wait_for(id, StateName::Running);
+        until("it is seen to run", || {
+            (0..3).all(|party| !world.node(party).running().is_empty())
+        });
+        let word = Message::Fail {
+            job: id,
+            failure: FailKind::Internal,
+            reason: "nobody else hears this".into(),
+        };
+        world.hub.say(2, 0, word.to_bytes());
+        world.wait_for(id, StateName::Failed);
+        until("nothing runs", || {
+            (0..3).all(|party| world.node(party).running().is_empty())
+        });
+        let State::Failed(failure) = world.job(1, id).state else {
+            panic!("it has failed");
+        };
+        if failure.by == 0 {
+            assert!(
+                failure.reason.contains(failure::words(FailKind::Peer)),
+                "{}",
+                failure.reason
+            );
+            return;
+        }
+    }
+    panic!("party 1 does not hear why party 0 has stopped");
 }
 
 #[test]

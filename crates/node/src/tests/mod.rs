@@ -1,9 +1,11 @@
 //! Services of one process, from submission to result.
 
+mod alarms;
 mod attacks;
 mod faults;
 mod kept;
 mod life;
 mod queries;
 mod trunks;
+mod waits;
 pub(crate) mod world;

@@ -13,6 +13,7 @@ use tempfile::TempDir;
 
 use crate::compiled::tests::bundle;
 use crate::core::Core;
+use crate::dispatch::LANES;
 use crate::wires::memory::Hub;
 use crate::{Node, Settings, StockSettings};
 
@@ -298,6 +299,16 @@ pub(crate) fn until_within(limit: Duration, what: &str, is: impl Fn() -> bool) {
         assert!(start.elapsed() < limit, "{what}: not within {limit:?}");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// From here on nothing happens at a party but for what others say and what is called.
+pub(crate) fn stop_clocks(world: &World, party: u8) -> Arc<Core> {
+    let core = Arc::clone(&world.node(party).core);
+    core.stopping.store(true, std::sync::atomic::Ordering::Relaxed);
+    // What is left is the lanes of all parties, and the ears.
+    let others = world.nodes.len() * LANES + 1;
+    until("its clocks stand still", || Arc::weak_count(&core) == others);
+    core
 }
 
 pub(crate) fn person() -> Actor {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::propose::{Noted, RECENT, propose};
-use super::row::{self, columns};
+use super::row::{self, columns, readable};
 use super::rule::{Rules, rule};
 use super::step::{Local, Remote, Step};
 use super::take::take;
@@ -460,15 +460,6 @@ fn forget(transaction: &mut Transaction<'_>, rows: &[Row]) -> Result<u64> {
         transaction.run("DELETE FROM job WHERE id = $1", &[id])?;
     }
     Ok(rows.len() as u64)
-}
-
-/// One that cannot be read stands in no other's way.
-fn readable(row: &Row) -> Option<Job> {
-    row::read(row)
-        .inspect_err(
-            |error| tracing::error!(%error, "a job in the database cannot be read, and is left alone"),
-        )
-        .ok()
 }
 
 fn reason_of(by: &Actor) -> String {

@@ -1,6 +1,6 @@
 //! Lists of jobs, a page at a time, each at the cost of its own length.
 
-use super::row::{self, columns};
+use super::row::{columns, readable};
 use super::{Job, StateName};
 use crate::Result;
 use crate::database::{Connection, Value};
@@ -19,7 +19,7 @@ pub struct PageRequest {
     pub limit: u16,
 }
 
-/// Jobs, the newest first.
+/// Jobs, the newest first, without those that cannot be read.
 #[derive(Debug, Clone)]
 pub struct Page {
     /// The jobs.
@@ -54,12 +54,11 @@ pub(super) fn page(connection: &mut Connection, request: &PageRequest) -> Result
             &[Value::from(before), more, Value::from(state.as_str())],
         )?,
     };
-    let mut jobs = rows.iter().map(row::read).collect::<Result<Vec<Job>>>()?;
-    let next = if jobs.len() > limit {
-        jobs.truncate(limit);
-        jobs.last().map(|job| job.number)
-    } else {
-        None
+    let of_page = &rows[..rows.len().min(limit)];
+    let next = match of_page.last() {
+        Some(last) if rows.len() > limit => Some(last.count(0)?),
+        _ => None,
     };
+    let jobs = of_page.iter().filter_map(readable).collect();
     Ok(Page { jobs, next })
 }

@@ -55,6 +55,15 @@ pub(super) fn read(row: &Row) -> Result<Job> {
     })
 }
 
+/// The same; one that cannot be read stands in no other's way.
+pub(super) fn readable(row: &Row) -> Option<Job> {
+    read(row)
+        .inspect_err(
+            |error| tracing::error!(%error, "a job in the database cannot be read, and is left alone"),
+        )
+        .ok()
+}
+
 fn text<T: Serialize>(value: &T) -> Result<String> {
     serde_json::to_string(value).map_err(|error| Error::Corrupt(error.to_string()))
 }

@@ -457,5 +457,26 @@ fn a_changed_row_is_no_job(world: World) {
     let names = |jobs: Vec<Job>| jobs.iter().map(|job| job.proposal.id).collect::<Vec<JobId>>();
     let (failed, open) = jobs.restart(at(1)).expect("up again");
     assert_eq!((failed.len(), names(open)), (0, vec![other]));
+    let page = |state, before| {
+        let request = PageRequest {
+            state,
+            before,
+            limit: 1,
+        };
+        jobs.list(request).expect("read")
+    };
+    let first = page(Some(StateName::Proposed), None);
+    assert_eq!(names(first.jobs), [other]);
+    let last = page(Some(StateName::Proposed), first.next);
+    assert_eq!((last.jobs.len(), last.next), (0, None));
     assert_eq!(names(jobs.expire(at(1_000_000)).expect("expired")), [other]);
+    let hurt = "UPDATE job SET proposal = '{}'";
+    let hurt = world
+        .database()
+        .write(move |transaction| transaction.run(hurt, &[]));
+    hurt.expect("changed");
+    let first = page(None, None);
+    let last = page(None, first.next);
+    assert!(first.jobs.is_empty() && last.jobs.is_empty());
+    assert_eq!((first.next.is_some(), last.next), (true, None));
 }

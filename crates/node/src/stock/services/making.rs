@@ -3,6 +3,7 @@
 use cenote::runner::Connections;
 
 use super::*;
+use crate::tests::world::stop_clocks;
 
 #[test]
 fn a_panic_in_the_making_ends_nothing() {
@@ -28,6 +29,23 @@ fn a_panic_in_the_making_ends_nothing() {
     let start = Instant::now();
     (0..3).for_each(|party| world.stop(party));
     assert!(start.elapsed() < PATIENCE);
+}
+
+#[test]
+fn what_waited_for_the_memory_of_a_making_is_looked_at() {
+    let world = World::with(3, ALL, |settings| {
+        // Nobody else makes any.
+        if settings.me == 1 {
+            wants(settings, protocol(3), SHARE);
+        }
+    });
+    let core = stop_clocks(&world, 1);
+    let stock = core.stock.targets[0].digest;
+    core.hear_make(0, JobId([1; 16]), stock, 0, 1);
+    assert!(core.stock.state().making.is_some());
+    core.wait_pump(Duration::ZERO);
+    core.clear_making();
+    assert!(core.stock.state().making.is_none() && core.wait_pump(Duration::ZERO));
 }
 
 /// One epoch has 2^16 batches at most.

@@ -1,0 +1,85 @@
+//! Alarms that a peer would like silenced, and a peer that greets too often.
+
+use std::time::{Duration, Instant};
+
+use cenote_service::live::{AlarmKind, Happened, Live};
+
+use super::world::{ALL, PATIENCE, World, until};
+use crate::message::{Message, VERSION};
+
+fn hello(program: &str, version: u32) -> Vec<u8> {
+    let hello = Message::Hello {
+        version,
+        program: program.into(),
+        jobs: 8,
+        per_proposer: 8,
+    };
+    hello.to_bytes()
+}
+
+#[test]
+fn each_cheating_is_told_of() {
+    let world = World::new(3, ALL);
+    let node = world.node(0);
+    let listener = node.listen();
+    for text in ["the first", "the second"] {
+        let core = &node.core;
+        core.alarm(AlarmKind::Cheating, "party 1", text.into(), "see to it");
+        let told = std::iter::from_fn(|| listener.next(PATIENCE));
+        assert!(
+            told.into_iter().any(|told| matches!(told, Happened::Alarm)),
+            "{text}"
+        );
+        let alarms = node.alarms();
+        let texts: Vec<&str> = alarms.iter().map(|alarm| alarm.text.as_str()).collect();
+        assert_eq!(texts, [text]);
+    }
+}
+
+#[test]
+fn a_peer_that_connects_and_does_not_greet_is_lost_all_the_same() {
+    let world = World::new(3, ALL);
+    let peer = world.node(0).core.peer(1).expect("a peer");
+    let is_lost = || {
+        let alarms = world.node(0).alarms();
+        alarms.iter().any(|alarm| alarm.kind == AlarmKind::PeerLost)
+    };
+    world.hub.meddle(Some(std::sync::Arc::new(|from, _, message| {
+        match from == 1 && matches!(Message::parse(&message), Ok(Message::Hello { .. })) {
+            true => Vec::new(),
+            false => vec![message],
+        }
+    })));
+    world.hub.cut(0, 1);
+    until("it is away", || !peer.known().up);
+    peer.known().lost = Instant::now().checked_sub(Duration::from_secs(120));
+    until("there is an alarm", is_lost);
+    world.hub.mend(0, 1);
+    // By then what a new connection changes is done.
+    until("it is greeted", || peer.known().greeted);
+    world.hub.say(1, 0, hello("99", VERSION + 1));
+    until("it is heard", || {
+        peer.known()
+            .hello
+            .as_ref()
+            .is_some_and(|hello| hello.program == "99")
+    });
+    assert!(is_lost());
+    world.hub.say(1, 0, hello("1", VERSION));
+    until("it is back", || !is_lost());
+}
+
+#[test]
+fn a_flood_of_the_same_greeting_is_told_of_once() {
+    let world = World::new(3, ALL);
+    let node = world.node(0);
+    let listener = node.listen();
+    for _ in 0..100 {
+        world.hub.say(1, 0, hello("1", VERSION));
+    }
+    world.hub.say(1, 0, b"the end".to_vec());
+    until("all are heard", || node.counts().refused.get(&1) == Some(&1));
+    let told = std::iter::from_fn(|| listener.next(Duration::ZERO));
+    let of_peer = told.filter(|told| matches!(told, Happened::Peer { party: 1 }));
+    assert_eq!(of_peer.count(), 1);
+}
