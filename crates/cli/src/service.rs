@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use cenote::remote::load_identity;
 use cenote::{Error, Fingerprint, Kind, PartyConfig, Result};
+pub(crate) use cenote_service::words::printable;
 use cenote_web::Problem;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -326,13 +327,6 @@ fn parse<T: DeserializeOwned>(text: &str) -> Result<T> {
             "the service's answer is not of the form that this version knows; use the version that it runs",
         )
     })
-}
-
-/// A text that somebody else wrote, without what would drive a terminal.
-pub(crate) fn printable(text: &str) -> String {
-    text.chars()
-        .map(|letter| if letter.is_control() { '\u{FFFD}' } else { letter })
-        .collect()
 }
 
 #[cfg(test)]
