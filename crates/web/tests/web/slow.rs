@@ -164,6 +164,18 @@ fn connections_have_their_number() {
 }
 
 #[test]
+fn connections_of_this_machine_leave_places_for_others() {
+    let world = World::limited(Limits {
+        connections: 16,
+        ..Limits::default()
+    });
+    let held: Vec<TcpStream> = (0..14).map(|_| connect(&world)).collect();
+    // The last two are for callers from elsewhere.
+    assert_eq!(until_closed(&mut connect(&world)), "");
+    drop(held);
+}
+
+#[test]
 fn a_tls_handshake_that_does_not_come_is_not_waited_for() {
     let world = World::with(Options {
         tls: Some(Identity::generate().expect("an identity")),
