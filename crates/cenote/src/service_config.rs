@@ -26,6 +26,7 @@ pub(crate) struct ServiceTable {
     data: Option<PathBuf>,
     policy: Option<PathBuf>,
     http: Option<Spanned<String>>,
+    http_names: Option<Spanned<Vec<Spanned<String>>>>,
     names: Option<Spanned<Vec<Spanned<String>>>>,
     jobs: Option<Spanned<u64>>,
     jobs_per_proposer: Option<Spanned<u64>>,
@@ -69,6 +70,8 @@ pub struct ServiceConfig {
     pub policy: Option<PathBuf>,
     /// Where its page and its commands reach it, `host:port`.
     pub http: String,
+    /// Names, besides addresses, by which they may call it.
+    pub http_names: Vec<String>,
     /// The names of all parties, in order.
     pub names: Vec<String>,
     /// Jobs that run side by side.
@@ -86,6 +89,9 @@ pub struct ServiceConfig {
 impl ServiceConfig {
     /// The port of party 0's page; the others' follow.
     pub const HTTP_PORT: u16 = 7180;
+
+    /// Names of its page, at most.
+    pub const HTTP_NAMES: usize = 16;
 
     /// Kinds of stock that it keeps, at most.
     pub const KINDS: usize = 16;
@@ -131,6 +137,7 @@ impl ServiceConfig {
             data: path(table.data, "data"),
             policy: table.policy.map(|policy| source.resolve(policy)),
             http,
+            http_names: http_names(table.http_names, source)?,
             names: names(table.names, parties, source)?,
             jobs,
             jobs_per_proposer: count(table.jobs_per_proposer, (jobs * 3 / 4).max(1), 1024)?,
@@ -240,6 +247,30 @@ fn names(given: Option<Spanned<Vec<Spanned<String>>>>, parties: u8, source: &Sou
     Ok(names)
 }
 
+fn http_names(given: Option<Spanned<Vec<Spanned<String>>>>, source: &Source) -> Result<Vec<String>> {
+    let Some(given) = given else { return Ok(Vec::new()) };
+    if given.get_ref().len() > ServiceConfig::HTTP_NAMES {
+        let most = ServiceConfig::HTTP_NAMES;
+        return Err(source.fault(given.span(), format!("give at most {most} names")));
+    }
+    let label = |label: &str| {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+        (1..=63).contains(&label.len()) && label.bytes().all(fits)
+    };
+    let names = given.into_inner().into_iter();
+    let checked = names.map(|name| {
+        let fits = name.get_ref().len() <= 253 && name.get_ref().split('.').all(label);
+        let span = name.span();
+        fits.then(|| name.into_inner()).ok_or_else(|| {
+            source.fault(
+                span,
+                "give a name of this machine in the DNS, such as party.example, without a port",
+            )
+        })
+    });
+    checked.collect()
+}
+
 /// What is wrong with the name of a party, if something is.
 pub fn wrong_party_name(name: &str) -> Option<&'static str> {
     let fits = |character: char| character.is_alphanumeric() || matches!(character, ' ' | '-' | '_' | '.');
@@ -275,6 +306,9 @@ mod tests {
         assert!(service.data.ends_with("data"));
         assert_eq!(service.http, "127.0.0.1:7180");
         assert_eq!(service.names, ["party-0", "party-1", "party-2"]);
+        assert!(service.http_names.is_empty());
+        let named = load("[service]\nhttp_names = [\"party.example\", \"node-7\"]\n").unwrap();
+        assert_eq!(named.service.unwrap().http_names, ["party.example", "node-7"]);
         assert_eq!((service.jobs, service.jobs_per_proposer), (64, 48));
         assert_eq!((service.database, service.policy), (None, None));
         let other = load("[service]\ndatabase = \"postgres://me:secret@db/x\"\n").unwrap();
@@ -330,6 +364,9 @@ mod tests {
             ("names = [\"a\", \"b\", \"a\"]", "another party has this name"),
             ("names = [\"a\", \"b\", \"c\\n\"]", "a party's name has"),
             ("http = \"8080\"", "an address is host:port"),
+            ("http_names = [\"party.example:7180\"]", "a name of this machine"),
+            ("http_names = [\"party..example\"]", "a name of this machine"),
+            ("http_names = [\"\"]", "a name of this machine"),
             (
                 "database = \"mysql://root:secret@db\"",
                 "a database is \"sqlite\"",

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use cenote::remote::load_identity;
 use cenote::{Error, Fingerprint, Kind, PartyConfig, Result};
+pub(crate) use cenote_service::words::printable;
 use cenote_web::Problem;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -16,8 +17,8 @@ use ureq::Agent;
 use ureq::http::{Method, Request, StatusCode};
 use zeroize::Zeroizing;
 
-/// How long a call may take; events are waited for without end.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a service may be silent: longer than it takes to say that a call took too long. Answers that go on arriving may take any time.
+const PATIENCE: Duration = Duration::from_secs(90);
 /// Bytes of an answer, at most.
 const ANSWER: u64 = 256 << 20;
 
@@ -122,7 +123,7 @@ impl Reach {
             },
         };
         Ok(Service {
-            agent: pinned::agent(pin)?,
+            agent: pinned::agent(pin, PATIENCE)?,
             url,
             token,
         })
@@ -236,7 +237,6 @@ impl Service {
             .request(Method::GET, path)
             .body(())
             .map_err(|error| self.lost(&error))?;
-        let request = self.agent.configure_request(request).timeout_global(None).build();
         let response = self.agent.run(request).map_err(|error| self.lost(&error))?;
         let (parts, mut body) = response.into_parts();
         if !parts.status.is_success() {
@@ -303,10 +303,10 @@ impl Service {
     }
 
     fn refused(&self, status: StatusCode, text: &str) -> Error {
-        let kind = if status.is_server_error() {
-            Kind::Internal
-        } else {
-            Kind::Misuse
+        let kind = match status {
+            StatusCode::REQUEST_TIMEOUT => Kind::Network,
+            status if status.is_server_error() => Kind::Internal,
+            _ => Kind::Misuse,
         };
         let what = match serde_json::from_str::<Problem>(text) {
             Ok(problem) => format!(
@@ -327,13 +327,6 @@ fn parse<T: DeserializeOwned>(text: &str) -> Result<T> {
             "the service's answer is not of the form that this version knows; use the version that it runs",
         )
     })
-}
-
-/// A text that somebody else wrote, without what would drive a terminal.
-pub(crate) fn printable(text: &str) -> String {
-    text.chars()
-        .map(|letter| if letter.is_control() { '\u{FFFD}' } else { letter })
-        .collect()
 }
 
 #[cfg(test)]

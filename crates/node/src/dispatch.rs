@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use cenote_service::job::{FailKind, JobId, Remote};
 use cenote_service::live::{AlarmKind, Happened};
+use cenote_service::words::plain;
 
 use crate::core::{Core, LEADER, lock};
 use crate::message::{Message, Standing, VERSION};
@@ -110,7 +111,7 @@ impl Core {
                 jobs,
                 per_proposer,
             }) => {
-                let program = program.chars().filter(|c| !c.is_control()).take(64).collect();
+                let program = plain(&program, 64);
                 let hello = Hello {
                     version,
                     program,
@@ -290,7 +291,7 @@ impl Core {
             }
             Message::Ask { job } => self.hear_ask(from, job),
             Message::Unclear { what } => {
-                let what: String = what.chars().filter(|c| !c.is_control()).take(200).collect();
+                let what = plain(&what, 200);
                 if let Some(unsaid) = self.line_on(from) {
                     tracing::warn!(from, what, unsaid, "a peer did not understand");
                 }

@@ -278,7 +278,7 @@ impl Message {
 
 /// What is kept of a peer's words.
 fn cut(words: &str) -> String {
-    words.chars().filter(|c| !c.is_control()).take(REASON).collect()
+    cenote_service::words::plain(words, REASON)
 }
 
 #[cfg(test)]
@@ -308,7 +308,7 @@ mod tests {
     #[test]
     fn what_a_peer_says_is_cut_before_it_is_kept() {
         let (job, failure) = (JobId([7; 16]), FailKind::Internal);
-        let reason = "\u{1b}[2J".to_owned() + &"x".repeat(100_000);
+        let reason = "\u{1b}[2J\u{202e}\u{2066}".to_owned() + &"x".repeat(100_000);
         let long = Message::Fail { job, failure, reason };
         match Message::parse(&long.to_bytes()) {
             Ok(Message::Fail { reason, .. }) => assert!(reason.starts_with("[2Jx") && reason.len() == REASON),

@@ -21,6 +21,7 @@ mod seal;
 mod testing;
 mod time;
 pub mod token;
+pub mod words;
 
 pub use database::{Address, Database, Pending, Work};
 pub use error::{Error, Result};

@@ -7,22 +7,23 @@ use axum::http::{StatusCode, header};
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 
-use crate::caller::TokenName;
+use crate::caller::CountedAs;
 use crate::house::Site;
+use crate::places::Place;
 use crate::problem::{Answer, Refusal};
 
 /// A short body.
 pub(crate) struct Input<T>(pub(crate) T);
 
-/// A body with files or values in it.
-pub(crate) struct Large<T>(pub(crate) T);
+/// A body with files or values in it. One that is not short has a place, which is kept until the call is done with it.
+pub(crate) struct Large<T>(pub(crate) T, pub(crate) Option<Place>);
 
 impl<T: DeserializeOwned> FromRequest<Arc<Site>> for Input<T> {
     type Rejection = Refusal;
 
     async fn from_request(request: Request, site: &Arc<Site>) -> Answer<Self> {
         let limit = site.limits.body;
-        read(request, limit).await.map(Input)
+        read(request, limit).await.map(|(body, _)| Input(body))
     }
 }
 
@@ -30,13 +31,15 @@ impl<T: DeserializeOwned> FromRequest<Arc<Site>> for Large<T> {
     type Rejection = Refusal;
 
     async fn from_request(request: Request, site: &Arc<Site>) -> Answer<Self> {
-        let token = request.extensions().get::<TokenName>().map_or("", |name| &name.0);
-        let _place = site.large.take(token).ok_or_else(Refusal::busy)?;
-        read(request, site.limits.large_body).await.map(Large)
+        let token = request.extensions().get::<CountedAs>().map_or("", |name| &name.0);
+        let place = site.large.take(token).ok_or_else(Refusal::busy)?;
+        let (body, length) = read(request, site.limits.large_body).await?;
+        Ok(Large(body, (length > site.limits.body).then_some(place)))
     }
 }
 
-async fn read<T: DeserializeOwned>(request: Request, limit: usize) -> Answer<T> {
+/// What a body says, and its bytes.
+async fn read<T: DeserializeOwned>(request: Request, limit: usize) -> Answer<(T, usize)> {
     let (parts, body) = request.into_parts();
     let kind = parts
         .headers
@@ -73,7 +76,7 @@ async fn read<T: DeserializeOwned>(request: Request, limit: usize) -> Answer<T> 
             Refusal::bad("the body ended early")
         }
     })?;
-    serde_json::from_slice(&bytes).map_err(|error| {
+    let read = serde_json::from_slice(&bytes).map_err(|error| {
         let text = error.to_string();
         // Its other words may quote what was sent.
         let tells_no_value = ["missing field", "unknown field", "duplicate field"]
@@ -92,5 +95,6 @@ async fn read<T: DeserializeOwned>(request: Request, limit: usize) -> Answer<T> 
                 error.column()
             ),
         })
-    })
+    });
+    Ok((read?, bytes.len()))
 }

@@ -14,8 +14,9 @@ use cenote_service::{Error, Timestamp};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-use crate::house::Site;
+use crate::house::{CALLER, Site};
 use crate::problem::{Answer, Refusal};
+use crate::turns::Who;
 
 /// The header that calls by cookie need.
 pub(crate) const CSRF: &str = "x-csrf-token";
@@ -30,9 +31,9 @@ pub(crate) struct Caller {
     pub(crate) token: Zeroizing<String>,
 }
 
-/// The public name of a call's token, for what comes after the caller is known.
+/// The public name under which a call is counted, for what comes after the caller is known.
 #[derive(Debug, Clone)]
-pub(crate) struct TokenName(pub(crate) String);
+pub(crate) struct CountedAs(pub(crate) String);
 
 impl FromRequestParts<Arc<Site>> for Caller {
     type Rejection = Refusal;
@@ -44,13 +45,13 @@ impl FromRequestParts<Arc<Site>> for Caller {
         };
         let token = text.clone();
         let principal = site
-            .ask(move |site| site.tokens.authenticate(kind, &token, Timestamp::now()))
+            .enter(move |site| site.tokens.authenticate(kind, &token, Timestamp::now()))
             .await?;
         tracing::Span::current().record("caller", &principal.id);
         if kind == Kind::Session {
             check_page(parts, site, &text)?;
         }
-        if !site.rates.take(&principal.id, Instant::now()) {
+        if !site.rates.take(principal.counted_as(), Instant::now()) {
             return Err(Refusal::new(
                 StatusCode::TOO_MANY_REQUESTS,
                 "too-fast",
@@ -58,7 +59,15 @@ impl FromRequestParts<Arc<Site>> for Caller {
                 "wait a second, and make fewer requests",
             ));
         }
-        parts.extensions.insert(TokenName(principal.id.clone()));
+        let name = principal.counted_as().to_owned();
+        let is_admin = principal.scopes.contains(&Scope::Admin);
+        let who = Who::Token {
+            name: name.clone(),
+            is_admin,
+        };
+        // It stays what it was set to first.
+        let _ = CALLER.try_with(|caller| caller.set(who));
+        parts.extensions.insert(CountedAs(name));
         Ok(Caller {
             principal,
             kind,

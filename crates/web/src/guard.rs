@@ -3,7 +3,7 @@
 //! The log has the route, never the path or the part after `?`, and no header or body.
 
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request, State};
@@ -12,7 +12,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tracing::{Instrument, field};
 
-use crate::house::Site;
+use crate::house::{CALLER, Site};
 use crate::problem::{Answer, Refusal};
 
 /// Headers of every answer.
@@ -30,7 +30,7 @@ const ALWAYS: [(&str, &str); 7] = [
     ("cache-control", "no-store"),
 ];
 
-/// Where a request comes from.
+/// Where a request comes from: the address, or of one of version 6 the network that one caller has to himself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct From(pub(crate) IpAddr);
 
@@ -58,7 +58,12 @@ pub(crate) async fn guard(State(site): State<Arc<Site>>, request: Request, next:
                 .insert(header::CONNECTION, HeaderValue::from_static("close"));
             return response;
         }
-        match tokio::time::timeout(site.limits.request, next.run(request)).await {
+        match tokio::time::timeout(
+            site.limits.request,
+            CALLER.scope(OnceLock::new(), next.run(request)),
+        )
+        .await
+        {
             Ok(response) => response,
             Err(_) => Refusal::new(
                 StatusCode::REQUEST_TIMEOUT,

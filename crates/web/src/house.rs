@@ -1,6 +1,6 @@
 //! What the interface is given, and how calls that block are made from it.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use cenote_service::{Database, Jobs, Live, Tokens};
@@ -15,6 +15,7 @@ use crate::names::Names;
 use crate::places::Places;
 use crate::problem::{Answer, Refusal};
 use crate::rate::Rates;
+use crate::turns::{Turns, Who};
 
 /// The service behind the interface.
 #[derive(Clone)]
@@ -37,8 +38,11 @@ impl std::fmt::Debug for House {
 
 /// How long a call waits for its turn to block.
 const TURN: Duration = Duration::from_secs(10);
-/// Calls that block at once.
-pub(crate) const BLOCKING: usize = 48;
+
+tokio::task_local! {
+    /// Who makes the request that a task answers, once that is known.
+    pub(crate) static CALLER: OnceLock<Who>;
+}
 
 /// What every call of the interface can reach.
 pub(crate) struct Site {
@@ -62,7 +66,7 @@ pub(crate) struct Site {
     page_key: Zeroizing<[u8; 32]>,
     /// The whole audit log is read by one at a time.
     pub(crate) verifying: Arc<Semaphore>,
-    blocking: Arc<Semaphore>,
+    turns: Turns,
 }
 
 pub(crate) type Shared = axum::extract::State<Arc<Site>>;
@@ -93,7 +97,7 @@ impl Site {
             readiness: Mutex::default(),
             page_key,
             verifying: Arc::new(Semaphore::new(1)),
-            blocking: Arc::new(Semaphore::new(BLOCKING)),
+            turns: Turns::new(),
             limits,
         })
     }
@@ -105,13 +109,30 @@ impl Site {
             .to_string()
     }
 
-    /// Does what blocks on a thread for that, in its turn.
+    /// Does what blocks on a thread for that, when it is the turn of who makes the request.
     pub(crate) async fn block<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Site) -> T + Send + 'static,
     ) -> Answer<T> {
-        let turn = tokio::time::timeout(TURN, Arc::clone(&self.blocking).acquire_owned());
-        let Ok(Ok(turn)) = turn.await else {
+        let who = CALLER.try_with(|caller| caller.get().cloned());
+        let who = who.ok().flatten().unwrap_or(Who::Stranger);
+        self.block_as(&who, work).await
+    }
+
+    /// Looks whom to let in, which does not wait for calls of those who are in.
+    pub(crate) async fn enter<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Site) -> cenote_service::Result<T> + Send + 'static,
+    ) -> Answer<T> {
+        self.block_as(&Who::Entering, work).await?.map_err(Refusal::from)
+    }
+
+    async fn block_as<T: Send + 'static>(
+        self: &Arc<Self>,
+        who: &Who,
+        work: impl FnOnce(&Site) -> T + Send + 'static,
+    ) -> Answer<T> {
+        let Ok(Some(turn)) = tokio::time::timeout(TURN, self.turns.take(who)).await else {
             return Err(Refusal::busy());
         };
         let (site, span) = (Arc::clone(self), tracing::Span::current());
@@ -126,7 +147,7 @@ impl Site {
         })
     }
 
-    /// The same for calls that may fail.
+    /// The same as [`Site::block`] for calls that may fail.
     pub(crate) async fn ask<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Site) -> cenote_service::Result<T> + Send + 'static,

@@ -33,9 +33,11 @@ mod problem;
 mod rate;
 mod server;
 mod stall;
+mod turns;
 pub mod view;
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -56,7 +58,7 @@ pub use operator::{OPERATOR_TOKEN, read_operator_token};
 pub use problem::Problem;
 
 use crate::history::History;
-use crate::house::{BLOCKING, Site};
+use crate::house::Site;
 use crate::hub::{Ear, Hub};
 use crate::names::Names;
 use crate::server::Server;
@@ -120,6 +122,7 @@ pub enum Error {
 pub struct Running {
     address: SocketAddr,
     secure: bool,
+    folder: PathBuf,
     tokens: Tokens,
     end: watch::Sender<bool>,
     serving: Option<tokio::task::JoinHandle<()>>,
@@ -139,11 +142,12 @@ pub fn start(options: Options, house: House) -> Result<Running, Error> {
         return Err(Error::Plain(address));
     }
     let tokens = Tokens::new(house.database.clone());
-    operator::keep(house.database.folder().path(), &tokens)?;
+    let folder = house.database.folder().path().to_owned();
+    operator::keep(&folder, &tokens)?;
     let tls = options.tls.as_ref().map(cenote_net::https_server).transpose()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
-        .max_blocking_threads(BLOCKING)
+        .max_blocking_threads(turns::ALL)
         .thread_name("web")
         .enable_all()
         .build()
@@ -169,6 +173,7 @@ pub fn start(options: Options, house: House) -> Result<Running, Error> {
     Ok(Running {
         address,
         secure,
+        folder,
         tokens,
         end,
         serving: Some(serving),
@@ -200,11 +205,12 @@ impl Running {
     }
 
     /// An address that opens the page for its operator, who may do everything: once, within 10 minutes.
+    /// It ends with the operator's token.
     ///
     /// # Errors
-    /// Where the database cannot be written.
+    /// Where the operator's token was revoked, too many such addresses wait to be opened, or the database cannot be written.
     pub fn login(&self) -> Result<Zeroizing<String>, Error> {
-        let token = operator::login(&self.tokens)?;
+        let token = operator::login(&self.folder, &self.tokens)?;
         Ok(Zeroizing::new(format!("{}#{}", self.url(), *token)))
     }
 

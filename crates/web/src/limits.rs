@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct Limits {
     /// Connections at once; further ones are closed.
     pub connections: usize,
-    /// Connections at once from one address other than this machine's own.
+    /// Connections at once from one address other than this machine's own, or from one /64 of addresses of version 6.
     pub connections_per_address: usize,
     /// How long the head of a request may take, or the TLS handshake, or the pause between two requests.
     pub head: Duration,
@@ -19,13 +19,13 @@ pub struct Limits {
     pub life: Duration,
     /// Bytes of the body of a submission or an approval.
     pub large_body: usize,
-    /// Bodies of that kind that are read at once.
+    /// Bodies of that kind that are read or answered at once.
     pub large_bodies: usize,
-    /// Of these, bodies of one token.
+    /// Of these, bodies of one token and its sessions.
     pub large_bodies_per_token: usize,
     /// Bytes of other bodies.
     pub body: usize,
-    /// Requests a second of one token.
+    /// Requests a second of one token and its sessions.
     pub rate: f64,
     /// Requests of one token that may come at once.
     pub burst: f64,
@@ -37,7 +37,7 @@ pub struct Limits {
     pub streams: usize,
     /// How often a stream of events looks whether its token is still valid.
     pub look_again: Duration,
-    /// Streams of events of one token at once.
+    /// Streams of events of one token and its sessions at once.
     pub streams_per_token: usize,
 }
 

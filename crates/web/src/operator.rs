@@ -64,9 +64,11 @@ pub(crate) fn keep(folder: &Path, tokens: &Tokens) -> Result<()> {
         .map_err(fault)
 }
 
-/// A login token that may do everything.
-pub(crate) fn login(tokens: &Tokens) -> Result<Zeroizing<String>> {
-    let scopes = Scope::ALL.into_iter().collect();
-    let secret = tokens.create_login(NAME, &scopes, Actor::Service, Timestamp::now())?;
+/// A login token that was made with the operator's token, and ends with it.
+pub(crate) fn login(folder: &Path, tokens: &Tokens) -> Result<Zeroizing<String>> {
+    let now = Timestamp::now();
+    let text = read_operator_token(folder).map_err(|_| Error::Token)?;
+    let operator = tokens.authenticate(Kind::Bearer, &text, now)?;
+    let secret = tokens.create_login_of(&operator, now)?;
     Ok(Zeroizing::new(secret.reveal().to_owned()))
 }

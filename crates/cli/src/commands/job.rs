@@ -318,10 +318,15 @@ fn fetch(which: &Which, output: Option<&PathBuf>, key: Option<&str>) -> Result<(
         &Fetch { key: key.clone() },
         None,
     );
-    let result = result.inspect_err(|_| {
+    let again = format!("for some minutes the same command with --key {key} gives the result again");
+    let result = result.inspect_err(|error| {
         if let Some(path) = output {
             // Nothing has been written into it.
             let _ = std::fs::remove_file(path);
+        }
+        // The service may have given it out under this key before the answer was lost.
+        if error.kind() != Kind::Misuse {
+            eprintln!("if it was given out, {again}");
         }
     })?;
     let written = match file {
@@ -335,7 +340,7 @@ fn fetch(which: &Which, output: Option<&PathBuf>, key: Option<&str>) -> Result<(
             }),
     };
     if written.is_err() {
-        eprintln!("the result can be fetched again for some minutes with --key {key}");
+        eprintln!("{again}");
     }
     written
 }

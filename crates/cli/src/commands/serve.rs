@@ -1,5 +1,6 @@
 //! `cenote serve`, `cenote init`, `cenote invite` and `cenote join`
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -11,9 +12,7 @@ use cenote_node::Node;
 use cenote_node::founding::{Founding, party_file};
 use cenote_node::local::{self, Places};
 use cenote_node::meeting::{self, Invitation, Inviter, Met};
-use cenote_service::audit::Actor;
-use cenote_service::token::Scope;
-use cenote_service::{Live, Timestamp};
+use cenote_service::Live;
 use cenote_web::{House, Options, Running};
 use clap::Args;
 
@@ -113,7 +112,7 @@ pub(crate) fn serve(options: &Serve) -> Result<()> {
             huge_pages::set(1 + config.peers.len());
             let signals = watch()?;
             let house = Standing::start(&config, None)?;
-            print(&house.greeting()?)?;
+            print(&house.greeting(&options.config))?;
             wait(&signals, std::slice::from_ref(&house));
             house.stop();
             Ok(())
@@ -154,6 +153,7 @@ impl Standing {
         let options = Options {
             listen: Some(listen),
             tls,
+            names: service.map_or_else(Vec::new, |service| service.http_names.clone()),
             ..Options::default()
         };
         drop(page);
@@ -166,22 +166,21 @@ impl Standing {
         Ok(Standing { node, page, name })
     }
 
-    /// Where its page is, with a token that opens it once.
-    fn greeting(&self) -> Result<String> {
-        let scopes = Scope::ALL.into_iter().collect();
-        let token = self
-            .node
-            .tokens()
-            .create_login("operator", &scopes, Actor::Service, Timestamp::now())
-            .map_err(|error| Error::Usage(error.to_string()))?;
-        let about = self.node.about();
-        Ok(format!(
-            "party {} ({})  {}#{}\n",
-            about.party,
-            self.name,
-            self.page.url(),
-            token.reveal()
-        ))
+    /// Where its page is. Only on a terminal does the address open it: logs keep what a process prints, and have other readers.
+    fn greeting(&self, config: &Path) -> String {
+        let link = std::io::stdout()
+            .is_terminal()
+            .then(|| self.page.login().ok())
+            .flatten();
+        let place = match &link {
+            Some(link) => link.to_string(),
+            None => format!(
+                "{}  (to open it: cenote token login --config {})",
+                self.page.url(),
+                config.display()
+            ),
+        };
+        format!("party {} ({})  {place}\n", self.node.about().party, self.name)
     }
 
     fn stop(self) {
@@ -217,11 +216,11 @@ fn serve_local(parties: u8, folder: Option<&Path>, signals: &Receiver<Word>) -> 
     let mut places = made.places.into_iter();
     for file in &made.files {
         let service = Standing::start(&PartyConfig::load(file)?, places.next())?;
-        text += &service.greeting()?;
+        text += &service.greeting(file);
         services.push(service);
     }
     text += &format!(
-        "\nOpen the addresses; each does so once, within ten minutes. A job to try, which all policies approve:\n\n  \
+        "\nAn address that opens a page does so once, within ten minutes. A job to try, which all policies approve:\n\n  \
          cenote job submit {} --config {}\n\nCtrl-C ends all.\n",
         made.job.display(),
         made.files

@@ -15,15 +15,14 @@ use ureq::unversioned::transport::{
     TransportAdapter,
 };
 
-use super::PATIENCE;
-
-/// What makes calls: over TLS to the service of this key, if one is given.
-pub(super) fn agent(pin: Option<Fingerprint>) -> Result<Agent> {
+/// What makes calls: over TLS to the service of this key, if one is given. A service that is silent for as long as `patience` is given up.
+pub(super) fn agent(pin: Option<Fingerprint>, patience: Duration) -> Result<Agent> {
     let config = Agent::config_builder()
         .http_status_as_error(false)
         .max_redirects(0)
         .timeout_connect(Some(Duration::from_secs(10)))
-        .timeout_global(Some(PATIENCE))
+        .timeout_per_read(Some(patience))
+        .timeout_per_write(Some(patience))
         // Calls of a service on this machine do not go through a proxy.
         .proxy(None)
         .build();
@@ -114,5 +113,46 @@ impl Transport for Tls {
 
     fn is_tls(&self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// What a call gives of a service that answers with 12 bytes, one in each `pause`, and of them only `sent`.
+    fn answer(patience: Duration, pause: Duration, sent: usize) -> std::result::Result<String, ureq::Error> {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
+        let url = format!("http://{}/", listener.local_addr().expect("bound"));
+        std::thread::scope(|scope| {
+            let (over, wait) = std::sync::mpsc::channel::<()>();
+            scope.spawn(move || {
+                let (mut stream, _) = listener.accept().expect("called");
+                let mut head = [0; 4096];
+                let _ = stream.read(&mut head).expect("asked");
+                stream
+                    .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n")
+                    .expect("sent");
+                for _ in 0..sent {
+                    std::thread::sleep(pause);
+                    stream.write_all(b"x").expect("sent");
+                }
+                // The connection stays open until the caller has given up.
+                let _ = wait.recv();
+            });
+            let agent = agent(None, patience).expect("made");
+            let text = agent.get(&url).call()?.body_mut().read_to_string();
+            drop(over);
+            text
+        })
+    }
+
+    #[test]
+    fn an_answer_may_take_long_and_not_be_silent_for_long() {
+        let (patience, pause) = (Duration::from_secs(10), Duration::from_secs(1));
+        assert_eq!(answer(patience, pause, 12).expect("whole"), "x".repeat(12));
+        assert!(answer(Duration::from_millis(200), Duration::ZERO, 11).is_err());
     }
 }

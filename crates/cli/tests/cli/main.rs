@@ -11,6 +11,7 @@ mod files;
 mod full_disk;
 mod jobs;
 mod kept;
+mod lost_answers;
 mod memory;
 mod others;
 mod parties;

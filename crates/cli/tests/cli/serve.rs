@@ -1,6 +1,7 @@
 //! Whole services, from the commands that set them up to what a job gave.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command};
 
@@ -101,7 +102,14 @@ fn services_for_a_look_run_their_sample() {
         names.push(name);
     }
     assert!(names.iter().all(|name| *name == names[0]));
-    let log = ended(services).stderr;
+    let Ended {
+        stdout, stderr: log, ..
+    } = ended(services);
+    // What is printed is kept by whoever started it, and opens nothing.
+    assert!(
+        stdout.contains("cenote token login --config ") && !stdout.contains("cenote_"),
+        "{stdout}"
+    );
     let lines: Vec<&str> = log.lines().filter(|line| line.starts_with('{')).collect();
     assert!(
         lines
@@ -169,7 +177,10 @@ fn two_parties_meet_and_run_a_job_in_six_commands() {
         let text = std::fs::read_to_string(config).unwrap();
         std::fs::write(
             config,
-            text.replace("[service]\n", &format!("[service]\nhttp = \"{page}\"\n")),
+            text.replace(
+                "[service]\n",
+                &format!("[service]\nhttp = \"{page}\"\nhttp_names = [\"Party.Test\"]\n"),
+            ),
         )
         .unwrap();
     }
@@ -180,6 +191,17 @@ fn two_parties_meet_and_run_a_job_in_six_commands() {
         wait_until("that a service is up", || {
             run(&mut job(config, &["list"])).code == Some(0)
         });
+    }
+    for (host, answer) in [("party.test", "200"), ("other.test", "421")] {
+        let mut stream = TcpStream::connect(&first_page).unwrap();
+        write!(
+            stream,
+            "GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+        )
+        .unwrap();
+        let mut status = String::new();
+        BufReader::new(stream).read_line(&mut status).unwrap();
+        assert!(status.contains(answer), "{host}: {status}");
     }
     let file = write(
         folder.path(),

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use cenote_service::words::plain;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, StreamOwned};
 
@@ -18,6 +19,8 @@ use crate::founding::Founding;
 
 /// How long the others may take to join.
 const PATIENCE: Duration = Duration::from_secs(3600);
+/// Characters of the reason of a refusal that are shown.
+const WHY: usize = 500;
 
 /// Joins the parties of an invitation with the party in `folder`, which is made with this name where there is none. The parties above it reach
 /// it at `address`.
@@ -69,7 +72,7 @@ pub fn join(invitation: &Invitation, folder: &Path, name: &str, address: Option<
     let all: Vec<Told> = match hear(&mut line)? {
         Answer::All(all) => all,
         Answer::Refused(why) => {
-            return Err(Error::Settings(why.chars().filter(|c| !c.is_control()).collect()));
+            return Err(Error::Settings(plain(&why, WHY)));
         }
     };
     let mine = all.get(usize::from(invitation.party));

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{Digest, Job, JobId, Proposal};
 use crate::audit::DataFile;
 use crate::database::{Connection, Transaction, Value};
+use crate::words::steers;
 use crate::{Error, Result, Timestamp};
 
 /// Bytes of the name of data, at most.
@@ -112,10 +113,10 @@ pub(super) fn check(job: &Job, me: u8, binding: &[Binding]) -> Result<()> {
             wanted.join(", ")
         )));
     }
-    let bad = |name: &str| name.is_empty() || name.len() > NAME || name.chars().any(char::is_control);
+    let bad = |name: &str| name.is_empty() || name.len() > NAME || name.chars().any(steers);
     if named(binding).any(bad) {
         return Err(Error::Proposal(format!(
-            "names of data have 1 to {NAME} bytes and no control characters"
+            "names of data have 1 to {NAME} bytes and no characters that steer a screen"
         )));
     }
     Ok(())

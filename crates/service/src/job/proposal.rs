@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Digest, JobId};
+use crate::words::steers;
 use crate::{Error, Result, Timestamp};
 
 /// Bytes of a name, at most.
@@ -250,9 +251,9 @@ fn has_twice(mut names: Vec<&str>) -> bool {
 }
 
 fn name(what: &str, text: &str) -> Result<()> {
-    if text.is_empty() || text.len() > NAME || text.chars().any(char::is_control) {
+    if text.is_empty() || text.len() > NAME || text.chars().any(steers) {
         return Err(Error::Proposal(format!(
-            "the {what} must have 1 to {NAME} bytes and no control characters"
+            "the {what} must have 1 to {NAME} bytes and no characters that steer a screen"
         )));
     }
     Ok(())

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::{Binding, Decision, Digest, FailKind, Failure, FileMark, Job, Source, State, Verdict};
+use crate::words::steers;
 use crate::{Error, Result, Timestamp};
 
 /// Bytes of a reason, at most; the rest is left out.
@@ -214,11 +215,11 @@ impl Job {
     }
 }
 
-/// A reason as it is kept and shown: of bounded length, on one line.
+/// A reason as it is kept and shown: of bounded length, on one line, in the direction of its letters.
 fn bounded(reason: &str) -> String {
     let mut text = String::new();
     for character in reason.chars() {
-        let character = if character.is_control() { ' ' } else { character };
+        let character = if steers(character) { ' ' } else { character };
         if text.len() + character.len_utf8() > REASON {
             break;
         }

@@ -158,6 +158,9 @@ fn a_proposal_that_is_none_is_refused(world: World) {
     refused(person(), &|proposal| proposal.inputs[0].name = "right".into());
     refused(person(), &|proposal| proposal.inputs[0].name.clear());
     refused(person(), &|proposal| proposal.inputs[0].kind = "u32\n".into());
+    refused(person(), &|proposal| {
+        proposal.inputs[0].name = "a\u{202e}b".into()
+    });
     refused(person(), &|proposal| proposal.protocol = "a".repeat(129));
     refused(person(), &|proposal| proposal.idempotency_key.clear());
     refused(person(), &|proposal| {

@@ -10,6 +10,7 @@ use toml::Spanned;
 use super::rule::{Allowed, Rule, RuleName, Verdict};
 use super::{Fault, LEAST_SECURITY, Policy};
 use crate::job::Digest;
+use crate::words::steers;
 
 /// Larger files are not policies.
 const MAX_BYTES: u64 = 1 << 20;
@@ -163,10 +164,10 @@ impl Source<'_> {
             )
         })?;
         let text = name.get_ref();
-        if text.is_empty() || text.len() > NAME || text.chars().any(char::is_control) {
+        if text.is_empty() || text.len() > NAME || text.chars().any(steers) {
             return Err(self.fault(
                 name.span(),
-                format!("a rule's name has 1 to {NAME} bytes and no control characters"),
+                format!("a rule's name has 1 to {NAME} bytes and no characters that steer a screen"),
             ));
         }
         let verdict = form.then.as_ref().ok_or_else(|| {

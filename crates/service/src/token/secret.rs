@@ -43,8 +43,6 @@ pub(super) struct New {
     kind: Kind,
     hash: String,
     expires_at: Option<Timestamp>,
-    /// The token that it was made with, and with which it ends.
-    pub(super) parent: Option<String>,
 }
 
 impl New {
@@ -66,11 +64,11 @@ impl New {
             kind,
             hash: hash(&secret),
             expires_at,
-            parent: None,
             principal: Principal {
                 id,
                 name: name.to_owned(),
                 scopes,
+                parent: None,
             },
         };
         Ok((new, Secret(text)))
@@ -78,11 +76,38 @@ impl New {
 
     /// The token that it was made with, if it was made with one that is there.
     pub(super) fn parent_now(&self, transaction: &mut Transaction<'_>) -> Result<Option<Described>> {
-        let Some(parent) = &self.parent else {
+        let Some(parent) = &self.principal.parent else {
             return Ok(None);
         };
         let found = Token::find(transaction.connection(), parent)?;
         Ok(found.map(|token| token.shown))
+    }
+
+    /// Ends the oldest session of its parent where that has `most` already.
+    pub(super) fn end_oldest_session(
+        &self,
+        transaction: &mut Transaction<'_>,
+        most: usize,
+        now: Timestamp,
+    ) -> Result<()> {
+        let Some(parent) = &self.principal.parent else {
+            return Ok(());
+        };
+        let open = transaction.rows(
+            "SELECT id FROM token WHERE parent = $1 AND kind = 'session' AND revoked_at IS NULL AND expires_at > $2 \
+             ORDER BY created_at, id",
+            &[Value::from(parent.as_str()), Value::from(now.column())],
+        )?;
+        let Some(oldest) = open.first().filter(|_| open.len() >= most) else {
+            return Ok(());
+        };
+        let token = oldest.text(0)?.to_owned();
+        transaction.run(
+            "UPDATE token SET revoked_at = $2 WHERE id = $1",
+            &[Value::from(token.as_str()), Value::from(now.column())],
+        )?;
+        let by = Actor::Service;
+        transaction.audit(now, &Event::TokenRevoked { token, by })
     }
 
     /// Lets it end at `latest`, or before with its parent.
@@ -116,7 +141,7 @@ impl New {
                 Value::from(scopes.join(" ")),
                 Value::from(now.column()),
                 Value::from(self.expires_at.map(Timestamp::column)),
-                Value::from(self.parent.clone()),
+                Value::from(self.principal.parent.clone()),
             ],
         )?;
         Ok(())
@@ -176,6 +201,7 @@ impl Token {
             id: self.shown.id,
             name: self.shown.name,
             scopes: self.shown.scopes,
+            parent: self.parent,
         }
     }
 }

@@ -13,6 +13,7 @@ suite![
     a_kind_is_not_taken_for_another,
     a_login_token_begins_one_session,
     what_was_made_with_a_token_ends_with_it,
+    sessions_of_a_token_have_their_number,
     the_last_use_is_recorded,
     tokens_that_could_do_nothing_are_refused,
     secrets_are_nowhere,
@@ -33,6 +34,13 @@ fn create(tokens: &Tokens, scopes: &[Scope], expires_at: Option<Timestamp>) -> S
     tokens
         .create("ada", &scopes, expires_at, admin(), at(0))
         .expect("made")
+}
+
+fn login(tokens: &Tokens, bearer: &Secret, seconds: u64) -> Secret {
+    let principal = tokens
+        .authenticate(Kind::Bearer, bearer.reveal(), at(seconds))
+        .expect("let in");
+    tokens.create_login_of(&principal, at(seconds)).expect("made")
 }
 
 fn id(secret: &Secret) -> &str {
@@ -114,10 +122,8 @@ fn a_token_may_do_what_its_scopes_say(world: World) {
 
 fn a_kind_is_not_taken_for_another(world: World) {
     let tokens = tokens(&world);
-    let scopes = BTreeSet::from([Scope::Read]);
     let bearer = create(&tokens, &[Scope::Read], None);
-    let login = tokens.create_login("ada", &scopes, admin(), at(0)).expect("made");
-    let spent = tokens.create_login("ada", &scopes, admin(), at(0)).expect("made");
+    let (spent, login) = (login(&tokens, &bearer, 0), login(&tokens, &bearer, 0));
     let (session, _) = tokens.begin_session(spent.reveal(), at(1)).expect("begun");
     for (secret, right) in [
         (&bearer, Kind::Bearer),
@@ -142,12 +148,8 @@ fn a_kind_is_not_taken_for_another(world: World) {
 fn a_login_token_begins_one_session(world: World) {
     let tokens = tokens(&world);
     let scopes = BTreeSet::from([Scope::Read, Scope::Approve]);
-    let login = |seconds| {
-        tokens
-            .create_login("ada", &scopes, admin(), at(seconds))
-            .expect("made")
-    };
-    let first = login(0);
+    let bearer = create(&tokens, &[Scope::Read, Scope::Approve], None);
+    let first = login(&tokens, &bearer, 0);
     let begun = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..8)
             .map(|_| scope.spawn(|| tokens.begin_session(first.reveal(), at(1))))
@@ -165,7 +167,7 @@ fn a_login_token_begins_one_session(world: World) {
     enter(12 * 3600).expect("let in");
     assert!(matches!(enter(12 * 3600 + 1), Err(Error::Token)));
     // Too late to begin.
-    let late = login(0);
+    let late = login(&tokens, &bearer, 0);
     assert!(matches!(
         tokens.begin_session(late.reveal(), at(600)),
         Err(Error::Token)
@@ -201,6 +203,55 @@ fn what_was_made_with_a_token_ends_with_it(world: World) {
         Err(Error::Token)
     ));
     assert!(matches!(login(5), Err(Error::Token)));
+}
+
+fn sessions_of_a_token_have_their_number(world: World) {
+    let tokens = tokens(&world);
+    let (one, other) = (
+        create(&tokens, &[Scope::Read], None),
+        create(&tokens, &[Scope::Read], None),
+    );
+    let begin = |bearer: &Secret, seconds| {
+        let principal = tokens
+            .authenticate(Kind::Bearer, bearer.reveal(), at(seconds))
+            .expect("let in");
+        assert_eq!(principal.counted_as(), id(bearer));
+        let login = tokens.create_login_of(&principal, at(seconds)).expect("made");
+        let (session, begun) = tokens.begin_session(login.reveal(), at(seconds)).expect("begun");
+        assert_eq!(begun.counted_as(), id(bearer));
+        session
+    };
+    let enter = |session: &Secret| {
+        let entered = tokens.authenticate(Kind::Session, session.reveal(), at(100));
+        entered.map(|principal| principal.counted_as().to_owned())
+    };
+    let others = begin(&other, 0);
+    let sessions: Vec<Secret> = (0..18).map(|number| begin(&one, number)).collect();
+    for (number, session) in sessions.iter().enumerate() {
+        match enter(session) {
+            Ok(counted) => assert!(number >= 2 && counted == id(&one), "{number}"),
+            Err(error) => assert!(number < 2 && matches!(error, Error::Token), "{number}: {error}"),
+        }
+    }
+    assert_eq!(enter(&others).expect("let in"), id(&other));
+}
+
+/// Like a full disk.
+#[test]
+fn a_use_that_cannot_be_recorded_keeps_nobody_out() {
+    let world = World::embedded();
+    let tokens = tokens(&world);
+    let secret = create(&tokens, &[Scope::Read], None);
+    let refuse = "CREATE TRIGGER refuse BEFORE UPDATE ON token BEGIN SELECT RAISE(ABORT, 'full'); END";
+    world
+        .database()
+        .write(move |transaction| transaction.run(refuse, &[]))
+        .expect("made");
+    assert!(tokens.revoke(id(&secret), admin(), at(1)).is_err());
+    tokens
+        .authenticate(Kind::Bearer, secret.reveal(), at(2))
+        .expect("let in");
+    assert_eq!(tokens.list().expect("listed")[0].used_at, None);
 }
 
 fn the_last_use_is_recorded(world: World) {
@@ -240,9 +291,8 @@ fn tokens_that_could_do_nothing_are_refused(world: World) {
 
 fn secrets_are_nowhere(mut world: World) {
     let tokens = tokens(&world);
-    let scopes = BTreeSet::from([Scope::Admin]);
     let bearer = create(&tokens, &[Scope::Admin], None);
-    let login = tokens.create_login("ada", &scopes, admin(), at(0)).expect("made");
+    let login = login(&tokens, &bearer, 0);
     let (session, _) = tokens.begin_session(login.reveal(), at(1)).expect("begun");
     tokens
         .authenticate(Kind::Bearer, bearer.reveal(), at(2))

@@ -9,6 +9,7 @@ use super::Scope;
 use super::secret::{New, Secret, Token, columns, is_valid, judge, read_text};
 use crate::audit::{Actor, Event};
 use crate::database::Value;
+use crate::words::steers;
 use crate::{Database, Error, Result, Timestamp};
 
 /// How long a login token can be used.
@@ -19,6 +20,8 @@ const SESSION: Duration = Duration::from_secs(12 * 3600);
 const USE: Duration = Duration::from_secs(60);
 /// Login tokens of one token that may wait to be used.
 const LOGINS: u64 = 8;
+/// Sessions of one token at once.
+const SESSIONS: usize = 16;
 /// Bytes of what a token is named, at most.
 const NAME: usize = 64;
 
@@ -55,9 +58,16 @@ pub struct Principal {
     pub name: String,
     /// What it may do.
     pub scopes: BTreeSet<Scope>,
+    /// The token that it was made with, and with which it ends.
+    pub parent: Option<String>,
 }
 
 impl Principal {
+    /// The public name under which its calls are counted: that of the token that it was made with, or its own.
+    pub fn counted_as(&self) -> &str {
+        self.parent.as_ref().unwrap_or(&self.id)
+    }
+
     /// Whether it may do what needs `scope`.
     ///
     /// # Errors
@@ -121,30 +131,29 @@ impl Tokens {
         by: Actor,
         now: Timestamp,
     ) -> Result<Secret> {
-        self.make(Kind::Bearer, name, scopes, expires_at, by, now)
+        if name.is_empty() || name.len() > NAME || name.chars().any(steers) {
+            return Err(Error::TokenText(
+                "its name must have 1 to 64 bytes and no characters that steer a screen",
+            ));
+        }
+        if scopes.is_empty() {
+            return Err(Error::TokenText(
+                "it could do nothing; give it at least one scope",
+            ));
+        }
+        let (new, secret) = New::draw(Kind::Bearer, name, scopes.clone(), expires_at)?;
+        self.database
+            .write(move |transaction| new.make(transaction, by, now))?;
+        Ok(secret)
     }
 
-    /// Makes a login token, which begins one session within 10 minutes.
-    ///
-    /// # Errors
-    /// As for [`Tokens::create`].
-    pub fn create_login(
-        &self,
-        name: &str,
-        scopes: &BTreeSet<Scope>,
-        by: Actor,
-        now: Timestamp,
-    ) -> Result<Secret> {
-        self.make(Kind::Login, name, scopes, Some(now.after(LOGIN)), by, now)
-    }
-
-    /// Makes a login token with what `parent`, a bearer token, may do. It and the session that it begins end with that one.
+    /// Makes a login token, which begins one session within 10 minutes, with what `parent`, a bearer token, may do. It and the session that it begins end with that one.
     ///
     /// # Errors
     /// [`Error::Token`] where the parent is not valid any more; [`Error::TokenText`] where 8 of its login tokens wait to be used.
     pub fn create_login_of(&self, parent: &Principal, now: Timestamp) -> Result<Secret> {
         let (mut new, secret) = New::draw(Kind::Login, &parent.name, parent.scopes.clone(), None)?;
-        new.parent = Some(parent.id.clone());
+        new.principal.parent = Some(parent.id.clone());
         let by = parent.actor();
         self.database.write(move |transaction| {
             let parent = new.parent_now(transaction)?.ok_or(Error::Token)?;
@@ -168,31 +177,6 @@ impl Tokens {
         Ok(secret)
     }
 
-    fn make(
-        &self,
-        kind: Kind,
-        name: &str,
-        scopes: &BTreeSet<Scope>,
-        expires_at: Option<Timestamp>,
-        by: Actor,
-        now: Timestamp,
-    ) -> Result<Secret> {
-        if name.is_empty() || name.len() > NAME || name.chars().any(char::is_control) {
-            return Err(Error::TokenText(
-                "its name must have 1 to 64 bytes and no control characters",
-            ));
-        }
-        if scopes.is_empty() {
-            return Err(Error::TokenText(
-                "it could do nothing; give it at least one scope",
-            ));
-        }
-        let (new, secret) = New::draw(kind, name, scopes.clone(), expires_at)?;
-        self.database
-            .write(move |transaction| new.make(transaction, by, now))?;
-        Ok(secret)
-    }
-
     /// Whose token `text` is.
     ///
     /// # Errors
@@ -209,17 +193,21 @@ impl Tokens {
             .read(move |connection| Token::find(connection, &id))?;
         let token = judge(token, kind, &hash, now)?;
         if token.shown.used_at.is_none_or(|used| used.after(USE) <= now) {
-            self.database.write(move |transaction| {
+            let noted = self.database.write_soon(move |transaction| {
                 transaction.run(
                     "UPDATE token SET used_at = $2 WHERE id = $1 AND (used_at IS NULL OR used_at < $2)",
                     &[Value::from(known), Value::from(now.column())],
                 )
-            })?;
+            });
+            // Who may look at the alarms can do so with a full disk, too.
+            if let Err(error) = noted {
+                tracing::warn!(%error, "the use of a token could not be recorded");
+            }
         }
         Ok(token.principal())
     }
 
-    /// Begins a session with a login token, which is used up by it. A session lasts 12 hours.
+    /// Begins a session with a login token, which is used up by it. A session lasts 12 hours; a token's 17th at once ends its oldest.
     ///
     /// # Errors
     /// [`Error::Token`] where it is no login token, was used, or has expired.
@@ -234,7 +222,8 @@ impl Tokens {
                 &[Value::from(id.as_str()), Value::from(now.column())],
             )?;
             let (mut new, secret) = New::draw(Kind::Session, &token.name, token.scopes, None)?;
-            new.parent = parent;
+            new.principal.parent = parent;
+            new.end_oldest_session(transaction, SESSIONS, now)?;
             let until = new.parent_now(transaction)?.and_then(|parent| parent.expires_at);
             new.end_by(until, now.after(SESSION));
             new.insert(transaction, now)?;

@@ -42,7 +42,7 @@ impl Listening {
         Ok(Listening {
             _place: site
                 .streams
-                .take(&caller.principal.id)
+                .take(caller.principal.counted_as())
                 .ok_or_else(Refusal::busy)?,
             site: Arc::clone(site),
             caller,
@@ -131,7 +131,7 @@ impl Listening {
         let (kind, token) = (self.caller.kind, self.caller.token.clone());
         let asked = self
             .site
-            .ask(move |site| site.tokens.authenticate(kind, &token, Timestamp::now()));
+            .enter(move |site| site.tokens.authenticate(kind, &token, Timestamp::now()));
         asked.await.is_ok()
     }
 }

@@ -96,7 +96,7 @@ pub(super) async fn submit(
     State(site): Shared,
     Proposer(caller): Proposer,
     headers: HeaderMap,
-    Large(submit): Large<Submit>,
+    Large(submit, place): Large<Submit>,
 ) -> Answer<(StatusCode, Json<JobView>)> {
     let idempotency_key = key(&headers)?;
     check_files(&submit)?;
@@ -113,7 +113,10 @@ pub(super) async fn submit(
     };
     let by = caller.principal.actor();
     let job = site
-        .ask(move |site| site.house.live.submit(submission, by))
+        .ask(move |site| {
+            let _place = place;
+            site.house.live.submit(submission, by)
+        })
         .await?;
     trace(job.proposal.id);
     Ok((StatusCode::CREATED, Json(job.into())))
@@ -226,10 +229,11 @@ pub(super) async fn approve(
     State(site): Shared,
     Approver(caller): Approver,
     Named(id): Named,
-    Large(approve): Large<Approve>,
+    Large(approve, place): Large<Approve>,
 ) -> Answer<Json<JobView>> {
     let by = caller.principal.actor();
     let done = site.block(move |site| {
+        let _place = place;
         check_seen(site, id, &approve.proposal)?;
         let approval = Gift::from(approve).approval()?;
         site.house.live.approve(id, approval, by).map_err(Refusal::from)

@@ -64,7 +64,7 @@ pub(super) async fn begin(
         ));
     }
     let (secret, principal) = site
-        .ask(move |site| site.tokens.begin_session(&login.login, Timestamp::now()))
+        .enter(move |site| site.tokens.begin_session(&login.login, Timestamp::now()))
         .await?;
     let session = Session {
         name: principal.name,

@@ -470,8 +470,21 @@ fn the_operators_token_lies_in_the_folder_and_is_made_anew_when_it_is_not_valid(
     let (page, login) = link.split_once('#').expect("two parts");
     assert_eq!(page, format!("{}/", world.url()));
     let browser = Client::new(&world).with("origin", &world.url());
-    assert_eq!(
-        browser.post("/api/v1/session", &json!({"login": login})).status,
-        200
-    );
+    let begun = browser.post("/api/v1/session", &json!({"login": login}));
+    let cookie = begun.headers["set-cookie"].to_str().expect("text");
+    let csrf = begun.json()["csrf"].as_str().expect("a secret").to_owned();
+    let session = browser
+        .with("cookie", cookie.split(';').next().expect("a cookie"))
+        .with("x-csrf-token", &csrf);
+    assert_eq!(session.get("/api/v1/tokens").status, 200);
+    // What was begun with the operator's token ends with it.
+    let waiting = world.served().login().expect("made");
+    let id = fresh.split('_').nth(1).expect("a name");
+    let revoked = Client::bearer(&world, &fresh).call("DELETE", &format!("/api/v1/tokens/{id}"), None);
+    assert_eq!(revoked.status, 204);
+    assert_eq!(session.get("/api/v1/tokens").status, 401);
+    let (_, login) = waiting.split_once('#').expect("two parts");
+    let late = Client::new(&world).with("origin", &world.url());
+    assert_eq!(late.post("/api/v1/session", &json!({"login": login})).status, 401);
+    assert!(world.served().login().is_err());
 }

@@ -10,7 +10,7 @@ use cenote_service::job::{
     Source, StateName, Take,
 };
 use cenote_service::live::*;
-use cenote_service::token::Scope;
+use cenote_service::token::{Kind, Scope};
 use cenote_service::{Address, Database, Error, Job, Jobs, Live, Result, ResultKey, Timestamp, Tokens};
 use cenote_web::{House, Limits, Options, Running as Served};
 use zeroize::Zeroizing;
@@ -432,12 +432,14 @@ impl World {
         secret.expect("made").reveal().to_owned()
     }
 
-    /// A login token.
+    /// A login token, made with a new bearer token.
     pub(crate) fn login(&self, scopes: &[Scope]) -> String {
-        let scopes = scopes.iter().copied().collect();
-        let secret = self
+        let (bearer, now) = (self.token(scopes), Timestamp::now());
+        let ada = self
             .tokens
-            .create_login("ada", &scopes, Actor::Service, Timestamp::now());
+            .authenticate(Kind::Bearer, &bearer, now)
+            .expect("let in");
+        let secret = self.tokens.create_login_of(&ada, now);
         secret.expect("made").reveal().to_owned()
     }
 }

@@ -381,6 +381,17 @@ fn what_peers_say_is_shown_as_text() {
         );
         assert_eq!(made, 0, "{place}");
     }
+    // A reason that is written from right to left leaves alone what is beside it.
+    for (place, title, of) in [
+        (format!("jobs/{}", job.proposal.id), "Job", "main .note bdi"),
+        ("log".into(), "Log", "main td bdi"),
+    ] {
+        go(&browser, &world, &place, title);
+        let isolated = browser.run(&format!(
+            "return [...document.querySelectorAll('{of}')].some((one) => one.textContent.startsWith('<script>window.broken'))"
+        ));
+        assert_eq!(isolated, true, "{place}");
+    }
     assert_eq!(browser.run("return window.broken ?? null"), Value::Null);
     assert_clean(&browser);
 }

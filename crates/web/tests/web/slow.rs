@@ -164,6 +164,18 @@ fn connections_have_their_number() {
 }
 
 #[test]
+fn connections_of_this_machine_leave_places_for_others() {
+    let world = World::limited(Limits {
+        connections: 16,
+        ..Limits::default()
+    });
+    let held: Vec<TcpStream> = (0..14).map(|_| connect(&world)).collect();
+    // The last two are for callers from elsewhere.
+    assert_eq!(until_closed(&mut connect(&world)), "");
+    drop(held);
+}
+
+#[test]
 fn a_tls_handshake_that_does_not_come_is_not_waited_for() {
     let world = World::with(Options {
         tls: Some(Identity::generate().expect("an identity")),
@@ -249,4 +261,97 @@ fn a_token_that_calls_too_often_waits() {
     assert_eq!(refused.headers["retry-after"], "1");
     let other = Client::bearer(&world, &world.token(&[Scope::Read]));
     assert_eq!(other.get("/api/v1/stock").status, 200);
+}
+
+#[test]
+fn a_token_and_its_sessions_are_counted_as_one() {
+    let world = World::limited(Limits {
+        rate: 0.001,
+        burst: 3.0,
+        ..Limits::default()
+    });
+    let bearer = Client::bearer(&world, &world.token(&[Scope::Read]));
+    let made = bearer.call("POST", "/api/v1/logins", None);
+    assert_eq!(made.status, 201);
+    let page = Client::new(&world).with("origin", &world.url());
+    let begun = page.post("/api/v1/session", &made.json());
+    let cookie = begun.headers["set-cookie"].to_str().expect("text");
+    let session = page
+        .with("cookie", cookie.split(';').next().expect("a cookie"))
+        .with("x-csrf-token", begun.json()["csrf"].as_str().expect("a secret"));
+    assert_eq!(session.get("/api/v1/stock").status, 200);
+    assert_eq!(bearer.get("/api/v1/stock").status, 200);
+    for client in [session, bearer] {
+        assert_eq!(client.get("/api/v1/stock").refusal(), (429, "too-fast".into()));
+    }
+}
+
+#[test]
+fn calls_that_block_leave_turns_for_those_who_end_them() {
+    let world = World::new();
+    let slow = [world.token(&[Scope::Read]), world.token(&[Scope::Read])];
+    let other = Client::bearer(&world, &world.token(&[Scope::Propose]));
+    let admin = Client::bearer(&world, &world.token(&[Scope::Admin]));
+    world.fake.shown.lock().expect("whole").pause = Duration::from_secs(300);
+    let address = world.served().address();
+    let (tell, answers) = std::sync::mpsc::channel();
+    for token in &slow {
+        for _ in 0..40 {
+            let head = format!(
+                "GET /api/v1/data HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+            );
+            let tell = tell.clone();
+            std::thread::spawn(move || {
+                let mut stream = TcpStream::connect(address).expect("connects");
+                stream.write_all(head.as_bytes()).expect("sent");
+                let mut answer = Vec::new();
+                let _ = stream.read_to_end(&mut answer);
+                let _ = tell.send(status(&String::from_utf8_lossy(&answer)));
+            });
+        }
+    }
+    // Of 80 calls, 36 have a turn, and are in it until the test has ended.
+    for _ in 0..44 {
+        let refused = answers.recv_timeout(Duration::from_secs(180)).expect("answered");
+        assert_eq!(refused, 503);
+    }
+    assert_eq!(world.fake.shown.lock().expect("whole").asked, 36);
+    assert_eq!(other.get("/api/v1/session").status, 200);
+    for token in &slow {
+        let id = token.split('_').nth(1).expect("a name");
+        let revoked = admin.call("DELETE", &format!("/api/v1/tokens/{id}"), None);
+        assert_eq!(revoked.status, 204);
+    }
+}
+
+#[test]
+fn a_large_body_keeps_its_place_until_the_call_is_done_with_it() {
+    let world = World::limited(Limits {
+        body: 256,
+        large_bodies_per_token: 1,
+        ..Limits::default()
+    });
+    let job = world.fake.proposed_by_peer("circuit");
+    let token = world.token(&Scope::ALL);
+    let path = format!("/api/v1/jobs/{}/approve", job.proposal.id);
+    let body = serde_json::json!({"proposal": job.digest.to_string(), "data": {"left": "loans.csv"}, "posted": {},
+        "reason": "x".repeat(300)});
+    world.fake.shown.lock().expect("whole").pause = Duration::from_secs(300);
+    let text = body.to_string();
+    let mut slow = connect(&world);
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n{text}",
+        text.len()
+    );
+    slow.write_all(head.as_bytes()).expect("sent");
+    let start = std::time::Instant::now();
+    while world.fake.shown.lock().expect("whole").asked == 0 {
+        assert!(start.elapsed() < Duration::from_secs(180));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // Who has gone away leaves the body behind.
+    drop(slow);
+    let again = Client::bearer(&world, &token).post(&path, &body);
+    assert_eq!(again.refusal(), (503, "busy".into()));
 }

@@ -39,16 +39,20 @@ function who(house, by) {
   return "";
 }
 
+/** What others wrote, whose direction of writing changes nothing beside it. */
+const told = (text) => el("bdi", {}, text);
+
 function what(house, line) {
   const parts = [];
   if (line.job) parts.push(el("a", { href: `#/jobs/${line.job}` }, `job ${shortName(line.job)}`));
   const texts = [
     line.verdict && { approve: "approved", decline: "declined" }[line.verdict], line.party !== undefined && `for ${party(house, line.party)}`,
-    line.data?.length && `with ${line.data.join(", ")}`, line.reason, line.kind, line.check && `check ${line.check}`, line.name && (line.event.startsWith("kept-") ? `value ${line.name}` : `token ${line.name}`),
+    line.data?.length && ["with ", told(line.data.join(", "))], line.reason && told(line.reason), line.kind, line.check && ["check ", told(line.check)],
+    line.name && [line.event.startsWith("kept-") ? "value " : "token ", told(line.name)],
     line.scopes && `may ${line.scopes.join(", ")}`, line.learnt && `learnt by ${parties(house, line.learnt)}`,
-    line.kept && `kept as ${line.kept.join(", ")}`,
+    line.kept && ["kept as ", told(line.kept.join(", "))],
     line.version && `version ${line.version}`,
   ];
-  parts.push(texts.filter(Boolean).map((text) => ` ${text}`).join(","));
+  texts.filter(Boolean).forEach((text, place) => parts.push(place > 0 ? ", " : " ", ...[text].flat()));
   return el("span", {}, ...parts);
 }

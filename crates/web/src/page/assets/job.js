@@ -36,12 +36,13 @@ export async function job(house, id) {
 
 function ending(house, found) {
   const by = found.ended_by === null ? "" : party(house, found.ended_by);
-  const text = {
-    declined: `${by} does not take part: ${found.reason || "no reason given"}`,
-    failed: `It failed (${found.failure}), says ${by}: ${found.reason || "no reason given"}`,
-    cancelled: `${by} took it back.`,
+  const reason = el("bdi", {}, found.reason || "no reason given");
+  const words = {
+    declined: [`${by} does not take part: `, reason],
+    failed: [`It failed (${found.failure}), says ${by}: `, reason],
+    cancelled: [`${by} took it back.`],
   }[found.state];
-  return text && el("p", { class: "note" }, text);
+  return words && el("p", { class: "note" }, words);
 }
 
 function reveals(house, found, explained) {
@@ -50,7 +51,7 @@ function reveals(house, found, explained) {
     const kept = explained?.outputs.find((output) => output.name === keep.output);
     const days = `${keep.days} ${keep.days === 1 ? "day" : "days"}`;
     return el("p", {},
-      "Keeps ", el("bdi", {}, keep.output), kept ? `, ${size(kept)},` : "", ` as ${keep.name} (`, el("bdi", {}, keep.type), `) for ${days}; nobody learns it.`);
+      "Keeps ", el("bdi", {}, keep.output), kept ? `, ${size(kept)},` : "", ` as `, el("bdi", {}, keep.name), " (", el("bdi", {}, keep.type), `) for ${days}; nobody learns it.`);
   });
   if (!explained) return [found.receivers.length > 0 && el("p", {}, `Its outputs go to ${parties(house, found.receivers)}.`), ...keeps];
   const learnt = explained.outputs.filter((output) => output.to.length > 0);
@@ -64,7 +65,7 @@ function reveals(house, found, explained) {
 
 function uses(house, found) {
   const takes = found.takes.map((take) => el("p", {},
-    `Takes the value ${take.name} that `, el("a", { href: `#/jobs/${take.job}` }, `job ${shortName(take.job)}`), " kept, as ", el("bdi", {}, take.input), "; nobody learns it."));
+    "Takes the value ", el("bdi", {}, take.name), " that ", el("a", { href: `#/jobs/${take.job}` }, `job ${shortName(take.job)}`), " kept, as ", el("bdi", {}, take.input), "; nobody learns it."));
   if (found.inputs.length === 0 && takes.length > 0) return takes;
   const given = table("Inputs", ["Input", "Kind", "Given by", "Data"], found.inputs.map((input) => {
     const mine = input.owner === house.party && found.decisions[house.party]?.verdict === "approve";
