@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::{Digest, Job, Proposal, State, row};
+use super::{Digest, Job, Jobs, Proposal, State, row};
 use crate::audit::{Actor, Event};
-use crate::database::{Transaction, Value};
+use crate::database::{Connection, Transaction, Value};
 use crate::policy;
 use crate::{Error, Result, Timestamp};
 
@@ -71,24 +71,43 @@ pub(super) fn propose(
     Ok((job, true))
 }
 
+impl Jobs {
+    /// The job that this party has proposed under this idempotency key, if there is one.
+    ///
+    /// # Errors
+    /// [`Error::OtherBody`] where that was with another body.
+    pub fn repeated(&self, key: String, body: Digest) -> Result<Option<Job>> {
+        let me = self.settings.me;
+        self.database
+            .read(move |connection| under_key(connection, me, &key, &body))
+    }
+}
+
+/// The job that was proposed under this key.
+fn under_key(connection: &mut Connection, proposer: u8, key: &str, body: &Digest) -> Result<Option<Job>> {
+    let row = connection.one(
+        "SELECT id, body FROM job WHERE proposer = $1 AND idempotency = $2",
+        &[Value::from(i64::from(proposer)), Value::from(key)],
+    )?;
+    let Some(row) = row else {
+        return Ok(None);
+    };
+    let id = row
+        .text(0)?
+        .parse()
+        .map_err(|_| Error::Corrupt("a job with a wrong name".into()))?;
+    if row.text(1)? != body.to_string() {
+        return Err(Error::OtherBody { job: id });
+    }
+    row::find(connection, id)
+}
+
 /// The job that the proposal is a repetition of.
 fn known(transaction: &mut Transaction<'_>, proposal: &Proposal, body: &Digest) -> Result<Option<Job>> {
-    let row = transaction.one(
-        "SELECT id, body FROM job WHERE proposer = $1 AND idempotency = $2",
-        &[
-            Value::from(i64::from(proposal.proposer)),
-            Value::from(proposal.idempotency_key.as_str()),
-        ],
-    )?;
-    if let Some(row) = row {
-        let id = row
-            .text(0)?
-            .parse()
-            .map_err(|_| Error::Corrupt("a job with a wrong name".into()))?;
-        if row.text(1)? != body.to_string() {
-            return Err(Error::OtherBody { job: id });
-        }
-        return row::find(transaction.connection(), id);
+    let (proposer, key) = (proposal.proposer, proposal.idempotency_key.as_str());
+    let known = under_key(transaction.connection(), proposer, key, body)?;
+    if known.is_some() {
+        return Ok(known);
     }
     match row::find(transaction.connection(), proposal.id)? {
         Some(job) => Err(Error::SameName { job: job.proposal.id }),

@@ -119,6 +119,13 @@ fn a_key_is_used_for_one_job(world: World) {
         .propose(again.clone(), body(2), person(), at(9))
         .expect_err("another body");
     assert!(matches!(error, Error::OtherBody { job } if job == id), "{error}");
+    // It can be looked up before anything is done for it.
+    let key = again.idempotency_key.clone();
+    let found = jobs.repeated(key.clone(), body(1)).expect("looked up");
+    assert_eq!(found.map(|job| job.proposal.id), Some(id));
+    let error = jobs.repeated(key, body(2)).expect_err("another body");
+    assert!(matches!(error, Error::OtherBody { job } if job == id), "{error}");
+    assert_eq!(jobs.repeated("unused".into(), body(1)).expect("looked up"), None);
     // Keys of two parties are two keys.
     (again.proposer, again.id) = (1, JobId::of(1, [2; 15]));
     let (_, new) = jobs
