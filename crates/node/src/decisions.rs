@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cenote::PartyId;
 use cenote::query;
-use cenote_service::audit::Actor;
+use cenote_service::audit::{Actor, Event};
 use cenote_service::job::{Binding, FailKind, Job, JobId, Proposal, Remote, Rules, Source, State, StateName};
 use cenote_service::live::Approval;
 use cenote_service::policy::{Past, Ruling, Verdict};
@@ -323,6 +323,15 @@ impl Core {
         let flight = lock(&self.desk).flight(id);
         if !flight.is_some_and(|flight| flight.stop(kind, reason.clone())) {
             self.fail(id, kind, reason);
+        }
+    }
+
+    /// Notes in the audit log that a check has failed, in a job or in making stock.
+    pub(crate) fn note_check(&self, job: Option<JobId>, peer: Option<u8>, check: Option<&'static str>) {
+        let check = check.unwrap_or("a check").to_owned();
+        let event = Event::CheckFailed { job, peer, check };
+        if let Err(error) = self.database.audit(Timestamp::now(), event) {
+            tracing::error!(%error, "a check that failed cannot be noted in the audit log");
         }
     }
 

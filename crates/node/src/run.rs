@@ -356,6 +356,7 @@ impl Core {
     }
 
     fn alarm_of_cheating(&self, job: JobId, fault: &Fault) {
+        self.note_check(Some(job), fault.cheater, fault.check);
         let who = match fault.cheater {
             Some(party) => format!("party {party} ({})", self.name(party)),
             None => "a party".to_owned(),
