@@ -42,8 +42,10 @@ pub(super) fn propose(
         )));
     }
     room(transaction, proposer, limit)?;
-    if matches!(by, Actor::Peer(_)) {
-        patience(transaction, proposer, limit, now)?;
+    match &by {
+        Actor::Peer(_) => patience(transaction, proposer, limit, now)?,
+        Actor::Person(name) => share(transaction, proposer, name, limit.div_ceil(2), now)?,
+        Actor::Rule(_) | Actor::Service => {}
     }
     let last = transaction.one("SELECT number FROM job ORDER BY number DESC LIMIT 1", &[])?;
     let job = Job {
@@ -133,6 +135,34 @@ fn patience(transaction: &mut Transaction<'_>, proposer: u8, limit: u64, now: Ti
             ended,
             limit,
         }),
+        false => Ok(()),
+    }
+}
+
+/// Refuses more of a person here who takes more than a share of what this party may have open, or of what its peers take of it within an hour that
+/// never ran: the others here go on.
+fn share(
+    transaction: &mut Transaction<'_>,
+    proposer: u8,
+    submitter: &str,
+    limit: u64,
+    now: Timestamp,
+) -> Result<()> {
+    let mut count = |sql: &'static str, values: &[Value]| {
+        let row = transaction.one(sql, values)?;
+        row.map_or(Ok(0), |row| row.count(0))
+    };
+    let (proposer, submitter) = (Value::from(i64::from(proposer)), Value::from(submitter));
+    let open = count(
+        "SELECT COUNT(*) FROM job WHERE open = 1 AND proposer = $1 AND submitter = $2",
+        &[proposer.clone(), submitter.clone()],
+    )?;
+    let ended = count(
+        "SELECT COUNT(*) FROM job WHERE open = 0 AND ran = 0 AND proposer = $1 AND changed_at > $3 AND submitter = $2",
+        &[proposer, submitter, Value::from(now.before(RECENT).column())],
+    )?;
+    match open >= limit || ended >= limit {
+        true => Err(Error::TooManyOfOne { open, ended, limit }),
         false => Ok(()),
     }
 }
