@@ -165,15 +165,20 @@ impl Core {
     }
 
     /// This party takes part with data that has been looked at.
-    pub(crate) fn take_part(self: &Arc<Self>, id: JobId, approval: Approval, by: Actor) -> Result<Job> {
+    pub(crate) fn take_part(self: &Arc<Self>, id: JobId, mut approval: Approval, by: Actor) -> Result<Job> {
         let turn = lock(&self.approving);
         // Values that were posted with an approval are never exchanged: whoever comes later is refused before anything is kept.
         let job = self.jobs.get(id)?;
         self.awaits(&job)?;
-        if !approval.posted.is_empty() {
-            self.posted
-                .put(&self.key, id, &approval.posted)
-                .map_err(Error::Approval)?;
+        let posted = match approval.posted.is_empty() {
+            true => None,
+            false => {
+                let posted = self.posted.put(&self.key, id, &approval.posted);
+                Some(posted.map_err(Error::Approval)?)
+            }
+        };
+        for bound in &mut approval.binding {
+            bound.posted = posted.filter(|_| bound.source == Source::Posted);
         }
         let decided = self
             .jobs
@@ -181,7 +186,12 @@ impl Core {
         match &decided {
             // It may take effect yet.
             Ok(_) | Err(Error::Unknown(_)) => {}
-            Err(_) => self.posted.remove(id),
+            Err(_) => {
+                // Those of another approval stay: it may have taken effect after all.
+                if let Some(posted) = posted {
+                    self.posted.remove_one(id, posted);
+                }
+            }
         }
         drop(turn);
         let job = decided?;
