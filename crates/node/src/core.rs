@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::SyncSender;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use cenote_service::job::{Digest, Job, JobId, StateName, Verdict};
 use cenote_service::live::{AlarmKind, Announcer, Happened};
@@ -110,8 +110,9 @@ impl Core {
         self.peer(party)?.known().line()
     }
 
-    pub(crate) fn policy(&self) -> Policy {
-        self.policy.read().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The policy, which no other follows while this is held.
+    pub(crate) fn policy(&self) -> RwLockReadGuard<'_, Policy> {
+        self.policy.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Tells one peer, as far as it is there.

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use cenote_service::job::{FileMark, JobId};
+use cenote_service::job::{Digest, FileMark, JobId};
 use cenote_service::live::Data;
 use cenote_service::{ResultKey, Sealed, Timestamp, write_whole};
 use rustix::fs::OFlags;
@@ -132,7 +132,7 @@ fn mark_of(metadata: &Metadata) -> FileMark {
     }
 }
 
-/// Values that were posted for jobs that have not begun, sealed.
+/// Values that were posted for jobs that have not begun, sealed: a file of each approval, called by the job and its own digest.
 pub(crate) struct Posted(PathBuf);
 
 impl Posted {
@@ -145,7 +145,7 @@ impl Posted {
         Ok(Posted(path.to_owned()))
     }
 
-    /// Keeps the values of a job.
+    /// Keeps the values of an approval of a job. Gives the digest under which they lie.
     ///
     /// # Errors
     /// That they are too many, or what the system says.
@@ -154,7 +154,7 @@ impl Posted {
         key: &ResultKey,
         job: JobId,
         values: &BTreeMap<String, String>,
-    ) -> Result<(), String> {
+    ) -> Result<Digest, String> {
         let fault = |error: String| format!("posted values cannot be kept: {error}");
         if values.values().map(String::len).sum::<usize>() > POSTED {
             return Err(format!(
@@ -165,16 +165,18 @@ impl Posted {
         let sealed = key
             .seal_posted(job, &text)
             .map_err(|error| fault(error.to_string()))?;
+        let digest = Digest::of(sealed.as_bytes());
         write_whole(
             &self.0,
-            &job.to_string(),
+            &name_of(job, Some(digest)),
             &format!("{job}.part"),
             sealed.as_bytes(),
         )
-        .map_err(|error| fault(error.to_string()))
+        .map_err(|error| fault(error.to_string()))?;
+        Ok(digest)
     }
 
-    /// Gives the values of a job and deletes them.
+    /// Gives the values of the approval of a job that has this digest, and deletes all of the job. Services of before recorded none.
     ///
     /// # Errors
     /// That they are not there, or were changed.
@@ -182,9 +184,10 @@ impl Posted {
         &self,
         key: &ResultKey,
         job: JobId,
+        digest: Option<Digest>,
     ) -> Result<BTreeMap<String, Zeroizing<String>>, String> {
         let mut bytes = Vec::new();
-        File::open(self.0.join(job.to_string()))
+        File::open(self.0.join(name_of(job, digest)))
             .and_then(|file| file.take(8 * POSTED as u64).read_to_end(&mut bytes))
             .map_err(|error| format!("the values that were posted are gone: {}", error.kind()))?;
         self.remove(job);
@@ -199,20 +202,33 @@ impl Posted {
             .collect())
     }
 
+    /// Deletes the values of one approval of a job.
+    pub(crate) fn remove_one(&self, job: JobId, digest: Digest) {
+        let _ = fs::remove_file(self.0.join(name_of(job, Some(digest))));
+    }
+
     /// Deletes the values of a job, if there are any.
     pub(crate) fn remove(&self, job: JobId) {
-        let _ = fs::remove_file(self.0.join(job.to_string()));
+        self.keep(|of| of != job);
     }
 
     /// Deletes those of all jobs but the ones that `wanted` says.
     pub(crate) fn keep(&self, wanted: impl Fn(JobId) -> bool) {
         for entry in fs::read_dir(&self.0).into_iter().flatten().flatten() {
             let name = entry.file_name();
-            let job: Option<JobId> = name.to_str().and_then(|name| name.parse().ok());
+            let job = name.to_str().and_then(|name| name.split(['-', '.']).next());
+            let job: Option<JobId> = job.and_then(|job| job.parse().ok());
             if !job.is_some_and(&wanted) {
                 let _ = fs::remove_file(entry.path());
             }
         }
+    }
+}
+
+fn name_of(job: JobId, digest: Option<Digest>) -> String {
+    match digest {
+        Some(digest) => format!("{job}-{digest}"),
+        None => job.to_string(),
     }
 }
 
@@ -276,15 +292,35 @@ mod tests {
         let posted = Posted::open(&place.path().join("posted")).expect("made");
         let job = JobId([1; 16]);
         let values = BTreeMap::from([("x".to_owned(), "0xdeadbeef".to_owned())]);
-        posted.put(&key, job, &values).expect("kept");
-        let kept = std::fs::read(place.path().join("posted").join(job.to_string())).expect("there");
+        let put = |values| posted.put(&key, job, values).expect("kept");
+        let digest = put(&values);
+        let file = place.path().join("posted").join(format!("{job}-{digest}"));
+        let kept = std::fs::read(file).expect("there");
         assert!(!kept.windows(8).any(|part| part == b"deadbeef"));
-        let given = posted.take(&key, job).expect("given");
+        let given = posted.take(&key, job, Some(digest)).expect("given");
         assert_eq!(given["x"].as_str(), "0xdeadbeef");
-        assert!(posted.take(&key, job).is_err());
+        assert!(posted.take(&key, job, Some(digest)).is_err());
 
-        posted.put(&key, job, &values).expect("kept");
+        let digest = put(&values);
         posted.keep(|_| false);
-        assert!(posted.take(&key, job).is_err());
+        assert!(posted.take(&key, job, Some(digest)).is_err());
+
+        // One approval's values are neither exchanged nor deleted by another's, and all go with the job.
+        let digests = [
+            put(&values),
+            put(&values),
+            put(&BTreeMap::from([("x".into(), "1".into())])),
+        ];
+        posted.remove_one(job, digests[1]);
+        posted.remove(JobId([2; 16]));
+        let given = posted.take(&key, job, Some(digests[0])).expect("given");
+        assert_eq!(given["x"].as_str(), "0xdeadbeef");
+        assert!(posted.take(&key, job, Some(digests[2])).is_err());
+        assert_eq!(
+            std::fs::read_dir(place.path().join("posted"))
+                .expect("there")
+                .count(),
+            0
+        );
     }
 }

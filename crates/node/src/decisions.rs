@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cenote::PartyId;
-use cenote::query::Policy;
-use cenote_service::audit::Actor;
+use cenote::query;
+use cenote_service::audit::{Actor, Event};
 use cenote_service::job::{Binding, FailKind, Job, JobId, Proposal, Remote, Rules, Source, State, StateName};
 use cenote_service::live::Approval;
-use cenote_service::policy::{Past, Verdict};
-use cenote_service::{Error, Result, Timestamp};
+use cenote_service::policy::{Past, Ruling, Verdict};
+use cenote_service::{Error, Policy, Result, Timestamp};
 use zeroize::Zeroizing;
 
 use crate::compiled::{Compiled, Work};
@@ -17,8 +17,8 @@ use crate::core::{Core, lock};
 use crate::failure;
 use crate::message::Message;
 
-/// A past in which nothing was approved, with the data that a job would use: enough for rules that decline, and for what others may say.
-struct Blank(Vec<String>);
+/// A past in which nothing was approved, of a job without data: enough for rules that decline.
+struct Blank;
 
 impl Past for Blank {
     fn approved_within_an_hour(&mut self, _: &str) -> Result<u64> {
@@ -30,14 +30,14 @@ impl Past for Blank {
     }
 
     fn data(&self) -> Vec<String> {
-        self.0.clone()
+        Vec::new()
     }
 }
 
 impl Core {
     /// Lets the policy decide on a job that this party has not decided on.
     pub(crate) fn rule(self: &Arc<Self>, job: &Job, compiled: &Compiled) -> Result<Job> {
-        let (id, policy, now) = (job.proposal.id, self.policy(), Timestamp::now());
+        let id = job.proposal.id;
         let mut binding = self.usual_binding(&job.proposal);
         if let (Work::Query(query), Some(rules)) = (&compiled.work, self.rules_of_tables()?) {
             if let Err(error) = rules.check(PartyId(self.me()), query.job().query()) {
@@ -46,42 +46,53 @@ impl Core {
             // A person may know other data for it.
             binding = binding.filter(|binding| self.check_tables(compiled, binding).is_ok());
         }
-        if let (Work::Query(_), Some(binding)) = (&compiled.work, &binding) {
-            let names = binding.iter().map(|bound| match &bound.source {
-                Source::Data(name) => name.clone(),
-                Source::Posted => String::new(),
-            });
-            let ruling = policy.rule(&job.proposal, compiled.size, &mut Blank(names.collect()))?;
+        let Some(binding) = binding else {
+            // Without data nothing can be approved; a rule may still decline.
+            let ruling = self.policy().rule(&job.proposal, compiled.size, &mut Blank)?;
+            return self.abides(job, ruling);
+        };
+        if let Work::Query(_) = &compiled.work {
+            let rules = Rules {
+                policy: self.policy().clone(),
+                size: compiled.size,
+                binding: binding.clone(),
+            };
+            let ruling = self.jobs.foresee(id, rules, Timestamp::now())?;
+            if ruling.verdict != Verdict::Approve {
+                return self.abides(job, ruling);
+            }
             let approval = Approval {
                 binding: binding.clone(),
                 ..Approval::default()
             };
-            if ruling.verdict == Verdict::Approve
-                && let Err(error) = self.try_tables(id, compiled, &approval)
-            {
+            if let Err(error) = self.try_tables(id, compiled, &approval) {
                 return self.declines(id, error.to_string());
             }
         }
-        let decided = match binding {
-            Some(binding) => {
-                let (ruling, job) = self.jobs.rule(id, &policy, compiled.size, binding, now)?;
-                if ruling.verdict == Verdict::Ask {
-                    return Ok(job);
-                }
-                job
-            }
-            // Without data nothing can be approved; a rule may still decline.
-            None => {
-                let ruling = policy.rule(&job.proposal, compiled.size, &mut Blank(Vec::new()))?;
-                if ruling.verdict != Verdict::Decline {
-                    return Ok(job.clone());
-                }
-                let by = ruling.rule.map_or(Actor::Service, |rule| Actor::Rule(rule.name));
-                self.jobs.decline(id, ruling.reason, by, now)?
-            }
-        };
-        self.decided(&decided);
-        Ok(decided)
+        // To look at tables takes a while, in which policy and past may have changed.
+        let policy = self.policy();
+        let ruled = self
+            .jobs
+            .rule(id, &policy, compiled.size, binding, Timestamp::now());
+        drop(policy);
+        let (ruling, job) = ruled?;
+        if ruling.verdict != Verdict::Ask {
+            self.decided(&job);
+        }
+        Ok(job)
+    }
+
+    /// Declines if a ruling says so. Anything else is left to a person.
+    fn abides(self: &Arc<Self>, job: &Job, ruling: Ruling) -> Result<Job> {
+        if ruling.verdict != Verdict::Decline {
+            return Ok(job.clone());
+        }
+        let by = ruling.rule.map_or(Actor::Service, |rule| Actor::Rule(rule.name));
+        let declined = self
+            .jobs
+            .decline(job.proposal.id, ruling.reason, by, Timestamp::now())?;
+        self.decided(&declined);
+        Ok(declined)
     }
 
     fn declines(self: &Arc<Self>, id: JobId, reason: String) -> Result<Job> {
@@ -91,11 +102,16 @@ impl Core {
     }
 
     /// What the policy decides on a proposal by, where that is all: there is data for it, and it is no query, of which more is looked at.
-    pub(crate) fn rules_for(&self, proposal: &Proposal, compiled: &Compiled) -> Option<Rules> {
+    pub(crate) fn rules_for(
+        &self,
+        policy: &Policy,
+        proposal: &Proposal,
+        compiled: &Compiled,
+    ) -> Option<Rules> {
         match &compiled.work {
             Work::Circuit { .. } => Some(Rules {
                 binding: self.usual_binding(proposal)?,
-                policy: self.policy(),
+                policy: policy.clone(),
                 size: compiled.size,
             }),
             Work::Query(_) => None,
@@ -149,15 +165,20 @@ impl Core {
     }
 
     /// This party takes part with data that has been looked at.
-    pub(crate) fn take_part(self: &Arc<Self>, id: JobId, approval: Approval, by: Actor) -> Result<Job> {
+    pub(crate) fn take_part(self: &Arc<Self>, id: JobId, mut approval: Approval, by: Actor) -> Result<Job> {
         let turn = lock(&self.approving);
         // Values that were posted with an approval are never exchanged: whoever comes later is refused before anything is kept.
         let job = self.jobs.get(id)?;
         self.awaits(&job)?;
-        if !approval.posted.is_empty() {
-            self.posted
-                .put(&self.key, id, &approval.posted)
-                .map_err(Error::Approval)?;
+        let posted = match approval.posted.is_empty() {
+            true => None,
+            false => {
+                let posted = self.posted.put(&self.key, id, &approval.posted);
+                Some(posted.map_err(Error::Approval)?)
+            }
+        };
+        for bound in &mut approval.binding {
+            bound.posted = posted.filter(|_| bound.source == Source::Posted);
         }
         let decided = self
             .jobs
@@ -165,7 +186,12 @@ impl Core {
         match &decided {
             // It may take effect yet.
             Ok(_) | Err(Error::Unknown(_)) => {}
-            Err(_) => self.posted.remove(id),
+            Err(_) => {
+                // Those of another approval stay: it may have taken effect after all.
+                if let Some(posted) = posted {
+                    self.posted.remove_one(id, posted);
+                }
+            }
         }
         drop(turn);
         let job = decided?;
@@ -174,8 +200,13 @@ impl Core {
     }
 
     /// What may be asked of this party's tables, whoever approves it, if that is limited.
-    pub(crate) fn rules_of_tables(&self) -> Result<Option<Policy>> {
-        let rules = self.settings.tables.as_deref().map(Policy::load).transpose();
+    pub(crate) fn rules_of_tables(&self) -> Result<Option<query::Policy>> {
+        let rules = self
+            .settings
+            .tables
+            .as_deref()
+            .map(query::Policy::load)
+            .transpose();
         rules.map_err(|error| Error::Approval(error.to_string()))
     }
 
@@ -302,6 +333,15 @@ impl Core {
         let flight = lock(&self.desk).flight(id);
         if !flight.is_some_and(|flight| flight.stop(kind, reason.clone())) {
             self.fail(id, kind, reason);
+        }
+    }
+
+    /// Notes in the audit log that a check has failed, in a job or in making stock.
+    pub(crate) fn note_check(&self, job: Option<JobId>, peer: Option<u8>, check: Option<&'static str>) {
+        let check = check.unwrap_or("a check").to_owned();
+        let event = Event::CheckFailed { job, peer, check };
+        if let Err(error) = self.database.audit(Timestamp::now(), event) {
+            tracing::error!(%error, "a check that failed cannot be noted in the audit log");
         }
     }
 

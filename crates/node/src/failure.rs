@@ -38,6 +38,16 @@ pub(crate) fn cheater(error: &Error) -> Option<u8> {
     }
 }
 
+/// The name of the check that an error is of.
+pub(crate) fn check(error: &Error) -> Option<&'static str> {
+    match error {
+        Error::Protocol {
+            error: EngineError::Aborted { check, .. },
+        } => Some(check.name),
+        _ => None,
+    }
+}
+
 /// What peers are told of a failure of this kind: nothing of this party's data or machine.
 pub(crate) fn words(kind: FailKind) -> &'static str {
     match kind {
@@ -63,6 +73,7 @@ pub(crate) struct Fault {
     pub(crate) kind: FailKind,
     pub(crate) reason: String,
     pub(crate) cheater: Option<u8>,
+    pub(crate) check: Option<&'static str>,
 }
 
 impl Fault {
@@ -71,6 +82,7 @@ impl Fault {
             kind,
             reason: reason.into(),
             cheater: None,
+            check: None,
         }
     }
 }
@@ -81,6 +93,7 @@ impl From<cenote::Error> for Fault {
             kind: kind(&error),
             reason: error.to_string(),
             cheater: cheater(&error),
+            check: check(&error),
         }
     }
 }

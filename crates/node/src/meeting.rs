@@ -4,13 +4,14 @@
 //! use. Who joins speaks TLS with the key of that fingerprint and nobody else, and shows the secret.
 //!
 //! Against one who has changed invitations on their way, all parties compare a short code. Each commits to a nonce before any nonce is
-//! shown, and the code is a digest of all fingerprints and nonces. So whoever stands between parties has one guess in 10^12, and
-//! cannot search for keys that go with a code.
+//! shown, and the code is a digest of the names, addresses, fingerprints and nonces of all, in their order. So whoever stands between parties has one guess in 10^12, and
+//! cannot search for keys that go with a code; and a party 0 that tells the others different things is found out as surely.
 
 mod code;
 mod invitation;
 mod inviter;
 mod joiner;
+mod timed;
 mod words;
 
 pub use invitation::{Invitation, NoInvitation};

@@ -145,10 +145,13 @@ impl Node {
     pub fn reload_policy(&self) -> Result<(), Error> {
         let policy = read_policy(&self.core.settings)?;
         let digest = policy.digest();
+        // What the one before decides is recorded before this one is.
+        let mut place = self.core.policy.write().unwrap_or_else(PoisonError::into_inner);
         self.core
             .database
             .audit(Timestamp::now(), Event::Policy { digest })?;
-        *self.core.policy.write().unwrap_or_else(PoisonError::into_inner) = policy;
+        *place = policy;
+        drop(place);
         tracing::info!(%digest, "the policy was read");
         Ok(())
     }

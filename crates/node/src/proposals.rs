@@ -9,6 +9,7 @@ use cenote_service::audit::Actor;
 use cenote_service::job::{Digest, Job, JobId, Noted, Proposal, StateName};
 use cenote_service::live::Submission;
 use cenote_service::{Error, Result, Timestamp};
+use zeroize::Zeroizing;
 
 use crate::compiled::Compiled;
 use crate::core::{Brief, Core, lock};
@@ -31,7 +32,17 @@ impl Core {
                 "it must be done within 1 to {LONGEST} seconds, not {within}"
             )));
         }
-        let body = body(&submission, within);
+        let (key, body) = (self.own_key(&submission, &by), self.body(&submission, within));
+        // A repetition counts nothing.
+        if let Some(job) = self.jobs.repeated(key.clone(), body)? {
+            return match submission.approval {
+                Some(approval) if self.awaits_approval(&job) => {
+                    self.propose_to_peers(&job);
+                    self.approve(job.proposal.id, approval, by)
+                }
+                _ => Ok(job),
+            };
+        }
         let bundle = Bundle {
             job: submission.job,
             files: submission.files,
@@ -60,7 +71,7 @@ impl Core {
             security: compiled.security(),
             deadline: now.after(Duration::from_secs(within)),
             estimate: compiled.estimate(),
-            idempotency_key: submission.idempotency_key,
+            idempotency_key: key,
             takes,
             keeps: compiled.keeps.clone(),
         };
@@ -73,24 +84,47 @@ impl Core {
         });
         let approval = approval.transpose()?;
         self.keep(&compiled).map_err(Error::Proposal)?;
+        let policy = self.policy();
         let rules = match &approval {
             Some(_) => None,
-            None => self.rules_for(&proposal, &compiled),
+            None => self.rules_for(&policy, &proposal, &compiled),
         };
         let noted = self
             .jobs
-            .propose_and_rule(proposal, body, by.clone(), rules, now)?;
+            .propose_and_rule(proposal, body, by.clone(), rules, Timestamp::now());
+        drop(policy);
+        let noted = noted?;
         let job = &noted.job;
         if !noted.new && (approval.is_none() || !self.awaits_approval(job)) {
             return Ok(noted.job);
         }
-        self.remember(job);
-        let proposal = Box::new(job.proposal.clone());
-        self.tell_all(job.proposal.parties, &Message::Propose { proposal });
+        self.propose_to_peers(job);
         match approval {
             Some(approval) => self.take_part(job.proposal.id, approval, by),
             None => self.ruled(noted, &compiled),
         }
+    }
+
+    fn propose_to_peers(&self, job: &Job) {
+        self.remember(job);
+        let proposal = Box::new(job.proposal.clone());
+        self.tell_all(job.proposal.parties, &Message::Propose { proposal });
+    }
+
+    /// The idempotency key of a submission as all parties know it: each submitter here has keys of its own.
+    fn own_key(&self, submission: &Submission, by: &Actor) -> String {
+        let parts = (by, &submission.idempotency_key);
+        let parts = serde_json::to_vec(&parts).unwrap_or_default();
+        self.key.digest("idempotency key", &parts).to_string()
+    }
+
+    /// By what a repetition of a submission is known.
+    pub(crate) fn body(&self, submission: &Submission, within: u64) -> Digest {
+        let approval = submission.approval.as_ref();
+        let approval = approval.map(|approval| (&approval.binding, &approval.posted));
+        let parts = (&submission.job, &submission.files, within, approval);
+        let parts = Zeroizing::new(serde_json::to_vec(&parts).unwrap_or_default());
+        self.key.digest("submission", &parts)
     }
 
     /// What follows from a proposal that was just noted.
@@ -212,10 +246,12 @@ impl Core {
             return self.put_off(from, &proposal, &reason);
         }
         let (id, body, by) = (proposal.id, proposal.digest(), Actor::Peer(from));
-        let rules = self.rules_for(&proposal, compiled);
+        let policy = self.policy();
+        let rules = self.rules_for(&policy, &proposal, compiled);
         let noted = self
             .jobs
             .propose_and_rule(proposal.clone(), body, by, rules, Timestamp::now());
+        drop(policy);
         let noted = match noted {
             Ok(noted) if noted.new => noted,
             Ok(_) => return,
@@ -345,14 +381,4 @@ impl Core {
             self.moves_on(&job);
         }
     }
-}
-
-/// By what a repetition of a submission is known.
-fn body(submission: &Submission, within: u64) -> Digest {
-    let approval = submission.approval.as_ref().map(|approval| {
-        let posted = serde_json::to_vec(&approval.posted).unwrap_or_default();
-        (&approval.binding, Digest::of(&posted))
-    });
-    let parts = (&submission.job, &submission.files, within, approval);
-    Digest::of(&serde_json::to_vec(&parts).unwrap_or_default())
 }

@@ -373,6 +373,7 @@ impl Core {
     }
 
     fn alarm_of_cheating(&self, job: JobId, fault: &Fault) {
+        self.note_check(Some(job), fault.cheater, fault.check);
         let who = match fault.cheater {
             Some(party) => format!("party {party} ({})", self.name(party)),
             None => "a party".to_owned(),
@@ -501,8 +502,9 @@ impl Core {
     /// What was posted with this party's approval of a job that has begun, by the input's name, each once.
     fn posted_for(&self, job: &Job) -> Result<impl FnMut(&str) -> Option<Zeroizing<String>> + use<>, Fault> {
         let mut posted = BTreeMap::new();
-        if job.binding.iter().any(|bound| bound.source == Source::Posted) {
-            let taken = self.posted.take(&self.key, job.proposal.id);
+        let mut bound = job.binding.iter();
+        if let Some(bound) = bound.find(|bound| bound.source == Source::Posted) {
+            let taken = self.posted.take(&self.key, job.proposal.id, bound.posted);
             posted = taken.map_err(|reason| Fault::new(FailKind::BadInput, reason))?;
         }
         Ok(move |name: &str| posted.remove(name))

@@ -128,6 +128,18 @@ pub enum Error {
         /// How many may be.
         limit: u64,
     },
+    /// One person has as many of this party's jobs as one may have.
+    #[error(
+        "of the jobs submitted with this token's name {open} are unfinished, and {ended} have ended within the last hour without having run; {limit} of each may; wait for some to end, or submit it again later"
+    )]
+    TooManyOfOne {
+        /// Jobs of that name that are unfinished.
+        open: u64,
+        /// Those that ended so.
+        ended: u64,
+        /// The limit of each.
+        limit: u64,
+    },
     /// The job has no result to fetch.
     #[error("job {job} has no result to fetch: {reason}")]
     NoResult {

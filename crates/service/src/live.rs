@@ -121,7 +121,7 @@ pub struct Submission {
     /// Seconds within which it must be done; an hour if not given.
     #[serde(default)]
     pub within: Option<u64>,
-    /// The submitter's name for this submission.
+    /// The submitter's name for this submission: the same again gives the same job. Another's of the same name is another.
     pub idempotency_key: String,
     /// If given, the submitting party approves with it.
     #[serde(default)]

@@ -8,13 +8,14 @@ use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
 use zeroize::Zeroizing;
 
 use crate::folder::{Folder, write_whole};
-use crate::job::JobId;
+use crate::job::{Digest, JobId};
 use crate::{Error, Result, random};
 
 const FILE: &str = "results.key";
 const RESULT: &[u8] = b"cenote service result 1";
 const POSTED: &[u8] = b"cenote service posted 1";
 const KEPT: &[u8] = b"cenote service kept 1";
+const DIGEST: &str = "cenote service keyed digest 1";
 const NONCE: usize = 24;
 
 /// The key under which a service keeps results and shares of kept values. It lies in the service's folder, and not in its database, so that a copy of the database
@@ -72,6 +73,15 @@ impl ResultKey {
             }
             Err(error) => Err(fault(error)),
         }
+    }
+
+    /// A digest of `bytes`, for this `purpose` alone, that tells whoever lacks the key nothing of them: small values cannot be tried.
+    pub fn digest(&self, purpose: &str, bytes: &[u8]) -> Digest {
+        let key = Zeroizing::new(blake3::derive_key(DIGEST, self.0.as_slice()));
+        let mut hasher = blake3::Hasher::new_keyed(&key);
+        hasher.update(&(purpose.len() as u64).to_le_bytes());
+        hasher.update(purpose.as_bytes()).update(bytes);
+        Digest(*hasher.finalize().as_bytes())
     }
 
     /// Seals the result of `job`.
@@ -220,6 +230,13 @@ mod tests {
                 "byte {place}"
             );
         }
+
+        let digest = key.digest("one", b"value");
+        assert_eq!(again.digest("one", b"value"), digest);
+        assert_ne!(key.digest("other", b"value"), digest);
+        assert_ne!(key.digest("one", b"values"), digest);
+        let another = ResultKey(Zeroizing::new([7; 32]));
+        assert_ne!(another.digest("one", b"value"), digest);
 
         let short = Sealed::from_bytes(vec![0; 23]);
         assert!(matches!(key.open_result(job, &short), Err(Error::Seal(_))));

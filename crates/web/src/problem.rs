@@ -108,7 +108,7 @@ impl From<Error> for Refusal {
                 "refused",
                 "change what the message names, and try again",
             ),
-            Error::TooMany { .. } | Error::TooManyUnrun { .. } => (
+            Error::TooMany { .. } | Error::TooManyUnrun { .. } | Error::TooManyOfOne { .. } => (
                 StatusCode::TOO_MANY_REQUESTS,
                 "too-many-jobs",
                 "wait for some jobs to end, or cancel some",

@@ -3,8 +3,10 @@
 use cenote::Fingerprint;
 use subtle::ConstantTimeEq;
 
+use crate::founding::Member;
+
 const COMMITMENT: &str = "cenote meeting commitment 1";
-const CODE: &str = "cenote meeting code 1";
+const CODE: &str = "cenote meeting code 2";
 
 /// What a party adds to the code.
 pub(crate) type Nonce = [u8; 16];
@@ -29,12 +31,18 @@ pub(crate) fn equal(a: &[u8], b: &[u8]) -> bool {
     a.ct_eq(b).into()
 }
 
-/// The code of parties with these fingerprints and nonces, in their order: three times four digits.
-pub(crate) fn code(parties: &[(Fingerprint, Nonce)]) -> String {
+/// The code of parties with these names, addresses, fingerprints and nonces, in their order: three times four digits.
+pub(crate) fn code(parties: &[(Member, Nonce)]) -> String {
     let mut hasher = blake3::Hasher::new_derive_key(CODE);
-    for (fingerprint, nonce) in parties {
-        hasher.update(fingerprint.to_string().as_bytes());
-        hasher.update(nonce);
+    let mut add = |part: &[u8]| {
+        hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
+    };
+    for (member, nonce) in parties {
+        add(member.name.as_bytes());
+        add(&[u8::from(member.address.is_some())]);
+        add(member.address.as_deref().unwrap_or_default().as_bytes());
+        add(member.fingerprint.to_string().as_bytes());
+        add(nonce);
     }
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&hasher.finalize().as_bytes()[..16]);

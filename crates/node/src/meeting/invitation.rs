@@ -7,7 +7,7 @@ use cenote::Fingerprint;
 use serde::{Deserialize, Serialize};
 
 /// What an invitation begins with.
-const PREFIX: &str = "cenote-invitation-1.";
+const PREFIX: &str = "cenote-invitation-2.";
 /// Longer texts are none.
 const LONGEST: usize = 4096;
 
@@ -48,7 +48,7 @@ struct Text {
 /// A text is no invitation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "this is no invitation; copy all that `cenote invite` printed, which begins with cenote-invitation-1."
+    "this is no invitation; copy all that `cenote invite` printed, which begins with cenote-invitation-2."
 )]
 pub struct NoInvitation;
 

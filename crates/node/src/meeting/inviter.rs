@@ -3,26 +3,29 @@
 use std::io::BufReader;
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use cenote::Identity;
-use rustls::{ServerConnection, StreamOwned};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use super::code::{Nonce, code, commitment, equal, nonce};
+use super::timed::Timed;
 use super::words::{AllShown, Answer, Joining, Shown, Told, Written, bytes, hear, lost, say};
 use super::{Invitation, Met};
 use crate::Error;
 use crate::founding::{Founding, Member, check_name, listen};
 
-/// How long one who has connected may be silent before all are there.
-const SILENCE: Duration = Duration::from_secs(10);
+/// How long one who has connected may take to say who it is.
+const GREETING: Duration = Duration::from_secs(10);
+/// How many may be about to say so at once. Others wait until one of them has, or its time is over.
+const GREETED: usize = 64;
 /// How long the rest of the meeting may take.
 const MEETING: Duration = Duration::from_secs(60);
 /// How often it is looked whether somebody has come, or the wait is over.
 const LOOK: Duration = Duration::from_millis(50);
 
-type Line = BufReader<StreamOwned<ServerConnection, TcpStream>>;
+pub(crate) type Line = BufReader<StreamOwned<ServerConnection, Timed>>;
 
 /// Somebody who has joined.
 struct Joined {
@@ -107,42 +110,50 @@ impl Inviter {
     pub fn wait(self, limit: Duration, mut came: impl FnMut(&str)) -> Result<Met, Error> {
         let until = Instant::now() + limit;
         let mut joined: Vec<Option<Joined>> = self.invitations.iter().map(|_| None).collect();
+        let config = cenote_net::https_server(&self.identity).map_err(cenote::Error::from)?;
+        let (tell, greeted) = mpsc::channel();
+        let mut greeting = 0;
         while joined.iter().any(Option::is_none) {
             if Instant::now() >= until {
                 return Err(Error::Machine(
                     "not all parties have joined in time; invite them again".into(),
                 ));
             }
-            match self.listener.accept() {
-                Ok((stream, _)) => {
-                    // A stranger, or one who has lost its way: the others go on.
-                    match self.admit(stream, &joined) {
-                        Ok((place, new)) => {
-                            came(&new.told.name);
-                            if let Some(joined) = joined.get_mut(place) {
-                                *joined = Some(new);
-                            }
-                        }
-                        Err(error) => tracing::warn!(%error, "somebody could not join"),
+            while greeting < GREETED
+                && let Ok((stream, _)) = self.listener.accept()
+            {
+                let (tell, config) = (tell.clone(), Arc::clone(&config));
+                let by = until.min(Instant::now() + GREETING);
+                std::thread::Builder::new()
+                    .name("greeting".into())
+                    .spawn(move || drop(tell.send(greet(config, stream, by))))
+                    .map_err(lost)?;
+                greeting += 1;
+            }
+            let Ok(new) = greeted.recv_timeout(LOOK) else {
+                continue;
+            };
+            greeting -= 1;
+            // A stranger, or one who has lost its way: the others go on.
+            match new.and_then(|(line, joining)| self.admit(line, joining, &joined)) {
+                Ok((place, new)) => {
+                    came(&new.told.name);
+                    if let Some(joined) = joined.get_mut(place) {
+                        *joined = Some(new);
                     }
                 }
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => std::thread::sleep(LOOK),
-                Err(error) => return Err(lost(error)),
+                Err(error) => tracing::warn!(%error, "somebody could not join"),
             }
         }
         self.meet(joined.into_iter().flatten().collect())
     }
 
-    fn admit(&self, stream: TcpStream, joined: &[Option<Joined>]) -> Result<(usize, Joined), Error> {
-        stream
-            .set_nonblocking(false)
-            .and_then(|()| stream.set_read_timeout(Some(SILENCE)))
-            .and_then(|()| stream.set_write_timeout(Some(SILENCE)))
-            .map_err(lost)?;
-        let config = cenote_net::https_server(&self.identity).map_err(cenote::Error::from)?;
-        let connection = ServerConnection::new(Arc::clone(&config)).map_err(lost)?;
-        let mut line = BufReader::new(StreamOwned::new(connection, stream));
-        let joining: Joining = hear(&mut line)?;
+    fn admit(
+        &self,
+        mut line: Line,
+        joining: Joining,
+        joined: &[Option<Joined>],
+    ) -> Result<(usize, Joined), Error> {
         let refuse = |line: &mut Line, why: &str| {
             let told = say(line.get_mut(), &Answer::Refused(why.into()));
             told.and(Err(Error::Settings(why.into())))
@@ -195,13 +206,9 @@ impl Inviter {
         }];
         all.extend(joined.iter().map(|joined| joined.told.clone()));
         let mut nonces = vec![hex::encode(own)];
+        let by = Instant::now() + MEETING;
         for other in &mut joined {
-            other
-                .line
-                .get_ref()
-                .sock
-                .set_read_timeout(Some(MEETING))
-                .map_err(lost)?;
+            other.line.get_mut().sock.ends_by(by);
             say(other.line.get_mut(), &Answer::All(all.clone()))?;
         }
         for other in &mut joined {
@@ -224,12 +231,25 @@ impl Inviter {
     }
 }
 
+/// Hears who has connected, by a time.
+pub(crate) fn greet(
+    config: Arc<ServerConfig>,
+    stream: TcpStream,
+    by: Instant,
+) -> Result<(Line, Joining), Error> {
+    stream.set_nonblocking(false).map_err(lost)?;
+    let connection = ServerConnection::new(config).map_err(lost)?;
+    let mut line = BufReader::new(StreamOwned::new(connection, Timed::new(stream, by)));
+    let joining = hear(&mut line)?;
+    Ok((line, joining))
+}
+
 /// Checks all nonces against their commitments, and gives the parties and the code.
 pub(crate) fn conclude(all: &[Told], shown: &AllShown) -> Result<(Vec<Member>, String), Error> {
     if all.len() != shown.nonces.len() {
         return Err(lost("it says what is not understood"));
     }
-    let (mut members, mut parts): (Vec<Member>, Vec<(_, Nonce)>) = (Vec::new(), Vec::new());
+    let mut parties: Vec<(Member, Nonce)> = Vec::new();
     for (told, text) in all.iter().zip(&shown.nonces) {
         let fingerprint = told
             .fingerprint
@@ -243,13 +263,13 @@ pub(crate) fn conclude(all: &[Told], shown: &AllShown) -> Result<(Vec<Member>, S
             )));
         }
         check_name(&told.name)?;
-        parts.push((fingerprint, nonce));
-        members.push(Member {
+        let member = Member {
             name: told.name.clone(),
             address: told.address.clone(),
             fingerprint,
-        });
+        };
+        parties.push((member, nonce));
     }
-    let code = code(&parts);
-    Ok((members, code))
+    let code = code(&parties);
+    Ok((parties.into_iter().map(|(member, _)| member).collect(), code))
 }

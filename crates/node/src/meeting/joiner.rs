@@ -4,7 +4,7 @@ use std::io::BufReader;
 use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cenote_service::words::plain;
 use rustls::pki_types::ServerName;
@@ -12,12 +12,13 @@ use rustls::{ClientConnection, StreamOwned};
 
 use super::code::{commitment, equal, nonce};
 use super::inviter::conclude;
+use super::timed::Timed;
 use super::words::{AllShown, Answer, Joining, Shown, Told, Written, bytes, hear, lost, say};
 use super::{Invitation, Met};
 use crate::Error;
 use crate::founding::Founding;
 
-/// How long the others may take to join.
+/// How long the meeting may take, most of which is the others' joining.
 const PATIENCE: Duration = Duration::from_secs(3600);
 /// Characters of the reason of a refusal that are shown.
 const WHY: usize = 500;
@@ -54,7 +55,7 @@ pub fn join(invitation: &Invitation, folder: &Path, name: &str, address: Option<
             "{at}: {error}; see that `cenote invite` waits there, and that its address can be reached"
         ))
     })?;
-    stream.set_read_timeout(Some(PATIENCE)).map_err(lost)?;
+    let stream = Timed::new(stream, Instant::now() + PATIENCE);
     let config = cenote_net::https_client(invitation.fingerprint).map_err(cenote::Error::from)?;
     let server = ServerName::try_from("cenote").map_err(lost)?;
     let connection = ClientConnection::new(Arc::clone(&config), server).map_err(lost)?;
@@ -79,9 +80,16 @@ pub fn join(invitation: &Invitation, folder: &Path, name: &str, address: Option<
     let first = all.first();
     let as_said = all.len() == usize::from(invitation.parties)
         && mine.is_some_and(|told| {
-            told.commitment == joining.commitment && told.fingerprint == joining.fingerprint
+            told.name == joining.name
+                && told.address == joining.address
+                && told.fingerprint == joining.fingerprint
+                && told.commitment == joining.commitment
         })
-        && first.is_some_and(|told| told.fingerprint == invitation.fingerprint.to_string());
+        && first.is_some_and(|told| {
+            told.name == invitation.name
+                && told.address.as_ref() == Some(&invitation.address)
+                && told.fingerprint == invitation.fingerprint.to_string()
+        });
     if !as_said {
         return Err(Error::Settings(
             "the inviting party tells of other parties than have met; begin anew".into(),

@@ -450,6 +450,7 @@ impl Core {
             }
             return;
         }
+        self.note_check(None, failure::cheater(error), failure::check(error));
         let who = match failure::cheater(error) {
             Some(party) => format!("party {party} ({})", self.name(party)),
             None => "a party".to_owned(),

@@ -449,6 +449,15 @@ fn alarmed(world: &World, party: u8) -> bool {
         .any(|alarm| alarm.kind == AlarmKind::Cheating && alarm.text.contains("party"))
 }
 
+/// The check that a party's audit log says has failed in a job, or in making stock.
+fn noted_check(world: &World, party: u8, job: Option<JobId>) -> Option<String> {
+    let log = std::fs::read_to_string(world.node(party).database().audit_file()).expect("a log");
+    let mut lines = log.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let job = job.map(|job| serde_json::Value::from(job.to_string()));
+    let is = |line: &serde_json::Value| line["event"] == "check-failed" && line.get("job") == job.as_ref();
+    lines.find(is)?["check"].as_str().map(str::to_owned)
+}
+
 #[test]
 fn a_cheater_in_a_job_from_stock_is_caught_and_the_job_is_not_run_again() {
     let world = world(3, SHARE);
@@ -464,6 +473,8 @@ fn a_cheater_in_a_job_from_stock_is_caught_and_the_job_is_not_run_again() {
     let caught = |party: u8| matches!(world.job(party, id).state, State::Failed(failure) if failure.kind == FailKind::Cheating);
     assert!((0..2).any(caught), "{:?}", world.job(0, id).state);
     until("there is an alarm", || (0..2).any(|party| alarmed(&world, party)));
+    let noted = |party: u8| caught(party) && noted_check(&world, party, Some(id)).is_some();
+    assert!((0..2).any(noted), "it is in the audit log");
     assert_eq!(from_stock(&world, 0), 1);
     for party in 0..2 {
         assert!(left(&world, party).1 < before.1, "what was used is gone");
@@ -483,6 +494,8 @@ fn a_cheater_in_the_making_is_caught_and_has_no_second_try() {
     lose(&world);
     until("there is an alarm", || (0..2).any(|party| alarmed(&world, party)));
     assert_eq!(adversary.deviations(), 1);
+    let noted = |party: u8| alarmed(&world, party) && noted_check(&world, party, None).is_some();
+    assert!((0..2).any(noted), "it is in the audit log");
     let ended = |party: u8| world.node(party).core.stock.state().course[0].ended;
     assert!((0..2).any(ended));
     // Whoever has caught it agrees to nothing more; the leader asks for nothing, or in vain.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use cenote_service::audit::Actor;
 use cenote_service::job::{FailKind, State, StateName};
 use cenote_service::live::{Happened, Live};
 use cenote_service::{Error, Timestamp};
@@ -206,4 +207,43 @@ fn many_jobs_of_all_parties_run_side_by_side() {
         world.node(2).counts().jobs.get(&StateName::Done) == Some(&30)
     });
     world.verify();
+}
+
+#[test]
+fn each_submitter_has_idempotency_keys_of_its_own() {
+    let world = World::new(3, NONE);
+    let submit = |name: &str, circuit: &str| {
+        let by = Actor::Person(name.into());
+        let job = world.node(0).submit(world.submission(circuit, "1"), by);
+        job.expect("submitted").proposal
+    };
+    let first = submit("ada", "add8");
+    let (same, other) = (submit("bob", "add8"), submit("eve", "sha256"));
+    assert_eq!(submit("ada", "add8").id, first.id);
+    assert!(first.id != same.id && first.id != other.id);
+    for proposal in [&first, &same, &other] {
+        world.wait_for(proposal.id, StateName::Proposed);
+        assert_ne!(proposal.idempotency_key, "1");
+    }
+    // The digest by which a repetition is known tells nothing to whoever has a copy of the record.
+    let submission = world.submission("add8", "1");
+    let body = |party: u8| world.node(party).core.body(&submission, 1);
+    assert_eq!(body(0), body(0));
+    assert_ne!(body(0), body(1));
+}
+
+#[test]
+fn an_approval_that_is_refused_leaves_the_values_of_one_that_may_have_taken_effect() {
+    let world = World::new(3, NONE);
+    let id = world.submit(0, "twice").proposal.id;
+    world.wait_for(id, StateName::Proposed);
+    let core = &world.node(1).core;
+    let of_before = [("x".to_owned(), "1".to_owned())].into();
+    let digest = core.posted.put(&core.key, id, &of_before).expect("kept");
+    let mut wrong = with_values(&[("x", "2")]);
+    wrong.binding.clear();
+    core.take_part(id, wrong, person())
+        .expect_err("no source for its input");
+    let given = core.posted.take(&core.key, id, Some(digest)).expect("there");
+    assert_eq!(given["x"].as_str(), "1");
 }

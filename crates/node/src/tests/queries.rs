@@ -7,7 +7,8 @@ use cenote_service::live::{Live, Submission};
 use cenote_service::{Error, Job};
 use serde_json::{Value, json};
 
-use super::world::{ALL, NONE, World, person, with_data, with_values};
+use super::world::{ALL, NONE, World, person, until, with_data, with_values};
+use crate::core::lock;
 
 /// The sum of what customers of both banks owe, for these parties, of the tables of parties 0 and 1.
 fn text(parties: u8, to: &str) -> String {
@@ -323,6 +324,74 @@ fn a_table_that_is_not_what_was_declared_is_declined_and_only_its_owner_hears_wh
     world.wait_for(guess("three", 3), StateName::Done);
     let reason = declined_by(&world, 1, guess("one", 1));
     assert!(reason.contains("2 queries within a day"), "{reason}");
+}
+
+/// Has each party keep its tables by a file of rules, which lets this many queries be asked of a day.
+fn with_tables(policy: &str, answers: u32) -> World {
+    let world = World::with(3, policy, |settings| {
+        settings.tables = Some(settings.data.with_file_name("tables.toml"));
+    });
+    stock_tables(&world);
+    for party in 0..2 {
+        let rules = format!("[[table]]\nname = \"bank_{party}\"\nanswers_per_day = {answers}\n");
+        std::fs::write(world.path(party).join("tables.toml"), rules).expect("written");
+    }
+    std::fs::write(world.path(2).join("tables.toml"), "").expect("written");
+    world
+}
+
+/// How many queries a party has counted.
+fn counted(world: &World, party: u8) -> usize {
+    let list = std::fs::read_to_string(world.path(party).join("tables.toml.answers"));
+    list.map_or(0, |list| list.lines().count())
+}
+
+#[test]
+fn tables_are_looked_at_only_for_what_a_rule_would_still_approve() {
+    let rate = "[[rule]]\nname = \"one\"\ndata = \"any\"\nmax_jobs_an_hour = 1\nthen = \"approve\"\n";
+    let world = with_tables(rate, 9);
+    world.wait_for(submit(&world, text(3, "[2]"), "first"), StateName::Done);
+    let second = world
+        .node(1)
+        .submit(submission(text(3, "[2]"), "second"), person())
+        .expect("submitted");
+    assert_eq!((second.state, counted(&world, 1)), (State::Proposed, 1));
+}
+
+#[test]
+fn a_policy_that_comes_while_tables_are_looked_at_decides() {
+    let world = with_tables(ALL, 9);
+    let core = &world.node(1).core;
+    std::thread::scope(|scope| {
+        let turn = lock(&core.trying);
+        let submitted = scope.spawn(|| {
+            let submission = submission(text(3, "[2]"), "meanwhile");
+            world.node(1).submit(submission, person())
+        });
+        until("the policy of before would approve", || counted(&world, 1) == 1);
+        std::fs::write(world.path(1).join("policy.toml"), NONE).expect("written");
+        world.node(1).reload_policy().expect("read");
+        drop(turn);
+        let job = submitted.join().expect("no panic").expect("submitted");
+        assert_eq!((job.state, &job.decisions[1]), (State::Proposed, &None));
+    });
+}
+
+#[test]
+fn a_submission_that_is_repeated_is_counted_once() {
+    let world = with_tables(NONE, 1);
+    let submit = || {
+        let again = Submission {
+            approval: Some(with_data(&[("bank_0", "bank_0.csv")])),
+            ..submission(text(3, "[2]"), "again")
+        };
+        let job = world.node(0).submit(again, person());
+        job.expect("the same").proposal.id
+    };
+    let id = submit();
+    for _ in 0..3 {
+        assert_eq!((submit(), counted(&world, 0)), (id, 1));
+    }
 }
 
 /// What is declared and not asked for would be bound, read and checked all the same.

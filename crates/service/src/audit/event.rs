@@ -164,8 +164,9 @@ pub enum Event {
         /// The job, if it was in one.
         #[serde(skip_serializing_if = "Option::is_none")]
         job: Option<JobId>,
-        /// The peer.
-        peer: u8,
+        /// The peer, if the check tells which.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        peer: Option<u8>,
         /// The check's name.
         check: String,
     },

@@ -28,6 +28,9 @@ pub struct Binding {
     /// The file of that data as it was when a person approved, or when the job began if a rule had. Another one is not used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<FileMark>,
+    /// The digest of the sealed file in which the values lie that were posted with the approval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub posted: Option<Digest>,
 }
 
 impl Binding {
@@ -37,6 +40,7 @@ impl Binding {
             input: input.into(),
             source,
             file: None,
+            posted: None,
         }
     }
 }

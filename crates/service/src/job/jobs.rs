@@ -28,7 +28,8 @@ const MOST_PARTIES: i64 = 3;
 pub struct Settings {
     /// This party.
     pub me: u8,
-    /// Unfinished jobs that a party may have proposed; and of a peer's, those that may end within an hour without having run.
+    /// Unfinished jobs that a party may have proposed; and of a peer's, those that may end within an hour without having run. A person here may have
+    /// half as many of each.
     pub open_per_proposer: u64,
     /// Of a proposer's jobs that ended without having run, those that stay on record, the newest.
     pub keep_unrun: u64,
@@ -69,7 +70,7 @@ impl Jobs {
     ///
     /// # Errors
     /// [`Error::Proposal`] where it cannot be a job or `by` may not propose it, [`Error::OtherBody`], [`Error::SameName`], [`Error::TooMany`],
-    /// [`Error::TooManyUnrun`].
+    /// [`Error::TooManyUnrun`], [`Error::TooManyOfOne`].
     pub fn propose(
         &self,
         proposal: Proposal,

@@ -42,7 +42,7 @@ pub struct Proposal {
     pub deadline: Timestamp,
     /// What the proposer thinks it takes. Nobody may rely on it: each party computes its own.
     pub estimate: Estimate,
-    /// The submitter's name for this submission: the same again gives the same job.
+    /// The proposing party's name for this submission: the same again gives the same job.
     pub idempotency_key: String,
     /// Kept values that it takes as inputs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

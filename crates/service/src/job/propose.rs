@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::{Digest, Job, Proposal, State, row};
+use super::{Digest, Job, Jobs, Proposal, State, row};
 use crate::audit::{Actor, Event};
-use crate::database::{Transaction, Value};
+use crate::database::{Connection, Transaction, Value};
 use crate::policy;
 use crate::{Error, Result, Timestamp};
 
@@ -42,8 +42,10 @@ pub(super) fn propose(
         )));
     }
     room(transaction, proposer, limit)?;
-    if matches!(by, Actor::Peer(_)) {
-        patience(transaction, proposer, limit, now)?;
+    match &by {
+        Actor::Peer(_) => patience(transaction, proposer, limit, now)?,
+        Actor::Person(name) => share(transaction, proposer, name, limit.div_ceil(2), now)?,
+        Actor::Rule(_) | Actor::Service => {}
     }
     let last = transaction.one("SELECT number FROM job ORDER BY number DESC LIMIT 1", &[])?;
     let job = Job {
@@ -71,24 +73,43 @@ pub(super) fn propose(
     Ok((job, true))
 }
 
+impl Jobs {
+    /// The job that this party has proposed under this idempotency key, if there is one.
+    ///
+    /// # Errors
+    /// [`Error::OtherBody`] where that was with another body.
+    pub fn repeated(&self, key: String, body: Digest) -> Result<Option<Job>> {
+        let me = self.settings.me;
+        self.database
+            .read(move |connection| under_key(connection, me, &key, &body))
+    }
+}
+
+/// The job that was proposed under this key.
+fn under_key(connection: &mut Connection, proposer: u8, key: &str, body: &Digest) -> Result<Option<Job>> {
+    let row = connection.one(
+        "SELECT id, body FROM job WHERE proposer = $1 AND idempotency = $2",
+        &[Value::from(i64::from(proposer)), Value::from(key)],
+    )?;
+    let Some(row) = row else {
+        return Ok(None);
+    };
+    let id = row
+        .text(0)?
+        .parse()
+        .map_err(|_| Error::Corrupt("a job with a wrong name".into()))?;
+    if row.text(1)? != body.to_string() {
+        return Err(Error::OtherBody { job: id });
+    }
+    row::find(connection, id)
+}
+
 /// The job that the proposal is a repetition of.
 fn known(transaction: &mut Transaction<'_>, proposal: &Proposal, body: &Digest) -> Result<Option<Job>> {
-    let row = transaction.one(
-        "SELECT id, body FROM job WHERE proposer = $1 AND idempotency = $2",
-        &[
-            Value::from(i64::from(proposal.proposer)),
-            Value::from(proposal.idempotency_key.as_str()),
-        ],
-    )?;
-    if let Some(row) = row {
-        let id = row
-            .text(0)?
-            .parse()
-            .map_err(|_| Error::Corrupt("a job with a wrong name".into()))?;
-        if row.text(1)? != body.to_string() {
-            return Err(Error::OtherBody { job: id });
-        }
-        return row::find(transaction.connection(), id);
+    let (proposer, key) = (proposal.proposer, proposal.idempotency_key.as_str());
+    let known = under_key(transaction.connection(), proposer, key, body)?;
+    if known.is_some() {
+        return Ok(known);
     }
     match row::find(transaction.connection(), proposal.id)? {
         Some(job) => Err(Error::SameName { job: job.proposal.id }),
@@ -114,6 +135,34 @@ fn patience(transaction: &mut Transaction<'_>, proposer: u8, limit: u64, now: Ti
             ended,
             limit,
         }),
+        false => Ok(()),
+    }
+}
+
+/// Refuses more of a person here who takes more than a share of what this party may have open, or of what its peers take of it within an hour that
+/// never ran: the others here go on.
+fn share(
+    transaction: &mut Transaction<'_>,
+    proposer: u8,
+    submitter: &str,
+    limit: u64,
+    now: Timestamp,
+) -> Result<()> {
+    let mut count = |sql: &'static str, values: &[Value]| {
+        let row = transaction.one(sql, values)?;
+        row.map_or(Ok(0), |row| row.count(0))
+    };
+    let (proposer, submitter) = (Value::from(i64::from(proposer)), Value::from(submitter));
+    let open = count(
+        "SELECT COUNT(*) FROM job WHERE open = 1 AND proposer = $1 AND submitter = $2",
+        &[proposer.clone(), submitter.clone()],
+    )?;
+    let ended = count(
+        "SELECT COUNT(*) FROM job WHERE open = 0 AND ran = 0 AND proposer = $1 AND changed_at > $3 AND submitter = $2",
+        &[proposer, submitter, Value::from(now.before(RECENT).column())],
+    )?;
+    match open >= limit || ended >= limit {
+        true => Err(Error::TooManyOfOne { open, ended, limit }),
         false => Ok(()),
     }
 }

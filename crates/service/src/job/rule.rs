@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::step::{Local, Step};
 use super::take::take;
-use super::{Binding, Digest, Job, Proposal, approve};
+use super::{Binding, Digest, Job, JobId, Jobs, Proposal, approve, row};
 use crate::audit::Actor;
-use crate::database::{Transaction, Value};
+use crate::database::{Connection, Transaction, Value};
 use crate::policy::{self, Policy, Size};
 use crate::{Result, Timestamp};
 
@@ -29,14 +29,7 @@ pub(super) fn rule(
     rules: &Rules,
     now: Timestamp,
 ) -> Result<(policy::Ruling, Option<Job>)> {
-    approve::check(job, me, &rules.binding)?;
-    let mut past = Past {
-        transaction,
-        now,
-        proposal: &job.proposal,
-        binding: &rules.binding,
-    };
-    let ruling = rules.policy.rule(&job.proposal, rules.size, &mut past)?;
+    let ruling = says(transaction.connection(), job, me, rules, now)?;
     let reason = ruling.reason.clone();
     let local = match ruling.verdict {
         policy::Verdict::Ask => return Ok((ruling, None)),
@@ -64,18 +57,50 @@ pub(super) fn rule(
     Ok((ruling, Some(decided)))
 }
 
+/// What the policy says, by the counts that are there.
+fn says(
+    connection: &mut Connection,
+    job: &Job,
+    me: u8,
+    rules: &Rules,
+    now: Timestamp,
+) -> Result<policy::Ruling> {
+    approve::check(job, me, &rules.binding)?;
+    let mut past = Past {
+        connection,
+        now,
+        proposal: &job.proposal,
+        binding: &rules.binding,
+    };
+    rules.policy.rule(&job.proposal, rules.size, &mut past)
+}
+
+impl Jobs {
+    /// What the policy says at present, by the counts that are there. Nothing changes, so that [`Jobs::rule`] may decide otherwise later.
+    ///
+    /// # Errors
+    /// Those of [`Jobs::rule`].
+    pub fn foresee(&self, id: JobId, rules: Rules, now: Timestamp) -> Result<policy::Ruling> {
+        let me = self.settings.me;
+        self.database.read(move |connection| {
+            let job = row::get(connection, id)?;
+            says(connection, &job, me, &rules, now)
+        })
+    }
+}
+
 /// What the policy may know of the past.
-struct Past<'a, 'b> {
-    transaction: &'a mut Transaction<'b>,
+struct Past<'a> {
+    connection: &'a mut Connection,
     now: Timestamp,
     proposal: &'a Proposal,
     binding: &'a [Binding],
 }
 
-impl policy::Past for Past<'_, '_> {
+impl policy::Past for Past<'_> {
     fn approved_within_an_hour(&mut self, rule: &str) -> Result<u64> {
         let since = self.now.before(Duration::from_secs(3600));
-        self.transaction
+        self.connection
             .one(
                 "SELECT COUNT(*) FROM ruling WHERE rule = $1 AND at > $2",
                 &[Value::from(rule), Value::from(since.column())],
@@ -86,7 +111,7 @@ impl policy::Past for Past<'_, '_> {
     fn most_disclosures(&mut self, program: &Digest) -> Result<u64> {
         let mut most = 0;
         for name in approve::data(self.proposal, self.binding) {
-            most = most.max(approve::used(self.transaction.connection(), program, &name)?);
+            most = most.max(approve::used(self.connection, program, &name)?);
         }
         Ok(most)
     }

@@ -119,6 +119,13 @@ fn a_key_is_used_for_one_job(world: World) {
         .propose(again.clone(), body(2), person(), at(9))
         .expect_err("another body");
     assert!(matches!(error, Error::OtherBody { job } if job == id), "{error}");
+    // It can be looked up before anything is done for it.
+    let key = again.idempotency_key.clone();
+    let found = jobs.repeated(key.clone(), body(1)).expect("looked up");
+    assert_eq!(found.map(|job| job.proposal.id), Some(id));
+    let error = jobs.repeated(key, body(2)).expect_err("another body");
+    assert!(matches!(error, Error::OtherBody { job } if job == id), "{error}");
+    assert_eq!(jobs.repeated("unused".into(), body(1)).expect("looked up"), None);
     // Keys of two parties are two keys.
     (again.proposer, again.id) = (1, JobId::of(1, [2; 15]));
     let (_, new) = jobs
@@ -176,12 +183,28 @@ fn a_flood_of_proposals_is_refused(world: World) {
     let mut settings = Settings::new(0);
     settings.open_per_proposer = 3;
     let jobs = Jobs::new(world.database(), settings);
-    for number in 1..=3 {
+    let by = |name: &str, number: u8| {
+        let by = Actor::Person(name.into());
+        jobs.propose(proposal(number), body(number), by, at(0))
+    };
+    for number in 1..=2 {
         propose(&jobs, number);
     }
-    let error = jobs
-        .propose(proposal(4), body(4), person(), at(0))
-        .expect_err("too many");
+    // One person leaves some for the others.
+    let error = by("ada", 3).expect_err("too many of one");
+    assert!(
+        matches!(
+            error,
+            Error::TooManyOfOne {
+                open: 2,
+                ended: 0,
+                limit: 2
+            }
+        ),
+        "{error}"
+    );
+    by("bob", 3).expect("has room");
+    let error = by("bob", 4).expect_err("too many");
     assert!(
         matches!(
             error,
@@ -397,11 +420,29 @@ fn what_never_ran_counts_against_its_proposer(world: World) {
         "{error}"
     );
     assert_eq!(world.log().lines().count(), lines);
-    // This party's own people are not held up, and what ran does not count.
-    for number in 11..=15 {
+    // This party's own people are not held up, but for one who takes back so many that its peers may lose patience; and what ran does not count.
+    for number in 11..=12 {
         let id = super::tests::propose(&jobs, number);
         jobs.cancel(id, person(), at(20)).expect("cancelled");
     }
+    let by = |name: &str, now| {
+        let by = Actor::Person(name.into());
+        jobs.propose(proposal(13), body(13), by, now)
+    };
+    let error = by("ada", at(3600)).expect_err("too many");
+    assert!(
+        matches!(
+            error,
+            Error::TooManyOfOne {
+                open: 0,
+                ended: 2,
+                limit: 2
+            }
+        ),
+        "{error}"
+    );
+    let id = by("bob", at(3600)).expect("another's").0.proposal.id;
+    jobs.cancel(id, person(), at(3600)).expect("cancelled");
     for number in 4..=8 {
         let id = propose(number, at(3611)).expect("an hour later").0.proposal.id;
         let digest = of_a_peer(number).digest();

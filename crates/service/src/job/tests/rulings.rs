@@ -142,6 +142,19 @@ fn a_rate_is_kept(world: World) {
     );
     assert_eq!(rule(4, 3700).verdict, Verdict::Approve);
     assert_eq!(rule(5, 3701).verdict, Verdict::Ask);
+    // The same can be foreseen, and nothing comes of that.
+    let lines = world.log().lines().count();
+    let foreseen = |seconds| {
+        let rules = Rules {
+            policy: policy.clone(),
+            size: SIZE,
+            binding: binding(),
+        };
+        let ruling = jobs.foresee(named(5), rules, at(seconds));
+        ruling.expect("foreseen").verdict
+    };
+    assert_eq!((foreseen(3701), foreseen(8000)), (Verdict::Ask, Verdict::Approve));
+    assert_eq!(world.log().lines().count(), lines);
 }
 
 fn a_person_is_asked_and_nothing_changes(world: World) {
