@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::stock::SHELVES;
 
 /// The version of what follows. Services of different versions do nothing with each other.
-pub(crate) const VERSION: u32 = 4;
+pub(crate) const VERSION: u32 = 5;
 
 /// Bytes of a program's text in a message. Its JSON has at most six times as many, for control characters.
 pub(crate) const PIECE: usize = 128 << 10;

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cenote::PartyConfig;
 use cenote::remote::load_identity;
@@ -161,11 +161,18 @@ impl Node {
         let core = &self.core;
         core.stopping.store(true, Ordering::Relaxed);
         lock(&core.desk).close();
-        let flights = lock(&core.desk).flights();
-        for flight in flights {
-            core.give_up(flight.job, FailKind::Restarted, "the service was stopped".into());
+        let (start, flights) = (Instant::now(), lock(&core.desk).flights());
+        let why = (FailKind::Restarted, "the service was stopped");
+        for flight in &flights {
+            flight.stop(why.0, why.1);
         }
         core.stop_making();
+        // Those that meet do not see it, and to record their end may take a while.
+        for flight in flights {
+            if start.elapsed() < limit && flight.stranded().is_some() {
+                core.fail(flight.job, why.0, why.1.into());
+            }
+        }
         if !core.wait_landed(limit) {
             tracing::warn!("jobs are still ending; they have failed when the service comes up again");
         }

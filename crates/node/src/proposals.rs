@@ -209,7 +209,11 @@ impl Core {
                     None => self.put_off(from, &proposal, "too many proposals wait for their programs"),
                 }
             }
-            Err(error) => self.put_off(from, &proposal, &error),
+            // What can be read is wrong in itself.
+            Err(error) => match self.programs.text(program) {
+                Ok(Some(_)) => self.refuse(from, &proposal, &error),
+                Ok(None) | Err(_) => self.put_off(from, &proposal, &error),
+            },
         }
     }
 

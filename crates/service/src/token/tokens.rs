@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::Scope;
 use super::secret::{New, Secret, Token, columns, is_valid, judge, read_text};
 use crate::audit::{Actor, Event};
-use crate::database::Value;
+use crate::database::{Flush, Value};
 use crate::words::steers;
 use crate::{Database, Error, Result, Timestamp};
 
@@ -193,15 +193,15 @@ impl Tokens {
             .read(move |connection| Token::find(connection, &id))?;
         let token = judge(token, kind, &hash, now)?;
         if token.shown.used_at.is_none_or(|used| used.after(USE) <= now) {
-            let noted = self.database.write_soon(move |transaction| {
+            let asked = self.database.begin_write(Flush::Later, move |transaction| {
                 transaction.run(
                     "UPDATE token SET used_at = $2 WHERE id = $1 AND (used_at IS NULL OR used_at < $2)",
                     &[Value::from(known), Value::from(now.column())],
                 )
             });
-            // Who may look at the alarms can do so with a full disk, too.
-            if let Err(error) = noted {
-                tracing::warn!(%error, "the use of a token could not be recorded");
+            // Not waited for: who may look at the alarms can do so where nothing can be written.
+            if let Err(error) = asked.map(drop) {
+                tracing::warn!(%error, "the use of a token cannot be recorded");
             }
         }
         Ok(token.principal())
@@ -213,6 +213,12 @@ impl Tokens {
     /// [`Error::Token`] where it is no login token, was used, or has expired.
     pub fn begin_session(&self, login: &str, now: Timestamp) -> Result<(Secret, Principal)> {
         let (id, hash) = read_text(login)?;
+        // A stranger's guesses do not reach what writes.
+        let known = id.clone();
+        let token = self
+            .database
+            .read(move |connection| Token::find(connection, &known))?;
+        judge(token, Kind::Login, &hash, now)?;
         self.database.write(move |transaction| {
             let token = Token::find(transaction.connection(), &id)?;
             let token = judge(token, Kind::Login, &hash, now)?;
