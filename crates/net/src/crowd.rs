@@ -53,10 +53,11 @@ impl Crowd {
     }
 }
 
-/// What one stranger has at least: an address of IPv4, or the first half of one of IPv6.
-fn network(address: IpAddr) -> IpAddr {
+/// What a stranger's connections are counted under. Whoever has an address of version 6 has all of its /64, so these count as one; this machine's own
+/// stays what it is.
+pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from(address.to_bits() >> 64 << 64)),
+        IpAddr::V6(long) if !long.is_loopback() => IpAddr::V6(Ipv6Addr::from(long.to_bits() >> 64 << 64)),
         address => address,
     }
 }
@@ -92,5 +93,16 @@ mod tests {
         );
         let v4 = crowd.0.values().filter(|(from, _)| from.is_ipv4()).count();
         assert!((MOST / 2 - 3..=MOST / 2 + 3).contains(&v4), "{v4}");
+    }
+
+    #[test]
+    fn addresses_of_one_caller_are_counted_as_one() {
+        let of = |text: &str| network(text.parse().expect("an address"));
+        assert_eq!(of("2001:db8:1:2::7"), of("2001:db8:1:2:ffff:ffff:ffff:ffff"));
+        assert_ne!(of("2001:db8:1:2::7"), of("2001:db8:1:3::7"));
+        assert_ne!(of("10.0.0.7"), of("10.0.0.8"));
+        assert_eq!(of("::ffff:10.0.0.7"), of("10.0.0.7"));
+        assert!(of("::1").is_loopback() && of("::ffff:127.0.0.1").is_loopback());
+        assert!(!of("::2").is_loopback());
     }
 }

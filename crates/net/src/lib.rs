@@ -70,6 +70,7 @@ mod waiting;
 pub use agree::agree;
 pub use budget::{Budget, Share};
 pub use channel::{Channel, Closer, Meter, PartyId, Step};
+pub use crowd::network;
 pub use error::{Error, Result};
 pub use frame::AbortReason;
 pub use framed::Framed;

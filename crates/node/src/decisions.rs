@@ -349,12 +349,7 @@ impl Core {
     pub(crate) fn fail(self: &Arc<Self>, id: JobId, kind: FailKind, reason: String) {
         match self.jobs.fail(id, kind, reason, Timestamp::now()) {
             Ok(job) => {
-                let message = Message::Fail {
-                    job: id,
-                    failure: kind,
-                    reason: failure::words(kind).into(),
-                };
-                self.tell_all(job.proposal.parties, &message);
+                self.tell_all(job.proposal.parties, &failed(id, kind));
                 self.changed(&job);
             }
             // It has ended in another way meanwhile.
@@ -436,11 +431,7 @@ impl Core {
                 State::Cancelled { by } if *by == self.me() => Some(Message::Cancel { job: id }),
                 State::Declined { by, .. } => Some(ended(id, format!("party {by} has declined it"))),
                 State::Cancelled { by } => Some(ended(id, format!("party {by} has taken it back"))),
-                State::Failed(failure) => Some(Message::Fail {
-                    job: id,
-                    failure: failure.kind,
-                    reason: failure::words(failure.kind).into(),
-                }),
+                State::Failed(failure) => Some(failed(id, failure.kind)),
                 State::Proposed | State::Approved | State::Queued | State::Running => return,
             },
             Err(Error::NoJob(_)) => Some(ended(id, "it is not known there".into())),
@@ -450,6 +441,12 @@ impl Core {
             self.tell(to, &message);
         }
     }
+}
+
+/// Says that a job has failed, and no more of why than peers are told.
+pub(crate) fn failed(job: JobId, failure: FailKind) -> Message {
+    let reason = failure::words(failure).into();
+    Message::Fail { job, failure, reason }
 }
 
 fn ended(job: JobId, reason: String) -> Message {

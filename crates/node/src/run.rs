@@ -21,8 +21,9 @@ use zeroize::Zeroizing;
 use crate::compiled::{Compiled, Work};
 use crate::core::{Core, LEADER, lock};
 use crate::data;
+use crate::decisions::failed;
 use crate::desk::Waiting;
-use crate::failure::{self, Fault};
+use crate::failure::Fault;
 use crate::flight::Flight;
 use crate::message::Message;
 use crate::stock::Taken;
@@ -346,14 +347,7 @@ impl Core {
                 match self.jobs.hear(id, from, says, Timestamp::now()) {
                     Ok(job) => {
                         // They have lost this party, and may have heard of no other reason.
-                        let failure = FailKind::Peer;
-                        let reason = failure::words(failure).into();
-                        let message = Message::Fail {
-                            job: id,
-                            failure,
-                            reason,
-                        };
-                        self.tell_all(job.proposal.parties, &message);
+                        self.tell_all(job.proposal.parties, &failed(id, FailKind::Peer));
                         return self.changed(&job);
                     }
                     Err(Error::NoTransition { .. } | Error::NoJob(_)) => return,

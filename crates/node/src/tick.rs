@@ -101,15 +101,18 @@ impl Core {
         let late: Vec<_> = lock(&self.open).iter().filter_map(late).collect();
         let flights = lock(&self.desk).flights();
         let over = |deadline| format!("it was not done by {deadline}");
-        // The record may say already of one that has just begun that it runs.
-        let (run, wait): (Vec<_>, Vec<_>) = late.into_iter().partition(|(id, deadline, state)| {
-            let flight = flights.iter().find(|flight| flight.job == *id);
-            if let Some(flight) = flight {
-                flight.stop(FailKind::Deadline, over(*deadline));
+        let (mut run, mut wait) = (Vec::new(), false);
+        for (id, deadline, state) in late {
+            match flights.iter().find(|flight| flight.job == id) {
+                // The record may say already of one that has just begun that it runs.
+                Some(flight) => {
+                    flight.stop(FailKind::Deadline, over(deadline));
+                }
+                None if state == StateName::Running => run.push((id, deadline)),
+                None => wait = true,
             }
-            flight.is_some() || *state == StateName::Running
-        });
-        for (id, deadline, _) in run {
+        }
+        for (id, deadline) in run {
             self.give_up(id, FailKind::Deadline, over(deadline));
         }
         for flight in flights {
@@ -119,7 +122,7 @@ impl Core {
                 self.fail(flight.job, kind, reason);
             }
         }
-        if wait.is_empty() {
+        if !wait {
             return;
         }
         match self.jobs.expire(now) {

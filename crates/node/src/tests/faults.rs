@@ -7,7 +7,7 @@ use std::time::Duration;
 use cenote::Protocol;
 use cenote::runner::Connections;
 use cenote_service::Timestamp;
-use cenote_service::job::{FailKind, JobId, Proposal, Remote, State, StateName};
+use cenote_service::job::{FailKind, JobId, Proposal, State, StateName};
 use cenote_service::live::{AlarmKind, Live};
 
 use super::world::{ALL, NONE, PATIENCE, World, person, until, with_data};
@@ -353,15 +353,7 @@ fn what_was_recorded_later_than_anybody_waited_for_it_goes_on() {
     };
     let (waits, ran) = (record(1), record(2));
     let jobs = world.node(0).jobs();
-    let binding = with_data(&[(&world.input(ran, 0), "x")]).binding;
-    jobs.approve(ran, binding, String::new(), person(), early)
-        .expect("approved");
-    let proposal = jobs.get(ran).expect("known").digest;
-    for peer in [1, 2] {
-        jobs.hear(ran, peer, Remote::Approve { proposal }, early)
-            .expect("approved");
-    }
-    jobs.queue(ran, early).expect("queued");
+    world.record_queued(ran, early);
     jobs.start(ran, early).expect("started");
     world.node(0).core.tell_again();
     world.wait_for(waits, StateName::Proposed);

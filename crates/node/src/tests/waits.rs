@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use cenote_service::Timestamp;
-use cenote_service::job::{FailKind, JobId, Proposal, Remote, State, StateName};
+use cenote_service::job::{FailKind, JobId, Proposal, State, StateName};
 use cenote_service::live::{Live, Submission};
 
-use super::world::{ALL, NONE, World, person, stop_clocks, until, with_data};
+use super::world::{ALL, NONE, World, person, stop_clocks, until};
 use crate::core::lock;
 use crate::message::Message;
 
@@ -133,15 +133,7 @@ fn a_job_that_waits_already_is_not_lined_up_again() {
     };
     let (body, jobs) = (proposal.digest(), world.node(0).jobs());
     jobs.propose(proposal, body, person(), early).expect("recorded");
-    let binding = with_data(&[(&world.input(id, 0), "x")]).binding;
-    jobs.approve(id, binding, String::new(), person(), early)
-        .expect("approved");
-    let proposal = jobs.get(id).expect("known").digest;
-    for peer in [1, 2] {
-        jobs.hear(id, peer, Remote::Approve { proposal }, early)
-            .expect("approved");
-    }
-    jobs.queue(id, early).expect("queued");
+    world.record_queued(id, early);
 
     core.look_at_record().expect("looked at");
     assert!(lock(&core.desk).has(id) && core.wait_pump(Duration::ZERO));

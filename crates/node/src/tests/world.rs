@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use cenote::Link;
 use cenote_service::audit::Actor;
-use cenote_service::job::{Binding, JobId, Source, State, StateName};
+use cenote_service::job::{Binding, JobId, Remote, Source, State, StateName};
 use cenote_service::live::{Approval, Live, Submission};
-use cenote_service::{Address, Folder, Job};
+use cenote_service::{Address, Folder, Job, Timestamp};
 use tempfile::TempDir;
 
 use crate::compiled::tests::bundle;
@@ -192,6 +192,20 @@ impl World {
             .expect("known");
         let input = job.proposal.inputs.into_iter().find(|input| input.owner == party);
         input.expect("an input").name
+    }
+
+    /// Party 0 of three alone records that all have approved a job that it has recorded, and that the job is in line.
+    pub(crate) fn record_queued(&self, id: JobId, at: Timestamp) {
+        let jobs = self.node(0).jobs();
+        let binding = with_data(&[(&self.input(id, 0), "x")]).binding;
+        jobs.approve(id, binding, String::new(), person(), at)
+            .expect("approved");
+        let proposal = jobs.get(id).expect("known").digest;
+        for peer in [1, 2] {
+            jobs.hear(id, peer, Remote::Approve { proposal }, at)
+                .expect("approved");
+        }
+        jobs.queue(id, at).expect("queued");
     }
 
     pub(crate) fn job(&self, party: u8, id: JobId) -> Job {

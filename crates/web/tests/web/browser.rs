@@ -24,6 +24,26 @@ pub(crate) struct Browser {
     _folder: TempDir,
 }
 
+/// A driver's process, what it says, and its port, unless it ends before it has one.
+fn start_driver(folder: &TempDir) -> Option<(Child, BufReader<ChildStdout>, u16)> {
+    let mut driver = Command::new("chromedriver")
+        .arg("--port=0")
+        .env("TMPDIR", folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("starts");
+    let mut said = BufReader::new(driver.stdout.take().expect("a pipe"));
+    let port = said.by_ref().lines().map_while(Result::ok).find_map(|line| {
+        let (_, port) = line.rsplit_once("successfully on port ")?;
+        port.trim_end_matches('.').parse().ok()
+    });
+    if port.is_none() {
+        driver.wait().expect("ended");
+    }
+    Some((driver, said, port?))
+}
+
 impl Browser {
     /// Opens a window of 1200 by 900, if this machine has a browser.
     pub(crate) fn open() -> Option<Self> {
@@ -36,26 +56,8 @@ impl Browser {
             return None;
         }
         let folder = tempfile::tempdir().expect("made");
-        let mut driver = Command::new("chromedriver")
-            .arg("--port=0")
-            .env("TMPDIR", folder.path())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("starts");
-        let mut said = BufReader::new(driver.stdout.take().expect("a pipe"));
-        let port = said
-            .by_ref()
-            .lines()
-            .map_while(Result::ok)
-            .find_map(|line| {
-                line.rsplit_once("successfully on port ")?
-                    .1
-                    .trim_end_matches('.')
-                    .parse::<u16>()
-                    .ok()
-            })
-            .expect("a port");
+        // It wants one port of both address families, and ends where something else has the second of them.
+        let (driver, said, port) = (0..10).find_map(|_| start_driver(&folder)).expect("a driver");
         let agent: Agent = Agent::config_builder()
             .http_status_as_error(false)
             .timeout_global(Some(Duration::from_secs(60)))
