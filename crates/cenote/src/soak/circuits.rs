@@ -7,30 +7,30 @@ use super::dice::Dice;
 /// AND gates of the largest circuit: larger computations have more lanes.
 pub(super) const MOST_GATES: u64 = 1 << 17;
 
-/// Names of circuits of the library, about in the order of their sizes.
-const LIBRARY: [&str; 14] = [
-    "eq16",
-    "add32",
-    "lt64",
-    "popcount64",
-    "shl32",
-    "mult16",
-    "div16",
-    "mult64",
-    "aes128",
-    "sort32x16",
-    "sdiv64",
-    "sha256",
-    "keccak-f",
-    "sha512",
+/// Circuits of the library, and their AND gates.
+const LIBRARY: [(&str, u64); 14] = [
+    ("eq16", 15),
+    ("add32", 31),
+    ("popcount64", 63),
+    ("lt64", 64),
+    ("shl32", 166),
+    ("div16", 196),
+    ("mult16", 241),
+    ("sdiv64", 2586),
+    ("mult64", 3601),
+    ("sort32x16", 5920),
+    ("aes128", 6400),
+    ("sha256", 22_271),
+    ("keccak-f", 38_400),
+    ("sha512", 57_572),
 ];
 
 /// A circuit of `gates` AND gates, about.
 pub(super) fn of_size(dice: &mut Dice, gates: u64) -> Plan {
     if dice.once_in(3) {
-        let plan = of_library(LIBRARY[dice.below(LIBRARY.len())]);
-        if plan.and_count() as u64 <= gates {
-            return plan;
+        let (name, size) = LIBRARY[dice.below(LIBRARY.len())];
+        if size <= gates {
+            return of_library(name);
         }
     }
     random(dice, gates.min(MOST_GATES))
@@ -38,8 +38,8 @@ pub(super) fn of_size(dice: &mut Dice, gates: u64) -> Plan {
 
 /// Those of the library that have at most so many AND gates.
 pub(super) fn up_to(gates: u64) -> impl Iterator<Item = Plan> {
-    let plans = LIBRARY.into_iter().map(of_library);
-    plans.filter(move |plan| plan.and_count() as u64 <= gates)
+    let names = LIBRARY.into_iter().filter(move |&(_, size)| size <= gates);
+    names.map(|(name, _)| of_library(name))
 }
 
 fn of_library(name: &str) -> Plan {
@@ -98,8 +98,8 @@ mod tests {
     #[test]
     fn circuits_have_about_the_size_asked_for() {
         let mut dice = Dice::new(1);
-        for name in LIBRARY {
-            assert!(library::by_name(name).is_ok(), "{name}");
+        for (name, size) in LIBRARY {
+            assert_eq!(of_library(name).and_count() as u64, size, "{name}");
         }
         for gates in [10, 100, 3000] {
             let sizes: Vec<u64> = (0..20)
@@ -108,6 +108,6 @@ mod tests {
             assert!(sizes.iter().all(|&size| size <= gates), "{gates}: {sizes:?}");
             assert!(sizes.iter().any(|&size| size * 3 > gates), "{gates}: {sizes:?}");
         }
-        assert!(random(&mut dice, MOST_GATES).and_count() > 50_000);
+        assert!((0..8).any(|_| random(&mut dice, MOST_GATES).and_count() > 50_000));
     }
 }

@@ -55,8 +55,10 @@ impl Engine for LegoEngine {
             let portions = Portions::new(plan, lanes, this.config.ahead);
             if portions.many() || ands.saturating_add(this.built) > this.config.ahead {
                 this.announced.ands = this.announced.ands.saturating_add(portions.announced(ands));
+                // Those of what was announced before share it too.
+                let before = this.group.map_or(0, |_| this.config.calls);
+                this.config.calls = before.saturating_add(portions.sharing());
                 this.group = Some(portions.group(this.announced));
-                this.config.calls = this.config.calls.max(portions.sharing());
                 return Ok(());
             }
             let order = this.order(&Demand::new().and_run(plan, lanes, 1));

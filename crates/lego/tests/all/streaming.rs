@@ -11,6 +11,9 @@ use cenote_testkit::{PartyContext, World};
 /// AND gates ahead.
 const AHEAD: u64 = 8192;
 
+/// Circuits that are announced before any of them is run.
+const CIRCUITS: u64 = 8;
+
 fn start(context: &mut PartyContext, ahead: u64) -> Result<LegoEngine> {
     let mut config = config(context.me, 40, 3);
     (config.epoch, config.ahead) = (ahead / 2, ahead);
@@ -83,6 +86,38 @@ fn stock_does_not_grow_with_the_lanes() {
                 "{most_of_many}, 2^{error}"
             );
         }
+    }
+}
+
+/// However many circuits are announced before any of them is run, the error of all their material is no more than was asked for.
+#[test]
+fn circuits_that_are_announced_one_by_one_share_the_error() {
+    let plan = Plan::new(&library::by_name("mult8").unwrap());
+    let results = World::new(2, 4).run(move |mut context| -> Result<_> {
+        let mut engine = start(&mut context, AHEAD)?;
+        let lanes = engine.most_lanes(&plan);
+        for _ in 0..CIRCUITS {
+            engine.prepare(&plan, 2 * lanes)?;
+        }
+        for group in 0..2 * CIRCUITS {
+            let inputs = random_bits(group, plan.input_wires(), lanes);
+            let wires = put_in(&mut engine, &inputs)?;
+            let outputs = engine.run(&plan, &wires)?;
+            engine.settle(outputs)?;
+        }
+        engine.finish()?;
+        Ok(engine.soundness().expect("there is material"))
+    });
+    for result in results {
+        let soundness = result.unwrap();
+        let bad_bucket = soundness
+            .terms
+            .iter()
+            .find(|term| term.event == "any bad AND bucket");
+        assert!(
+            bad_bucket.is_some_and(|term| term.error.log2() <= -40.0),
+            "{soundness:?}"
+        );
     }
 }
 
