@@ -11,8 +11,8 @@
 //! **A check that was cut off** is a party's way out when it sees that it will be caught. So a party that checks notes, before the other one can
 //! know what comes of it, that a check has begun; if a session finds that note, the pool is given up, for bad gadgets may have been in it
 //! that more tries would add to. A cheater begins anew then, with an empty pool, and the bound on its success is that of each pool times their
-//! number, which is kept and told ([`Kept::ends`]). A pool is *retired*, before anybody is told, whenever a check fails or is said to
-//! have failed: its keys and gadgets are deleted, the count stays in its journal until that of the next pool has it.
+//! number, which is kept and told ([`Kept::ends`]). That number is of all pools with the peer in the folder, whatever their settings, so that another
+//! security brings nobody fresh tries. A pool is *retired*, before anybody is told, whenever a check fails or is said to have failed: its keys and gadgets are deleted, the count stays in its journal until that of the next pool has it.
 
 mod journal;
 mod opening;
@@ -78,12 +78,12 @@ impl Kept {
         self.living.write(JOURNAL, &[&journal.encode()])
     }
 
-    /// Pools before this one that ended with a check that failed or was cut off.
+    /// Pools with this peer that ended with a check that failed or was cut off, whatever their settings.
     pub fn ends(&self) -> u32 {
         self.journal().ends
     }
 
-    /// Whether the peer has cheated in a session over this pool, and was not told that it was noticed.
+    /// Whether the peer has cheated in a session over any pool, and was not told that it was noticed.
     pub fn has_cheated(&self) -> bool {
         self.journal().cheated
     }

@@ -49,9 +49,9 @@ impl Track {
 pub(super) struct Journal {
     /// The number of the last session.
     pub(super) session: u64,
-    /// Checks that failed or were cut off, each of which was the end of a pool.
+    /// Checks that failed or were cut off, each of which was the end of a pool with this peer, of whatever settings.
     pub(super) ends: u32,
-    /// Whether the garbler has cheated and does not know that it was noticed.
+    /// Whether the peer has cheated, over this pool or another, and does not know that it was noticed.
     pub(super) cheated: bool,
     /// Whether a check has begun whose end is not noted.
     pub(super) checking: bool,

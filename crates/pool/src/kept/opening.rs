@@ -165,6 +165,22 @@ fn sizes_of<K: Keep>(keep: &K, item: &str) -> Option<K::Sizes> {
     (settings(keep, &sizes) == item).then_some(sizes)
 }
 
+/// What the journals of all pools with a peer tell of it, whatever the settings of each.
+#[derive(Clone, Copy, Debug, Default)]
+struct History {
+    ends: u32,
+    cheated: bool,
+}
+
+impl History {
+    /// A journal begins with all that was known, so the one that tells of the most ends tells of all.
+    fn add(&mut self, journal: &Journal) {
+        let ends = journal.ends.saturating_add(journal.checking.into());
+        self.ends = self.ends.max(ends);
+        self.cheated |= journal.cheated;
+    }
+}
+
 /// Deletes keys and gadgets of a pool whose journal says that it has ended.
 pub(super) fn retire(living: &Living) -> Result<()> {
     living.retire(|settings| format!("{RETIRED}{settings}"), JOURNAL)
@@ -183,21 +199,21 @@ pub fn open<K: Keep>(
     sizes: &K::Sizes,
     hold: Hold,
 ) -> Result<Opened<K::Sizes, K::Base>> {
-    let (mut known, mut gone, mut ends) = (Vec::new(), Vec::new(), 0);
+    let (mut known, mut gone, mut history) = (Vec::new(), Vec::new(), History::default());
     for (item, living) in hold.living(me, K::PROTOCOL)? {
         let (settings, retired) = match item.settings.strip_prefix(RETIRED) {
             Some(settings) => (settings, true),
             None => (&*item.settings, false),
         };
-        if !settings.starts_with(&wanted(keep)) {
-            continue;
-        }
         let journal = living.read(JOURNAL, MOST_BYTES).ok();
         let Some(journal) = journal.and_then(|bytes| Journal::decode(&bytes)) else {
             tracing::warn!(pool = %item.id, "a pool's journal cannot be read; it is left as it is");
             continue;
         };
-        ends = ends.max(journal.ends.saturating_add(journal.checking.into()));
+        history.add(&journal);
+        if !settings.starts_with(&wanted(keep)) {
+            continue;
+        }
         match sizes_of(keep, settings) {
             Some(sizes) if known.len() < TOLD && !retired && !journal.retired => {
                 known.push((item, living, sizes, journal));
@@ -249,7 +265,7 @@ pub fn open<K: Keep>(
     let opened = match chosen {
         None => {
             tracing::info!("there is no pool in stock that both parties have: one is made");
-            create(me, channel, keep, sizes, hold, ends)?
+            create(me, channel, keep, sizes, hold, history)?
         }
         Some(&(at, since, session)) => {
             let (item, living, sizes, mut journal) = known.swap_remove(at);
@@ -278,7 +294,8 @@ pub fn open<K: Keep>(
                     track.forget();
                 }
             }
-            (journal.session, journal.ends) = (session + 1, ends);
+            journal.session = session + 1;
+            (journal.ends, journal.cheated) = (history.ends, history.cheated);
             living.write(JOURNAL, &[&journal.encode()])?;
             let number = journal.session;
             Opened {
@@ -381,7 +398,7 @@ fn create<K: Keep>(
     keep: &mut K,
     sizes: &K::Sizes,
     hold: Hold,
-    ends: u32,
+    history: History,
 ) -> Result<Opened<K::Sizes, K::Base>> {
     let base = keep.establish(channel, sizes)?;
     let id = blake3::derive_key(
@@ -404,7 +421,8 @@ fn create<K: Keep>(
         keys: Keys(K::encode(&base)),
     };
     let journal = Journal {
-        ends,
+        ends: history.ends,
+        cheated: history.cheated,
         ..Journal::default()
     };
     let living = hold.create(&item, &[(JOURNAL, &[&journal.encode()])])?;

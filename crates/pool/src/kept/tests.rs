@@ -32,7 +32,11 @@ const TOGETHER: usize = 2;
 const LOT: usize = 40;
 
 /// The number of numbers is all that there is.
-struct Toy(Entropy, PartyId);
+struct Toy {
+    entropy: Entropy,
+    me: PartyId,
+    security: u32,
+}
 
 impl Keep for Toy {
     const PROTOCOL: &'static str = "toy";
@@ -43,7 +47,7 @@ impl Keep for Toy {
     type Base = Block;
 
     fn security(&self) -> u32 {
-        7
+        self.security
     }
 
     fn garbler(&self) -> PartyId {
@@ -51,7 +55,7 @@ impl Keep for Toy {
     }
 
     fn entropy(&mut self) -> &mut Entropy {
-        &mut self.0
+        &mut self.entropy
     }
 
     fn numbers(sizes: &u32) -> Vec<u32> {
@@ -80,7 +84,7 @@ impl Keep for Toy {
     }
 
     fn establish(&mut self, channel: &mut dyn Channel, _: &u32) -> Result<Block> {
-        coin(self.1, &mut self.0, channel)
+        coin(self.me, &mut self.entropy, channel)
     }
 
     fn coin(base: &Block) -> Block {
@@ -162,11 +166,25 @@ fn session_with<T: Send>(
     adversary: Option<&Adversary>,
     act: impl Fn(&mut Party) -> Result<T> + Sync,
 ) -> [Result<(ItemId, T)>; 2] {
+    session_of(folder, 7, adversary, act)
+}
+
+/// The same with another security.
+fn session_of<T: Send>(
+    folder: &Path,
+    security: u32,
+    adversary: Option<&Adversary>,
+    act: impl Fn(&mut Party) -> Result<T> + Sync,
+) -> [Result<(ItemId, T)>; 2] {
     let [a, b] = Cut::never().channels("test", adversary);
     let act = &act;
     let party = |me: u8, mut channel: Box<dyn Channel>| {
         let me = PartyId(me);
-        let mut toy = Toy(Entropy::os(), me);
+        let mut toy = Toy {
+            entropy: Entropy::os(),
+            me,
+            security,
+        };
         let hold = store(folder, me).hold()?;
         let Opened {
             kept, copies, which, ..
@@ -178,7 +196,7 @@ fn session_with<T: Send>(
         };
         let mut party = Party {
             me,
-            entropy: toy.0,
+            entropy: toy.entropy,
             channel,
             kept,
             which,
@@ -279,6 +297,39 @@ fn pools_of_which_one_party_knows_more_are_given_up() {
         assert!(a == b && a != before);
         before = a;
     }
+    used_once(folder.path());
+}
+
+/// What was noted of a peer in sessions of one security is known in those of another, and in later pools.
+#[test]
+fn what_is_known_of_a_peer_holds_for_all_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    let known = |security| {
+        let done = session_of(folder.path(), security, None, |party| {
+            party.leave()?;
+            Ok((party.kept.ends(), party.kept.has_cheated()))
+        });
+        let [a, b] = done.map(|done| done.unwrap().1);
+        assert_eq!(a.0, b.0);
+        (a.0, b.1)
+    };
+    assert_eq!([known(7), known(8)], [(0, false); 2]);
+    let cut = session_of(folder.path(), 7, None, |party| {
+        if party.me != GARBLER {
+            party.kept.note_cheated()?;
+        }
+        party.kept.checking()
+    });
+    assert!(cut.iter().all(Result::is_ok));
+    // In a pool that was there before, and in a new one.
+    assert_eq!([known(8), known(9)], [(1, true); 2]);
+    let cut = session_of(folder.path(), 9, None, |party| {
+        party.kept.retire();
+        Ok(())
+    });
+    assert!(cut.iter().all(Result::is_ok));
+    // Both, whichever pool has it.
+    assert_eq!([7, 8, 9].map(known), [(2, true); 3]);
     used_once(folder.path());
 }
 
