@@ -9,7 +9,7 @@ use cenote_session::{Error, MESSAGE_FORM, Result, Terms, room};
 use cenote_store::{Hold, Item, ItemId, Keys, Living, Stored};
 use zeroize::Zeroizing;
 
-use super::journal::{Journal, MOST_BYTES, Message, NONE, TOLD, Told};
+use super::journal::{Journal, MOST_BYTES, Message, NONE, Spent, TOLD, Told};
 use super::{JOURNAL, KINDS, Kept, Which, prepared};
 use crate::touched;
 
@@ -48,6 +48,12 @@ pub trait Keep {
 
     /// All that follows from these, which another version of the analysis may see otherwise.
     fn terms(sizes: &Self::Sizes) -> Terms;
+
+    /// Whether a session must not use a pool of these sizes, of which so much was used up: with what it is about to use, bounds would be
+    /// passed. Another pool is made then.
+    fn is_spent(&self, _: &Self::Sizes, _: &Spent) -> bool {
+        false
+    }
 
     /// The copy of the pool of each kind.
     fn shapes(&self, sizes: &Self::Sizes) -> Vec<Shape>;
@@ -186,8 +192,8 @@ pub(super) fn retire(living: &Living) -> Result<()> {
     living.retire(|settings| format!("{RETIRED}{settings}"), JOURNAL)
 }
 
-/// The pool that both parties keep and can put back, or a new one with `sizes`. Pools of which one party knows more than the other, or
-/// whose check was cut off, are deleted.
+/// The pool that both parties keep and can put back, or a new one with `sizes`. Pools of which one party knows more than the other, whose
+/// check was cut off, or which either party's journal says are spent, are deleted.
 ///
 /// # Errors
 /// [`Error::Storage`] for what is wrong with the folder, or if what the parties keep is not the same; [`MESSAGE_FORM`] if the peer tells
@@ -223,8 +229,8 @@ pub fn open<K: Keep>(
     }
     let mut mine: Message = bytemuck::Zeroable::zeroed();
     keep.entropy().fill(&mut mine.nonce);
-    for (told, (item, .., journal)) in mine.pools.iter_mut().zip(&known) {
-        *told = Told::of(item.id, journal);
+    for (told, (item, _, sizes, journal)) in mine.pools.iter_mut().zip(&known) {
+        *told = Told::of(item.id, journal, keep.is_spent(sizes, &journal.spent));
     }
     let mut theirs: Message = bytemuck::Zeroable::zeroed();
     channel.send(K::STEP, as_bytes(&[mine]))?;
@@ -249,6 +255,10 @@ pub fn open<K: Keep>(
             Some((Some(since), session)) => usable.push((at, since, journal.session.max(session))),
             // It may be another peer's.
             None if !journal.checking => {}
+            Some(_) if mine.pools[at].is_spent() || other.is_some_and(Told::is_spent) => {
+                tracing::info!(pool = %item.id, "a pool has been used as much as its bounds allow: another takes its place");
+                gone.push(living.clone());
+            }
             _ => {
                 let checking = journal.checking;
                 tracing::warn!(pool = %item.id, checking, "a pool is given up: the parties were cut off at different places");
@@ -319,6 +329,7 @@ fn kept<K: Keep>(living: Living, journal: Journal, hold: Hold) -> Kept {
     Kept {
         living,
         copies: K::COPIES,
+        before: journal.spent,
         journal: Mutex::new(journal),
         _hold: hold,
     }
