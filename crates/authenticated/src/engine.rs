@@ -51,8 +51,6 @@ pub struct AuthenticatedEngine {
     ledger: Ledger,
     /// Pools with this peer that ended with a check that failed or was cut off.
     ends: u32,
-    /// Leaky ANDs that were made for the pool in earlier sessions, about.
-    before: f64,
     /// What the primitives were used for, once the session is over.
     used: Option<Use>,
 }
@@ -125,7 +123,6 @@ impl AuthenticatedEngine {
             me,
             channel: Some(channel),
             garbler: config.garbler,
-            before: party.keys.kept.as_ref().map_or(0, |kept| kept.next(0)) as f64 * f64::from(config.lot),
             ends: party.keys.kept.as_ref().map_or(0, |kept| kept.ends()),
             sizes,
             symbols: config.symbols,
@@ -159,14 +156,14 @@ impl AuthenticatedEngine {
         let Some(store) = store else {
             let supply = Supply::new(&sizes, lot, None)?;
             let base = Base::establish(channel, config, role)?;
-            let keys = Keys::begin(&base, channel, config, role, None)?;
+            let keys = Keys::begin(&base, channel, config, &sizes, role, None)?;
             return Ok((sizes, Party::new(keys, supply, segment)));
         };
         let opened = kept::open(me, channel, config, &sizes, store.hold()?)?;
         config.session = opened.which.session(&config.session, opened.kept.id());
         let (kept, [copy, _]) = (Arc::new(opened.kept), opened.copies);
         let on_disk = Some(kept.clone());
-        let keys = Keys::begin(&opened.base, channel, config, role, on_disk);
+        let keys = Keys::begin(&opened.base, channel, config, &opened.sizes, role, on_disk);
         let keys = keys.inspect_err(|error| kept.retire_after(error))?;
         let supply = Supply::new(&opened.sizes, lot, Some((kept, copy)))?;
         Ok((opened.sizes, Party::new(keys, supply, segment)))
@@ -300,16 +297,10 @@ impl AuthenticatedEngine {
         Soundness::of(&self.sizes.pool, &used)
     }
 
-    /// What the primitives were used for.
-    fn used(&self) -> Option<Use> {
+    /// What this session has done, and those before it over the same pool.
+    pub(crate) fn used(&self) -> Option<Use> {
         let party = self.party.as_ref();
-        let used = party.map(|party| {
-            let [gates, leaky] = party.keys.counters.used().map(|count| count as f64);
-            let leaky = leaky + self.before;
-            let gates = gates + self.before / self.sizes.bucket() as f64;
-            Use::of(gates, leaky, self.symbols, self.generator)
-        });
-        used.or(self.used)
+        party.map(|party| party.keys.used()).or(self.used)
     }
 
     fn parts(&mut self) -> (&mut Party, &mut dyn Channel) {
@@ -491,6 +482,7 @@ impl Engine for AuthenticatedEngine {
             let (party, channel) = this.parts();
             party.settle(channel)?;
             party.supply.leave()?;
+            party.keys.leave()?;
             farewell([channel], steps::FINISH)
         })?;
         self.clear();

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use cenote_net::{Channel, PartyId, Step};
-use cenote_pool::kept::{self, Copy, Keep, Kept, Opened, Shape, Shown};
+use cenote_pool::kept::{self, Copy, Keep, Kept, Opened, Shape, Shown, Spent};
 use cenote_pool::{Pool, Role};
 use cenote_primitives::{Block, Entropy, as_bytes};
 use cenote_protocol::Facts;
@@ -93,6 +93,18 @@ impl Keep for Keeping<'_> {
 
     fn terms(sizes: &Sizes) -> Terms {
         sizes.terms()
+    }
+
+    /// As if the session had to fill the pool.
+    fn is_spent(&self, sizes: &Sizes, spent: &Spent) -> bool {
+        let Config {
+            demand,
+            lot,
+            generator,
+            ..
+        } = *self.config;
+        let session = sizes.session(demand, lot, generator);
+        sizes.within(&sizes.after(session, spent)).is_err()
     }
 
     /// Records, and after them their numbers.

@@ -21,8 +21,8 @@ use crate::{AuthenticatedEngine, Config, Cot, MAX_POOL, MAX_SECURITY, Sizes, che
 /// Settings of the two-party protocol of authenticated garbling, the same at both parties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Authenticated {
-    /// The probability of a wrong output is at most 2 to the minus this, for all that is ever computed over the pool; from 1 to
-    /// [`MAX_SECURITY`], and less the more gates there are beyond some ten thousand.
+    /// What a cheater gets through by leaky ANDs, and what it gets through by OTs, has at most the probability 2 to the minus this, for all that is
+    /// ever computed over the pool; from 1 to [`MAX_SECURITY`], and less the more gates there are beyond some ten thousand.
     pub security: u32,
     /// Leaky ANDs in the pool, up to [`MAX_POOL`]; without it, as many as make the job cheapest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,6 +65,8 @@ pub struct Prepared {
     /// The sizes of the generator of authenticated bits, if there is one: those that take the fewest bytes.
     pub generator: Option<Lpn>,
     ands: u64,
+    /// Bits of inputs.
+    inputs: u64,
     /// Authenticated bits of each party.
     bits: u64,
 }
@@ -101,7 +103,7 @@ const BYTES_OF_SETUP: u64 = 40_000;
 
 impl Prepared {
     fn new(sizes: Sizes, ands: u64, known: bool, stated: Option<u32>) -> Self {
-        let made = made(&sizes, ands);
+        let made = sizes.made(ands);
         let lots = made
             .div_ceil(LARGEST_LOT)
             .max(if known { 1 } else { GUESSED_LOTS });
@@ -114,6 +116,7 @@ impl Prepared {
             sizes,
             generator: None,
             ands,
+            inputs: 0,
             bits: 0,
         }
     }
@@ -121,6 +124,7 @@ impl Prepared {
     /// With bits for so many inputs, from a generator if there is to be one.
     fn with_bits(mut self, inputs: u64, cot: Cot, softspoken: &SoftSpoken) -> Self {
         let leaky = self.lots().saturating_mul(self.lot.into());
+        self.inputs = inputs;
         self.bits = leaky
             .saturating_mul(3)
             .saturating_add(self.ands)
@@ -136,7 +140,7 @@ impl Prepared {
     fn lots(&self) -> u64 {
         match self.ands {
             0 => 0,
-            ands => made(&self.sizes, ands).div_ceil(self.lot.into()),
+            ands => self.sizes.made(ands).div_ceil(self.lot.into()),
         }
     }
 
@@ -155,12 +159,6 @@ impl Prepared {
     }
 }
 
-/// Leaky ANDs that so many gates take.
-fn made(sizes: &Sizes, ands: u64) -> u64 {
-    let drawn = ands.saturating_mul(sizes.pool.bucket.into());
-    sizes.pool.pool_size.saturating_add(drawn)
-}
-
 impl Authenticated {
     /// For so many AND gates and bits of inputs; whether that is all is `known`.
     fn prepared(&self, ands: u64, inputs: u64, known: bool) -> std::result::Result<Prepared, String> {
@@ -170,7 +168,10 @@ impl Authenticated {
         };
         let softspoken = SoftSpoken::new(self.symbols).map_err(|refusal| refusal.to_string())?;
         let prepared = Prepared::new(sizes, ands, known, self.lot).with_bits(inputs, self.cot, &softspoken);
-        prepared.sizes.suffice(ands, prepared.generator)?;
+        let session = prepared
+            .sizes
+            .session([ands, inputs], prepared.lot, prepared.generator);
+        prepared.sizes.within(&session)?;
         Ok(prepared)
     }
 
@@ -192,6 +193,7 @@ impl Authenticated {
         config.segment = prepared.segment;
         config.symbols = self.symbols;
         config.generator = prepared.generator;
+        config.demand = [prepared.ands, prepared.inputs];
         config.garbler = PartyId(self.garbler);
         config
     }
@@ -476,7 +478,7 @@ mod tests {
             let found = &prepared.sizes.pool;
             assert!(found.pool_size <= pool && found.bucket >= bucket, "{found:?}");
             assert!(found.error.meets(40) && found.adaptive_error.meets(40));
-            let needed = made(&prepared.sizes, demand.ands());
+            let needed = prepared.sizes.made(demand.ands());
             let all = prepared.lots() * u64::from(prepared.lot);
             assert!(
                 (needed..needed + needed / 8 + 1024).contains(&all),

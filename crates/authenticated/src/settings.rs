@@ -5,10 +5,12 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use cenote_net::PartyId;
+use cenote_ot::mutual;
 use cenote_params::Remembered;
 use cenote_params::authenticated::{Soundness, Use};
 use cenote_params::lpn::Lpn;
 use cenote_params::pool::{self, TripleParameters};
+use cenote_pool::kept::Spent;
 use cenote_primitives::Entropy;
 use cenote_session::{Error, Result, Terms};
 use serde::{Deserialize, Serialize};
@@ -79,6 +81,9 @@ pub struct Config {
     pub generator: Option<Lpn>,
     /// The party that garbles: 0 or 1. The other evaluates.
     pub garbler: PartyId,
+    /// AND gates and bits of inputs that the session is likely to take. A pool that is kept is renewed if it has been used so much that
+    /// its bounds do not allow for these.
+    pub demand: [u64; 2],
     /// Where this party's randomness comes from: [`Entropy::os`] but in tests.
     pub entropy: Entropy,
     /// Whether the parties have compared [`Config::terms`] and the session's name already.
@@ -95,6 +100,7 @@ impl Config {
             symbols: 24,
             generator: None,
             garbler: PartyId(0),
+            demand: [0; 2],
             entropy: Entropy::os(),
             compared: false,
         }
@@ -188,29 +194,56 @@ impl Sizes {
     pub fn cheapest(security: u32, ands: u64, largest: u32) -> std::result::Result<Self, String> {
         static FOUND: Remembered<[u32; 2], Option<TripleParameters>> = Remembered::new();
         within(security, MAX_SECURITY)?;
-        let made = |found: &TripleParameters| {
-            let drawn = ands.saturating_mul(found.bucket.into());
-            found.pool_size.saturating_add(drawn)
-        };
         let found = (2..=MAX_BUCKET.min(security + 1))
             .filter_map(|bucket| FOUND.get([security, bucket], || smallest(security, bucket)))
             .filter(|found| found.pool_size <= largest.into());
-        let pool = found.min_by_key(made).ok_or_else(|| {
+        let found = found.map(|pool| Self { security, pool });
+        found.min_by_key(|sizes| sizes.made(ands)).ok_or_else(|| {
             format!("no pool of up to {largest} leaky ANDs reaches a security of {security} bits")
-        })?;
-        Ok(Self { security, pool })
+        })
     }
 
-    /// Whether the OTs give as much security when so many gates are garbled.
+    /// About what a session does that begins with an empty pool: with so many AND gates and bits of inputs, and so many leaky ANDs made at once.
+    pub(crate) fn session(&self, [gates, inputs]: [u64; 2], lot: u32, generator: Option<Lpn>) -> Use {
+        let lots = self.made(gates).div_ceil(lot.into()) as f64;
+        let (lot, bucket) = (lot as usize, self.bucket());
+        // With each lot come masks of the gates that can be drawn.
+        let bits = 3 * lot + lot / bucket + 1;
+        let inputs = inputs as f64;
+        // The OTs are as good whatever the symbols.
+        let all = Use::of(
+            lots * (lot / bucket + 1) as f64 + inputs,
+            lots * lot as f64,
+            128,
+            generator,
+        );
+        Use {
+            gates: gates as f64,
+            rows: match &generator {
+                None => lots * mutual::rows(bits) as f64 + inputs,
+                Some(sizes) => mutual::rows(sizes.seed() as usize) as f64,
+            },
+            ..all
+        }
+    }
+
+    /// Leaky ANDs that so many gates take, and the pool.
+    pub(crate) fn made(&self, gates: u64) -> u64 {
+        let drawn = gates.saturating_mul(self.pool.bucket.into());
+        self.pool.pool_size.saturating_add(drawn)
+    }
+
+    /// What a session does, after others over the same pool have used up so much ([`Keys::spent`](crate::setup::Keys::spent)).
+    pub(crate) fn after(&self, session: Use, spent: &Spent) -> Use {
+        session.after(spent.map(|count| count as f64), self.pool.bucket)
+    }
+
+    /// Whether the OTs give the security that was asked for when so much is done.
     ///
     /// # Errors
     /// If not; it says how much they give.
-    pub(crate) fn suffice(&self, gates: u64, generator: Option<Lpn>) -> std::result::Result<(), String> {
-        let gates = gates as f64;
-        let leaky = self.pool.pool_size as f64 + gates * f64::from(self.pool.bucket);
-        // The OTs are as good whatever the symbols.
-        let all = Use::of(gates, leaky, 128, generator);
-        within(self.security, Soundness::largest(&all))
+    pub(crate) fn within(&self, all: &Use) -> std::result::Result<(), String> {
+        within(self.security, Soundness::largest(all))
     }
 
     /// What must be the same at both parties, besides [`Config::terms`].
@@ -271,12 +304,16 @@ mod tests {
             }
         }
         let sizes = Sizes::search(80, 1 << 20).unwrap();
-        assert!(sizes.suffice(1000, None).is_ok());
-        let refused = sizes.suffice(1 << 40, None).unwrap_err();
+        let suffice = |sizes: &Sizes, gates| sizes.within(&sizes.session([gates, 0], 1 << 14, None));
+        assert!(suffice(&sizes, 1000).is_ok());
+        let refused = suffice(&sizes, 1 << 40).unwrap_err();
         assert!(
             refused.contains("a security of 80 bits") && refused.contains("1 to 63"),
             "{refused}"
         );
-        assert!(Sizes::search(40, 1 << 20).unwrap().suffice(1 << 50, None).is_ok());
+        let refused =
+            sizes.within(&sizes.after(sizes.session([1000, 0], 1 << 14, None), &[1 << 28, 1 << 28, 0]));
+        assert!(refused.unwrap_err().contains("1 to 79"));
+        assert!(suffice(&Sizes::search(40, 1 << 20).unwrap(), 1 << 50).is_ok());
     }
 }

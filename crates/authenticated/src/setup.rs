@@ -8,15 +8,16 @@ use cenote_net::{Channel, Step};
 use cenote_ot::bits::{Opener, Verifier};
 use cenote_ot::mutual::{self, Mutual};
 use cenote_ot::pcg::{Pcg, Shape, WEIGHT};
+use cenote_params::authenticated::Use;
 use cenote_params::lpn::{self, Lpn};
-use cenote_pool::kept::Kept;
+use cenote_pool::kept::{Kept, Spent};
 use cenote_pool::{Role, Tosser};
 use cenote_primitives::{Block, Entropy, as_bytes};
-use cenote_session::Result;
+use cenote_session::{Error, Result};
 use zeroize::Zeroizing;
 
 use crate::checks;
-use crate::settings::Config;
+use crate::settings::{Config, Sizes};
 use crate::steps::START;
 
 /// The tweak of leaky AND number 0, out of the gates' reach.
@@ -27,6 +28,10 @@ const LEAKY_ANDS: u64 = 1 << 62;
 pub(crate) struct Counters {
     gates: u64,
     leaky: u64,
+    /// Authenticated bits of each party.
+    bits: u64,
+    /// Rows of the OTs.
+    rows: u64,
     coins: u64,
     digests: u64,
 }
@@ -48,9 +53,15 @@ impl Counters {
         LEAKY_ANDS + first
     }
 
-    /// Gates and leaky ANDs numbered so far.
-    pub(crate) fn used(&self) -> [u64; 2] {
-        [self.gates, self.leaky]
+    /// So many authenticated bits.
+    fn bits(&mut self, count: usize, generator: Option<&Lpn>) {
+        let rows = match generator {
+            None => mutual::rows(count),
+            Some(sizes) if self.bits == 0 && count > 0 => mutual::rows(sizes.seed() as usize),
+            Some(_) => 0,
+        };
+        self.bits += count as u64;
+        self.rows += rows as u64;
     }
 }
 
@@ -148,6 +159,9 @@ pub(crate) struct Keys {
     pub(crate) entropy: Entropy,
     /// What is on disk, if the pool is kept.
     pub(crate) kept: Option<Arc<Kept>>,
+    sizes: Sizes,
+    symbols: u32,
+    generator: Option<Lpn>,
     session: String,
 }
 
@@ -157,6 +171,7 @@ impl Keys {
         base: &Base,
         channel: &mut dyn Channel,
         config: &mut Config,
+        sizes: &Sizes,
         role: Role,
         kept: Option<Arc<Kept>>,
     ) -> Result<Self> {
@@ -189,8 +204,69 @@ impl Keys {
             counters: Counters::default(),
             entropy,
             kept,
+            sizes: sizes.clone(),
+            symbols: config.symbols,
+            generator: config.generator,
             session: config.session.clone(),
         })
+    }
+
+    /// The MACs of so many new bits of this party, and the keys of as many of the other's: see [`Mutual::extend`]. Counted before they are
+    /// begun, since a cheater need not wait for the end to see what has come of it.
+    ///
+    /// # Errors
+    /// [`Error::Exhausted`] if the OTs do not give the security that was asked for with so many; the pool is not used again then.
+    pub(crate) fn extend(
+        &mut self,
+        channel: &mut dyn Channel,
+        macs: &mut [Block],
+        keys: &mut [Block],
+    ) -> Result<()> {
+        self.counters.bits(macs.len(), self.generator.as_ref());
+        let enough = self.sizes.within(&self.used());
+        if let Some(kept) = &self.kept {
+            kept.spend(&match enough {
+                Ok(()) => self.spent(),
+                Err(_) => [u64::MAX; 3],
+            })?;
+        }
+        enough.map_err(Error::Exhausted)?;
+        self.bits.extend(channel, macs, keys)
+    }
+
+    /// What the session has used up: authenticated bits, rows of the OTs, and iterations of the generator.
+    pub(crate) fn spent(&self) -> Spent {
+        let Counters { bits, rows, .. } = self.counters;
+        [
+            bits,
+            rows,
+            self.generator.map_or(0, |sizes| sizes.iterations(bits)),
+        ]
+    }
+
+    /// Notes what the session has used up, for the next one over a pool that is kept.
+    pub(crate) fn leave(&self) -> Result<()> {
+        match &self.kept {
+            Some(kept) => kept.spent(&self.spent()),
+            None => Ok(()),
+        }
+    }
+
+    /// What this session has done, and those before it over the same pool.
+    pub(crate) fn used(&self) -> Use {
+        let [_, rows, iterations] = self.spent().map(|count| count as f64);
+        let session = Use {
+            gates: self.counters.gates as f64,
+            leaky: self.counters.leaky as f64,
+            symbols: self.symbols,
+            rows,
+            iterations,
+            generator: self.generator,
+        };
+        match &self.kept {
+            Some(kept) => self.sizes.after(session, &kept.before()),
+            None => session,
+        }
     }
 
     /// A coin that neither party can choose, of what both have done before.

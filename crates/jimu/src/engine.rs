@@ -49,7 +49,7 @@ pub struct JimuEngine {
     ledger: Ledger,
     /// Pools with this peer that ended with a check that failed or was cut off.
     ends: u32,
-    /// Whether the peer had cheated in an earlier session over the pool.
+    /// Whether the peer had cheated in an earlier session.
     has_cheated: bool,
     /// Whether gates are to be drawn.
     announced: bool,

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::computational::{Computational, garbling_hash, random_oracle, streams};
 use crate::cot::{LOST, UNKNOWN, seeds};
-use crate::lpn::Lpn;
+use crate::lpn::{self, Lpn};
 use crate::pool::TripleParameters;
 use crate::{LogProb, computational};
 
@@ -52,14 +52,14 @@ impl Soundness {
         LogProb::from_log2(1.0 - f64::from(UNKNOWN))
     }
 
-    /// In extensions of a million bits.
+    /// In extensions of a million rows.
     fn columns(use_: &Use) -> LogProb {
-        LogProb::from_log2(COLUMNS + (use_.extended() / 1e6).max(1.0).log2())
+        LogProb::from_log2(COLUMNS + (use_.rows / 1e6).max(1.0).log2())
     }
 
     fn points(use_: &Use) -> LogProb {
         use_.generator
-            .map_or(LogProb::ZERO, |sizes| sizes.check_error(use_.iterations()))
+            .map_or(LogProb::ZERO, |sizes| sizes.check_error(use_.iterations))
     }
 
     /// The sum of all.
@@ -71,7 +71,7 @@ impl Soundness {
     }
 }
 
-/// What a session does.
+/// What a session does, and those before it over the same pool.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Use {
     /// Garbled gates.
@@ -80,36 +80,43 @@ pub struct Use {
     pub leaky: f64,
     /// Symbols of Δ.
     pub symbols: u32,
-    /// Authenticated bits of each party.
-    pub bits: f64,
-    /// What makes these bits from others, if they do not all come from the OTs.
+    /// Rows of the OTs: the authenticated bits of each party that come from them, and those that blind their checks.
+    pub rows: f64,
+    /// Iterations of the generator.
+    pub iterations: f64,
+    /// What makes authenticated bits from others, if they do not all come from the OTs.
     pub generator: Option<Lpn>,
 }
 
 impl Use {
-    /// A session that garbles so many gates over a pool that so many leaky ANDs are put into: three bits of each of these, and a mask of each gate.
+    /// A session that garbles so many gates over a pool that so many leaky ANDs are put into: three bits of each of these, and a mask of each gate,
+    /// in as few calls as can be.
     #[must_use]
     pub fn of(gates: f64, leaky: f64, symbols: u32, generator: Option<Lpn>) -> Self {
+        let bits = 3.0 * leaky + gates;
         Self {
             gates,
             leaky,
             symbols,
-            bits: 3.0 * leaky + gates,
+            rows: generator.map_or(bits, |sizes| sizes.seed() as f64),
+            iterations: generator.map_or(0.0, |sizes| sizes.iterations(bits as u64) as f64),
             generator,
         }
     }
 
-    /// Iterations of the generator.
-    fn iterations(&self) -> f64 {
-        self.generator
-            .map_or(0.0, |sizes| sizes.iterations(self.bits as u64) as f64)
-    }
-
-    /// Bits that come from the OTs.
-    fn extended(&self) -> f64 {
-        match &self.generator {
-            Some(sizes) => sizes.seed() as f64,
-            None => self.bits,
+    /// The same over a pool for which each party has made `bits` authenticated bits before, in so many `rows` and `iterations`. These may
+    /// have been of any of the sets of sizes there are, and are counted as the largest.
+    #[must_use]
+    pub fn after(self, [bits, rows, iterations]: [f64; 3], bucket: u32) -> Self {
+        let before = (iterations > 0.0).then_some(lpn::LARGE);
+        let leaky = bits / 3.0;
+        Self {
+            gates: self.gates + leaky / f64::from(bucket),
+            leaky: self.leaky + leaky,
+            rows: self.rows + rows,
+            iterations: self.iterations + iterations,
+            generator: before.into_iter().chain(self.generator).max_by_key(Lpn::bits),
+            ..self
         }
     }
 }
@@ -123,14 +130,14 @@ pub fn primitives(use_: &Use) -> Computational {
     let levels = use_
         .generator
         .map_or(0.0, |sizes| f64::from(sizes.blocks * sizes.block));
-    let mut hash = garbling_hash(use_.gates + use_.leaky + levels * use_.iterations());
+    let mut hash = garbling_hash(use_.gates + use_.leaky + levels * use_.iterations);
     // Bit 1 of Δ is public besides bit 0, and guesses in the OTs say where to look for the others.
     hash.bits -= 1.0 + LOST;
     hash.formula = "126 - log2(2 u) - log2(127), u uses of a key; without work (u-1) hashes / 2^127";
     let trees = 2.0 * f64::from(seeds(use_.symbols));
     let mut primitives = vec![
         hash,
-        streams("authenticated bits", trees, use_.extended() / 128.0),
+        streams("authenticated bits", trees, use_.rows / 128.0),
         computational::base_ots(),
         random_oracle(),
     ];
@@ -142,7 +149,6 @@ pub fn primitives(use_: &Use) -> Computational {
 mod tests {
     use super::*;
     use crate::cot::{self, SYMBOLS};
-    use crate::lpn;
     use crate::pool::triples;
 
     #[test]
@@ -188,6 +194,26 @@ mod tests {
             }
         }
     }
+
+    /// What earlier sessions did adds up, whatever made their bits.
+    #[test]
+    fn sessions_over_a_pool_add_up() {
+        let pool = triples(40, 1 << 20).unwrap();
+        let alone = Use::of(1e6, 3e6, 24, None);
+        assert_eq!(alone.after([0.0; 3], 3), alone);
+        let twice = alone.after([1e7, 1e7, 0.0], 3);
+        assert_eq!((twice.rows, twice.generator), (2e7, None));
+        assert!(twice.leaky > 2.0 * alone.leaky && twice.gates > 2.0 * alone.gates);
+        let of = |use_: Use| Soundness::of(&pool, &use_);
+        let doubled = of(twice).columns.log2() - of(alone).columns.log2();
+        assert!((doubled - 1.0).abs() < 1e-9);
+        let small = Use::of(1e4, 3e4, 24, Some(lpn::SMALL));
+        for after in [alone, small].map(|session| session.after([1e6, 1e5, 2.0], 3)) {
+            assert_eq!(after.generator, Some(lpn::LARGE));
+            assert!(of(after).points > of(small).points);
+        }
+    }
+
     /// Pairs of all prefixes above a bit, and of those down to the same bit.
     #[test]
     fn hashes_of_columns_meet_more_rarely_than_is_counted() {

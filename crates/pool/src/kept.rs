@@ -8,11 +8,14 @@
 //! **Both parties put back the same pool**: they tell each other what they have, and leave out what the coins have touched since the older of
 //! the two copies. If their journals do not end with the same delivery, the pool is given up, and another is made.
 //!
+//! **What bounds a pool.** Some bounds grow with what sessions do, over the pool's whole life. What they have used up is in the journal before it
+//! is used; a session that would pass the bounds begins with another pool ([`Keep::is_spent`]).
+//!
 //! **A check that was cut off** is a party's way out when it sees that it will be caught. So a party that checks notes, before the other one can
 //! know what comes of it, that a check has begun; if a session finds that note, the pool is given up, for bad gadgets may have been in it
 //! that more tries would add to. A cheater begins anew then, with an empty pool, and the bound on its success is that of each pool times their
-//! number, which is kept and told ([`Kept::ends`]). A pool is *retired*, before anybody is told, whenever a check fails or is said to
-//! have failed: its keys and gadgets are deleted, the count stays in its journal until that of the next pool has it.
+//! number, which is kept and told ([`Kept::ends`]). That number is of all pools with the peer in the folder, whatever their settings, so that another
+//! security brings nobody fresh tries. A pool is *retired*, before anybody is told, whenever a check fails or is said to have failed: its keys and gadgets are deleted, the count stays in its journal until that of the next pool has it.
 
 mod journal;
 mod opening;
@@ -27,7 +30,7 @@ use cenote_store::{Hold, ItemId, Living};
 
 use journal::Journal;
 
-pub use journal::{MOST_COINS, MOST_SESSIONS};
+pub use journal::{MOST_COINS, MOST_SESSIONS, Spent};
 pub use opening::{Copies, Copy, Keep, Opened, Shape, Shown, open};
 pub use prepared::{MOST_PREPARED, prepared};
 
@@ -60,6 +63,7 @@ pub struct Kept {
     living: Living,
     /// The copies of the pools' records, by kind.
     copies: &'static [&'static str],
+    before: Spent,
     journal: Mutex<Journal>,
     _hold: Hold,
 }
@@ -78,12 +82,12 @@ impl Kept {
         self.living.write(JOURNAL, &[&journal.encode()])
     }
 
-    /// Pools before this one that ended with a check that failed or was cut off.
+    /// Pools with this peer that ended with a check that failed or was cut off, whatever their settings.
     pub fn ends(&self) -> u32 {
         self.journal().ends
     }
 
-    /// Whether the peer has cheated in a session over this pool, and was not told that it was noticed.
+    /// Whether the peer has cheated in a session over any pool, and was not told that it was noticed.
     pub fn has_cheated(&self) -> bool {
         self.journal().cheated
     }
@@ -98,6 +102,36 @@ impl Kept {
             return Ok(());
         }
         journal.cheated = true;
+        self.write(&journal)
+    }
+
+    /// What had been used up when the session began.
+    pub fn before(&self) -> Spent {
+        self.before
+    }
+
+    /// Notes what the session has used up, with what it is about to: before the peer can make anything of it. As much again is noted beside it,
+    /// so that there is seldom anything to write.
+    ///
+    /// # Errors
+    /// [`Error::Storage`].
+    pub fn spend(&self, session: &Spent) -> Result<()> {
+        let all = sum(&self.before, session);
+        let mut journal = self.journal();
+        if all.iter().zip(&journal.spent).all(|(all, noted)| all <= noted) {
+            return Ok(());
+        }
+        journal.spent = sum(&all, session);
+        self.write(&journal)
+    }
+
+    /// Notes what the session has used up, now that it ends.
+    ///
+    /// # Errors
+    /// [`Error::Storage`].
+    pub fn spent(&self, session: &Spent) -> Result<()> {
+        let mut journal = self.journal();
+        journal.spent = sum(&self.before, session);
         self.write(&journal)
     }
 
@@ -190,6 +224,10 @@ impl Kept {
             tracing::error!(%error, "a pool that must not be used again cannot be deleted: delete it by hand");
         }
     }
+}
+
+fn sum(left: &Spent, right: &Spent) -> Spent {
+    std::array::from_fn(|kind| left[kind].saturating_add(right[kind]))
 }
 
 /// What people should know if so many pools ended with a check that failed or was cut off.

@@ -227,7 +227,7 @@ impl Supply {
             let missing = (count - self.masks.left()).min(MASKS_AT_ONCE);
             let mut macs = room::secret(WHAT, missing)?;
             let mut theirs = room::secret(WHAT, missing)?;
-            keys.bits.extend(channel, &mut macs, &mut theirs)?;
+            keys.extend(channel, &mut macs, &mut theirs)?;
             self.masks.add(&macs, &theirs);
         }
         Ok(())
@@ -254,7 +254,7 @@ impl Supply {
             }
             array.resize(size, Block::ZERO);
         }
-        keys.bits.extend(channel, &mut made.macs, &mut made.keys)?;
+        keys.extend(channel, &mut made.macs, &mut made.keys)?;
         self.masks.add(&made.macs[3 * count..], &made.keys[3 * count..]);
         let mut lot = Lot {
             count,

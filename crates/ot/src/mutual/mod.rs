@@ -67,7 +67,9 @@ use std::fmt;
 use std::ops::{Range, RangeInclusive};
 
 use cenote_net::Channel;
-use cenote_primitives::{Block, Block512, Coins, Entropy, Position, as_bytes, as_bytes_mut, gf128};
+use cenote_primitives::{
+    BLOCK_BITS, Block, Block512, Coins, Entropy, Position, as_bytes, as_bytes_mut, gf128,
+};
 use cenote_session::{Error, Result};
 use zeroize::{Zeroize, Zeroizing};
 
@@ -84,6 +86,14 @@ pub(crate) const WIDTH: usize = 128;
 
 /// How many symbols there may be: of 8 bits to 1.
 pub const SYMBOLS: RangeInclusive<u32> = 16..=128;
+
+/// Rows that a call for so many bits takes, with those that blind its check.
+pub fn rows(bits: usize) -> usize {
+    match bits {
+        0 => 0,
+        bits => BLOCK_BITS * columns::units(bits),
+    }
+}
 
 /// Bytes that both sides send before they receive what the other one has sent: no more than channels hold.
 const WINDOW: usize = 8 << 20;

@@ -15,6 +15,9 @@ pub const MOST_COINS: usize = 1 << 13;
 /// Sessions that a pool serves, at most.
 pub const MOST_SESSIONS: u64 = 1 << 22;
 
+/// What sessions over a pool have used up of what its bounds allow: numbers that add up, of the protocol's own kinds.
+pub type Spent = [u64; 3];
+
 /// Sessions that a peer may be ahead.
 const MOST_AHEAD: u64 = 1 << 10;
 
@@ -49,9 +52,9 @@ impl Track {
 pub(super) struct Journal {
     /// The number of the last session.
     pub(super) session: u64,
-    /// Checks that failed or were cut off, each of which was the end of a pool.
+    /// Checks that failed or were cut off, each of which was the end of a pool with this peer, of whatever settings.
     pub(super) ends: u32,
-    /// Whether the garbler has cheated and does not know that it was noticed.
+    /// Whether the peer has cheated, over this pool or another, and does not know that it was noticed.
     pub(super) cheated: bool,
     /// Whether a check has begun whose end is not noted.
     pub(super) checking: bool,
@@ -60,6 +63,8 @@ pub(super) struct Journal {
     pub(super) tracks: [Track; KINDS],
     /// Things that were prepared so far.
     pub(super) numbered: u64,
+    /// In all sessions, and what the last one may have used up besides since this was written.
+    pub(super) spent: Spent,
     /// Those that have not been used.
     pub(super) prepared: Vec<Prepared>,
 }
@@ -83,6 +88,7 @@ impl Journal {
             }
         }
         bytes.extend(self.numbered.to_le_bytes());
+        bytes.extend(self.spent.map(u64::to_le_bytes).as_flattened());
         bytes.extend(as_bytes(&self.prepared));
         bytes
     }
@@ -108,6 +114,9 @@ impl Journal {
             }
         }
         journal.numbered = u64::from_le_bytes(take(&mut rest)?);
+        for spent in &mut journal.spent {
+            *spent = u64::from_le_bytes(take(&mut rest)?);
+        }
         let (prepared, rest) = rest.as_chunks::<{ size_of::<Prepared>() }>();
         journal.prepared = prepared
             .iter()
@@ -130,14 +139,20 @@ fn told(number: Option<u64>) -> u64 {
     number.unwrap_or(NONE)
 }
 
+/// A check was cut off.
+pub(super) const CUT_OFF: u64 = 1;
+
+/// With what a session is about to use up, its bounds would be passed.
+pub(super) const SPENT: u64 = 2;
+
 /// What a party tells of a pool that it keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub(super) struct Told {
     pub(super) id: [u8; 32],
     pub(super) session: u64,
-    /// 1 if a check was cut off.
-    pub(super) checking: u64,
+    /// Why it is to be given up: [`CUT_OFF`] or [`SPENT`]; 0 if it is not.
+    pub(super) ended: u64,
     /// By kind: the first delivery in the journal, the first one after the copy, the next one.
     pub(super) deliveries: [[u64; 3]; KINDS],
 }
@@ -151,14 +166,23 @@ pub(super) struct Message {
 }
 
 impl Told {
-    pub(super) fn of(id: ItemId, journal: &Journal) -> Self {
+    pub(super) fn of(id: ItemId, journal: &Journal, is_spent: bool) -> Self {
         let of = |track: &Track| [track.first, told(track.copied), track.next()].map(u64::to_le);
+        let ended = match journal.checking {
+            true => CUT_OFF,
+            false if is_spent => SPENT,
+            false => 0,
+        };
         Self {
             id: id.0,
             session: journal.session.to_le(),
-            checking: u64::from(journal.checking).to_le(),
+            ended: ended.to_le(),
             deliveries: journal.tracks.each_ref().map(of),
         }
+    }
+
+    pub(super) fn is_spent(&self) -> bool {
+        u64::from_le(self.ended) == SPENT
     }
 
     pub(super) fn session(&self) -> u64 {
@@ -170,7 +194,7 @@ impl Told {
     pub(super) fn common(&self, other: &Self) -> Option<[Option<u64>; KINDS]> {
         let (session, others) = (self.session(), other.session());
         let is_far = session.abs_diff(others) > MOST_AHEAD || session.max(others) >= MOST_SESSIONS - 1;
-        if self.checking != 0 || other.checking != 0 || is_far {
+        if self.ended != 0 || other.ended != 0 || is_far {
             return None;
         }
         let mut since = [None; KINDS];

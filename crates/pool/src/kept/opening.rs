@@ -9,7 +9,7 @@ use cenote_session::{Error, MESSAGE_FORM, Result, Terms, room};
 use cenote_store::{Hold, Item, ItemId, Keys, Living, Stored};
 use zeroize::Zeroizing;
 
-use super::journal::{Journal, MOST_BYTES, Message, NONE, TOLD, Told};
+use super::journal::{Journal, MOST_BYTES, Message, NONE, Spent, TOLD, Told};
 use super::{JOURNAL, KINDS, Kept, Which, prepared};
 use crate::touched;
 
@@ -48,6 +48,12 @@ pub trait Keep {
 
     /// All that follows from these, which another version of the analysis may see otherwise.
     fn terms(sizes: &Self::Sizes) -> Terms;
+
+    /// Whether a session must not use a pool of these sizes, of which so much was used up: with what it is about to use, bounds would be
+    /// passed. Another pool is made then.
+    fn is_spent(&self, _: &Self::Sizes, _: &Spent) -> bool {
+        false
+    }
 
     /// The copy of the pool of each kind.
     fn shapes(&self, sizes: &Self::Sizes) -> Vec<Shape>;
@@ -165,13 +171,29 @@ fn sizes_of<K: Keep>(keep: &K, item: &str) -> Option<K::Sizes> {
     (settings(keep, &sizes) == item).then_some(sizes)
 }
 
+/// What the journals of all pools with a peer tell of it, whatever the settings of each.
+#[derive(Clone, Copy, Debug, Default)]
+struct History {
+    ends: u32,
+    cheated: bool,
+}
+
+impl History {
+    /// A journal begins with all that was known, so the one that tells of the most ends tells of all.
+    fn add(&mut self, journal: &Journal) {
+        let ends = journal.ends.saturating_add(journal.checking.into());
+        self.ends = self.ends.max(ends);
+        self.cheated |= journal.cheated;
+    }
+}
+
 /// Deletes keys and gadgets of a pool whose journal says that it has ended.
 pub(super) fn retire(living: &Living) -> Result<()> {
     living.retire(|settings| format!("{RETIRED}{settings}"), JOURNAL)
 }
 
-/// The pool that both parties keep and can put back, or a new one with `sizes`. Pools of which one party knows more than the other, or
-/// whose check was cut off, are deleted.
+/// The pool that both parties keep and can put back, or a new one with `sizes`. Pools of which one party knows more than the other, whose
+/// check was cut off, or which either party's journal says are spent, are deleted.
 ///
 /// # Errors
 /// [`Error::Storage`] for what is wrong with the folder, or if what the parties keep is not the same; [`MESSAGE_FORM`] if the peer tells
@@ -183,21 +205,21 @@ pub fn open<K: Keep>(
     sizes: &K::Sizes,
     hold: Hold,
 ) -> Result<Opened<K::Sizes, K::Base>> {
-    let (mut known, mut gone, mut ends) = (Vec::new(), Vec::new(), 0);
+    let (mut known, mut gone, mut history) = (Vec::new(), Vec::new(), History::default());
     for (item, living) in hold.living(me, K::PROTOCOL)? {
         let (settings, retired) = match item.settings.strip_prefix(RETIRED) {
             Some(settings) => (settings, true),
             None => (&*item.settings, false),
         };
-        if !settings.starts_with(&wanted(keep)) {
-            continue;
-        }
         let journal = living.read(JOURNAL, MOST_BYTES).ok();
         let Some(journal) = journal.and_then(|bytes| Journal::decode(&bytes)) else {
             tracing::warn!(pool = %item.id, "a pool's journal cannot be read; it is left as it is");
             continue;
         };
-        ends = ends.max(journal.ends.saturating_add(journal.checking.into()));
+        history.add(&journal);
+        if !settings.starts_with(&wanted(keep)) {
+            continue;
+        }
         match sizes_of(keep, settings) {
             Some(sizes) if known.len() < TOLD && !retired && !journal.retired => {
                 known.push((item, living, sizes, journal));
@@ -207,8 +229,8 @@ pub fn open<K: Keep>(
     }
     let mut mine: Message = bytemuck::Zeroable::zeroed();
     keep.entropy().fill(&mut mine.nonce);
-    for (told, (item, .., journal)) in mine.pools.iter_mut().zip(&known) {
-        *told = Told::of(item.id, journal);
+    for (told, (item, _, sizes, journal)) in mine.pools.iter_mut().zip(&known) {
+        *told = Told::of(item.id, journal, keep.is_spent(sizes, &journal.spent));
     }
     let mut theirs: Message = bytemuck::Zeroable::zeroed();
     channel.send(K::STEP, as_bytes(&[mine]))?;
@@ -233,6 +255,10 @@ pub fn open<K: Keep>(
             Some((Some(since), session)) => usable.push((at, since, journal.session.max(session))),
             // It may be another peer's.
             None if !journal.checking => {}
+            Some(_) if mine.pools[at].is_spent() || other.is_some_and(Told::is_spent) => {
+                tracing::info!(pool = %item.id, "a pool has been used as much as its bounds allow: another takes its place");
+                gone.push(living.clone());
+            }
             _ => {
                 let checking = journal.checking;
                 tracing::warn!(pool = %item.id, checking, "a pool is given up: the parties were cut off at different places");
@@ -249,7 +275,7 @@ pub fn open<K: Keep>(
     let opened = match chosen {
         None => {
             tracing::info!("there is no pool in stock that both parties have: one is made");
-            create(me, channel, keep, sizes, hold, ends)?
+            create(me, channel, keep, sizes, hold, history)?
         }
         Some(&(at, since, session)) => {
             let (item, living, sizes, mut journal) = known.swap_remove(at);
@@ -278,7 +304,8 @@ pub fn open<K: Keep>(
                     track.forget();
                 }
             }
-            (journal.session, journal.ends) = (session + 1, ends);
+            journal.session = session + 1;
+            (journal.ends, journal.cheated) = (history.ends, history.cheated);
             living.write(JOURNAL, &[&journal.encode()])?;
             let number = journal.session;
             Opened {
@@ -302,6 +329,7 @@ fn kept<K: Keep>(living: Living, journal: Journal, hold: Hold) -> Kept {
     Kept {
         living,
         copies: K::COPIES,
+        before: journal.spent,
         journal: Mutex::new(journal),
         _hold: hold,
     }
@@ -381,7 +409,7 @@ fn create<K: Keep>(
     keep: &mut K,
     sizes: &K::Sizes,
     hold: Hold,
-    ends: u32,
+    history: History,
 ) -> Result<Opened<K::Sizes, K::Base>> {
     let base = keep.establish(channel, sizes)?;
     let id = blake3::derive_key(
@@ -404,7 +432,8 @@ fn create<K: Keep>(
         keys: Keys(K::encode(&base)),
     };
     let journal = Journal {
-        ends,
+        ends: history.ends,
+        cheated: history.cheated,
         ..Journal::default()
     };
     let living = hold.create(&item, &[(JOURNAL, &[&journal.encode()])])?;

@@ -10,7 +10,7 @@ use cenote_testkit::kept::{Cut, store, used_once};
 use cenote_testkit::{Adversary, Message};
 use zeroize::Zeroizing;
 
-use super::journal::{NONE, Told, Track};
+use super::journal::{CUT_OFF, NONE, SPENT, Told, Track};
 use super::prepared::Prepared;
 use super::*;
 use crate::{Pool, Tosser, toss};
@@ -30,9 +30,14 @@ const GARBLER: PartyId = PartyId(0);
 const SIZE: usize = 100;
 const TOGETHER: usize = 2;
 const LOT: usize = 40;
+const MOST_SPENT: u64 = 100;
 
 /// The number of numbers is all that there is.
-struct Toy(Entropy, PartyId);
+struct Toy {
+    entropy: Entropy,
+    me: PartyId,
+    security: u32,
+}
 
 impl Keep for Toy {
     const PROTOCOL: &'static str = "toy";
@@ -43,7 +48,7 @@ impl Keep for Toy {
     type Base = Block;
 
     fn security(&self) -> u32 {
-        7
+        self.security
     }
 
     fn garbler(&self) -> PartyId {
@@ -51,7 +56,7 @@ impl Keep for Toy {
     }
 
     fn entropy(&mut self) -> &mut Entropy {
-        &mut self.0
+        &mut self.entropy
     }
 
     fn numbers(sizes: &u32) -> Vec<u32> {
@@ -64,6 +69,10 @@ impl Keep for Toy {
 
     fn terms(sizes: &u32) -> Terms {
         vec![("toys".into(), sizes.to_string())]
+    }
+
+    fn is_spent(&self, _: &u32, spent: &Spent) -> bool {
+        spent[0] > MOST_SPENT
     }
 
     fn shapes(&self, sizes: &u32) -> Vec<Shape> {
@@ -80,7 +89,7 @@ impl Keep for Toy {
     }
 
     fn establish(&mut self, channel: &mut dyn Channel, _: &u32) -> Result<Block> {
-        coin(self.1, &mut self.0, channel)
+        coin(self.me, &mut self.entropy, channel)
     }
 
     fn coin(base: &Block) -> Block {
@@ -162,11 +171,25 @@ fn session_with<T: Send>(
     adversary: Option<&Adversary>,
     act: impl Fn(&mut Party) -> Result<T> + Sync,
 ) -> [Result<(ItemId, T)>; 2] {
+    session_of(folder, 7, adversary, act)
+}
+
+/// The same with another security.
+fn session_of<T: Send>(
+    folder: &Path,
+    security: u32,
+    adversary: Option<&Adversary>,
+    act: impl Fn(&mut Party) -> Result<T> + Sync,
+) -> [Result<(ItemId, T)>; 2] {
     let [a, b] = Cut::never().channels("test", adversary);
     let act = &act;
     let party = |me: u8, mut channel: Box<dyn Channel>| {
         let me = PartyId(me);
-        let mut toy = Toy(Entropy::os(), me);
+        let mut toy = Toy {
+            entropy: Entropy::os(),
+            me,
+            security,
+        };
         let hold = store(folder, me).hold()?;
         let Opened {
             kept, copies, which, ..
@@ -178,7 +201,7 @@ fn session_with<T: Send>(
         };
         let mut party = Party {
             me,
-            entropy: toy.0,
+            entropy: toy.entropy,
             channel,
             kept,
             which,
@@ -279,6 +302,77 @@ fn pools_of_which_one_party_knows_more_are_given_up() {
         assert!(a == b && a != before);
         before = a;
     }
+    used_once(folder.path());
+}
+
+/// What was noted of a peer in sessions of one security is known in those of another, and in later pools.
+#[test]
+fn what_is_known_of_a_peer_holds_for_all_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    let known = |security| {
+        let done = session_of(folder.path(), security, None, |party| {
+            party.leave()?;
+            Ok((party.kept.ends(), party.kept.has_cheated()))
+        });
+        let [a, b] = done.map(|done| done.unwrap().1);
+        assert_eq!(a.0, b.0);
+        (a.0, b.1)
+    };
+    assert_eq!([known(7), known(8)], [(0, false); 2]);
+    let cut = session_of(folder.path(), 7, None, |party| {
+        if party.me != GARBLER {
+            party.kept.note_cheated()?;
+        }
+        party.kept.checking()
+    });
+    assert!(cut.iter().all(Result::is_ok));
+    // In a pool that was there before, and in a new one.
+    assert_eq!([known(8), known(9)], [(1, true); 2]);
+    let cut = session_of(folder.path(), 9, None, |party| {
+        party.kept.retire();
+        Ok(())
+    });
+    assert!(cut.iter().all(Result::is_ok));
+    // Both, whichever pool has it.
+    assert_eq!([7, 8, 9].map(known), [(2, true); 3]);
+    used_once(folder.path());
+}
+
+/// What is used up adds up, and is noted before it is used. A pool that is spent at either party is given up at both, and that is no end of
+/// the kind that is counted.
+#[test]
+fn a_spent_pool_is_renewed() {
+    let folder = tempfile::tempdir().unwrap();
+    let spend = |amounts: [u64; 2], ends: bool| {
+        let done = session(folder.path(), |party| {
+            assert_eq!(party.kept.ends(), 0);
+            let before = party.kept.before()[0];
+            let amount = amounts[party.me.index()];
+            (1..=amount).try_for_each(|amount| party.kept.spend(&[amount, 0, 0]))?;
+            if ends {
+                party.leave()?;
+                party.kept.spent(&[amount, 0, 0])?;
+            }
+            Ok(before)
+        });
+        let [a, b] = done.map(Result::unwrap);
+        assert_eq!(a.0, b.0);
+        (a.0, [a.1, b.1])
+    };
+    let (first, before) = spend([30, 30], true);
+    assert_eq!(before, [0, 0]);
+    assert_eq!(spend([10, 10], false), (first, [30, 30]));
+    // What a session has noted that was cut off counts, up to twice what it used.
+    let (same, [before, other]) = spend([30, 20], true);
+    assert!(
+        same == first && before == other && (40..=50).contains(&before),
+        "{before}"
+    );
+    assert_eq!(spend([MOST_SPENT - before - 29, 0], true).0, first);
+    let (second, before) = spend([0, 0], true);
+    assert!(second != first && before == [0, 0]);
+    let listed = [0, 1].map(|me| store(folder.path(), PartyId(me)).inventory().unwrap().items);
+    assert!(listed.iter().all(|items| items.len() == 1));
     used_once(folder.path());
 }
 
@@ -561,6 +655,7 @@ fn journals_read_back() {
         retired: false,
         tracks: [track, Track::default()],
         numbered: 5,
+        spent: [6, 7, u64::MAX],
         prepared: vec![
             Prepared {
                 number: [3; 8],
@@ -584,7 +679,7 @@ fn the_older_copy_counts_if_the_newer_journal_reaches_back() {
     let told = |first: u64, copied: u64, next: u64| Told {
         id: [1; 32],
         session: 0,
-        checking: 0,
+        ended: 0,
         deliveries: [[first, copied, next], [0, NONE, 0]],
     };
     let newer = told(4, 8, 12);
@@ -598,8 +693,10 @@ fn the_older_copy_counts_if_the_newer_journal_reaches_back() {
     assert_eq!(newer.common(&told(0, 5, 13)), None);
     assert_eq!(newer.common(&told(0, NONE, 12)), None);
     assert_eq!(newer.common(&told(0, 5, 4)), None);
-    let checking = Told { checking: 1, ..newer };
-    assert_eq!(checking.common(&newer).or(newer.common(&checking)), None);
+    for ended in [CUT_OFF, SPENT] {
+        let ended = Told { ended, ..newer };
+        assert_eq!(ended.common(&newer).or(newer.common(&ended)), None);
+    }
     let filling = told(0, NONE, 2);
     assert_eq!(filling.common(&filling), Some([None, None]));
 }

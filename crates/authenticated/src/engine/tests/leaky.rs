@@ -28,7 +28,7 @@ fn make(engine: &mut AuthenticatedEngine) -> Result<Made> {
     let (party, channel) = engine.parts();
     let mut blocks = [(); 2].map(|()| vec![Block::ZERO; 3 * LOT]);
     let [macs, keys] = &mut blocks;
-    party.keys.bits.extend(channel, macs, keys)?;
+    party.keys.extend(channel, macs, keys)?;
     let mut lot = Lot {
         count: LOT,
         macs,

@@ -94,7 +94,8 @@ fn bases() -> &'static [Base; 2] {
 /// A session over [`bases`].
 fn begin(me: PartyId, mut channel: Box<dyn Channel>, mut config: Config) -> Result<AuthenticatedEngine> {
     let (sizes, role) = (toy(), Role::of(me, GARBLER));
-    let keys = Keys::begin(&bases()[me.index()], channel.as_mut(), &mut config, role, None)?;
+    let base = &bases()[me.index()];
+    let keys = Keys::begin(base, channel.as_mut(), &mut config, &sizes, role, None)?;
     let supply = Supply::new(&sizes, config.lot as usize, None)?;
     let party = Party::new(keys, supply, config.segment as usize);
     Ok(AuthenticatedEngine::begun(

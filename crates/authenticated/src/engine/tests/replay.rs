@@ -76,7 +76,7 @@ fn no_number_is_used_twice() {
                 let (party, channel) = engine.parts();
                 let mut keys = [Block::ZERO; 100];
                 let mut macs = [Block::ZERO; 100];
-                party.keys.bits.extend(channel, &mut macs, &mut keys)?;
+                party.keys.extend(channel, &mut macs, &mut keys)?;
                 seen.extend(keys.map(Block::to_bytes));
                 let counters = &mut party.keys.counters;
                 assert!(counters.leaky(5) + 5 == counters.leaky(1));

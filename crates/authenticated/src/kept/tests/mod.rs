@@ -6,15 +6,16 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use cenote_params::lpn::Lpn;
+use cenote_params::LogProb;
+use cenote_params::lpn::{LARGE, Lpn};
 use cenote_primitives::Sampler;
 use cenote_session::{Engine, Error};
-use cenote_testkit::kept::{Cut, ands, cut_off_anywhere, items, store, used_once};
+use cenote_testkit::kept::{Cut, LANES, ands, cut_off_anywhere, items, store, used_once};
 use cenote_testkit::{Adversary, Message};
 
 use super::*;
 use crate::checks::{BIT_OPENING, COIN, EQUALITY, GATES, LEAKY_AND, MASKED_VALUES, OT_CONSISTENCY};
-use crate::{AuthenticatedEngine, steps};
+use crate::{AuthenticatedEngine, MAX_SECURITY, steps};
 
 const LOT: u32 = 256;
 
@@ -48,6 +49,19 @@ fn session_with<T: Send>(
     configure: &(dyn Fn(&mut Config) + Sync),
     program: impl Fn(&mut AuthenticatedEngine) -> Result<T> + Sync,
 ) -> [Result<T>; 2] {
+    session_of(&sizes(), folder, garbler, cut, adversary, configure, program)
+}
+
+/// The same with such a pool.
+fn session_of<T: Send>(
+    sizes: &Sizes,
+    folder: &Path,
+    garbler: u8,
+    cut: &Arc<Cut>,
+    adversary: Option<&Adversary>,
+    configure: &(dyn Fn(&mut Config) + Sync),
+    program: impl Fn(&mut AuthenticatedEngine) -> Result<T> + Sync,
+) -> [Result<T>; 2] {
     let mut ends = cut.channels("protocol", adversary).into_iter();
     let program = &program;
     std::thread::scope(|scope| {
@@ -61,7 +75,7 @@ fn session_with<T: Send>(
                 config.garbler = PartyId(garbler);
                 configure(&mut config);
                 let store = store(folder, me);
-                let mut engine = AuthenticatedEngine::start_kept(me, channel, config, sizes(), &store)?;
+                let mut engine = AuthenticatedEngine::start_kept(me, channel, config, sizes.clone(), &store)?;
                 program(&mut engine)
             })
         });
@@ -167,6 +181,92 @@ fn sessions_with_other_settings_use_the_same_pool() {
     whole(folder.path(), 1);
     assert_eq!(items(folder.path()), before);
     assert_eq!(used_once(folder.path()), 300 * 8);
+}
+
+/// So many ANDs over pools of which each is good for some 20,000: what the OTs let through, and the pool.
+fn strict(folder: &Path, announced: u64, times: u64) -> [Result<(LogProb, f64)>; 2] {
+    let sizes = Sizes::cheapest(MAX_SECURITY, 1, 1 << 20).unwrap();
+    let configure = |config: &mut Config| config.demand = [announced * LANES as u64, 0];
+    session_of(&sizes, folder, 0, &Cut::never(), None, &configure, |engine| {
+        work_and_finish(engine, times)?;
+        let soundness = engine.soundness();
+        let rest = soundness.differences + soundness.columns + soundness.points;
+        Ok((rest, engine.used().expect("it has ended").rows))
+    })
+}
+
+/// What the OTs let through adds up over all sessions of a pool: before that is more than was asked for there is another pool.
+#[test]
+fn a_pool_is_renewed_before_its_bound_is_passed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut pools, mut before) = (Vec::new(), 0.0);
+    for number in 0..6 {
+        let [(rest, rows), other] = strict(folder.path(), 45, 40).map(Result::unwrap);
+        assert!(other == (rest, rows) && rest.meets(MAX_SECURITY), "{rest:?}");
+        let [pool, other] = items(folder.path());
+        assert!(pool == other && pool.len() == 1);
+        let is_new = pools.last() != Some(&pool);
+        assert!(is_new == (rows < before) || number == 0, "{rows} {before}");
+        before = rows;
+        pools.push(pool);
+    }
+    assert_eq!(pools[0], pools[1]);
+    pools.dedup();
+    assert!((2..6).contains(&pools.len()), "{pools:?}");
+    used_once(folder.path());
+}
+
+/// A session that does more than it has announced is stopped before the bound is passed, and the next one has another pool.
+#[test]
+fn a_session_that_would_pass_the_bound_is_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(strict(folder.path(), 1, 20).iter().all(Result::is_ok));
+    let before = items(folder.path());
+    let stopped = strict(folder.path(), 1, 300);
+    assert!(
+        stopped
+            .iter()
+            .any(|result| matches!(result, Err(Error::Exhausted(_)))),
+        "{stopped:?}"
+    );
+    assert!(stopped.iter().all(Result::is_err));
+    assert_eq!(items(folder.path()), before);
+    assert!(strict(folder.path(), 1, 20).iter().all(Result::is_ok));
+    assert!(items(folder.path())[0].is_disjoint(&before[0]));
+}
+
+/// What earlier sessions did counts in full, whatever their lots were, and where their bits came from.
+#[test]
+fn sessions_report_what_was_done_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let generator = Some(Lpn {
+        secret: 8,
+        block: 4,
+        blocks: 64,
+    });
+    let run = |lot: u32, generator: Option<Lpn>| {
+        let configure = |config: &mut Config| (config.lot, config.generator) = (lot, generator);
+        let [a, b] = session_with(folder.path(), 0, &Cut::never(), None, &configure, |engine| {
+            let before = engine.used().expect("it goes on");
+            work_and_finish(engine, 2)?;
+            Ok([before, engine.used().expect("it has ended")])
+        })
+        .map(Result::unwrap);
+        assert_eq!(a, b);
+        a
+    };
+    let [_, first] = run(1 << 15, None);
+    assert!(first.leaky >= f64::from(1 << 15) && first.rows > 3.0 * first.leaky);
+    let [before, second] = run(64, generator);
+    assert!(before.leaky >= first.leaky && before.gates >= first.gates && before.rows >= first.rows);
+    assert!(second.iterations > 0.0 && second.rows > first.rows);
+    // Bits of a generator are in the pool.
+    let [before, third] = run(64, None);
+    assert_eq!(
+        (before.iterations, before.generator),
+        (second.iterations, Some(LARGE))
+    );
+    assert!(third.rows > second.rows && third.leaky > second.leaky);
 }
 
 /// Sessions that are cut off after any message go on where they were, or with another pool, and no leaky AND is used twice.
