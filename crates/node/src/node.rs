@@ -18,7 +18,7 @@ use cenote_service::{Database, Jobs, Pending, Policy, ResultKey, Timestamp, Toke
 use crate::core::{Aloft, Core, Starts, lock};
 use crate::counts::{Alarms, Tally};
 use crate::data::{Folder, Posted};
-use crate::desk::{Desk, Limits};
+use crate::desk::Desk;
 use crate::dispatch::{Ears, lanes};
 use crate::error::Error;
 use crate::peer::Peer;
@@ -71,11 +71,7 @@ impl Node {
             announcer: Announcer::default(),
             tally: Mutex::new(Tally::default()),
             alarms: Mutex::new(Alarms::default()),
-            desk: Mutex::new(Desk::new(Limits {
-                jobs: settings.jobs,
-                per_proposer: settings.jobs_per_proposer,
-                memory: settings.memory,
-            })),
+            desk: Mutex::new(Desk::new(settings.me, settings.limits())),
             stock: Shelves::open(settings.me, &settings.stock)?,
             open: Mutex::new(BTreeMap::new()),
             peers: settings

@@ -153,7 +153,8 @@ impl Core {
 
     /// Sees that a job can ever run here.
     pub(crate) fn fits(&self, compiled: &Compiled) -> std::result::Result<(), String> {
-        lock(&self.desk).refusal(compiled.memory).map_or(Ok(()), Err)
+        let memory = compiled.memory_at(self.me());
+        lock(&self.desk).refusal(memory).map_or(Ok(()), Err)
     }
 
     /// The program of a job.
