@@ -65,8 +65,8 @@ pub(crate) struct Compiled {
     pub(crate) receivers: Vec<u8>,
     /// AND gates and bytes.
     pub(crate) size: Size,
-    /// Bytes of memory that a run of it takes here.
-    pub(crate) memory: u64,
+    /// Bytes of memory that a run of it takes, by party.
+    pub(crate) memory: Vec<u64>,
 }
 
 impl Compiled {
@@ -77,11 +77,11 @@ impl Compiled {
     pub(crate) fn new(bundle: Bundle, digest: Digest, me: u8) -> Result<Self, String> {
         match QueryJob::is_in(&bundle.job) {
             true => Self::query(bundle, digest, me),
-            false => Self::circuit(bundle, digest, me),
+            false => Self::circuit(bundle, digest),
         }
     }
 
-    fn circuit(bundle: Bundle, digest: Digest, me: u8) -> Result<Self, String> {
+    fn circuit(bundle: Bundle, digest: Digest) -> Result<Self, String> {
         let job = Job::from_bundle(&bundle).map_err(text)?;
         check_workers(job.protocol())?;
         let lanes = job.stated_lanes().map_err(text)?;
@@ -133,7 +133,9 @@ impl Compiled {
             ands: program.and_gates(),
             bytes: prepared.traffic_bytes(&program.demand()) / 2,
         };
-        let memory = prepared.job_bytes(&program, PartyId(me));
+        let parties = 0..job.protocol().parties();
+        let memory = parties.map(|party| prepared.job_bytes(&program, PartyId(party)));
+        let memory = memory.collect();
         Ok(Compiled {
             digest,
             bundle,
@@ -175,9 +177,14 @@ impl Compiled {
                 ands: query.and_gates(),
                 bytes: query.traffic_bytes() / 2,
             },
-            memory: query.memory_bytes(),
+            memory: query.memory_bytes().to_vec(),
             work: Work::Query(query),
         })
+    }
+
+    /// Bytes of memory that a run of it takes at a party.
+    pub(crate) fn memory_at(&self, party: u8) -> u64 {
+        self.memory.get(usize::from(party)).copied().unwrap_or(0)
     }
 
     /// How much room it takes when it is ready: gates.
@@ -424,8 +431,8 @@ pub(crate) mod tests {
         );
         assert_eq!(compiled.size.ands, 7);
         assert!(
-            compiled.memory > 0 && compiled.memory < 64 << 20,
-            "{}",
+            compiled.memory.len() == 3 && compiled.memory.iter().all(|bytes| (1..64 << 20).contains(bytes)),
+            "{:?}",
             compiled.memory
         );
         assert_eq!(compiled.outputs()[0].to, [0, 1, 2]);

@@ -110,7 +110,7 @@ impl Core {
         self.peer(party)?.known().line()
     }
 
-    /// The policy, which no other follows while this is held.
+    /// The policy, which no other follows while this is held: what it is to decide is asked for meanwhile, and waited for afterwards.
     pub(crate) fn policy(&self) -> RwLockReadGuard<'_, Policy> {
         self.policy.read().unwrap_or_else(PoisonError::into_inner)
     }

@@ -73,9 +73,9 @@ impl Core {
         let policy = self.policy();
         let ruled = self
             .jobs
-            .rule(id, &policy, compiled.size, binding, Timestamp::now());
+            .begin_rule(id, &policy, compiled.size, binding, Timestamp::now());
         drop(policy);
-        let (ruling, job) = ruled?;
+        let (ruling, job) = ruled?.wait()?;
         if ruling.verdict != Verdict::Ask {
             self.decided(&job);
         }

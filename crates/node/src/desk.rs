@@ -1,10 +1,13 @@
 //! Which jobs wait and which run: the order in which they begin, within what they may take.
 //!
-//! The proposers take turns, and each one's jobs begin in their order. A job that does not fit beside those that run waits, and those behind
-//! it with it: so it is not passed over for ever.
+//! The proposers take turns, and each one's jobs begin in their order, each when it fits at every party that takes part. Where a proposer's next job
+//! does not fit, the others' go on. That lasts for [`PATIENCE`] from when only their jobs are in its way; then its memory is kept for it, and nothing
+//! behind it begins at the party that lacks some. So no job is passed over for ever. While its proposer's own jobs are in its way, nobody else waits for it, and
+//! after it has begun the turn is another's. So no proposer holds up the others for as long as it likes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use cenote_service::job::JobId;
 
@@ -14,7 +17,10 @@ use crate::stock::Wanted;
 /// Calls of the leader for jobs that do not wait here yet, at most.
 const EARLY: usize = 4096;
 
-/// What may run.
+/// How long others' jobs begin before one that they leave no room for.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What may run at a party.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Limits {
     /// Jobs side by side.
@@ -26,7 +32,7 @@ pub(crate) struct Limits {
 }
 
 /// A job that waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Waiting {
     /// The job.
     pub(crate) job: JobId,
@@ -34,18 +40,32 @@ pub(crate) struct Waiting {
     pub(crate) proposer: u8,
     /// How many take part.
     pub(crate) parties: u8,
-    /// Bytes of memory that it takes.
-    pub(crate) memory: u64,
+    /// Bytes of memory that it takes, by party.
+    pub(crate) memory: Vec<u64>,
     /// The stock that would serve it.
     pub(crate) wanted: Option<Wanted>,
 }
 
+impl Waiting {
+    fn memory_at(&self, party: u8) -> u64 {
+        self.memory.get(usize::from(party)).copied().unwrap_or(0)
+    }
+}
+
+/// The limits of the first so many parties, if all are there.
+fn there(limits: &[Option<Limits>], parties: u8) -> Option<Vec<Limits>> {
+    limits.get(..usize::from(parties))?.iter().copied().collect()
+}
+
 /// Jobs that wait and jobs that run.
 pub(crate) struct Desk {
+    me: u8,
     limits: Limits,
     lines: BTreeMap<u8, VecDeque<Waiting>>,
     /// The proposer whose job began last.
     last: u8,
+    /// By proposer, the job that others are in the way of, and since when.
+    passed: BTreeMap<u8, (JobId, Instant)>,
     running: BTreeMap<JobId, (Waiting, Arc<Flight>)>,
     /// Jobs that the leader has begun, and the shelves of stock that it has named.
     called: BTreeMap<JobId, Option<u8>>,
@@ -56,11 +76,13 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    pub(crate) fn new(limits: Limits) -> Self {
+    pub(crate) fn new(me: u8, limits: Limits) -> Self {
         Desk {
+            me,
             limits,
             lines: BTreeMap::new(),
             last: 0,
+            passed: BTreeMap::new(),
             running: BTreeMap::new(),
             called: BTreeMap::new(),
             reserved: 0,
@@ -99,45 +121,87 @@ impl Desk {
         true
     }
 
-    /// The next job that begins here as the leader's. `room` says how many jobs the other parties of so many run side by side, and of one
-    /// proposer's; nothing if one of them is not there.
+    /// The next job that begins here as the leader's. `limits` says what each party may run; nothing of one that is not there.
     pub(crate) fn next_led(
         &mut self,
-        room: impl Fn(&Waiting) -> Option<(u64, u64)>,
+        now: Instant,
+        limits: &[Option<Limits>],
     ) -> Option<(Waiting, Arc<Flight>)> {
         let after = self.lines.range(self.last.saturating_add(1)..);
         let order: Vec<u8> = after
             .chain(self.lines.range(..=self.last))
             .map(|(proposer, _)| *proposer)
             .collect();
+        // The lowest party whose memory is kept for a job that has waited for long: nothing else begins there.
+        let mut kept = u8::MAX;
         for proposer in order {
-            let line = self
-                .lines
-                .get(&proposer)
-                .into_iter()
-                .flatten()
-                .copied()
-                .enumerate();
-            let mut ready = line.filter_map(|(place, waiting)| Some((place, waiting, room(&waiting)?)));
-            let Some((place, waiting, _)) =
-                ready.find(|(_, waiting, (jobs, each))| self.has_place(waiting, *jobs, *each))
-            else {
+            let line = self.lines.get(&proposer).into_iter().flatten().enumerate();
+            let mut ready = line.filter_map(|(place, waiting)| {
+                let limits = there(limits, waiting.parties).filter(|_| waiting.parties <= kept)?;
+                Some((place, waiting, limits))
+            });
+            let next = ready.find(|(_, waiting, limits)| self.has_place(waiting, limits));
+            let Some((place, waiting, limits)) = next else {
                 continue;
             };
-            if !self.fits(&waiting) {
-                return None;
+            let (waiting, own) = (waiting.clone(), |of: &Waiting| of.proposer == proposer);
+            match self.full_at(&waiting, &limits, |_| true) {
+                None => {
+                    self.last = proposer;
+                    return Some(self.begin(proposer, place, waiting, None));
+                }
+                Some(party) if self.full_at(&waiting, &limits, own).is_none() => {
+                    if now.saturating_duration_since(self.passed_since(&waiting, now)) >= PATIENCE {
+                        kept = kept.min(party);
+                    }
+                }
+                Some(_) => {}
             }
-            self.last = proposer;
-            return Some(self.begin(proposer, place, waiting, None));
         }
         None
     }
 
-    /// Whether a job has a place beside those that run, where others have so many.
-    fn has_place(&self, waiting: &Waiting, jobs: u64, per_proposer: u64) -> bool {
-        !self.closed
-            && (self.running.len() as u64) < self.limits.jobs.min(jobs)
-            && self.run_by(waiting.proposer) < self.limits.per_proposer.min(per_proposer)
+    /// Since when others are in the way of a job, which is its proposer's next.
+    fn passed_since(&mut self, waiting: &Waiting, now: Instant) -> Instant {
+        let passed = self.passed.entry(waiting.proposer).or_insert((waiting.job, now));
+        if passed.0 != waiting.job {
+            *passed = (waiting.job, now);
+        }
+        passed.1
+    }
+
+    /// Whether a job has a place beside those that run, where the parties may run so many.
+    fn has_place(&self, waiting: &Waiting, limits: &[Limits]) -> bool {
+        let (all, own) = (self.running.len() as u64, self.run_by(waiting.proposer));
+        let mut limits = limits.iter();
+        !self.closed && limits.all(|limits| all < limits.jobs && own < limits.per_proposer)
+    }
+
+    /// The first party at which a job does not fit beside those that run and are `counted`.
+    fn full_at(
+        &self,
+        waiting: &Waiting,
+        limits: &[Limits],
+        counted: impl Fn(&Waiting) -> bool,
+    ) -> Option<u8> {
+        let mut parties = (0..).zip(limits);
+        let full = parties.find(|(party, limits)| {
+            let taken = self.taken_at(*party, &counted);
+            let all = taken.saturating_add(waiting.memory_at(*party));
+            // What never fits runs alone.
+            taken > 0 && all > limits.memory
+        });
+        full.map(|(party, _)| party)
+    }
+
+    /// Bytes of memory that a party's jobs that are `counted` take, and at this party what else does.
+    fn taken_at(&self, party: u8, counted: impl Fn(&Waiting) -> bool) -> u64 {
+        let running = self.running.values().map(|(running, _)| running);
+        let others = if party == self.me { self.reserved } else { 0 };
+        running
+            .filter(|running| counted(running))
+            .map(|running| running.memory_at(party))
+            .fold(others, u64::saturating_add)
     }
 
     /// The next job that the leader has begun and that has a place and fits here.
@@ -145,8 +209,8 @@ impl Desk {
         for (proposer, line) in &self.lines {
             for (place, waiting) in line.iter().enumerate() {
                 let called = self.called.contains_key(&waiting.job);
-                if called && self.has_place(waiting, u64::MAX, u64::MAX) && self.fits(waiting) {
-                    let (proposer, waiting) = (*proposer, *waiting);
+                if called && self.has_place(waiting, &[self.limits]) && self.fits(waiting) {
+                    let (proposer, waiting) = (*proposer, waiting.clone());
                     let shelf = self.called.remove(&waiting.job).flatten();
                     return Some(self.begin(proposer, place, waiting, shelf));
                 }
@@ -168,8 +232,10 @@ impl Desk {
                 self.lines.remove(&proposer);
             }
         }
+        self.passed.retain(|_, (job, _)| *job != waiting.job);
         let flight = Arc::new(Flight::new(waiting.job, waiting.parties, shelf));
-        self.running.insert(waiting.job, (waiting, Arc::clone(&flight)));
+        self.running
+            .insert(waiting.job, (waiting.clone(), Arc::clone(&flight)));
         (waiting, flight)
     }
 
@@ -181,20 +247,13 @@ impl Desk {
     }
 
     fn fits(&self, waiting: &Waiting) -> bool {
-        let taken: u64 = self.running.values().map(|(running, _)| running.memory).sum();
-        let all = taken.saturating_add(self.reserved).saturating_add(waiting.memory);
-        self.is_empty() || all <= self.limits.memory
-    }
-
-    /// Whether nothing takes memory.
-    fn is_empty(&self) -> bool {
-        self.running.is_empty() && self.reserved == 0
+        let taken = self.taken_at(self.me, |_| true);
+        taken == 0 || taken.saturating_add(waiting.memory_at(self.me)) <= self.limits.memory
     }
 
     /// Takes so much memory for something else than a job, unless that leaves too little.
     pub(crate) fn reserve(&mut self, memory: u64) -> bool {
-        let taken: u64 = self.running.values().map(|(running, _)| running.memory).sum();
-        let all = taken.saturating_add(self.reserved).saturating_add(memory);
+        let all = self.taken_at(self.me, |_| true).saturating_add(memory);
         let fits = !self.closed && all <= self.limits.memory;
         if fits {
             self.reserved += memory;
@@ -210,6 +269,7 @@ impl Desk {
     /// A job does not wait any more, and is not called.
     pub(crate) fn remove(&mut self, job: JobId) {
         self.called.remove(&job);
+        self.passed.retain(|_, (passed, _)| *passed != job);
         for line in self.lines.values_mut() {
             line.retain(|waiting| waiting.job != job);
         }
@@ -253,143 +313,4 @@ impl Desk {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn job(number: u8) -> JobId {
-        JobId([number; 16])
-    }
-
-    fn waiting(number: u8, proposer: u8, memory: u64) -> Waiting {
-        Waiting {
-            job: job(number),
-            proposer,
-            parties: 3,
-            memory,
-            wanted: None,
-        }
-    }
-
-    fn desk(jobs: u64, per_proposer: u64) -> Desk {
-        Desk::new(Limits {
-            jobs,
-            per_proposer,
-            memory: 100,
-        })
-    }
-
-    fn led(desk: &mut Desk) -> Option<JobId> {
-        desk.next_led(|_| Some((100, 100)))
-            .map(|(waiting, _)| waiting.job)
-    }
-
-    #[test]
-    fn proposers_take_turns() {
-        let mut desk = desk(10, 10);
-        for number in 0..4 {
-            desk.add(waiting(number, 0, 1));
-        }
-        desk.add(waiting(10, 1, 1));
-        desk.add(waiting(20, 2, 1));
-        desk.add(waiting(20, 2, 1));
-        let order: Vec<JobId> = std::iter::from_fn(|| led(&mut desk)).collect();
-        assert_eq!(order, [10, 20, 0, 1, 2, 3].map(job));
-    }
-
-    #[test]
-    fn what_does_not_fit_waits_and_is_not_passed_over() {
-        let mut desk = desk(10, 10);
-        for (number, memory) in [(1, 60), (2, 60), (3, 1)] {
-            desk.add(waiting(number, 0, memory));
-        }
-        assert!(desk.refusal(101).is_some_and(|text| text.contains("memory")) && desk.refusal(100).is_none());
-        assert_eq!(led(&mut desk), Some(job(1)));
-        assert_eq!(led(&mut desk), None);
-        desk.done(job(1));
-        assert_eq!((led(&mut desk), led(&mut desk)), (Some(job(2)), Some(job(3))));
-        assert!(!desk.is_idle());
-    }
-
-    #[test]
-    fn what_else_takes_memory_counts_like_a_job() {
-        let mut desk = desk(10, 10);
-        assert!(desk.reserve(60) && !desk.reserve(60) && desk.reserve(10));
-        desk.add(waiting(1, 0, 60));
-        assert_eq!(led(&mut desk), None);
-        desk.release(60);
-        assert_eq!(led(&mut desk), Some(job(1)));
-        assert!(!desk.reserve(31) && desk.reserve(30));
-    }
-
-    #[test]
-    fn one_proposer_does_not_take_all_places() {
-        let mut desk = desk(3, 2);
-        for number in 0..3 {
-            desk.add(waiting(number, 1, 1));
-        }
-        desk.add(waiting(9, 2, 1));
-        let order: Vec<JobId> = std::iter::from_fn(|| led(&mut desk)).collect();
-        assert_eq!(order, [job(0), job(9), job(1)]);
-        desk.done(job(9));
-        assert_eq!(led(&mut desk), None);
-        // Where the peers run fewer, fewer begin.
-        desk.done(job(0));
-        assert!(desk.next_led(|_| Some((1, 100))).is_none());
-        assert!(desk.next_led(|_| Some((100, 1))).is_none());
-        assert_eq!(led(&mut desk), Some(job(2)));
-    }
-
-    #[test]
-    fn a_called_job_begins_when_it_waits_and_fits() {
-        let mut desk = desk(10, 10);
-        assert!(desk.call(job(1), None));
-        assert!(desk.next_called().is_none());
-        desk.add(waiting(1, 0, 90));
-        desk.add(waiting(2, 0, 90));
-        let (first, _) = desk.next_called().expect("called");
-        assert_eq!(first.job, job(1));
-        assert!(desk.call(job(2), None));
-        assert!(desk.next_called().is_none());
-        desk.done(job(1));
-        assert!(desk.next_called().is_some());
-        desk.remove(job(2));
-        desk.close();
-        desk.add(waiting(3, 0, 1));
-        assert!(led(&mut desk).is_none());
-
-        let mut narrow = super::tests::desk(1, 1);
-        for number in [1, 2] {
-            narrow.add(waiting(number, 0, 1));
-            assert!(narrow.call(job(number), None));
-        }
-        assert!(
-            narrow.next_called().is_some() && narrow.next_called().is_none(),
-            "a leader cannot begin more than fit"
-        );
-
-        let mut full = super::tests::desk(1, 1);
-        for number in 0..EARLY as u32 {
-            let mut name = [0; 16];
-            name[..4].copy_from_slice(&number.to_le_bytes());
-            assert!(full.call(JobId(name), None));
-        }
-        assert!(!full.call(job(255), None));
-    }
-
-    #[test]
-    fn one_whose_parties_are_away_holds_up_nobody() {
-        let mut desk = desk(10, 10);
-        desk.add(Waiting {
-            parties: 3,
-            ..waiting(1, 0, 1)
-        });
-        desk.add(Waiting {
-            parties: 2,
-            ..waiting(2, 0, 1)
-        });
-        let found = desk.next_led(|waiting| (waiting.parties == 2).then_some((10, 10)));
-        assert_eq!(found.map(|(waiting, _)| waiting.job), Some(job(2)));
-        assert!(desk.flight(job(1)).is_none() && desk.flight(job(2)).is_some());
-        assert_eq!(led(&mut desk), Some(job(1)));
-    }
-}
+mod tests;

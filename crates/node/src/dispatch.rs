@@ -13,6 +13,7 @@ use cenote_service::live::{AlarmKind, Happened};
 use cenote_service::words::plain;
 
 use crate::core::{Core, LEADER, lock};
+use crate::desk::Limits;
 use crate::message::{Message, Standing, VERSION};
 use crate::peer::Hello;
 use crate::wires::{Hear, LONGEST};
@@ -110,13 +111,19 @@ impl Core {
                 program,
                 jobs,
                 per_proposer,
+                memory,
             }) => {
                 let program = plain(&program, 64);
+                // A job that is alone begins whatever is said here.
+                let limits = Limits {
+                    jobs: jobs.max(1),
+                    per_proposer: per_proposer.max(1),
+                    memory,
+                };
                 let hello = Hello {
                     version,
                     program,
-                    jobs,
-                    per_proposer,
+                    limits,
                 };
                 self.hear_hello(from, hello);
             }

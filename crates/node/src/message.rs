@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::stock::SHELVES;
 
 /// The version of what follows. Services of different versions do nothing with each other.
-pub(crate) const VERSION: u32 = 5;
+pub(crate) const VERSION: u32 = 6;
 
 /// Bytes of a program's text in a message. Its JSON has at most six times as many, for control characters.
 pub(crate) const PIECE: usize = 128 << 10;
@@ -42,6 +42,9 @@ pub(crate) enum Message {
         jobs: u64,
         /// Of those, one proposer's.
         per_proposer: u64,
+        /// Bytes of memory that they may take there: the leader begins no more than fit. Versions before the sixth do not say it.
+        #[serde(default)]
+        memory: u64,
     },
     /// Asks the receiver to take part.
     Propose {
@@ -303,6 +306,16 @@ mod tests {
             let fault = Message::parse(wrong.as_bytes()).expect_err(wrong);
             assert!(!fault.contains("secret") && fault.len() < 100, "{fault}");
         }
+    }
+
+    #[test]
+    fn an_older_service_is_understood_as_far_as_its_version() {
+        let older = br#"{"kind":"hello","version":5,"program":"0.1.0","jobs":8,"per_proposer":6}"#;
+        let parsed = Message::parse(older);
+        assert!(
+            matches!(parsed, Ok(Message::Hello { version: 5, .. })),
+            "{parsed:?}"
+        );
     }
 
     #[test]

@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 use cenote::PartyConfig;
 use cenote::remote::load_identity;
 use cenote_service::audit::Event;
-use cenote_service::job::{FailKind, Job, Settings as JobSettings, StateName};
+use cenote_service::job::{Digest, FailKind, Job, Settings as JobSettings, StateName};
 use cenote_service::live::Announcer;
-use cenote_service::{Database, Jobs, Policy, ResultKey, Timestamp, Tokens};
+use cenote_service::{Database, Jobs, Pending, Policy, ResultKey, Timestamp, Tokens};
 
 use crate::core::{Aloft, Core, Starts, lock};
 use crate::counts::{Alarms, Tally};
 use crate::data::{Folder, Posted};
-use crate::desk::{Desk, Limits};
+use crate::desk::Desk;
 use crate::dispatch::{Ears, lanes};
 use crate::error::Error;
 use crate::peer::Peer;
@@ -71,11 +71,7 @@ impl Node {
             announcer: Announcer::default(),
             tally: Mutex::new(Tally::default()),
             alarms: Mutex::new(Alarms::default()),
-            desk: Mutex::new(Desk::new(Limits {
-                jobs: settings.jobs,
-                per_proposer: settings.jobs_per_proposer,
-                memory: settings.memory,
-            })),
+            desk: Mutex::new(Desk::new(settings.me, settings.limits())),
             stock: Shelves::open(settings.me, &settings.stock)?,
             open: Mutex::new(BTreeMap::new()),
             peers: settings
@@ -138,20 +134,18 @@ impl Node {
         &self.core.database
     }
 
-    /// Reads the policy again; where it is wrong, the one that was read before stays.
+    /// Reads the policy again; where it is wrong or cannot be recorded, the one that was read before stays.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with it; where it cannot be recorded.
     pub fn reload_policy(&self) -> Result<(), Error> {
         let policy = read_policy(&self.core.settings)?;
         let digest = policy.digest();
-        // What the one before decides is recorded before this one is.
-        let mut place = self.core.policy.write().unwrap_or_else(PoisonError::into_inner);
-        self.core
-            .database
-            .audit(Timestamp::now(), Event::Policy { digest })?;
-        *place = policy;
-        drop(place);
+        let (before, asked) = self.core.follow(policy)?;
+        if let Err(error) = asked.wait() {
+            self.core.go_back(before, digest);
+            return Err(error.into());
+        }
         tracing::info!(%digest, "the policy was read");
         Ok(())
     }
@@ -209,6 +203,34 @@ fn go_on(core: &Weak<Core>, mut open: Vec<Job>) {
 }
 
 impl Core {
+    /// This policy decides from here on. Gives the one before, and the line on this one in the audit log, which was asked for after all that the one
+    /// before has decided and before all that this one does.
+    fn follow(&self, policy: Policy) -> cenote_service::Result<(Policy, Pending<()>)> {
+        let digest = policy.digest();
+        let mut place = self.policy.write().unwrap_or_else(PoisonError::into_inner);
+        let asked = self
+            .database
+            .begin_audit(Timestamp::now(), Event::Policy { digest })?;
+        Ok((std::mem::replace(&mut *place, policy), asked))
+    }
+
+    /// A policy that was not recorded decides no more, unless another has followed already. Its line may be recorded yet: then that on the one before comes
+    /// after it.
+    fn go_back(&self, before: Policy, unrecorded: Digest) {
+        let mut place = self.policy.write().unwrap_or_else(PoisonError::into_inner);
+        if place.digest() != unrecorded {
+            return;
+        }
+        let digest = before.digest();
+        *place = before;
+        if let Err(error) = self
+            .database
+            .begin_audit(Timestamp::now(), Event::Policy { digest })
+        {
+            tracing::error!(%error, "which policy decides cannot be noted in the audit log");
+        }
+    }
+
     /// What a restart means for the jobs of the record. Gives those that go on.
     fn resume(self: &Arc<Self>) -> Result<Vec<Job>, Error> {
         let (failed, open) = self.jobs.restart(Timestamp::now())?;

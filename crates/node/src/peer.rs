@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use cenote_service::job::{Digest, JobId, Proposal};
 
+use crate::desk::Limits;
 use crate::message::{Message, VERSION};
 use crate::programs::LARGEST;
 
@@ -70,10 +71,8 @@ pub(crate) struct Hello {
     pub(crate) version: u32,
     /// Of its program.
     pub(crate) program: String,
-    /// Jobs that it runs side by side.
-    pub(crate) jobs: u64,
-    /// Of those, one proposer's.
-    pub(crate) per_proposer: u64,
+    /// What it may run.
+    pub(crate) limits: Limits,
 }
 
 /// A program that is coming.

@@ -8,7 +8,7 @@ use cenote::Bundle;
 use cenote_service::audit::Actor;
 use cenote_service::job::{Digest, Job, JobId, Noted, Proposal, StateName};
 use cenote_service::live::Submission;
-use cenote_service::{Error, Result, Timestamp};
+use cenote_service::{Error, Pending, Result, Timestamp};
 use zeroize::Zeroizing;
 
 use crate::compiled::Compiled;
@@ -91,9 +91,9 @@ impl Core {
         };
         let noted = self
             .jobs
-            .propose_and_rule(proposal, body, by.clone(), rules, Timestamp::now());
+            .begin_propose(proposal, body, by.clone(), rules, Timestamp::now());
         drop(policy);
-        let noted = noted?;
+        let noted = noted?.wait()?;
         let job = &noted.job;
         if !noted.new && (approval.is_none() || !self.awaits_approval(job)) {
             return Ok(noted.job);
@@ -153,7 +153,8 @@ impl Core {
 
     /// Sees that a job can ever run here.
     pub(crate) fn fits(&self, compiled: &Compiled) -> std::result::Result<(), String> {
-        lock(&self.desk).refusal(compiled.memory).map_or(Ok(()), Err)
+        let memory = compiled.memory_at(self.me());
+        lock(&self.desk).refusal(memory).map_or(Ok(()), Err)
     }
 
     /// The program of a job.
@@ -254,9 +255,9 @@ impl Core {
         let rules = self.rules_for(&policy, &proposal, compiled);
         let noted = self
             .jobs
-            .propose_and_rule(proposal.clone(), body, by, rules, Timestamp::now());
+            .begin_propose(proposal.clone(), body, by, rules, Timestamp::now());
         drop(policy);
-        let noted = match noted {
+        let noted = match noted.and_then(Pending::wait) {
             Ok(noted) if noted.new => noted,
             Ok(_) => return,
             Err(error @ (Error::Proposal(_) | Error::OtherBody { .. } | Error::SameName { .. })) => {

@@ -22,7 +22,7 @@ use crate::compiled::{Compiled, Work};
 use crate::core::{Core, LEADER, lock};
 use crate::data;
 use crate::decisions::failed;
-use crate::desk::Waiting;
+use crate::desk::{Limits, Waiting};
 use crate::failure::Fault;
 use crate::flight::Flight;
 use crate::message::Message;
@@ -162,12 +162,17 @@ impl Core {
             return self.fail(id, FailKind::Refused, error.to_string());
         }
         let wanted = self.stock.wanted(&compiled);
-        let of_stock = wanted.map_or(0, |wanted| self.stock.memory_of(wanted, &compiled, self.me()));
+        let mut memory = compiled.memory.clone();
+        if let Some(wanted) = wanted {
+            let of_stock = self.stock.memory_of(wanted, &compiled);
+            let both = memory.iter_mut().zip(of_stock);
+            both.for_each(|(bytes, of_stock)| *bytes = of_stock.max(*bytes));
+        }
         lock(&self.desk).add(Waiting {
             job: id,
             proposer: job.proposal.proposer,
             parties: job.proposal.parties,
-            memory: compiled.memory.max(of_stock),
+            memory,
             wanted,
         });
         // It may have ended meanwhile.
@@ -216,7 +221,9 @@ impl Core {
     pub(crate) fn begin_all(self: &Arc<Self>) {
         loop {
             let next = if self.me() == LEADER {
-                lock(&self.desk).next_led(|waiting| self.room_at_peers(waiting.parties))
+                let parties = 0..self.settings.names.len() as u8;
+                let limits: Vec<Option<Limits>> = parties.map(|party| self.limits_of(party)).collect();
+                lock(&self.desk).next_led(Instant::now(), &limits)
             } else {
                 lock(&self.desk).next_called()
             };
@@ -227,41 +234,37 @@ impl Core {
         }
     }
 
-    /// How many jobs of so many parties the others run side by side at most, and of one proposer's; nothing if one of them is not there.
-    fn room_at_peers(&self, parties: u8) -> Option<(u64, u64)> {
-        let mut room = (u64::MAX, u64::MAX);
-        for peer in (0..parties).filter_map(|party| self.peer(party)) {
-            let known = peer.known();
-            let hello = known.hello.as_ref().filter(|_| known.is_with_us())?;
-            room = (
-                room.0.min(hello.jobs.max(1)),
-                room.1.min(hello.per_proposer.max(1)),
-            );
-        }
-        Some(room)
+    /// What a party may run, of a peer by its own word; nothing if it is not there.
+    fn limits_of(&self, party: u8) -> Option<Limits> {
+        let Some(peer) = self.peer(party) else {
+            return Some(self.settings.limits());
+        };
+        let known = peer.known();
+        let hello = known.hello.as_ref().filter(|_| known.is_with_us());
+        hello.map(|hello| hello.limits)
     }
 
     fn launch(self: &Arc<Self>, waiting: Waiting, flight: &Arc<Flight>) {
         let landing = self.takes_off();
-        let (core, flight) = (Arc::clone(self), Arc::clone(flight));
+        let (core, flight, id) = (Arc::clone(self), Arc::clone(flight), waiting.job);
         let body = move || {
             let _landing = landing;
-            if catch_unwind(AssertUnwindSafe(|| core.fly(waiting, &flight))).is_err() {
+            if catch_unwind(AssertUnwindSafe(|| core.fly(&waiting, &flight))).is_err() {
                 core.fail(
-                    waiting.job,
+                    id,
                     FailKind::Internal,
                     "the service failed; its log says where".into(),
                 );
             }
-            core.over(waiting.job);
+            core.over(id);
         };
         if let Err(error) = THREADS.start(body) {
             self.fail(
-                waiting.job,
+                id,
                 FailKind::Internal,
                 format!("there is no thread for it: {error}"),
             );
-            self.over(waiting.job);
+            self.over(id);
         }
     }
 
@@ -296,7 +299,7 @@ impl Core {
     }
 
     /// One run of a job, from its beginning to its end.
-    fn fly(self: &Arc<Self>, waiting: Waiting, flight: &Flight) {
+    fn fly(self: &Arc<Self>, waiting: &Waiting, flight: &Flight) {
         let id = waiting.job;
         let mut taken = None;
         if self.me() == LEADER {

@@ -8,6 +8,7 @@ use cenote::{PartyConfig, StockTarget};
 use cenote_service::Address;
 
 use crate::Error;
+use crate::desk::Limits;
 
 /// What a service is told.
 #[derive(Debug, Clone)]
@@ -65,6 +66,15 @@ pub struct StockSettings {
 const MARGIN: u64 = 1 << 30;
 
 impl Settings {
+    /// What may run here.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits {
+            jobs: self.jobs,
+            per_proposer: self.jobs_per_proposer,
+            memory: self.memory,
+        }
+    }
+
     /// Of a party file, for the party with this fingerprint.
     ///
     /// # Errors

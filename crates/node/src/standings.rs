@@ -18,6 +18,7 @@ impl Core {
             program: env!("CARGO_PKG_VERSION").into(),
             jobs: self.settings.jobs,
             per_proposer: self.settings.jobs_per_proposer,
+            memory: self.settings.memory,
         };
         if self.is_told(peer, &hello) {
             self.tell_standings(peer);

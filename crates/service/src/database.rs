@@ -203,7 +203,15 @@ impl Database {
     /// # Errors
     /// Where it cannot be recorded.
     pub fn audit(&self, at: crate::Timestamp, event: audit::Event) -> Result<()> {
-        self.write(move |transaction| transaction.audit(at, &event))
+        self.begin_audit(at, event)?.wait()
+    }
+
+    /// Asks for the same, and does not wait for it. What is asked for later comes after it.
+    ///
+    /// # Errors
+    /// Where too much waits to be recorded.
+    pub fn begin_audit(&self, at: crate::Timestamp, event: audit::Event) -> Result<Pending<()>> {
+        self.begin_write(Flush::Now, move |transaction| transaction.audit(at, &event))
     }
 }
 

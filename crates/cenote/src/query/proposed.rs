@@ -26,7 +26,7 @@ pub struct Proposed {
     job: Arc<QueryJob>,
     tally: Tally,
     me: PartyId,
-    memory_bytes: u64,
+    memory_bytes: Vec<u64>,
     traffic_bytes: u64,
 }
 
@@ -50,10 +50,13 @@ impl Proposed {
     /// Those of [`QueryJob::from_bundle`]; [`Error::Usage`] if it takes more memory than the process may have.
     pub fn new(bundle: &Bundle, me: PartyId) -> Result<Self> {
         let planned = Planned::new(QueryJob::from_bundle(bundle)?)?;
+        let parties = (0..planned.job.protocol().parties()).map(PartyId);
+        let memory_bytes = parties.map(|party| {
+            let text = text_bytes(&planned.job, party);
+            planned.session_bytes(party).saturating_add(text)
+        });
         Ok(Proposed {
-            memory_bytes: planned
-                .session_bytes(me)
-                .saturating_add(text_bytes(&planned.job, me)),
+            memory_bytes: memory_bytes.collect(),
             traffic_bytes: planned.prepared.traffic_bytes(&planned.tally.demand()),
             job: planned.job,
             tally: planned.tally,
@@ -71,9 +74,9 @@ impl Proposed {
         self.tally.and_gates
     }
 
-    /// The most bytes of memory that a run takes at this party, besides what the process takes anyway.
-    pub fn memory_bytes(&self) -> u64 {
-        self.memory_bytes
+    /// The most bytes of memory that a run takes at each party, besides what the process takes anyway.
+    pub fn memory_bytes(&self) -> &[u64] {
+        &self.memory_bytes
     }
 
     /// Bytes that a party sends and receives, about.

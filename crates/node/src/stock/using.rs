@@ -49,13 +49,18 @@ impl Shelves {
         (ands > 0 && ands >= self.targets[kind].least).then_some(Wanted { kind, ands })
     }
 
-    /// The most bytes of memory that party `me` takes to run the job from stock.
-    pub(crate) fn memory_of(&self, wanted: Wanted, compiled: &Compiled, me: u8) -> u64 {
+    /// The most bytes of memory that each party takes to run the job from stock, by party.
+    pub(crate) fn memory_of(&self, wanted: Wanted, compiled: &Compiled) -> Vec<u64> {
         let of = |program| {
             let prepared = self.targets[wanted.kind].kind.prepare(program).ok()?;
-            Some(prepared.job_bytes(program, PartyId(me)))
+            let parties = 0..compiled.parties();
+            Some(
+                parties
+                    .map(|party| prepared.job_bytes(program, PartyId(party)))
+                    .collect(),
+            )
         };
-        compiled.program().and_then(of).unwrap_or(0)
+        compiled.program().and_then(of).unwrap_or_default()
     }
 
     /// Looks for damage in these items of a shelf that nobody else uses, until a moment if there is one: what was not looked at by then counts as sound.

@@ -13,6 +13,7 @@ fn hello(program: &str, version: u32) -> Vec<u8> {
         program: program.into(),
         jobs: 8,
         per_proposer: 8,
+        memory: 1 << 30,
     };
     hello.to_bytes()
 }

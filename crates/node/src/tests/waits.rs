@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use cenote_service::Timestamp;
-use cenote_service::job::{FailKind, JobId, Proposal, State, StateName};
+use cenote_service::job::{Digest, FailKind, JobId, Proposal, State, StateName};
 use cenote_service::live::{Live, Submission};
 
 use super::world::{ALL, NONE, World, person, stop_clocks, until};
+use crate::compiled::Compiled;
+use crate::compiled::tests::bundle;
 use crate::core::lock;
 use crate::message::Message;
 
@@ -102,6 +104,46 @@ fn a_meeting_is_over_soon_after_the_deadline_of_its_job() {
     world.wait_for(id, StateName::Failed);
     until("nothing runs", || {
         (0..3).all(|party| world.node(party).running().is_empty())
+    });
+}
+
+/// What party 1 takes to run the long job of the tests.
+fn memory_of_long() -> u64 {
+    let compiled = Compiled::new(bundle("sha256", 3), Digest::of(b""), 1);
+    compiled.expect("compiles").memory_at(1)
+}
+
+#[test]
+fn a_job_waits_for_room_at_a_follower() {
+    let memory = memory_of_long();
+    let world = World::with(3, ALL, move |settings| {
+        if settings.me == 1 {
+            settings.memory = memory / 2 * 3;
+        }
+    });
+    let first = world.submit_long(0, "first");
+    world.wait_for(first, StateName::Running);
+    let second = world.submit_long(0, "second");
+    world.wait_for(second, StateName::Queued);
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(world.job(0, second).state, State::Queued);
+    world.node(0).cancel(first, person()).expect("taken back");
+    world.wait_for(second, StateName::Running);
+    world.node(0).cancel(second, person()).expect("taken back");
+}
+
+#[test]
+fn a_job_that_never_fits_at_a_follower_is_declined_there() {
+    let memory = memory_of_long();
+    let world = World::with(3, ALL, move |settings| {
+        if settings.me == 1 {
+            settings.memory = memory - 1;
+        }
+    });
+    let submission = world.submission("sha256", "too large");
+    let job = world.node(0).submit(submission, person()).expect("submitted");
+    until("party 1 has declined it", || {
+        matches!(world.job(0, job.proposal.id).state, State::Declined { by: 1, .. })
     });
 }
 

@@ -78,22 +78,23 @@ impl Jobs {
         by: Actor,
         now: Timestamp,
     ) -> Result<(Job, bool)> {
-        let noted = self.propose_and_rule(proposal, body, by, None, now)?;
+        let noted = self.begin_propose(proposal, body, by, None, now)?.wait()?;
         Ok((noted.job, noted.new))
     }
 
-    /// The same, and in the same transaction, if the job is new and rules are given, as with [`Jobs::rule`].
+    /// Asks for the same, and in the same transaction, if the job is new and rules are given, for what [`Jobs::rule`] does. Nothing is noted where either
+    /// fails.
     ///
     /// # Errors
-    /// Those of both; nothing is noted then.
-    pub fn propose_and_rule(
+    /// Those that are known at once.
+    pub fn begin_propose(
         &self,
         proposal: Proposal,
         body: Digest,
         by: Actor,
         policy: Option<Rules>,
         now: Timestamp,
-    ) -> Result<Noted> {
+    ) -> Result<Pending<Noted>> {
         proposal.check()?;
         let proposer = match by {
             Actor::Peer(peer) => peer,
@@ -119,7 +120,7 @@ impl Jobs {
             };
             Ok(Noted { job, new, ruled })
         };
-        self.database.begin_write(flush, work)?.wait()
+        self.database.begin_write(flush, work)
     }
 
     /// Approves in a person's name, for its `reason` if it gives one, and counts disclosures without a limit.
@@ -160,6 +161,21 @@ impl Jobs {
         binding: Vec<Binding>,
         now: Timestamp,
     ) -> Result<(policy::Ruling, Job)> {
+        self.begin_rule(id, policy, size, binding, now)?.wait()
+    }
+
+    /// Asks for the same, and does not wait for it: what is asked for later comes after it.
+    ///
+    /// # Errors
+    /// Where too much waits to be recorded.
+    pub fn begin_rule(
+        &self,
+        id: JobId,
+        policy: &Policy,
+        size: Size,
+        binding: Vec<Binding>,
+        now: Timestamp,
+    ) -> Result<Pending<(policy::Ruling, Job)>> {
         let (rules, me) = (
             Rules {
                 policy: policy.clone(),
@@ -168,7 +184,7 @@ impl Jobs {
             },
             self.settings.me,
         );
-        self.database.write_soon(move |transaction| {
+        self.database.begin_write(Flush::Later, move |transaction| {
             let job = row::get(transaction.connection(), id)?;
             let ruling = rule(transaction, &job, me, &rules, now)?;
             Ok((ruling.0, ruling.1.unwrap_or(job)))
