@@ -1,9 +1,10 @@
 //! Which jobs wait and which run: the order in which they begin, within what they may take.
 //!
-//! The proposers take turns, and each one's jobs begin in their order, each when it fits at every party that takes part. Where a proposer's next job
-//! does not fit, the others' go on. That lasts for [`PATIENCE`] from when only their jobs are in its way; then its memory is kept for it, and nothing
-//! behind it begins at the party that lacks some. So no job is passed over for ever. While its proposer's own jobs are in its way, nobody else waits for it, and
-//! after it has begun the turn is another's. So no proposer holds up the others for as long as it likes.
+//! The proposers take turns, and each one's jobs begin in their order, each when it fits at every party that takes part. Where one does not fit, its
+//! proposer's later jobs wait with it, but for those that leave out the party that lacks memory, and the others' go on. That lasts for [`PATIENCE`] from when only
+//! their jobs are in its way; then its memory is kept for it, and nothing else begins at that party. So no job is passed over for ever. While its
+//! proposer's own jobs are in its way, nobody else waits for it, and after it has begun the turn is another's. So no proposer holds up the others for
+//! as long as it likes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -64,8 +65,8 @@ pub(crate) struct Desk {
     lines: BTreeMap<u8, VecDeque<Waiting>>,
     /// The proposer whose job began last.
     last: u8,
-    /// By proposer, the job that others are in the way of, and since when.
-    passed: BTreeMap<u8, (JobId, Instant)>,
+    /// Jobs that others are in the way of, and since when.
+    passed: BTreeMap<JobId, Instant>,
     running: BTreeMap<JobId, (Waiting, Arc<Flight>)>,
     /// Jobs that the leader has begun, and the shelves of stock that it has named.
     called: BTreeMap<JobId, Option<u8>>,
@@ -127,47 +128,59 @@ impl Desk {
         now: Instant,
         limits: &[Option<Limits>],
     ) -> Option<(Waiting, Arc<Flight>)> {
-        let after = self.lines.range(self.last.saturating_add(1)..);
-        let order: Vec<u8> = after
-            .chain(self.lines.range(..=self.last))
-            .map(|(proposer, _)| *proposer)
-            .collect();
+        let mut passed = std::mem::take(&mut self.passed);
+        let chosen = self.choose(now, limits, &mut passed);
+        self.passed = passed;
+        let (proposer, place) = chosen?;
+        let waiting = self.lines.get(&proposer)?.get(place)?.clone();
+        self.last = proposer;
+        Some(self.begin(proposer, place, waiting, None))
+    }
+
+    /// Whose job begins next, and its place in the line. Notes in `passed` since when others have been in the way of a job.
+    fn choose(
+        &self,
+        now: Instant,
+        limits: &[Option<Limits>],
+        passed: &mut BTreeMap<JobId, Instant>,
+    ) -> Option<(u8, usize)> {
+        let is_long = |since: &Instant| now.saturating_duration_since(*since) >= PATIENCE;
+        // Nothing goes before what has waited for long, whoever's turn it is.
+        let mut order: Vec<_> = self.lines.iter().collect();
+        order.sort_by_cached_key(|(proposer, line)| {
+            let since = line
+                .iter()
+                .filter_map(|waiting| passed.get(&waiting.job).copied());
+            let longest = since.filter(is_long).min();
+            (longest.is_none(), longest, **proposer <= self.last)
+        });
         // The lowest party whose memory is kept for a job that has waited for long: nothing else begins there.
         let mut kept = u8::MAX;
-        for proposer in order {
-            let line = self.lines.get(&proposer).into_iter().flatten().enumerate();
-            let mut ready = line.filter_map(|(place, waiting)| {
-                let limits = there(limits, waiting.parties).filter(|_| waiting.parties <= kept)?;
-                Some((place, waiting, limits))
-            });
-            let next = ready.find(|(_, waiting, limits)| self.has_place(waiting, limits));
-            let Some((place, waiting, limits)) = next else {
-                continue;
-            };
-            let (waiting, own) = (waiting.clone(), |of: &Waiting| of.proposer == proposer);
-            match self.full_at(&waiting, &limits, |_| true) {
-                None => {
-                    self.last = proposer;
-                    return Some(self.begin(proposer, place, waiting, None));
+        for (proposer, line) in order {
+            // The same for what comes later in this line.
+            let mut most = kept;
+            for (place, waiting) in line.iter().enumerate() {
+                let limits = there(limits, waiting.parties).filter(|limits| self.has_place(waiting, limits));
+                let Some(limits) = limits else {
+                    passed.remove(&waiting.job);
+                    continue;
+                };
+                if waiting.parties > most {
+                    continue;
                 }
-                Some(party) if self.full_at(&waiting, &limits, own).is_none() => {
-                    if now.saturating_duration_since(self.passed_since(&waiting, now)) >= PATIENCE {
-                        kept = kept.min(party);
-                    }
+                let Some(party) = self.full_at(waiting, &limits, |_| true) else {
+                    return Some((*proposer, place));
+                };
+                most = most.min(party);
+                let own = |of: &Waiting| of.proposer == *proposer;
+                if self.full_at(waiting, &limits, own).is_none()
+                    && is_long(passed.entry(waiting.job).or_insert(now))
+                {
+                    kept = kept.min(party);
                 }
-                Some(_) => {}
             }
         }
         None
-    }
-
-    /// Since when others are in the way of a job, which is its proposer's next.
-    fn passed_since(&mut self, waiting: &Waiting, now: Instant) -> Instant {
-        let passed = self.passed.entry(waiting.proposer).or_insert((waiting.job, now));
-        if passed.0 != waiting.job {
-            *passed = (waiting.job, now);
-        }
-        passed.1
     }
 
     /// Whether a job has a place beside those that run, where the parties may run so many.
@@ -232,7 +245,7 @@ impl Desk {
                 self.lines.remove(&proposer);
             }
         }
-        self.passed.retain(|_, (job, _)| *job != waiting.job);
+        self.passed.remove(&waiting.job);
         let flight = Arc::new(Flight::new(waiting.job, waiting.parties, shelf));
         self.running
             .insert(waiting.job, (waiting.clone(), Arc::clone(&flight)));
@@ -269,7 +282,7 @@ impl Desk {
     /// A job does not wait any more, and is not called.
     pub(crate) fn remove(&mut self, job: JobId) {
         self.called.remove(&job);
-        self.passed.retain(|_, (passed, _)| *passed != job);
+        self.passed.remove(&job);
         for line in self.lines.values_mut() {
             line.retain(|waiting| waiting.job != job);
         }

@@ -134,7 +134,8 @@ impl Node {
         &self.core.database
     }
 
-    /// Reads the policy again; where it is wrong or cannot be recorded, the one that was read before stays.
+    /// Reads the policy again. Where it is wrong, the one that was read before stays. It decides at once, and where it cannot be recorded then, the one before
+    /// decides again; what it has decided meanwhile stands. One call at a time.
     ///
     /// # Errors
     /// What is wrong with it; where it cannot be recorded.

@@ -221,9 +221,11 @@ impl Core {
     pub(crate) fn begin_all(self: &Arc<Self>) {
         loop {
             let next = if self.me() == LEADER {
+                // Who is lost after this has its jobs stopped: by then the desk says which.
+                let mut desk = lock(&self.desk);
                 let parties = 0..self.settings.names.len() as u8;
                 let limits: Vec<Option<Limits>> = parties.map(|party| self.limits_of(party)).collect();
-                lock(&self.desk).next_led(Instant::now(), &limits)
+                desk.next_led(Instant::now(), &limits)
             } else {
                 lock(&self.desk).next_called()
             };

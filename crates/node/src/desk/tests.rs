@@ -272,3 +272,69 @@ fn a_job_begins_when_it_fits_at_every_party() {
     let limits = [Some(desk.limits), Some(desk.limits), Some(none)];
     assert!(desk.next_led(now, &limits).is_some() && desk.next_led(now, &limits).is_none());
 }
+
+/// Jobs that leave out the party without room do not let others past one that has waited for long.
+#[test]
+fn a_job_that_waits_for_one_party_is_not_passed_over_in_turns() {
+    let mut desk = desk(10, 10);
+    let start = Instant::now();
+    let narrow = |number, proposer, memory| Waiting {
+        memory: vec![1, 1, memory],
+        ..waiting(number, proposer, 1)
+    };
+    desk.add(narrow(2, 0, 60));
+    assert_eq!(led_at(&mut desk, start), Some(job(2)));
+    desk.add(narrow(1, 2, 60));
+    assert_eq!(led_at(&mut desk, start), None);
+    let late = start + PATIENCE;
+    for number in 10..20 {
+        desk.add(of_two(number, 1, 1));
+        desk.add(narrow(number + 10, 0, 1));
+        assert_eq!(led_at(&mut desk, late), Some(job(number)));
+        assert_eq!(led_at(&mut desk, late), None);
+        desk.done(job(number));
+    }
+    desk.done(job(2));
+    assert_eq!(led_at(&mut desk, late), Some(job(1)));
+}
+
+/// What a party has no room for holds up those jobs only that it takes part in, also of the same proposer.
+#[test]
+fn a_party_without_room_holds_up_its_own_jobs_only() {
+    let mut desk = desk(10, 10);
+    let now = Instant::now();
+    for number in [1, 2] {
+        desk.add(waiting(number, 0, 1));
+    }
+    desk.add(of_two(3, 0, 1));
+    let none = Limits {
+        memory: 0,
+        ..limits(100, 100)
+    };
+    let limits = [Some(desk.limits), Some(desk.limits), Some(none)];
+    let mut led = || desk.next_led(now, &limits).map(|(waiting, _)| waiting.job);
+    assert_eq!((led(), led(), led()), (Some(job(1)), Some(job(3)), None));
+}
+
+/// How long a job has waited does not depend on whether another's party is there, and is not counted while its own is away.
+#[test]
+fn each_job_has_its_own_patience() {
+    let mut desk = desk(10, 10);
+    let start = Instant::now();
+    let away = [Some(desk.limits), Some(desk.limits), None];
+    desk.add(of_two(1, 1, 60));
+    assert_eq!(led_at(&mut desk, start), Some(job(1)));
+    desk.add(waiting(2, 0, 60));
+    desk.add(of_two(3, 0, 60));
+    for seconds in 0..3 {
+        let now = start + Duration::from_secs(seconds);
+        assert_eq!(led_at(&mut desk, now), None);
+        assert!(desk.next_led(now, &away).is_none());
+    }
+    assert_eq!(desk.passed.keys().collect::<Vec<_>>(), [&job(3)]);
+    desk.add(of_two(4, 1, 1));
+    assert_eq!(led_at(&mut desk, start + PATIENCE / 2), Some(job(4)));
+    desk.add(of_two(5, 1, 1));
+    assert!(desk.next_led(start + PATIENCE, &away).is_none());
+    assert_eq!(desk.passed.keys().collect::<Vec<_>>(), [&job(3)]);
+}
