@@ -147,7 +147,7 @@ pub(crate) fn shape(sizes: &Lpn) -> Shape {
 /// What a party keeps of a session besides wires and leaky ANDs.
 pub(crate) struct Keys {
     pub(crate) role: Role,
-    pub(crate) bits: Bits,
+    bits: Bits,
     /// Opens this party's bits.
     pub(crate) opener: Opener<2>,
     /// Verifies the other party's.

@@ -198,13 +198,20 @@ impl Desk {
         counted: impl Fn(&Waiting) -> bool,
     ) -> Option<u8> {
         let mut parties = (0..).zip(limits);
-        let full = parties.find(|(party, limits)| {
-            let taken = self.taken_at(*party, &counted);
-            let all = taken.saturating_add(waiting.memory_at(*party));
-            // What never fits runs alone.
-            taken > 0 && all > limits.memory
-        });
+        let full = parties.find(|(party, limits)| !self.fits_at(*party, limits, waiting, &counted));
         full.map(|(party, _)| party)
+    }
+
+    /// Whether a job fits at a party beside those that run and are `counted`. What never fits runs alone.
+    fn fits_at(
+        &self,
+        party: u8,
+        limits: &Limits,
+        waiting: &Waiting,
+        counted: impl Fn(&Waiting) -> bool,
+    ) -> bool {
+        let taken = self.taken_at(party, counted);
+        taken == 0 || taken.saturating_add(waiting.memory_at(party)) <= limits.memory
     }
 
     /// Bytes of memory that a party's jobs that are `counted` take, and at this party what else does.
@@ -222,7 +229,8 @@ impl Desk {
         for (proposer, line) in &self.lines {
             for (place, waiting) in line.iter().enumerate() {
                 let called = self.called.contains_key(&waiting.job);
-                if called && self.has_place(waiting, &[self.limits]) && self.fits(waiting) {
+                let fits = || self.fits_at(self.me, &self.limits, waiting, |_| true);
+                if called && self.has_place(waiting, &[self.limits]) && fits() {
                     let (proposer, waiting) = (*proposer, waiting.clone());
                     let shelf = self.called.remove(&waiting.job).flatten();
                     return Some(self.begin(proposer, place, waiting, shelf));
@@ -257,11 +265,6 @@ impl Desk {
             .values()
             .filter(|(waiting, _)| waiting.proposer == proposer)
             .count() as u64
-    }
-
-    fn fits(&self, waiting: &Waiting) -> bool {
-        let taken = self.taken_at(self.me, |_| true);
-        taken == 0 || taken.saturating_add(waiting.memory_at(self.me)) <= self.limits.memory
     }
 
     /// Takes so much memory for something else than a job, unless that leaves too little.

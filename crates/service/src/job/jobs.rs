@@ -82,7 +82,7 @@ impl Jobs {
         Ok((noted.job, noted.new))
     }
 
-    /// Asks for the same, and in the same transaction, if the job is new and rules are given, for what [`Jobs::rule`] does. Nothing is noted where either
+    /// Asks for the same, and in the same transaction, if the job is new and rules are given, for what [`Jobs::begin_rule`] does. Nothing is noted where either
     /// fails.
     ///
     /// # Errors
@@ -149,22 +149,8 @@ impl Jobs {
     }
 
     /// Lets the policy decide, and does what it says: the counts that it looks at, the approval and what that counts are one transaction. `size`
-    /// is what this party has computed from the program, whatever the proposer estimated. A ruling to ask a person changes nothing.
-    ///
-    /// # Errors
-    /// Those of [`Jobs::approve`].
-    pub fn rule(
-        &self,
-        id: JobId,
-        policy: &Policy,
-        size: Size,
-        binding: Vec<Binding>,
-        now: Timestamp,
-    ) -> Result<(policy::Ruling, Job)> {
-        self.begin_rule(id, policy, size, binding, now)?.wait()
-    }
-
-    /// Asks for the same, and does not wait for it: what is asked for later comes after it.
+    /// is what this party has computed from the program, whatever the proposer estimated. A ruling to ask a person changes nothing. It is not waited
+    /// for here: what is asked for later comes after it, and what waiting gives fails as [`Jobs::approve`] does.
     ///
     /// # Errors
     /// Where too much waits to be recorded.

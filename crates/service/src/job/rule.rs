@@ -76,10 +76,10 @@ fn says(
 }
 
 impl Jobs {
-    /// What the policy says at present, by the counts that are there. Nothing changes, so that [`Jobs::rule`] may decide otherwise later.
+    /// What the policy says at present, by the counts that are there. Nothing changes, so that [`Jobs::begin_rule`] may decide otherwise later.
     ///
     /// # Errors
-    /// Those of [`Jobs::rule`].
+    /// Those of [`Jobs::begin_rule`].
     pub fn foresee(&self, id: JobId, rules: Rules, now: Timestamp) -> Result<policy::Ruling> {
         let me = self.settings.me;
         self.database.read(move |connection| {

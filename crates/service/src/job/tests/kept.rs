@@ -1,6 +1,7 @@
 //! Kept values: stored with the end of the job that keeps them, counted as data, and not for ever.
 
 use super::*;
+use crate::Pending;
 use crate::ResultKey;
 use crate::policy::{Policy, Size, Verdict};
 use crate::seal::Sealed;
@@ -349,7 +350,8 @@ fn a_kept_value_is_data_of_this_party(world: World) {
         );
         let parties = ["acme", "bank", "clinic"].map(String::from);
         let policy = Policy::parse("policy.toml", &text, &parties).expect("a policy");
-        jobs.rule(id, &policy, size, binding, at(1))
+        jobs.begin_rule(id, &policy, size, binding, at(1))
+            .and_then(Pending::wait)
             .expect("ruled")
             .0
             .verdict

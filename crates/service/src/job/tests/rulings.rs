@@ -1,6 +1,7 @@
 //! Policies, with the counts that they depend on.
 
 use super::*;
+use crate::Pending;
 use crate::policy::{Policy, Size, Verdict};
 
 suite![
@@ -34,7 +35,8 @@ fn disclosures_are_counted_and_given_back(world: World) {
     let policy = policy("disclosures = 2");
     let rule = |number: u8| {
         let id = propose(&jobs, number);
-        jobs.rule(id, &policy, SIZE, binding(), at(1))
+        jobs.begin_rule(id, &policy, SIZE, binding(), at(1))
+            .and_then(Pending::wait)
             .expect("ruled")
             .0
             .verdict
@@ -87,7 +89,8 @@ fn disclosures_are_counted_and_given_back(world: World) {
     let id = propose(&jobs, 9);
     let posted = vec![Binding::new("left", Source::Posted)];
     let (ruling, job) = jobs
-        .rule(id, &policy, SIZE, posted.clone(), at(1))
+        .begin_rule(id, &policy, SIZE, posted.clone(), at(1))
+        .and_then(Pending::wait)
         .expect("ruled");
     assert_eq!((ruling.verdict, job.binding), (Verdict::Approve, posted));
     assert_eq!(used(&jobs), 3);
@@ -102,7 +105,8 @@ fn limits_hold_for_approvals_at_once(world: World) {
             .iter()
             .map(|id| {
                 scope.spawn(|| {
-                    jobs.rule(*id, &policy, SIZE, binding(), at(1))
+                    jobs.begin_rule(*id, &policy, SIZE, binding(), at(1))
+                        .and_then(Pending::wait)
                         .expect("ruled")
                         .0
                         .verdict
@@ -125,7 +129,8 @@ fn a_rate_is_kept(world: World) {
     let policy = policy("max_jobs_an_hour = 2");
     let rule = |number: u8, seconds| {
         let id = propose(&jobs, number);
-        jobs.rule(id, &policy, SIZE, binding(), at(seconds))
+        jobs.begin_rule(id, &policy, SIZE, binding(), at(seconds))
+            .and_then(Pending::wait)
             .expect("ruled")
             .0
     };
@@ -162,14 +167,18 @@ fn a_person_is_asked_and_nothing_changes(world: World) {
     let id = propose(&jobs, 1);
     let before = (jobs.get(id).expect("there"), world.log());
     let (ruling, job) = jobs
-        .rule(id, &Policy::ask(), SIZE, binding(), at(1))
+        .begin_rule(id, &Policy::ask(), SIZE, binding(), at(1))
+        .and_then(Pending::wait)
         .expect("ruled");
     assert_eq!((ruling.verdict, ruling.rule), (Verdict::Ask, None));
     assert_eq!((job, world.log()), before);
     // A rule cannot decide twice.
-    jobs.rule(id, &policy(""), SIZE, binding(), at(1)).expect("ruled");
+    jobs.begin_rule(id, &policy(""), SIZE, binding(), at(1))
+        .and_then(Pending::wait)
+        .expect("ruled");
     let error = jobs
-        .rule(id, &policy(""), SIZE, binding(), at(1))
+        .begin_rule(id, &policy(""), SIZE, binding(), at(1))
+        .and_then(Pending::wait)
         .expect_err("decided");
     assert!(matches!(error, Error::NoTransition { .. }), "{error}");
     assert_eq!(used(&jobs), 1);
