@@ -4,7 +4,7 @@
 //! notice, and the next life must work. Every output is compared with plain evaluation, and no material may be used twice, in whatever
 //! life.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -110,21 +110,29 @@ impl Used {
             read => read.map_err(fault)?,
         };
         let [mut count, mut twice, mut items] = [0; 3];
-        let known: std::collections::HashSet<[u8; 8]> = self.0.keys().map(|(item, _)| *item).collect();
-        let mut new = std::collections::HashSet::new();
-        for note in bytes.as_chunks::<16>().0 {
-            let (item, number) = note.split_first_chunk::<8>().expect("a note has 16 bytes");
-            let number = u64::from_le_bytes(number.try_into().expect("and 8 are left"));
-            let page = self.0.entry((*item, (number >> LOW) as u32)).or_default();
+        let mut known: HashSet<[u8; 8]> = self.0.keys().map(|(item, _)| *item).collect();
+        let notes: Vec<([u8; 8], u64)> = bytes
+            .as_chunks::<16>()
+            .0
+            .iter()
+            .map(|note| {
+                let (item, number) = note.split_first_chunk().expect("a note has 16 bytes");
+                let number = number.try_into().expect("and 8 are left");
+                (*item, u64::from_le_bytes(number))
+            })
+            .collect();
+        for near in notes.chunk_by(|a, b| (a.0, a.1 >> LOW) == (b.0, b.1 >> LOW)) {
+            let (item, number) = near[0];
+            let page = self.0.entry((item, (number >> LOW) as u32)).or_default();
             page.resize(1 << (LOW - 6), 0);
-            let low = (number & ((1 << LOW) - 1)) as usize;
-            let mask = 1 << (low % 64);
-            twice += u64::from(page[low / 64] & mask != 0);
-            page[low / 64] |= mask;
-            count += 1;
-            if !known.contains(item) && new.insert(*item) {
-                items += 1;
+            for (_, number) in near {
+                let low = (number & ((1 << LOW) - 1)) as usize;
+                let mask = 1 << (low % 64);
+                twice += u64::from(page[low / 64] & mask != 0);
+                page[low / 64] |= mask;
             }
+            count += near.len() as u64;
+            items += u64::from(known.insert(item));
         }
         if !bytes.is_empty() {
             fs::File::create(path).map_err(fault)?;

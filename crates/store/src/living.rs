@@ -161,9 +161,11 @@ impl Living {
             return Ok(());
         };
         let item = self.id.0.first_chunk::<8>().expect("a name has 32 bytes");
-        let bytes: Vec<u8> = numbers
-            .flat_map(|number| [*item, number.to_le_bytes()].concat())
-            .collect();
+        let mut bytes = Vec::new();
+        for number in numbers {
+            bytes.extend_from_slice(item);
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
         let written = io::Write::write_all(&mut &**audit, &bytes);
         written.map_err(|error| {
             fault(

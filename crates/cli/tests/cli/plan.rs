@@ -13,13 +13,13 @@ fn job(protocol: &str, owner: u8, lanes: u64) -> String {
 #[test]
 fn what_a_job_takes_is_told_for_every_protocol() {
     let folder = tempfile::tempdir().unwrap();
-    let file = write(folder.path(), "job.toml", &job("lego", 1, 20));
+    let file = write(folder.path(), "job.toml", &job("lego", 1, 8));
     let plan = run(cenote()
         .arg("plan")
         .arg(&file)
         .args(["--json", "--transport", "tcp", "--link", "20,1"]))
     .json();
-    assert_eq!(plan["and_gates"], 128_000);
+    assert_eq!(plan["and_gates"], 51_200);
     let protocols = plan["protocols"].as_array().unwrap();
     assert_eq!(protocols[0]["protocol"], "lego");
     assert_eq!(protocols[1]["protocol"], "three");
@@ -34,11 +34,11 @@ fn what_a_job_takes_is_told_for_every_protocol() {
         assert!(estimate["bytes_sent"].as_u64().unwrap() > 100_000, "{protocol}");
     }
     // Jobs of the same kind send about what was said.
-    let values = "00000000000000000000000000000000\n".repeat(20);
+    let values = "00000000000000000000000000000000\n".repeat(8);
     let values = write(folder.path(), "values", &values);
     let with_values = format!("\nfile = {:?}\n[[", values.display().to_string());
     for (protocol, estimated) in [("lego", 0), ("jimu", 2), ("authenticated", 3)] {
-        let text = job(protocol, 1, 20).replacen(
+        let text = job(protocol, 1, 8).replacen(
             "\n[[input]]\nparty = 1\n[[",
             &format!("\n[[input]]\nparty = 1{with_values}"),
             1,

@@ -13,7 +13,7 @@ use crate::world::{World, paths};
 /// Long enough that no machine is done before it is stopped.
 const LONG_THREE: &str = "circuit = \"lib:mult64\"\nlanes = 1000000";
 const LONG_LEGO: &str = "circuit = \"lib:mult64\"\nlanes = 300";
-const LONG_JIMU: &str = "circuit = \"lib:mult64\"\nlanes = 20000";
+const LONG_JIMU: &str = "circuit = \"lib:mult64\"\nlanes = 3000";
 
 /// A job that takes as long, all of whose parties are on this machine.
 fn long_job(folder: &Path, protocol: &str) -> PathBuf {
@@ -162,7 +162,7 @@ fn a_stopped_party_over_a_pool_tells_its_peer() {
         (0, Moment::Start),
         (0, Moment::Sent(3_000_000)),
         (1, Moment::Sent(60_000)),
-        (1, Moment::Sent(3_000_000)),
+        (1, Moment::Sent(300_000)),
     ] {
         stop_one(
             &world,

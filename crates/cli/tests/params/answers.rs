@@ -286,9 +286,9 @@ fn games_measure_what_is_exact() {
         ("triples --pool-size 8", 40_000),
         ("lego --and-gates 4 --beta 2 --p-gate 0.6 --p-auth 0.6", 20_000),
     ] {
-        let line = format!("game {game} --trials {trials} --seed 7");
-        let report = json(&line);
-        assert_eq!(report, json(&line), "the same seed gives the same report");
+        let play = |trials: u32| json(&format!("game {game} --trials {trials} --seed 7"));
+        assert_eq!(play(500), play(500), "the same seed gives the same report");
+        let report = play(trials);
         let bound = report["bound_log2"].as_f64().unwrap().exp2();
         let adversaries = report["adversaries"].as_array().unwrap();
         assert!(adversaries.len() >= 4 && report["trials"] == trials && report["seed"] == 7);

@@ -122,7 +122,7 @@ impl Attack {
     /// `b` from 1 to [`Self::most`]: that `b` and its probability.
     #[must_use]
     pub fn insert_at_once(&self, slip: f64) -> (u64, LogProb) {
-        self.best(|k| self.p[k].log2() + k as f64 * slip.log2())
+        self.best(slip, |k| self.p[k].log2())
     }
 
     /// The best adversary that watches the draws and inserts again when its bad gadgets are used up: it keeps `k` in the
@@ -133,33 +133,66 @@ impl Attack {
     /// they are in, a draw that takes `i` costs `slip^i` to make good: `W = fail(k) + sum_i take(k,i) slip^i W`.
     #[must_use]
     pub fn keep_inserting(&self, slip: f64) -> (u64, LogProb) {
+        self.best(slip, self.kept(slip))
+    }
+
+    /// Of the numbers `among`, in ascending order, those that are worth more than `2^log2_target` to an adversary that keeps so many bad
+    /// gadgets in the pool. The larger `slip`, the more they are.
+    pub(super) fn worth_keeping(&self, slip: f64, log2_target: f64, among: &[u64]) -> Vec<u64> {
+        let (kept, inserted) = (self.kept(slip), slip.log2());
+        among
+            .iter()
+            .copied()
+            .take_while(|&k| k as f64 * inserted > log2_target)
+            .filter(|&k| kept(k as usize) + k as f64 * inserted > log2_target)
+            .collect()
+    }
+
+    /// All numbers of bad gadgets that can do harm.
+    pub(super) fn harmful(&self) -> std::ops::Range<u64> {
+        self.draw.bad..self.p.len() as u64
+    }
+
+    /// `log2 W`, by the number kept.
+    fn kept(&self, slip: f64) -> impl Fn(usize) -> f64 {
         let survivable = self.draw.bad as usize - 1;
         // 1 - sum take slip^i, as a sum of positive terms.
         let price: Vec<f64> = (1..=survivable)
             .map(|i| -(i as f64 * slip.ln()).exp_m1())
             .collect();
-        self.best(|k| {
+        move |k| {
             let take = &self.take[k * survivable..(k + 1) * survivable];
             let lost: f64 = take.iter().zip(&price).map(|(w, price)| w * price).sum();
-            (self.fail[k] / (self.fail[k] + lost)).log2() + k as f64 * slip.log2()
-        })
+            (self.fail[k] / (self.fail[k] + lost)).log2()
+        }
     }
 
-    fn best(&self, log2_value: impl Fn(usize) -> f64) -> (u64, LogProb) {
-        let candidates = (self.draw.bad as usize..self.p.len()).map(|k| (k as u64, log2_value(k)));
-        let (k, value) = candidates.fold(
-            (0, f64::NEG_INFINITY),
-            |best, next| if next.1 > best.1 { next } else { best },
-        );
-        (k, LogProb::from_log2(value))
+    /// The best `k`, of which `log2_chance` is the logarithm of what it gives once all have slipped in.
+    fn best(&self, slip: f64, log2_chance: impl Fn(usize) -> f64) -> (u64, LogProb) {
+        let inserted = slip.log2();
+        let mut best = (0, f64::NEG_INFINITY);
+        for k in self.harmful() {
+            let slipped = k as f64 * inserted;
+            // Chances are at most 1, so more are worth no more.
+            if slipped < best.1 {
+                break;
+            }
+            let value = log2_chance(k as usize) + slipped;
+            if value > best.1 {
+                best = (k, value);
+            }
+        }
+        (best.0, LogProb::from_log2(best.1))
     }
 
     /// The smallest probability `d` of being found that holds formula (1) to `2^log2_target`: a bad gadget gets past
     /// with `1 - d`. Closed form: `1 - (target/P_B(n,k))^(1/k)`, the largest over `k`.
     #[must_use]
     pub fn needed_detection(&self, log2_target: f64) -> f64 {
-        (self.draw.bad as usize..self.p.len())
-            .map(|k| -((log2_target - self.p[k].log2()) / k as f64 * std::f64::consts::LN_2).exp_m1())
+        self.harmful()
+            .map(|k| {
+                -((log2_target - self.p[k as usize].log2()) / k as f64 * std::f64::consts::LN_2).exp_m1()
+            })
             .fold(0.0, f64::max)
     }
 }

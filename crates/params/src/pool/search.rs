@@ -381,20 +381,25 @@ fn smallest_rate(request: &Request, bucket: u32) -> Option<Parameters> {
     }
 }
 
-/// The smallest rate for the adaptive adversary, by bisection: its error falls as the rate grows.
+/// The smallest rate for the adaptive adversary, by bisection: its error falls as the rate grows, for every number of bad gadgets, so
+/// that those which do not matter at a rate do not at a higher one.
 fn needed_adaptive(request: &Request, attack: &Attack) -> Option<f64> {
-    let meets =
-        |rate: f64| Guard::Adaptive.error(attack, rate, request.detection).log2() <= -request.security_bits;
+    let too_likely = |rate: f64, among: &[u64]| {
+        let slip = Guard::Adaptive.slip(rate, request.detection);
+        attack.worth_keeping(slip, -request.security_bits, among)
+    };
     let (mut low, mut high) = (0.0, 1.0 - RATE_UNIT);
-    if !meets(high) {
+    let mut matter: Vec<u64> = attack.harmful().collect();
+    if !too_likely(high, &matter).is_empty() {
         return None;
     }
     while high - low > RATE_UNIT / 4.0 {
         let middle = (low + high) / 2.0;
-        if meets(middle) {
+        let left = too_likely(middle, &matter);
+        if left.is_empty() {
             high = middle
         } else {
-            low = middle
+            (low, matter) = (middle, left)
         }
     }
     Some(high)
