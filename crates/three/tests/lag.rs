@@ -158,7 +158,7 @@ fn long_links_are_filled_when_they_are_measured() {
     let way = Duration::from_millis(15);
     assert_eq!(one_batch(Lag::default(), way), [(2, 2); 3]);
     for (lag, most) in one_batch(Lag::Measured, way) {
-        assert!((41..=Lag::MOST).contains(&lag), "{lag}");
+        assert!((62..=Lag::MOST).contains(&lag), "{lag}");
         // All that there are.
         assert_eq!(most, 40);
     }

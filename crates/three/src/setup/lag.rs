@@ -11,7 +11,7 @@ use crate::steps;
 /// The least time in which a worker computes the contents of a message: 1024 blocks of checks.
 const MESSAGE_TIME: Duration = Duration::from_micros(250);
 
-/// Messages that are timed, after one that brings the parties together.
+/// Messages that are timed, after the first, which brings the parties together.
 const PINGS: u64 = 3;
 
 impl Lag {
@@ -53,19 +53,20 @@ fn messages(way: Duration) -> usize {
         .min(Lag::MOST)
 }
 
-/// How long a message takes on the slower of the two links, at least. All three parties send at the same time, and so each
-/// hears the others after one way.
+/// How long a message takes, at least. All three parties send at the same time, and each ping answers the one before: from a ping to the
+/// answer of both others it is two ways, however late a party comes to send or to look.
 fn measure(ring: &mut Ring) -> Result<Duration> {
     let mut least = Duration::MAX;
+    let mut before = None;
     for number in 0..=PINGS {
-        let start = Instant::now();
+        let sent = Instant::now();
         let word = number.to_le_bytes();
         if ring.exchange(steps::PING, &word, &word)? != (word, word) {
             let detail = "a peer's ping is garbled";
             return Err(Error::cheated(MESSAGE_FORM, None, steps::PING, detail));
         }
-        if number > 0 {
-            least = least.min(start.elapsed());
+        if let Some(before) = before.replace(sent) {
+            least = least.min(before.elapsed() / 2);
         }
     }
     Ok(least)
