@@ -76,12 +76,17 @@ impl Fate {
     pub fn explain(&self, error: Error, is_over: impl Fn() -> bool) -> Error {
         let mut state = self.lock();
         if !is_loss(&error) {
-            // What this party saw itself outranks a peer's word.
-            return match (&error, &state.failure) {
-                (Error::PeerStopped { .. }, Some(Error::Aborted { .. })) => {
-                    state.failure.take().unwrap_or(error)
+            // What this party saw itself outranks a peer's word, which may be its echo.
+            let is_cause = match (&error, &state.failure) {
+                (Error::PeerStopped { .. }, Some(Error::Aborted { .. })) => true,
+                (Error::PeerStopped { reason, .. }, Some(Error::Net(NetError::Timeout { peer, .. }))) => {
+                    reason.lost() == Some(*peer)
                 }
-                _ => error,
+                _ => false,
+            };
+            return match is_cause {
+                true => state.failure.take().unwrap_or(error),
+                false => error,
             };
         }
         // A party says why before it closes a channel.
@@ -113,4 +118,49 @@ pub fn is_interrupted(error: &Error) -> bool {
 
 fn is_loss(error: &Error) -> bool {
     is_interrupted(error) || matches!(error, Error::Net(NetError::PeerLost { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use cenote_net::{PartyId, Step};
+
+    use super::*;
+    use crate::Reason;
+
+    const STEP: Step = Step {
+        code: 1,
+        name: "a step",
+    };
+
+    fn heard(reason: Reason) -> Error {
+        Error::PeerStopped {
+            peer: PartyId(2),
+            step: STEP,
+            reason,
+        }
+    }
+
+    #[test]
+    fn an_echo_of_what_the_thread_saw_does_not_hide_it() {
+        let silent = Error::Net(NetError::Timeout {
+            peer: PartyId(1),
+            step: STEP,
+            waited: Duration::from_secs(1),
+        });
+        for (reason, is_echo) in [
+            (Reason::HeardLost(PartyId(0), PartyId(1)), true),
+            (Reason::Lost(PartyId(1)), true),
+            (Reason::Lost(PartyId(0)), false),
+            (Reason::Stopped, false),
+        ] {
+            let fate = Fate::default();
+            assert!(fate.fail(silent.clone()));
+            let explained = fate.explain(heard(reason), || true);
+            assert_eq!(
+                matches!(explained, Error::Net(NetError::Timeout { .. })),
+                is_echo,
+                "{reason}"
+            );
+        }
+    }
 }

@@ -49,6 +49,8 @@ pub struct Spy<L> {
     closers: Mutex<Vec<Closer>>,
     /// A hook that may wait without holding up the party's other threads. It comes after the other.
     pub stall: Mutex<Option<Stall<L>>>,
+    /// How long the party takes, once it has said over one of these channels why it stops.
+    pub falters: Mutex<Option<(L, Duration)>>,
 }
 
 /// What a party does instead of sending a message, perhaps after waiting.
@@ -57,7 +59,7 @@ pub type Stall<L> = Arc<dyn Fn(&Passing<L>) -> Instead + Send + Sync>;
 /// How long a corrupted party waits, whatever the channel's deadline: it never is the first to give up.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-impl<L: Copy + Send + Sync + 'static> Spy<L> {
+impl<L: Copy + PartialEq + Send + Sync + 'static> Spy<L> {
     /// An honest party, recorded.
     pub fn listening() -> Arc<Self> {
         Self::new(None, true)
@@ -76,6 +78,7 @@ impl<L: Copy + Send + Sync + 'static> Spy<L> {
             dead: AtomicBool::new(false),
             closers: Mutex::default(),
             stall: Mutex::default(),
+            falters: Mutex::default(),
         })
     }
 
@@ -127,7 +130,7 @@ impl<L> Tap<L> {
     }
 }
 
-impl<L: Copy + Send + Sync + 'static> Between for Tap<L> {
+impl<L: Copy + PartialEq + Send + Sync + 'static> Between for Tap<L> {
     fn send(&mut self, channel: &mut dyn Channel, step: Step, parts: &[&[u8]]) -> Result<()> {
         let peer = channel.peer();
         let message = Passing {
@@ -175,6 +178,10 @@ impl<L: Copy + Send + Sync + 'static> Between for Tap<L> {
     fn abort(&mut self, channel: &mut dyn Channel, reason: AbortReason) {
         if !self.is_dead() {
             channel.abort(reason);
+            let falters = *lock(&self.spy.falters);
+            if let Some((_, pause)) = falters.filter(|(thread, _)| *thread == self.thread) {
+                std::thread::sleep(pause);
+            }
         }
     }
 }

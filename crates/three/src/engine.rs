@@ -227,8 +227,12 @@ impl Guarded for ThreeEngine {
         let failures = self.workers.iter().filter_map(|worker| worker.stock.failure());
         let error = more_telling(failures, error);
         let code = error.reason().code();
+        // What the peers do when they hear of it is no news to the generators.
+        self.workers.iter().for_each(|worker| worker.stock.end());
+        self.workers
+            .iter_mut()
+            .for_each(|worker| worker.evaluator.ring.abort(code));
         for worker in &mut self.workers {
-            worker.evaluator.ring.abort(code);
             worker.stock.stop(Some(code));
             worker.evaluator.wipe();
         }

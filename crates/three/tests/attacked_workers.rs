@@ -61,7 +61,7 @@ fn attack(cheater: usize, worker: usize, step: Step) -> [Result<()>; 3] {
             },
         )
     });
-    let options = ChannelOptions::with_timeout(Duration::from_secs(5));
+    let options = ChannelOptions::with_timeout(Duration::from_secs(30));
     let mut links: [Vec<Links>; 3] = Default::default();
     for index in 0..WORKERS {
         for (party, link) in memory_links(&options).into_iter().enumerate() {

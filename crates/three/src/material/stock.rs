@@ -128,6 +128,13 @@ impl Stock {
         }
     }
 
+    /// Notes why this party stops, before any peer is told.
+    pub(crate) fn note_last_word(&self, reason: AbortReason) {
+        if let Stock::Made(producer) = self {
+            producer.settlement.note_last_word(reason);
+        }
+    }
+
     /// Says that no more batches are needed.
     pub(crate) fn end(&self) {
         if let Stock::Made(producer) = self {
@@ -352,15 +359,14 @@ impl Worker {
     }
 
     fn fail(&mut self, error: Error) {
-        // Who closed the channels under it knows why, and tells the peers (`Producer::stop`).
-        let tells = !self.shared.fate.is_ending() && !is_interrupted(&error);
         // Known here before the peers hear of it: what they say then is no news.
-        let is_news = self.shared.fate.fail(error.clone());
-        if tells {
-            self.generator.ring.abort(error.reason().code());
-        }
-        if !is_news {
+        if !self.shared.fate.fail(error.clone()) {
             return;
+        }
+        // Who closed the channels under it knows why, and tells the peers (`Producer::stop`).
+        if !is_interrupted(&error) {
+            let reason = self.place.last_word().unwrap_or_else(|| error.reason().code());
+            self.generator.ring.abort(reason);
         }
         self.place.fail(&error);
         self.shared.changed.notify_all();

@@ -85,10 +85,7 @@ impl Generator {
                 products,
             }),
             Err(error) => {
-                let partners = self.partners.iter_mut().flatten();
-                partners
-                    .chain(&mut products)
-                    .for_each(|component| component.wipe());
+                self.partners.clear();
                 Err(error)
             }
         }

@@ -92,7 +92,9 @@ impl Worker {
         let error = self.stock.explain(error);
         // If another worker has stopped this one, the engine tells the peers that worker's reason.
         if !matches!(error, Error::Net(cenote_net::Error::Closed { .. })) {
-            self.evaluator.ring.abort(error.reason().code());
+            let reason = error.reason().code();
+            self.stock.note_last_word(reason);
+            self.evaluator.ring.abort(reason);
         }
         error
     }

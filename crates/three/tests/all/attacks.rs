@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::common::intercept::{Message, Spy, Wire};
+use crate::common::intercept::{Message, Spy, Thread, Wire};
 use crate::common::session::{Outputs, Session, in_parallel, small_answer, small_input, small_program};
 use crate::common::tiny;
 use cenote_net::{PartyId, Step};
@@ -432,6 +432,23 @@ fn every_message_of_baseline_with_mac() {
 #[test]
 fn every_message_of_cache_efficient_with_sha256() {
     attack_all(Variant::CacheEfficient, ViewCheck::Sha256, &SAMPLE);
+}
+
+/// A party that finds a deviation may be held up between telling one peer and the next: what the first does then does not come
+/// before its word.
+#[test]
+fn every_message_beside_a_party_that_falters() {
+    let slow = Spy::corrupting(|_| None);
+    *slow.falters.lock().unwrap() = Some((Thread::Evaluator, Duration::from_millis(100)));
+    // Its generator is still at work then, and the others' wait for it.
+    *slow.stall.lock().unwrap() = Some(Arc::new(|message: &Message| {
+        if (message.wire.thread, message.step) == (Thread::Generator, steps::BARRIER) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        None
+    }));
+    let session = Session::new(&tiny(Variant::CacheEfficient), ViewCheck::Sha256, 7);
+    attack_session(&session.with_spy(2, &slow), &[Deviation::Truncate]);
 }
 
 /// The reason of an abort reaches both honest parties through sockets too.

@@ -174,7 +174,9 @@ fn stock_can_be_filled_ahead() {
     };
     for result in cluster.run(|engine| {
         engine.prepare(&plan, 30_000)?;
-        engine.fill_stock()
+        let refused = engine.fill_stock();
+        engine.finish()?;
+        refused
     }) {
         assert!(
             result
