@@ -15,7 +15,7 @@ use cenote_service::words::plain;
 use crate::core::{Core, LEADER, lock};
 use crate::desk::Limits;
 use crate::message::{Message, Standing, VERSION};
-use crate::peer::Hello;
+use crate::peer::{Greeting, Hello};
 use crate::wires::{Hear, LONGEST};
 
 /// Threads of a peer.
@@ -222,7 +222,7 @@ impl Core {
         {
             let mut known = peer.known();
             known.up = up;
-            known.greeted = false;
+            known.greeting = Greeting::Due;
             if !up {
                 known.lost.get_or_insert_with(Instant::now);
             }

@@ -1,7 +1,7 @@
 //! A job that runs: how far it is, and what ends it early.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use cenote::runner::Connections;
@@ -27,6 +27,8 @@ pub(crate) struct Flight {
     pub(crate) parties: u8,
     /// The shelf of stock that the leader has named, if this party does not lead.
     pub(crate) shelf: Option<u8>,
+    /// The shelf with which the others were told that it begins, if this party leads and has told them.
+    begun: OnceLock<Option<u8>>,
     since: Timestamp,
     done: AtomicU64,
     total: AtomicU64,
@@ -62,6 +64,7 @@ impl Flight {
             job,
             parties,
             shelf,
+            begun: OnceLock::new(),
             since: Timestamp::now(),
             done: AtomicU64::new(0),
             total: AtomicU64::new(0),
@@ -112,6 +115,18 @@ impl Flight {
     /// Why it was stopped, if it was.
     pub(crate) fn stopped(&self) -> Option<(FailKind, String)> {
         self.end().why.clone()
+    }
+
+    /// The others are told that it begins, with this shelf.
+    pub(crate) fn begins(&self, shelf: Option<u8>) {
+        let _ = self.begun.set(shelf);
+    }
+
+    /// What the others were told of its beginning, while it still waits for them.
+    pub(crate) fn beginning(&self) -> Option<Option<u8>> {
+        let end = self.end();
+        let waits = end.why.is_none() && end.closers.0.is_empty();
+        self.begun.get().copied().filter(|_| waits)
     }
 
     /// Why it was stopped, if it was before it had channels: then it goes no further than to meet its peers.

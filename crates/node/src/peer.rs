@@ -56,12 +56,20 @@ pub(crate) struct Known {
     early: VecDeque<(JobId, Message, Instant)>,
     /// Programs that it is sending.
     coming: BTreeMap<Digest, Coming>,
-    /// Whether it was greeted over the connection that is there.
-    pub(crate) greeted: bool,
+    /// How far this party is in greeting it over the connection that is there.
+    pub(crate) greeting: Greeting,
     /// Bytes of its messages that wait.
     pub(crate) waiting: usize,
     /// Messages of it were left out: both say again where their jobs stand.
     pub(crate) behind: bool,
+}
+
+/// The first words over a connection, before which the peer does not listen to others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Greeting {
+    Due,
+    UnderWay,
+    Done,
 }
 
 /// What a peer says of itself.
@@ -110,7 +118,7 @@ impl Peer {
             unsaid: 0,
             early: VecDeque::new(),
             coming: BTreeMap::new(),
-            greeted: false,
+            greeting: Greeting::Due,
             waiting: 0,
             behind: false,
         }))
@@ -134,6 +142,11 @@ impl Known {
     /// Whether anything can be done with it: it is there, and speaks this version.
     pub(crate) fn is_with_us(&self) -> bool {
         self.up && self.hello.as_ref().is_some_and(|hello| hello.version == VERSION)
+    }
+
+    /// Whether it listens to this party, too.
+    pub(crate) fn listens(&self) -> bool {
+        self.is_with_us() && self.greeting == Greeting::Done
     }
 
     /// Keeps its word on a job that is not known here.

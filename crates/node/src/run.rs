@@ -307,6 +307,7 @@ impl Core {
         if self.me() == LEADER {
             taken = self.choose_shelf(waiting.wanted);
             let shelf = taken.as_ref().map(|taken| taken.shelf);
+            flight.begins(shelf);
             self.tell_all(waiting.parties, &Message::Start { job: id, shelf });
         }
         let starting = self.jobs.begin_start(id, self.found(id), Timestamp::now());

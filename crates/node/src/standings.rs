@@ -6,13 +6,14 @@ use cenote_service::job::{Remote, State, StateName};
 
 use crate::core::{Core, lock};
 use crate::message::{Message, STANDINGS, Standing, VERSION};
+use crate::peer::Greeting;
 
 impl Core {
     /// The first words over a connection.
     pub(crate) fn greet(&self, peer: u8) {
         let Some(known) = self.peer(peer) else { return };
         // Before it is told: a connection that is new by then is greeted again.
-        known.known().greeted = true;
+        known.known().greeting = Greeting::UnderWay;
         let hello = Message::Hello {
             version: VERSION,
             program: env!("CARGO_PKG_VERSION").into(),
@@ -20,14 +21,20 @@ impl Core {
             per_proposer: self.settings.jobs_per_proposer,
             memory: self.settings.memory,
         };
-        if self.is_told(peer, &hello) {
+        let is_told = self.is_told(peer, &hello);
+        {
+            let mut known = known.known();
+            known.greeting = match (known.greeting, is_told) {
+                (Greeting::UnderWay, true) => Greeting::Done,
+                _ => Greeting::Due,
+            };
+        }
+        if is_told {
             self.tell_standings(peer);
-        } else {
-            known.known().greeted = false;
         }
     }
 
-    /// Tells a peer where all unfinished jobs stand that it takes part in, and what stock is here.
+    /// Tells a peer where all unfinished jobs stand that it takes part in, which begin, and what stock is here.
     pub(crate) fn tell_standings(&self, peer: u8) {
         self.tell_levels(peer);
         let standings: Vec<Standing> = lock(&self.open)
@@ -44,6 +51,13 @@ impl Core {
             .collect();
         for jobs in standings.chunks(STANDINGS) {
             self.tell(peer, &Message::Standings { jobs: jobs.to_vec() });
+        }
+        let flights = lock(&self.desk).flights();
+        for flight in flights.iter().filter(|flight| peer < flight.parties) {
+            if let Some(shelf) = flight.beginning() {
+                let job = flight.job;
+                self.tell(peer, &Message::Start { job, shelf });
+            }
         }
     }
 

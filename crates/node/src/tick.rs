@@ -12,6 +12,7 @@ use cenote_service::live::AlarmKind;
 use crate::core::{Brief, Core, lock};
 use crate::dispatch::Task;
 use crate::message::Message;
+use crate::peer::Greeting;
 use crate::stock;
 
 /// How often it is looked at deadlines.
@@ -143,7 +144,7 @@ impl Core {
                     away,
                     known.stalled(),
                     behind,
-                    known.up && !known.greeted,
+                    known.up && known.greeting == Greeting::Due,
                 )
             };
             if strange {
@@ -172,6 +173,9 @@ impl Core {
                     format!("Party {party} ({name}) has been away for more than a minute."),
                     "See that its service runs, and that the network between you lets both through; `cenote doctor` tells more.",
                 );
+            } else {
+                // It may have come back while this was looked at before.
+                self.calm(AlarmKind::PeerLost, &key);
             }
             let ahead = self.wires.get().and_then(|wires| wires.facts(party).clock_ahead);
             match ahead {

@@ -88,7 +88,7 @@ impl Core {
     pub(super) fn look_for_orphans(&self, now: Instant) {
         for party in 0..self.settings.names.len() as u8 {
             let Some(peer) = self.peer(party) else { continue };
-            let is_here = peer.known().is_with_us();
+            let is_here = peer.known().listens();
             let (key, name) = (format!("lacks {party}"), self.name(party));
             if !is_here || self.stock.stores.is_empty() {
                 self.calm(AlarmKind::StockLow, &key);

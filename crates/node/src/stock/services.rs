@@ -419,6 +419,11 @@ fn what_a_killed_party_was_making_or_using_is_not_used_twice() {
     world.wait(id, "failed", |state| matches!(state, State::Failed(_)));
     world.hub.slow_down(cenote::Link::default());
     wait_free(&world);
+    until("party 2 has told what it has", || {
+        let state = world.node(0).core.stock.state();
+        let [one, two] = [1, 2].map(|party| state.there.get(&party).map_or(0, |levels| levels.len()));
+        one == two
+    });
     let jobs = from_stock(&world, 0);
     run(&world, 2, "next");
     assert_eq!(from_stock(&world, 0), jobs + 1);
@@ -471,10 +476,10 @@ fn a_cheater_in_a_job_from_stock_is_caught_and_the_job_is_not_run_again() {
     wait_free(&world);
     assert_eq!((adversary.deviations(), sessions.load(Ordering::Relaxed)), (1, 1));
     let caught = |party: u8| matches!(world.job(party, id).state, State::Failed(failure) if failure.kind == FailKind::Cheating);
-    assert!((0..2).any(caught), "{:?}", world.job(0, id).state);
-    until("there is an alarm", || (0..2).any(|party| alarmed(&world, party)));
+    assert!((0..3).any(caught), "{:?}", world.job(0, id).state);
+    until("there is an alarm", || (0..3).any(|party| alarmed(&world, party)));
     let noted = |party: u8| caught(party) && noted_check(&world, party, Some(id)).is_some();
-    assert!((0..2).any(noted), "it is in the audit log");
+    assert!((0..3).any(noted), "it is in the audit log");
     assert_eq!(from_stock(&world, 0), 1);
     for party in 0..2 {
         assert!(left(&world, party).1 < before.1, "what was used is gone");

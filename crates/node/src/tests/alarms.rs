@@ -6,6 +6,7 @@ use cenote_service::live::{AlarmKind, Happened, Live};
 
 use super::world::{ALL, PATIENCE, World, until};
 use crate::message::{Message, VERSION};
+use crate::peer::Greeting;
 
 fn hello(program: &str, version: u32) -> Vec<u8> {
     let hello = Message::Hello {
@@ -57,7 +58,7 @@ fn a_peer_that_connects_and_does_not_greet_is_lost_all_the_same() {
     until("there is an alarm", is_lost);
     world.hub.mend(0, 1);
     // By then what a new connection changes is done.
-    until("it is greeted", || peer.known().greeted);
+    until("it is greeted", || peer.known().greeting == Greeting::Done);
     world.hub.say(1, 0, hello("99", VERSION + 1));
     until("it is heard", || {
         peer.known()

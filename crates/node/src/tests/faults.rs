@@ -14,6 +14,7 @@ use super::world::{ALL, NONE, PATIENCE, World, person, until, with_data};
 use crate::core::lock;
 use crate::failure;
 use crate::message::Message;
+use crate::peer::Greeting;
 use crate::run::Gained;
 
 /// Whether a failure is one of what may follow from a party that is gone.
@@ -37,6 +38,28 @@ fn lose(world: &World, which: impl Fn(&Message) -> bool + Send + Sync + 'static)
             false => vec![message],
         }
     })));
+}
+
+#[test]
+fn a_beginning_that_is_lost_is_told_again() {
+    let world = World::new(3, ALL);
+    let lost = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&lost);
+    lose(&world, move |message| {
+        let begins = matches!(message, Message::Start { .. });
+        count.fetch_add(usize::from(begins), Ordering::SeqCst);
+        begins
+    });
+    let id = world.submit(1, "told again").proposal.id;
+    until("it is lost", || lost.load(Ordering::SeqCst) >= 2);
+    world.hub.meddle(None);
+    until("it is done", || {
+        let core = &world.node(0).core;
+        core.tell_standings(1);
+        core.tell_standings(2);
+        world.job(0, id).state == State::Done
+    });
+    world.verify();
 }
 
 #[test]
@@ -271,19 +294,19 @@ fn a_deadline_takes_no_outputs_away_that_were_learnt() {
         let id = job.proposal.id;
         until("party 1 waits, or has given it up", || {
             let state = world.job(1, id).state;
-            state == State::Queued || !state.name().is_open()
+            lock(&core.desk).has(id) || !state.name().is_open()
         });
         let mut desk = lock(&core.desk);
         assert!(desk.call(id, None));
         let (_, flight) = desk.next_called()?;
         drop(desk);
+        let topology = Protocol::default().topology();
+        let connections = flight.hold(Connections::in_memory(&topology, PATIENCE).remove(1));
         let job = core.jobs.start(id, Timestamp::now()).ok()?;
-        Some((job, flight))
+        Some((job, flight, connections))
     };
-    let (job, flight) = [2, 10, 40].into_iter().find_map(begin).expect("begun in time");
+    let (job, flight, _connections) = [2, 10, 40].into_iter().find_map(begin).expect("begun in time");
     let id = job.proposal.id;
-    let topology = Protocol::default().topology();
-    let _connections = flight.hold(Connections::in_memory(&topology, PATIENCE).remove(1));
     core.changed(&job);
     until("it is stopped", || flight.stopped().is_some());
     assert_eq!(flight.stopped().expect("stopped").0, FailKind::Deadline);
@@ -402,7 +425,7 @@ fn a_peer_that_was_not_greeted_is_greeted_later() {
     until("it is not greeted", || {
         // While this is held, party 0 does not see that it has to greet.
         let mut known = greeting.known();
-        known.greeted = false;
+        known.greeting = Greeting::Due;
         heard.known().hello = None;
         world.node(1).ready().is_err()
     });

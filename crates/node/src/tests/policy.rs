@@ -35,6 +35,9 @@ fn decides(world: &World, policy: &Policy) -> bool {
 #[test]
 fn neither_a_new_policy_nor_what_it_decides_waits_for_the_record() {
     let world = World::new(3, ALL);
+    // With its program nothing is left to be kept but the record.
+    let first = world.submit(1, "first").proposal.id;
+    world.wait_for(first, StateName::Done);
     let other = write_other(&world, 1);
     let node = world.node(1);
     let held = hold(&world, 1);
