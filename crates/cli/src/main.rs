@@ -74,6 +74,9 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
+            if matches!(error, cenote::Error::Stopped { .. }) {
+                signals::tell();
+            }
             console::fail(&error, json);
             // The peers are told too, before the end of this process cuts that off.
             cenote::wait_for_farewells(LAST_WORDS);

@@ -1,5 +1,19 @@
 //! Signals that stop a command: the first one ends its sessions in order, the second one ends the process at once.
 
+use std::sync::{Once, OnceLock};
+
+/// The signal that ends the sessions, if the operator is to hear of it.
+static FIRST: OnceLock<&str> = OnceLock::new();
+
+/// Tells the operator, once, that all ends in order: by whoever comes first, the thread that watches for signals or the one that is
+/// about to say that it has ended.
+pub(crate) fn tell() {
+    static TOLD: Once = Once::new();
+    if let Some(name) = FIRST.get() {
+        TOLD.call_once(|| eprintln!("{name}: ending in order; a second signal ends at once"));
+    }
+}
+
 /// What is told of a signal.
 #[derive(Clone, Copy)]
 pub(crate) enum Told {
@@ -33,10 +47,13 @@ pub(crate) fn watch(told: Told) {
             if std::mem::replace(&mut stopping, true) {
                 // It does not return for these signals.
                 let _ = emulate_default_handler(signal);
-            } else if cenote::stop::request(name) {
-                if !matches!(told, Told::Nothing) {
-                    eprintln!("{name}: ending in order; a second signal ends at once");
-                }
+                continue;
+            }
+            if !matches!(told, Told::Nothing) {
+                let _ = FIRST.set(name);
+            }
+            if cenote::stop::request(name) {
+                tell();
             } else {
                 let error = cenote::Error::Stopped {
                     word: name.to_owned(),

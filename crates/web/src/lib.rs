@@ -68,6 +68,8 @@ use crate::server::Server;
 pub struct Options {
     /// The address to listen at; port 0 takes a free one. `None` is a free port of this machine alone.
     pub listen: Option<SocketAddr>,
+    /// What listens already, instead of at that address.
+    pub held: Option<std::net::TcpListener>,
     /// The party's identity, to speak TLS with. Needed where other machines can reach the address.
     pub tls: Option<Identity>,
     /// Names of this machine by which callers may call it, besides `localhost` and addresses in digits.
@@ -82,6 +84,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             listen: None,
+            held: None,
             tls: None,
             names: Vec::new(),
             limits: Limits::default(),
@@ -135,9 +138,19 @@ pub struct Running {
 /// # Errors
 /// [`Error`], before anything is served.
 pub fn start(options: Options, house: House) -> Result<Running, Error> {
-    let address = options
+    let wanted = options
         .listen
         .unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0)));
+    let fault = |reason| Error::Listen {
+        address: wanted,
+        reason,
+    };
+    let listener = options
+        .held
+        .map_or_else(|| std::net::TcpListener::bind(wanted), Ok);
+    let listener = listener.map_err(fault)?;
+    listener.set_nonblocking(true).map_err(fault)?;
+    let address = listener.local_addr().map_err(fault)?;
     if options.tls.is_none() && !address.ip().is_loopback() {
         return Err(Error::Plain(address));
     }
@@ -152,9 +165,10 @@ pub fn start(options: Options, house: House) -> Result<Running, Error> {
         .enable_all()
         .build()
         .map_err(Error::Threads)?;
-    let fault = |reason| Error::Listen { address, reason };
-    let listener = runtime.block_on(TcpListener::bind(address)).map_err(fault)?;
-    let address = listener.local_addr().map_err(fault)?;
+    let listener = {
+        let _runtime = runtime.enter();
+        TcpListener::from_std(listener).map_err(fault)?
+    };
     let history = History::default();
     let (hub, ear) = Hub::start(&house, &history, options.history).map_err(Error::Threads)?;
     let names = Names::new(&options.names, address, tls.is_some());

@@ -152,11 +152,11 @@ impl Standing {
         };
         let options = Options {
             listen: Some(listen),
+            held: page,
             tls,
             names: service.map_or_else(Vec::new, |service| service.http_names.clone()),
             ..Options::default()
         };
-        drop(page);
         let page = cenote_web::start(options, house).map_err(|error| Error::Usage(error.to_string()))?;
         let name = about
             .parties

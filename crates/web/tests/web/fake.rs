@@ -411,7 +411,8 @@ impl World {
     /// The same at the same address.
     pub(crate) fn serve_at_same_port(&mut self) {
         let listen = Some(self.served().address());
-        self.served = None;
+        let served = self.served.take().expect("served");
+        served.shut_down(Duration::from_secs(10));
         self.serve(Options {
             listen,
             ..Options::default()
