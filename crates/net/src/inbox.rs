@@ -145,14 +145,15 @@ impl Inbox {
         Ok(Some(into_direct))
     }
 
-    /// Reads ahead as far as `limit` bytes and the deadline allow. Returns the peer's last word if it is among what was
-    /// read.
+    /// Reads ahead, at least once and as far as `limit` bytes and the deadline allow. Returns the peer's last word if it is among
+    /// what was read.
     pub(crate) fn look_ahead(
         &mut self,
         link: &mut impl Link,
         limit: usize,
         deadline: Deadline,
     ) -> Result<Option<LastWord>, Fault> {
+        let mut has_read = false;
         loop {
             while let Some(header) = self.store[self.start..self.end]
                 .get(self.seen..)
@@ -175,7 +176,9 @@ impl Inbox {
             if self.len() == self.store.len() && !self.grow(limit) {
                 return Ok(None);
             }
-            if deadline.remaining().is_none() || self.fill(link, &mut [], usize::MAX)?.is_none() {
+            let is_late = has_read && deadline.remaining().is_none();
+            has_read = true;
+            if is_late || self.fill(link, &mut [], usize::MAX)?.is_none() {
                 return Ok(None);
             }
         }
@@ -184,14 +187,15 @@ impl Inbox {
 
 #[cfg(test)]
 mod tests {
-    use std::io::IoSlice;
+    use std::collections::VecDeque;
+    use std::io::{IoSlice, Read};
     use std::time::Duration;
 
     use super::*;
     use crate::Closer;
 
-    /// A peer that has sent so many bytes.
-    struct Sent(usize);
+    /// A peer that has sent these bytes.
+    struct Sent(VecDeque<u8>);
 
     impl Link for Sent {
         fn push(&mut self, _: &[IoSlice<'_>], _: bool) -> Result<usize, Fault> {
@@ -203,8 +207,7 @@ mod tests {
         fn wait_room(&mut self, _: Duration) {}
 
         fn pull(&mut self, first: &mut [u8], second: &mut [u8]) -> Result<Option<usize>, Fault> {
-            let count = self.0.min(first.len() + second.len());
-            self.0 -= count;
+            let count = self.0.read(first).unwrap() + self.0.read(second).unwrap();
             Ok((count > 0).then_some(count))
         }
 
@@ -226,15 +229,23 @@ mod tests {
         let mut inbox = Inbox::default();
         let mut out = vec![0; BASE];
         for _ in 0..100 {
-            inbox.fill(&mut Sent(FIRST - 1), &mut [], usize::MAX).unwrap();
+            let mut link = Sent(vec![0; FIRST - 1].into());
+            inbox.fill(&mut link, &mut [], usize::MAX).unwrap();
             assert_eq!(inbox.take(&mut out), FIRST - 1);
         }
         assert_eq!(inbox.store.len(), FIRST);
-        let mut link = Sent(FIRST + 2 * BASE);
+        let mut link = Sent(vec![0; FIRST + 2 * BASE].into());
         for expected in [FIRST, BASE, BASE] {
             inbox.fill(&mut link, &mut [], usize::MAX).unwrap();
             assert_eq!(inbox.take(&mut out), expected);
         }
         assert_eq!((inbox.store.len(), inbox.account.drawn()), (BASE, 0));
+    }
+    #[test]
+    fn who_is_late_still_reads_what_is_there() {
+        let mut link = Sent(Frame::Bye.encode().to_vec().into());
+        let late = Deadline::new(Duration::ZERO);
+        let word = Inbox::default().look_ahead(&mut link, usize::MAX, late).unwrap();
+        assert!(matches!(word, Some(LastWord::Bye)));
     }
 }

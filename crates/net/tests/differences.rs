@@ -124,7 +124,7 @@ fn the_odd_one_out_is_told_to_all() {
 
 /// Runs `agree` at both ends of a channel.
 fn both_agree(ours: &[(&str, &str)], theirs: &[(&str, &str)]) -> [cenote_net::Result<()>; 2] {
-    let (a, b) = memory_pair(PartyId(0), PartyId(1), brief(2000));
+    let (a, b) = memory_pair(PartyId(0), PartyId(1), brief(20_000));
     let run = |mut channel: cenote_net::MemoryChannel, fields: &[(&str, &str)]| {
         let fields: Vec<_> = fields
             .iter()

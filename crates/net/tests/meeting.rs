@@ -304,7 +304,7 @@ fn an_unknown_key_is_kept_out() {
         listen: Listen::Bound(TcpListener::bind("127.0.0.1:0").unwrap()),
         transport: Transport::Tls(key),
         session: "test".into(),
-        connect_timeout: Duration::from_secs(1),
+        connect_timeout: PATIENCE,
         options: brief(1000),
     };
     std::thread::scope(|scope| {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use cenote_net::{Budget, Channel, ChannelOptions, Error, PartyId, memory_pair};
@@ -41,23 +41,16 @@ fn both_send_first_on_many_channels() {
     for kind in [Kind::Memory, Kind::Tcp, Kind::Tls] {
         let ends = [options(60_000, 16 * MIB), options(60_000, 16 * MIB)];
         let most = AtomicU64::new(0);
-        let over = AtomicBool::new(false);
         let all = pairs(kind, &ends[0], &ends[1]);
         std::thread::scope(|scope| {
-            let watch = scope.spawn(|| {
-                while !over.load(Ordering::Relaxed) {
-                    for end in &ends {
-                        most.fetch_max(end.budget.drawn(), Ordering::Relaxed);
-                    }
-                    std::thread::sleep(Duration::from_micros(200));
-                }
-            });
             let mut threads = Vec::new();
             for (index, (a, b)) in all.into_iter().enumerate() {
-                for (me, mut channel) in [(0, a), (1, b)] {
+                for ((me, mut channel), end) in [(0, a), (1, b)].into_iter().zip(&ends) {
+                    let most = &most;
                     threads.push(scope.spawn(move || {
                         let seed = |of: u64| 2 * index as u64 + of;
                         channel.send(STEP, &bytes(seed(me), SIZE)).unwrap();
+                        most.fetch_max(end.budget.drawn(), Ordering::Relaxed);
                         let mut body = vec![0; SIZE];
                         channel.recv(STEP, &mut body).unwrap();
                         assert!(body == bytes(seed(1 - me), SIZE), "{kind:?}");
@@ -66,8 +59,6 @@ fn both_send_first_on_many_channels() {
                 }
             }
             threads.into_iter().for_each(|thread| thread.join().unwrap());
-            over.store(true, Ordering::Relaxed);
-            watch.join().unwrap();
         });
         let most = most.into_inner();
         // Two pools, where both parties have one budget.

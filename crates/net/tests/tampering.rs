@@ -40,7 +40,7 @@ fn tapped(tls: bool) -> (Boxed, Boxed, Arc<Tap>) {
 
 /// The configurations of two parties, of which the second reaches the first through `tap`.
 fn through(tap: Tap, tls: bool) -> (Vec<MeshConfig>, Arc<Tap>) {
-    let mut configs = configs(2, tls, &brief(3000));
+    let mut configs = configs(2, tls, &brief(20_000));
     let target = configs[0].parties[0].address.clone();
     let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
     configs[1].parties[0].address = proxy.local_addr().unwrap().to_string();

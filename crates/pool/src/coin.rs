@@ -124,7 +124,7 @@ mod tests {
 
     /// Both parties' coins, the first one's messages behind `adversary`.
     fn tossed(adversary: Option<&Adversary>, contexts: [&'static [u8]; 2]) -> (Result<Block>, Result<Block>) {
-        let options = ChannelOptions::with_timeout(Duration::from_secs(5));
+        let options = ChannelOptions::with_timeout(Duration::from_secs(30));
         let (to_second, mut to_first) = memory_pair(PartyId(0), PartyId(1), options);
         let mut to_second: Box<dyn Channel> = Box::new(to_second);
         if let Some(adversary) = adversary {

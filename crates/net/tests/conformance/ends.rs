@@ -75,7 +75,7 @@ pub(super) fn dropping_loses_nothing(kind: Kind) {
 }
 
 pub(super) fn closing_waits_for_the_peer(kind: Kind) {
-    let (mut a, mut b) = pair(kind, &brief(5000));
+    let (mut a, mut b) = pair(kind, &brief(30_000));
     std::thread::scope(|scope| {
         scope.spawn(move || {
             a.send(STEP, &[1; 1000]).unwrap();
@@ -93,7 +93,7 @@ pub(super) fn closing_waits_for_the_peer(kind: Kind) {
         b.close().unwrap();
     });
     // A message that nobody received is noticed.
-    let (mut a, mut b) = pair(kind, &brief(5000));
+    let (mut a, mut b) = pair(kind, &brief(30_000));
     a.send(STEP, &[1; 10]).unwrap();
     a.flush().unwrap();
     match b.close() {
@@ -107,7 +107,7 @@ pub(super) fn closing_waits_for_the_peer(kind: Kind) {
 }
 
 pub(super) fn an_abort_ends_a_receive(kind: Kind) {
-    let (mut a, mut b) = pair(kind, &brief(5000));
+    let (mut a, mut b) = pair(kind, &brief(30_000));
     std::thread::scope(|scope| {
         scope.spawn(|| {
             // What was sent before is still received.
@@ -136,7 +136,7 @@ pub(super) fn an_abort_ends_a_send(kind: Kind) {
         step: STEP,
         reason: REASON.into(),
     };
-    let (mut a, mut b) = pair(kind, &brief(5000));
+    let (mut a, mut b) = pair(kind, &brief(30_000));
     a.send(STEP, &[5; 3000]).unwrap();
     a.abort(REASON.into());
     assert_eq!(failure(|| b.send(STEP, &[1])), expected);
@@ -160,7 +160,7 @@ pub(super) fn an_abort_ends_a_send(kind: Kind) {
     assert!(start.elapsed() < SOON);
 
     // The peer aborts and is gone before this side sends.
-    let (mut a, mut b) = pair(kind, &brief(5000));
+    let (mut a, mut b) = pair(kind, &brief(30_000));
     a.abort(REASON.into());
     drop(a);
     assert_eq!(failure(|| b.send(STEP, &[1]).and_then(|()| b.flush())), expected);

@@ -6,7 +6,7 @@ use crate::common::{Kind, OTHER, STEP, brief, bytes, everyone, pair};
 
 /// Messages of all sizes arrive whole, in order, however they are cut into parts.
 pub(super) fn messages_arrive(kind: Kind) {
-    let (mut a, mut b) = pair(kind, &brief(5000));
+    let (mut a, mut b) = pair(kind, &brief(30_000));
     assert_eq!((a.peer(), b.peer()), (PartyId(1), PartyId(0)));
     let sizes = [
         0,
@@ -45,7 +45,7 @@ pub(super) fn messages_arrive(kind: Kind) {
 
 /// Many small messages, collected on the way, of more bytes than any buffer holds.
 pub(super) fn small_messages_arrive(kind: Kind) {
-    let (mut a, mut b) = pair(kind, &brief(5000));
+    let (mut a, mut b) = pair(kind, &brief(30_000));
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for index in 0..20_000u32 {
@@ -131,7 +131,7 @@ pub(super) fn another_step_or_length_is_refused(kind: Kind) {
         if kind == Kind::Shaped {
             continue;
         }
-        let (mut a, mut b) = pair(kind, &brief(5000));
+        let (mut a, mut b) = pair(kind, &brief(30_000));
         a.send(step, &vec![1; length]).unwrap();
         a.flush().unwrap();
         let mut body = [0; 16];
@@ -144,7 +144,7 @@ pub(super) fn another_step_or_length_is_refused(kind: Kind) {
 }
 
 pub(super) fn meters_count(kind: Kind) {
-    let (mut a, mut b) = pair(kind, &brief(5000));
+    let (mut a, mut b) = pair(kind, &brief(30_000));
     for _ in 0..3 {
         a.send(STEP, &[0; 10]).unwrap();
         a.send_parts(STEP, &[&[0; 50_000], &[0; 5]]).unwrap();

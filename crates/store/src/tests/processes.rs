@@ -130,7 +130,9 @@ fn kill_at_any_moment() {
     loop {
         let mut child = child("child_that_is_killed", path.path());
         let [wait] = entropy.bytes::<1>();
-        std::thread::sleep(Duration::from_micros(2000 + 60 * u64::from(wait)));
+        // A busy machine takes longer to start it.
+        let wait = (2000 + 60 * u64::from(wait)) * (1 + killed / 50);
+        std::thread::sleep(Duration::from_micros(wait));
         child.kill().unwrap();
         let status = child.wait().unwrap();
         let store = Store::open(&path.path().join("stock"), &key()).unwrap();
