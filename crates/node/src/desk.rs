@@ -115,7 +115,7 @@ impl Desk {
         if self.running.contains_key(&job) {
             return true;
         }
-        if self.called.len() >= EARLY {
+        if self.called.len() >= EARLY && !self.called.contains_key(&job) {
             return false;
         }
         self.called.insert(job, shelf);

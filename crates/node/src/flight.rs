@@ -1,7 +1,7 @@
 //! A job that runs: how far it is, and what ends it early.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use cenote::runner::Connections;
@@ -27,8 +27,6 @@ pub(crate) struct Flight {
     pub(crate) parties: u8,
     /// The shelf of stock that the leader has named, if this party does not lead.
     pub(crate) shelf: Option<u8>,
-    /// The shelf with which the others were told that it begins, if this party leads and has told them.
-    begun: OnceLock<Option<u8>>,
     since: Timestamp,
     done: AtomicU64,
     total: AtomicU64,
@@ -45,6 +43,8 @@ struct End {
     why: Option<(FailKind, String)>,
     /// A peer's word that ends it, which is recorded unless this party has its outputs by then.
     word: Option<(u8, Remote)>,
+    /// The shelf with which the others are told that it begins, while this party leads it and waits for them.
+    begun: Option<Option<u8>>,
     /// What ends its channels, once it has some.
     closers: Closers,
 }
@@ -64,7 +64,6 @@ impl Flight {
             job,
             parties,
             shelf,
-            begun: OnceLock::new(),
             since: Timestamp::now(),
             done: AtomicU64::new(0),
             total: AtomicU64::new(0),
@@ -117,16 +116,20 @@ impl Flight {
         self.end().why.clone()
     }
 
-    /// The others are told that it begins, with this shelf.
+    /// The others are told that it begins, with this shelf, until they have met.
     pub(crate) fn begins(&self, shelf: Option<u8>) {
-        let _ = self.begun.set(shelf);
+        self.end().begun = Some(shelf);
     }
 
-    /// What the others were told of its beginning, while it still waits for them.
+    /// They have met, or will not.
+    pub(crate) fn has_met(&self) {
+        self.end().begun = None;
+    }
+
+    /// What the others are told of its beginning.
     pub(crate) fn beginning(&self) -> Option<Option<u8>> {
         let end = self.end();
-        let waits = end.why.is_none() && end.closers.0.is_empty();
-        self.begun.get().copied().filter(|_| waits)
+        end.begun.filter(|_| end.why.is_none())
     }
 
     /// Why it was stopped, if it was before it had channels: then it goes no further than to meet its peers.

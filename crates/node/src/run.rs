@@ -313,6 +313,7 @@ impl Core {
         let starting = self.jobs.begin_start(id, self.found(id), Timestamp::now());
         // The parties meet while the disk is written.
         let met = catch_unwind(AssertUnwindSafe(|| self.meet(id, flight)));
+        flight.has_met();
         // From here on the record says that this party's data may have been used.
         let job = match starting.and_then(Pending::wait) {
             Ok(job) => job,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use cenote_net::Error as NetError;
 
-use crate::{Error, Result};
+use crate::{Error, Reason, Result};
 
 /// How long a thread that lost a peer waits for the other thread to learn the peer's reason.
 const GRACE: Duration = Duration::from_secs(1);
@@ -79,9 +79,17 @@ impl Fate {
             // What this party saw itself outranks a peer's word, which may be its echo.
             let is_cause = match (&error, &state.failure) {
                 (Error::PeerStopped { .. }, Some(Error::Aborted { .. })) => true,
-                (Error::PeerStopped { reason, .. }, Some(Error::Net(NetError::Timeout { peer, .. }))) => {
-                    reason.lost() == Some(*peer)
-                }
+                (
+                    Error::PeerStopped {
+                        reason: Reason::Lost(lost) | Reason::HeardLost(_, lost),
+                        ..
+                    },
+                    Some(Error::Net(
+                        NetError::Timeout { peer, .. }
+                        | NetError::Stuck { peer, .. }
+                        | NetError::PhaseOver { peer, .. },
+                    )),
+                ) => lost == peer,
                 _ => false,
             };
             return match is_cause {
@@ -125,7 +133,7 @@ mod tests {
     use cenote_net::{PartyId, Step};
 
     use super::*;
-    use crate::Reason;
+    use crate::Cause;
 
     const STEP: Step = Step {
         code: 1,
@@ -151,6 +159,7 @@ mod tests {
             (Reason::HeardLost(PartyId(0), PartyId(1)), true),
             (Reason::Lost(PartyId(1)), true),
             (Reason::Lost(PartyId(0)), false),
+            (Reason::HeardOwn(PartyId(1), Cause::DiskFull), false),
             (Reason::Stopped, false),
         ] {
             let fate = Fate::default();

@@ -223,12 +223,12 @@ impl Guarded for ThreeEngine {
 
     fn wipe(&mut self, error: Error) -> Error {
         let error = self.workers[0].stock.explain(error);
+        // What a generator meets from here on is not told, here or to the peers.
+        self.workers.iter().for_each(|worker| worker.stock.end());
         // A worker may know the cause of what another one met.
         let failures = self.workers.iter().filter_map(|worker| worker.stock.failure());
         let error = more_telling(failures, error);
         let code = error.reason().code();
-        // What the peers do when they hear of it is no news to the generators.
-        self.workers.iter().for_each(|worker| worker.stock.end());
         self.workers
             .iter_mut()
             .for_each(|worker| worker.evaluator.ring.abort(code));

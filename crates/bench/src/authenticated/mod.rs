@@ -42,7 +42,7 @@ pub struct Pools {
     pub cot: Cot,
     /// What is run.
     pub loads: Vec<Load>,
-    /// About how long each circuit is run in each way; 0 to fill pools only.
+    /// About how long each circuit is run in each way, all in until two lots have been made at least; 0 to fill pools only.
     pub seconds: f64,
     /// Sessions for each pool; medians are reported.
     pub repeat: u32,
@@ -177,11 +177,11 @@ impl Measurement for AuthenticatedBench {
             let each = clock.stop(&engine).seconds.max(1e-6);
             let times = meeting.agree(me, (self.seconds / each).ceil() as u64)?;
             // All in, lots are made meanwhile.
-            let times = times.max(2 * u64::from(self.lot) / (work.and_gates() * bucket) + 1);
-            let total = 2 * times * work.and_gates();
+            let all_in_times = times.max(2 * u64::from(self.lot) / (work.and_gates() * bucket) + 1);
+            let total = (all_in_times + times) * work.and_gates();
             meeting.wait()?;
             let clock = Clock::start(&engine);
-            for done in 0..times {
+            for done in 0..all_in_times {
                 work.run(&mut engine, &inputs)?;
                 progress((done + 1) * work.and_gates(), total);
             }
@@ -195,7 +195,7 @@ impl Measurement for AuthenticatedBench {
                 let clock = Clock::start(&engine);
                 work.run(&mut engine, &inputs)?;
                 full.add(clock.stop(&engine));
-                progress((times + done + 1) * work.and_gates(), total);
+                progress((all_in_times + done + 1) * work.and_gates(), total);
             }
             rates.push(Rate { all_in, full, times });
         }

@@ -365,7 +365,12 @@ impl Worker {
         }
         // Who closed the channels under it knows why, and tells the peers (`Producer::stop`).
         if !is_interrupted(&error) {
-            let reason = self.place.last_word().unwrap_or_else(|| error.reason().code());
+            // What this party itself has caught is no echo.
+            let noted = match error {
+                Error::Aborted { .. } => None,
+                _ => self.place.last_word(),
+            };
+            let reason = noted.unwrap_or_else(|| error.reason().code());
             self.generator.ring.abort(reason);
         }
         self.place.fail(&error);

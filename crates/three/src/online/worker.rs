@@ -3,7 +3,7 @@
 use cenote_circuit::Plan;
 use cenote_net::Closer;
 use cenote_params::three::Parameters;
-use cenote_session::{Error, MESSAGE_FORM, Result};
+use cenote_session::{Error, MESSAGE_FORM, Reason, Result};
 
 use crate::material::stock::Stock;
 use crate::material::tally::Tally;
@@ -183,13 +183,18 @@ impl Drop for StopOthers<'_> {
 /// How much an error says about the cause: more for cheating than for its consequences.
 fn telling(error: &Error) -> u8 {
     match error {
-        Error::Aborted { check, .. } if *check != MESSAGE_FORM => 6,
-        Error::Aborted { .. } => 5,
-        Error::PeerStopped { reason, .. } if reason.check().is_some() => 4,
-        Error::PeerStopped { .. } => 3,
+        Error::Aborted { check, .. } if *check != MESSAGE_FORM => 7,
+        Error::Aborted { .. } => 6,
+        Error::PeerStopped { reason, .. } if reason.check().is_some() => 5,
+        // It may be the echo of what another worker saw itself.
+        Error::PeerStopped {
+            reason: Reason::Lost(_) | Reason::HeardLost(..),
+            ..
+        } => 2,
+        Error::PeerStopped { .. } => 4,
         Error::Net(cenote_net::Error::Closed { .. }) => 0,
         Error::Net(cenote_net::Error::PeerLost { .. }) => 1,
-        _ => 2,
+        _ => 3,
     }
 }
 

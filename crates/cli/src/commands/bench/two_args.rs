@@ -157,7 +157,7 @@ pub(crate) struct BenchAuthenticated {
     /// Circuit files, lib:NAME, or muxN for a multiplexer of N bits, each with how many instances of it run side by side
     #[arg(long, value_name = "CIRCUIT=LANES", value_delimiter = ',', default_values_t = cenote_bench::authenticated::usual())]
     pub(crate) circuit: Vec<Load>,
-    /// About how long each circuit is run, all in and over the full pool
+    /// About how long each circuit is run, all in (until two lots are made at least) and over the full pool
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "5")]
     pub(crate) seconds: Duration,
     /// Fill pools, and run nothing
