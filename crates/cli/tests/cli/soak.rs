@@ -10,15 +10,7 @@ fn every_protocol_computes_a_stream() {
     for protocol in cenote::Protocol::all() {
         let file = folder.path().join(protocol.name());
         let ended = run(cenote()
-            .args([
-                "soak",
-                "--minutes",
-                "0.03",
-                "--largest",
-                "5K",
-                "--every",
-                "0.000001",
-            ])
+            .args(["soak", "--minutes", "0.03", "--largest", "5K", "--every", "0.01"])
             .args([
                 "--transport",
                 "tcp",
