@@ -241,6 +241,7 @@ mod tests {
         }
         assert_eq!((inbox.store.len(), inbox.account.drawn()), (BASE, 0));
     }
+
     #[test]
     fn who_is_late_still_reads_what_is_there() {
         let mut link = Sent(Frame::Bye.encode().to_vec().into());

@@ -28,6 +28,7 @@ struct State {
 pub(crate) struct Settlement {
     state: Mutex<State>,
     changed: Condvar,
+    /// Why this party stops, once that is known.
     last_word: OnceLock<AbortReason>,
 }
 
