@@ -104,11 +104,13 @@ fn constants_and_copies(cluster: &impl Cluster) {
     check(cluster, &b.finish(), 70, 1);
 }
 
+/// Deep with few lanes, and shallow with many.
 fn arithmetic(cluster: &impl Cluster, lanes: usize) {
+    let width = if lanes < 100 { 16 } else { 5 };
     let mut b = Builder::new();
-    let x = b.input("x", 16, BitOrder::Lsb);
-    let y = b.input("y", 16, BitOrder::Lsb);
-    let z = b.input("z", 16, BitOrder::Lsb);
+    let x = b.input("x", width, BitOrder::Lsb);
+    let y = b.input("y", width, BitOrder::Lsb);
+    let z = b.input("z", width, BitOrder::Lsb);
     let goal = library::Goal::FewestAnds;
     let product = library::multiply(&mut b, &x, &y, goal);
     let sum = library::add(&mut b, &product, &z, goal);

@@ -125,16 +125,23 @@ impl Columns {
     /// down to the next height from which two rows can be reached in one level less.
     fn two_rows(mut self, b: &mut Builder) -> Vec<(Timed, Timed)> {
         let mut depth = 0;
+        let (mut ready, mut rest): (Vec<Timed>, Vec<Timed>) = Default::default();
+        let mut carried: Vec<Timed> = Vec::new();
         loop {
             let tallest = self.columns.iter().map(Vec::len).max().unwrap_or(0);
             if tallest <= 2 {
                 break;
             }
             let target = next_height(tallest);
-            let mut carried: Vec<Timed> = Vec::new();
+            carried.clear();
             for column in &mut self.columns {
-                let (mut ready, mut rest): (Vec<Timed>, Vec<Timed>) =
-                    column.iter().partition(|bit| bit.depth <= depth);
+                for bit in column.drain(..) {
+                    if bit.depth <= depth {
+                        ready.push(bit);
+                    } else {
+                        rest.push(bit);
+                    }
+                }
                 let late = rest.len();
                 rest.append(&mut carried);
                 while ready.len() + rest.len() > target {
@@ -152,8 +159,8 @@ impl Columns {
                         carried.push(carry);
                     }
                 }
-                ready.append(&mut rest);
-                *column = ready;
+                column.append(&mut ready);
+                column.append(&mut rest);
             }
             depth += 1;
         }

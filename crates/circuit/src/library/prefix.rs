@@ -19,6 +19,8 @@ use crate::Builder;
 
 /// Above this many positions the search is too slow and the plan is a fixed Sklansky tree.
 const SEARCH_LIMIT: usize = 65;
+/// What is remembered of the search is kept in a byte for each position.
+const _: () = assert!(SEARCH_LIMIT < 256);
 /// Above this many positions that arrive at different times, only the order that is best for most sums is tried.
 const UNEVEN_LIMIT: usize = 40;
 const IMPOSSIBLE: u32 = u32::MAX / 4;
@@ -246,16 +248,16 @@ enum Choice {
     Built,
     Leaf,
     /// First position of the high part.
-    Split(usize),
+    Split(u8),
     Majority,
 }
 
 /// The cheapest way found for a group within a depth.
 #[derive(Clone, Copy, Debug, Default)]
 struct Remembered {
-    /// The carry that it was found for.
-    turn: u32,
     cost: u32,
+    /// The carry that it was found for.
+    turn: u8,
     choice: Choice,
 }
 
@@ -273,10 +275,12 @@ struct Search<'a> {
     least: [Vec<u32>; 2],
     /// Shallowest node built so far for each group.
     built: [Vec<Option<(u32, usize)>>; 2],
-    /// Cheapest way found for a group within a depth, for the carry in hand.
+    /// Cheapest way found for a group within a depth.
     memo: Vec<Remembered>,
-    /// The carry in hand, counted from 1: what was remembered for others counts for nothing.
-    turn: u32,
+    /// The carry in hand, counted from 1.
+    turn: u8,
+    /// The last carry for which a part of a group was built: what was remembered up to then counts for nothing.
+    changed: [Vec<u8>; 2],
     base: u32,
     levels: usize,
     plan: Plan,
@@ -311,6 +315,7 @@ impl<'a> Search<'a> {
             built: [vec![None; n * n], vec![None; n * n]],
             memo: Vec::new(),
             turn: 0,
+            changed: [vec![0; n * n], vec![0; n * n]],
             base: arrivals.iter().map(|a| a.propagate).min().unwrap_or(0),
             levels: 0,
             plan: Plan::default(),
@@ -337,36 +342,48 @@ impl<'a> Search<'a> {
         self.plan
     }
 
+    /// Where a group within a depth is remembered. Those that meet in [`Self::cheapest_split`] lie close together: low parts of a `G` by
+    /// their ends, high parts by their starts.
+    #[inline]
     fn slot(&self, kind: Kind, lo: usize, hi: usize, limit: u32) -> usize {
-        ((kind as usize * self.n + lo) * self.n + hi) * self.levels + (limit - self.base) as usize
+        let (row, place) = match kind {
+            Kind::Generate => (lo, hi),
+            Kind::Propagate => (hi, lo),
+        };
+        let table = kind as usize * self.levels + (limit - self.base) as usize;
+        (table * self.n + row) * self.n + place
     }
 
     /// ANDs to add for a group that is at most `limit` deep.
+    #[inline]
     fn cost(&mut self, kind: Kind, lo: usize, hi: usize, limit: u32) -> u32 {
-        let group = lo * self.n + hi;
-        if self.least[kind as usize][group] > limit {
-            return IMPOSSIBLE;
-        }
         let slot = self.slot(kind, lo, hi, limit);
         let known = &self.memo[slot];
-        if known.turn == self.turn {
+        if known.turn > self.changed[kind as usize][lo * self.n + hi] {
             return known.cost;
         }
-        let found = match self.built[kind as usize][group] {
+        let (cost, choice) = self.find_cost(kind, lo, hi, limit);
+        self.memo[slot] = Remembered {
+            cost,
+            turn: self.turn,
+            choice,
+        };
+        cost
+    }
+
+    fn find_cost(&mut self, kind: Kind, lo: usize, hi: usize, limit: u32) -> (u32, Choice) {
+        let group = lo * self.n + hi;
+        if self.least[kind as usize][group] > limit {
+            return (IMPOSSIBLE, Choice::Leaf);
+        }
+        match self.built[kind as usize][group] {
             Some((depth, _)) if depth <= limit => (0, Choice::Built),
             _ if lo == hi => match kind {
                 Kind::Generate => (self.arrivals[lo].cost, Choice::Leaf),
                 Kind::Propagate => (0, Choice::Leaf),
             },
             _ => self.cheapest_split(kind, lo, hi, limit),
-        };
-        let (cost, choice) = found;
-        self.memo[slot] = Remembered {
-            turn: self.turn,
-            cost,
-            choice,
-        };
-        cost
+        }
     }
 
     fn cheapest_split(&mut self, kind: Kind, lo: usize, hi: usize, limit: u32) -> (u32, Choice) {
@@ -380,16 +397,19 @@ impl<'a> Search<'a> {
             best = (cost, Choice::Majority);
         }
         for k in lo + 1..=hi {
-            let low = self.cost(kind, lo, k - 1, below);
-            if low >= best.0 {
-                continue;
+            // A single AND is the least that a group takes which is not there.
+            if best.0 == 1 {
+                break;
             }
-            let mut cost = 1 + low + self.cost(Kind::Propagate, k, hi, below);
+            let mut cost = 1 + self.cost(kind, lo, k - 1, below);
+            if cost < best.0 {
+                cost += self.cost(Kind::Propagate, k, hi, below);
+            }
             if kind == Kind::Generate && cost < best.0 {
                 cost += self.cost(Kind::Generate, k, hi, limit);
             }
             if cost < best.0 {
-                best = (cost, Choice::Split(k));
+                best = (cost, Choice::Split(k as u8));
             }
         }
         best
@@ -405,7 +425,7 @@ impl<'a> Search<'a> {
             return (depth, node);
         }
         let known = &self.memo[self.slot(kind, lo, hi, limit)];
-        assert_eq!(known.turn, self.turn, "its cost was counted");
+        assert_ne!(known.turn, 0, "its cost was counted");
         let choice = known.choice;
         let below = limit.saturating_sub(1);
         let (depth, op, ands) = match (choice, kind) {
@@ -424,11 +444,13 @@ impl<'a> Search<'a> {
                 )
             }
             (Choice::Split(k), Kind::Propagate) => {
+                let k = usize::from(k);
                 let (low_depth, low) = self.make(kind, lo, k - 1, below);
                 let (high_depth, high) = self.make(kind, k, hi, below);
                 (1 + low_depth.max(high_depth), Op::JoinPropagate(high, low), 1)
             }
             (Choice::Split(k), Kind::Generate) => {
+                let k = usize::from(k);
                 let (low_depth, low) = self.make(kind, lo, k - 1, below);
                 let (p_depth, propagate) = self.make(Kind::Propagate, k, hi, below);
                 let (g_depth, high) = self.make(kind, k, hi, limit);
@@ -438,7 +460,22 @@ impl<'a> Search<'a> {
         };
         let node = self.plan.push(op, ands);
         self.built[kind as usize][group] = Some((depth, node));
+        if ands > 0 {
+            self.forget(kind, lo, hi);
+        }
         (depth, node)
+    }
+
+    /// Lets what is remembered of groups with this part count for nothing from the next carry on.
+    fn forget(&mut self, kind: Kind, lo: usize, hi: usize) {
+        let [generate, propagate] = &mut self.changed;
+        for from in 0..=lo {
+            let groups = from * self.n + hi..(from + 1) * self.n;
+            if kind == Kind::Propagate {
+                propagate[groups.clone()].fill(self.turn);
+            }
+            generate[groups].fill(self.turn);
+        }
     }
 }
 

@@ -154,7 +154,7 @@ fn game_1_is_won_as_often_as_computed() {
         let parameters = check(variant, n, b, c, l).unwrap();
         attacks.extend(profiles.into_iter().map(|profile| (parameters.clone(), profile)));
     }
-    const SESSIONS: usize = 600;
+    const SESSIONS: usize = 200;
     let ends = in_parallel(attacks.len() * SESSIONS, THREADS, |index| {
         let (parameters, (s, t)) = &attacks[index / SESSIONS];
         let triples = profile(parameters, *s, *t);
@@ -192,7 +192,7 @@ fn on_demand() -> Parameters {
 #[test]
 fn game_3_is_won_no_more_often_than_the_theorem_allows() {
     let parameters = on_demand();
-    const SESSIONS: usize = 4000;
+    const SESSIONS: usize = 1500;
     let ends = in_parallel(SESSIONS, THREADS, |index| {
         let plot = Plot {
             triples: profile(&parameters, 1, 1),
@@ -280,7 +280,7 @@ fn partners(parameters: &Parameters, coin: Block, bad: usize) -> Vec<usize> {
 fn a_bad_gate_draws_a_bad_triple_as_often_as_computed() {
     let parameters = on_demand();
     let n = parameters.n() as usize;
-    const SESSIONS: usize = 500;
+    const SESSIONS: usize = 200;
     // (Batch with the bad triples, how many, the bad gate.) A bad triple of batch 1, first of d_2, is in d_1 once gate 0
     // has been checked, where gate 1 may find it.
     for (batch, bad, gate) in [(0, 1, 0), (0, 3, 0), (0, 15, 0), (1, 1, 1)] {

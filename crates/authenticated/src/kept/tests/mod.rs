@@ -186,7 +186,8 @@ fn sessions_with_other_settings_use_the_same_pool() {
 /// So many ANDs over pools of which each is good for some 20,000: what the OTs let through, and the pool.
 fn strict(folder: &Path, announced: u64, times: u64) -> [Result<(LogProb, f64)>; 2] {
     let sizes = Sizes::cheapest(MAX_SECURITY, 1, 1 << 20).unwrap();
-    let configure = |config: &mut Config| config.demand = [announced * LANES as u64, 0];
+    // Each lot is recorded on disk, so a few large ones are made.
+    let configure = |config: &mut Config| (config.demand, config.lot) = ([announced * LANES as u64, 0], 2048);
     session_of(&sizes, folder, 0, &Cut::never(), None, &configure, |engine| {
         work_and_finish(engine, times)?;
         let soundness = engine.soundness();
