@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use cenote_net::{Budget, ChannelOptions, Error, PartyId};
@@ -39,12 +40,12 @@ fn a_flood_on_many_channels_stays_within_the_budget() {
             .map(|_| pair_with(kind, [&ours, &theirs]))
             .collect::<Vec<_>>();
         let body = vec![7; 32 * MIB];
-        let body = &body;
+        let (body, over) = (&body, &AtomicBool::new(false));
         std::thread::scope(|scope| {
             let mut victims = Vec::new();
             for (mut victim, mut flooder) in all {
                 scope.spawn(move || {
-                    while flooder.send(STEP, body).is_ok() {}
+                    while !over.load(Ordering::Relaxed) && flooder.send(STEP, body).is_ok() {}
                     // Dropped, it would take what comes.
                     std::thread::sleep(Duration::from_secs(1));
                 });
@@ -68,6 +69,10 @@ fn a_flood_on_many_channels_stays_within_the_budget() {
                     "{error:?}"
                 );
             }
+            // Whoever has dropped a channel takes what comes for a while.
+            drop(ended);
+            std::thread::sleep(Duration::from_millis(100));
+            over.store(true, Ordering::Relaxed);
         });
         let most = ours.budget.bound(1, PIPES) + theirs.budget.bound(1, PIPES) + body.len() as u64;
         // The threads' stacks and the test itself are not the channels'.

@@ -12,7 +12,7 @@ use cenote_net::{
 };
 use common::{Boxed, Kind, STEP, brief, configs, pair, raw_pair};
 
-const PHASE: Duration = Duration::from_millis(400);
+const PHASE: Duration = Duration::from_millis(150);
 
 /// Options under which no single message is late.
 fn patient() -> ChannelOptions {

@@ -24,7 +24,7 @@ use crate::{Identity, PartyId};
 
 const ATTACKER: PartyId = PartyId(1);
 /// How long the victim waits where nothing else ends its wait.
-const TIMEOUT: Duration = Duration::from_millis(300);
+const TIMEOUT: Duration = Duration::from_millis(100);
 /// How long it waits where something else must end its wait.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How much longer than its limit a wait may take on a busy machine.
