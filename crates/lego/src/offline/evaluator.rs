@@ -4,7 +4,7 @@ mod open;
 mod receive;
 
 use cenote_net::Channel;
-use cenote_primitives::as_bytes;
+use cenote_primitives::{as_bytes, wipe};
 use cenote_session::{Error, Result};
 use zeroize::Zeroizing;
 
@@ -38,6 +38,14 @@ struct Received {
     gate_shares: Zeroizing<Vec<[Share; 3]>>,
     authenticators: Vec<Authenticator>,
     authenticator_shares: Zeroizing<Vec<Share>>,
+}
+
+/// A session that ends early has hardly written them.
+impl Drop for Received {
+    fn drop(&mut self) {
+        wipe(&mut self.gate_shares);
+        wipe(&mut self.authenticator_shares);
+    }
 }
 
 impl EvaluatorKeys {

@@ -5,7 +5,7 @@ mod send;
 
 use crate::checks;
 use cenote_net::Channel;
-use cenote_primitives::{Block, as_bytes_mut};
+use cenote_primitives::{Block, as_bytes_mut, wipe};
 use cenote_session::{Error, Result};
 use zeroize::Zeroizing;
 
@@ -34,6 +34,16 @@ struct Labels {
     gates: Zeroizing<Vec<[Block; 3]>>,
     gate_shares: Zeroizing<Vec<[Share; 3]>>,
     authenticators: Commitments,
+}
+
+/// A session that ends early has hardly written them.
+impl Drop for Labels {
+    fn drop(&mut self) {
+        wipe(&mut self.gates);
+        wipe(&mut self.gate_shares);
+        wipe(&mut self.authenticators.messages);
+        wipe(&mut self.authenticators.shares);
+    }
 }
 
 impl GarblerKeys {

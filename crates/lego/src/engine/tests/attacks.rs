@@ -5,6 +5,8 @@ use cenote_net::{Error as NetError, Step};
 use cenote_session::MESSAGE_FORM;
 use cenote_testkit::{Adversary, Message};
 
+use std::sync::OnceLock;
+
 use super::*;
 
 const LANES: usize = 3;
@@ -18,6 +20,12 @@ fn shape() -> Shape {
         masks: 9 * LANES as u64,
         ports: 8 * LANES as u64,
     })
+}
+
+/// What an honest garbler has made of [`shape`].
+fn made() -> Arc<Made> {
+    static MADE: OnceLock<Arc<Made>> = OnceLock::new();
+    MADE.get_or_init(|| Made::new(7, shape(), Cheat::None, 0)).clone()
 }
 
 /// One job, with outputs to `to`.
@@ -63,9 +71,9 @@ fn changed(
         vec![message]
     });
     let world = World::new(2, 7).adversary(party, adversary.clone());
-    let shape = shape();
+    let made = made();
     let mut results = world.run(move |mut context| {
-        let mut engine = start(&mut context, &shape, Cheat::None, 0)?;
+        let mut engine = made.start(&mut context)?;
         job(&mut engine, y, to)
     });
     assert_eq!(adversary.deviations(), 1, "{step}");
@@ -229,11 +237,12 @@ fn the_garbler_commits_to_other_strings() {
 #[test]
 fn bad_authenticators_do_not_stop_the_evaluator() {
     for seed in 0..12 {
+        // Of 13 authenticators of an input seven would have to be bad.
+        let made = Made::new(100 + seed, shape(), Cheat::AcceptsZero, 6);
         for y in [0, 15] {
-            let shape = shape();
+            let made = made.clone();
             let results = World::new(2, 100 + seed).run(move |mut context| {
-                // Of 13 authenticators of an input seven would have to be bad.
-                let mut engine = start(&mut context, &shape, Cheat::AcceptsZero, 6)?;
+                let mut engine = made.start(&mut context)?;
                 job(&mut engine, y, Parties::all(2))
             });
             for result in results {
@@ -248,14 +257,10 @@ fn bad_authenticators_do_not_stop_the_evaluator() {
 fn malformed_messages_are_refused() {
     use cenote_testkit::{Perturbation, Target, perturbed};
     let world = World::new(2, 9);
-    let shape = shape();
-    let honest = {
-        let shape = shape.clone();
-        world.run(move |mut context| {
-            let mut engine = start(&mut context, &shape, Cheat::None, 0)?;
-            job(&mut engine, 3, Parties::all(2))
-        })
-    };
+    let honest = world.run(|mut context| {
+        let mut engine = made().start(&mut context)?;
+        job(&mut engine, 3, Parties::all(2))
+    });
     assert!(
         honest
             .into_iter()
@@ -272,9 +277,8 @@ fn malformed_messages_are_refused() {
                     let world = World::new(2, 9)
                         .channel_timeout(timeout)
                         .adversary(party, adversary.clone());
-                    let shape = shape.clone();
-                    world.run(move |mut context| {
-                        let mut engine = start(&mut context, &shape, Cheat::None, 0)?;
+                    world.run(|mut context| {
+                        let mut engine = made().start(&mut context)?;
                         job(&mut engine, 3, Parties::all(2))
                     })
                 });

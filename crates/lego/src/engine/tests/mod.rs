@@ -11,13 +11,17 @@ use cenote_primitives::Sampler;
 use cenote_testkit::{PartyContext, World};
 
 use super::*;
+use crate::counters::Counters;
+use crate::material::{Epoch, EvaluatorEpoch, GarblerEpoch};
 use crate::offline::challenge::Population;
 use crate::offline::garbler::Maker;
 use crate::offline::shape::Shape;
 use crate::online::EVALUATOR;
+use crate::party::Party;
 use cenote_garble::{self as garble, Authenticator, Base, GateTable};
 use cenote_primitives::{Block, Entropy};
 use cenote_session::Parties;
+use zeroize::Zeroizing;
 
 /// What a garbler does to its gates and authenticators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,30 +125,138 @@ fn unchecked(order: Order) -> Shape {
     }
 }
 
-/// A session whose material is `shape`, made by a garbler that cheats.
-fn start(context: &mut PartyContext, shape: &Shape, cheat: Cheat, bad: u32) -> Result<LegoEngine> {
-    let seed = u64::from_le_bytes(std::array::from_fn(|i| context.seed[i]));
-    let mut config = Config {
+/// One party's keys and what it made with them.
+enum Material {
+    Garbler(GarblerKeys, Vec<GarblerEpoch>),
+    Evaluator(EvaluatorKeys, Vec<EvaluatorEpoch>),
+}
+
+/// A party's configuration, and its channel to the other.
+fn connect(context: &mut PartyContext, seed: u64) -> (Config, Box<dyn Channel>) {
+    let config = Config {
         entropy: Entropy::for_tests(seed),
         ..Config::new("test")
     };
-    let mut channel = context.take(PartyId(1 - context.me.0), "main");
-    let side: Box<dyn Side> = if context.me == GARBLER {
+    (config, context.take(PartyId(1 - context.me.0), "main"))
+}
+
+fn seed_of(context: &PartyContext) -> u64 {
+    u64::from_le_bytes(std::array::from_fn(|i| context.seed[i]))
+}
+
+/// Sets up and makes `shape`, by a garbler that cheats.
+fn make(
+    context: &mut PartyContext,
+    shape: &Shape,
+    cheat: Cheat,
+    bad: u32,
+) -> Result<(Config, Box<dyn Channel>, Material)> {
+    let seed = seed_of(context);
+    let (mut config, mut channel) = connect(context, seed);
+    let material = if context.me == GARBLER {
         let mut keys = GarblerKeys::setup(&mut *channel, &mut config)?;
         let chosen = Sampler::new(Block([u64::from(bad), seed]));
         let cheater = &mut [Cheater { cheat, bad, chosen }];
         let epoch = keys.epoch(from_mut(&mut channel), shape, cheater)?;
-        let mut garbler = Garbler::new(keys, None);
-        garbler.supply.stock.push(epoch);
-        Box::new(garbler)
+        Material::Garbler(keys, vec![epoch])
     } else {
         let mut keys = EvaluatorKeys::setup(&mut *channel, &mut config)?;
         let epoch = keys.epoch(from_mut(&mut channel), &mut config, shape)?;
-        let mut evaluator = Evaluator::new(keys, None, 2);
-        evaluator.supply.stock.push(epoch);
-        Box::new(evaluator)
+        Material::Evaluator(keys, vec![epoch])
     };
-    Ok(LegoEngine::with_side(context.me, vec![channel], config, side))
+    Ok((config, channel, material))
+}
+
+fn engine(me: PartyId, channel: Box<dyn Channel>, config: Config, material: Material) -> LegoEngine {
+    let side: Box<dyn Side> = match material {
+        Material::Garbler(keys, epochs) => {
+            let mut garbler = Garbler::new(keys, None);
+            epochs
+                .into_iter()
+                .for_each(|epoch| garbler.supply.stock.push(epoch));
+            Box::new(garbler)
+        }
+        Material::Evaluator(keys, epochs) => {
+            let mut evaluator = Evaluator::new(keys, None, 2);
+            epochs
+                .into_iter()
+                .for_each(|epoch| evaluator.supply.stock.push(epoch));
+            Box::new(evaluator)
+        }
+    };
+    LegoEngine::with_side(me, vec![channel], config, side)
+}
+
+/// A session whose material is `shape`, made by a garbler that cheats.
+fn start(context: &mut PartyContext, shape: &Shape, cheat: Cheat, bad: u32) -> Result<LegoEngine> {
+    let (config, channel, material) = make(context, shape, cheat, bad)?;
+    Ok(engine(context.me, channel, config, material))
+}
+
+/// What both parties have made, as they would store it, for many sessions: making it takes far longer than computing with it.
+struct Made([Stored; 2]);
+
+struct Stored {
+    id: [u8; 32],
+    keys: Zeroizing<Vec<u8>>,
+    /// Of each kind of items, how many and which.
+    items: [(usize, Zeroizing<Vec<u8>>); 6],
+}
+
+impl Stored {
+    fn write<K: Party>(mut keys: K, epochs: &[Epoch<K>]) -> Result<Self> {
+        let [epoch] = epochs else {
+            panic!("one epoch is made")
+        };
+        let mut items: [_; 6] = std::array::from_fn(|_| (0, Zeroizing::default()));
+        for ((kind, count), items) in (0..).zip(epoch.counts()).zip(&mut items) {
+            *items = (count, epoch.pack(kind, 0..count)?);
+        }
+        Ok(Self {
+            id: keys.counters().id(),
+            keys: keys.write(),
+            items,
+        })
+    }
+
+    fn read<K: Party>(&self, session: &str) -> Result<(K, Vec<Epoch<K>>)> {
+        let counters = Counters::of_stored(session, self.id, Block([3, 5]));
+        let keys = K::read(&self.keys, counters).expect("it was written so");
+        let items = (0..).zip(&self.items);
+        let epochs = items.map(|(kind, (count, items))| Epoch::unpack(kind, items, *count));
+        Ok((keys, epochs.collect::<Result<_>>()?))
+    }
+}
+
+impl Made {
+    /// Makes `shape`, by a garbler that cheats.
+    fn new(seed: u64, shape: Shape, cheat: Cheat, bad: u32) -> Arc<Self> {
+        let made = World::new(2, seed).run(move |mut context| {
+            let (_, mut channel, material) = make(&mut context, &shape, cheat, bad)?;
+            channel.close()?;
+            match material {
+                Material::Garbler(keys, epochs) => Stored::write(keys, &epochs),
+                Material::Evaluator(keys, epochs) => Stored::write(keys, &epochs),
+            }
+        });
+        let mut made = made.into_iter().map(Result::unwrap);
+        Arc::new(Self(std::array::from_fn(|_| made.next().expect("two parties"))))
+    }
+
+    /// A session with that material.
+    fn start(&self, context: &mut PartyContext) -> Result<LegoEngine> {
+        let seed = seed_of(context);
+        let (config, channel) = connect(context, seed);
+        let stored = &self.0[context.me.index()];
+        let material = if context.me == GARBLER {
+            let (keys, epochs) = stored.read(&config.session)?;
+            Material::Garbler(keys, epochs)
+        } else {
+            let (keys, epochs) = stored.read(&config.session)?;
+            Material::Evaluator(keys, epochs)
+        };
+        Ok(engine(context.me, channel, config, material))
+    }
 }
 
 /// Makes another epoch, by a garbler that cheats.

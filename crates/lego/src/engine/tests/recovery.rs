@@ -55,21 +55,39 @@ fn expected(x: usize, y: usize) -> [BitMatrix; 4] {
     [rows(&first, 0, 2), rows(&first, 2, 3), second, number(y, LANES)]
 }
 
-/// Runs it; checks the outputs of both, and gives whether the evaluator has seen the cheating, whether it knew `Δ`, and what it
-/// sent.
-fn run(cheat: Cheat, bad: u32, seed: u64, x: usize, y: usize) -> (bool, Vec<cenote_testkit::Sent>) {
-    let plan = plan();
-    let shape = unchecked(Order {
-        ands: 2 * (plan.and_count() * LANES) as u64,
+/// What [`program`] takes.
+fn for_program() -> Shape {
+    let ands = (plan().and_count() * LANES) as u64;
+    unchecked(Order {
+        ands: 2 * ands,
         garbler_inputs: 8 * LANES as u64,
         evaluator_inputs: 4 * LANES as u64,
         anchors: 3 * LANES as u64,
         masks: 20 * LANES as u64,
         ports: 8 * LANES as u64,
-    });
+    })
+}
+
+/// Runs it; checks the outputs of both, and gives whether the evaluator has seen the cheating, whether it knew `Δ`, and what it
+/// sent.
+fn run(cheat: Cheat, bad: u32, seed: u64, x: usize, y: usize) -> (bool, Vec<cenote_testkit::Sent>) {
+    let what = format!("{cheat:?} {bad}");
+    run_after(seed, x, y, &what, move |context| {
+        start(context, &for_program(), cheat, bad)
+    })
+}
+
+/// The same after `start`.
+fn run_after(
+    seed: u64,
+    x: usize,
+    y: usize,
+    what: &str,
+    start: impl Fn(&mut PartyContext) -> Result<LegoEngine> + Send + Sync + 'static,
+) -> (bool, Vec<cenote_testkit::Sent>) {
     let world = World::new(2, seed);
     let results = world.run(move |mut context| {
-        let mut engine = start(&mut context, &shape, cheat, bad)?;
+        let mut engine = start(&mut context)?;
         program(&mut engine, x, y)
     });
     let mut seen: Vec<Seen> = results.into_iter().map(|result| result.unwrap()).collect();
@@ -79,16 +97,8 @@ fn run(cheat: Cheat, bad: u32, seed: u64, x: usize, y: usize) -> (bool, Vec<ceno
     for (at, right) in right.iter().enumerate() {
         let to_a = (at != 0).then_some(right);
         let to_b = (at != 1).then_some(right);
-        assert_eq!(
-            at_a[at].as_ref(),
-            to_a,
-            "{cheat:?} {bad}, output {at} at the garbler"
-        );
-        assert_eq!(
-            at_b[at].as_ref(),
-            to_b,
-            "{cheat:?} {bad}, output {at} at the evaluator"
-        );
+        assert_eq!(at_a[at].as_ref(), to_a, "{what}, output {at} at the garbler");
+        assert_eq!(at_b[at].as_ref(), to_b, "{what}, output {at} at the evaluator");
     }
     (cheated, world.transcript(EVALUATOR))
 }
@@ -119,9 +129,12 @@ fn outputs_are_right_whatever_the_gates_are() {
 #[test]
 fn the_evaluators_bits_do_not_show() {
     for seed in 0..6 {
+        let made = Made::new(10 + seed, for_program(), Cheat::HalfWrong, 60);
         let mut all = Vec::new();
         for y in [0, 1, 2, 4, 8, 15] {
-            let (cheated, sent) = run(Cheat::HalfWrong, 60, 10 + seed, 5, y);
+            let made = made.clone();
+            let (cheated, sent) =
+                run_after(10 + seed, 5, y, "half wrong", move |context| made.start(context));
             assert!(cheated);
             all.push(sent);
         }

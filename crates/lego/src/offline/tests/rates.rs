@@ -3,7 +3,8 @@
 //! A bad half gate is found with probability 1/2 at least when it is checked: the output labels of its four pairs of input
 //! labels always add up to `Δ`, as an AND gate's must, so not just one can be wrong ([`GATE_FOUND`]).
 
-use crate::checks;
+use crate::{checks, steps};
+use cenote_net::PartyId;
 use cenote_params::lego::{AUTHENTICATOR_FOUND, Buckets, GATE_FOUND, attack};
 use cenote_primitives::{Block, Entropy};
 use cenote_session::{Check, Error};
@@ -130,40 +131,55 @@ pub(super) fn shape() -> Shape {
     }
 }
 
-/// Generates epochs with `count` bad ones until caught, at most `epochs` of them; gives the number not caught, and the check
-/// that caught. All that is drawn comes from `seed`.
-fn survived(seed: u64, cheat: Cheat, count: u64, epochs: usize) -> (usize, Option<Check>) {
-    let world = World::new(2, seed);
+/// Epochs of one set-up.
+const EPOCHS: usize = 20;
+
+/// Generates epochs with `count` bad ones, each over a channel of its own; gives the check that caught each, if any did.
+/// All that is drawn comes from `seed`.
+fn caught(seed: u64, cheat: Cheat, count: u64) -> Vec<Option<Check>> {
+    let labels: Vec<String> = (0..EPOCHS).map(|epoch| format!("epoch {epoch}")).collect();
+    let labels: Vec<&str> = std::iter::once("main")
+        .chain(labels.iter().map(String::as_str))
+        .collect();
+    let world = World::new(2, seed).labels(&labels);
     let results = world.run(move |mut context| {
         let mut config = config(&context);
-        let mut done = 0;
+        let peer = PartyId(1 - context.me.0);
+        let mut main = context.take(peer, "main");
+        // Where an epoch ended early, what was sent stays in the channel.
+        let mut channels: Vec<_> = (0..EPOCHS)
+            .map(|epoch| context.take(peer, &format!("epoch {epoch}")))
+            .collect();
+        let mut found = Vec::new();
         if context.me == GARBLER {
-            let mut channel = context.take(EVALUATOR, "main");
-            let mut keys = GarblerKeys::setup(&mut *channel, &mut config)?;
-            for _ in 0..epochs {
+            let mut keys = GarblerKeys::setup(&mut *main, &mut config)?;
+            for channel in &mut channels {
                 let cheater = Cheater { cheat, count };
-                keys.epoch(std::slice::from_mut(&mut channel), &shape(), &mut [cheater])?;
+                keys.epoch(std::slice::from_mut(channel), &shape(), &mut [cheater])?;
             }
         } else {
-            let mut channel = context.take(GARBLER, "main");
-            let mut keys = EvaluatorKeys::setup(&mut *channel, &mut config)?;
-            for _ in 0..epochs {
-                match keys.epoch(std::slice::from_mut(&mut channel), &mut config, &shape()) {
-                    Ok(_) => done += 1,
+            let mut keys = EvaluatorKeys::setup(&mut *main, &mut config)?;
+            for channel in &mut channels {
+                match keys.epoch(std::slice::from_mut(channel), &mut config, &shape()) {
+                    Ok(_) => found.push(None),
                     Err(Error::Aborted { check, peer, .. }) => {
                         assert_eq!(peer, Some(GARBLER));
-                        return Ok((done, Some(check)));
+                        found.push(Some(check));
                     }
                     Err(other) => return Err(other),
                 }
             }
         }
-        Ok((done, None))
+        // Both have done all when either drops its channels.
+        main.send(steps::FINISH, &[])?;
+        main.recv(steps::FINISH, &mut [])?;
+        Ok(found)
     });
-    match &results[1] {
-        Ok(result) => *result,
-        Err(error) => panic!("{error}"),
-    }
+    results
+        .into_iter()
+        .map(|result| result.unwrap_or_else(|error| panic!("{error}")))
+        .nth(EVALUATOR.index())
+        .unwrap_or_default()
 }
 
 /// Each of `count` bad ones survives a check that it meets with probability 1/2 independently of the others.
@@ -186,13 +202,14 @@ fn cheats_are_caught_as_often_as_they_should_be() {
         let (mut trials, mut survivals) = (0, 0);
         while trials < 120 {
             seed += 1;
-            let (survived, caught) = survived(seed, cheat, count, 20);
-            assert!(
-                caught.is_none_or(|caught| caught == check),
-                "{cheat:?}: {caught:?}"
-            );
-            survivals += survived;
-            trials += survived + usize::from(caught.is_some());
+            for caught in caught(seed, cheat, count) {
+                assert!(
+                    caught.is_none_or(|caught| caught == check),
+                    "{cheat:?}: {caught:?}"
+                );
+                survivals += usize::from(caught.is_none());
+                trials += 1;
+            }
         }
         let measured = survivals as f64 / trials as f64;
         let error = (expected * (1.0 - expected) / trials as f64).sqrt();
