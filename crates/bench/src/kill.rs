@@ -27,7 +27,7 @@ use crate::usage::Machine;
 const LONGEST: f64 = 8.0;
 
 /// How long the last life goes on, which nobody cuts off.
-const LAST: Duration = Duration::from_secs(3);
+const LAST: Duration = Duration::from_secs(1);
 
 /// A life, and who is killed when.
 #[derive(Clone, Debug, Serialize, Deserialize)]

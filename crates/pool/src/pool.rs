@@ -35,8 +35,8 @@ pub struct Pool<T: Zeroize, F = Zeroizing<Vec<T>>> {
     size: usize,
     stride: usize,
     together: usize,
-    /// Less than `size` of them until the pool is full for the first time.
-    records: Zeroizing<Vec<T>>,
+    /// Less than `size` of them until the pool is full for the first time. Never fewer than there were, so that no secret lies beyond them.
+    records: Vec<T>,
     /// What takes the place of drawn records, in order: of the first delivery what is kept from `next` on.
     buffer: VecDeque<Delivery<F>>,
     /// The first of what is kept that has not been used.
@@ -146,7 +146,7 @@ impl<T: Copy + Zeroize, F: Fresh<T>> Pool<T, F> {
             size,
             stride,
             together,
-            records: Zeroizing::default(),
+            records: Vec::new(),
             buffer: VecDeque::new(),
             next: 0,
             spare: F::default(),
@@ -162,16 +162,16 @@ impl<T: Copy + Zeroize, F: Fresh<T>> Pool<T, F> {
     /// If these are no whole records, or there is no such place.
     pub fn restored(
         [size, stride, together]: [usize; 3],
-        records: Zeroizing<Vec<T>>,
+        mut records: Zeroizing<Vec<T>>,
         gaps: Vec<u32>,
     ) -> Self {
         assert_eq!(records.len(), size * stride, "whole records");
         assert!(gaps.is_sorted() && gaps.last().is_none_or(|&last| (last as usize) < size));
-        Self {
-            records,
-            gaps,
-            ..Self::new(size, stride, together)
-        }
+        records.spare_capacity_mut().zeroize();
+        let mut pool = Self::new(size, stride, together);
+        pool.records = std::mem::take(&mut *records);
+        pool.gaps = gaps;
+        pool
     }
 
     /// All records of a full pool, in order.
@@ -188,7 +188,7 @@ impl<T: Copy + Zeroize, F: Fresh<T>> Pool<T, F> {
     /// As [`Pool::new`].
     pub fn with_room([size, stride, together]: [usize; 3], what: &str) -> cenote_session::Result<Self> {
         let mut pool = Self::new(size, stride, together);
-        pool.records = room::empty(what, size.saturating_mul(stride))?;
+        pool.records = room::reserved(what, size.saturating_mul(stride))?;
         prefer_huge_pages(pool.records.spare_capacity_mut());
         Ok(pool)
     }
@@ -390,6 +390,13 @@ fn ask<T>(records: &[T], number: usize, stride: usize) {
     (at..at + stride)
         .step_by(const { 1 + 63 / size_of::<T>() })
         .for_each(|line| prefetch(records, line));
+}
+
+/// Memory that was never written is not touched: of a large pool that was hardly begun it would be most of the time.
+impl<T: Zeroize, F> Drop for Pool<T, F> {
+    fn drop(&mut self) {
+        self.records.iter_mut().zeroize();
+    }
 }
 
 impl<T: Zeroize, F> fmt::Debug for Pool<T, F> {

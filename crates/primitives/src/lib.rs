@@ -41,4 +41,4 @@ pub use prefetch::prefetch;
 pub use prg::{Position, Prg};
 pub use random::{Entropy, random_bytes};
 pub use sample::Sampler;
-pub use secret::SecretBlocks;
+pub use secret::{SecretBlocks, wipe};

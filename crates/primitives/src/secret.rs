@@ -3,9 +3,31 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-use zeroize::Zeroize;
+use bytemuck::Pod;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::Block512;
+
+/// Bytes of a page of memory.
+const PAGE: usize = 4096;
+
+/// Overwrites what was written of `items` with zeros, and frees them. What was never written takes no memory before, and is not made to
+/// take any: of a large array that was hardly begun this is most of the time.
+pub fn wipe<T: Pod + Zeroize>(items: &mut Zeroizing<Vec<T>>) {
+    let mut items = std::mem::take(&mut **items);
+    wipe_written(&mut items);
+    items.spare_capacity_mut().zeroize();
+}
+
+fn wipe_written<T: Pod + Zeroize>(items: &mut [T]) {
+    static ZEROS: [u8; PAGE] = [0; PAGE];
+    for page in items.chunks_mut(const { PAGE / size_of::<T>() }) {
+        let bytes: &[u8] = bytemuck::cast_slice(page);
+        if *bytes != ZEROS[..bytes.len()] {
+            page.iter_mut().zeroize();
+        }
+    }
+}
 
 /// An array of blocks that hold secrets: wiped when it is dropped, and in its old place when it grows. `Debug` prints the
 /// length only.
@@ -31,7 +53,7 @@ impl SecretBlocks {
 
     /// Overwrites all blocks with zeros.
     pub fn wipe(&mut self) {
-        self.0.as_mut_slice().zeroize();
+        wipe_written(&mut self.0);
     }
 }
 
@@ -65,6 +87,7 @@ impl fmt::Debug for SecretBlocks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Block;
 
     #[test]
     fn resizing_keeps_what_fits() {
@@ -79,5 +102,37 @@ mod tests {
         array.wipe();
         assert!(array.iter().all(|block| *block == Block512::ZERO));
         assert_eq!(format!("{array:?}"), "SecretBlocks(5)");
+    }
+
+    #[test]
+    fn whatever_was_written_is_wiped() {
+        for count in [1, 256, 257, 5000] {
+            for written in [0, count / 2, count - 1] {
+                let mut items = vec![[Block::ZERO; 3]; count];
+                items[written][2].0[1] = 1 << 63;
+                wipe_written(&mut items);
+                assert!(
+                    items.iter().all(|item| *item == [Block::ZERO; 3]),
+                    "{written} of {count}"
+                );
+            }
+        }
+    }
+
+    /// What was never written is not resident afterwards either.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn wiping_takes_no_memory() {
+        let resident = || {
+            let status = std::fs::read_to_string("/proc/self/statm").unwrap();
+            status.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * PAGE
+        };
+        let mut array = SecretBlocks::zeroed((256 << 20) / size_of::<Block512>());
+        array[0].0[0] = 1;
+        let before = resident();
+        array.wipe();
+        let taken = resident().saturating_sub(before);
+        assert!(taken < 128 << 20, "{taken} bytes");
+        assert_eq!(array[0], Block512::ZERO);
     }
 }

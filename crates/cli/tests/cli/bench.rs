@@ -98,7 +98,7 @@ fn sections_use_whole_batches_and_cost_what_is_declared() {
                 "--n",
                 "16384",
                 "--batches",
-                "5",
+                "3",
             ])
             .json();
             let context = format!("{variant} {mode}: {report}");
@@ -109,7 +109,7 @@ fn sections_use_whole_batches_and_cost_what_is_declared() {
             assert_eq!(report["parameters"]["N"], 16384, "{context}");
             let batch = 16384.0 * 512.0;
             let (batches, gates) = (number(&report, "batches"), number(&report, "and_gates"));
-            assert!((5.0..=8.0).contains(&batches), "{context}");
+            assert!((3.0..=6.0).contains(&batches), "{context}");
             // Whole instances of 6400 gates in 512 lanes each fit batches but for less than one, and inputs and outputs add
             // their bits: 128 of each owner's, 128 opened.
             let declared = number(&report, "declared_bits_per_and");
@@ -118,7 +118,7 @@ fn sections_use_whole_batches_and_cost_what_is_declared() {
                 ("offline", _) => (1.001, (0.0, 5.0)),
                 // Verification by whole batches leaves up to a layer of each unused.
                 (_, "reshuffle") => (1.10, (5.0, 0.0)),
-                ("full", _) => (1.02 + 6400.0 / (5.0 * 16384.0), (5.0, 5.0)),
+                ("full", _) => (1.02 + 6400.0 / (3.0 * 16384.0), (5.0, 5.0)),
                 _ => (1.02, (5.0, 0.0)),
             };
             assert!(
@@ -135,7 +135,7 @@ fn sections_use_whole_batches_and_cost_what_is_declared() {
                 "online" => assert_eq!(triples, 0.0, "{context}"),
                 // As many are made as are used, and more only where one begins in between.
                 "full" => assert!(triples >= gates, "{context}"),
-                _ => assert!(triples >= 4.0 * batch, "{context}"),
+                _ => assert!(triples >= 2.0 * batch, "{context}"),
             }
             assert_eq!(
                 report["and_gates_per_second"].is_null(),
@@ -174,11 +174,13 @@ fn sections_run_as_processes_with_workers_and_the_wire_beside() {
             "--n",
             "1024",
             "--and-gates",
-            "2000000",
+            "500000",
             "--with-ring",
+            "--ring-seconds",
+            "0.05",
         ])
         .json();
-        assert!(number(&report, "and_gates") >= 0.9 * 2e6, "{report}");
+        assert!(number(&report, "and_gates") >= 0.9 * 5e5, "{report}");
         assert_eq!(report["workers"], 2);
         assert_eq!(report["peak_memory_bytes"].as_array().unwrap().len(), 3);
         assert_eq!(report["cpu"]["seconds"].as_array().unwrap().len(), 3);
@@ -339,11 +341,11 @@ fn table_2_has_every_row_of_the_paper() {
         "--n",
         "16384",
         "--batches",
-        "4",
-        "--repeat",
         "2",
         "--ring-seconds",
         "0.01",
+        "--repeat",
+        "2",
     ];
     let report = run(cenote()
         .arg("bench")
@@ -408,7 +410,7 @@ fn table_2_has_every_row_of_the_paper() {
         svg.starts_with("<svg") && svg.matches("<rect").count() == 1 + 2 + 12,
         "{svg}"
     );
-    let text = bench(&[&args[..8], &["--repeat", "1"]].concat()).stdout;
+    let text = bench(&[&args[..10], &["--repeat", "1"]].concat()).stdout;
     assert!(
         text.contains("1152.8") && text.contains("online: cache-eff., MAC") && text.contains("the wire"),
         "{text}"

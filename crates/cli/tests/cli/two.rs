@@ -244,7 +244,7 @@ fn a_party_lost_in_the_middle_is_named_by_the_other() {
     for lost in [0, 1] {
         let world = World::two();
         // Long enough that no machine is done before the party is killed.
-        let jobs = world.jobs(["circuit = \"lib:mult64\"\nlanes = 100000"; 2]);
+        let jobs = world.jobs(["circuit = \"lib:mult64\"\nlanes = 3000"; 2]);
         let mut children = [0, 1].map(|party| world.start(party, &jobs[party], &["-v"]));
         let mut log = std::io::BufReader::new(children[lost].stderr.take().unwrap());
         let mut line = String::new();

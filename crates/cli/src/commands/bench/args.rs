@@ -200,6 +200,9 @@ pub(crate) struct BenchThree {
     /// Afterwards measure what the channels carry when nothing is computed, and report the share that was used
     #[arg(long)]
     pub(crate) with_ring: bool,
+    /// About how many seconds that takes
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "2", requires = "with_ring")]
+    pub(crate) ring_seconds: Duration,
     #[command(flatten)]
     pub(crate) place: Where,
 }

@@ -69,6 +69,7 @@ fn one_job(options: &BenchThree, verbose: u8) -> Result<()> {
 fn steady(options: &BenchThree, verbose: u8) -> Result<()> {
     let ring = options.with_ring.then(|| RingBench {
         workers: options.service.workers,
+        seconds: options.ring_seconds.as_secs_f64(),
         ..RingBench::default()
     });
     let steady = Steady {
