@@ -51,7 +51,7 @@ fn triple_generation() {
 #[test]
 fn reshuffle() {
     for (x, l, b, c) in [(4, 2, 2, 1), (5, 1, 2, 1), (3, 4, 2, 1)] {
-        agree(simulate::reshuffle(Game::new(x, l, b, c).unwrap()), 40_000, 2);
+        agree(simulate::reshuffle(Game::new(x, l, b, c).unwrap()), 15_000, 2);
     }
 }
 
@@ -65,7 +65,7 @@ fn on_demand() {
             (best - exhaustive::game3_value(&game, 1)).abs() < 1e-12,
             "{game:?}"
         );
-        agree(experiments, 40_000, 3);
+        agree(experiments, 12_000, 3);
     }
 }
 

@@ -28,6 +28,9 @@ impl LinearMap {
         loop {
             let mut best = (0, 0, 0);
             for j in 1..terms.len() {
+                if terms[j].count_ones() <= best.0 {
+                    continue;
+                }
                 for i in 0..j {
                     let together = (terms[i] & terms[j]).count_ones();
                     if together > best.0 {

@@ -71,6 +71,12 @@ impl Errors {
     }
 }
 
+/// For the gates of an AND bucket, the products of the theorem and [`places`].
+pub(super) struct GatesOfBucket {
+    products: Vec<f64>,
+    places: Vec<f64>,
+}
+
 impl Buckets {
     /// Buckets whose other sizes follow from `beta`: `alpha = beta - 1`, `beta~ = 2 beta + 1`, `alpha~ = 2 alpha + 1`. Every
     /// input has an input bucket.
@@ -168,8 +174,24 @@ impl Buckets {
         products(highest, self.p_auth, needed, AUTHENTICATOR_FOUND)
     }
 
-    pub(super) fn any_bad_and_bucket(&self, found: f64) -> LogProb {
-        let gates = self.gate_products(self.beta, found);
+    fn any_bad_and_bucket(&self, found: f64) -> LogProb {
+        self.any_bad_and_bucket_of(&self.gates_of_and_bucket(found))
+    }
+
+    /// What the gates of an AND bucket have to do with its being bad.
+    pub(super) fn gates_of_and_bucket(&self, found: f64) -> GatesOfBucket {
+        GatesOfBucket {
+            products: self.gate_products(self.beta, found),
+            places: self.gate_places(self.beta, found),
+        }
+    }
+
+    /// With the gates of buckets that differ in `p_a` at most.
+    pub(super) fn any_bad_and_bucket_of(&self, gates: &GatesOfBucket) -> LogProb {
+        let GatesOfBucket {
+            products: gates,
+            places,
+        } = gates;
         let authenticators = self.authenticator_products(self.alpha);
         let mixed = (2..=self.beta).map(|l| {
             // The product over j = alpha .. alpha + 2 - l; for alpha < beta - 1 it cannot reach below 1.
@@ -177,13 +199,12 @@ impl Buckets {
             gates[l as usize - 1] * authenticators[lowest as usize - 1]
         });
         let theorem = gates[0] + mixed.sum::<f64>();
-        let gates = self.gate_places(self.beta, found);
         let authenticators = self.authenticator_places(self.alpha);
         let half = (self.beta + self.alpha).div_ceil(2) as usize;
-        let places = (1..=half.min(self.beta as usize))
-            .filter_map(|k| Some(gates[k] * authenticators.get(half - k)?))
+        let all_places = (1..=half.min(self.beta as usize))
+            .filter_map(|k| Some(places[k] * authenticators.get(half - k)?))
             .sum();
-        times(self.gates, theorem.max(places))
+        times(self.gates, theorem.max(all_places))
     }
 
     pub(super) fn any_bad_input_authenticator(&self) -> LogProb {

@@ -336,8 +336,11 @@ fn cheapest(request: &Request, beta: u32) -> Option<Buckets> {
             .meets(s)
     })?;
     let at = |p_gate: u32| {
+        let gates = with_rates(request, beta, p_gate, 1).gates_of_and_bucket(GATE_FOUND);
         let p_auth = smallest(least_auth, most, |p| {
-            with_rates(request, beta, p_gate, p).errors().and_bucket.meets(s)
+            with_rates(request, beta, p_gate, p)
+                .any_bad_and_bucket_of(&gates)
+                .meets(s)
         })?;
         let buckets = with_rates(request, beta, p_gate, p_auth);
         Some((request.cost.expected_bytes(&buckets), buckets))

@@ -185,15 +185,18 @@ fn an_adversary_that_replaces_its_gadgets_gains_a_little() {
         let ways = binomial(k, i) * binomial(n - k, b - i);
         BigRational::new(ways, binomial(n, b)).to_f64().unwrap()
     };
+    let draws: Vec<Vec<f64>> = (0..=most as u64)
+        .map(|k| (0..=b.min(k)).map(|i| draw(k, i)).collect())
+        .collect();
     let mut value = vec![0.0f64; most + 1];
     for _ in 0..20_000 {
         for k in (0..=most).rev() {
             let insert = if k < most { slip * value[k + 1] } else { 0.0 };
             let kk = k as u64;
             let wait: f64 = (0..b.min(kk + 1))
-                .map(|i| draw(kk, i) * value[k - i as usize])
+                .map(|i| draws[k][i as usize] * value[k - i as usize])
                 .sum();
-            value[k] = insert.max(wait + if kk >= b { draw(kk, b) } else { 0.0 });
+            value[k] = insert.max(wait + if kk >= b { draws[k][b as usize] } else { 0.0 });
         }
     }
     let (k, keep) = attack.keep_inserting(slip);

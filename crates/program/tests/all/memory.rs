@@ -94,7 +94,7 @@ fn row<T: Word, I: Integer>(blocks: usize, structure: Structure, steps: &[(u8, u
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2))]
+    #![proptest_config(ProptestConfig::with_cases(1))]
 
     #[test]
     fn a_memory_is_an_array(steps in prop::collection::vec(any::<(u8, u64, u128)>(), 40)) {

@@ -124,10 +124,10 @@ proptest! {
 
 #[test]
 fn records_stay_together() {
-    let keys: Vec<u16> = (0..100).map(|x| (x * 37 % 101) as u16).collect();
+    let keys: Vec<u16> = (0..40).map(|x| (x * 37 % 41) as u16).collect();
     let (sorted, (names, flags)) = everywhere(|session| {
         let key = row(session, &keys);
-        let name = key.cast::<u64>() * 1000;
+        let name = key.cast::<u32>() * 1000;
         let flag = key.bit(0);
         session.open(&table::sort_by(&key, &(name, flag)))
     });
@@ -135,7 +135,7 @@ fn records_stay_together() {
     right.sort_unstable();
     assert_eq!(sorted, right);
     for (at, &key) in right.iter().enumerate() {
-        assert_eq!((names[at], flags[at]), (u64::from(key) * 1000, key & 1 == 1));
+        assert_eq!((names[at], flags[at]), (u32::from(key) * 1000, key & 1 == 1));
     }
 }
 

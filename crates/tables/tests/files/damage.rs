@@ -1,5 +1,7 @@
 //! Damaged Parquet files come to an error, or to a table if it is values that are damaged, and never to a panic.
 
+use std::fs::File;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use cenote_tables::{Column, Field, Problem, Table, Values, read, write};
@@ -103,7 +105,17 @@ fn whole(folder: &Folder) -> Vec<(PathBuf, Vec<Field>)> {
 
 /// Reads a damaged file; says whether the damage was seen.
 fn seen(folder: &Folder, bytes: &[u8], fields: &[Field], what: &str) -> bool {
-    let path = folder.file("damaged.parquet", bytes);
+    let path = folder.path("damaged.parquet");
+    // Written over the last one: a file that is emptied first is soon written to the disk.
+    let mut options = File::options();
+    let mut file = options
+        .create(true)
+        .write(true)
+        .truncate(false)
+        .open(&path)
+        .unwrap();
+    file.write_all(bytes).unwrap();
+    file.set_len(bytes.len() as u64).unwrap();
     match read(&path, fields, ROWS) {
         Ok(table) => {
             assert_eq!(table.rows, ROWS, "{what}");
