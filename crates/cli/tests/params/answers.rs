@@ -278,13 +278,13 @@ fn tables_tell_units_and_meaning() {
 #[test]
 fn games_measure_what_is_exact() {
     for (game, trials) in [
-        ("1 --x 4 --l 2 --b 2 --c 1", 40_000),
-        ("2 --x 3 --l 4", 40_000),
-        ("3 --x 6 --l 2 --c 2", 40_000),
-        ("4 --sizes 2,2,3,3 --c 2", 40_000),
-        ("pool --pool-size 12 --check-rate 0.2", 20_000),
-        ("triples --pool-size 8", 40_000),
-        ("lego --and-gates 4 --beta 2 --p-gate 0.6 --p-auth 0.6", 20_000),
+        ("1 --x 4 --l 2 --b 2 --c 1", 8_000),
+        ("2 --x 3 --l 4", 8_000),
+        ("3 --x 6 --l 2 --c 2", 8_000),
+        ("4 --sizes 2,2,3,3 --c 2", 8_000),
+        ("pool --pool-size 12 --check-rate 0.2", 5_000),
+        ("triples --pool-size 8", 8_000),
+        ("lego --and-gates 4 --beta 2 --p-gate 0.6 --p-auth 0.6", 5_000),
     ] {
         let play = |trials: u32| json(&format!("game {game} --trials {trials} --seed 7"));
         assert_eq!(play(500), play(500), "the same seed gives the same report");

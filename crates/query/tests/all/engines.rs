@@ -1,6 +1,6 @@
 //! Random queries on the real protocols: the answers are those of SQLite.
 //!
-//! `CENOTE_ENGINES=200` runs so many on each protocol instead of a few.
+//! `CENOTE_ENGINES=200` runs so many on each protocol instead of a few small ones.
 
 use cenote_authenticated::Authenticated;
 use cenote_jimu::Jimu;
@@ -8,13 +8,18 @@ use cenote_lego::Lego;
 use cenote_program::local::in_memory;
 use cenote_protocol::Protocol;
 use cenote_query::Query;
+use cenote_session::Demand;
 use cenote_three::Three;
 
-use crate::common::{Outcome, outcome, party};
+use crate::common::{outcome, party};
 use crate::differential::{Case, number};
 
 /// Queries on each protocol in a run that is not told how many.
-const FEW: u64 = 12;
+const FEW: usize = 12;
+/// AND gates that each of them has at most.
+const SMALL: u64 = 12_000;
+/// Queries in each session, so that not all of them wait for what a session begins with.
+const TOGETHER: usize = 4;
 
 /// Queries that are not refused, of as many parties as the protocol has.
 fn cases(parties: u8) -> impl Iterator<Item = (u64, Case, Query)> {
@@ -27,17 +32,42 @@ fn cases(parties: u8) -> impl Iterator<Item = (u64, Case, Query)> {
 
 fn run<P: Protocol>(protocol: &P) {
     let parties = protocol.topology().parties;
-    let count = number("CENOTE_ENGINES").unwrap_or(FEW);
-    for (seed, case, query) in cases(parties).take(count as usize) {
-        let tally = query.tally(false).unwrap();
-        let results = in_memory(protocol, &tally.demand(), |session| {
-            party(&query, session, &|query, me| {
-                query.prepare(me, &case.world.own(me))
-            })
+    let (count, most) = match number("CENOTE_ENGINES") {
+        Some(count) => (count as usize, u64::MAX),
+        None => (FEW, SMALL),
+    };
+    let is_small = |query: &Query| query.tally(false).unwrap().and_gates <= most;
+    let cases = cases(parties).filter(|(_, _, query)| is_small(query));
+    let cases: Vec<_> = cases.take(count).collect();
+    for cases in cases.chunks(TOGETHER) {
+        let demand = cases.iter().fold(Demand::new(), |demand, (_, _, query)| {
+            let one = query.tally(false).unwrap().demand();
+            let demand = demand
+                .and_gates(one.unknown_ands())
+                .and_wires(one.unknown_wires());
+            let demand = one
+                .inputs()
+                .iter()
+                .fold(demand, |demand, &(owner, bits)| demand.and_input(owner, bits));
+            one.outputs()
+                .iter()
+                .fold(demand, |demand, &(to, bits)| demand.and_output(to, bits))
         });
-        let outcome: Outcome = outcome(&query, results.unwrap());
-        if let Some(wrong) = case.wrong(&outcome) {
-            panic!("seed {seed}\n{}\n{wrong}", case.told());
+        let told = in_memory(protocol, &demand, |session| {
+            let one = |(_, case, query): &(u64, Case, Query)| {
+                party(query, session, &|query, me| {
+                    query.prepare(me, &case.world.own(me))
+                })
+            };
+            cases.iter().map(one).collect::<Result<Vec<_>, _>>()
+        });
+        let mut told: Vec<_> = told.unwrap().into_iter().map(Vec::into_iter).collect();
+        for (seed, case, query) in cases {
+            let results = told.iter_mut().map(|party| party.next().expect("all took part"));
+            let outcome = outcome(query, results.collect());
+            if let Some(wrong) = case.wrong(&outcome) {
+                panic!("seed {seed}\n{}\n{wrong}", case.told());
+            }
         }
     }
 }
