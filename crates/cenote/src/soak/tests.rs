@@ -36,7 +36,7 @@ fn at_all<T: Send>(
 #[test]
 fn streams_over_every_protocol_are_right() {
     for protocol in Protocol::all() {
-        let soak = soak(protocol, 0.5, 7);
+        let soak = soak(protocol, 0.2, 7);
         let notes = at_all(&soak.protocol.topology(), |me, connections| {
             let mut told = Vec::new();
             let last = soak.take_part(me, connections, &mut |note| told.push(note.clone()))?;
