@@ -96,11 +96,8 @@ pub fn child_main() -> std::result::Result<(), Kind> {
         Task::Jimu(jimu) => take_part(&jimu, &seat),
         Task::Authenticated(authenticated) => take_part(&authenticated, &seat),
         Task::App(app) => take_part(&app, &seat),
-        Task::Soak(soak) => take_part_in(&soak, &seat),
-        Task::Killed(killed) => {
-            killed.arm(seat.me);
-            take_part_in(&killed.soak, &seat)
-        }
+        Task::Soak(soak) => take_part_in(&soak, &seat, || ()),
+        Task::Killed(killed) => take_part_in(&killed.soak, &seat, || killed.arm(seat.me)),
     })
 }
 
@@ -113,9 +110,13 @@ fn take_part<M: Measurement>(measurement: &M, seat: &Seat<'_>) -> Result<Value> 
     value(&measured?)
 }
 
-fn take_part_in(soak: &Soak, seat: &Seat<'_>) -> Result<Value> {
+/// `met` is called once all parties have met.
+fn take_part_in(soak: &Soak, seat: &Seat<'_>, met: impl Fn()) -> Result<Value> {
     let note = |note: &Note| seat.note(serde_json::to_value(note).unwrap_or_default());
-    let compute = |connections| soak.take_part(seat.me, connections, &mut |told| note(told));
+    let compute = |connections| {
+        met();
+        soak.take_part(seat.me, connections, &mut |told| note(told))
+    };
     value(&seat.meet(&soak.protocol.topology(), compute)?)
 }
 

@@ -2,8 +2,8 @@
 
 mod common;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use cenote_net::{Budget, ChannelOptions, Error, PartyId};
 use common::{Kind, STEP, brief, pair_with};
@@ -40,12 +40,14 @@ fn a_flood_on_many_channels_stays_within_the_budget() {
             .map(|_| pair_with(kind, [&ours, &theirs]))
             .collect::<Vec<_>>();
         let body = vec![7; 32 * MIB];
-        let (body, over) = (&body, &AtomicBool::new(false));
+        let (body, over, sent) = (&body, &AtomicBool::new(false), &AtomicUsize::new(0));
         std::thread::scope(|scope| {
             let mut victims = Vec::new();
             for (mut victim, mut flooder) in all {
                 scope.spawn(move || {
-                    while !over.load(Ordering::Relaxed) && flooder.send(STEP, body).is_ok() {}
+                    while !over.load(Ordering::Relaxed) && flooder.send(STEP, body).is_ok() {
+                        sent.fetch_add(1, Ordering::Relaxed);
+                    }
                     // Dropped, it would take what comes.
                     std::thread::sleep(Duration::from_secs(1));
                 });
@@ -71,7 +73,10 @@ fn a_flood_on_many_channels_stays_within_the_budget() {
             }
             // Whoever has dropped a channel takes what comes for a while.
             drop(ended);
-            std::thread::sleep(Duration::from_millis(100));
+            let (so_far, dropped) = (sent.load(Ordering::Relaxed), Instant::now());
+            while sent.load(Ordering::Relaxed) < so_far + 8 && dropped.elapsed() < Duration::from_secs(10) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
             over.store(true, Ordering::Relaxed);
         });
         let most = ours.budget.bound(1, PIPES) + theirs.budget.bound(1, PIPES) + body.len() as u64;

@@ -20,6 +20,7 @@ pub fn wipe<T: Pod + Zeroize>(items: &mut Zeroizing<Vec<T>>) {
 }
 
 fn wipe_written<T: Pod + Zeroize>(items: &mut [T]) {
+    const { assert!(size_of::<T>() <= PAGE) }
     static ZEROS: [u8; PAGE] = [0; PAGE];
     for page in items.chunks_mut(const { PAGE / size_of::<T>() }) {
         let bytes: &[u8] = bytemuck::cast_slice(page);

@@ -8,7 +8,7 @@ use crate::{Bundle, Job, Program, Protocol, runner};
 
 const LANES: usize = 67;
 
-/// Of these, what is computed over protocols.
+/// Fewer of them, for what is computed over protocols again and again.
 const FEW: usize = 9;
 
 /// A job of `protocol` that adds two values and keeps the sum.
@@ -332,25 +332,27 @@ fn tags_are_those_of_the_polynomial() {
     }
 }
 
-/// Runs a few lanes of a job over its protocol, with the bytes of each party's shares. Gives what each party learns of the first output, and has in the end.
+/// Runs the first `lanes` of a job over its protocol, with the bytes of each party's shares. Gives what each party learns of the first output, and
+/// has in the end.
 fn over_protocol(
     job: &Job,
+    lanes: usize,
     given: &[BitMatrix],
     shares: &[Vec<Vec<u8>>],
 ) -> Vec<Result<(Option<BitMatrix>, Vec<Share>)>> {
-    let (program, protocol) = (job.program(FEW).unwrap(), job.protocol());
+    let (program, protocol) = (job.program(lanes).unwrap(), job.protocol());
     let connections = runner::Connections::in_memory(&protocol.topology(), Duration::from_secs(60));
     let ended = runner::as_threads(connections, &mut |_, _| (), |me, connections, progress| {
         let own = program.owners().iter().zip(given);
         let own = own.map(|(&owner, bits)| {
-            (owner == me).then(|| BitMatrix::from_fn(bits.rows(), FEW, |row, lane| bits.get(row, lane)))
+            (owner == me).then(|| BitMatrix::from_fn(bits.rows(), lanes, |row, lane| bits.get(row, lane)))
         });
         let shares = shares.get(usize::from(me.0)).into_iter().flatten();
         let shares: Vec<Share> = shares
             .enumerate()
-            .map(|(number, bytes)| job.keeping().share(number, FEW, bytes).unwrap())
+            .map(|(number, bytes)| job.keeping().share(number, lanes, bytes).unwrap())
             .collect();
-        let (held, fresh) = job.keeping().inputs(me, FEW, shares)?;
+        let (held, fresh) = job.keeping().inputs(me, lanes, shares)?;
         let inputs: Vec<_> = own.chain(held).collect();
         let party = runner::Party {
             me,
@@ -392,23 +394,23 @@ fn bytes_of(ended: Vec<Result<(Option<BitMatrix>, Vec<Share>)>>) -> Vec<Vec<Vec<
 #[test]
 fn every_protocol_keeps_and_takes() {
     for name in Protocol::names() {
-        let width = 8;
+        let width = 3;
         let (first, second) = (keeps(name, width), takes(name, width));
         let given = [value(width, 1), value(width, 2)];
-        let shares = bytes_of(over_protocol(&first, &given, &[]));
+        let shares = bytes_of(over_protocol(&first, LANES, &given, &[]));
         assert_eq!(
             shares[0][0].len() as u64,
-            first.keeping().share_bytes(FEW),
+            first.keeping().share_bytes(LANES),
             "{name}"
         );
-        for (me, end) in over_protocol(&second, &[value(width, 3)], &shares)
+        for (me, end) in over_protocol(&second, LANES, &[value(width, 3)], &shares)
             .into_iter()
             .enumerate()
         {
             let (learnt, kept) = end.unwrap();
             assert!(kept.is_empty(), "{name}");
             match me {
-                0 => assert_sums(width, FEW, &learnt.unwrap()),
+                0 => assert_sums(width, LANES, &learnt.unwrap()),
                 _ => assert!(learnt.is_none(), "{name}"),
             }
         }
@@ -420,13 +422,18 @@ fn a_share_that_was_changed_is_caught_by_every_protocol() {
     for name in Protocol::names() {
         let width = 8;
         let (first, second) = (keeps(name, width), takes(name, width));
-        let kept = bytes_of(over_protocol(&first, &[value(width, 1), value(width, 2)], &[]));
+        let kept = bytes_of(over_protocol(
+            &first,
+            FEW,
+            &[value(width, 1), value(width, 2)],
+            &[],
+        ));
         for cheater in 0..kept.len() {
             let mut shares = kept.clone();
             shares[cheater][0][SHAPE] ^= 2;
             // The cheater runs honest code, so it may be the first to see that it and another differ.
             let mut found = 0;
-            for (me, end) in over_protocol(&second, &[value(width, 3)], &shares)
+            for (me, end) in over_protocol(&second, FEW, &[value(width, 3)], &shares)
                 .into_iter()
                 .enumerate()
             {

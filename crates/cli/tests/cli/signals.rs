@@ -13,7 +13,7 @@ use crate::world::{World, paths};
 /// Long enough that no machine is done before it is stopped.
 const LONG_THREE: &str = "circuit = \"lib:mult64\"\nlanes = 1000000";
 const LONG_LEGO: &str = "circuit = \"lib:mult64\"\nlanes = 300";
-const LONG_JIMU: &str = "circuit = \"lib:mult64\"\nlanes = 800";
+const LONG_JIMU: &str = "circuit = \"lib:mult64\"\nlanes = 1500";
 
 /// A job that takes as long, all of whose parties are on this machine.
 fn long_job(folder: &Path, protocol: &str) -> PathBuf {

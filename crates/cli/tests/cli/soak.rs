@@ -10,7 +10,15 @@ fn every_protocol_computes_a_stream() {
     for protocol in cenote::Protocol::all() {
         let file = folder.path().join(protocol.name());
         let ended = run(cenote()
-            .args(["soak", "--minutes", "0.01", "--largest", "1K", "--every", "0.001"])
+            .args([
+                "soak",
+                "--minutes",
+                "0.01",
+                "--largest",
+                "1K",
+                "--every",
+                "0.00001",
+            ])
             .args([
                 "--transport",
                 "tcp",
@@ -106,32 +114,48 @@ fn an_interrupted_stream_ends_with_a_summary() {
     assert!(ended.stdout.contains(" 0 wrong values"), "{}", ended.stdout);
 }
 
-/// Parties that are killed go on with what they have on disk. With this seed each of them is, after 1.3 seconds.
+/// A stream over `protocol` in which each party is killed once, as `seed` says. Says whether each time something had been used before.
+fn goes_on(protocol: &str, seed: &str) -> bool {
+    let folder = tempfile::tempdir().unwrap();
+    let (stock, lines) = (folder.path().join("stock"), folder.path().join("lines"));
+    let ended = run(cenote()
+        .args(["soak", "--protocol", protocol, "--kill", "2", "--seed", seed])
+        .args(["--largest", "200", "--transport", "tcp", "--stock"])
+        .arg(&stock)
+        .arg("--json")
+        .arg(&lines));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(ended.stdout.contains("2 kills"), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains(" 0 twice; 0 wrong outputs"),
+        "{}",
+        ended.stdout
+    );
+    let text = std::fs::read_to_string(&lines).unwrap();
+    let told: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let [lives @ .., report] = &told[..] else {
+        panic!("{text}")
+    };
+    let used = |of: &Value, party: usize| of["used"][party].as_u64().unwrap();
+    for party in 0..2 {
+        assert!(used(report, party) > 1000, "{report}");
+        assert!(report["items"][party].as_u64().unwrap() >= 1, "{report}");
+        assert!(stock.join(format!("stock-{party}")).is_dir());
+        let killed = lives.iter().filter(|life| life["killed"] == party);
+        assert_eq!(killed.count(), 1, "{text}");
+    }
+    lives.iter().all(|life| used(life, 0) > 0 && used(life, 1) > 0)
+}
+
+/// Parties that are killed go on with what they have on disk: after 1.3 seconds, or, on a machine so busy that nothing is used by then,
+/// after 7.
 #[test]
 fn a_killed_party_goes_on_with_its_pool() {
     for protocol in ["jimu", "authenticated"] {
-        let folder = tempfile::tempdir().unwrap();
-        let (stock, lines) = (folder.path().join("stock"), folder.path().join("lines"));
-        let ended = run(cenote()
-            .args(["soak", "--protocol", protocol, "--kill", "2", "--seed", "5304"])
-            .args(["--largest", "200", "--transport", "tcp", "--stock"])
-            .arg(&stock)
-            .arg("--json")
-            .arg(&lines));
-        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-        assert!(ended.stdout.contains("2 kills"), "{}", ended.stdout);
-        assert!(
-            ended.stdout.contains(" 0 twice; 0 wrong outputs"),
-            "{}",
-            ended.stdout
-        );
-        let text = std::fs::read_to_string(&lines).unwrap();
-        let report: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
-        for party in 0..2 {
-            assert!(report["used"][party].as_u64().unwrap() > 1000, "{report}");
-            assert!(report["items"][party].as_u64().unwrap() >= 1, "{report}");
-            assert!(stock.join(format!("stock-{party}")).is_dir());
-        }
+        assert!(goes_on(protocol, "5304") || goes_on(protocol, "28"), "{protocol}");
     }
     run(cenote().args(["soak", "--protocol", "lego", "--kill", "1"])).failed(2, &["nothing to go on with"]);
 }

@@ -15,7 +15,7 @@ struct Two {
 }
 
 impl Two {
-    /// Labels as usual, buckets of few gates: 5,800 lanes of the suite's arithmetic need two million.
+    /// Labels as usual, buckets of few gates: the suite's arithmetic has thousands of lanes.
     fn sizes(&self) -> Sizes {
         let labels = Sizes::search(40, 1000, self.mux).unwrap().labels;
         let small = Sizes::search(6, 1000, self.mux).unwrap();

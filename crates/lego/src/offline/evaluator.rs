@@ -40,7 +40,7 @@ struct Received {
     authenticator_shares: Zeroizing<Vec<Share>>,
 }
 
-/// A session that ends early has hardly written them.
+/// A session that ends early has hardly written them, and does not touch the rest.
 impl Drop for Received {
     fn drop(&mut self) {
         wipe(&mut self.gate_shares);

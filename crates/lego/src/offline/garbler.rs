@@ -36,7 +36,7 @@ struct Labels {
     authenticators: Commitments,
 }
 
-/// A session that ends early has hardly written them.
+/// A session that ends early has hardly written them, and does not touch the rest.
 impl Drop for Labels {
     fn drop(&mut self) {
         wipe(&mut self.gates);

@@ -200,7 +200,7 @@ pub(crate) struct BenchThree {
     /// Afterwards measure what the channels carry when nothing is computed, and report the share that was used
     #[arg(long)]
     pub(crate) with_ring: bool,
-    /// About how many seconds that takes
+    /// About how many seconds the measurement of --with-ring takes
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "2", requires = "with_ring")]
     pub(crate) ring_seconds: Duration,
     #[command(flatten)]
