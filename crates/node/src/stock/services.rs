@@ -104,10 +104,15 @@ fn left(world: &World, party: u8) -> (usize, u64) {
     (items.len(), items.iter().map(|stored| stored.left.total()).sum())
 }
 
-/// All parties lose what is on most shelves.
+/// All parties lose what is on all shelves but the first.
 fn lose(world: &World) {
+    lose_from(world, 1);
+}
+
+/// All parties lose what is on this shelf and those behind it.
+fn lose_from(world: &World, first: usize) {
     for node in world.nodes.iter().flatten() {
-        for (shelf, store) in (0..SHELVES).zip(&node.core.stock.stores).skip(1) {
+        for (shelf, store) in (0..SHELVES).zip(&node.core.stock.stores).skip(first) {
             for stored in store.inventory().expect("read").items {
                 store.remove(&stored.item.id).expect("removed");
             }

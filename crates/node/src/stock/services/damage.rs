@@ -114,9 +114,15 @@ fn one_damaged_item_leaves_the_others() {
 #[test]
 fn what_is_left_at_all_has_to_suffice() {
     let world = world(3, 4);
+    // Half of each item is to be enough: what lies on the first shelf is made in one piece, however slowly.
+    make_no_more(&world);
+    lose_from(&world, 0);
+    world.node(0).core.stock.state().course[0].piece = 4;
+    make_again(&world);
     wait_full(&world);
     make_no_more(&world);
     lose(&world);
+    assert_eq!(left(&world, 0).0, 1);
     for party in [1, 2] {
         for mut files in material(&world, party, 0) {
             files.sort();
