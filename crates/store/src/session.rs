@@ -261,14 +261,15 @@ impl Session {
                 used: held.used.clone(),
             };
             let ours = damaged(&claim)?;
-            let damage = self.agree(channels, differing, &claim, ours.clone())?;
-            let held = self.held.as_mut().ok_or_else(nothing)?;
+            // Before the peers hear of it: one of them may end the session at once.
             if !ours.is_empty() {
                 store.trust_nothing();
                 // All of a part that cannot be read.
                 held.used = held.used.union(&ours);
                 store.record(&id, &held.used)?;
             }
+            let damage = self.agree(channels, differing, &claim, ours)?;
+            let held = self.held.as_mut().ok_or_else(nothing)?;
             let left = &mut self.shelves[held.index].left;
             *left = left.without(&damage);
             runs = runs.union(&claim.runs.without(&damage));

@@ -193,6 +193,32 @@ fn what_one_cannot_read_is_skipped_by_all() {
     }
 }
 
+/// A party that finds damage trusts nothing from then on, also if a peer ends the session before they have agreed on it.
+#[test]
+fn damage_is_known_although_a_peer_leaves() {
+    run(2, &|me, store, channels| {
+        let one = ItemId([1; 32]);
+        if me == PartyId(1) {
+            for serial in [1, 3] {
+                damage_silently(&store.item_folder(&one).join(part(serial).part_name()));
+            }
+            store.put_damage_aside(&one).unwrap();
+            assert_eq!(serials(store, 1), [0, 1, 2, 3, 4]);
+        }
+        let mut session = compared(me, store, channels).unwrap();
+        session.hold(0, false).unwrap();
+        if me == PartyId(0) {
+            return;
+        }
+        let error = take(&mut session, channels, 2).map(|_| ()).unwrap_err();
+        assert!(matches!(error, Error::Net(_)), "{error}");
+        drop(session);
+        assert_eq!(serials(store, 1), [2, 3, 4]);
+        store.put_damage_aside(&one).unwrap();
+        assert_eq!(serials(store, 1), [2, 4]);
+    });
+}
+
 /// A peer that says of everything that it cannot read it ends the session soon, at all parties alike.
 #[test]
 fn a_peer_cannot_refuse_for_ever() {

@@ -137,6 +137,16 @@ fn snapshot(from: &Path) -> tempfile::TempDir {
     to
 }
 
+/// Changes a file of stock, and nothing tells of it.
+fn damage_silently(file: &Path) {
+    let modified = fs::metadata(file).unwrap().modified().unwrap();
+    let mut bytes = fs::read(file).unwrap();
+    bytes[N / 2] ^= 1;
+    let changed = fs::OpenOptions::new().write(true).open(file).unwrap();
+    std::io::Write::write_all(&mut &changed, &bytes).unwrap();
+    changed.set_modified(modified).unwrap();
+}
+
 fn storage_error<T>(result: Result<T>) -> String {
     match result {
         Err(Error::Storage(text)) => text,
