@@ -1,14 +1,14 @@
 //! Sessions of two parties over what they keep on disk, which may be cut off, as when a process is killed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cenote_circuit::{BitOrder, Builder, Plan};
-use cenote_net::{Channel, ChannelOptions, Closer, Label, PartyId, memory_pair};
+use cenote_net::{Channel, ChannelOptions, Closer, Label, PartyId, Step, memory_pair};
 use cenote_primitives::{BitMatrix, Block, Sampler};
 use cenote_session::{Engine, Error, Parties, Result, WireVector};
 use cenote_store::{ItemId, Store, StoreKey};
@@ -21,6 +21,8 @@ pub struct Cut {
     after: u64,
     timeout: Option<Duration>,
     sent: AtomicU64,
+    /// The messages of each party that were sent, by their steps.
+    of_steps: Mutex<BTreeMap<(PartyId, u16), u64>>,
     closers: Mutex<Vec<Closer>>,
 }
 
@@ -58,6 +60,26 @@ impl Cut {
         self.sent.load(Ordering::Relaxed)
     }
 
+    /// Waits until a party has sent so many messages of a step.
+    ///
+    /// # Panics
+    /// If it does not within a while.
+    pub fn wait_for(&self, party: PartyId, step: Step, messages: u64) {
+        let until = Instant::now() + Duration::from_secs(20);
+        let sent = || {
+            let of_steps = self.of_steps.lock().unwrap_or_else(PoisonError::into_inner);
+            of_steps.get(&(party, step.code)).copied().unwrap_or(0)
+        };
+        while sent() < messages {
+            assert!(
+                Instant::now() < until,
+                "party {party} does not send {}",
+                step.name
+            );
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     /// Channels of parties 0 and 1 to each other. What party 0 sends passes `adversary`.
     pub fn channels(self: &Arc<Self>, name: &str, adversary: Option<&Adversary>) -> [Box<dyn Channel>; 2] {
         let options = ChannelOptions::with_timeout(self.timeout.unwrap_or(Duration::from_secs(20)));
@@ -67,9 +89,12 @@ impl Cut {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .extend(closers);
-        let counted = |channel: Box<dyn Channel>| -> Box<dyn Channel> {
+        let counted = |me: PartyId, channel: Box<dyn Channel>| -> Box<dyn Channel> {
             let cut = self.clone();
             let counting = Adversary::with(move |_, _, message: Message| {
+                let mut of_steps = cut.of_steps.lock().unwrap_or_else(PoisonError::into_inner);
+                *of_steps.entry((me, message.step.code)).or_default() += 1;
+                drop(of_steps);
                 if cut.sent.fetch_add(1, Ordering::Relaxed) + 1 >= cut.after {
                     cut.now();
                 }
@@ -77,11 +102,11 @@ impl Cut {
             });
             Box::new(counting.wrap(Label::from(name), channel))
         };
-        let mut a = counted(Box::new(a));
+        let mut a = counted(PartyId(0), Box::new(a));
         if let Some(adversary) = adversary {
             a = Box::new(adversary.wrap(Label::from(name), a));
         }
-        [a, counted(Box::new(b))]
+        [a, counted(PartyId(1), Box::new(b))]
     }
 }
 

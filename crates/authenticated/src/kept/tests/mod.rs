@@ -321,7 +321,11 @@ fn a_check_that_is_cut_off_ends_the_pool() {
                         // It says that a check has failed, or something without a form, so that the pool is deleted at once.
                         0 if lies => message.body.truncate(3),
                         1 if lies => message.body[0] ^= 1,
+                        // It has seen the other party's opening, without which it does not know.
                         _ => {
+                            if step == steps::OPEN_EQUALITY {
+                                cut.wait_for(PartyId(1), step, 1);
+                            }
                             cut.now();
                             return vec![];
                         }
