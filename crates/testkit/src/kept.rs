@@ -1,11 +1,11 @@
 //! Sessions of two parties over what they keep on disk, which may be cut off, as when a process is killed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cenote_circuit::{BitOrder, Builder, Plan};
 use cenote_net::{Channel, ChannelOptions, Closer, Label, PartyId, Step, memory_pair};
@@ -13,7 +13,7 @@ use cenote_primitives::{BitMatrix, Block, Sampler};
 use cenote_session::{Engine, Error, Parties, Result, WireVector};
 use cenote_store::{ItemId, Store, StoreKey};
 
-use crate::{Adversary, Message};
+use crate::{Adversary, Gate, Message};
 
 /// Where a session is cut off: after so many messages of both parties.
 #[derive(Default)]
@@ -21,8 +21,8 @@ pub struct Cut {
     after: u64,
     timeout: Option<Duration>,
     sent: AtomicU64,
-    /// The messages of each party that were sent, by their steps.
-    of_steps: Mutex<BTreeMap<(PartyId, u16), u64>>,
+    /// What opens once party 1 sends a message of this step.
+    heard: Option<(Step, Gate)>,
     closers: Mutex<Vec<Closer>>,
 }
 
@@ -49,6 +49,15 @@ impl Cut {
         })
     }
 
+    /// Not at all, unless it is told to; this gate opens once party 1 sends a message of a step.
+    pub fn never_but_opens(gate: Gate, step: Step) -> Arc<Self> {
+        Arc::new(Self {
+            after: u64::MAX,
+            heard: Some((step, gate)),
+            ..Self::default()
+        })
+    }
+
     /// Cuts the session off.
     pub fn now(&self) {
         let closers = self.closers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -58,26 +67,6 @@ impl Cut {
     /// Messages that were sent.
     pub fn sent(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
-    }
-
-    /// Waits until a party has sent so many messages of a step.
-    ///
-    /// # Panics
-    /// If it does not within a while.
-    pub fn wait_for(&self, party: PartyId, step: Step, messages: u64) {
-        let until = Instant::now() + Duration::from_secs(20);
-        let sent = || {
-            let of_steps = self.of_steps.lock().unwrap_or_else(PoisonError::into_inner);
-            of_steps.get(&(party, step.code)).copied().unwrap_or(0)
-        };
-        while sent() < messages {
-            assert!(
-                Instant::now() < until,
-                "party {party} does not send {}",
-                step.name
-            );
-            std::thread::sleep(Duration::from_millis(1));
-        }
     }
 
     /// Channels of parties 0 and 1 to each other. What party 0 sends passes `adversary`.
@@ -92,9 +81,12 @@ impl Cut {
         let counted = |me: PartyId, channel: Box<dyn Channel>| -> Box<dyn Channel> {
             let cut = self.clone();
             let counting = Adversary::with(move |_, _, message: Message| {
-                let mut of_steps = cut.of_steps.lock().unwrap_or_else(PoisonError::into_inner);
-                *of_steps.entry((me, message.step.code)).or_default() += 1;
-                drop(of_steps);
+                if let Some((step, gate)) = &cut.heard
+                    && me == PartyId(1)
+                    && message.step == *step
+                {
+                    gate.open();
+                }
                 if cut.sent.fetch_add(1, Ordering::Relaxed) + 1 >= cut.after {
                     cut.now();
                 }

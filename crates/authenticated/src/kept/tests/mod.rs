@@ -11,7 +11,7 @@ use cenote_params::lpn::{LARGE, Lpn};
 use cenote_primitives::Sampler;
 use cenote_session::{Engine, Error};
 use cenote_testkit::kept::{Cut, LANES, ands, cut_off_anywhere, items, store, used_once};
-use cenote_testkit::{Adversary, Message};
+use cenote_testkit::{Adversary, Gate, Message};
 
 use super::*;
 use crate::checks::{BIT_OPENING, COIN, EQUALITY, GATES, LEAKY_AND, MASKED_VALUES, OT_CONSISTENCY};
@@ -308,7 +308,8 @@ fn a_check_that_is_cut_off_ends_the_pool() {
         let mut ends = 0;
         for how in 0..3u32 {
             let before = items(folder.path());
-            let (cut, mut seen) = (Cut::never(), 0);
+            let heard = Gate::new();
+            let (cut, mut seen) = (Cut::never_but_opens(heard.clone(), step), 0);
             let leaving = {
                 let cut = cut.clone();
                 Adversary::with(move |_, _, mut message: Message| {
@@ -321,11 +322,9 @@ fn a_check_that_is_cut_off_ends_the_pool() {
                         // It says that a check has failed, or something without a form, so that the pool is deleted at once.
                         0 if lies => message.body.truncate(3),
                         1 if lies => message.body[0] ^= 1,
-                        // It has seen the other party's opening, without which it does not know.
+                        // It has what the other party says in this step, without which it does not know.
                         _ => {
-                            if step == steps::OPEN_EQUALITY {
-                                cut.wait_for(PartyId(1), step, 1);
-                            }
+                            heard.wait();
                             cut.now();
                             return vec![];
                         }
