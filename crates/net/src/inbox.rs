@@ -145,6 +145,18 @@ impl Inbox {
         Ok(Some(into_direct))
     }
 
+    fn next_unseen(&self) -> Option<[u8; HEADER]> {
+        let unseen = self.store[self.start..self.end].get(self.seen..)?;
+        unseen.first_chunk().copied()
+    }
+
+    /// Whether nothing that comes can help [`Inbox::look_ahead`], which has found no last word: there is no room for it, or what
+    /// is there is no message.
+    pub(crate) fn is_stuck(&self) -> bool {
+        let next = self.next_unseen();
+        self.len() == self.store.len() || next.is_some_and(|header| Frame::decode(header).is_none())
+    }
+
     /// Reads ahead, at least once and as far as `limit` bytes and the deadline allow. Returns the peer's last word if it is among
     /// what was read.
     pub(crate) fn look_ahead(
@@ -155,11 +167,8 @@ impl Inbox {
     ) -> Result<Option<LastWord>, Fault> {
         let mut has_read = false;
         loop {
-            while let Some(header) = self.store[self.start..self.end]
-                .get(self.seen..)
-                .and_then(<[u8]>::first_chunk)
-            {
-                match Frame::decode(*header) {
+            while let Some(header) = self.next_unseen() {
+                match Frame::decode(header) {
                     Some(frame @ Frame::Data { .. }) => self.seen = self.seen.saturating_add(frame.len()),
                     Some(frame @ Frame::Abort { .. }) => match self.reason_at(self.seen, frame) {
                         Some(reason) => return Ok(Some(LastWord::Abort(reason))),
@@ -240,6 +249,25 @@ mod tests {
             assert_eq!(inbox.take(&mut out), expected);
         }
         assert_eq!((inbox.store.len(), inbox.account.drawn()), (BASE, 0));
+    }
+
+    #[test]
+    fn a_look_ahead_that_cannot_go_on_is_stuck() {
+        let late = Deadline::new(Duration::ZERO);
+        let message = |length| Frame::Data { step: 1, length }.encode().to_vec();
+        let full = [message(2 * BASE as u32), vec![0; 2 * BASE]].concat();
+        for (sent, stuck) in [
+            (message(7), false),
+            (message(0)[..HEADER - 1].to_vec(), false),
+            (vec![0; HEADER], true),
+            (full, true),
+        ] {
+            let (mut inbox, mut link) = (Inbox::default(), Sent(sent.into()));
+            for _ in 0..3 {
+                assert_eq!(inbox.look_ahead(&mut link, 0, late), Ok(None));
+            }
+            assert_eq!(inbox.is_stuck(), stuck);
+        }
     }
 
     #[test]

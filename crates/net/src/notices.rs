@@ -109,10 +109,12 @@ mod tests {
         notices.notice("c", "c again".into());
         assert_eq!(*lines.lock().unwrap(), ["a 0", "b", "c"]);
         drop(notices);
-        assert_eq!(
-            lines.lock().unwrap()[3..],
-            ["a 99 (98 more like it in the last 1 s)", "c again"]
-        );
+        let lines = lines.lock().unwrap();
+        let [told, last] = &lines[3..] else {
+            panic!("{lines:?}");
+        };
+        assert!(told.starts_with("a 99 (98 more like it in the last "), "{told}");
+        assert_eq!(last, "c again");
     }
 
     #[test]

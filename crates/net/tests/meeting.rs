@@ -275,7 +275,7 @@ fn a_wrong_key_is_told_on_both_sides() {
 /// A stranger with a key of its own does not disturb parties that meet meanwhile.
 #[test]
 fn an_unknown_key_is_kept_out() {
-    let configs = configs(2, true, &brief(2000));
+    let configs = configs(2, true, &brief(20_000));
     let stranger = MeshConfig {
         me: PartyId(1),
         parties: configs[1]

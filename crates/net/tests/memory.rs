@@ -100,9 +100,11 @@ fn the_fixed_part_suffices_for_one_direction() {
     for kind in [Kind::Memory, Kind::Tcp, Kind::Tls] {
         let (mut a, mut b) = pair(kind, &options(20_000, 0));
         std::thread::scope(|scope| {
-            scope.spawn(move || {
+            let sender = scope.spawn(move || {
                 a.send(STEP, &bytes(1, 24 * MIB)).unwrap();
                 a.abort([9].into());
+                // Dropped, it would keep what is queued for a while only.
+                a
             });
             let mut body = vec![0; 24 * MIB];
             b.recv(STEP, &mut body).unwrap();
@@ -115,6 +117,7 @@ fn the_fixed_part_suffices_for_one_direction() {
                     reason: [9].into()
                 })
             );
+            drop(sender.join().unwrap());
         });
     }
 }

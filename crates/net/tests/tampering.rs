@@ -21,6 +21,8 @@ struct Tap {
     flip_at: Option<usize>,
     /// Ends the connection instead of passing on the next bytes.
     cut: Mutex<bool>,
+    /// Kept to the end: a port that is let go may be given to another test's tap, which this test's dialer would reach.
+    _listener: Option<TcpListener>,
 }
 
 /// Parties 0 and 1, joined through a tap.
@@ -39,11 +41,12 @@ fn tapped(tls: bool) -> (Boxed, Boxed, Arc<Tap>) {
 }
 
 /// The configurations of two parties, of which the second reaches the first through `tap`.
-fn through(tap: Tap, tls: bool) -> (Vec<MeshConfig>, Arc<Tap>) {
+fn through(mut tap: Tap, tls: bool) -> (Vec<MeshConfig>, Arc<Tap>) {
     let mut configs = configs(2, tls, &brief(20_000));
     let target = configs[0].parties[0].address.clone();
     let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
     configs[1].parties[0].address = proxy.local_addr().unwrap().to_string();
+    tap._listener = Some(proxy.try_clone().unwrap());
     let tap = Arc::new(tap);
     let watched = tap.clone();
     std::thread::spawn(move || {

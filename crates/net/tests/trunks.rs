@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
 use cenote_net::{
@@ -14,6 +14,15 @@ use common::{Boxed, STEP, brief, bytes, labels};
 
 fn all(parties: &[Party]) -> Vec<&Trunks> {
     parties.iter().map(|party| &party.trunks).collect()
+}
+
+/// Waits until something is so. Says whether it is.
+fn comes_about(condition: impl Fn() -> bool) -> bool {
+    let end = Instant::now() + PATIENCE;
+    while !condition() && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    condition()
 }
 
 #[test]
@@ -81,10 +90,13 @@ fn who_does_not_join_is_named() {
     let limit = Duration::from_secs(3);
     parties[0].ear.up(2, 1);
     parties[2].ear.up(0, 1);
+    // Who is late by more than the grace is told that the other has given up.
+    let both = Barrier::new(2);
     std::thread::scope(|scope| {
         for me in [0, 2] {
-            let (party, names) = (&parties[me], &names);
+            let (party, names, both) = (&parties[me], &names, &both);
             scope.spawn(move || {
+                both.wait();
                 let outcome = party.trunks.join("session", 3, names, brief(5000), limit);
                 match outcome {
                     Err(Error::Timeout {
@@ -149,8 +161,10 @@ fn many_sessions_run_side_by_side() {
         }
     });
     for (me, party) in parties.iter().enumerate() {
-        let facts = party.trunks.facts(PartyId(1 - me as u8));
-        assert_eq!((facts.state, facts.channels), (TrunkState::Up, 0));
+        let facts = || party.trunks.facts(PartyId(1 - me as u8));
+        assert!(comes_about(|| facts().channels == 0));
+        let facts = facts();
+        assert_eq!(facts.state, TrunkState::Up);
         assert!(facts.bytes_sent > 64 * 900_000 && facts.bytes_received > 64 * 900_000);
     }
 }
@@ -446,12 +460,8 @@ fn who_gives_up_tells_the_others() {
                 .join("session", 3, &names, brief(20_000), PATIENCE)
         });
         for (me, peer) in [(0, 2), (2, 0)] {
-            let joined = || parties[me].trunks.facts(PartyId(peer)).channels > 0;
-            let end = Instant::now() + PATIENCE;
-            while !joined() && Instant::now() < end {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            assert!(joined());
+            let channels = || parties[me].trunks.facts(PartyId(peer)).channels;
+            assert!(comes_about(|| channels() > 0));
         }
         // Party 1 wants only two parties.
         let one = parties[1]

@@ -8,6 +8,7 @@ use crate::frame::Frame;
 use crate::inbox::LastWord;
 use crate::link::{Fault, Link};
 use crate::options::Deadline;
+use crate::outbox::FAREWELL;
 use crate::waiting::Wait;
 use crate::{Result, Step};
 
@@ -15,8 +16,6 @@ use crate::{Result, Step};
 const BLOCKED_LOOK: Duration = Duration::from_millis(20);
 /// The longest such a check may take: a peer may send as fast as this side reads.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long a sender searches what has come over a broken connection for the peer's reason.
-const POST_MORTEM: Duration = Duration::from_millis(200);
 
 impl<L: Link> Framed<L> {
     /// Gives the link all collected frames, then `parts`.
@@ -72,15 +71,17 @@ impl<L: Link> Framed<L> {
         }
     }
 
-    /// After a link broke while sending: fails with the peer's reason if it gave one, else with `fault`.
+    /// After a link broke while sending: fails with the peer's reason if it gave one, else with `fault`. Over a trunk, the news
+    /// that the peer takes nothing more can overtake its reason, which is on its way for [`FAREWELL`] at most.
     fn post_mortem<T>(&mut self, step: Step, fault: Fault) -> Result<T> {
-        let deadline = Deadline::new(POST_MORTEM);
+        let deadline = Deadline::new(FAREWELL);
         while matches!(fault, Fault::Lost(_)) && !self.inbox.ended {
             match self
                 .inbox
                 .look_ahead(&mut self.link, self.options.queue_bytes, deadline)
             {
                 Ok(Some(LastWord::Abort(reason))) => return self.aborted_by_peer(step, reason),
+                Ok(None) if self.inbox.is_stuck() => break,
                 Ok(None) => match deadline.remaining() {
                     Some(left) => self.link.wait_data(left),
                     None => break,

@@ -208,13 +208,24 @@ impl Connection {
         self.outlet.close_by(end);
     }
 
-    /// Closes the connection where that was asked for and it is time.
-    pub(super) fn close_if(&self, end: Instant) {
-        let drained = || self.all_streams().iter().all(|stream| stream.is_drained());
-        if Instant::now() >= end || drained() {
+    /// Whether nothing waits in a queue.
+    fn is_drained(&self) -> bool {
+        !self.outlet.has_messages() && self.all_streams().iter().all(|stream| stream.is_drained())
+    }
+
+    /// Says goodbye once all is `sent`, and closes the connection once the goodbye is sent, too. At `end` it does both.
+    pub(super) fn close_if(&self, mut sent: bool, end: Instant) {
+        let late = Instant::now() >= end;
+        if !self.said_goodbye.load(Ordering::Acquire) {
+            let done = sent && self.is_drained();
+            if !done && !late {
+                return;
+            }
             self.said_goodbye.store(true, Ordering::Release);
             self.outlet.bye("it has shut down");
-            let _ = self.send_all();
+            sent = matches!(self.send_all(), (Ok(true), _));
+        }
+        if sent || late {
             self.break_off_softly(Fault::Closed);
         }
     }

@@ -141,6 +141,11 @@ impl Outlet {
         true
     }
 
+    /// Whether messages of the services are queued.
+    pub(super) fn has_messages(&self) -> bool {
+        !self.lock().messages.is_empty()
+    }
+
     pub(super) fn close_by(&self, end: Instant) {
         let mut state = self.lock();
         let end = state.closing.map_or(end, |before| before.min(end));
@@ -449,30 +454,32 @@ impl Connection {
         while !self.is_over() {
             let next = self.look_behind();
             let (done, total) = self.send_all();
-            match done {
+            let sent = match done {
                 Err(fault) => return self.break_off(fault),
-                Ok(true) => {
-                    stalled = None;
-                    self.rest(next);
+                Ok(sent) => sent,
+            };
+            if sent {
+                stalled = None;
+                self.rest(next);
+            } else {
+                let since = match stalled {
+                    Some((before, since)) if before == total => since,
+                    _ => Instant::now(),
+                };
+                stalled = Some((total, since));
+                if since.elapsed() > self.limits.silence {
+                    let reason = format!("it has taken nothing for {:.0} s", since.elapsed().as_secs_f64());
+                    return self.break_off(Fault::Lost(reason));
                 }
-                Ok(false) => {
-                    let since = match stalled {
-                        Some((before, since)) if before == total => since,
-                        _ => Instant::now(),
-                    };
-                    stalled = Some((total, since));
-                    if since.elapsed() > self.limits.silence {
-                        let reason =
-                            format!("it has taken nothing for {:.0} s", since.elapsed().as_secs_f64());
-                        return self.break_off(Fault::Lost(reason));
-                    }
-                    let limit = self.limits.heartbeat.min(next.unwrap_or(Duration::MAX));
-                    wait_socket(&self.socket, PollFlags::OUT, limit);
-                }
+                let closing = self.outlet.lock().closing;
+                let left = closing.map(|end| end.saturating_duration_since(Instant::now()));
+                let limits = [Some(self.limits.heartbeat), next, left];
+                let limit = limits.into_iter().flatten().min().unwrap_or_default();
+                wait_socket(&self.socket, PollFlags::OUT, limit);
             }
             let closing = self.outlet.lock().closing;
             if let Some(end) = closing {
-                self.close_if(end);
+                self.close_if(sent, end);
             }
         }
     }

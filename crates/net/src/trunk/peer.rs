@@ -91,6 +91,12 @@ impl Slot {
         }
     }
 
+    /// How many connections have been made.
+    #[cfg(test)]
+    pub(super) fn made(&self) -> u64 {
+        self.lock().made
+    }
+
     /// The connection, if there is one.
     pub(super) fn trunk(&self) -> Result<Arc<Connection>> {
         let state = self.lock();

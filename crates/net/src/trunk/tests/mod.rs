@@ -1,5 +1,6 @@
 //! Peers with a pinned key that do not keep to the rules: each harms its own connection only, which ends with the reason.
 
+mod ends;
 mod hostile;
 mod silent;
 

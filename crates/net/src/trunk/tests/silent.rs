@@ -151,9 +151,17 @@ fn of_many_connections_the_newest_counts() {
     victim.messages.recv_timeout(PATIENCE).unwrap();
     let hello = Hello::new(3, (PartyId(1), PartyId(0)), &victim.limits, "1.0");
     let mut last: Option<Attacker> = None;
+    let made = || victim.trunks.slot(PartyId(1)).unwrap().made();
     for _ in 0..20 {
+        let before = made();
         let mut link = victim.link(1);
         hello.exchange(&mut link, deadline()).unwrap();
+        // The victim counts in the order in which its threads come to know the connections.
+        let end = deadline();
+        while made() == before && end.remaining().is_some() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(made(), before + 1);
         if let Some(mut before) = last.replace(Attacker { link }) {
             // It is given up as soon as the next one is there.
             assert!(before.next().is_none());
