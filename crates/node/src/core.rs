@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard};
+use std::time::Instant;
 
 use cenote_service::job::{Digest, Job, JobId, StateName, Verdict};
 use cenote_service::live::{AlarmKind, Announcer, Happened};
@@ -107,7 +108,7 @@ impl Core {
 
     /// Whether a line may be written on what a peer has done wrong: if so, how many were left out before.
     pub(crate) fn line_on(&self, party: u8) -> Option<u64> {
-        self.peer(party)?.known().line()
+        self.peer(party)?.known().line(Instant::now())
     }
 
     /// The policy, which no other follows while this is held: what it is to decide is asked for meanwhile, and waited for afterwards.

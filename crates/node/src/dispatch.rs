@@ -147,7 +147,7 @@ impl Core {
             Err(what) => {
                 lock(&self.tally).refused(from);
                 // As often as proposals, so that it cannot make this party talk without end.
-                if peer.known().bucket.take() {
+                if peer.known().bucket.take(Instant::now()) {
                     if let Some(unsaid) = self.line_on(from) {
                         tracing::warn!(from, what, unsaid, "a peer is not understood");
                     }
@@ -193,8 +193,9 @@ impl Core {
             | Message::Make { .. } => 1,
             _ => return Duration::ZERO,
         };
-        self.peer(from)
-            .map_or(Duration::ZERO, |peer| peer.known().rounds.owe(work as f64))
+        self.peer(from).map_or(Duration::ZERO, |peer| {
+            peer.known().rounds.owe(work as f64, Instant::now())
+        })
     }
 
     /// Gives a peer's thread something to do, if it has room.

@@ -2,6 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
+use std::net::IpAddr;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -176,10 +177,16 @@ impl Founding {
 /// Where a party listens that its peers reach at `address`: names of other machines, and ways through a router, lead here by all its
 /// addresses.
 pub(crate) fn listen(address: &str) -> String {
-    match address.rsplit_once(':') {
-        Some(("127.0.0.1" | "localhost" | "[::1]", _)) => address.to_owned(),
-        Some((_, port)) => format!("0.0.0.0:{port}"),
-        None => address.to_owned(),
+    let Some((host, port)) = address.rsplit_once(':') else {
+        return address.to_owned();
+    };
+    let ip = host
+        .trim_start_matches('[')
+        .trim_end_matches(']')
+        .parse::<IpAddr>();
+    match host == "localhost" || ip.is_ok_and(|ip| ip.is_loopback()) {
+        true => address.to_owned(),
+        false => format!("0.0.0.0:{port}"),
     }
 }
 
@@ -206,6 +213,16 @@ mod tests {
     use cenote::PartyConfig;
 
     use super::*;
+
+    #[test]
+    fn what_only_this_machine_reaches_is_not_opened_to_others() {
+        for address in ["127.0.0.1:7100", "127.1.2.3:7100", "localhost:7100", "[::1]:7100"] {
+            assert_eq!(listen(address), address);
+        }
+        for address in ["firm.example:7100", "192.0.2.1:7100", "[2001:db8::1]:7100"] {
+            assert_eq!(listen(address), "0.0.0.0:7100");
+        }
+    }
 
     #[test]
     fn a_party_file_that_was_made_needs_no_editing() {

@@ -131,8 +131,8 @@ impl Peer {
 
 impl Known {
     /// Whether a line may be written on what it has done wrong: if so, how many were left out before.
-    pub(crate) fn line(&mut self) -> Option<u64> {
-        if self.lines.take() {
+    pub(crate) fn line(&mut self, now: Instant) -> Option<u64> {
+        if self.lines.take(now) {
             return Some(std::mem::take(&mut self.unsaid));
         }
         self.unsaid = self.unsaid.saturating_add(1);
@@ -228,14 +228,15 @@ impl Known {
 
     /// Programs of which the next piece is late, and where they stop: to be asked for again, later and later. After a while they are given
     /// up, until the peer says again that its job is open.
-    pub(crate) fn stalled(&mut self) -> Vec<(Digest, u64)> {
-        self.coming.retain(|_, coming| coming.moved.elapsed() < STALE);
+    pub(crate) fn stalled(&mut self, now: Instant) -> Vec<(Digest, u64)> {
+        self.coming
+            .retain(|_, coming| now.duration_since(coming.moved) < STALE);
         let late = self
             .coming
             .iter_mut()
-            .filter(|(_, coming)| coming.asked.elapsed() >= LATE * (1 << coming.again.min(LATEST)));
+            .filter(|(_, coming)| now.duration_since(coming.asked) >= LATE * (1 << coming.again.min(LATEST)));
         late.map(|(digest, coming)| {
-            coming.asked = Instant::now();
+            coming.asked = now;
             coming.again += 1;
             (*digest, coming.text.len() as u64)
         })
@@ -259,16 +260,15 @@ impl Bucket {
         }
     }
 
-    fn fill(&mut self) {
-        let now = Instant::now();
+    fn fill(&mut self, now: Instant) {
         let passed = now.duration_since(self.last).as_secs_f64();
-        self.last = now;
+        self.last = self.last.max(now);
         self.left = (self.left + passed * self.rate).min(self.rate * BURST);
     }
 
     /// Takes one, if there is one.
-    pub(crate) fn take(&mut self) -> bool {
-        self.fill();
+    pub(crate) fn take(&mut self, now: Instant) -> bool {
+        self.fill(now);
         let there = self.left >= 1.0;
         if there {
             self.left -= 1.0;
@@ -277,8 +277,8 @@ impl Bucket {
     }
 
     /// Takes so many, and gives how long it is until there are as many.
-    pub(crate) fn owe(&mut self, count: f64) -> Duration {
-        self.fill();
+    pub(crate) fn owe(&mut self, count: f64, now: Instant) -> Duration {
+        self.fill(now);
         self.left -= count;
         Duration::from_secs_f64((-self.left / self.rate).max(0.0))
     }
@@ -291,24 +291,24 @@ mod tests {
     #[test]
     fn what_is_beyond_the_rate_waits_its_turn() {
         let mut bucket = Bucket::new(10.0);
-        let waits: Vec<Duration> = (0..40).map(|_| bucket.owe(1.0)).collect();
-        assert_eq!(waits[19], Duration::ZERO);
-        assert!(waits[39] > Duration::from_millis(1900) && waits[39] <= Duration::from_secs(2));
-        bucket.last -= Duration::from_secs(60);
-        assert_eq!(bucket.owe(1.0), Duration::ZERO);
+        let now = bucket.last;
+        let waits: Vec<Duration> = (0..40).map(|_| bucket.owe(1.0, now)).collect();
+        assert_eq!((waits[19], waits[39]), (Duration::ZERO, Duration::from_secs(2)));
+        assert_eq!(bucket.owe(1.0, now + Duration::from_secs(60)), Duration::ZERO);
     }
 
     #[test]
     fn a_peer_cannot_fill_the_log() {
         let peer = Peer::new(1);
         let mut known = peer.known();
-        let told: Vec<Option<u64>> = (0..100).map(|_| known.line()).collect();
+        let now = known.lines.last;
+        let told: Vec<Option<u64>> = (0..100).map(|_| known.line(now)).collect();
         assert_eq!(told[..4], [Some(0); 4]);
         assert!(told[4..].iter().all(Option::is_none), "{told:?}");
-        known.lines.last -= Duration::from_secs(1);
-        assert_eq!(known.line(), Some(96));
-        assert_eq!(known.line(), Some(0));
-        assert_eq!(known.line(), None);
+        let later = now + Duration::from_secs(1);
+        assert_eq!(known.line(later), Some(96));
+        assert_eq!(known.line(later), Some(0));
+        assert_eq!(known.line(later), None);
     }
 
     #[test]
@@ -318,17 +318,9 @@ mod tests {
         let program = Digest([1; 32]);
         assert_eq!(known.await_program(program), Some(true));
         assert_eq!(known.await_program(program), Some(false));
-        let mut asked = Vec::new();
-        // A second passes at a time.
-        for second in 1..130u32 {
-            for coming in known.coming.values_mut() {
-                coming.asked -= Duration::from_secs(1);
-                coming.moved -= Duration::from_secs(1);
-            }
-            if known.stalled() == [(program, 0)] {
-                asked.push(second);
-            }
-        }
+        let start = known.coming[&program].asked;
+        let is_asked = |second: &u64| known.stalled(start + Duration::from_secs(*second)) == [(program, 0)];
+        let asked: Vec<u64> = (1..130).filter(is_asked).collect();
         assert_eq!(asked, [3, 9, 21, 45, 93]);
         assert!(known.coming.is_empty());
         for other in 0..COMING as u8 {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cenote::Bundle;
 use cenote_service::audit::Actor;
@@ -99,9 +99,15 @@ impl Core {
             return Ok(noted.job);
         }
         self.propose_to_peers(job);
-        match approval {
-            Some(approval) => self.take_part(job.proposal.id, approval, by),
+        let id = job.proposal.id;
+        let decided = match approval {
+            Some(approval) => self.take_part(id, approval, by),
             None => self.ruled(noted, &compiled),
+        };
+        match decided {
+            // A peer has ended it meanwhile.
+            Err(Error::NoTransition { .. }) => self.jobs.get(id),
+            decided => decided,
         }
     }
 
@@ -193,7 +199,7 @@ impl Core {
             Err(error) => return self.put_off(from, &proposal, &error.to_string()),
         }
         let Some(peer) = self.peer(from) else { return };
-        if !peer.known().bucket.take() {
+        if !peer.known().bucket.take(Instant::now()) {
             return self.put_off(from, &proposal, "too many proposals in a short time");
         }
         if proposal.deadline > Timestamp::now().after(Duration::from_secs(LONGEST) + CLOCKS) {
@@ -308,7 +314,7 @@ impl Core {
         let known = lock(&self.open)
             .values()
             .any(|brief| to < brief.parties && brief.program == program);
-        if !known || !peer.known().pieces.take() {
+        if !known || !peer.known().pieces.take(Instant::now()) {
             return;
         }
         let piece = match self.programs.piece(program, at) {

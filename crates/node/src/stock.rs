@@ -171,11 +171,10 @@ impl Shelves {
     }
 
     /// All that is here, for peers.
-    fn levels(&self) -> (Vec<Level>, Vec<Lack>) {
-        let state = self.state();
+    fn levels(&self, state: &State) -> (Vec<Level>, Vec<Lack>) {
         let of = |shelf| (0..self.targets.len()).map(move |kind| (shelf, kind));
         let all = (0..self.stores.len() as u8).flat_map(of);
-        let levels = all.map(|(shelf, kind)| self.level(&state, shelf, kind));
+        let levels = all.map(|(shelf, kind)| self.level(state, shelf, kind));
         (levels.collect(), state.lacks_of(|_| true))
     }
 
@@ -256,7 +255,9 @@ impl Core {
 
     /// Tells a peer what is on all shelves here.
     pub(crate) fn tell_levels(&self, to: u8) {
-        let (levels, lacks) = self.stock.levels();
+        // While it is held, what is told does not come after what is newer.
+        let state = self.stock.state();
+        let (levels, lacks) = self.stock.levels(&state);
         if !levels.is_empty() {
             self.tell(to, &Message::Levels { levels, lacks });
         }
@@ -297,12 +298,13 @@ impl Core {
         let kinds = 0..self.stock.targets.len();
         let levels = kinds.map(|kind| self.stock.level(&state, shelf, kind)).collect();
         let lacks = state.lacks_of(|of| of == shelf);
-        drop(state);
-        self.stock.moved.notify_all();
+        // Peers hear of it in this order, whoever takes the shelf next.
         self.tell_all(
             self.settings.names.len() as u8,
             &Message::Levels { levels, lacks },
         );
+        drop(state);
+        self.stock.moved.notify_all();
         self.announcer.tell(&Happened::Stock);
     }
 

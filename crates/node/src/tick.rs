@@ -142,7 +142,7 @@ impl Core {
                 (
                     known.up,
                     away,
-                    known.stalled(),
+                    known.stalled(Instant::now()),
                     behind,
                     known.up && known.greeting == Greeting::Due,
                 )

@@ -28,7 +28,7 @@ pub(super) struct Words {
     lacks: BTreeSet<(u8, ItemId)>,
     /// The shelves that it was asked about and has not answered for, and those that it has answered for.
     pub(super) open: BTreeSet<u8>,
-    answered: BTreeSet<u8>,
+    pub(super) answered: BTreeSet<u8>,
     /// When it was last asked.
     pub(super) asked: Option<Instant>,
     /// Since when something stays that it lacks.

@@ -16,6 +16,8 @@ use cenote_service::live::{AlarmKind, Live};
 use cenote_testkit::{Adversary, Perturbation, Target as Position};
 
 use super::*;
+use orphans::ask_and_wait;
+
 use crate::tests::world::{ALL, PATIENCE, World, until, until_within};
 use crate::{Settings, StockSettings};
 
@@ -62,7 +64,7 @@ fn wait_full(world: &World) {
     });
 }
 
-/// Nothing is made from here on.
+/// Nothing is made from here on. For a minute nobody asks either what others lack, unless the test does.
 fn make_no_more(world: &World) {
     for node in world.nodes.iter().flatten() {
         node.core.stock.state().course[0].ended = true;
@@ -74,6 +76,8 @@ fn make_no_more(world: &World) {
             .flatten()
             .all(|node| node.core.stock.state().making.is_none())
     });
+    ask_and_wait(world, &[]);
+    wait_free(world);
 }
 
 /// It is made again.
@@ -102,6 +106,12 @@ fn left(world: &World, party: u8) -> (usize, u64) {
         .flat_map(|store| store.inventory().expect("read").items)
         .collect();
     (items.len(), items.iter().map(|stored| stored.left.total()).sum())
+}
+
+/// What a party would tell of its shelves.
+fn levels(world: &World, party: u8) -> Vec<Level> {
+    let stock = &world.node(party).core.stock;
+    stock.levels(&stock.state()).0
 }
 
 /// All parties lose what is on all shelves but the first.
@@ -167,6 +177,31 @@ fn stock_is_filled_and_used_and_filled_again() {
         wait_full(&world);
         world.verify();
     }
+}
+
+/// Otherwise whoever takes it next could tell of it first, and peers would hear last what is older.
+#[test]
+fn what_is_on_a_shelf_is_told_before_anybody_takes_it() {
+    let world = world(3, SHARE);
+    wait_full(&world);
+    make_no_more(&world);
+    let core = &world.node(1).core;
+    let (known, counts) = (
+        Arc::downgrade(core),
+        [(); 2].map(|()| Arc::new(AtomicU64::new(0))),
+    );
+    let [told, free] = counts.clone();
+    world.hub.meddle(Some(Arc::new(move |from, _, message| {
+        if from == 1 && matches!(Message::parse(&message), Ok(Message::Levels { .. })) {
+            told.fetch_add(1, Ordering::Relaxed);
+            let core = known.upgrade().expect("it is up");
+            free.fetch_add(core.stock.state.try_lock().is_ok().into(), Ordering::Relaxed);
+        }
+        vec![message]
+    })));
+    core.put_back(0);
+    core.tell_levels(2);
+    assert_eq!(counts.map(|count| count.load(Ordering::Relaxed)), [3, 0]);
 }
 
 #[test]
@@ -266,7 +301,7 @@ fn what_one_party_lacks_is_dropped_by_the_word_of_both_others_only() {
         state.lacks_there.get(&0).is_some_and(|lacks| lacks.len() == 2)
     });
     // Party 2 says it of itself, which is nothing new.
-    let (item, levels) = (Digest(third.0), world.node(2).core.stock.levels().0);
+    let (item, levels) = (Digest(third.0), levels(&world, 2));
     let lacks = vec![Lack {
         shelf: 3,
         item,
@@ -429,6 +464,8 @@ fn what_a_killed_party_was_making_or_using_is_not_used_twice() {
         let [one, two] = [1, 2].map(|party| state.there.get(&party).map_or(0, |levels| levels.len()));
         one == two
     });
+    ask_and_wait(&world, &[]);
+    wait_free(&world);
     let jobs = from_stock(&world, 0);
     run(&world, 2, "next");
     assert_eq!(from_stock(&world, 0), jobs + 1);

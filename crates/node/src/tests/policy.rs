@@ -6,7 +6,7 @@ use cenote_service::Policy;
 use cenote_service::job::{JobId, StateName};
 use cenote_service::live::Live;
 
-use super::world::{ALL, World, person, until_within};
+use super::world::{ALL, World, person, until, until_within};
 
 /// How soon what waits for no record is done.
 const SOON: Duration = Duration::from_secs(3);
@@ -40,18 +40,23 @@ fn neither_a_new_policy_nor_what_it_decides_waits_for_the_record() {
     world.wait_for(first, StateName::Done);
     let other = write_other(&world, 1);
     let node = world.node(1);
+    // Nothing is written from here on but what is submitted.
+    node.database().audit_head().expect("recorded");
     let held = hold(&world, 1);
+    let statements = || node.database().work().statements;
+    let before = statements();
     let submit = |key| node.submit(world.submission("add8", key), person());
     let ids: [JobId; 2] = std::thread::scope(|scope| {
-        let before = scope.spawn(|| submit("before"));
-        // By then it waits for the record.
+        let first = scope.spawn(|| submit("before"));
+        // It looks for the job with three of them, and waits for the record in the next.
         std::thread::sleep(Duration::from_millis(500));
+        until("it waits for the record", || statements() >= before + 4);
         let read = scope.spawn(|| node.reload_policy());
         until_within(SOON, "the other policy decides", || decides(&world, &other));
         let after = scope.spawn(|| submit("after"));
         drop(held);
         read.join().expect("no panic").expect("read");
-        [before, after].map(|job| job.join().expect("no panic").expect("submitted").proposal.id)
+        [first, after].map(|job| job.join().expect("no panic").expect("submitted").proposal.id)
     });
     world.wait_for(ids[0], StateName::Done);
     world.wait_for(ids[1], StateName::Proposed);

@@ -1,6 +1,7 @@
 //! Jobs that are queries over tables of several parties.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use cenote_service::job::{FailKind, JobId, State, StateName};
 use cenote_service::live::{Live, Submission};
@@ -9,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::world::{ALL, NONE, World, person, until, with_data, with_values};
 use crate::core::lock;
+use crate::message::Message;
 
 /// The sum of what customers of both banks owe, for these parties, of the tables of parties 0 and 1.
 fn text(parties: u8, to: &str) -> String {
@@ -453,4 +455,34 @@ fn queries_that_name_files_or_take_too_much_are_not_proposed() {
     };
     let complaint = refused(world.node(0).submit(with_file, person()));
     assert!(complaint.contains("does not name the file"), "{complaint}");
+}
+
+/// Own tables are looked at after the peers have heard of the job: it may be over by then.
+#[test]
+fn who_submits_a_job_that_a_peer_declines_at_once_learns_that() {
+    for approval in [None, Some(with_data(&[("bank_0", "bank_0.csv")]))] {
+        let world = with_tables(ALL, 1);
+        let (hub, core) = (world.hub.clone(), Arc::downgrade(&world.node(0).core));
+        world.hub.meddle(Some(Arc::new(move |from, to, message| {
+            if let (0, 1, Ok(Message::Propose { proposal })) = (from, to, Message::parse(&message)) {
+                let (job, core) = (proposal.id, core.upgrade().expect("it is up"));
+                let decline = Message::Decline {
+                    job,
+                    proposal: proposal.digest(),
+                    reason: "not on our data".into(),
+                };
+                hub.say(1, 0, decline.to_bytes());
+                until("it is declined", || {
+                    core.jobs.get(job).is_ok_and(|job| !job.state.name().is_open())
+                });
+            }
+            vec![message]
+        })));
+        let asked = Submission {
+            approval,
+            ..submission(text(3, "[2]"), "declined")
+        };
+        let job = world.node(0).submit(asked, person()).expect("submitted");
+        assert!(matches!(job.state, State::Declined { .. }), "{:?}", job.state);
+    }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use cenote::Link;
@@ -33,14 +34,22 @@ struct Shared {
 #[derive(Default)]
 struct State {
     ears: BTreeMap<u8, Arc<dyn Hear>>,
-    /// Threads that deliver, by sender and receiver.
-    lines: BTreeMap<(u8, u8), Sender<Parcel>>,
+    /// By sender and receiver.
+    lines: BTreeMap<(u8, u8), Line>,
+    /// Those of parties that are gone, which may still deliver what was sent before.
+    ended: BTreeMap<(u8, u8), JoinHandle<()>>,
     /// Links that are cut, the lower party first.
     cut: Vec<(u8, u8)>,
     meddler: Option<Meddler>,
     spoiler: Option<Spoiler>,
     link: Link,
     sessions: BTreeMap<String, Meeting>,
+}
+
+/// A thread that delivers what is put in.
+struct Line {
+    sender: Sender<Parcel>,
+    thread: JoinHandle<()>,
 }
 
 enum Parcel {
@@ -85,11 +94,16 @@ impl Hub {
                 let (sender, receiver) = channel();
                 let hub = self.clone();
                 let name = format!("wire-{from}-{to}");
-                let body = move || hub.deliver(from, to, &receiver);
-                if std::thread::Builder::new().name(name).spawn(body).is_ok() {
+                let before = state.ended.remove(&(from, to));
+                let body = move || {
+                    // What comes from the party as it was before is heard first.
+                    let _ = before.map(JoinHandle::join);
+                    hub.deliver(from, to, &receiver);
+                };
+                if let Ok(thread) = std::thread::Builder::new().name(name).spawn(body) {
                     // It is the first thing that is heard.
                     let _ = sender.send(Parcel::Link(true));
-                    state.lines.insert((from, to), sender);
+                    state.lines.insert((from, to), Line { sender, thread });
                 }
             }
         }
@@ -124,7 +138,7 @@ impl Hub {
     /// Says `message` to `to` in the name of `from`.
     pub fn say(&self, from: u8, to: u8, message: Vec<u8>) {
         if let Some(line) = self.state().lines.get(&(from, to)) {
-            let _ = line.send(Parcel::Message(message));
+            let _ = line.sender.send(Parcel::Message(message));
         }
     }
 
@@ -154,10 +168,14 @@ impl Hub {
         let others: Vec<u8> = state.ears.keys().copied().collect();
         for other in others {
             if let Some(line) = state.lines.get(&(party, other)) {
-                let _ = line.send(Parcel::Link(false));
+                let _ = line.sender.send(Parcel::Link(false));
+            }
+            for ends in [(party, other), (other, party)] {
+                if let Some(line) = state.lines.remove(&ends) {
+                    state.ended.insert(ends, line.thread);
+                }
             }
         }
-        state.lines.retain(|(from, to), _| *from != party && *to != party);
     }
 
     fn join(
@@ -232,7 +250,7 @@ impl State {
     fn tell_link(&self, a: u8, b: u8, up: bool) {
         for line in [(a, b), (b, a)] {
             if let Some(line) = self.lines.get(&line) {
-                let _ = line.send(Parcel::Link(up));
+                let _ = line.sender.send(Parcel::Link(up));
             }
         }
     }
@@ -259,7 +277,7 @@ impl Wires for Wire {
         if state.cut.contains(&pair) || message.len() > LONGEST {
             return Err(Lost);
         }
-        let line = state.lines.get(&(self.party, to)).cloned().ok_or(Lost)?;
+        let line = state.lines.get(&(self.party, to)).ok_or(Lost)?.sender.clone();
         let meddler = state.meddler.clone();
         drop(state);
         let messages = match meddler {
