@@ -44,6 +44,8 @@ pub(crate) struct Evaluator {
     inputs: Vec<Input>,
     /// What is to be evaluated once there are labels, in order.
     runs: Vec<Pending>,
+    /// So many of them, the first, wait for no solderings any more.
+    cleared: usize,
     /// What the next proof begins with, if something was opened since the last one: from before any material that was made since.
     /// Everything opened is bound to what was drawn last by then, too.
     transcript: Option<Transcript>,
@@ -116,6 +118,7 @@ impl Evaluator {
             reserved: VecDeque::new(),
             inputs: Vec::new(),
             runs: Vec::new(),
+            cleared: 0,
             transcript: None,
             reaper: Reaper::default(),
             builds: 0,
@@ -159,7 +162,7 @@ impl Evaluator {
 
 impl Side for Evaluator {
     fn clear_line(&mut self, channel: &mut dyn Channel) -> Result<()> {
-        for run in &mut self.runs {
+        for run in self.runs.iter_mut().skip(self.cleared) {
             if let Pending::Circuit(run) = run
                 && matches!(run.attachment, Attachment::Awaited)
             {
@@ -168,6 +171,7 @@ impl Side for Evaluator {
                 run.attachment = Attachment::Received(solderings);
             }
         }
+        self.cleared = self.runs.len();
         Ok(())
     }
 

@@ -130,6 +130,7 @@ impl Evaluator {
 
     /// Step 5: evaluates what is under way, in order.
     pub(super) fn evaluate(&mut self) -> Result<()> {
+        self.cleared = 0;
         for run in std::mem::take(&mut self.runs) {
             let run = match run {
                 Pending::Circuit(run) => run,
