@@ -14,6 +14,7 @@ use cenote_session::{
 };
 
 use crate::checks;
+use crate::last_word::LastWord;
 use crate::material::shape::Shape;
 use crate::material::stock::{Producer, Stock};
 use crate::offline::generator::Generator;
@@ -130,7 +131,7 @@ impl ThreeEngine {
             .inspect_err(|error| tell(&mut links, error))?;
         // `check_links` has seen that there are no more than 255.
         let workers_at_start = links.len() as u8;
-        let settlement = Arc::default();
+        let (settlement, last_word) = (Arc::default(), LastWord::default());
         let worker = |(links, number): (Links, u8)| -> Result<Worker> {
             let Links {
                 generator,
@@ -153,6 +154,7 @@ impl ThreeEngine {
                         ring.interrupters(),
                         ahead,
                         &settlement,
+                        last_word.clone(),
                     )?)
                 }
             };
@@ -160,6 +162,7 @@ impl ThreeEngine {
             Ok(Worker::new(
                 Evaluator::new(me, number, ring, keys(), log, verifier),
                 stock,
+                last_word.clone(),
             ))
         };
         let workers: Vec<_> = links.into_iter().zip(0..).map(worker).collect::<Result<_>>()?;

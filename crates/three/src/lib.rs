@@ -16,6 +16,7 @@
 //! | `view` | view comparison, by MAC or hash | S&P 2017, Section III-D |
 //! | `triple_check` | one triple checked with another | Furukawa et al., Protocol 2.24 |
 //! | `offline` | triples by cut and choose | S&P 2017, Protocols A.1 and 3.1 |
+//! | `last_word` | what a party tells its peers when it stops | |
 //! | `material::settlement` | which batches may be used | |
 //! | `material::stock` | hand-over of checked triples from the generator's thread | S&P 2017, Figure 5 |
 //! | `material::tally` | how many batches a circuit will need | |
@@ -32,6 +33,7 @@
 pub mod checks;
 mod coin;
 mod engine;
+mod last_word;
 mod material;
 mod offline;
 mod online;

@@ -9,9 +9,8 @@
 //! Nobody waits in a circle: what is waited for was begun before something else was settled, so each wait leads to an
 //! earlier one, at the peers, too.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use cenote_net::AbortReason;
 use cenote_session::{Error, Result};
 
 #[derive(Default)]
@@ -28,8 +27,6 @@ struct State {
 pub(crate) struct Settlement {
     state: Mutex<State>,
     changed: Condvar,
-    /// Why this party stops, once that is known.
-    last_word: OnceLock<AbortReason>,
 }
 
 /// The moment when a batch was settled, as the number of batches that had been fixed.
@@ -49,12 +46,6 @@ impl Settlement {
             settlement: Arc::clone(self),
             index: state.open.len() - 1,
         }
-    }
-
-    /// Notes why this party stops, before any peer is told: what the peers say after that is only an echo, and no generator tells
-    /// it instead.
-    pub(crate) fn note_last_word(&self, reason: AbortReason) {
-        let _ = self.last_word.set(reason);
     }
 
     /// Waits until all batches are settled that were open when this one was. The generators' deadlines bound the wait.
@@ -93,11 +84,6 @@ impl Place {
         state.open[self.index] = None;
         self.settlement.changed.notify_all();
         Settled(state.fixed)
-    }
-
-    /// Why this party stops, if another thread has noted it.
-    pub(crate) fn last_word(&self) -> Option<AbortReason> {
-        self.settlement.last_word.get().copied()
     }
 
     /// The batch will not be settled.

@@ -13,6 +13,7 @@ use cenote_session::{Error, Fate, Result, is_interrupted};
 
 pub(crate) use super::settlement::Settlement;
 use super::settlement::{Place, Settled};
+use crate::last_word::LastWord;
 use crate::offline::generator::Generator;
 use crate::store::Claimed;
 use crate::triple_check::Pair;
@@ -128,13 +129,6 @@ impl Stock {
         }
     }
 
-    /// Notes why this party stops, before any peer is told.
-    pub(crate) fn note_last_word(&self, reason: AbortReason) {
-        if let Stock::Made(producer) = self {
-            producer.settlement.note_last_word(reason);
-        }
-    }
-
     /// Says that no more batches are needed.
     pub(crate) fn end(&self) {
         if let Stock::Made(producer) = self {
@@ -171,6 +165,7 @@ impl Producer {
         evaluator_interrupters: [Closer; 2],
         ahead: usize,
         settlement: &Arc<Settlement>,
+        last_word: LastWord,
     ) -> Result<Self> {
         let shared = Arc::new(Shared::default());
         let interrupters = generator.ring.interrupters();
@@ -182,6 +177,7 @@ impl Producer {
             batches: to_evaluator,
             spares: from_evaluator,
             place: settlement.join(),
+            last_word,
             evaluator_interrupters,
         };
         let thread = THREADS.start(move || worker.run()).map_err(|error| {
@@ -313,6 +309,7 @@ struct Worker {
     batches: SyncSender<(Batch, Settled)>,
     spares: Receiver<Pair>,
     place: Place,
+    last_word: LastWord,
     evaluator_interrupters: [Closer; 2],
 }
 
@@ -365,13 +362,7 @@ impl Worker {
         }
         // Who closed the channels under it knows why, and tells the peers (`Producer::stop`).
         if !is_interrupted(&error) {
-            // What this party itself has caught is no echo.
-            let noted = match error {
-                Error::Aborted { .. } => None,
-                _ => self.place.last_word(),
-            };
-            let reason = noted.unwrap_or_else(|| error.reason().code());
-            self.generator.ring.abort(reason);
+            self.generator.ring.abort(self.last_word.of(&error));
         }
         self.place.fail(&error);
         self.shared.changed.notify_all();

@@ -5,6 +5,7 @@ use cenote_net::Closer;
 use cenote_params::three::Parameters;
 use cenote_session::{Error, MESSAGE_FORM, Reason, Result};
 
+use crate::last_word::LastWord;
 use crate::material::stock::Stock;
 use crate::material::tally::Tally;
 use crate::online::evaluator::{Evaluator, Group, planned_blocks, planned_layers};
@@ -18,13 +19,15 @@ pub(crate) struct Worker {
     prepared: u64,
     /// The gate log as it will be when these have been run.
     ahead: Option<Tally>,
+    last_word: LastWord,
 }
 
 impl Worker {
-    pub(crate) fn new(evaluator: Evaluator, stock: Stock) -> Self {
+    pub(crate) fn new(evaluator: Evaluator, stock: Stock, last_word: LastWord) -> Self {
         Self {
             evaluator,
             stock,
+            last_word,
             prepared: 0,
             ahead: None,
         }
@@ -92,9 +95,7 @@ impl Worker {
         let error = self.stock.explain(error);
         // If another worker has stopped this one, the engine tells the peers that worker's reason.
         if !matches!(error, Error::Net(cenote_net::Error::Closed { .. })) {
-            let reason = error.reason().code();
-            self.stock.note_last_word(reason);
-            self.evaluator.ring.abort(reason);
+            self.evaluator.ring.abort(self.last_word.of(&error));
         }
         error
     }

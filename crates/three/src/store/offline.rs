@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use super::epoch::encode;
 use super::{BatchNumber, PROTOCOL, settings};
 use crate::checks;
+use crate::last_word::LastWord;
 use crate::material::shape::Shape;
 use crate::material::stock::Producer;
 use crate::offline::generator::Generator;
@@ -219,7 +220,7 @@ impl Run {
         progress: &mut (dyn FnMut(u64, u64) + Send),
     ) -> Result<Meter> {
         let interrupters: Vec<[Closer; 2]> = generators.iter().map(Ring::interrupters).collect();
-        let mut producers = Vec::new();
+        let (mut producers, last_word) = (Vec::new(), LastWord::default());
         for ((number, ring), control) in (0u8..).zip(generators).zip(controls.iter()) {
             let views = Views::new(self.view_check, &format!("generator {number}"), |label| {
                 self.secrets.pair_prgs(label)
@@ -229,7 +230,8 @@ impl Run {
             // Nothing is used before a checkpoint, which settles all.
             let alone = Arc::default();
             let interrupters = control.interrupters();
-            producers.push(Producer::start(generator, interrupters, self.ahead, &alone)?);
+            let producer = Producer::start(generator, interrupters, self.ahead, &alone, last_word.clone())?;
+            producers.push(producer);
         }
         let outcome = self
             .fill(

@@ -35,14 +35,15 @@ fn a_folder_that_was_put_back_brings_nothing_back() {
 fn a_claim_that_not_all_confirm_is_void() {
     for missing in 0..3usize {
         let mut stocks = Stocks::new(tiny(Variant::OnDemand));
-        stocks.timeout = Duration::from_secs(3);
         stocks.fill(4);
         let spy = Spy::corrupting(|message| (message.step == STOCK_CLAIM).then(Vec::new));
         let mut spies = [None, None, None];
         spies[missing] = Some(spy);
         let (inputs, _) = small_case();
         let before = stocks.names(0);
+        let patience = std::mem::replace(&mut stocks.timeout, Duration::from_secs(3));
         let results = stocks.online_with(&spies, |engine| small_run(engine, &inputs));
+        stocks.timeout = patience;
         let lost = PartyId(missing as u8);
         // The party before it gets its first product in place of its word.
         match &results[(missing + 2) % 3] {
