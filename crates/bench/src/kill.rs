@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -23,8 +23,11 @@ use serde::{Deserialize, Serialize};
 use crate::measure::Task;
 use crate::usage::Machine;
 
-/// A life lasts so many seconds at most, once the parties have begun.
+/// A life lasts so many seconds at most, once the parties have begun, or the one that is killed has used something.
 const LONGEST: f64 = 8.0;
+
+/// How often it is looked whether it has.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// How long the last life goes on, which nobody cuts off.
 const LAST: Duration = Duration::from_secs(1);
@@ -35,6 +38,8 @@ pub(crate) struct Killed {
     pub(crate) soak: Soak,
     party: u8,
     after: Duration,
+    /// What the party notes there is waited for first.
+    noted: Option<PathBuf>,
 }
 
 impl Killed {
@@ -43,8 +48,12 @@ impl Killed {
         if me.0 != self.party {
             return;
         }
-        let after = self.after;
+        let (after, noted) = (self.after, self.noted.clone());
         std::thread::spawn(move || {
+            let is_empty = |path: &PathBuf| fs::metadata(path).map_or(true, |file| file.len() == 0);
+            while noted.as_ref().is_some_and(is_empty) {
+                std::thread::sleep(LOOK);
+            }
             std::thread::sleep(after);
             let me = rustix::process::getpid();
             let _ = rustix::process::kill_process(me, rustix::process::Signal::KILL);
@@ -61,6 +70,8 @@ pub struct Life {
     pub killed: Option<u8>,
     /// Seconds after which it was.
     pub after: f64,
+    /// Whether they count from when it had used something, not from when the parties had begun.
+    pub from_use: bool,
     /// What each party told last.
     pub parties: Vec<Option<Note>>,
     /// Gadgets that each party has used.
@@ -184,12 +195,14 @@ pub fn run_killed(
         };
         let party = dice.below(parties.into()) as u8;
         let after = Duration::from_secs_f64(LONGEST * f64::from(1 + dice.below(1000)) / 1000.0);
+        let from_use = dice.below(2) == 1;
         let task = match is_last {
             true => Task::Soak(stream),
             false => Task::Killed(Killed {
                 soak: stream,
                 party,
                 after,
+                noted: from_use.then(|| audit_of(&folder, PartyId(party))),
             }),
         };
         let mut notes: Vec<Option<Note>> = vec![None; parties.into()];
@@ -210,6 +223,7 @@ pub fn run_killed(
             number,
             killed: (!is_last).then_some(party),
             after: after.as_secs_f64(),
+            from_use,
             parties: notes,
             used: Vec::new(),
             new_items: Vec::new(),
@@ -245,7 +259,10 @@ impl Life {
     pub fn line(&self) -> String {
         let gates = self.parties.iter().flatten().map(|note| note.and_gates).min();
         let how = match self.killed {
-            Some(party) => format!("party {party} was killed after {:.2} s", self.after),
+            Some(party) => {
+                let from = if self.from_use { " of use" } else { "" };
+                format!("party {party} was killed after {:.2} s{from}", self.after)
+            }
             None => "nobody was killed".into(),
         };
         let used: Vec<String> = self.used.iter().map(|&count| grouped(count)).collect();

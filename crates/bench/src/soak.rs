@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cenote::local::{Setting, run_heard};
 use cenote::processes::Heard;
@@ -103,8 +103,8 @@ struct Log {
     /// When each look began, in seconds of the session, and the least memory in use of each party in it, where it is known.
     looks: Vec<(f64, Vec<Option<u64>>)>,
     last: Option<Moment>,
-    /// What was told last: when, seconds of the session, AND gates.
-    told: Option<(Instant, f64, u64)>,
+    /// Of what was told last, seconds of the session and AND gates.
+    told: Option<(f64, u64)>,
 }
 
 impl Log {
@@ -130,11 +130,13 @@ impl Log {
         }
         let notes: Vec<Note> = self.notes.iter_mut().filter_map(VecDeque::pop_front).collect();
         let moment = self.moment(notes);
-        let due = self.told.is_none_or(|(when, ..)| when.elapsed() >= self.every);
+        let now = slowest(&moment.parties);
+        let due = self
+            .told
+            .is_none_or(|(before, _)| now.0 - before >= self.every.as_secs_f64());
         if due {
             told(&moment);
-            let (seconds, gates) = slowest(&moment.parties);
-            self.told = Some((Instant::now(), seconds, gates));
+            self.told = Some(now);
         }
         self.look(&moment.parties);
         self.last = Some(moment);
@@ -176,7 +178,7 @@ impl Log {
     fn moment(&mut self, parties: Vec<Note>) -> Moment {
         let (seconds, gates) = slowest(&parties);
         let first_error_log2 = *self.first_error.get_or_insert(error_log2(&parties));
-        let (_, before, gates_before) = self.told.unwrap_or((Instant::now(), 0.0, 0));
+        let (before, gates_before) = self.told.unwrap_or((0.0, 0));
         Moment {
             parties,
             and_gates_per_second: gates.saturating_sub(gates_before) as f64 / (seconds - before).max(1e-9),

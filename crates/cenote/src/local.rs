@@ -17,6 +17,7 @@ use crate::processes::{Contact, Heard, Parent, child, run_all};
 use crate::query::Told;
 use crate::runner::{AlsoAgree, Outcome, with_version};
 use crate::stop::Session;
+use crate::text::tell;
 use crate::{Error, Job, Kind, Party, PartyReport, Program, Protocol, Report, Result, Transport, query};
 use cenote_session::{Connections, Link, Terms, Topology, handshake};
 
@@ -280,7 +281,9 @@ impl Seat<'_> {
     /// Tells the operator, on the standard error that all processes share, of parties that are waited for for long.
     fn on_wait(&self) -> OnWait {
         let me = self.me;
-        OnWait::new(OnWait::AFTER, move |waiting| eprintln!("{me}: {waiting}"))
+        OnWait::new(OnWait::AFTER, move |waiting| {
+            tell(format_args!("{me}: {waiting}"))
+        })
     }
 
     /// Connects to the others, makes sure that one process of each has come, and does `work`, which ends in order at the

@@ -1,6 +1,7 @@
 //! Numbers and tables as people write and read them.
 
 use std::fmt::{self, Display};
+use std::io::Write;
 
 /// Reads a whole number: `1048576`, `2^20`, `35M` (thousands: K, M, G, T) or `512Mi` (1024s: Ki, Mi, Gi, Ti).
 ///
@@ -51,6 +52,13 @@ pub fn count(text: &str) -> Result<u64, String> {
         0 => Err("give at least 1".into()),
         number => Ok(number),
     }
+}
+
+/// Writes a line on standard error in one piece, so that it is not mixed with those of other processes there. Nobody reading it is no
+/// failure.
+pub fn tell(line: impl Display) {
+    let line = format!("{line}\n");
+    let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 /// A number with its thousands apart.

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::Command;
 use std::time::Duration;
 
+use cenote::text::tell;
 use cenote::{Error, OnWait};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -91,7 +92,7 @@ impl Progress {
     pub(crate) fn on_wait(&self) -> OnWait {
         let bar = self.0.clone();
         OnWait::new(OnWait::AFTER, move |waiting| {
-            bar.suspend(|| eprintln!("{waiting}"));
+            bar.suspend(|| tell(waiting));
         })
     }
 
@@ -154,13 +155,13 @@ struct Description<'a> {
 /// Tells people, on standard error, what went wrong without harm to the outputs.
 pub(crate) fn warn(report: &cenote::Report) {
     for warning in &report.warnings {
-        eprintln!("warning: {warning}");
+        tell(format_args!("warning: {warning}"));
     }
 }
 
 /// Tells why the command failed: people on standard error, and machines, if they asked, on standard output.
 pub(crate) fn fail(error: &Error, json: bool) {
-    eprintln!("error: {error}");
+    tell(format_args!("error: {error}"));
     if json {
         let parties = match error {
             Error::Parties(failures) => failures.all(),

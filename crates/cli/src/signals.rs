@@ -10,7 +10,11 @@ static FIRST: OnceLock<&str> = OnceLock::new();
 pub(crate) fn tell() {
     static TOLD: Once = Once::new();
     if let Some(name) = FIRST.get() {
-        TOLD.call_once(|| eprintln!("{name}: ending in order; a second signal ends at once"));
+        TOLD.call_once(|| {
+            cenote::text::tell(format_args!(
+                "{name}: ending in order; a second signal ends at once"
+            ))
+        });
     }
 }
 

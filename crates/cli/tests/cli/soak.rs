@@ -106,12 +106,12 @@ fn an_interrupted_stream_ends_with_a_summary() {
     assert!(ended.stdout.contains(" 0 wrong values"), "{}", ended.stdout);
 }
 
-/// A stream over `protocol` in which each party is killed once, as `seed` says. Says whether each time something had been used before.
-fn goes_on(protocol: &str, seed: &str) -> bool {
+/// A stream over `protocol` in which each party is killed once, soon after it has used something, as the seed has it.
+fn goes_on(protocol: &str) {
     let folder = tempfile::tempdir().unwrap();
     let (stock, lines) = (folder.path().join("stock"), folder.path().join("lines"));
     let ended = run(cenote()
-        .args(["soak", "--protocol", protocol, "--kill", "2", "--seed", seed])
+        .args(["soak", "--protocol", protocol, "--kill", "2", "--seed", "90588"])
         .args(["--largest", "200", "--transport", "tcp", "--stock"])
         .arg(&stock)
         .arg("--json")
@@ -136,18 +136,18 @@ fn goes_on(protocol: &str, seed: &str) -> bool {
         assert!(used(report, party) > 1000, "{report}");
         assert!(report["items"][party].as_u64().unwrap() >= 1, "{report}");
         assert!(stock.join(format!("stock-{party}")).is_dir());
-        let killed = lives.iter().filter(|life| life["killed"] == party);
-        assert_eq!(killed.count(), 1, "{text}");
+        let mut killed = lives.iter().filter(|life| life["killed"] == party);
+        let (life, none) = (killed.next().unwrap(), killed.next());
+        assert_eq!((&life["from_use"], none), (&true.into(), None), "{text}");
+        assert!(used(life, party) > 0, "{text}");
     }
-    lives.iter().all(|life| used(life, 0) > 0 && used(life, 1) > 0)
 }
 
-/// Parties that are killed go on with what they have on disk: after 1.3 seconds, or, on a machine so busy that nothing is used by then,
-/// after 7.
+/// Parties that are killed go on with what they have on disk.
 #[test]
 fn a_killed_party_goes_on_with_its_pool() {
     for protocol in ["jimu", "authenticated"] {
-        assert!(goes_on(protocol, "5304") || goes_on(protocol, "28"), "{protocol}");
+        goes_on(protocol);
     }
     run(cenote().args(["soak", "--protocol", "lego", "--kill", "1"])).failed(2, &["nothing to go on with"]);
 }

@@ -15,6 +15,9 @@ use cenote_web::view::{About, JobView, Stock};
 
 use crate::service::{Reach, Service};
 
+/// Where services listen that are made on this machine.
+const USUAL_HOST: &str = "127.0.0.1";
+
 /// How long a service may take to come up with its peers.
 const UP: Duration = Duration::from_secs(60);
 /// How often it is asked whether it is.
@@ -78,6 +81,11 @@ impl Fleet {
         let mut members = Vec::new();
         // Other services of this machine may want the usual ports at the same time.
         let mut held = Vec::new();
+        if host != USUAL_HOST {
+            for places in &made.places {
+                held.push(hold(&host, places)?);
+            }
+        }
         for file in made.files {
             held.push(settle(&file, &host)?);
             let home = file.parent().unwrap_or(Path::new("")).to_owned();
@@ -163,8 +171,15 @@ fn own_host() -> String {
     let host = format!("127.{}.{}.2", (process >> 8) as u8, process as u8);
     match TcpListener::bind((host.as_str(), 0)) {
         Ok(_) => host,
-        Err(_) => "127.0.0.1".to_owned(),
+        Err(_) => USUAL_HOST.to_owned(),
     }
+}
+
+/// Holds the port at which a party's peers will find it at `host`.
+fn hold(host: &str, places: &local::Places) -> Result<TcpListener> {
+    let fault = |error| Error::local(format!("holding a port of {host}"), error);
+    let port = places.peers.local_addr().map_err(fault)?.port();
+    TcpListener::bind((host, port)).map_err(fault)
 }
 
 /// Moves a party, and where it looks for its peers, to `host`, and its interface to a free port of that. While what this gives is held, the
@@ -180,7 +195,7 @@ fn settle(file: &Path, host: &str) -> Result<TcpListener> {
     });
     let text = lines
         .collect::<String>()
-        .replace("\"127.0.0.1:", &format!("\"{host}:"));
+        .replace(&format!("\"{USUAL_HOST}:"), &format!("\"{host}:"));
     write(file, &text)?;
     Ok(listener)
 }
@@ -230,7 +245,7 @@ impl Member {
     }
 
     /// Waits until it answers, and nothing is `missing`.
-    fn wait(&self, missing: fn(About) -> Option<String>) -> Result<Duration> {
+    pub(super) fn wait(&self, missing: fn(About) -> Option<String>) -> Result<Duration> {
         let start = Instant::now();
         let mut why = "it does not answer".to_owned();
         while start.elapsed() < UP {

@@ -131,7 +131,7 @@ fn joined<T>(ended: std::thread::Result<Result<T>>) -> Result<T> {
 /// Kills a party at a random moment, about once in `every`, and starts it again.
 fn killer(fleet: &Fleet, every: Duration, over: &AtomicBool, kills: &AtomicU64) -> Result<()> {
     while !over.load(Ordering::Relaxed) {
-        let dice: [u8; 4] = cenote_service::random().map_err(|error| fault("drawing", error.to_string()))?;
+        let dice: [u8; 5] = cenote_service::random().map_err(|error| fault("drawing", error.to_string()))?;
         let share = f64::from(u16::from_le_bytes([dice[0], dice[1]])) / f64::from(u16::MAX);
         let until = Instant::now() + every.mul_f64(0.5 + share);
         while Instant::now() < until && !over.load(Ordering::Relaxed) {
@@ -146,6 +146,10 @@ fn killer(fleet: &Fleet, every: Duration, over: &AtomicBool, kills: &AtomicU64) 
         // At times it is away for a while.
         std::thread::sleep(Duration::from_millis(u64::from(dice[3]) * 4));
         member.start()?;
+        // Half of the time the next kill may come while it starts; otherwise a slow machine's services would hardly ever be up.
+        if dice[4] % 2 == 0 {
+            member.wait(|_| None)?;
+        }
     }
     Ok(())
 }
@@ -183,9 +187,9 @@ fn list(service: &Service) -> Result<BTreeMap<String, JobView>> {
     }
 }
 
-/// How all jobs ended, by party, once all have.
+/// How all jobs ended, by party, once all have, or none has for so long.
 fn ends(fleet: &Fleet, patience: Duration, killed: &mut Killed) -> Result<Vec<BTreeMap<String, JobView>>> {
-    let start = Instant::now();
+    let (mut moved, mut least) = (Instant::now(), usize::MAX);
     loop {
         let mut all = Vec::new();
         for member in &fleet.members {
@@ -196,7 +200,10 @@ fn ends(fleet: &Fleet, patience: Duration, killed: &mut Killed) -> Result<Vec<BT
             .filter(|(_, job)| !has_ended(&job.state))
             .map(|(party, job)| format!("job {} is still {} at party {party}", job.id, job.state))
             .collect();
-        if open.is_empty() || start.elapsed() > patience {
+        if open.len() < least {
+            (moved, least) = (Instant::now(), open.len());
+        }
+        if open.is_empty() || moved.elapsed() > patience {
             killed.wrong.extend(open);
             return Ok(all);
         }
