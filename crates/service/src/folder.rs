@@ -10,8 +10,23 @@ use crate::{Error, Result};
 
 const LOCK: &str = "service.lock";
 
-/// How long a folder that is in use is waited for: a process that is ending may hold it for a moment, and so may a child that another thread is starting.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long to wait for a folder or a database that is in use: a process that is ending may hold either for a moment, and a child that another
+/// thread is starting a folder.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Calls `take` until it says that it has taken what may be in use, for as long as `patience`, and says whether it has.
+pub(crate) fn take_within(patience: Duration, mut take: impl FnMut() -> Result<bool>) -> Result<bool> {
+    let start = Instant::now();
+    loop {
+        if take()? {
+            return Ok(true);
+        }
+        if start.elapsed() >= patience {
+            return Ok(false);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
 
 /// A folder that this process alone uses, until this value is dropped or the process ends, however it ends.
 #[derive(Debug)]
@@ -26,6 +41,10 @@ impl Folder {
     /// # Errors
     /// [`Error::InUse`] where another process has it, with that process's number; [`Error::File`] where it cannot be used.
     pub fn claim(path: &Path) -> Result<Self> {
+        Self::claim_within(path, PATIENCE)
+    }
+
+    fn claim_within(path: &Path, patience: Duration) -> Result<Self> {
         let fault = |error: std::io::Error| Error::file(path, error);
         std::fs::DirBuilder::new()
             .recursive(true)
@@ -41,29 +60,24 @@ impl Folder {
             .mode(0o600)
             .open(&name)
             .map_err(|error| Error::file(&name, error))?;
-        let start = Instant::now();
-        let mut locked = lock.try_lock();
-        while matches!(locked, Err(TryLockError::WouldBlock)) && start.elapsed() < PATIENCE {
-            std::thread::sleep(Duration::from_millis(10));
-            locked = lock.try_lock();
-        }
-        match locked {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let mut holder = String::new();
-                // What the file says is for people only.
-                let _ = lock.take(64).read_to_string(&mut holder);
-                let holder: String = holder.chars().filter(|c| !c.is_control()).collect();
-                return Err(Error::InUse {
-                    place: path.display().to_string(),
-                    holder: if holder.is_empty() {
-                        "which has not said its name".into()
-                    } else {
-                        holder
-                    },
-                });
-            }
-            Err(TryLockError::Error(error)) => return Err(Error::file(&name, error)),
+        let taken = take_within(patience, || match lock.try_lock() {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(error)) => Err(Error::file(&name, error)),
+        })?;
+        if !taken {
+            let mut holder = String::new();
+            // What the file says is for people only.
+            let _ = lock.take(64).read_to_string(&mut holder);
+            let holder: String = holder.chars().filter(|c| !c.is_control()).collect();
+            return Err(Error::InUse {
+                place: path.display().to_string(),
+                holder: if holder.is_empty() {
+                    "which has not said its name".into()
+                } else {
+                    holder
+                },
+            });
         }
         lock.set_len(0)
             .and_then(|()| lock.write_all(format!("process {}", std::process::id()).as_bytes()))
@@ -129,7 +143,7 @@ mod tests {
             "{error}"
         );
         let next = std::thread::scope(|scope| {
-            let next = scope.spawn(|| Folder::claim(&path));
+            let next = scope.spawn(|| Folder::claim_within(&path, Duration::from_secs(20)));
             std::thread::sleep(Duration::from_millis(100));
             drop(first);
             next.join().expect("no panic")

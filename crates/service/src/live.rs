@@ -1,6 +1,7 @@
 //! What can be asked of a service that is up: the ground under its HTTP interface, its page and its commands.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -339,24 +340,54 @@ pub enum Happened {
     Missed,
 }
 
-/// What happens, for one listener. It holds a bounded number of events; one that is too slow hears [`Happened::Missed`].
-pub struct Listener(std::sync::mpsc::Receiver<Happened>);
+/// What happens, for one listener. It holds a bounded number of events; one that is too slow hears [`Happened::Missed`] after them.
+pub struct Listener(Arc<Ear>);
 
 impl Listener {
     /// The next event; `None` if there is none within `limit`.
     pub fn next(&self, limit: Duration) -> Option<Happened> {
-        self.0.recv_timeout(limit).ok()
+        let silent = |heard: &mut Heard| heard.waiting.is_empty() && !heard.missed;
+        let (mut heard, _) = self
+            .0
+            .told
+            .wait_timeout_while(self.0.heard(), limit, silent)
+            .unwrap_or_else(PoisonError::into_inner);
+        let next = heard.waiting.pop_front();
+        next.or_else(|| std::mem::take(&mut heard.missed).then_some(Happened::Missed))
     }
 }
 
 /// Tells listeners what happens.
 #[derive(Debug, Default)]
-pub struct Announcer(std::sync::Mutex<Vec<Ear>>);
+pub struct Announcer(Mutex<Vec<Weak<Ear>>>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Ear {
-    sender: std::sync::mpsc::SyncSender<Happened>,
+    heard: Mutex<Heard>,
+    told: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Heard {
+    waiting: VecDeque<Happened>,
+    /// Whether something was told after these events that is not among them.
     missed: bool,
+}
+
+impl Ear {
+    fn heard(&self) -> MutexGuard<'_, Heard> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self, happened: &Happened) {
+        let mut heard = self.heard();
+        if heard.missed || heard.waiting.len() == BEHIND {
+            heard.missed = true;
+        } else {
+            heard.waiting.push_back(happened.clone());
+        }
+        self.told.notify_one();
+    }
 }
 
 /// Events that a listener may be behind.
@@ -367,43 +398,23 @@ const EARS: usize = 256;
 impl Announcer {
     /// A listener to what is told from now on.
     pub fn listen(&self) -> Listener {
-        let (sender, receiver) = std::sync::mpsc::sync_channel(BEHIND);
+        let ear = Arc::default();
         let mut ears = self.ears();
         if ears.len() == EARS {
             ears.remove(0);
         }
-        ears.push(Ear {
-            sender,
-            missed: false,
-        });
-        Listener(receiver)
+        ears.push(Arc::downgrade(&ear));
+        Listener(ear)
     }
 
     /// Tells all listeners; waits for none.
     pub fn tell(&self, happened: &Happened) {
-        use std::sync::mpsc::TrySendError;
-        self.ears().retain_mut(|ear| {
-            let word = if ear.missed {
-                Happened::Missed
-            } else {
-                happened.clone()
-            };
-            match ear.sender.try_send(word) {
-                Ok(()) => {
-                    ear.missed = false;
-                    true
-                }
-                Err(TrySendError::Full(_)) => {
-                    ear.missed = true;
-                    true
-                }
-                Err(TrySendError::Disconnected(_)) => false,
-            }
-        });
+        self.ears()
+            .retain(|ear| ear.upgrade().inspect(|ear| ear.tell(happened)).is_some());
     }
 
-    fn ears(&self) -> std::sync::MutexGuard<'_, Vec<Ear>> {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn ears(&self) -> MutexGuard<'_, Vec<Weak<Ear>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -422,9 +433,9 @@ mod tests {
         for _ in 0..BEHIND {
             assert_eq!(slow.next(Duration::ZERO), Some(Happened::Stock));
         }
-        assert_eq!(slow.next(Duration::ZERO), None);
-        announcer.tell(&Happened::Alarm);
+        // It is told even where nothing more happens.
         assert_eq!(slow.next(Duration::ZERO), Some(Happened::Missed));
+        assert_eq!(slow.next(Duration::ZERO), None);
         announcer.tell(&Happened::Alarm);
         assert_eq!(slow.next(Duration::ZERO), Some(Happened::Alarm));
         drop(slow);

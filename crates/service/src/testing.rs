@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::job::{Digest, Estimate, Input, JobId, Program, Proposal, Security};
-use crate::{Address, Database, Error, Timestamp, database, job, token};
+use crate::{Address, Database, Error, Result, Timestamp, database, job, token};
 
 /// A service's folder and database, which may be closed and opened again.
 pub(crate) struct World {
@@ -46,16 +46,7 @@ impl World {
     }
 
     fn open(&mut self) {
-        let start = Instant::now();
-        let opened = loop {
-            match Database::open(&self.path(), &self.address) {
-                // A process that another test is starting holds all that is open for a moment.
-                Err(Error::InUse { .. }) if start.elapsed() < Duration::from_secs(20) => {
-                    std::thread::sleep(Duration::from_millis(5));
-                }
-                opened => break opened,
-            }
-        };
+        let opened = open_once_free(&self.path(), &self.address);
         self.database = Some(opened.expect("opens"));
     }
 
@@ -68,6 +59,18 @@ impl World {
 
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.path().join("audit.jsonl")).expect("readable")
+    }
+}
+
+/// Opens a database that was just closed. What another test starts, and a server that is slow to end a connection, may hold it for longer than
+/// opening it waits.
+pub(crate) fn open_once_free(path: &Path, address: &Address) -> Result<Database> {
+    let start = Instant::now();
+    loop {
+        match Database::open(path, address) {
+            Err(Error::InUse { .. }) if start.elapsed() < Duration::from_secs(20) => {}
+            opened => return opened,
+        }
     }
 }
 

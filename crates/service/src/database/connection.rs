@@ -15,6 +15,7 @@ use rusqlite::{OpenFlags, StatementStatus};
 use super::Flush;
 use super::address::Server;
 use super::value::{Row, Value};
+use crate::folder::{PATIENCE, take_within};
 use crate::{Error, Result};
 
 /// How long SQLite waits for its other connection, which only readers of a moment hold up.
@@ -235,19 +236,28 @@ impl Connection {
         Ok((!rows.is_empty(), ours))
     }
 
-    /// Takes the database for this connection, where others could reach it.
+    /// Takes the database for this connection, where others could reach it. One that is in use is waited for, as a [folder](crate::Folder::claim) is.
     pub(super) fn claim(&mut self) -> Result<()> {
+        self.claim_within(PATIENCE)
+    }
+
+    pub(super) fn claim_within(&mut self, patience: Duration) -> Result<()> {
         if matches!(self.kind, Kind::Sqlite(_)) {
             // Its folder is locked.
             return Ok(());
         }
         let sql = "SELECT CASE WHEN pg_try_advisory_lock(1667591791, hashtext(current_schema())) THEN 1::bigint ELSE 0::bigint END";
-        match self.one(sql, &[])? {
-            Some(row) if row.integer(0)? == 1 => Ok(()),
-            _ => Err(Error::InUse {
+        let taken = take_within(patience, || match self.one(sql, &[])? {
+            Some(row) => Ok(row.integer(0)? == 1),
+            None => Ok(false),
+        })?;
+        if taken {
+            Ok(())
+        } else {
+            Err(Error::InUse {
                 place: "the database".into(),
                 holder: "connected to the same PostgreSQL schema".into(),
-            }),
+            })
         }
     }
 

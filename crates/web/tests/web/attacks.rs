@@ -1,5 +1,7 @@
 //! The attacker's tour: each is refused.
 
+use std::net::TcpListener;
+
 use cenote_service::Timestamp;
 use cenote_service::audit::Actor;
 use cenote_service::job::StateName;
@@ -179,7 +181,12 @@ fn calls_that_another_site_makes_are_refused() {
 /// Browsers send cookies to every port of a machine, so that whoever listens at another one has it.
 #[test]
 fn a_cookie_alone_opens_nothing() {
-    let world = World::new();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let there = || Options {
+        held: Some(listener.try_clone().expect("cloned")),
+        ..Options::default()
+    };
+    let mut world = World::with(there());
     let browser = log_in(&world, &Scope::ALL);
     let stolen = Client::new(&world)
         .with("cookie", &browser.cookie)
@@ -202,8 +209,7 @@ fn a_cookie_alone_opens_nothing() {
     }
     let page = stolen.with("x-csrf-token", &browser.csrf);
     assert_eq!(page.get("/api/v1/session").status, 200);
-    let mut world = world;
-    world.serve_at_same_port();
+    world.serve_again_with(there());
     assert_eq!(page.get("/api/v1/session").refusal(), (403, "cross-site".into()));
 }
 

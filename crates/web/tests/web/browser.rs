@@ -10,6 +10,10 @@ use ureq::Agent;
 
 /// How long to wait for what a page is to show.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How long the driver may take to begin a session, which starts all of the browser.
+const BEGINNING: Duration = Duration::from_secs(240);
+/// How long it may take for anything else.
+const ANSWER: Duration = Duration::from_secs(60);
 /// The key under which WebDriver names an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
@@ -58,11 +62,7 @@ impl Browser {
         let folder = tempfile::tempdir().expect("made");
         // It wants one port of both address families, and ends where something else has the second of them.
         let (driver, said, port) = (0..10).find_map(|_| start_driver(&folder)).expect("a driver");
-        let agent: Agent = Agent::config_builder()
-            .http_status_as_error(false)
-            .timeout_global(Some(Duration::from_secs(60)))
-            .build()
-            .into();
+        let agent: Agent = Agent::config_builder().http_status_as_error(false).build().into();
         let mut browser = Browser {
             driver,
             _said: said,
@@ -82,16 +82,23 @@ impl Browser {
         let wanted = json!({"capabilities": {"alwaysMatch": {
             "goog:chromeOptions": {"binary": "/usr/bin/chromium", "args": arguments},
             "goog:loggingPrefs": {"browser": "ALL"}, "acceptInsecureCerts": true}}});
-        let begun = browser.post("", &wanted);
+        let begun = browser.ask_within(BEGINNING, "", &wanted).expect("begun");
         let id = begun["sessionId"].as_str().expect("a session");
         browser.session = format!("{}/{id}", browser.session);
         Some(browser)
     }
 
     fn ask(&self, path: &str, body: &Value) -> Result<Value, Value> {
+        self.ask_within(ANSWER, path, body)
+    }
+
+    fn ask_within(&self, limit: Duration, path: &str, body: &Value) -> Result<Value, Value> {
         let response = self
             .agent
             .post(format!("{}{path}", self.session))
+            .config()
+            .timeout_global(Some(limit))
+            .build()
             .content_type("application/json")
             .send(body.to_string());
         let text = response
@@ -130,8 +137,14 @@ impl Browser {
 
     /// Waits until a script returns what is true.
     pub(crate) fn until(&self, script: &str) -> Value {
+        self.until_with(script, || ())
+    }
+
+    /// The same, and does `again` before each look.
+    pub(crate) fn until_with(&self, script: &str, again: impl Fn()) -> Value {
         let end = Instant::now() + PATIENCE;
         loop {
+            again();
             let found = self.run(&format!("return {script}"));
             if !matches!(found, Value::Null | Value::Bool(false)) {
                 return found;
@@ -231,7 +244,8 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        let _ = self.agent.delete(&self.session).call();
+        let ended = self.agent.delete(&self.session).config();
+        let _ = ended.timeout_global(Some(ANSWER)).build().call();
         let _ = self.driver.kill();
         let _ = self.driver.wait();
     }

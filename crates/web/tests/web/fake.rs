@@ -404,19 +404,15 @@ impl World {
         self.serve(Options::default());
     }
 
-    pub(crate) fn served(&self) -> &Served {
-        self.served.as_ref().expect("served")
-    }
-
-    /// The same at the same address.
-    pub(crate) fn serve_at_same_port(&mut self) {
-        let listen = Some(self.served().address());
+    /// Ends the interface in order, and starts one with these options.
+    pub(crate) fn serve_again_with(&mut self, options: Options) {
         let served = self.served.take().expect("served");
         served.shut_down(Duration::from_secs(10));
-        self.serve(Options {
-            listen,
-            ..Options::default()
-        });
+        self.serve(options);
+    }
+
+    pub(crate) fn served(&self) -> &Served {
+        self.served.as_ref().expect("served")
     }
 
     /// The address without a slash at the end.

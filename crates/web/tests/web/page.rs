@@ -1,5 +1,7 @@
 //! The page, in a real browser.
 
+use std::time::{Duration, Instant};
+
 use cenote_service::audit::Actor;
 use cenote_service::job::{JobId, StateName};
 use cenote_service::live::{Alarm, AlarmKind, Happened, LinkState, Running};
@@ -19,12 +21,21 @@ fn enter(world: &World) -> Option<Browser> {
     Some(browser)
 }
 
+/// Goes to a section, which has this title.
 fn go(browser: &Browser, world: &World, place: &str, title: &str) {
     browser.go(&format!("{}/#/{place}", world.url()));
-    browser.until(&format!(
-        "document.querySelector('h1')?.textContent.startsWith({})",
-        json!(title)
-    ));
+    let title = json!(format!("{title} · Cenote"));
+    browser.until(&format!("document.title === {title}"));
+}
+
+fn go_to_job(browser: &Browser, world: &World, job: &Job) {
+    let (place, title) = of_job(job);
+    go(browser, world, &place, &title);
+}
+
+/// The place of a job, and its title.
+fn of_job(job: &Job) -> (String, String) {
+    (format!("jobs/{}", job.proposal.id), format!("Job {}", short(job)))
 }
 
 /// Nothing was forbidden by the content-security policy, and no script failed.
@@ -90,7 +101,7 @@ fn an_approver_is_told_of_little_security_and_of_what_is_not_shown() {
     }
     let job = world.fake.proposed_by_peer("circuit");
     let Some(browser) = enter(&world) else { return };
-    go(&browser, &world, &format!("jobs/{}", job.proposal.id), "Job");
+    go_to_job(&browser, &world, &job);
     browser.until_shown("is not caught with a chance of 1 in 2");
     browser.click("details.card summary");
     browser.until_shown("Nothing of its 80,000 bytes is shown yet.");
@@ -145,10 +156,13 @@ fn the_overview_shows_peers_stock_jobs_and_alarms_as_they_change() {
             since: Timestamp::now(),
         }];
     }
-    world.fake.tell(&Happened::Alarm);
+    // The page may not hear of what happens yet.
+    browser.until_with(
+        "document.getElementById('said').textContent === 'The alarms have changed.'",
+        || world.fake.tell(&Happened::Alarm),
+    );
     browser.until_shown("its machine does not answer");
     browser.until_shown("South Bank has been away");
-    browser.until("document.getElementById('said').textContent === 'The alarms have changed.'");
     browser.picture("overview");
     assert_clean(&browser);
 }
@@ -182,26 +196,32 @@ fn a_job_is_proposed_approved_and_its_result_fetched() {
     browser.until("document.querySelector('form textarea')?.offsetParent !== null");
     browser.click("form textarea");
     browser.keys("42");
-    world.fake.tell(&Happened::Stock);
     world.fake.proposed_by_peer("circuit of another");
-    std::thread::sleep(std::time::Duration::from_millis(1200));
+    draw_twice(&browser, &world);
     assert_eq!(
         browser.run("return document.querySelector('form textarea').value"),
         "42"
     );
     browser.press("Approve with this data");
-    browser.until_shown("Take it back");
     browser.until("document.body.innerText.includes('Your decision') === false");
+    browser.until_shown("Take it back");
     assert_eq!(world.fake.shown.lock().expect("whole").posted["left"], "42");
     world.fake.peers_approve(id);
-    browser.until_shown("approved");
+    browser.until("document.querySelector('h1 .state')?.textContent === 'approved'");
     world.fake.run(id);
     browser.until_shown("Fetch the result");
     browser.until_shown("A result is given out once");
-    browser.until(&format!(
-        "document.getElementById('said').textContent === 'Job {}: done.'",
-        short(&listed[0])
-    ));
+    let done = Happened::Job {
+        job: id,
+        state: StateName::Done,
+    };
+    browser.until_with(
+        &format!(
+            "document.getElementById('said').textContent === 'Job {}: done.'",
+            short(&listed[0])
+        ),
+        || world.fake.tell(&done),
+    );
     browser.press("Fetch the result");
     browser.until_shown("\"sum\": \"7\"");
     browser.until_shown("Save as a file");
@@ -212,6 +232,63 @@ fn a_job_is_proposed_approved_and_its_result_fetched() {
     browser.press("Check the whole log");
     browser.until_shown("are as they were written");
     browser.picture("log");
+    assert_clean(&browser);
+}
+
+/// Tells of something until the page has asked for what is new, has done with the answers, and asks again.
+fn draw_twice(browser: &Browser, world: &World) {
+    let asked = || world.fake.shown.lock().expect("whole").asked;
+    let before = asked();
+    let start = Instant::now();
+    while asked() < before + 2 {
+        assert!(start.elapsed() < Duration::from_secs(20), "{}", browser.text());
+        world.fake.tell(&Happened::Stock);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_drawing_that_takes_long_is_shown_though_more_happens() {
+    let world = World::new();
+    let job = world.fake.proposed_by_peer("circuit");
+    let Some(browser) = enter(&world) else { return };
+    go_to_job(&browser, &world, &job);
+    {
+        let mut shown = world.fake.shown.lock().expect("whole");
+        // Longer than the page waits after an event.
+        shown.pause = Duration::from_millis(1500);
+        shown.summary = "Adds five numbers.".into();
+    }
+    browser.until_with("document.body.innerText.includes('Adds five numbers.')", || {
+        world.fake.tell(&Happened::Stock);
+    });
+    // Where the reader goes meanwhile is shown, and stays.
+    draw_twice(&browser, &world);
+    go(&browser, &world, "kept", "Kept values");
+    std::thread::sleep(Duration::from_millis(2000));
+    assert_eq!(
+        browser.run("return document.querySelector('h1').textContent"),
+        "Kept values"
+    );
+    assert_clean(&browser);
+}
+
+#[test]
+fn a_drawing_in_the_place_of_another_leaves_alone_what_has_not_changed() {
+    let world = World::new();
+    let job = world.fake.proposed_by_peer("circuit");
+    let Some(browser) = enter(&world) else { return };
+    go_to_job(&browser, &world, &job);
+    browser.run("window.before = document.querySelector('form button'); window.before.focus()");
+    world.fake.shown.lock().expect("whole").summary = "Adds five numbers.".into();
+    browser.run(
+        "for (const _ of [1, 2]) dispatchEvent(new CustomEvent('cenote-refresh', { detail: { stay: true } }))",
+    );
+    browser.until_shown("Adds five numbers.");
+    assert_eq!(
+        browser.run("return document.activeElement === window.before && window.before.isConnected"),
+        true
+    );
     assert_clean(&browser);
 }
 
@@ -283,7 +360,7 @@ fn kept_values_are_shown_before_they_are_taken_and_dropped_with_the_keyboard() {
     let old = world.fake.kept_by_peer("balances");
     let job = world.fake.proposed_keeping("totals", Some(("balances", old)));
     let Some(browser) = enter(&world) else { return };
-    go(&browser, &world, &format!("jobs/{}", job.proposal.id), "Job");
+    go_to_job(&browser, &world, &job);
     let old = &old.to_string()[..8];
     browser.until_shown(&format!(
         "Takes the value balances that job {old} kept, as old; nobody learns it."
@@ -318,7 +395,7 @@ fn a_job_is_declined_with_a_reason() {
     let world = World::new();
     let job = world.fake.proposed_by_peer("circuit");
     let Some(browser) = enter(&world) else { return };
-    go(&browser, &world, &format!("jobs/{}", job.proposal.id), "Job");
+    go_to_job(&browser, &world, &job);
     browser.press("Decline");
     // Without a reason nothing is sent.
     assert_eq!(
@@ -366,13 +443,13 @@ fn what_peers_say_is_shown_as_text() {
         .expect("heard");
     let Some(browser) = enter(&world) else { return };
     for (place, title) in [
-        (String::new(), "Overview"),
-        (format!("jobs/{}", job.proposal.id), "Job"),
-        ("jobs".into(), "Jobs"),
-        ("log".into(), "Log"),
-        ("propose".into(), "Propose"),
+        (String::new(), "Overview".into()),
+        of_job(&job),
+        ("jobs".into(), "Jobs".into()),
+        ("log".into(), "Log".into()),
+        ("propose".into(), "Propose".into()),
     ] {
-        go(&browser, &world, &place, title);
+        go(&browser, &world, &place, &title);
         let shown =
             browser.run("return document.documentElement.textContent.includes(\"<script>window.broken\")");
         assert_eq!(shown, true, "{place}");
@@ -382,11 +459,11 @@ fn what_peers_say_is_shown_as_text() {
         assert_eq!(made, 0, "{place}");
     }
     // A reason that is written from right to left leaves alone what is beside it.
-    for (place, title, of) in [
-        (format!("jobs/{}", job.proposal.id), "Job", "main .note bdi"),
-        ("log".into(), "Log", "main td bdi"),
+    for ((place, title), of) in [
+        (of_job(&job), "main .note bdi"),
+        (("log".into(), "Log".into()), "main td bdi"),
     ] {
-        go(&browser, &world, &place, title);
+        go(&browser, &world, &place, &title);
         let isolated = browser.run(&format!(
             "return [...document.querySelectorAll('{of}')].some((one) => one.textContent.startsWith('<script>window.broken'))"
         ));
@@ -441,7 +518,7 @@ fn ten_thousand_jobs_are_shown_a_page_at_a_time() {
 #[test]
 fn charts_show_the_last_hour_and_say_what_they_show() {
     let world = World::with(Options {
-        history: std::time::Duration::from_millis(50),
+        history: Duration::from_millis(50),
         ..Options::default()
     });
     let Some(browser) = enter(&world) else { return };
@@ -470,8 +547,8 @@ fn charts_show_the_last_hour_and_say_what_they_show() {
     assert_clean(&browser);
 }
 
-/// The sections, with a job that waits and one that is done, and how each begins.
-fn sections(world: &World) -> Vec<(String, &'static str)> {
+/// The sections, with a job that waits and one that is done, and their titles.
+fn sections(world: &World) -> Vec<(String, String)> {
     let waiting = world.fake.proposed_by_peer("circuit");
     let done = world.fake.proposed_by_peer("circuit of another");
     let binding = vec![cenote_service::job::Binding::new(
@@ -507,15 +584,15 @@ fn sections(world: &World) -> Vec<(String, &'static str)> {
         };
     }
     vec![
-        (String::new(), "Overview"),
-        ("jobs".into(), "Jobs"),
-        (format!("jobs/{}", waiting.proposal.id), "Job"),
-        (format!("jobs/{}", done.proposal.id), "Job"),
-        (format!("jobs/{}", keeping.proposal.id), "Job"),
-        ("propose".into(), "Propose"),
-        ("kept".into(), "Kept values"),
-        ("log".into(), "Log"),
-        ("tokens".into(), "Tokens"),
+        (String::new(), "Overview".into()),
+        ("jobs".into(), "Jobs".into()),
+        of_job(&waiting),
+        of_job(&done),
+        of_job(&keeping),
+        ("propose".into(), "Propose".into()),
+        ("kept".into(), "Kept values".into()),
+        ("log".into(), "Log".into()),
+        ("tokens".into(), "Tokens".into()),
     ]
 }
 
@@ -586,7 +663,7 @@ fn everything_has_a_role_and_a_name() {
     let Some(browser) = enter(&world) else { return };
     browser.command("Accessibility.enable", &json!({}));
     for (place, title) in sections(&world) {
-        go(&browser, &world, &place, title);
+        go(&browser, &world, &place, &title);
         let tree = browser.command("Accessibility.getFullAXTree", &json!({}));
         let nodes: Vec<(&str, &str)> = tree["nodes"]
             .as_array()

@@ -4,6 +4,9 @@
 const SECRET = "cenote-page";
 let secret = localStorage.getItem(SECRET) ?? "";
 
+// How long what is asked for may take, in milliseconds. What changes something is waited for.
+const PATIENCE = 120_000;
+
 /** Why a call was refused: what is wrong, and what to do. */
 export class Problem extends Error {
   constructor(status, body) {
@@ -21,14 +24,17 @@ async function call(method, path, body, headers = {}) {
     headers["Content-Type"] = "application/json";
     options.body = JSON.stringify(body);
   }
+  if (method === "GET") options.signal = AbortSignal.timeout(PATIENCE);
   let response;
+  let text;
   try {
     response = await fetch(path, options);
-  } catch {
-    throw new Problem(0, { message: "the service cannot be reached", advice: "see that it runs, and load the page again" });
+    text = await response.text();
+  } catch (problem) {
+    const message = problem.name === "TimeoutError" ? `the service has not answered within ${PATIENCE / 1000} s` : "the service cannot be reached";
+    throw new Problem(0, { message, advice: "see that it runs, and load the page again" });
   }
   if (response.status === 204) return null;
-  const text = await response.text();
   let json;
   try { json = JSON.parse(text); } catch { json = {}; }
   if (!response.ok) throw new Problem(response.status, json);

@@ -20,7 +20,7 @@ export async function audit(house) {
     }
     button.disabled = false;
   };
-  return [
+  return () => [
     el("h1", { tabindex: "-1" }, "Log"),
     card("What has happened, the newest first",
       el("p", { class: "soft" }, "Each line carries the hash of the one before, so that nobody can change the past unnoticed."),

@@ -10,7 +10,7 @@ export async function job(house, id) {
   const run = running.find((one) => one.job === id);
   const undecided = found.state === "proposed" && found.decisions[house.party] === null;
   const open = ["proposed", "approved", "queued", "running"].includes(found.state);
-  return [
+  return () => [
     el("h1", { tabindex: "-1" }, `Job ${shortName(found.id)} `, state(found.state)),
     ending(house, found),
     run && card("Progress", bar("Progress of this job", run.done, run.total), el("p", {}, `${count(run.done)} of ${count(run.total)} steps`)),

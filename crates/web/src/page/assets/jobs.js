@@ -19,7 +19,7 @@ export async function jobs(house, query) {
   const filter = el("select", { onchange: (event) => { location.hash = event.target.value ? `#/jobs?state=${event.target.value}` : "#/jobs"; } },
     el("option", { value: "" }, "All"),
     stateNames.map((name) => el("option", { value: name, selected: name === chosen }, stateText(name))));
-  return [
+  return () => [
     el("h1", { tabindex: "-1" }, "Jobs"),
     card("The newest first",
       field("Show", filter),

@@ -11,7 +11,7 @@ export async function kept(house) {
   const rows = all.map((value) => [
     value.name, value.type, el("a", { href: `#/jobs/${value.job}` }, `Job ${shortName(value.job)}`), time(value.kept_at), time(value.expires_at),
     bytes(value.bytes), ...(mayDrop ? [drop(value)] : [])]);
-  return [
+  return () => [
     el("h1", { tabindex: "-1" }, "Kept values"),
     card("What is kept here, the newest first",
       el("p", { class: "soft" }, "Outputs of jobs that nobody has learnt. Each party stores its share, and later jobs may take them as inputs, if all parties approve."),

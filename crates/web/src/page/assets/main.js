@@ -13,8 +13,11 @@ import { tokens } from "./tokens.js";
 
 const main = document.getElementById("main");
 let house;
+// How often a drawing has begun, and the last of them while it is under way.
 let drawn = 0;
+let drawing;
 
+// Name, title, scope, and what asks the service for the section's data and gives a function that builds it.
 const sections = [
   ["", "Overview", "read", overview], ["jobs", "Jobs", "read", jobs], ["propose", "Propose", "propose", propose],
   ["kept", "Kept values", "read", kept], ["log", "Log", "read", audit], ["tokens", "Tokens", "admin", tokens],
@@ -32,10 +35,19 @@ function place() {
 // Whether the reader has come to a section that is not drawn yet.
 let coming = false;
 
-/** Draws the section; `moved` if the reader has come to it, and has not merely stayed. A page that was just loaded has its focus where browsers begin. */
+/** Draws the section, in place of a drawing under way; `moved` if the reader has come to it, and has not merely stayed. A page that was just loaded has its focus where browsers begin. */
 async function draw(moved, loaded = false) {
+  const mine = show(moved, loaded);
+  drawing = mine;
+  try {
+    await mine;
+  } finally {
+    if (drawing === mine) drawing = undefined;
+  }
+}
+
+async function show(moved, loaded) {
   drawn += 1;
-  renumber();
   const mine = drawn;
   coming ||= moved;
   const { section, rest, query } = place();
@@ -47,7 +59,11 @@ async function draw(moved, loaded = false) {
   let shown;
   let failure;
   try {
-    shown = (await (rest ? job(house, rest) : view(house, query))).flat().filter(Boolean);
+    const build = await (rest ? job(house, rest) : view(house, query));
+    // Only what is shown is built, since building numbers the fields.
+    if (mine !== drawn) return;
+    renumber();
+    shown = build().flat().filter(Boolean);
   } catch (problem) {
     failure = problem;
   }
@@ -95,10 +111,15 @@ function closed() {
       el("p", {}, "and open what it prints.")));
 }
 
-let timer;
-/** Draws again soon; many events become one drawing. */
-function soon() {
-  timer ??= setTimeout(() => { timer = undefined; draw(false); }, 500);
+let due = false;
+/** Draws again soon, after a drawing under way; many events become one drawing. */
+async function soon() {
+  if (due) return;
+  due = true;
+  await new Promise((done) => { setTimeout(done, 500); });
+  while (drawing) await drawing.catch(() => undefined);
+  due = false;
+  draw(false);
 }
 
 function listen() {

@@ -13,7 +13,7 @@ export async function overview(house) {
     get(`history?day=${day}`),
   ]);
   const waiting = proposed.jobs.filter((job) => job.decisions[house.party] === null);
-  return [
+  return () => [
     el("h1", { tabindex: "-1" }, "Overview"),
     about.not_ready && el("p", { class: "note" }, `Not ready for jobs: ${about.not_ready}.`),
     alarms.map(alarm),

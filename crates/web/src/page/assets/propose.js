@@ -14,6 +14,10 @@ const templates = [
 ];
 
 export async function propose(house) {
+  return () => proposal(house);
+}
+
+function proposal(house) {
   const everyone = house.parties.map((_, number) => number);
   const text = el("textarea", { required: true, spellcheck: "false", rows: "14" });
   const about = el("p", { class: "hint" });

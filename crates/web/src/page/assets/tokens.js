@@ -9,6 +9,10 @@ const kinds = { bearer: "for programs", login: "to log in once", session: "a bro
 
 export async function tokens() {
   const all = await get("tokens");
+  return () => cards(all);
+}
+
+function cards(all) {
   const name = el("input", { type: "text", maxlength: "64", required: true, autocomplete: "off" });
   const days = el("input", { type: "number", min: "1", max: "3650", value: "90", required: true });
   const boxes = Object.entries(scopes).map(([scope, text]) => {
