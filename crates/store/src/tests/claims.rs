@@ -1,7 +1,5 @@
 //! Several parties: what they tell each other of their stock, what they claim, and what one of them lacks or cannot read.
 
-use std::time::Duration;
-
 use super::*;
 use crate::offer::{MAX_ITEMS, Told};
 use crate::steps::{STOCK_CLAIM, STOCK_DAMAGE, STOCK_ECHO, STOCK_ITEMS, STOCK_OFFER};
@@ -41,7 +39,7 @@ fn run<T: Send>(count: u8, party: Party<'_, T>) -> Vec<T> {
                 scope.spawn(move || {
                     let me = PartyId(me);
                     let path = tempfile::tempdir().unwrap();
-                    let store = Store::open(path.path(), &key()).unwrap();
+                    let store = opened(path.path());
                     put(&store, &item_of(me, 1), 0..5);
                     let mut channels: Vec<&mut dyn Channel> = ends
                         .iter_mut()

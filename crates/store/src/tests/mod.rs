@@ -7,6 +7,7 @@ mod whole_items;
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use cenote_net::{Channel, ChannelOptions, PartyId, memory_pair};
 use cenote_session::{Check, Error, Result};
@@ -25,6 +26,11 @@ const DIFFERING: Check = Check {
     code: 9,
     name: "comparison",
 };
+
+/// Opens a folder. A process that another test starts has its lock until it begins, however long that takes.
+fn opened(path: &Path) -> Store {
+    Store::open_within(path, &key(), Duration::from_secs(600)).unwrap()
+}
 
 fn key() -> StoreKey {
     StoreKey::from_bytes([7; 32])
@@ -70,7 +76,7 @@ fn put(store: &Store, item: &Item, serials: std::ops::Range<u64>) {
 
 /// A folder with parts 0 to 4 of items 1 and 2.
 fn stocked(path: &Path) -> Store {
-    let store = Store::open(path, &key()).unwrap();
+    let store = opened(path);
     for id in [1, 2] {
         put(&store, &item(id), 0..5);
     }
@@ -176,7 +182,7 @@ fn what_is_stored_is_found_and_read_once() {
     storage_error(fetch(&claim, 1));
     drop(claim);
     drop(store);
-    let store = Store::open(path.path(), &key()).unwrap();
+    let store = opened(path.path());
     assert_eq!(serials(&store, 1), [0, 2, 4]);
     assert_eq!(serials(&store, 2), [0, 1, 2, 3, 4]);
     // A name that is taken is not written over.
@@ -205,7 +211,7 @@ fn a_crash_wastes_and_never_brings_back() {
         moments.push(snapshot(path.path()));
     }
     for (index, moment) in moments.iter().enumerate() {
-        let store = Store::open(moment.path(), &key()).unwrap();
+        let store = opened(moment.path());
         let claimed = index.min(2) as u64;
         assert_eq!(serials(&store, 1), Vec::from_iter(claimed..5), "{index}");
         // The claimed ones are off the disk, too.
@@ -231,7 +237,7 @@ fn what_is_not_confirmed_is_never_there() {
     drop(making);
     assert_eq!(serials(&store, 3), [0, 1]);
     for (moment, expected) in [(before, &[][..]), (between, &[0, 1])] {
-        let store = Store::open(moment.path(), &key()).unwrap();
+        let store = opened(moment.path());
         assert_eq!(serials(&store, 3), expected);
         let folder = store.item_folder(&ItemId([3; 32]));
         assert_eq!(folder.exists(), !expected.is_empty());
@@ -259,7 +265,7 @@ fn an_unfinished_part_is_no_part() {
     let begun = path.path().join(ItemId([3; 32]).to_string());
     fs::create_dir(&begun).unwrap();
     fs::write(begun.join(format!("{ITEM}{DRAFT}")), b"half").unwrap();
-    let store = Store::open(path.path(), &key()).unwrap();
+    let store = opened(path.path());
     assert_eq!(serials(&store, 1), [0, 1, 2, 3, 4]);
     assert!(unfinished.iter().all(|file| !file.exists()));
     assert!(!begun.exists());
@@ -372,7 +378,7 @@ fn another_key_opens_nothing_and_deletes_nothing() {
             .join(ITEM)
             .exists()
     );
-    let store = Store::open(moment.path(), &key()).unwrap();
+    let store = opened(moment.path());
     assert_eq!(serials(&store, 2), [0, 1, 2, 3, 4]);
 }
 

@@ -2,8 +2,8 @@
 
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use cenote_primitives::Entropy;
 
@@ -39,15 +39,14 @@ fn one_session_at_a_time() {
     drop(session);
     drop(holding(&store, 1, false));
     drop(store);
-    // Others that are being started by tests beside this one may hold it for a moment.
-    Store::open(path.path(), &key()).unwrap();
+    opened(path.path());
 }
 
 /// The child: holds the folder until it hears something.
 #[test]
 fn child_that_holds() {
     let Some(path) = folder_of_child() else { return };
-    let _store = Store::open(&path, &key()).unwrap();
+    let _store = opened(&path);
     println!("holding");
     std::io::stdin().read_line(&mut String::new()).unwrap();
 }
@@ -82,13 +81,12 @@ fn child_that_waits() {
 #[test]
 fn a_child_does_not_hold_the_folder() {
     let path = tempfile::tempdir().unwrap();
-    let store = Store::open(path.path(), &key()).unwrap();
+    let store = opened(path.path());
     let mut other = child("child_that_waits", path.path());
     let mut lines = BufReader::new(other.stdout.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap().contains("waiting")));
     drop(store);
-    // Others that are being started by tests beside this one may hold it for a moment.
-    Store::open(path.path(), &key()).unwrap();
+    opened(path.path());
     writeln!(other.stdin.take().unwrap(), "enough").unwrap();
     assert!(other.wait().unwrap().success());
 }
@@ -97,7 +95,7 @@ fn a_child_does_not_hold_the_folder() {
 #[test]
 fn child_that_is_killed() {
     let Some(path) = folder_of_child() else { return };
-    let store = Store::open(&path.join("stock"), &key()).unwrap();
+    let store = opened(&path.join("stock"));
     let mut notes = OpenOptions::new()
         .append(true)
         .create(true)
@@ -126,21 +124,25 @@ fn kill_at_any_moment() {
     (3..10).for_each(|id| put(&store, &item(id), 0..10));
     drop(store);
     let mut entropy = Entropy::for_tests(5);
-    let mut killed = 0;
+    let (mut killed, mut left, mut idle) = (0, u64::MAX, 0);
     loop {
         let mut child = child("child_that_is_killed", path.path());
         let [wait] = entropy.bytes::<1>();
-        // A busy machine takes longer to start it.
-        let wait = (2000 + 60 * u64::from(wait)) * (1 + killed / 50);
+        // A machine that does not come to do anything in that time needs more.
+        let wait = (2000 + 60 * u64::from(wait)) << (idle / 20).min(12);
         std::thread::sleep(Duration::from_micros(wait));
         child.kill().unwrap();
         let status = child.wait().unwrap();
-        let store = Store::open(&path.path().join("stock"), &key()).unwrap();
-        if store.inventory().unwrap().items.is_empty() {
+        let store = opened(&path.path().join("stock"));
+        let items = store.inventory().unwrap().items;
+        if items.is_empty() {
             break;
         }
+        assert_eq!(status.signal(), Some(9), "{status}");
         killed += 1;
-        assert!(!status.success() && killed < 1000, "{status}");
+        let now = items.iter().map(|stored| stored.left.total()).sum();
+        idle = if now < left { 0 } else { idle + 1 };
+        left = now;
     }
     let notes = fs::read_to_string(path.path().join("notes")).unwrap_or_default();
     let lines: Vec<_> = notes.lines().collect();

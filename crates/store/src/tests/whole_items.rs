@@ -44,7 +44,7 @@ fn a_damaged_description_or_record_blocks_only_its_item() {
 
             // Damage may be repaired, but parts without a description or record are remains.
             drop(store);
-            let store = Store::open(path.path(), &key()).unwrap();
+            let store = opened(path.path());
             assert_eq!(unusable(&store).len(), usize::from(damage < 4));
             if damage < 4 {
                 store.remove(&ItemId([1; 32])).unwrap();
@@ -70,7 +70,7 @@ fn strays_block_nothing() {
     // A folder cannot be deleted as a file.
     fs::create_dir(inside.join(format!("{}{PROVISIONAL}", part(9).part_name()))).unwrap();
     drop(store);
-    let store = Store::open(path.path(), &key()).unwrap();
+    let store = opened(path.path());
     let found = unusable(&store);
     assert!(
         found.len() == 1 && found[0].1.contains(&named.display().to_string()),
@@ -90,7 +90,7 @@ fn strays_block_nothing() {
     assert_eq!(left.len(), 2, "{left:?}");
     assert!(left.contains("notes.txt") && !left.contains(ITEM));
     drop(store);
-    let store = Store::open(path.path(), &key()).unwrap();
+    let store = opened(path.path());
     assert_eq!(serials(&store, 2), [0, 1, 2, 3, 4]);
     store.remove(&ItemId([7; 32])).unwrap();
     assert!(!named.exists() && unusable(&store).is_empty());
@@ -139,7 +139,7 @@ fn a_crash_while_an_item_is_deleted_leaves_nothing_of_it() {
         for file in &order[..steps] {
             fs::remove_file(moment.path().join(file.strip_prefix(path.path()).unwrap())).unwrap();
         }
-        let store = Store::open(moment.path(), &key()).unwrap();
+        let store = opened(moment.path());
         assert_eq!(serials(&store, 1), [0; 0], "{steps}");
         assert!(!store.item_folder(&id).exists(), "{steps}");
         assert_eq!(serials(&store, 2), [0, 1, 2, 3, 4], "{steps}");
@@ -150,7 +150,7 @@ fn a_crash_while_an_item_is_deleted_leaves_nothing_of_it() {
     let order: Vec<_> = std::iter::once(first).chain(rest).collect();
     for (failing, file) in order.iter().enumerate() {
         let moment = snapshot(path.path());
-        let store = Store::open(moment.path(), &key()).unwrap();
+        let store = opened(moment.path());
         let file = moment.path().join(file.strip_prefix(path.path()).unwrap());
         // A folder cannot be deleted as a file.
         remove_if_there(&file).unwrap();
@@ -216,7 +216,7 @@ fn a_marked_item_is_lost_with_its_session() {
     assert!(!store.item_folder(&id).join(IN_USE).exists());
     assert_eq!(serials(&store, 1), [0, 1, 2, 3, 4]);
     // The process ends in it.
-    let crashed = Store::open(moment.path(), &key()).unwrap();
+    let crashed = opened(moment.path());
     assert_eq!(serials(&crashed, 1), [0; 0]);
     assert!(!crashed.item_folder(&id).exists());
     // It panics: neither shown as usable nor offered again in this process.
@@ -249,7 +249,7 @@ fn a_marked_item_is_lost_with_its_session() {
 fn items_are_offered_to_those_they_were_made_with() {
     let path = tempfile::tempdir().unwrap();
     let peers = |digit: &str| Peers::from_iter([(PartyId(1), digit.repeat(64).parse().unwrap())]);
-    let store = Store::open(path.path(), &key()).unwrap();
+    let store = opened(path.path());
     put(&store.with_peers(peers("a")), &item(1), 0..1);
     put(&store.with_peers(peers("b")), &item(2), 0..1);
     put(&store, &item(3), 0..1);
@@ -323,7 +323,7 @@ fn damage_is_put_aside_before_a_session_chooses() {
     // After a restart everything is read.
     let file = store.item_folder(&two).join(part(4).part_name());
     drop(store);
-    let store = Store::open(path.path(), &key()).unwrap();
+    let store = opened(path.path());
     fs::write(&file, b"short").unwrap();
     store.put_damage_aside(&two).unwrap();
     assert_eq!(serials(&store, 2), [0, 1, 2, 3]);
