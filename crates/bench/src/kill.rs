@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cenote::local::{Setting, run_heard};
 use cenote::processes::Heard;
@@ -23,11 +23,12 @@ use serde::{Deserialize, Serialize};
 use crate::measure::Task;
 use crate::usage::Machine;
 
-/// A life lasts so many seconds at most, once the parties have begun, or the one that is killed has used something.
+/// A life ends so many seconds at most after the parties have begun, or after the one that is killed has used something.
 const LONGEST: f64 = 8.0;
 
-/// How often it is looked whether it has.
+/// How often it is looked at what a party has noted, and how long it may note nothing.
 const LOOK: Duration = Duration::from_millis(10);
+const IDLE: Duration = Duration::from_secs(120);
 
 /// How long the last life goes on, which nobody cuts off.
 const LAST: Duration = Duration::from_secs(1);
@@ -50,8 +51,9 @@ impl Killed {
         }
         let (after, noted) = (self.after, self.noted.clone());
         std::thread::spawn(move || {
-            let is_empty = |path: &PathBuf| fs::metadata(path).map_or(true, |file| file.len() == 0);
-            while noted.as_ref().is_some_and(is_empty) {
+            let length = || Some(fs::metadata(noted.as_ref()?).map_or(0, |file| file.len()));
+            let (start, before) = (Instant::now(), length());
+            while noted.is_some() && length() == before && start.elapsed() < IDLE {
                 std::thread::sleep(LOOK);
             }
             std::thread::sleep(after);

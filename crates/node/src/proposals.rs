@@ -37,8 +37,9 @@ impl Core {
         if let Some(job) = self.jobs.repeated(key.clone(), body)? {
             return match submission.approval {
                 Some(approval) if self.awaits_approval(&job) => {
+                    let id = job.proposal.id;
                     self.propose_to_peers(&job);
-                    self.approve(job.proposal.id, approval, by)
+                    self.as_decided(id, self.approve(id, approval, by))
                 }
                 _ => Ok(job),
             };
@@ -104,8 +105,12 @@ impl Core {
             Some(approval) => self.take_part(id, approval, by),
             None => self.ruled(noted, &compiled),
         };
+        self.as_decided(id, decided)
+    }
+
+    /// A job that was submitted, and decided on here or else decided or ended meanwhile.
+    fn as_decided(&self, id: JobId, decided: Result<Job>) -> Result<Job> {
         match decided {
-            // A peer has ended it meanwhile.
             Err(Error::NoTransition { .. }) => self.jobs.get(id),
             decided => decided,
         }

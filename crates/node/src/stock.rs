@@ -50,6 +50,8 @@ pub(crate) struct Shelves {
     margin: u64,
     state: Mutex<State>,
     moved: Condvar,
+    /// Held while a shelf is counted.
+    counting: Mutex<()>,
 }
 
 struct State {
@@ -126,6 +128,7 @@ impl Shelves {
                 course: vec![Course::default(); count],
             }),
             moved: Condvar::new(),
+            counting: Mutex::default(),
             targets,
         };
         (0..shelves.stores.len() as u8).for_each(|shelf| shelves.count(shelf));

@@ -10,8 +10,8 @@ use crate::{Error, Result};
 
 const LOCK: &str = "service.lock";
 
-/// How long to wait for a folder or a database that is in use: a process that is ending may hold either for a moment, and a child that another
-/// thread is starting a folder.
+/// How long to wait for a folder or a database that is in use. A process that is ending may hold either for a moment; a child that another
+/// thread is starting may hold a folder.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Calls `take` until it says that it has taken what may be in use, for as long as `patience`, and says whether it has.

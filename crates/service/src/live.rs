@@ -400,6 +400,7 @@ impl Announcer {
     pub fn listen(&self) -> Listener {
         let ear = Arc::default();
         let mut ears = self.ears();
+        ears.retain(|ear| ear.strong_count() > 0);
         if ears.len() == EARS {
             ears.remove(0);
         }

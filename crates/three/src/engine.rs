@@ -226,7 +226,7 @@ impl Guarded for ThreeEngine {
 
     fn wipe(&mut self, error: Error) -> Error {
         let error = self.workers[0].stock.explain(error);
-        // What a generator meets from here on is not told, here or to the peers.
+        // What a generator meets from here on is not told, here or to the peers, so that no echo of the last word is.
         self.workers.iter().for_each(|worker| worker.stock.end());
         // A worker may know the cause of what another one met.
         let failures = self.workers.iter().filter_map(|worker| worker.stock.failure());

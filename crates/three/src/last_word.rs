@@ -5,34 +5,28 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cenote_net::AbortReason;
 use cenote_session::Error;
 
-/// Why a party stops, for all its threads: one that fails since another one has does not tell its peers less than they could know. What
-/// it heard may be an echo of what this party has told them over other channels.
-#[derive(Clone, Default)]
-pub(crate) struct LastWord(Arc<Mutex<Option<Word>>>);
+use crate::online::worker::telling;
 
-#[derive(Clone, Copy)]
-struct Word {
-    code: AbortReason,
-    /// Whether it says which check has failed.
-    names_check: bool,
-}
+/// Why a party stops, for all its threads: one that fails because another has failed tells its peers that one's reason, and what the
+/// peers say after that is only an echo.
+#[derive(Clone, Default)]
+pub(crate) struct LastWord(Arc<Mutex<Option<(u8, AbortReason)>>>);
 
 impl LastWord {
-    /// Notes why a thread fails, before it tells its peers, and gives what it is to tell them: what it has caught itself, or what was
-    /// noted first, with a check before all else.
+    /// Notes why a thread fails, before it tells its peers, and gives what it is to tell them: the first reason that was noted of the
+    /// best kind.
     pub(crate) fn of(&self, error: &Error) -> AbortReason {
-        let own = Word {
-            code: error.reason().code(),
-            names_check: error.check().is_some(),
+        let kind = match telling(error) {
+            // Losses, and others' words on them.
+            0..=2 => 0,
+            // Causes; a peer's word may be the echo of this party's own.
+            3 | 4 => 1,
+            check => check,
         };
         let mut word = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = match *word {
-            Some(first) if first.names_check || !own.names_check => first,
-            _ => *word.insert(own),
-        };
-        match error {
-            Error::Aborted { .. } => own.code,
-            _ => first.code,
+        match *word {
+            Some((best, code)) if best >= kind => code,
+            _ => word.insert((kind, error.reason().code())).1,
         }
     }
 }
@@ -40,31 +34,42 @@ impl LastWord {
 #[cfg(test)]
 mod tests {
     use cenote_net::{PartyId, step::CONNECT};
-    use cenote_session::{MESSAGE_FORM, Reason};
+    use cenote_session::{Cause, MESSAGE_FORM, Reason};
 
     use super::*;
 
     #[test]
-    fn a_check_is_told_whatever_else_is_met() {
+    fn the_best_reason_is_told_and_no_echo() {
         let heard = |reason| Error::PeerStopped {
             peer: PartyId(1),
             step: CONNECT,
             reason,
         };
-        let lost = heard(Reason::Lost(PartyId(2)));
-        let caught = Error::cheated(MESSAGE_FORM, PartyId(2), CONNECT, "too long");
-        let told = heard(Reason::Check(MESSAGE_FORM));
-        let [of_lost, of_caught, of_told] = [&lost, &caught, &told].map(|error| error.reason().code());
-
+        let rising = [
+            [
+                heard(Reason::Lost(PartyId(2))),
+                heard(Reason::HeardLost(PartyId(0), PartyId(2))),
+            ],
+            [
+                Error::Exhausted("stock".into()),
+                heard(Reason::HeardOwn(PartyId(0), Cause::Exhausted)),
+            ],
+            [
+                heard(Reason::Check(MESSAGE_FORM)),
+                heard(Reason::HeardCheck(PartyId(0), MESSAGE_FORM)),
+            ],
+            [
+                Error::cheated(MESSAGE_FORM, PartyId(2), CONNECT, "too long"),
+                Error::cheated(MESSAGE_FORM, PartyId(1), CONNECT, "too short"),
+            ],
+        ];
         let word = LastWord::default();
-        assert_eq!(
-            [&caught, &lost, &told].map(|error| word.of(error)),
-            [of_caught; 3]
-        );
-        let word = LastWord::default();
-        assert_eq!([&lost, &lost].map(|error| word.of(error)), [of_lost; 2]);
-        assert_eq!([&told, &lost].map(|error| word.of(error)), [of_told; 2]);
-        // What a thread has caught itself is no echo.
-        assert_eq!([&caught, &lost].map(|error| word.of(error)), [of_caught, of_told]);
+        for (kind, [first, echo]) in rising.iter().enumerate() {
+            let told = first.reason().code();
+            let lesser = rising[..kind].iter().flatten();
+            for error in [first, echo].into_iter().chain(lesser) {
+                assert_eq!(word.of(error), told, "{error}");
+            }
+        }
     }
 }

@@ -44,7 +44,7 @@ pub(crate) struct Evaluator {
     inputs: Vec<Input>,
     /// What is to be evaluated once there are labels, in order.
     runs: Vec<Pending>,
-    /// So many of them, the first, wait for no solderings any more.
+    /// How many of them, at the front, wait for no solderings any more.
     cleared: usize,
     /// What the next proof begins with, if something was opened since the last one: from before any material that was made since.
     /// Everything opened is bound to what was drawn last by then, too.

@@ -72,9 +72,9 @@ impl<L: Link> Framed<L> {
     }
 
     /// After a link broke while sending: fails with the peer's reason if it gave one, else with `fault`. Over a trunk, the news
-    /// that the peer takes nothing more can overtake its reason, which is on its way for [`FAREWELL`] at most.
+    /// that the peer takes nothing more can overtake its reason, which is on its way for [`FAREWELL`] at most; other links end before.
     fn post_mortem<T>(&mut self, step: Step, fault: Fault) -> Result<T> {
-        let deadline = Deadline::new(FAREWELL);
+        let deadline = Deadline::new(FAREWELL.min(self.options.timeout));
         while matches!(fault, Fault::Lost(_)) && !self.inbox.ended {
             match self
                 .inbox

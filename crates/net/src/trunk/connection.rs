@@ -210,7 +210,7 @@ impl Connection {
 
     /// Whether nothing waits in a queue.
     fn is_drained(&self) -> bool {
-        !self.outlet.has_messages() && self.all_streams().iter().all(|stream| stream.is_drained())
+        !self.outlet.has_queued() && self.all_streams().iter().all(|stream| stream.is_drained())
     }
 
     /// Says goodbye once all is `sent`, and closes the connection once the goodbye is sent, too. At `end` it does both.

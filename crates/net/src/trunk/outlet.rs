@@ -141,9 +141,10 @@ impl Outlet {
         true
     }
 
-    /// Whether messages of the services are queued.
-    pub(super) fn has_messages(&self) -> bool {
-        !self.lock().messages.is_empty()
+    /// Whether anything but the data of streams is queued.
+    pub(super) fn has_queued(&self) -> bool {
+        let state = self.lock();
+        !(state.messages.is_empty() && state.frames.is_empty() && state.notices.is_empty())
     }
 
     pub(super) fn close_by(&self, end: Instant) {

@@ -1,6 +1,7 @@
 //! What lies on a shelf: it is counted whenever the shelf has been used, and what is of no use to anybody is dropped.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use cenote::stock::{Inventory, ItemId, Stored};
@@ -58,15 +59,6 @@ impl Heard {
     }
 }
 
-/// Adds runs that were dropped to those of a kind, which were counted since `since` when it was looked at. Another shelf may have been
-/// counted meanwhile.
-fn add_dropped(known: &mut (Instant, u64), since: Instant, runs: u64) {
-    if known.0 < since {
-        *known = (since, 0);
-    }
-    known.1 = known.1.saturating_add(runs);
-}
-
 impl Shelves {
     /// Counts what is on a shelf that nobody else uses, and drops what nobody can use any more: items with less than a typical job
     /// takes, those that all others lack, and those of three parties that one lacks by the other's word too. On one of two peers' word alone nothing is
@@ -80,7 +72,9 @@ impl Shelves {
         let is_read = found.is_some();
         let Inventory { items, unusable } = found.unwrap_or_default();
         let now = Instant::now();
-        let (heard, damaged, spent_before) = {
+        // One at a time, so that what another shelf drops counts here.
+        let _turn = self.counting.lock().unwrap_or_else(PoisonError::into_inner);
+        let (heard, damaged, mut spent_today) = {
             let mut state = self.state();
             let heard = Heard {
                 words: state.words.clone(),
@@ -102,7 +96,6 @@ impl Shelves {
         let names = names.chain(unusable.iter().map(|unusable| unusable.id));
         let mut held: BTreeMap<ItemId, u8> = names.map(|id| (id, 0)).collect();
         let (mut amounts, mut of_use, mut gone) = (Vec::new(), BTreeSet::new(), BTreeMap::new());
-        let mut spent_today = spent_before.clone();
         let (mut lacks, mut stays) = (BTreeSet::new(), BTreeSet::new());
         for (target, (_, dropped)) in self.targets.iter().zip(&mut spent_today) {
             let mut amount = Amount::default();
@@ -140,9 +133,7 @@ impl Shelves {
         state.here[at] = amounts;
         state.damaged[at] = damaged;
         state.held[at] = is_read.then_some(held);
-        for ((known, before), now) in state.dropped.iter_mut().zip(spent_before).zip(spent_today) {
-            add_dropped(known, now.0, now.1 - before.1);
-        }
+        state.dropped = spent_today;
         state.lacks.retain(|lack| lack.shelf != shelf);
         state.lacks.extend(lacks);
         state.stays.retain(|lack| lack.shelf != shelf);
@@ -179,25 +170,5 @@ impl Shelves {
             );
         }
         dropped
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_two_shelves_drop_at_a_time_is_added_up() {
-        let start = Instant::now();
-        let mut dropped = (start, 3);
-        // Both began when it was 3.
-        add_dropped(&mut dropped, start, 2);
-        add_dropped(&mut dropped, start, 4);
-        assert_eq!(dropped, (start, 9));
-        // A day is over, for two that began at different moments.
-        let [first, second] = [DAY, DAY + Duration::from_secs(1)].map(|after| start + after);
-        add_dropped(&mut dropped, second, 1);
-        add_dropped(&mut dropped, first, 5);
-        assert_eq!(dropped, (second, 6));
     }
 }

@@ -201,7 +201,9 @@ fn what_is_on_a_shelf_is_told_before_anybody_takes_it() {
     })));
     core.put_back(0);
     core.tell_levels(2);
-    assert_eq!(counts.map(|count| count.load(Ordering::Relaxed)), [3, 0]);
+    // Standings are told by the clock, too.
+    let [told, free] = counts.map(|count| count.load(Ordering::Relaxed));
+    assert!(told >= 3 && free == 0, "{told} {free}");
 }
 
 #[test]

@@ -182,7 +182,7 @@ impl Drop for StopOthers<'_> {
 }
 
 /// How much an error says about the cause: more for cheating than for its consequences.
-fn telling(error: &Error) -> u8 {
+pub(crate) fn telling(error: &Error) -> u8 {
     match error {
         Error::Aborted { check, .. } if *check != MESSAGE_FORM => 7,
         Error::Aborted { .. } => 6,

@@ -147,7 +147,7 @@ fn killer(fleet: &Fleet, every: Duration, over: &AtomicBool, kills: &AtomicU64) 
         std::thread::sleep(Duration::from_millis(u64::from(dice[3]) * 4));
         member.start()?;
         // Half of the time the next kill may come while it starts; otherwise a slow machine's services would hardly ever be up.
-        if dice[4] % 2 == 0 {
+        if dice[4].is_multiple_of(2) {
             member.wait(|_| None)?;
         }
     }
@@ -187,7 +187,7 @@ fn list(service: &Service) -> Result<BTreeMap<String, JobView>> {
     }
 }
 
-/// How all jobs ended, by party, once all have, or none has for so long.
+/// How all jobs ended, by party, once all have, or none has within `patience`.
 fn ends(fleet: &Fleet, patience: Duration, killed: &mut Killed) -> Result<Vec<BTreeMap<String, JobView>>> {
     let (mut moved, mut least) = (Instant::now(), usize::MAX);
     loop {
