@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::measure::Task;
 use crate::usage::Machine;
 
-/// A life ends so many seconds at most after the parties have begun, or after the one that is killed has used something.
+/// A life ends so many seconds at most after the parties have begun, or after all have used something.
 const LONGEST: f64 = 8.0;
 
 /// How often it is looked at what a party has noted, and how long it may note nothing.
@@ -39,8 +39,8 @@ pub(crate) struct Killed {
     pub(crate) soak: Soak,
     party: u8,
     after: Duration,
-    /// What the party notes there is waited for first.
-    noted: Option<PathBuf>,
+    /// Where parties note what they use, if it is waited for that each has noted something.
+    noted: Vec<PathBuf>,
 }
 
 impl Killed {
@@ -51,9 +51,16 @@ impl Killed {
         }
         let (after, noted) = (self.after, self.noted.clone());
         std::thread::spawn(move || {
-            let length = || Some(fs::metadata(noted.as_ref()?).map_or(0, |file| file.len()));
-            let (start, before) = (Instant::now(), length());
-            while noted.is_some() && length() == before && start.elapsed() < IDLE {
+            let length = |path: &PathBuf| fs::metadata(path).map_or(0, |file| file.len());
+            let before: Vec<u64> = noted.iter().map(length).collect();
+            let is_idle = || {
+                noted
+                    .iter()
+                    .zip(&before)
+                    .any(|(path, before)| length(path) == *before)
+            };
+            let start = Instant::now();
+            while is_idle() && start.elapsed() < IDLE {
                 std::thread::sleep(LOOK);
             }
             std::thread::sleep(after);
@@ -72,7 +79,7 @@ pub struct Life {
     pub killed: Option<u8>,
     /// Seconds after which it was.
     pub after: f64,
-    /// Whether they count from when it had used something, not from when the parties had begun.
+    /// Whether they count from when all had used something, not from when the parties had begun.
     pub from_use: bool,
     /// What each party told last.
     pub parties: Vec<Option<Note>>,
@@ -204,7 +211,9 @@ pub fn run_killed(
                 soak: stream,
                 party,
                 after,
-                noted: from_use.then(|| audit_of(&folder, PartyId(party))),
+                noted: (0..if from_use { parties } else { 0 })
+                    .map(|party| audit_of(&folder, PartyId(party)))
+                    .collect(),
             }),
         };
         let mut notes: Vec<Option<Note>> = vec![None; parties.into()];

@@ -86,7 +86,7 @@ pub use cenote_three::{Three, ViewCheck};
 pub use error::{Error, Failure, Failures, Kind, Result};
 pub use job::Job;
 pub use link::Link;
-pub use party_config::{PartyConfig, Peer, resolve};
+pub use party_config::{PartyConfig, Peer, is_near, resolve};
 pub use program::{Executed, MAX_ANDS, Program, check_size, columns};
 pub use registry::{Prepared, Protocol};
 pub use report::{CircuitDescription, Description, Output, PartyCosts, PartyReport, Report, Seconds};

@@ -1,7 +1,7 @@
 //! The file of one real party: who it is, where it listens, and who its peers are.
 
 use std::io::Write;
-use std::net::ToSocketAddrs;
+use std::net::{IpAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -330,4 +330,41 @@ pub fn resolve(address: &str) -> std::io::Result<std::net::SocketAddr> {
         .to_socket_addrs()?
         .next()
         .ok_or_else(|| std::io::Error::other("the name has no address"))
+}
+
+/// Whether an address is of this machine alone.
+pub fn is_near(address: &str) -> bool {
+    let host = match address.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => address,
+    };
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_this_machine_are_told_from_others() {
+        for near in [
+            "127.0.0.1:7180",
+            "localhost:7180",
+            "[::1]:7180",
+            "127.9.9.9:1",
+            "localhost",
+        ] {
+            assert!(is_near(near), "{near}");
+        }
+        for far in [
+            "0.0.0.0:7180",
+            "10.0.0.7:7180",
+            "party.example:1",
+            "[::]:7180",
+            "localhost.example:1",
+        ] {
+            assert!(!is_near(far), "{far}");
+        }
+    }
 }

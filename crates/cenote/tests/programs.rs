@@ -1,7 +1,6 @@
 //! Programs in Rust between parties that have a party file each.
 
 use std::net::TcpListener;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use cenote::programs::{Run, Session, apps};
@@ -9,16 +8,9 @@ use cenote::{Error, Identity, OnWait, PartyConfig, PartyId, Peer, Protocol};
 
 /// Party files of so many parties on this machine, and the folder with their identities.
 fn parties(count: u8) -> (tempfile::TempDir, Vec<PartyConfig>) {
-    static NEXT: AtomicU8 = AtomicU8::new(1);
-    let (process, first) = (std::process::id(), NEXT.fetch_add(count, Ordering::Relaxed));
     let folder = tempfile::tempdir().unwrap();
-    // On loopback addresses of their own, nobody takes a port that was let go. Elsewhere than on Linux there is one only.
-    let host = |party: u8| match cfg!(target_os = "linux") {
-        true => format!("127.{}.{}.{}", (process >> 8) as u8, process as u8, first + party),
-        false => "127.0.0.1".to_owned(),
-    };
     let ports: Vec<TcpListener> = (0..count)
-        .map(|party| TcpListener::bind((host(party), 0)).unwrap())
+        .map(|_| TcpListener::bind((cenote_testkit::own_host(), 0)).unwrap())
         .collect();
     let addresses: Vec<String> = ports
         .iter()

@@ -3,12 +3,12 @@
 mod pinned;
 
 use std::io::{BufRead, BufReader};
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use cenote::remote::load_identity;
-use cenote::{Error, Fingerprint, Kind, PartyConfig, Result};
+use cenote::{Error, Fingerprint, Kind, PartyConfig, Result, is_near};
 pub(crate) use cenote_service::words::printable;
 use cenote_web::Problem;
 use serde::Serialize;
@@ -138,16 +138,6 @@ fn read_token(path: &std::path::Path) -> Result<Zeroizing<String>> {
             source,
         })?;
     Ok(Zeroizing::new(text.trim().to_owned()))
-}
-
-/// Whether an address is of this machine alone.
-pub(crate) fn is_near(address: &str) -> bool {
-    let host = match address.rsplit_once(':') {
-        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
-        _ => address,
-    };
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 /// How this machine calls a service that listens at `address`.
@@ -334,25 +324,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_of_this_machine_are_told_from_others() {
-        for near in [
-            "127.0.0.1:7180",
-            "localhost:7180",
-            "[::1]:7180",
-            "127.9.9.9:1",
-            "localhost",
-        ] {
-            assert!(is_near(near), "{near}");
-        }
-        for far in [
-            "0.0.0.0:7180",
-            "10.0.0.7:7180",
-            "party.example:1",
-            "[::]:7180",
-            "localhost.example:1",
-        ] {
-            assert!(!is_near(far), "{far}");
-        }
+    fn a_service_on_all_addresses_is_called_at_the_loopback() {
         assert_eq!(local_url("0.0.0.0:7180", false), "https://127.0.0.1:7180");
         assert_eq!(local_url("127.0.0.1:7180", true), "http://127.0.0.1:7180");
     }

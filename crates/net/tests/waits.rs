@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use cenote_net::{
-    Awaited, Channel, ChannelOptions, Error, Label, Listen, OnWait, PartyId, PhaseClock, Waiting, connect,
-    step,
+    Awaited, Channel, ChannelOptions, Error, Label, Listen, OnWait, PartyId, PhaseClock, Result, Waiting,
+    connect, step,
 };
 use common::{Boxed, Kind, STEP, brief, configs, pair, raw_pair};
 
@@ -174,23 +174,27 @@ fn joined_at_once(
     panic!("{kind:?}: connecting always took more than 50 ms");
 }
 
+#[track_caller]
+fn is_late(outcome: Result<()>) {
+    assert!(
+        matches!(
+            outcome,
+            Err(Error::Timeout {
+                peer: PartyId(1),
+                step: STEP,
+                ..
+            })
+        ),
+        "{outcome:?}"
+    );
+}
+
 #[test]
 fn a_long_wait_is_told_of_once() {
     let told_once = |kind| {
         let (told, _, mut a, _b) = joined_at_once(kind, TOLD, |_| ());
         for _ in 0..2 {
-            let late = a.recv(STEP, &mut [0]);
-            assert!(
-                matches!(
-                    late,
-                    Err(Error::Timeout {
-                        peer: PartyId(1),
-                        step: STEP,
-                        ..
-                    })
-                ),
-                "{late:?}"
-            );
+            is_late(a.recv(STEP, &mut [0]));
         }
         let told = told.lock().unwrap();
         let [waiting] = &told[..] else {
@@ -243,18 +247,7 @@ fn a_full_queue_is_told_of() {
             options.least_rate = u64::MAX;
             options.linger = Duration::ZERO;
         });
-        let late = a.send(STEP, &body);
-        assert!(
-            matches!(
-                late,
-                Err(Error::Timeout {
-                    peer: PartyId(1),
-                    step: STEP,
-                    ..
-                })
-            ),
-            "{late:?}"
-        );
+        is_late(a.send(STEP, &body));
         told.lock().unwrap().first().cloned()
     };
     // A thread that is held up until the time is over tells of nothing.

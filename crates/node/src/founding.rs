@@ -2,12 +2,11 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
-use std::net::IpAddr;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use cenote::remote::load_identity;
-use cenote::{Fingerprint, Identity};
+use cenote::{Fingerprint, Identity, is_near};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -177,16 +176,9 @@ impl Founding {
 /// Where a party listens that its peers reach at `address`: names of other machines, and ways through a router, lead here by all its
 /// addresses.
 pub(crate) fn listen(address: &str) -> String {
-    let Some((host, port)) = address.rsplit_once(':') else {
-        return address.to_owned();
-    };
-    let ip = host
-        .trim_start_matches('[')
-        .trim_end_matches(']')
-        .parse::<IpAddr>();
-    match host == "localhost" || ip.is_ok_and(|ip| ip.is_loopback()) {
-        true => address.to_owned(),
-        false => format!("0.0.0.0:{port}"),
+    match address.rsplit_once(':') {
+        Some((_, port)) if !is_near(address) => format!("0.0.0.0:{port}"),
+        _ => address.to_owned(),
     }
 }
 

@@ -9,6 +9,7 @@
 mod adversary;
 mod between;
 pub mod example;
+mod host;
 pub mod kept;
 mod spy;
 mod transcript;
@@ -16,6 +17,7 @@ mod world;
 
 pub use adversary::{Adversary, Gate, Intercept, Message, Perturbation, Target, noticed, perturbed};
 pub use between::{Between, Tapped};
+pub use host::own_host;
 pub use spy::{Hook, Instead, Line, Passing, Spy, Stall};
 pub use transcript::{Recorder, Sent, Transcript};
 pub use world::{PartyContext, Wire, World};

@@ -3,9 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cenote_net::AbortReason;
-use cenote_session::Error;
-
-use crate::online::worker::telling;
+use cenote_session::{Error, MESSAGE_FORM, Reason};
 
 /// Why a party stops, for all its threads: one that fails because another has failed tells its peers that one's reason, and what the
 /// peers say after that is only an echo.
@@ -31,10 +29,28 @@ impl LastWord {
     }
 }
 
+/// How much an error says about the cause: more for cheating than for its consequences.
+pub(crate) fn telling(error: &Error) -> u8 {
+    match error {
+        Error::Aborted { check, .. } if *check != MESSAGE_FORM => 7,
+        Error::Aborted { .. } => 6,
+        Error::PeerStopped { reason, .. } if reason.check().is_some() => 5,
+        // It may be the echo of what another worker saw itself.
+        Error::PeerStopped {
+            reason: Reason::Lost(_) | Reason::HeardLost(..),
+            ..
+        } => 2,
+        Error::PeerStopped { .. } => 4,
+        Error::Net(cenote_net::Error::Closed { .. }) => 0,
+        Error::Net(cenote_net::Error::PeerLost { .. }) => 1,
+        _ => 3,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use cenote_net::{PartyId, step::CONNECT};
-    use cenote_session::{Cause, MESSAGE_FORM, Reason};
+    use cenote_session::Cause;
 
     use super::*;
 

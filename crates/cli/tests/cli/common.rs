@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -114,23 +113,11 @@ pub(crate) fn published(name: &str) -> Option<PathBuf> {
     None
 }
 
-/// A loopback address that no other test uses, so that a port of it that was let go is still free.
-pub(crate) fn own_host() -> String {
-    static NEXT: AtomicU8 = AtomicU8::new(1);
-    let process = std::process::id();
-    let (a, b) = ((process >> 8) as u8, process as u8);
-    // Elsewhere than on Linux, one address is all of the loopback interface.
-    match NEXT.fetch_add(1, Ordering::Relaxed) {
-        c if cfg!(target_os = "linux") => format!("127.{a}.{b}.{c}"),
-        _ => "127.0.0.1".to_owned(),
-    }
-}
-
-/// Free ports of such addresses.
+/// Free ports of loopback addresses that no other test uses.
 pub(crate) fn addresses<const N: usize>() -> [String; N] {
     [(); N].map(|()| {
-        let host = own_host();
-        let listener = std::net::TcpListener::bind((host.as_str(), 0)).expect("a loopback address");
+        let listener =
+            std::net::TcpListener::bind((cenote_testkit::own_host(), 0)).expect("a loopback address");
         listener.local_addr().expect("it is bound").to_string()
     })
 }

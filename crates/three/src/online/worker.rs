@@ -3,9 +3,9 @@
 use cenote_circuit::Plan;
 use cenote_net::Closer;
 use cenote_params::three::Parameters;
-use cenote_session::{Error, MESSAGE_FORM, Reason, Result};
+use cenote_session::{Error, Result};
 
-use crate::last_word::LastWord;
+use crate::last_word::{LastWord, telling};
 use crate::material::stock::Stock;
 use crate::material::tally::Tally;
 use crate::online::evaluator::{Evaluator, Group, planned_blocks, planned_layers};
@@ -178,24 +178,6 @@ struct StopOthers<'a>(&'a [[Closer; 2]]);
 impl Drop for StopOthers<'_> {
     fn drop(&mut self) {
         self.0.iter().flatten().for_each(Closer::close);
-    }
-}
-
-/// How much an error says about the cause: more for cheating than for its consequences.
-pub(crate) fn telling(error: &Error) -> u8 {
-    match error {
-        Error::Aborted { check, .. } if *check != MESSAGE_FORM => 7,
-        Error::Aborted { .. } => 6,
-        Error::PeerStopped { reason, .. } if reason.check().is_some() => 5,
-        // It may be the echo of what another worker saw itself.
-        Error::PeerStopped {
-            reason: Reason::Lost(_) | Reason::HeardLost(..),
-            ..
-        } => 2,
-        Error::PeerStopped { .. } => 4,
-        Error::Net(cenote_net::Error::Closed { .. }) => 0,
-        Error::Net(cenote_net::Error::PeerLost { .. }) => 1,
-        _ => 3,
     }
 }
 

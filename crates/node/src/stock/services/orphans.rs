@@ -116,7 +116,6 @@ fn what_the_only_peer_has_lost_is_dropped_once_a_day() {
     let mut world = pair("lego");
     wait_full(&world);
     make_no_more(&world);
-    wait_free(&world);
     assert!(left(&world, 0).0 > 0);
     lose_at(&mut world, 1);
     until("it is dropped", || {
@@ -131,7 +130,6 @@ fn what_the_only_peer_has_lost_is_dropped_once_a_day() {
 
     // A peer that says so again and again does not have it made again and again.
     make_no_more(&world);
-    wait_free(&world);
     let before = left(&world, 0);
     lose_at(&mut world, 1);
     ask_and_wait(&world, &[]);
@@ -180,9 +178,6 @@ fn what_nobody_asked_for_is_not_heard() {
     let world = pair("lego");
     wait_full(&world);
     make_no_more(&world);
-    wait_free(&world);
-    ask_and_wait(&world, &[]);
-    wait_free(&world);
     let before = left(&world, 0);
     let items = world.node(0).core.stock.stores[5]
         .inventory()
@@ -337,9 +332,6 @@ fn what_a_peer_does_not_speak_of_stays() {
     let world = pair("lego");
     wait_full(&world);
     make_no_more(&world);
-    wait_free(&world);
-    ask_and_wait(&world, &[]);
-    wait_free(&world);
     let of = |party: u8| &world.node(party).core.stock;
     let items = |party: u8, shelf: usize| of(party).stores[shelf].inventory().expect("read").items;
     for (shelf, busy) in [(3, true), (4, false)] {
