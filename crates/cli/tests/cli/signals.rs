@@ -7,7 +7,7 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use crate::common::{Ended, cenote, finish, start, wait_until, without_waits, write};
-use crate::others::{alive, children, interrupts_are_ignored, kill, written};
+use crate::others::{Process, children, interrupts_are_ignored, kill, written};
 use crate::world::{World, paths};
 
 /// Long enough that no machine is done before it is stopped.
@@ -267,12 +267,12 @@ fn stock_outlives_a_stopped_job() {
 }
 
 /// Starts a job of all parties on this machine, and waits until they compute.
-fn computing(protocol: &str, more: &[&str]) -> (tempfile::TempDir, Child, Vec<u32>) {
+fn computing(protocol: &str, more: &[&str]) -> (tempfile::TempDir, Child, Vec<Process>) {
     let folder = tempfile::tempdir().unwrap();
     let job = long_job(folder.path(), protocol);
     let run = start(cenote().arg("run").arg(job).args(["--timeout", "10"]).args(more));
     let parties = if protocol == "three" { 3 } else { 2 };
-    let at_work = |party: &u32| written(*party) > 100_000;
+    let at_work = |party: &Process| written(party.id) > 100_000;
     wait_until("computing", || {
         let children = children(run.id());
         children.len() == parties && children.iter().all(at_work)
@@ -291,7 +291,7 @@ fn a_stopped_run_ends_all_its_parties() {
             let told = format!("error: stopped by its operator ({name}): all parties were told to end");
             ended.failed(7, &[&told]);
             assert_eq!(without_waits(&ended.stderr).len(), 2, "{}", ended.stderr);
-            assert!(!parties.iter().any(|&party| alive(party)));
+            assert!(!parties.iter().any(|party| party.alive()));
             assert!(!folder.path().join("product.csv").exists());
         }
     }
@@ -301,7 +301,7 @@ fn a_stopped_run_ends_all_its_parties() {
 fn a_stopped_party_of_a_run_is_the_cause() {
     for protocol in ["three", "lego", "jimu"] {
         let (_folder, run, parties) = computing(protocol, &["--json"]);
-        kill(parties[1], "-TERM");
+        kill(parties[1].id, "-TERM");
         let ended = finish(run);
         ended.failed(7, &["error: party 1: stopped by its operator (SIGTERM)"]);
         let error: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
@@ -324,7 +324,7 @@ fn a_benchmark_ends_all_its_parties() {
     let bench = start(cenote().args(measured));
     wait_until("the parties at work", || {
         let children = children(bench.id());
-        children.len() == 3 && children.iter().all(|&party| written(party) > 100_000)
+        children.len() == 3 && children.iter().all(|party| written(party.id) > 100_000)
     });
     let parties = children(bench.id());
     kill(bench.id(), "-TERM");
@@ -332,7 +332,7 @@ fn a_benchmark_ends_all_its_parties() {
         7,
         &["stopped by its operator (SIGTERM): all parties were told to end"],
     );
-    assert!(!parties.iter().any(|&party| alive(party)));
+    assert!(!parties.iter().any(|party| party.alive()));
 }
 
 /// The parties do not answer, so that the first signal alone would take a while.
@@ -340,7 +340,7 @@ fn a_benchmark_ends_all_its_parties() {
 fn a_second_signal_ends_at_once() {
     use std::os::unix::process::ExitStatusExt;
     let (_folder, mut run, parties) = computing("three", &[]);
-    parties.iter().for_each(|&party| kill(party, "-STOP"));
+    parties.iter().for_each(|party| kill(party.id, "-STOP"));
     let log = BufReader::new(run.stderr.take().unwrap());
     kill(run.id(), "-TERM");
     let mut said = log.lines().map(Result::unwrap);
@@ -351,6 +351,6 @@ fn a_second_signal_ends_at_once() {
     );
     kill(run.id(), "-TERM");
     assert_eq!(run.wait().unwrap().signal(), Some(15));
-    parties.iter().for_each(|&party| kill(party, "-CONT"));
-    wait_until("the parties' end", || !parties.iter().any(|&party| alive(party)));
+    parties.iter().for_each(|party| kill(party.id, "-CONT"));
+    wait_until("the parties' end", || !parties.iter().any(|party| party.alive()));
 }
