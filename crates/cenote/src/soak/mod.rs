@@ -79,10 +79,10 @@ pub struct Note {
     pub first_wrong: Option<String>,
     /// The process's physical memory, where the system tells.
     pub memory_bytes: Option<u64>,
-    /// What it has allocated and not freed, where that is counted.
-    pub in_use_bytes: Option<u64>,
     /// The most that it has been.
     pub peak_memory_bytes: Option<u64>,
+    /// What it has allocated and not freed, where that is counted.
+    pub in_use_bytes: Option<u64>,
     /// The base-2 logarithm of the probability that a wrong output passes, at most.
     pub error_log2: f64,
     /// Bytes with frames sent to all peers.
@@ -91,6 +91,15 @@ pub struct Note {
     pub bytes_received: u64,
     /// What the party should know besides.
     pub warnings: Vec<String>,
+}
+
+impl Note {
+    /// Notes the physical memory that the process has, and the most that the system says it has had. Linux counts the latter less
+    /// exactly: it can be some pages below what the process was seen to have.
+    fn physical(&mut self, now: Option<u64>, most: Option<u64>) {
+        self.memory_bytes = now;
+        self.peak_memory_bytes = self.peak_memory_bytes.max(now).max(most);
+    }
 }
 
 /// The stock of a party in a folder of all parties'.

@@ -117,9 +117,8 @@ impl<E: Engine> Stream<'_, E> {
     fn tell(&mut self, start: Instant, told: &mut dyn FnMut(&Note)) {
         let traffic = self.engine.costs().traffic;
         self.note.seconds = start.elapsed().as_secs_f64();
-        self.note.memory_bytes = memory::resident();
+        self.note.physical(memory::resident(), memory::peak());
         self.note.in_use_bytes = memory::in_use();
-        self.note.peak_memory_bytes = memory::peak();
         self.note.error_log2 = self.engine.error_bound().max(NO_ERROR_LOG2);
         self.note.bytes_sent = traffic.bytes_sent;
         self.note.bytes_received = traffic.bytes_received;

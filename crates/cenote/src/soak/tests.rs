@@ -34,6 +34,20 @@ fn at_all<T: Send>(
 }
 
 #[test]
+fn the_most_memory_is_never_less_than_what_was_seen() {
+    let mut note = Note::default();
+    for (now, most, told) in [
+        (None, None, None),
+        (Some(9), Some(8), Some(9)),
+        (Some(3), Some(8), Some(9)),
+        (Some(3), Some(10), Some(10)),
+    ] {
+        note.physical(now, most);
+        assert_eq!((note.memory_bytes, note.peak_memory_bytes), (now, told));
+    }
+}
+
+#[test]
 fn streams_over_every_protocol_are_right() {
     for protocol in Protocol::all() {
         let soak = soak(protocol, 0.2, 7);
