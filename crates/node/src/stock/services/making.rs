@@ -14,7 +14,10 @@ fn a_panic_in_the_making_ends_nothing() {
     let count = Arc::clone(&sessions);
     world.hub.spoil(Some(Arc::new(move |name, _, connections| {
         let is_first = name.starts_with("stock ") && count.fetch_add(1, Ordering::Relaxed) == 0;
-        assert!(!is_first, "as it should");
+        if is_first {
+            // Without a trace, which on a busy machine takes so long, while the hub delivers nothing, that peers do not wait for the word.
+            std::panic::resume_unwind(Box::new("as it should"));
+        }
         connections
     })));
     lose(&world);
