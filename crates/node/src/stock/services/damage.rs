@@ -117,7 +117,12 @@ fn what_is_left_at_all_has_to_suffice() {
     // Half of each item is to be enough: what lies on the first shelf is made in one piece, however slowly.
     make_no_more(&world);
     lose_from(&world, 0);
-    world.node(0).core.stock.state().course[0].piece = 4;
+    let stock = &world.node(0).core.stock;
+    // Otherwise another shelf may come first, and its time decides on the pieces of this one.
+    until("the leader knows what peers have on it", || {
+        stock.is_known(&stock.state(), 0, 0, 0)
+    });
+    stock.state().course[0].piece = 4;
     make_again(&world);
     wait_full(&world);
     make_no_more(&world);
