@@ -8,7 +8,8 @@ const LONG: Duration = Duration::from_millis(1200);
 /// How long after a failure the next piece is tried, at first and at most.
 const AGAIN: Duration = Duration::from_secs(1);
 const SELDOM: Duration = Duration::from_secs(24 * 3600);
-/// How long after a peer has declined, at most.
+/// How long after a peer has declined, at first and at most: mostly it is just not through with the piece before.
+const SOON: Duration = Duration::from_millis(50);
 const DECLINED: Duration = Duration::from_secs(30);
 /// How long stock may be low without an alarm.
 const LOW_FOR: Duration = Duration::from_secs(60);
@@ -46,18 +47,18 @@ impl Course {
     /// A peer has declined: it is asked again, later and later.
     pub(super) fn declined(&mut self) {
         self.declined = self.declined.saturating_add(1);
-        self.pause(self.declined, DECLINED);
+        self.pause(self.declined, SOON, DECLINED);
     }
 
     /// A piece was begun and not made: the next one may be later and later, whatever succeeds between, so that who falls silent to hide that
     /// it cheats has few tries.
     pub(super) fn cut(&mut self) {
         self.cuts = self.cuts.saturating_add(1);
-        self.pause(self.cuts, SELDOM);
+        self.pause(self.cuts, AGAIN, SELDOM);
     }
 
-    fn pause(&mut self, times: u32, most: Duration) {
-        let pause = AGAIN
+    fn pause(&mut self, times: u32, first: Duration, most: Duration) {
+        let pause = first
             .saturating_mul(1 << times.saturating_sub(1).min(20))
             .min(most);
         self.again = Some(Instant::now() + pause);
@@ -101,7 +102,7 @@ mod tests {
                 .map(|again| again.saturating_duration_since(Instant::now()))
         };
         course.declined();
-        assert!(pause(&course) <= Some(AGAIN));
+        assert!(pause(&course) <= Some(SOON));
         (0..100).for_each(|_| course.declined());
         assert!(pause(&course) <= Some(DECLINED) && pause(&course) > Some(DECLINED / 2));
         course.made(1, Duration::ZERO);

@@ -102,6 +102,17 @@ pub(crate) fn keep(core: &Weak<Core>) {
     }
 }
 
+impl Making {
+    /// A peer says what is on these shelves: what it was asked to make there it has given up, or not heard of yet. Were that begun all the same, its word
+    /// would be forgotten, and it would not say it again.
+    pub(super) fn hear_levels(&mut self, from: u8, shelves: &BTreeSet<u8>) {
+        let takes_part = from < self.order.flight.parties;
+        if takes_part && shelves.contains(&self.order.shelf) && matches!(self.stage, Stage::Asked(_)) {
+            self.stage = Stage::Off;
+        }
+    }
+}
+
 impl Shelves {
     /// Bytes that are free on the disk of the shelves.
     pub(super) fn room(&self) -> u64 {
@@ -209,9 +220,7 @@ impl Core {
                 runs,
             },
         );
-        if self.wait_for_answers(run)
-            && let Some(order) = self.begin_making(shelf, stock)
-        {
+        if let Some(order) = self.wait_for_answers(run) {
             self.tell_all(parties, &Message::Go { run });
             return Some((kind, order));
         }
@@ -221,32 +230,27 @@ impl Core {
         None
     }
 
-    /// Has what all have agreed on made from here on. What peers have on that shelf they say again when it is over.
-    fn begin_making(&self, shelf: u8, stock: Digest) -> Option<Order> {
-        let mut state = self.stock.state();
-        for levels in state.there.values_mut() {
-            levels.remove(&(shelf, stock));
-        }
-        let making = state.making.as_mut()?;
-        making.stage = Stage::Runs;
-        Some(making.order.clone())
-    }
-
-    /// Whether all peers have agreed, within a while.
-    fn wait_for_answers(&self, run: JobId) -> bool {
-        let mut state = self.stock.state();
+    /// What all peers have agreed to within a while, which is made from here on. What they have on that shelf they say again when it is over.
+    fn wait_for_answers(&self, run: JobId) -> Option<Order> {
+        let mut guard = self.stock.state();
         loop {
-            let Some(making) = state.making.as_ref().filter(|making| making.order.run == run) else {
-                return false;
-            };
+            let state = &mut *guard;
+            let making = state.making.as_mut().filter(|making| making.order.run == run)?;
             let left = making.until.saturating_duration_since(Instant::now());
             match &making.stage {
-                Stage::Asked(missing) if missing.is_empty() => return true,
+                Stage::Asked(missing) if missing.is_empty() => {
+                    making.stage = Stage::Runs;
+                    let (order, stock) = (making.order.clone(), self.stock.targets[making.kind].digest);
+                    for levels in state.there.values_mut() {
+                        levels.remove(&(order.shelf, stock));
+                    }
+                    return Some(order);
+                }
                 Stage::Asked(_) if !left.is_zero() && !self.stopping.load(Ordering::Relaxed) => {}
-                _ => return false,
+                _ => return None,
             }
-            let waited = self.stock.moved.wait_timeout(state, left.min(LOOK));
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let waited = self.stock.moved.wait_timeout(guard, left.min(LOOK));
+            guard = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 

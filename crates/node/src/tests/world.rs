@@ -248,12 +248,18 @@ impl World {
         panic!("no deadline was far enough away");
     }
 
-    /// Waits until a job that the policy or the rules of a party decline is so at all parties that know it, and gives the states there. It
-    /// may end before a third party has its program.
+    /// Waits until a job that the policy or the rules of a party decline is so at all parties that know it, that party among them, and gives the
+    /// states there. It may end before a third party has its program.
     pub(crate) fn wait_declined(&self, id: JobId) -> Vec<Option<State>> {
         let is = |state: &State| matches!(state, State::Declined { .. } | State::Failed(_));
         self.wait_until(id, "declined", |states| {
-            states.iter().flatten().all(is) && states.iter().flatten().count() >= 2
+            // One after another is asked: others may have heard of it since.
+            let knows = |state: &State| match state {
+                State::Declined { by, .. } => states[usize::from(*by)].is_some(),
+                _ => true,
+            };
+            let known = || states.iter().flatten();
+            known().all(|state| is(state) && knows(state)) && known().count() >= 2
         })
     }
 

@@ -34,6 +34,49 @@ fn a_panic_in_the_making_ends_nothing() {
     assert!(start.elapsed() < PATIENCE);
 }
 
+/// Else it would never fill it again.
+#[test]
+fn the_leader_knows_of_a_shelf_that_a_peer_has_given_up_before_all_had_agreed() {
+    let world = world(3, SHARE);
+    wait_full(&world);
+    make_no_more(&world);
+    let asked = Arc::new(Mutex::new(None));
+    let last = Arc::clone(&asked);
+    // Party 1 is asked nothing; the test answers for it.
+    world.hub.meddle(Some(Arc::new(move |_, to, message| {
+        match Message::parse(&message) {
+            Ok(Message::Make { run, shelf, .. }) if to == 1 => {
+                *last.lock().expect("no panic") = Some((run, shelf));
+                Vec::new()
+            }
+            _ => vec![message],
+        }
+    })));
+    lose(&world);
+    make_again(&world);
+    until("party 2 has agreed", || {
+        let agreed = world.node(2).core.stock.state().making.is_some();
+        agreed && asked.lock().expect("no panic").is_some()
+    });
+    let (run, shelf) = asked.lock().expect("no panic").expect("asked");
+    let place = (shelf, world.node(2).core.stock.targets[0].digest);
+    let leader = &world.node(0).core.stock;
+    let known = leader
+        .state()
+        .there
+        .get_mut(&2)
+        .map(|levels| levels.remove(&place));
+    assert!(known.is_some_and(|level| level.is_some()));
+    world.hub.cut(1, 2);
+    until("it has given up, and told what is there", || {
+        leader.state().there[&2].contains_key(&place)
+    });
+    world.hub.say(1, 0, Message::Ready { run }.to_bytes());
+    world.hub.meddle(None);
+    world.hub.mend(1, 2);
+    wait_full(&world);
+}
+
 #[test]
 fn what_waited_for_the_memory_of_a_making_is_looked_at() {
     let world = World::with(3, ALL, |settings| {
