@@ -103,11 +103,12 @@ pub(crate) fn keep(core: &Weak<Core>) {
 }
 
 impl Making {
-    /// A peer says what is on these shelves: what it was asked to make there it has given up, or not heard of yet. Were that begun all the same, its word
-    /// would be forgotten, and it would not say it again.
+    /// A peer says what is on these shelves: what it had agreed to make there it has given up. Were that begun all the same, its word would be
+    /// forgotten, and it would not say it again.
     pub(super) fn hear_levels(&mut self, from: u8, shelves: &BTreeSet<u8>) {
-        let takes_part = from < self.order.flight.parties;
-        if takes_part && shelves.contains(&self.order.shelf) && matches!(self.stage, Stage::Asked(_)) {
+        let takes_part = from < self.order.flight.parties && shelves.contains(&self.order.shelf);
+        let agreed = matches!(&self.stage, Stage::Asked(missing) if !missing.contains(&from));
+        if takes_part && agreed {
             self.stage = Stage::Off;
         }
     }
@@ -465,5 +466,34 @@ impl Core {
             format!("In making stock for protocol {name} {who} deviated from the protocol: {error}."),
             "Nothing was revealed, and no more of this stock is made until the service is restarted. Find out with the others what happened.",
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_who_has_agreed_gives_up_by_its_word_on_that_shelf() {
+        let run = JobId([1; 16]);
+        let goes_on = |from: u8, shelf: u8| {
+            let mut making = Making {
+                order: Order {
+                    run,
+                    shelf: 3,
+                    runs: 1,
+                    flight: Arc::new(Flight::new(run, 3, None)),
+                },
+                kind: 0,
+                stage: Stage::Asked([2].into()),
+                memory: 0,
+                until: Instant::now(),
+            };
+            making.hear_levels(from, &[shelf].into());
+            matches!(making.stage, Stage::Asked(_))
+        };
+        assert!(!goes_on(1, 3));
+        // Another shelf, one that has not answered yet, and one that takes no part.
+        assert!(goes_on(1, 4) && goes_on(2, 3) && goes_on(3, 3));
     }
 }
