@@ -143,7 +143,7 @@ pub(crate) enum Message {
         /// What it is called.
         run: JobId,
     },
-    /// The sender does not make stock.
+    /// The sender does not make stock, or not any more.
     Unready {
         /// What it is called.
         run: JobId,

@@ -288,9 +288,6 @@ impl Core {
                 there.insert((level.shelf, level.stock), level);
             }
         }
-        if let Some(making) = &mut state.making {
-            making.hear_levels(from, &told);
-        }
         drop(guard);
         self.stock.moved.notify_all();
         self.announcer.tell(&Happened::Stock);

@@ -102,18 +102,6 @@ pub(crate) fn keep(core: &Weak<Core>) {
     }
 }
 
-impl Making {
-    /// A peer says what is on these shelves: what it had agreed to make there it has given up. Were that begun all the same, its word would be
-    /// forgotten, and it would not say it again.
-    pub(super) fn hear_levels(&mut self, from: u8, shelves: &BTreeSet<u8>) {
-        let takes_part = from < self.order.flight.parties && shelves.contains(&self.order.shelf);
-        let agreed = matches!(&self.stage, Stage::Asked(missing) if !missing.contains(&from));
-        if takes_part && agreed {
-            self.stage = Stage::Off;
-        }
-    }
-}
-
 impl Shelves {
     /// Bytes that are free on the disk of the shelves.
     pub(super) fn room(&self) -> u64 {
@@ -308,13 +296,18 @@ impl Core {
         Ok(())
     }
 
-    /// Nothing is made any more: what it took is free.
+    /// Nothing is made any more: what it took is free. That a piece was not begun the leader hears before what is on that shelf: either it does not
+    /// begin it, or it has forgotten the shelf by then.
     pub(super) fn clear_making(&self) {
         let Some(making) = self.stock.state().making.take() else {
             return;
         };
         lock(&self.desk).release(making.memory);
         self.pump();
+        if self.me() != LEADER && !matches!(making.stage, Stage::Runs) {
+            let run = making.order.run;
+            self.tell(LEADER, &Message::Unready { run });
+        }
         self.put_back(making.order.shelf);
     }
 
@@ -351,7 +344,7 @@ impl Core {
         });
     }
 
-    /// A peer does not, or the leader takes it back.
+    /// A peer does not, or not any more, or the leader takes it back.
     pub(crate) fn hear_unready(&self, from: u8, run: JobId) {
         self.stock.answer(run, |stage| match stage {
             Stage::Asked(_) => *stage = Stage::Off,
@@ -466,34 +459,5 @@ impl Core {
             format!("In making stock for protocol {name} {who} deviated from the protocol: {error}."),
             "Nothing was revealed, and no more of this stock is made until the service is restarted. Find out with the others what happened.",
         );
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_who_has_agreed_gives_up_by_its_word_on_that_shelf() {
-        let run = JobId([1; 16]);
-        let goes_on = |from: u8, shelf: u8| {
-            let mut making = Making {
-                order: Order {
-                    run,
-                    shelf: 3,
-                    runs: 1,
-                    flight: Arc::new(Flight::new(run, 3, None)),
-                },
-                kind: 0,
-                stage: Stage::Asked([2].into()),
-                memory: 0,
-                until: Instant::now(),
-            };
-            making.hear_levels(from, &[shelf].into());
-            matches!(making.stage, Stage::Asked(_))
-        };
-        assert!(!goes_on(1, 3));
-        // Another shelf, one that has not answered yet, and one that takes no part.
-        assert!(goes_on(1, 4) && goes_on(2, 3) && goes_on(3, 3));
     }
 }

@@ -6,7 +6,7 @@ mod orphans;
 mod pairs;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use cenote::Protocol;
 use cenote::stock::Kind;
@@ -80,9 +80,9 @@ fn make_no_more(world: &World) {
     wait_free(world);
 }
 
-/// It is made again.
+/// It is made again. The leader is the last to know, so that no peer declines.
 fn make_again(world: &World) {
-    for node in world.nodes.iter().flatten() {
+    for node in world.nodes.iter().flatten().rev() {
         node.core.stock.state().course[0].ended = false;
     }
 }
@@ -419,7 +419,7 @@ fn a_leader_cannot_fill_a_disk_or_hold_a_shelf() {
     // One at a time.
     make(20, stock, 3, 1);
     make(21, stock, 4, 1);
-    until("one is refused", || refused() == wrong.len() as u64 + 1);
+    until("one is refused", || refused() > wrong.len() as u64);
     assert_eq!(ready(), 1);
     // The shelf is free again when the leader takes it back, and after a while without a word.
     world
