@@ -450,7 +450,13 @@ fn what_a_killed_party_was_making_or_using_is_not_used_twice() {
     world.kill(1);
     world.start(1);
     world.wait_ready();
-    wait_full(&world);
+    // So many pieces are long in coming on a busy machine: each may be of a single run.
+    let enough = 2 * u64::from(SHELVES) * 25_000;
+    until_within(3 * PATIENCE, "there is enough", || {
+        let mut nodes = world.nodes.iter().flatten();
+        nodes.all(|node| node.stock()[0].amount >= enough)
+    });
+    make_no_more(&world);
 
     let id = world.submit_long(0, "killed");
     until("it runs from stock", || from_stock(&world, 2) == 1);
