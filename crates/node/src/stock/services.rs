@@ -116,13 +116,8 @@ fn levels(world: &World, party: u8) -> Vec<Level> {
 
 /// All parties lose what is on all shelves but the first.
 fn lose(world: &World) {
-    lose_from(world, 1);
-}
-
-/// All parties lose what is on this shelf and those behind it.
-fn lose_from(world: &World, first: usize) {
     for node in world.nodes.iter().flatten() {
-        for (shelf, store) in (0..SHELVES).zip(&node.core.stock.stores).skip(first) {
+        for (shelf, store) in (0..SHELVES).zip(&node.core.stock.stores).skip(1) {
             for stored in store.inventory().expect("read").items {
                 store.remove(&stored.item.id).expect("removed");
             }

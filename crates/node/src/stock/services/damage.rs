@@ -113,17 +113,19 @@ fn one_damaged_item_leaves_the_others() {
 /// Each party can read enough, and together they cannot.
 #[test]
 fn what_is_left_at_all_has_to_suffice() {
-    let world = world(3, 4);
-    // Half of each item is to be enough: what lies on the first shelf is made in one piece, however slowly.
-    make_no_more(&world);
-    lose_from(&world, 0);
-    let stock = &world.node(0).core.stock;
-    // Otherwise another shelf may come first, and its time decides on the pieces of this one.
-    until("the leader knows what peers have on it", || {
-        stock.is_known(&stock.state(), 0, 0, 0)
+    let complete = Arc::new(AtomicBool::new(false));
+    let is_complete = Arc::clone(&complete);
+    let mut world = World::with(3, ALL, move |settings| {
+        if settings.me < 2 || is_complete.load(Ordering::Relaxed) {
+            wants(settings, "three", 4);
+        }
     });
-    stock.state().course[0].piece = 4;
-    make_again(&world);
+    // Half of each item is to be enough: what lies on the first shelf is made in one piece, however slowly. It is the first one that is made:
+    // until all keep stock the leader has chosen nothing.
+    world.node(0).core.stock.state().course[0].piece = 4;
+    complete.store(true, Ordering::Relaxed);
+    world.stop(2);
+    world.start(2);
     wait_full(&world);
     make_no_more(&world);
     lose(&world);
