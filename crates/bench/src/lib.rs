@@ -20,6 +20,7 @@
 
 pub mod apps;
 pub mod authenticated;
+mod commands;
 pub mod curves;
 pub mod jimu;
 pub mod kill;
@@ -36,5 +37,6 @@ pub mod soak;
 pub mod three;
 mod usage;
 
+pub use commands::main;
 pub use measure::{Place, child_main};
 pub use usage::{Cpu, Machine};

@@ -1,23 +1,13 @@
 //! The command line.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use cenote::circuits::Format;
 use cenote::text::count;
-use cenote::{Link, Three, Transport, Variant};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use cenote::{Link, Result};
+use cenote_console::args::{Form, Local, Memory};
+use cenote_console::{Command, EXIT_CODES, Forwarded, Log, Sibling};
 use clap::{Parser, Subcommand, ValueEnum};
-
-const EXIT_CODES: &str = "Exit codes:
-  0  done
-  1  this machine or program failed
-  2  misuse: the command line, a job or party file, or parties were given different jobs
-  3  network: a peer is missing, silent, lost or not the one expected
-  4  cheating: a check failed here
-  5  bad input: a data, circuit or stock file
-  6  reported: a peer says that a check failed there
-  7  stopped by its operator";
 
 /// Secure computation on demand: results from data that its owners do not show each other.
 #[derive(Debug, Parser)]
@@ -27,11 +17,11 @@ pub(crate) struct Args {
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) program: Program,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum Program {
     /// Three banks find the customers who owe them more than a million together
     Demo(Demo),
     /// Run all parties of a job on this machine
@@ -42,14 +32,6 @@ pub(crate) enum Command {
     Plan(Plan),
     /// Run one party of a job; its peers run elsewhere
     Party(Party),
-    /// Keep a party's service up: it runs the jobs that all parties have approved, and has a page
-    Serve(crate::commands::serve::Serve),
-    /// Make a new party: a folder with its key, its data and its policy
-    Init(crate::commands::serve::Init),
-    /// Invite the other parties, and wait for them to join
-    Invite(crate::commands::serve::Invite),
-    /// Join the parties of an invitation
-    Join(crate::commands::serve::Join),
     /// Make, show or drop stock: material made before a job needs it
     #[command(subcommand)]
     Stock(Stock),
@@ -59,6 +41,9 @@ pub(crate) enum Command {
     /// Count, convert or write circuits
     #[command(subcommand)]
     Circuit(Circuit),
+    /// Find and check security parameters
+    #[command(subcommand)]
+    Params(crate::commands::params::Params),
     /// Propose, approve, watch and fetch jobs of a standing service
     #[command(subcommand)]
     Job(crate::commands::job::Job),
@@ -68,101 +53,86 @@ pub(crate) enum Command {
     /// Make, list and revoke tokens of a standing service
     #[command(subcommand)]
     Token(crate::commands::token::Token),
-    /// Check the log of what happened at a standing service
-    #[command(subcommand)]
-    Audit(crate::commands::audit::Audit),
-    /// Look at a standing service, and say what to do about each fault
-    Doctor(crate::commands::doctor::Doctor),
-    /// Measure protocols and their parts
-    #[command(subcommand)]
-    Bench(crate::commands::bench::args::Bench),
-    /// Compute without end what is made up, with all parties on this machine, and compare every output
-    Soak(crate::commands::soak::Soak),
-    /// Find, check and simulate security parameters
-    #[command(subcommand)]
-    Params(crate::commands::params::Params),
+    /// Keep a party's service up: it runs the jobs that all parties have approved (by cenote-serve)
+    #[command(disable_help_flag = true)]
+    Serve(Forwarded),
+    /// Make a new party: a folder with its key, its data and its policy (by cenote-serve)
+    #[command(disable_help_flag = true)]
+    Init(Forwarded),
+    /// Invite the other parties, and wait for them to join (by cenote-serve)
+    #[command(disable_help_flag = true)]
+    Invite(Forwarded),
+    /// Join the parties of an invitation (by cenote-serve)
+    #[command(disable_help_flag = true)]
+    Join(Forwarded),
+    /// Check the log of a standing service (by cenote-serve)
+    #[command(disable_help_flag = true)]
+    Audit(Forwarded),
+    /// Look at a standing service, and say what to do about each fault (by cenote-serve)
+    #[command(disable_help_flag = true)]
+    Doctor(Forwarded),
+    /// Measure protocols and their parts (by cenote-bench)
+    #[command(disable_help_flag = true)]
+    Bench(Forwarded),
+    /// Run random computations and check every output (by cenote-bench)
+    #[command(disable_help_flag = true)]
+    Soak(Forwarded),
     /// A party's process, told what to do by its parent
     #[command(hide = true)]
     Child,
-    /// The same for a benchmark
-    #[command(hide = true)]
-    BenchChild,
 }
 
-impl Command {
-    /// Whether it runs parties, which end in order when it is stopped.
-    pub(crate) fn meets_peers(&self) -> bool {
-        match self {
-            Command::Demo(_)
-            | Command::Run(_)
-            | Command::Query(_)
-            | Command::Plan(_)
-            | Command::Party(_)
-            | Command::Stock(Stock::Make { .. })
-            | Command::Bench(_)
-            | Command::Soak(_)
-            | Command::Child
-            | Command::BenchChild => true,
-            Command::Stock(_)
-            | Command::Identity(_)
-            | Command::Circuit(_)
-            | Command::Job(_)
-            | Command::Kept(_)
-            | Command::Token(_)
-            | Command::Audit(_)
-            | Command::Doctor(_)
-            | Command::Serve(_)
-            | Command::Init(_)
-            | Command::Invite(_)
-            | Command::Join(_)
-            | Command::Params(_) => false,
-        }
+impl Program {
+    /// The command, if this program does it.
+    fn here(&self) -> Option<&dyn Command> {
+        Some(match self {
+            Program::Demo(command) => command,
+            Program::Run(command) => command,
+            Program::Query(command) => command,
+            Program::Plan(command) => command,
+            Program::Party(command) => command,
+            Program::Stock(command) => command,
+            Program::Identity(command) => command,
+            Program::Circuit(command) => command,
+            Program::Params(command) => command,
+            Program::Job(command) => command,
+            Program::Kept(command) => command,
+            Program::Token(command) => command,
+            _ => return None,
+        })
     }
+}
 
-    /// The most bytes of memory that it may take, where that is said.
-    pub(crate) fn memory(&self) -> Option<u64> {
-        let megabytes = match self {
-            Command::Run(options) => options.memory,
-            Command::Query(options) => options.memory,
-            Command::Plan(options) => options.memory,
-            Command::Party(options) => options.memory,
-            _ => None,
+impl Command for Program {
+    fn run(&self, verbose: u8) -> Result<()> {
+        let (sibling, command, rest) = match self {
+            Program::Serve(rest) => (Sibling::Serve, None, rest),
+            Program::Init(rest) => (Sibling::Serve, Some("init"), rest),
+            Program::Invite(rest) => (Sibling::Serve, Some("invite"), rest),
+            Program::Join(rest) => (Sibling::Serve, Some("join"), rest),
+            Program::Audit(rest) => (Sibling::Serve, Some("audit"), rest),
+            Program::Doctor(rest) => (Sibling::Serve, Some("doctor"), rest),
+            Program::Bench(rest) => (Sibling::Bench, None, rest),
+            Program::Soak(rest) => (Sibling::Bench, Some("soak"), rest),
+            here => return here.here().map_or(Ok(()), |command| command.run(verbose)),
         };
-        megabytes.map(|megabytes| megabytes.saturating_mul(1_000_000))
+        sibling.become_it(command, rest, verbose)
     }
 
-    /// Whether one JSON object is expected on standard output, of a failure too.
-    pub(crate) fn wants_json(&self) -> bool {
-        match self {
-            Command::Demo(options) => options.json,
-            Command::Run(options) => options.json,
-            Command::Query(options) => options.json,
-            Command::Plan(options) => options.json,
-            Command::Party(options) => options.json,
-            Command::Stock(
-                Stock::Make { json, .. } | Stock::Show { json, .. } | Stock::Drop { json, .. },
-            ) => *json,
-            Command::Bench(command) => command.wants_json(),
-            Command::Circuit(Circuit::Stats { json, .. }) => *json,
-            Command::Params(command) => command.wants_json(),
-            Command::Job(command) => command.wants_json(),
-            Command::Kept(crate::commands::kept::Kept::List { json, .. }) => *json,
-            Command::Token(crate::commands::token::Token::List { json, .. }) => *json,
-            Command::Audit(crate::commands::audit::Audit::Verify { json, .. }) => *json,
-            // Its findings are one object, which tells of faults too.
-            Command::Doctor(_)
-            | Command::Kept(_)
-            | Command::Token(_)
-            | Command::Serve(_)
-            | Command::Init(_)
-            | Command::Invite(_)
-            | Command::Join(_)
-            | Command::Soak(_)
-            | Command::Identity(_)
-            | Command::Circuit(_)
-            | Command::Child
-            | Command::BenchChild => false,
-        }
+    fn json(&self) -> bool {
+        self.here().is_some_and(Command::json)
+    }
+
+    fn memory(&self) -> Option<u64> {
+        self.here().and_then(Command::memory)
+    }
+
+    fn meets_peers(&self) -> bool {
+        self.here().is_some_and(Command::meets_peers)
+    }
+
+    fn log(&self) -> Log {
+        self.here().map_or(Log::Nothing, Command::log)
     }
 }
 
@@ -173,23 +143,20 @@ pub(crate) struct Demo {
     pub(crate) dir: PathBuf,
     #[command(flatten)]
     pub(crate) local: Local,
-    /// Print one JSON object instead of text
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) form: Form,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Run {
     /// The job file
     pub(crate) job: PathBuf,
-    /// The most memory that all parties together may take, in megabytes; without it, what the machine has left
-    #[arg(long, value_name = "MB")]
-    pub(crate) memory: Option<u64>,
+    #[command(flatten)]
+    pub(crate) memory: Memory,
     #[command(flatten)]
     pub(crate) local: Local,
-    /// Print one JSON object instead of text
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) form: Form,
 }
 
 #[derive(Debug, clap::Args)]
@@ -202,14 +169,12 @@ pub(crate) struct Query {
     /// The protocol, if not that of the file
     #[arg(long, value_name = "NAME")]
     pub(crate) protocol: Option<String>,
-    /// The most memory that all parties together may take, in megabytes; without it, what the machine has left
-    #[arg(long, value_name = "MB")]
-    pub(crate) memory: Option<u64>,
+    #[command(flatten)]
+    pub(crate) memory: Memory,
     #[command(flatten)]
     pub(crate) local: Local,
-    /// Print one JSON object instead of text
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) form: Form,
 }
 
 #[derive(Debug, clap::Args)]
@@ -219,28 +184,12 @@ pub(crate) struct Plan {
     /// The link between the parties: none, lan (0.16 ms, 9.52 Gbit/s), wan (81 ms, 3 Gbit/s), or RTT,RATE in ms and Gbit/s
     #[arg(long, default_value = "none")]
     pub(crate) link: Link,
-    /// The most memory that a party may take, in megabytes; without it, what the machine has left
-    #[arg(long, value_name = "MB")]
-    pub(crate) memory: Option<u64>,
+    #[command(flatten)]
+    pub(crate) memory: Memory,
     #[command(flatten)]
     pub(crate) local: Local,
-    /// Print one JSON object instead of text
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// How parties on this machine are joined.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Local {
-    /// How the parties are joined: tls, or tcp, which is neither private nor authentic and for measurements only
-    #[arg(long, value_parser = |text: &str| processes(text), default_value = "tls")]
-    pub(crate) transport: Transport,
-    /// Seconds to wait for a silent party
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "30")]
-    pub(crate) timeout: Duration,
-    /// Seconds that a phase of a session may take; without it, 600 and a hundred times what its traffic takes at 1 MB/s
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    pub(crate) phase_timeout: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) form: Form,
 }
 
 #[derive(Debug, clap::Args)]
@@ -250,18 +199,16 @@ pub(crate) struct Party {
     pub(crate) config: PathBuf,
     /// The job file
     pub(crate) job: PathBuf,
-    /// The most memory that the job may take, in megabytes; without it, `memory` of the party file, or what the machine has left
-    #[arg(long, value_name = "MB")]
-    pub(crate) memory: Option<u64>,
+    #[command(flatten)]
+    pub(crate) memory: Memory,
     /// Check files, identity and inputs, and do not meet the peers
     #[arg(long)]
     pub(crate) check: bool,
     /// Use what is in stock; all parties must do the same
     #[arg(long)]
     pub(crate) online: bool,
-    /// Print one JSON object instead of text
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) form: Form,
 }
 
 #[derive(Debug, Subcommand)]
@@ -275,18 +222,16 @@ pub(crate) enum Stock {
         job: PathBuf,
         #[command(flatten)]
         amount: Amount,
-        /// Print one JSON object instead of text
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        form: Form,
     },
     /// Show what is in stock
     Show {
         /// The party file
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
-        /// Print one JSON object instead of a table
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        form: Form,
     },
     /// Remove epochs and lots from stock for good
     Drop {
@@ -298,9 +243,8 @@ pub(crate) enum Stock {
         /// With --orphans: also what a single peer says it lacks, without asking
         #[arg(long, requires = "orphans")]
         yes: bool,
-        /// Print one JSON object instead of a table
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        form: Form,
     },
 }
 
@@ -368,9 +312,8 @@ pub(crate) enum Circuit {
     Stats {
         /// A circuit file, or lib:NAME
         circuit: String,
-        /// Print one JSON object instead of a table
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        form: Form,
     },
     /// Convert a circuit file
     Convert {
@@ -411,24 +354,6 @@ impl From<FormatName> for Format {
             FormatName::Fashion => Format::Fashion,
             FormatName::Bristol => Format::Bristol,
         }
-    }
-}
-
-pub(crate) fn variants() -> impl TypedValueParser<Value = Variant> {
-    PossibleValuesParser::new(Variant::ALL.map(Variant::name)).try_map(|name| Three::variant(&name))
-}
-
-fn processes(text: &str) -> Result<Transport, String> {
-    match text.parse() {
-        Ok(Transport::Memory) | Err(_) => Err("processes are joined by tls or tcp".into()),
-        Ok(transport) => Ok(transport),
-    }
-}
-
-pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) if (0.001..=1e6).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
-        _ => Err("a timeout is a number of seconds from 0.001 to 1000000".into()),
     }
 }
 

@@ -62,7 +62,7 @@ impl Core {
         let takes = self.find_taken(&compiled)?;
         self.has_room_to_keep(&compiled).map_err(Error::Proposal)?;
         let proposal = Proposal {
-            id: JobId::random(self.me())?,
+            id: JobId::of(self.me(), cenote_service::random()?),
             proposer: self.me(),
             parties: compiled.parties(),
             protocol: compiled.protocol().name().into(),

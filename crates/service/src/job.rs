@@ -10,7 +10,6 @@ mod approve;
 mod jobs;
 mod kept;
 mod list;
-mod names;
 mod proposal;
 mod propose;
 mod result;
@@ -20,16 +19,17 @@ mod state;
 mod step;
 mod take;
 
+pub use cenote_api::{Digest, JobId, StateName, check_kept_name};
+
 pub use approve::{Binding, FileMark, Source};
 pub use jobs::{Jobs, Settings};
 pub use kept::Kept;
 pub use list::{Page, PageRequest};
-pub use names::{Digest, JobId};
-pub use proposal::{Estimate, Input, Keep, Program, Proposal, Security, Take, check_kept_name};
+pub use proposal::{Estimate, Input, Keep, Program, Proposal, Security, Take};
 pub use propose::Noted;
 pub use result::Fetched;
 pub use rule::Rules;
-pub use state::{Decision, FailKind, Failure, Job, State, StateName, Verdict};
+pub use state::{Decision, FailKind, Failure, Job, State, Verdict};
 pub use step::{Local, Remote, Step};
 
 #[cfg(test)]

@@ -19,10 +19,10 @@ pub mod policy;
 mod seal;
 #[cfg(test)]
 mod testing;
-mod time;
 pub mod token;
-pub mod words;
+mod view;
 
+pub use cenote_api::{Timestamp, words};
 pub use database::{Address, Database, Pending, Work};
 pub use error::{Error, Result};
 pub use folder::{Folder, write_whole};
@@ -30,7 +30,6 @@ pub use job::{Job, Jobs};
 pub use live::Live;
 pub use policy::Policy;
 pub use seal::{ResultKey, Sealed};
-pub use time::Timestamp;
 pub use token::Tokens;
 
 /// Random bytes of the operating system.

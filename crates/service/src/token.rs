@@ -8,11 +8,10 @@
 //! Login tokens that are made with a bearer token, and the sessions that are begun with them, end with it, when it expires or is revoked. They are
 //! tokens of their own, listed and revoked like others.
 
-mod scope;
 mod secret;
 mod tokens;
 
-pub use scope::Scope;
+pub use cenote_api::Scope;
 pub use secret::Secret;
 pub use tokens::{Described, Kind, Principal, Tokens};
 

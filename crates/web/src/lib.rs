@@ -18,6 +18,7 @@
 mod api;
 mod body;
 mod caller;
+mod gift;
 mod guard;
 mod history;
 mod house;
@@ -34,7 +35,6 @@ mod rate;
 mod server;
 mod stall;
 mod turns;
-pub mod view;
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
@@ -54,8 +54,6 @@ pub use api::document;
 pub use history::Point;
 pub use house::House;
 pub use limits::Limits;
-pub use operator::{OPERATOR_TOKEN, read_operator_token};
-pub use problem::Problem;
 
 use crate::history::History;
 use crate::house::Site;

@@ -1,34 +1,17 @@
-//! The operator's own token: who can read the service's folder may do everything with the service, so a token for that lies there.
+//! Keeps the operator's own token in the service's folder.
 
 use std::fs::OpenOptions;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use cenote_api::{OPERATOR_TOKEN, read_operator_token};
 use cenote_service::audit::Actor;
 use cenote_service::token::{Kind, Scope};
 use cenote_service::{Error, Result, Timestamp, Tokens};
 use zeroize::Zeroizing;
 
-/// The file in the service's folder, for its owner only, with a token that may do everything.
-pub const OPERATOR_TOKEN: &str = "operator.token";
-
-/// Longer files are not read.
-const LONGEST: u64 = 256;
 const NAME: &str = "operator";
-
-/// Reads the operator's token in a service's `folder`.
-///
-/// # Errors
-/// What the system says.
-pub fn read_operator_token(folder: &Path) -> std::io::Result<Zeroizing<String>> {
-    let mut text = Zeroizing::new(String::with_capacity(LONGEST as usize));
-    let file = OpenOptions::new().read(true).open(folder.join(OPERATOR_TOKEN))?;
-    file.take(LONGEST).read_to_string(&mut text)?;
-    let length = text.trim_end().len();
-    text.truncate(length);
-    Ok(text)
-}
 
 /// Makes the operator's token where there is none that is valid.
 pub(crate) fn keep(folder: &Path, tokens: &Tokens) -> Result<()> {

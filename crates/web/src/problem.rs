@@ -3,21 +3,8 @@
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use cenote_api::Problem;
 use cenote_service::Error;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
-/// Why a call was refused. No text holds a secret or a value.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Problem {
-    /// A word for programs.
-    #[schema(example = "no-job")]
-    pub code: String,
-    /// What is wrong, in words.
-    pub message: String,
-    /// What to do about it, in words.
-    pub advice: String,
-}
 
 /// A [`Problem`] with its status.
 #[derive(Debug)]

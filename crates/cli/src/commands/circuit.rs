@@ -6,7 +6,7 @@ use cenote::text::Table;
 use serde::Serialize;
 
 use crate::args;
-use crate::console::{print, print_json};
+use cenote_console::{Command, print};
 
 #[derive(Serialize)]
 struct Stats {
@@ -30,31 +30,33 @@ struct Value {
     width: u32,
 }
 
-pub(crate) fn run(command: &args::Circuit) -> Result<()> {
-    match command {
-        args::Circuit::Stats { circuit, json } => {
-            let stats = stats(circuit)?;
-            if *json {
-                print_json(&stats)
-            } else {
-                print(&table(&stats))
+impl Command for args::Circuit {
+    fn run(&self, _: u8) -> Result<()> {
+        match self {
+            args::Circuit::Stats { circuit, form } => {
+                let stats = stats(circuit)?;
+                form.print(&stats, || table(&stats))
+            }
+            args::Circuit::Convert {
+                circuit,
+                output,
+                format,
+            } => write_file(&open(circuit)?, (*format).into(), output),
+            args::Circuit::Gen {
+                name: Some(name),
+                output: Some(output),
+                format,
+            } => write_file(&by_name(name)?, (*format).into(), output),
+            args::Circuit::Gen { .. } => {
+                let mut list = Table::new("l");
+                names().for_each(|(name, what)| list.row(&[&name, &what]));
+                print(&list.to_string())
             }
         }
-        args::Circuit::Convert {
-            circuit,
-            output,
-            format,
-        } => write_file(&open(circuit)?, (*format).into(), output),
-        args::Circuit::Gen {
-            name: Some(name),
-            output: Some(output),
-            format,
-        } => write_file(&by_name(name)?, (*format).into(), output),
-        args::Circuit::Gen { .. } => {
-            let mut list = Table::new("l");
-            names().for_each(|(name, what)| list.row(&[&name, &what]));
-            print(&list.to_string())
-        }
+    }
+
+    fn json(&self) -> bool {
+        matches!(self, args::Circuit::Stats { form, .. } if form.json)
     }
 }
 

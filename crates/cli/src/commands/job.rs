@@ -10,13 +10,14 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 use cenote::{Error, Kind, Result};
-use cenote_service::job::{Digest, JobId};
-use cenote_web::view::{Approve, Decline, Fetch, Gift, JobDetail, JobPage, JobView};
+use cenote_api::view::{Approve, Decline, Fetch, Gift, JobDetail, JobPage, JobView};
+use cenote_api::{Digest, JobId};
 use clap::Subcommand;
 use serde_json::Value;
 
-use crate::console::{print, print_json};
-use crate::service::{Reach, Service, fault, printable};
+use cenote_console::args::Form;
+use cenote_console::service::{Reach, Service, fault, printable};
+use cenote_console::{Command, print};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Job {
@@ -35,17 +36,15 @@ pub(crate) enum Job {
         /// Only those that came before the one of this number
         #[arg(long, value_name = "NUMBER")]
         before: Option<u64>,
-        /// Print one JSON object instead of a table
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        form: Form,
     },
     /// Show a job: what it computes, and what it reveals to whom
     Show {
         #[command(flatten)]
         which: Which,
-        /// Print one JSON object instead of text
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        form: Form,
     },
     /// Take part in a job
     Approve {
@@ -91,21 +90,6 @@ pub(crate) enum Job {
         #[arg(long)]
         json: bool,
     },
-}
-
-impl Job {
-    /// Whether one JSON object is expected on standard output, of a failure too.
-    pub(crate) fn wants_json(&self) -> bool {
-        match self {
-            Job::Submit(options) => options.wants_json(),
-            Job::List { json, .. } | Job::Show { json, .. } => *json,
-            Job::Approve { .. }
-            | Job::Decline { .. }
-            | Job::Cancel { .. }
-            | Job::Fetch { .. }
-            | Job::Watch { .. } => false,
-        }
-    }
 }
 
 /// A job of a service.
@@ -201,58 +185,64 @@ fn whole(service: &Service, beginning: &str) -> Result<String> {
     }
 }
 
-pub(crate) fn run(command: &Job) -> Result<()> {
-    match command {
-        Job::Submit(options) => submit::run(options),
-        Job::List {
-            reach,
-            state,
-            limit,
-            before,
-            json,
-        } => list(reach, state.as_deref(), *limit, *before, *json),
-        Job::Show { which, json } => {
-            let (service, id) = which.open()?;
-            let detail: JobDetail = service.get(&format!("/api/v1/jobs/{id}"))?;
-            if *json {
-                print_json(&detail)
-            } else {
-                print(&show::detail(&detail))
+impl Command for Job {
+    fn run(&self, _: u8) -> Result<()> {
+        match self {
+            Job::Submit(options) => submit::run(options),
+            Job::List {
+                reach,
+                state,
+                limit,
+                before,
+                form,
+            } => list(reach, state.as_deref(), *limit, *before, *form),
+            Job::Show { which, form } => {
+                let (service, id) = which.open()?;
+                let detail: JobDetail = service.get(&format!("/api/v1/jobs/{id}"))?;
+                form.print(&detail, || show::detail(&detail))
+            }
+            Job::Approve {
+                which,
+                given,
+                proposal,
+            } => approve(which, given, proposal.as_deref()),
+            Job::Decline { which, reason } => {
+                let (service, id) = which.open()?;
+                let detail: JobDetail = service.get(&format!("/api/v1/jobs/{id}"))?;
+                let body = Decline {
+                    proposal: detail.job.proposal,
+                    reason: reason.clone(),
+                };
+                let job: JobView = service.post(&format!("/api/v1/jobs/{id}/decline"), &body)?;
+                print(&show::line(&job))
+            }
+            Job::Cancel { which } => {
+                let (service, id) = which.open()?;
+                let job: JobView = service.post(&format!("/api/v1/jobs/{id}/cancel"), &())?;
+                print(&show::line(&job))
+            }
+            Job::Fetch { which, output, key } => fetch(which, output.as_ref(), key.as_deref()),
+            Job::Watch { reach, job, json } => {
+                let service = reach.open()?;
+                let id = job.as_deref().map(|job| whole(&service, job)).transpose()?;
+                watch(&service, id.as_deref(), *json)
             }
         }
-        Job::Approve {
-            which,
-            given,
-            proposal,
-        } => approve(which, given, proposal.as_deref()),
-        Job::Decline { which, reason } => {
-            let (service, id) = which.open()?;
-            let detail: JobDetail = service.get(&format!("/api/v1/jobs/{id}"))?;
-            let body = Decline {
-                proposal: detail.job.proposal,
-                reason: reason.clone(),
-            };
-            let job: JobView = service.post(&format!("/api/v1/jobs/{id}/decline"), &body)?;
-            print(&show::line(&job))
-        }
-        Job::Cancel { which } => {
-            let (service, id) = which.open()?;
-            let job: JobView = service.post(&format!("/api/v1/jobs/{id}/cancel"), &())?;
-            print(&show::line(&job))
-        }
-        Job::Fetch { which, output, key } => fetch(which, output.as_ref(), key.as_deref()),
-        Job::Watch { reach, job, json } => {
-            let service = reach.open()?;
-            let id = job.as_deref().map(|job| whole(&service, job)).transpose()?;
-            watch(&service, id.as_deref(), *json)
+    }
+
+    fn json(&self) -> bool {
+        match self {
+            Job::Submit(options) => options.form.json,
+            Job::List { form, .. } | Job::Show { form, .. } => form.json,
+            _ => false,
         }
     }
 }
 
-fn list(reach: &Reach, state: Option<&str>, limit: u16, before: Option<u64>, json: bool) -> Result<()> {
+fn list(reach: &Reach, state: Option<&str>, limit: u16, before: Option<u64>, form: Form) -> Result<()> {
     let mut path = format!("/api/v1/jobs?limit={limit}");
     if let Some(state) = state {
-        let known = cenote_service::job::StateName::ALL
+        let known = cenote_api::StateName::ALL
             .iter()
             .any(|known| known.as_str() == state);
         if !known {
@@ -264,11 +254,7 @@ fn list(reach: &Reach, state: Option<&str>, limit: u16, before: Option<u64>, jso
         path += &format!("&before={before}");
     }
     let page: JobPage = reach.open()?.get(&path)?;
-    if json {
-        print_json(&page)
-    } else {
-        print(&show::page(&page))
-    }
+    form.print(&page, || show::page(&page))
 }
 
 fn approve(which: &Which, given: &Given, seen: Option<&str>) -> Result<()> {
@@ -347,9 +333,14 @@ fn fetch(which: &Which, output: Option<&PathBuf>, key: Option<&str>) -> Result<(
 
 /// A random word.
 fn random() -> Result<String> {
-    cenote_service::random()
-        .map(|bytes| Digest(bytes).to_string())
-        .map_err(|error| fault(Kind::Internal, error.to_string()))
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        fault(
+            Kind::Internal,
+            format!("the system gives no random bytes: {error}"),
+        )
+    })?;
+    Ok(Digest(bytes).to_string())
 }
 
 /// Prints what happens. A stream that ends is opened anew, as long as the service is there.

@@ -1,13 +1,14 @@
 //! `cenote kept`
 
 use cenote::{Error, Result};
-use cenote_service::Timestamp;
-use cenote_service::job::{JobId, check_kept_name};
-use cenote_web::view;
+use cenote_api::Timestamp;
+use cenote_api::view;
+use cenote_api::{JobId, check_kept_name};
 use clap::Subcommand;
 
-use crate::console::{print, print_json};
-use crate::service::{Reach, Service, printable};
+use cenote_console::args::Form;
+use cenote_console::service::{Reach, Service, printable};
+use cenote_console::{Command, print};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Kept {
@@ -15,9 +16,8 @@ pub(crate) enum Kept {
     List {
         #[command(flatten)]
         reach: Reach,
-        /// Print JSON instead of a table
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        form: Form,
     },
     /// Delete a value here for good; no job can take it any more
     Drop {
@@ -31,22 +31,25 @@ pub(crate) enum Kept {
     },
 }
 
-pub(crate) fn run(command: &Kept) -> Result<()> {
-    match command {
-        Kept::List { reach, json } => {
-            let kept: Vec<view::Kept> = reach.open()?.get("/api/v1/kept")?;
-            if *json {
-                return print_json(&kept);
+impl Command for Kept {
+    fn run(&self, _: u8) -> Result<()> {
+        match self {
+            Kept::List { reach, form } => {
+                let kept: Vec<view::Kept> = reach.open()?.get("/api/v1/kept")?;
+                form.print(&kept, || table(&kept))
             }
-            print(&table(&kept))
+            Kept::Drop { reach, name, of } => {
+                check_kept_name(name).map_err(Error::Usage)?;
+                let service = reach.open()?;
+                let job = whole(&service, name, of)?;
+                service.delete(&format!("/api/v1/kept/{job}/{name}"))?;
+                print(&format!("{name} of job {job} is dropped\n"))
+            }
         }
-        Kept::Drop { reach, name, of } => {
-            check_kept_name(name).map_err(Error::Usage)?;
-            let service = reach.open()?;
-            let job = whole(&service, name, of)?;
-            service.delete(&format!("/api/v1/kept/{job}/{name}"))?;
-            print(&format!("{name} of job {job} is dropped\n"))
-        }
+    }
+
+    fn json(&self) -> bool {
+        matches!(self, Kept::List { form, .. } if form.json)
     }
 }
 

@@ -1,6 +1,5 @@
 //! `cenote params`
 
-mod game;
 mod lego;
 mod output;
 mod pool;
@@ -8,6 +7,7 @@ mod three;
 mod triples;
 
 use cenote::Result;
+use cenote_console::{Command, Forwarded, Sibling};
 use clap::Subcommand;
 
 /// One command per protocol, and the games behind them.
@@ -22,28 +22,28 @@ pub(crate) enum Params {
     /// Pools of authenticated triples
     Triples(triples::Triples),
     /// Play a cut-and-choose game many times: measured against exact
-    #[command(subcommand)]
-    Game(game::Game),
+    #[command(disable_help_flag = true)]
+    Game(Forwarded),
 }
 
-impl Params {
-    pub(crate) fn wants_json(&self) -> bool {
+impl Command for Params {
+    fn run(&self, verbose: u8) -> Result<()> {
         match self {
-            Params::Three(options) => options.output.json,
-            Params::Lego(options) => options.output.json,
-            Params::Pool(options) => options.output.json,
-            Params::Triples(options) => options.output.json,
-            Params::Game(game) => game.play().json,
+            Params::Three(options) => three::run(options),
+            Params::Lego(options) => lego::run(options),
+            Params::Pool(options) => pool::run(options),
+            Params::Triples(options) => triples::run(options),
+            Params::Game(rest) => Sibling::Bench.become_it(Some("game"), rest, verbose),
         }
     }
-}
 
-pub(crate) fn run(command: &Params) -> Result<()> {
-    match command {
-        Params::Three(options) => three::run(options),
-        Params::Lego(options) => lego::run(options),
-        Params::Pool(options) => pool::run(options),
-        Params::Triples(options) => triples::run(options),
-        Params::Game(game) => game::run(game),
+    fn json(&self) -> bool {
+        match self {
+            Params::Three(options) => options.output.form.json,
+            Params::Lego(options) => options.output.form.json,
+            Params::Pool(options) => options.output.form.json,
+            Params::Triples(options) => options.output.form.json,
+            Params::Game(_) => false,
+        }
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::query;
 use super::run::show;
 use crate::args::Party;
-use crate::console::{Progress, print, print_json};
+use cenote_console::{Command, Log, Progress};
 
 #[derive(Serialize)]
 struct Checked {
@@ -19,26 +19,40 @@ struct Checked {
     circuit_digest: String,
 }
 
-pub(crate) fn run(options: &Party) -> Result<()> {
-    if QueryJob::is_at(&options.job) {
-        return query::party(options);
+impl Command for Party {
+    fn run(&self, _: u8) -> Result<()> {
+        if QueryJob::is_at(&self.job) {
+            return query::party(self);
+        }
+        let mut config = PartyConfig::load(&self.config)?;
+        let job = Job::load(&self.job)?;
+        if self.check {
+            return check(self, &config, &job);
+        }
+        let progress = Progress::start("running");
+        config.on_wait = progress.on_wait();
+        let run = if self.online { run_party_online } else { run_party };
+        let outcome = run(&config, &job, &mut |done, total| progress.set(done, total))?;
+        drop(progress);
+        let report = Report::of_one(outcome.report);
+        show(&report, self.form)
     }
-    let mut config = PartyConfig::load(&options.config)?;
-    let job = Job::load(&options.job)?;
-    if options.check {
-        return check(options, &config, &job);
+
+    fn json(&self) -> bool {
+        self.form.json
     }
-    let progress = Progress::start("running");
-    config.on_wait = progress.on_wait();
-    let run = if options.online {
-        run_party_online
-    } else {
-        run_party
-    };
-    let outcome = run(&config, &job, &mut |done, total| progress.set(done, total))?;
-    drop(progress);
-    let report = Report::of_one(outcome.report);
-    show(&report, options.json)
+
+    fn memory(&self) -> Option<u64> {
+        self.memory.bytes()
+    }
+
+    fn meets_peers(&self) -> bool {
+        true
+    }
+
+    fn log(&self) -> Log {
+        Log::Warnings
+    }
 }
 
 fn check(options: &Party, config: &PartyConfig, job: &Job) -> Result<()> {
@@ -51,15 +65,14 @@ fn check(options: &Party, config: &PartyConfig, job: &Job) -> Result<()> {
         and_gates: program.and_gates(),
         circuit_digest: program.digest(),
     };
-    if options.json {
-        return print_json(&checked);
-    }
-    print(&format!(
-        "{} is ready: identity, job and inputs are in order\n\
-         fingerprint     {}\n\
-         circuit digest  {} (must be the same at all parties)\n\
-         lanes           {}\n\
-         AND gates       {}\n",
-        config.me, checked.fingerprint, checked.circuit_digest, checked.lanes, checked.and_gates
-    ))
+    options.form.print(&checked, || {
+        format!(
+            "{} is ready: identity, job and inputs are in order\n\
+             fingerprint     {}\n\
+             circuit digest  {} (must be the same at all parties)\n\
+             lanes           {}\n\
+             AND gates       {}\n",
+            config.me, checked.fingerprint, checked.circuit_digest, checked.lanes, checked.and_gates
+        )
+    })
 }

@@ -6,31 +6,37 @@ use cenote::{Error, Result};
 
 use super::query;
 use crate::args::Plan;
-use crate::console::{Progress, child, print, print_json};
+use cenote_console::{Command, Progress, child};
 
-pub(crate) fn run(options: &Plan, verbose: u8) -> Result<()> {
-    if QueryJob::is_at(&options.job) {
-        return query::plan(options, verbose);
-    }
-    let progress = Progress::start("planning");
-    let child = child("child", verbose)?;
-    let plan = plan(
-        &options.job,
-        options.link,
-        options.local.setting(),
-        child,
-        &mut |what| {
+impl Command for Plan {
+    fn run(&self, verbose: u8) -> Result<()> {
+        if QueryJob::is_at(&self.job) {
+            return query::plan(self, verbose);
+        }
+        let progress = Progress::start("planning");
+        let child = child("child", verbose)?;
+        let plan = plan(&self.job, self.link, self.local.setting(), child, &mut |what| {
             progress.name(what);
-        },
-    )?;
-    drop(progress);
-    if options.json {
-        print_json(&plan)?;
-    } else {
-        print(&plan.table())?;
+        })?;
+        drop(progress);
+        self.form.print(&plan, || plan.table())?;
+        match plan.refused() {
+            Some(why) if !self.form.json => {
+                Err(Error::Usage(format!("the job cannot be run as it is: {why}")))
+            }
+            _ => Ok(()),
+        }
     }
-    match plan.refused() {
-        Some(why) if !options.json => Err(Error::Usage(format!("the job cannot be run as it is: {why}"))),
-        _ => Ok(()),
+
+    fn json(&self) -> bool {
+        self.form.json
+    }
+
+    fn memory(&self) -> Option<u64> {
+        self.memory.bytes()
+    }
+
+    fn meets_peers(&self) -> bool {
+        true
     }
 }

@@ -6,19 +6,35 @@ use cenote::query::{Instead, QueryJob, QueryPlan, QueryReport, check_party, run_
 use cenote::{Error, PartyConfig, Result};
 use serde::Serialize;
 
-use crate::args::{Local, Party, Plan, Query};
-use crate::console::{Progress, child, print, print_json, warn};
+use cenote_console::args::{Form, Local};
+use cenote_console::{Command, Progress, child, warn};
 
-pub(crate) fn run(options: &Query, verbose: u8) -> Result<()> {
-    let instead = Instead {
-        query: Some(options.query.clone()),
-        protocol: options.protocol.clone(),
-    };
-    told(&options.tables, &instead, &options.local, options.json, verbose)
+use crate::args::{Party, Plan, Query};
+
+impl Command for Query {
+    fn run(&self, verbose: u8) -> Result<()> {
+        let instead = Instead {
+            query: Some(self.query.clone()),
+            protocol: self.protocol.clone(),
+        };
+        told(&self.tables, &instead, &self.local, self.form, verbose)
+    }
+
+    fn json(&self) -> bool {
+        self.form.json
+    }
+
+    fn memory(&self) -> Option<u64> {
+        self.memory.bytes()
+    }
+
+    fn meets_peers(&self) -> bool {
+        true
+    }
 }
 
 /// Runs the query of the job at `path` with all parties on this machine, and prints its answer.
-pub(crate) fn told(path: &Path, instead: &Instead, local: &Local, json: bool, verbose: u8) -> Result<()> {
+pub(crate) fn told(path: &Path, instead: &Instead, local: &Local, form: Form, verbose: u8) -> Result<()> {
     let progress = Progress::start("running");
     let report = run_here(
         path,
@@ -30,19 +46,14 @@ pub(crate) fn told(path: &Path, instead: &Instead, local: &Local, json: bool, ve
         },
     )?;
     drop(progress);
-    show(&report, json)
+    show(&report, form)
 }
 
-fn show(report: &QueryReport, json: bool) -> Result<()> {
+fn show(report: &QueryReport, form: Form) -> Result<()> {
     warn(&report.report);
-    if json {
-        return print_json(report);
-    }
-    print(&format!(
-        "{}\n{}",
-        report.answer_table(),
-        report.report.cost_table()
-    ))
+    form.print(report, || {
+        format!("{}\n{}", report.answer_table(), report.report.cost_table())
+    })
 }
 
 #[derive(Serialize)]
@@ -68,19 +79,18 @@ pub(crate) fn party(options: &Party) -> Result<()> {
             fingerprint: fingerprint.to_string(),
             and_gates,
         };
-        if options.json {
-            return print_json(&checked);
-        }
-        return print(&format!(
-            "{} is ready: identity, query and tables are in order\nfingerprint  {}\nAND gates    {}\n",
-            config.me, checked.fingerprint, checked.and_gates
-        ));
+        return options.form.print(&checked, || {
+            format!(
+                "{} is ready: identity, query and tables are in order\nfingerprint  {}\nAND gates    {}\n",
+                config.me, checked.fingerprint, checked.and_gates
+            )
+        });
     }
     let progress = Progress::start("running");
     config.on_wait = progress.on_wait();
     let report = run_party(&config, job, &mut |done, total| progress.set(done, total))?;
     drop(progress);
-    show(&report, options.json)
+    show(&report, options.form)
 }
 
 /// `cenote plan` for a query.
@@ -95,12 +105,11 @@ pub(crate) fn plan(options: &Plan, verbose: u8) -> Result<()> {
         &mut |what| progress.name(what),
     )?;
     drop(progress);
-    if options.json {
-        return print_json(&plan);
-    }
-    print(&plan.table())?;
+    options.form.print(&plan, || plan.table())?;
     match plan.refused {
-        Some(why) => Err(Error::Usage(format!("the query cannot be run as it is: {why}"))),
-        None => Ok(()),
+        Some(why) if !options.form.json => {
+            Err(Error::Usage(format!("the query cannot be run as it is: {why}")))
+        }
+        _ => Ok(()),
     }
 }

@@ -1,58 +1,52 @@
 //! `cenote run`
 
-use cenote::local::{Setting, run_job};
+use cenote::local::run_job;
 use cenote::query::{Instead, QueryJob};
 use cenote::{Report, Result};
 
 use super::query::told;
-use crate::args::{Local, Run};
-use crate::console::{Progress, child, print, print_json, warn};
+use crate::args::Run;
+use cenote_console::args::Form;
+use cenote_console::{Command, Progress, child, warn};
 
 /// Values of an output that are printed; more are for `--json` and files.
 const SHOWN_LANES: usize = 8;
 
-impl Local {
-    pub(crate) fn setting(&self) -> Setting {
-        Setting {
-            transport: self.transport,
-            timeout: self.timeout,
-            phase_timeout: self.phase_timeout,
+impl Command for Run {
+    fn run(&self, verbose: u8) -> Result<()> {
+        if QueryJob::is_at(&self.job) {
+            return told(&self.job, &Instead::default(), &self.local, self.form, verbose);
         }
+        let progress = Progress::start("running");
+        let report = run_job(
+            &self.job,
+            self.local.setting(),
+            child("child", verbose)?,
+            &mut |done, total| {
+                progress.set(done, total);
+            },
+        )?;
+        drop(progress);
+        show(&report, self.form)
     }
-}
 
-pub(crate) fn run(options: &Run, verbose: u8) -> Result<()> {
-    if QueryJob::is_at(&options.job) {
-        return told(
-            &options.job,
-            &Instead::default(),
-            &options.local,
-            options.json,
-            verbose,
-        );
+    fn json(&self) -> bool {
+        self.form.json
     }
-    let progress = Progress::start("running");
-    let report = run_job(
-        &options.job,
-        options.local.setting(),
-        child("child", verbose)?,
-        &mut |done, total| {
-            progress.set(done, total);
-        },
-    )?;
-    drop(progress);
-    show(&report, options.json)
+
+    fn memory(&self) -> Option<u64> {
+        self.memory.bytes()
+    }
+
+    fn meets_peers(&self) -> bool {
+        true
+    }
 }
 
 /// Says what came of a job.
-pub(super) fn show(report: &Report, json: bool) -> Result<()> {
+pub(super) fn show(report: &Report, form: Form) -> Result<()> {
     warn(report);
-    if json {
-        return print_json(report);
-    }
-    print(&format!(
-        "{}\n{}",
-        report.output_table(SHOWN_LANES),
-        report.cost_table()
-    ))
+    form.print(report, || {
+        format!("{}\n{}", report.output_table(SHOWN_LANES), report.cost_table())
+    })
 }

@@ -11,61 +11,77 @@ use cenote::{Job, PartyConfig, Result};
 use serde_json::{Map, Value, json};
 
 use crate::args;
-use crate::console::{Progress, print, print_json};
+use cenote_console::{Command, Log, Progress, print, print_json};
 
 /// Characters of a name that tables show.
 const SHORT: usize = 12;
 
-pub(crate) fn run(command: &args::Stock) -> Result<()> {
-    match command {
-        args::Stock::Make {
-            config,
-            job,
-            amount,
-            json,
-        } => {
-            let (mut config, job) = (PartyConfig::load(config)?, Job::load(job)?);
-            let item = job.protocol().item()?;
-            let progress = Progress::start("making material");
-            config.on_wait = progress.on_wait();
-            let made = make(&config, &job, amount.into(), &mut |done, total| {
-                progress.set(done, total)
-            })?;
-            drop(progress);
-            if *json {
-                print_json(&in_json(item, &made))
-            } else {
-                print(&in_text(item, &made))
+impl Command for args::Stock {
+    fn run(&self, _: u8) -> Result<()> {
+        match self {
+            args::Stock::Make {
+                config,
+                job,
+                amount,
+                form,
+            } => {
+                let (mut config, job) = (PartyConfig::load(config)?, Job::load(job)?);
+                let item = job.protocol().item()?;
+                let progress = Progress::start("making material");
+                config.on_wait = progress.on_wait();
+                let made = make(&config, &job, amount.into(), &mut |done, total| {
+                    progress.set(done, total)
+                })?;
+                drop(progress);
+                form.print(&in_json(item, &made), || in_text(item, &made))
             }
-        }
-        args::Stock::Show { config, json } => {
-            let config = PartyConfig::load(config)?;
-            show(&config, *json)
-        }
-        args::Stock::Drop {
-            config,
-            which,
-            yes,
-            json,
-        } => {
-            let config = PartyConfig::load(config)?;
-            let folder = open(&config)?;
-            let which = which.into();
-            let mut items = choose(&folder, &which)?;
-            if which == Which::Orphans && !yes {
-                let doubtful = on_one_word(&mut items);
-                if !doubtful.items.is_empty() {
-                    eprint!("{}", table(&folder, &doubtful, "lacking by one peer's word only"));
-                    if confirmed()? {
-                        items.items.extend(doubtful.items);
-                    } else {
-                        eprintln!("left alone; --yes removes it, too");
+            args::Stock::Show { config, form } => {
+                let config = PartyConfig::load(config)?;
+                show(&config, form.json)
+            }
+            args::Stock::Drop {
+                config,
+                which,
+                yes,
+                form,
+            } => {
+                let config = PartyConfig::load(config)?;
+                let folder = open(&config)?;
+                let which = which.into();
+                let mut items = choose(&folder, &which)?;
+                if which == Which::Orphans && !yes {
+                    let doubtful = on_one_word(&mut items);
+                    if !doubtful.items.is_empty() {
+                        eprint!("{}", table(&folder, &doubtful, "lacking by one peer's word only"));
+                        if confirmed()? {
+                            items.items.extend(doubtful.items);
+                        } else {
+                            eprintln!("left alone; --yes removes it, too");
+                        }
                     }
                 }
+                remove(&folder, &items)?;
+                form.print(&fields(&config, &folder, &items), || {
+                    table(&folder, &items, "removed")
+                })
             }
-            remove(&folder, &items)?;
-            tell(&config, &folder, &items, "removed", *json)
         }
+    }
+
+    fn json(&self) -> bool {
+        match self {
+            args::Stock::Make { form, .. }
+            | args::Stock::Show { form, .. }
+            | args::Stock::Drop { form, .. } => form.json,
+        }
+    }
+
+    fn meets_peers(&self) -> bool {
+        matches!(self, args::Stock::Make { .. })
+    }
+
+    fn log(&self) -> Log {
+        Log::Warnings
     }
 }
 
@@ -190,13 +206,6 @@ fn show(config: &PartyConfig, json: bool) -> Result<()> {
         text += &table(store, &store.inventory()?, "in stock");
     }
     print(&text)
-}
-
-fn tell(config: &PartyConfig, folder: &Store, inventory: &Inventory, how: &str, json: bool) -> Result<()> {
-    match json {
-        true => print_json(&fields(config, folder, inventory)),
-        false => print(&table(folder, inventory, how)),
-    }
 }
 
 fn fields(config: &PartyConfig, folder: &Store, inventory: &Inventory) -> Map<String, Value> {

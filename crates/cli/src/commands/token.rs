@@ -1,13 +1,14 @@
 //! `cenote token`
 
 use cenote::Result;
-use cenote_service::Timestamp;
-use cenote_service::token::Scope;
-use cenote_web::view::{LoginMade, NewToken, TokenMade, TokenView};
+use cenote_api::Scope;
+use cenote_api::Timestamp;
+use cenote_api::view::{LoginMade, NewToken, TokenMade, TokenView};
 use clap::{Subcommand, ValueEnum};
 
-use crate::console::{print, print_json};
-use crate::service::{Reach, printable};
+use cenote_console::args::Form;
+use cenote_console::service::{Reach, printable};
+use cenote_console::{Command, print};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Token {
@@ -28,9 +29,8 @@ pub(crate) enum Token {
     List {
         #[command(flatten)]
         reach: Reach,
-        /// Print JSON instead of a table
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        form: Form,
     },
     /// Revoke a token, or end a session
     Revoke {
@@ -70,43 +70,46 @@ impl From<ScopeName> for Scope {
     }
 }
 
-pub(crate) fn run(command: &Token) -> Result<()> {
-    match command {
-        Token::New {
-            reach,
-            name,
-            scopes,
-            days,
-        } => {
-            let body = NewToken {
-                name: name.clone(),
-                scopes: scopes.iter().copied().map(Scope::from).collect(),
-                days: Some(*days),
-            };
-            let made: TokenMade = reach.open()?.post("/api/v1/tokens", &body)?;
-            print(&format!("{}\n", made.token))
-        }
-        Token::List { reach, json } => {
-            let tokens: Vec<TokenView> = reach.open()?.get("/api/v1/tokens")?;
-            if *json {
-                return print_json(&tokens);
+impl Command for Token {
+    fn run(&self, _: u8) -> Result<()> {
+        match self {
+            Token::New {
+                reach,
+                name,
+                scopes,
+                days,
+            } => {
+                let body = NewToken {
+                    name: name.clone(),
+                    scopes: scopes.iter().copied().map(Scope::from).collect(),
+                    days: Some(*days),
+                };
+                let made: TokenMade = reach.open()?.post("/api/v1/tokens", &body)?;
+                print(&format!("{}\n", made.token))
             }
-            print(&table(&tokens))
-        }
-        Token::Revoke { reach, token } => {
-            if token.len() != 16 || !token.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-                return Err(cenote::Error::Usage(
-                    "a token's public name has 16 digits; `cenote token list` prints it".into(),
-                ));
+            Token::List { reach, form } => {
+                let tokens: Vec<TokenView> = reach.open()?.get("/api/v1/tokens")?;
+                form.print(&tokens, || table(&tokens))
             }
-            reach.open()?.delete(&format!("/api/v1/tokens/{token}"))?;
-            print(&format!("{token} is revoked\n"))
+            Token::Revoke { reach, token } => {
+                if token.len() != 16 || !token.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                    return Err(cenote::Error::Usage(
+                        "a token's public name has 16 digits; `cenote token list` prints it".into(),
+                    ));
+                }
+                reach.open()?.delete(&format!("/api/v1/tokens/{token}"))?;
+                print(&format!("{token} is revoked\n"))
+            }
+            Token::Login { reach } => {
+                let service = reach.open()?;
+                let made: LoginMade = service.post("/api/v1/logins", &())?;
+                print(&format!("{}/#{}\n", service.url(), made.login))
+            }
         }
-        Token::Login { reach } => {
-            let service = reach.open()?;
-            let made: LoginMade = service.post("/api/v1/logins", &())?;
-            print(&format!("{}/#{}\n", service.url(), made.login))
-        }
+    }
+
+    fn json(&self) -> bool {
+        matches!(self, Token::List { form, .. } if form.json)
     }
 }
 

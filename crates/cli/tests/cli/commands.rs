@@ -97,7 +97,7 @@ fn a_terminal_does_no_harm() {
     );
     let command = format!(
         "{} -v bench three --json --circuit lib:mult32 --lanes 70000 --transport tcp > {}",
-        env!("CARGO_BIN_EXE_cenote"),
+        crate::programs::cenote().display(),
         report.display()
     );
     let mut script = std::process::Command::new("script");

@@ -10,7 +10,7 @@ use serde_json::Value;
 const PATIENCE: Duration = Duration::from_secs(600);
 
 pub(crate) fn cenote() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_cenote"));
+    let mut command = Command::new(crate::programs::cenote());
     command.env_remove("RUST_LOG");
     command
 }

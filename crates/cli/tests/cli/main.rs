@@ -18,6 +18,8 @@ mod parties;
 mod plan;
 mod pool;
 mod processes;
+#[path = "../programs/mod.rs"]
+mod programs;
 mod queries;
 mod serve;
 mod services;

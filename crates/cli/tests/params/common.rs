@@ -11,7 +11,7 @@ pub(crate) struct Ended {
 }
 
 pub(crate) fn command(line: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_cenote"));
+    let mut command = Command::new(crate::programs::cenote());
     command.args(line.split_whitespace());
     command
 }

@@ -4,3 +4,5 @@ mod answers;
 mod common;
 mod plots;
 mod refusals;
+#[path = "../programs/mod.rs"]
+mod programs;

@@ -193,7 +193,7 @@ impl Core {
         if !peers.clone().all(|party| there(&party)) {
             return None;
         }
-        let run = JobId::random(self.me()).ok()?;
+        let run = JobId::of(self.me(), cenote_service::random().ok()?);
         if let Err(why) = self.reserve(run, kind, shelf, runs, Stage::Asked(peers.collect()), ANSWER) {
             tracing::debug!(why, "no stock is made");
             self.stock.state().course[kind].declined();

@@ -150,7 +150,7 @@ fn a_party_cannot_take_the_name_of_anothers_job() {
     };
     // Party 2 hears of a job of party 0's before party 1 does, and proposes its own by that name.
     let heard = answers(&world, 1, 2);
-    let id = JobId::random(0).expect("random");
+    let id = JobId::of(0, cenote_service::random().expect("random"));
     steal(id, "before");
     until("it is refused", || {
         declined(&heard, id).is_some_and(|reason| reason.contains("its name is one for jobs of party 0"))

@@ -1,11 +1,11 @@
 //! What preprocessing costs in bytes from the garbler to the evaluator.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::bounds::Buckets;
 
 /// Bytes sent per item. The search minimises their sum; other implementations put their own numbers here.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CostModel {
     /// Per garbled gate: table and commitments to its three wires.
     pub gate: f64,

@@ -1,7 +1,7 @@
 //! The cheapest buckets, or the smallest.
 
 use serde::ser::SerializeStruct;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::attack::GATE_FOUND;
 use super::bounds::{Buckets, Errors};
@@ -10,7 +10,7 @@ use super::slack::generated;
 use crate::{Refusal, Remembered, Setting};
 
 /// What to minimise.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Objective {
     /// Bytes sent in preprocessing.
@@ -21,7 +21,7 @@ pub enum Objective {
 }
 
 /// What is asked of the preprocessing.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// Each of Theorem 2's bounds is at most `2^-security`, and so is the chance that too few gadgets survive.
     pub security: u32,

@@ -1,13 +1,13 @@
 //! The cheapest check rate and bucket size for a pool (Figure 2).
 
-use serde::Serialize;
 use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize};
 
 use super::attack::{Attack, Draw};
 use crate::{LogProb, Refusal, Remembered, Setting};
 
 /// What is taken for the probability that a bad gadget gets past the guard, and for the adversary's strategy.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Guard {
     /// The paper's: each gets past with `1 - r_c r_d`, and all are inserted at once. The published parameters come from this.
@@ -36,7 +36,7 @@ impl Guard {
 }
 
 /// What is asked of a pool.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// The error is at most `2^-security_bits` over the pool's life. Not a whole number where a budget is shared.
     pub security_bits: f64,

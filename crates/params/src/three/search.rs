@@ -1,6 +1,6 @@
 //! The cheapest parameters for a workload.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::shape::{preferred, settings, smallest};
 use super::{BLOCK_BITS, Parameters, Variant, check_mixed};
@@ -16,7 +16,7 @@ const MAX_B: u32 = 130;
 const TOLERANCE: f64 = 1.005;
 
 /// What is asked of the three-party protocol.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
     /// The error must be at most `2^-security`, over the whole session; 1 to 128.
     pub security: u32,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Digest, JobId};
+use super::{Digest, JobId, check_kept_name};
 use crate::words::steers;
 use crate::{Error, Result, Timestamp};
 
@@ -12,8 +12,6 @@ const NAME: usize = 128;
 const INPUTS: usize = 64;
 /// Values that a job takes, and outputs that it keeps, at most.
 const VALUES: usize = 64;
-/// Bytes of the name of a kept value, at most.
-const KEPT_NAME: usize = 64;
 /// Days for which a value is kept, at most.
 const DAYS: u16 = 366;
 const CONTEXT: &str = "cenote service proposal 1";
@@ -229,20 +227,6 @@ impl Proposal {
             false => Ok(()),
         }
     }
-}
-
-/// Refuses what cannot be the name of a kept value.
-///
-/// # Errors
-/// In words, what names there are.
-pub fn check_kept_name(name: &str) -> std::result::Result<(), String> {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    if name.is_empty() || name.len() > KEPT_NAME || name.starts_with('.') || !name.bytes().all(plain) {
-        return Err(format!(
-            "the name of a kept value has 1 to {KEPT_NAME} letters from a to z or A to Z, digits, and the signs - _ and ., and does not begin with a dot"
-        ));
-    }
-    Ok(())
 }
 
 fn has_twice(mut names: Vec<&str>) -> bool {

@@ -13,8 +13,9 @@ use utoipa::IntoParams;
 use super::jobs::asked;
 use crate::caller::{Admin, Reader};
 use crate::house::Shared;
-use crate::problem::{Answer, Problem, Refusal};
-use crate::view::{AuditPage, AuditVerified};
+use crate::problem::{Answer, Refusal};
+use cenote_api::Problem;
+use cenote_api::view::{AuditPage, AuditVerified};
 
 /// Bytes that are read from the end, at most.
 const TAIL: u64 = 1 << 20;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
+use cenote_api::Problem;
 use cenote_service::Timestamp;
 use cenote_service::job::JobId;
 use cenote_service::live::Happened;
@@ -19,7 +20,7 @@ use super::jobs::Named;
 use crate::caller::{Caller, Reader};
 use crate::house::{Shared, Site};
 use crate::places::Place;
-use crate::problem::{Answer, Problem, Refusal};
+use crate::problem::{Answer, Refusal};
 
 /// How often a silent stream says that it is there.
 const BEAT: Duration = Duration::from_secs(10);

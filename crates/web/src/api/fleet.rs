@@ -3,6 +3,8 @@
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
+use cenote_api::Problem;
+use cenote_api::view::{About, Alarm, Data, Peer, Running, Stock};
 use cenote_service::Timestamp;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -11,8 +13,7 @@ use super::jobs::asked;
 use crate::caller::Reader;
 use crate::history::Point;
 use crate::house::Shared;
-use crate::problem::{Answer, Problem};
-use crate::view::{About, Alarm, Data, Peer, Running, Stock};
+use crate::problem::Answer;
 
 /// Which party this is, and whether it can take jobs.
 #[utoipa::path(get, path = "/api/v1/about", tag = "service", security(("bearer" = [])), responses(
@@ -20,7 +21,7 @@ use crate::view::{About, Alarm, Data, Peer, Running, Stock};
 pub(super) async fn about(State(site): Shared, _: Reader) -> Answer<Json<About>> {
     let about = site.block(|site| {
         let live = &site.house.live;
-        About::new(live.about(), Timestamp::now(), live.ready())
+        live.about().view(Timestamp::now(), live.ready())
     });
     Ok(Json(about.await?))
 }

@@ -10,7 +10,8 @@ use axum::response::IntoResponse;
 use crate::caller::Reader;
 use crate::house::Shared;
 use crate::metrics;
-use crate::problem::{Answer, Problem};
+use crate::problem::Answer;
+use cenote_api::Problem;
 
 /// How long an answer to those without a token is used again.
 const FRESH: Duration = Duration::from_millis(500);

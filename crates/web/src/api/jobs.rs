@@ -11,6 +11,10 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use cenote_api::Problem;
+use cenote_api::view::{
+    Approve, Decline, Explained, Fetch, FilePart, Gift, JobDetail, JobPage, JobView, Submit,
+};
 use cenote_service::Job;
 use cenote_service::job::{Digest, JobId, PageRequest, StateName};
 use cenote_service::live::Submission;
@@ -20,9 +24,9 @@ use utoipa::IntoParams;
 
 use crate::body::{Input, Large};
 use crate::caller::{Approver, Proposer, Reader};
+use crate::gift;
 use crate::house::{Shared, Site};
-use crate::problem::{Answer, Problem, Refusal};
-use crate::view::{Approve, Decline, Explained, Fetch, FilePart, Gift, JobDetail, JobPage, JobView, Submit};
+use crate::problem::{Answer, Refusal};
 
 /// Jobs of a page unless the caller says otherwise.
 const PAGE: u16 = 50;
@@ -100,7 +104,7 @@ pub(super) async fn submit(
 ) -> Answer<(StatusCode, Json<JobView>)> {
     let idempotency_key = key(&headers)?;
     check_files(&submit)?;
-    let approval = submit.approval.map(Gift::approval).transpose()?;
+    let approval = submit.approval.map(gift::approval).transpose()?;
     if approval.is_some() {
         caller.principal.needs(Scope::Approve)?;
     }
@@ -235,7 +239,7 @@ pub(super) async fn approve(
     let done = site.block(move |site| {
         let _place = place;
         check_seen(site, id, &approve.proposal)?;
-        let approval = Gift::from(approve).approval()?;
+        let approval = gift::approval(Gift::from(approve))?;
         site.house.live.approve(id, approval, by).map_err(Refusal::from)
     });
     Ok(Json(done.await??.into()))

@@ -7,13 +7,14 @@ use axum::Json;
 use axum::extract::{FromRequestParts, Path, State};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
+use cenote_api::Problem;
+use cenote_api::view::Kept;
 use cenote_service::job::{JobId, check_kept_name};
 
 use super::jobs::trace;
 use crate::caller::{Approver, Reader};
 use crate::house::{Shared, Site};
-use crate::problem::{Answer, Problem, Refusal};
-use crate::view::Kept;
+use crate::problem::{Answer, Refusal};
 
 /// The kept value that a path names.
 pub(super) struct Value {

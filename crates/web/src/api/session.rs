@@ -5,6 +5,8 @@ use std::time::Instant;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::{Extension, Json};
+use cenote_api::Problem;
+use cenote_api::view::{Login, Session};
 use cenote_service::Timestamp;
 use cenote_service::token::Kind;
 
@@ -12,8 +14,7 @@ use crate::body::Input;
 use crate::caller::{Caller, is_own_origin};
 use crate::guard::From;
 use crate::house::{Shared, Site};
-use crate::problem::{Answer, Problem, Refusal};
-use crate::view::{Login, Session};
+use crate::problem::{Answer, Refusal};
 
 /// Seconds that a browser keeps the cookie: as long as a session lasts.
 const KEPT: u32 = 12 * 3600;

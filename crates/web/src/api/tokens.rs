@@ -5,14 +5,15 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use cenote_api::Problem;
+use cenote_api::view::{LoginMade, NewToken, TokenMade, TokenView};
 use cenote_service::Timestamp;
 use cenote_service::token::Kind;
 
 use crate::body::Input;
 use crate::caller::{Admin, Caller};
 use crate::house::Shared;
-use crate::problem::{Answer, Problem, Refusal};
-use crate::view::{LoginMade, NewToken, TokenMade, TokenView};
+use crate::problem::{Answer, Refusal};
 
 /// All tokens and sessions, the oldest first.
 #[utoipa::path(get, path = "/api/v1/tokens", tag = "tokens", security(("bearer" = [])), responses(

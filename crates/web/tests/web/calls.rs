@@ -442,9 +442,9 @@ fn the_operators_token_lies_in_the_folder_and_is_made_anew_when_it_is_not_valid(
 
     let mut world = World::new();
     let folder = world.database.folder().path().to_owned();
-    let token = cenote_web::read_operator_token(&folder).expect("there");
+    let token = cenote_api::read_operator_token(&folder).expect("there");
     let mode = folder
-        .join(cenote_web::OPERATOR_TOKEN)
+        .join(cenote_api::OPERATOR_TOKEN)
         .metadata()
         .expect("there")
         .permissions()
@@ -452,7 +452,7 @@ fn the_operators_token_lies_in_the_folder_and_is_made_anew_when_it_is_not_valid(
     assert_eq!(mode & 0o777, 0o600);
     assert_eq!(Client::bearer(&world, &token).get("/api/v1/tokens").status, 200);
     world.serve_again();
-    assert_eq!(*cenote_web::read_operator_token(&folder).expect("there"), *token);
+    assert_eq!(*cenote_api::read_operator_token(&folder).expect("there"), *token);
     let id = token.split('_').nth(1).expect("a name").to_owned();
     let client = Client::bearer(&world, &token);
     assert_eq!(
@@ -462,7 +462,7 @@ fn the_operators_token_lies_in_the_folder_and_is_made_anew_when_it_is_not_valid(
         204
     );
     world.serve_again();
-    let fresh = cenote_web::read_operator_token(&folder).expect("there");
+    let fresh = cenote_api::read_operator_token(&folder).expect("there");
     assert_ne!(*fresh, *token);
     assert_eq!(Client::bearer(&world, &fresh).get("/api/v1/tokens").status, 200);
     // The link of the operator's page works.

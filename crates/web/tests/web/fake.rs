@@ -134,7 +134,7 @@ impl Fake {
             owner,
         };
         Ok(Proposal {
-            id: JobId::random(proposer)?,
+            id: JobId::of(proposer, cenote_service::random()?),
             proposer,
             parties: 3,
             protocol: "three".into(),

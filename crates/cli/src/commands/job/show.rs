@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 use cenote::text::{grouped, s};
-use cenote_service::Timestamp;
-use cenote_web::view::{JobDetail, JobPage, JobView, Revealed};
+use cenote_api::Timestamp;
+use cenote_api::view::{JobDetail, JobPage, JobView, Revealed};
 use serde_json::Value;
 
-use crate::service::printable;
+use cenote_console::service::printable;
 
 fn time(millis: u64) -> String {
     Timestamp::from_millis(millis).to_string()

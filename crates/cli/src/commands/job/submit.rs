@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cenote::{Error, Kind, Result};
-use cenote_web::view::{JobView, Submit as Body};
+use cenote_api::view::{JobView, Submit as Body};
 
 use super::{Given, random, show, watch};
-use crate::args::seconds;
-use crate::console::{print, print_json};
-use crate::service::{Reach, fault};
+use cenote_console::args::{Form, seconds};
+use cenote_console::service::{Reach, fault};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Submit {
@@ -30,17 +29,10 @@ pub(crate) struct Submit {
     #[arg(long, value_name = "WORD")]
     key: Option<String>,
     /// Wait until the job has ended
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     wait: bool,
-    /// Print one JSON object instead of text
-    #[arg(long, conflicts_with = "wait")]
-    json: bool,
-}
-
-impl Submit {
-    pub(super) fn wants_json(&self) -> bool {
-        self.json
-    }
+    #[command(flatten)]
+    pub(super) form: Form,
 }
 
 pub(super) fn run(options: &Submit) -> Result<()> {
@@ -63,10 +55,7 @@ pub(super) fn run(options: &Submit) -> Result<()> {
         })?;
     let job: JobView =
         serde_json::from_str(&text).map_err(|error| fault(Kind::Internal, error.to_string()))?;
-    if options.json {
-        return print_json(&job);
-    }
-    print(&show::line(&job))?;
+    options.form.print(&job, || show::line(&job))?;
     if options.wait {
         watch(&service, Some(&job.id), false)?;
     }

@@ -2,14 +2,13 @@
 
 use cenote::Result;
 use cenote::text::{bytes, grouped, quantity};
-use cenote_bench::curves;
-use cenote_bench::plot::{Plot, Series, Style};
+use cenote_console::Drawing;
 use cenote_params::computational::{self, Computational, LegoUse};
-use cenote_params::lego::{Cheater, Objective, Parameters, Request, Soundness, check, search, soundness};
+use cenote_params::lego::{Cheater, Parameters, Request, Soundness, check, search, soundness};
 use clap::ValueEnum;
 use serde::Serialize;
 
-use super::output::{Lines, Output, percent, sizes_through};
+use super::output::{Lines, Output, percent};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Lego {
@@ -93,9 +92,11 @@ pub(super) fn run(options: &Lego) -> Result<()> {
         soundness: soundness(options.security, &parameters),
         computational: computational::lego(&LegoUse::of(&parameters)),
     };
-    options
-        .output
-        .answer(&answer, &table(&answer), || plot(&request, &parameters))
+    options.output.answer(&answer, &table(&answer), || Drawing::Lego {
+        request,
+        gates: parameters.buckets().gates,
+        bytes_per_gate: parameters.bytes() / parameters.buckets().gates as f64,
+    })
 }
 
 fn table(answer: &Answer<'_>) -> Lines {
@@ -160,19 +161,4 @@ fn table(answer: &Answer<'_>) -> Lines {
         table.row(name, format!("2^{:.1}", primitive.bits), what);
     }
     table
-}
-
-fn plot(request: &Request, chosen: &Parameters) -> Result<Plot> {
-    let gates = chosen.buckets().gates;
-    let sizes = sizes_through(gates, 1_000, 1_000_000_000);
-    let mut plot = curves::plot_legos(&curves::legos(request, &sizes)?);
-    let goal = match request.objective {
-        Objective::Bytes => "fewest bytes",
-        Objective::Bucket => "smallest buckets",
-    };
-    plot.title = format!("LEGO preprocessing at 2^-{}, {goal}", request.security);
-    let per_gate = chosen.bytes() / gates as f64;
-    plot.series
-        .push(Series::new("chosen", Style::Dots, [(gates as f64, per_gate)]));
-    Ok(plot)
 }

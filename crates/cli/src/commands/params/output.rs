@@ -1,80 +1,53 @@
-//! What the commands of this group print and write.
+//! What the commands of this group print, and have drawn.
 
 use std::fmt::Display;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use cenote::text::Table;
 use cenote::{Error, Result};
-use cenote_bench::curves;
-use cenote_bench::plot::Plot;
+use cenote_console::args::Form;
+use cenote_console::{Drawing, Drawn, Sibling};
 use serde::Serialize;
-
-use crate::console::{print, print_json};
 
 /// Where answers go.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Output {
-    /// Print one JSON object instead of a table
-    #[arg(long)]
-    pub(super) json: bool,
-    /// Also draw a plot, as .svg or .png by the file's name
+    #[command(flatten)]
+    pub(super) form: Form,
+    /// Also draw a plot, as .svg or .png by the file's name; this takes the program cenote-bench
     #[arg(long, value_name = "FILE", value_parser = plot_file)]
     pub(super) plot: Option<PathBuf>,
 }
 
 fn plot_file(text: &str) -> std::result::Result<PathBuf, String> {
     let path = PathBuf::from(text);
-    match extension(&path).as_deref() {
-        Some("svg" | "png") => Ok(path),
+    match path.extension() {
+        Some(end) if end.eq_ignore_ascii_case("svg") || end.eq_ignore_ascii_case("png") => Ok(path),
         _ => Err("a plot's file name ends in .svg or .png".into()),
     }
 }
 
-fn extension(path: &Path) -> Option<String> {
-    path.extension().map(|e| e.to_string_lossy().to_lowercase())
-}
-
 impl Output {
-    /// Writes the plot, if one is wanted, and prints the answer.
+    /// Has the plot drawn, if one is wanted, and prints the answer.
     pub(super) fn answer(
         &self,
         json: &impl Serialize,
         lines: &Lines,
-        plot: impl FnOnce() -> Result<Plot>,
+        drawing: impl FnOnce() -> Drawing,
     ) -> Result<()> {
-        if let Some(path) = &self.plot {
-            write_plot(&plot()?, path)?;
-            eprintln!("wrote the plot to {}", path.display());
+        if let Some(file) = &self.plot {
+            let drawn = Drawn {
+                file: file.clone(),
+                drawing: drawing(),
+            };
+            let text = serde_json::to_vec(&drawn)
+                .map_err(|error| Error::local("describing the plot", error.into()))?;
+            Sibling::Bench.ask("draw", &text)?;
+            eprintln!("wrote the plot to {}", file.display());
         }
-        if self.json {
-            print_json(json)
-        } else {
-            print(&format!("{}\n\n{}", lines.title, lines.table))
-        }
+        self.form
+            .print(json, || format!("{}\n\n{}", lines.title, lines.table))
     }
-}
-
-fn write_plot(plot: &Plot, path: &Path) -> Result<()> {
-    let bytes = if extension(path).as_deref() == Some("png") {
-        plot.to_png()
-    } else {
-        Ok(plot.to_svg().into_bytes())
-    };
-    bytes
-        .and_then(|bytes| std::fs::write(path, bytes))
-        .map_err(|source| Error::Local {
-            what: format!("writing {}", path.display()),
-            source,
-        })
-}
-
-/// Sizes for a curve at least from `from` to `to`, `chosen` among them.
-pub(super) fn sizes_through(chosen: u64, from: u64, to: u64) -> Vec<u64> {
-    let mut sizes = curves::sizes(chosen.min(from), chosen.max(to), 24);
-    sizes.push(chosen);
-    sizes.sort_unstable();
-    sizes.dedup();
-    sizes
 }
 
 /// Name, value and meaning, line by line.

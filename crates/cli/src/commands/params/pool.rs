@@ -2,13 +2,12 @@
 
 use cenote::Result;
 use cenote::text::{grouped, quantity};
-use cenote_bench::curves;
-use cenote_bench::plot::{Plot, Series, Style};
+use cenote_console::{Drawing, PoolCurve};
 use cenote_params::pool::{Guard, Parameters, Request, check, search};
 use clap::ValueEnum;
 use serde::Serialize;
 
-use super::output::{Lines, Output, percent, sizes_through};
+use super::output::{Lines, Output, percent};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Pool {
@@ -31,8 +30,8 @@ pub(crate) struct Pool {
     #[arg(long, value_name = "PROBABILITY", requires = "bucket")]
     check_rate: Option<f64>,
     /// The curve that --plot draws
-    #[arg(long, value_enum, default_value_t = Curve::Parameters, requires = "plot")]
-    curve: Curve,
+    #[arg(long, value_enum, default_value_t = PoolCurve::Parameters, requires = "plot")]
+    curve: PoolCurve,
     #[command(flatten)]
     pub(super) output: Output,
 }
@@ -52,14 +51,6 @@ impl From<GuardName> for Guard {
             GuardName::Adaptive => Guard::Adaptive,
         }
     }
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Curve {
-    /// Bucket size and check rate against pool size (the paper's Figure 6)
-    Parameters,
-    /// Gadgets generated per gate against pool size (Figure 5a), for both analyses
-    Cost,
 }
 
 #[derive(Serialize)]
@@ -88,8 +79,11 @@ pub(super) fn run(options: &Pool) -> Result<()> {
         parameters: &parameters,
         check_threshold: parameters.check_threshold(),
     };
-    options.output.answer(&answer, &table(&answer), || {
-        plot(options.curve, &request, &parameters)
+    options.output.answer(&answer, &table(&answer), || Drawing::Pool {
+        curve: options.curve,
+        request,
+        bucket: parameters.bucket(),
+        gates_per_and: parameters.gates_per_and(),
     })
 }
 
@@ -134,27 +128,4 @@ fn table(answer: &Answer<'_>) -> Lines {
         format!("bad gadgets replaced when drawn, exactly{}", held[1]),
     );
     table
-}
-
-fn plot(curve: Curve, request: &Request, chosen: &Parameters) -> Result<Plot> {
-    let n = request.pool_size;
-    let sizes = sizes_through(n, 1_000, 1_000_000_000);
-    let with = |guard| curves::pools(&Request { guard, ..*request }, &sizes);
-    let (mut plot, y) = match curve {
-        Curve::Parameters => (
-            curves::plot_pool_parameters(&with(request.guard)?),
-            f64::from(chosen.bucket()),
-        ),
-        Curve::Cost => {
-            let lines = [
-                ("paper's analysis".to_owned(), with(Guard::Paper)?),
-                ("against every strategy".to_owned(), with(Guard::Adaptive)?),
-            ];
-            (curves::plot_pool_cost(&lines), chosen.gates_per_and())
-        }
-    };
-    plot.title = format!("{} at 2^-{}", plot.title, request.security_bits);
-    plot.series
-        .push(Series::new("chosen", Style::Dots, [(n as f64, y)]));
-    Ok(plot)
 }

@@ -2,13 +2,11 @@
 
 use cenote::Result;
 use cenote::text::{bytes, grouped, quantity};
-use cenote_bench::curves;
-use cenote_bench::plot::{Plot, Series, Style};
+use cenote_console::{Drawing, ThreeCurve};
 use cenote_params::LogProb;
 use cenote_params::three::{
     BLOCK_BITS, ErrorKind, Parameters, Variant, Workload, check_level, preferred, search,
 };
-use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 
@@ -56,18 +54,10 @@ pub(crate) struct Three {
     #[arg(long, value_name = "BUCKETS", value_parser = quantity, requires = "n")]
     k: Option<u64>,
     /// The curve that --plot draws
-    #[arg(long, value_enum, default_value_t = Curve::Error, requires = "plot")]
-    curve: Curve,
+    #[arg(long, value_enum, default_value_t = ThreeCurve::Error, requires = "plot")]
+    curve: ThreeCurve,
     #[command(flatten)]
     pub(super) output: Output,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Curve {
-    /// Error against batch size, for bucket sizes 2 to 5
-    Error,
-    /// Bits sent per AND against the size of the job, for every variant
-    Cost,
 }
 
 fn variants() -> impl TypedValueParser<Value = Variant> {
@@ -147,7 +137,14 @@ pub(super) fn run(options: &Three) -> Result<()> {
     let answer = answer(options, &workload, &parameters);
     options
         .output
-        .answer(&answer, &table(&answer), || plot(options, &workload, &parameters))
+        .answer(&answer, &table(&answer), || Drawing::Three {
+            curve: options.curve,
+            variant: parameters.variant().name().to_owned(),
+            n: parameters.n(),
+            bucket: parameters.b(),
+            error_log2: parameters.error().log2(),
+            workload,
+        })
 }
 
 fn answer(options: &Three, workload: &Workload, p: &Parameters) -> Answer {
@@ -238,57 +235,4 @@ fn table(a: &Answer) -> Lines {
         );
     }
     table
-}
-
-fn plot(options: &Three, workload: &Workload, p: &Parameters) -> Result<Plot> {
-    match options.curve {
-        Curve::Error => {
-            let largest = p.n().next_power_of_two().ilog2().max(24);
-            let lines: Vec<_> = (2..=5)
-                .map(|b| (format!("B = {b}"), curves::errors(p.variant(), b, 7..=largest)))
-                .collect();
-            let mut plot = curves::plot_errors(&lines);
-            plot.title = format!("{}: chance of cheating against batch size", p.variant());
-            let ends = lines
-                .iter()
-                .flat_map(|(_, line)| line)
-                .map(|point| point.n as f64);
-            let (low, high) = ends.fold((f64::INFINITY, 0.0f64), |(low, high), n| {
-                (low.min(n), high.max(n))
-            });
-            let level = -f64::from(options.security);
-            plot.series.push(Series::new(
-                format!("2^{level}"),
-                Style::Dashed,
-                [(low, level), (high, level)],
-            ));
-            plot.series.push(Series::new(
-                format!("chosen, B = {}", p.b()),
-                Style::Dots,
-                [(p.n() as f64, p.error().log2())],
-            ));
-            Ok(plot)
-        }
-        Curve::Cost => {
-            let sizes = curves::sizes(100, 100_000_000, 12);
-            // The baseline last and dashed: it costs the same as the cache-efficient variant.
-            let variants = [
-                Variant::CacheEfficient,
-                Variant::Reshuffle,
-                Variant::OnDemand,
-                Variant::Baseline,
-            ];
-            let mut lines = Vec::new();
-            for variant in variants {
-                lines.push((
-                    variant.name().to_owned(),
-                    curves::jobs(variant, workload, &sizes)?,
-                ));
-            }
-            let mut plot = curves::plot_jobs(&lines);
-            plot.series[3].style = Style::Dashed;
-            plot.title = format!("Cost of one job at 2^-{}", options.security);
-            Ok(plot)
-        }
-    }
 }

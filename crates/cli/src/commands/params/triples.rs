@@ -2,12 +2,11 @@
 
 use cenote::Result;
 use cenote::text::{grouped, quantity};
-use cenote_bench::curves;
-use cenote_bench::plot::{Plot, Series, Style};
+use cenote_console::Drawing;
 use cenote_params::pool::{TripleParameters, check_triples, smallest_pool, triples};
 use serde::Serialize;
 
-use super::output::{Lines, Output, sizes_through};
+use super::output::{Lines, Output};
 
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("size").args(["pool_size", "bucket"]).required(true).multiple(true)))]
@@ -44,7 +43,11 @@ pub(super) fn run(options: &Triples) -> Result<()> {
     };
     options
         .output
-        .answer(&answer, &table(&answer), || plot(options.security, &parameters))
+        .answer(&answer, &table(&answer), || Drawing::Triples {
+            security: options.security,
+            pool_size: parameters.pool_size,
+            bucket: parameters.bucket,
+        })
 }
 
 fn table(answer: &Answer<'_>) -> Lines {
@@ -70,20 +73,4 @@ fn table(answer: &Answer<'_>) -> Lines {
         "bad triples replaced when drawn, exactly",
     );
     table
-}
-
-fn plot(security: u32, chosen: &TripleParameters) -> Result<Plot> {
-    let n = chosen.pool_size;
-    let sizes = sizes_through(n, 100, 1_000_000_000);
-    let mut levels = vec![40, 64, 80, security];
-    levels.sort_unstable();
-    levels.dedup();
-    let mut lines = Vec::new();
-    for level in levels {
-        lines.push((format!("2^-{level}"), curves::triple_buckets(level, &sizes)?));
-    }
-    let mut plot = curves::plot_triple_buckets(&lines);
-    let place = (n as f64, f64::from(chosen.bucket));
-    plot.series.push(Series::new("chosen", Style::Dots, [place]));
-    Ok(plot)
 }

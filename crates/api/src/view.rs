@@ -1,0 +1,14 @@
+//! What callers send and get, as JSON. Times are milliseconds since the beginning of 1970, UTC, by the service's clock.
+
+mod fleet;
+mod job;
+mod kept;
+mod token;
+
+pub use fleet::{About, Alarm, Data, Peer, Running, Stock};
+pub use job::{
+    Approve, Decided, Decline, Explained, Fetch, FilePart, FileView, Gift, Input, JobDetail, JobPage,
+    JobView, Revealed, Submit,
+};
+pub use kept::{Keep, Kept, Take};
+pub use token::{AuditPage, AuditVerified, Login, LoginMade, NewToken, Session, TokenMade, TokenView};

@@ -1,0 +1,110 @@
+//! The service itself, its peers and its stock.
+
+use serde::{Deserialize, Serialize};
+
+/// Which party this is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct About {
+    /// Its number.
+    pub party: u8,
+    /// The names of all parties, in order.
+    pub parties: Vec<String>,
+    /// The version of the program.
+    pub version: String,
+    /// The fingerprint of its key, by which the others know it.
+    pub fingerprint: String,
+    /// Since when it is up.
+    pub since: u64,
+    /// The time by its clock.
+    pub now: u64,
+    /// Why no jobs can be taken, if none can.
+    pub not_ready: Option<String>,
+}
+
+/// Named data of this party.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Data {
+    /// Its name.
+    pub name: String,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// When it last changed.
+    pub changed: u64,
+}
+
+/// Another party.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Peer {
+    /// Its number.
+    pub party: u8,
+    /// Its name.
+    pub name: String,
+    /// Where it is, if this party dials it.
+    pub address: Option<String>,
+    /// How the connection stands: `connecting`, `up`, `down`, or `refused` where the peer is one with whom nothing can be done.
+    #[cfg_attr(feature = "schema", schema(example = "up"))]
+    pub link: String,
+    /// Why the connection is down or refused.
+    pub reason: Option<String>,
+    /// When it is tried again, if this party is the one that dials.
+    pub again: Option<u64>,
+    /// Since when it stands so.
+    pub since: u64,
+    /// The version that it runs, once it has said.
+    pub version: Option<String>,
+    /// A message to it and back, in milliseconds, the last time.
+    pub round_trip: Option<f64>,
+    /// How far its clock is ahead of this one, in milliseconds.
+    pub clock_ahead: Option<f64>,
+    /// Bytes sent to it since the service came up.
+    pub sent: u64,
+    /// Bytes received from it.
+    pub received: u64,
+}
+
+/// Material of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Stock {
+    /// The protocol.
+    pub protocol: String,
+    /// What is counted.
+    pub kind: String,
+    /// How much there is.
+    pub amount: u64,
+    /// How much there should be.
+    pub target: u64,
+    /// Whether more of it is being made.
+    pub making: bool,
+}
+
+/// A job that runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Running {
+    /// The job.
+    pub job: String,
+    /// Since when.
+    pub since: u64,
+    /// AND gates done.
+    pub done: u64,
+    /// Of so many.
+    pub total: u64,
+}
+
+/// What an operator should see to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Alarm {
+    /// Its kind: cheating, peer-lost, stock-low, disk, clock.
+    pub kind: String,
+    /// What it is about.
+    pub text: String,
+    /// What to do.
+    pub advice: String,
+    /// Since when.
+    pub since: u64,
+}

@@ -1,0 +1,293 @@
+//! The command line of `cenote bench`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::three::Settings;
+use crate::three::latency::CIRCUITS;
+use crate::three::steady::{Length, Mode};
+use cenote::local::Setting;
+use cenote::text::{count, quantity};
+use cenote::{Three, Transport, Variant, ViewCheck};
+use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+use super::apps::{BenchApps, BenchPlan, BenchQueries};
+use super::service::BenchService;
+use super::two_args::{BenchAuthenticated, BenchCommit, BenchJimu, BenchLego, BenchOt, WhichLego};
+use cenote_console::args::{Form, seconds};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Bench {
+    /// The three-party protocol, all three parties on this machine
+    #[command(args_conflicts_with_subcommands = true)]
+    Three(Box<BenchThree>),
+    /// What the channels of three parties carry when nothing is computed
+    Ring(BenchRing),
+    /// The two-party protocol, both parties on this machine, beside the figures of its paper
+    #[command(args_conflicts_with_subcommands = true)]
+    Lego(Box<BenchLego>),
+    /// Two parties over a pool of garbled gates, both on this machine, beside the figures of POOL's paper
+    Jimu(Box<BenchJimu>),
+    /// Two parties with authenticated garbling over a pool of leaky ANDs, both on this machine
+    Authenticated(Box<BenchAuthenticated>),
+    /// Commitments alone, beside Table III of the two-party protocol's paper
+    Commit(BenchCommit),
+    /// Oblivious transfers alone
+    Ot(BenchOt),
+    /// Programs on every engine, all parties on this machine, beside the figures of POOL's paper
+    Apps(BenchApps),
+    /// What `cenote plan` says beside what is measured, all parties on this machine
+    Plan(BenchPlan),
+    /// Queries over tables of a million rows or more, three parties on this machine
+    Queries(BenchQueries),
+    /// Standing services of all parties on this machine: how soon a job is done, and how many in a second
+    Service(Box<BenchService>),
+}
+
+impl Bench {
+    pub(crate) fn wants_json(&self) -> bool {
+        match self {
+            Bench::Three(options) => match &options.which {
+                None => options.place.how.form.json,
+                Some(Which::Table2(options)) => options.place.how.form.json,
+                Some(Which::Latency(options)) => options.how.form.json,
+            },
+            Bench::Ring(options) => options.place.how.form.json,
+            Bench::Lego(options) => match &options.which {
+                None => options.place.how.form.json,
+                Some(WhichLego::Tables(options)) => options.place.how.form.json,
+            },
+            Bench::Jimu(options) => options.place.how.form.json,
+            Bench::Authenticated(options) => options.place.how.form.json,
+            Bench::Commit(options) => options.place.how.form.json,
+            Bench::Ot(options) => options.place.how.form.json,
+            Bench::Apps(options) => options.place.how.form.json,
+            Bench::Plan(options) => options.form.json,
+            Bench::Queries(options) => options.form.json,
+            Bench::Service(options) => options.form.json,
+        }
+    }
+}
+
+/// What all measurements take.
+#[derive(Debug, clap::Args)]
+pub(crate) struct How {
+    /// Seconds to wait for a silent party
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "60")]
+    pub(crate) timeout: Duration,
+    /// Seconds that a measurement may take in all; no limit without it
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) phase_timeout: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) form: Form,
+}
+
+impl How {
+    pub(crate) fn setting(&self, transport: Transport) -> Setting {
+        Setting {
+            transport,
+            timeout: self.timeout,
+            phase_timeout: self.phase_timeout,
+        }
+    }
+}
+
+/// What a measurement over one transport takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Where {
+    /// How the parties are joined: as threads of one process by memory, or as processes by tcp or tls
+    #[arg(long, default_value = "tls")]
+    pub(crate) transport: Transport,
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+impl Where {
+    pub(crate) fn setting(&self) -> Setting {
+        self.how.setting(self.transport)
+    }
+}
+
+/// How the protocol checks.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Checks {
+    /// How AND gates are verified
+    #[arg(long, value_parser = variants(), default_value = "on-demand")]
+    pub(crate) variant: Variant,
+    /// How views are compared: mac or sha256
+    #[arg(long, default_value = "mac")]
+    pub(crate) view_check: ViewCheck,
+}
+
+/// The protocol except for its checks.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Service {
+    /// The probability that a wrong output ever passes is at most 2 to the minus this
+    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=128), default_value_t = 40)]
+    pub(crate) security: u32,
+    /// Workers of each party, side by side
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), default_value_t = 1)]
+    pub(crate) workers: u8,
+    /// Bytes that a party's buffers may take, such as 512Mi; parameters and stock are chosen to fit
+    #[arg(long, value_name = "BYTES", value_parser = quantity, conflicts_with = "n")]
+    pub(crate) memory: Option<u64>,
+    /// Blocks in a batch, whatever error this gives: for tests of the benchmark itself
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1 << 30), hide = true)]
+    pub(crate) n: Option<u64>,
+}
+
+impl Service {
+    pub(crate) fn settings(&self, checks: &Checks) -> Settings {
+        Settings {
+            protocol: Three {
+                variant: Some(checks.variant),
+                view_check: checks.view_check,
+                security: self.security,
+                workers: self.workers,
+            },
+            memory: self.memory,
+            n: self.n,
+        }
+    }
+}
+
+/// How long a timed section is.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Section {
+    /// About how long the timed section is; it has at least one whole batch of triples
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "10")]
+    seconds: Duration,
+    /// Instead of --seconds: this many batches of triples per worker
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), conflicts_with = "seconds")]
+    batches: Option<u16>,
+}
+
+impl Section {
+    pub(crate) fn length(&self) -> Length {
+        match self.batches {
+            Some(batches) => Length::Batches(batches.into()),
+            None => Length::Seconds(self.seconds.as_secs_f64()),
+        }
+    }
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchThree {
+    #[command(subcommand)]
+    pub(crate) which: Option<Which>,
+    /// A circuit file, or lib:NAME
+    #[arg(long, default_value = "lib:aes128")]
+    pub(crate) circuit: String,
+    /// What is timed: full, offline (only triples are made) or online (only gates are evaluated, with triples in stock)
+    #[arg(long, default_value = "full")]
+    pub(crate) mode: Mode,
+    #[command(flatten)]
+    pub(crate) section: Section,
+    /// Instead of --seconds: at least this many AND gates, rounded up to whole batches (with --one-job, not rounded)
+    #[arg(long, value_name = "N", value_parser = count, conflicts_with_all = ["seconds", "batches"])]
+    pub(crate) and_gates: Option<u64>,
+    /// Measure one job from start to end, with parameters for exactly its gates, instead of a service that runs for ever
+    #[arg(long, conflicts_with_all = ["mode", "seconds", "batches", "memory", "n", "with_ring"])]
+    pub(crate) one_job: bool,
+    /// Measure one job (as --one-job does) of this many instances of the circuit, side by side
+    #[arg(long, value_parser = count, conflicts_with_all = ["and_gates", "mode", "seconds", "batches", "memory", "n", "with_ring"])]
+    pub(crate) lanes: Option<u64>,
+    #[command(flatten)]
+    pub(crate) checks: Checks,
+    #[command(flatten)]
+    pub(crate) service: Service,
+    /// Afterwards measure what the channels carry when nothing is computed, and report the share that was used
+    #[arg(long)]
+    pub(crate) with_ring: bool,
+    /// About how many seconds the measurement of --with-ring takes
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "2", requires = "with_ring")]
+    pub(crate) ring_seconds: Duration,
+    #[command(flatten)]
+    pub(crate) place: Where,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Which {
+    /// Every row of Table II of Araki et al. (S&P 2017), beside the paper's figures
+    Table2(BenchTable2),
+    /// How long one instance of a circuit takes, with triples in stock
+    Latency(BenchLatency),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchTable2 {
+    /// A circuit file, or lib:NAME
+    #[arg(long, default_value = "lib:aes128")]
+    pub(crate) circuit: String,
+    #[command(flatten)]
+    pub(crate) section: Section,
+    /// How often to run each row, in turn with the others; medians are reported
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 3)]
+    pub(crate) repeat: u32,
+    /// About how many seconds each measurement of the wire takes
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "2")]
+    pub(crate) ring_seconds: Duration,
+    /// Draw the rates per core as a bar chart, into this SVG file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) service: Service,
+    #[command(flatten)]
+    pub(crate) place: Where,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchLatency {
+    /// Circuit files, or lib:NAME
+    #[arg(long, value_delimiter = ',', default_values = CIRCUITS)]
+    pub(crate) circuit: Vec<String>,
+    /// Milliseconds of a round trip, added to the links between the parties
+    #[arg(long, value_name = "MS", value_parser = milliseconds, default_value = "0")]
+    pub(crate) link_rtt: f64,
+    /// How often to run each circuit; the median is reported
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), default_value_t = 9)]
+    pub(crate) repeat: u32,
+    /// How the parties are joined: memory, tcp, tls, or several of them
+    #[arg(long, value_delimiter = ',', default_value = "tls")]
+    pub(crate) transport: Vec<Transport>,
+    #[command(flatten)]
+    pub(crate) checks: Checks,
+    #[command(flatten)]
+    pub(crate) service: Service,
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchRing {
+    /// Use as many channels as this many workers of each party have
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), default_value_t = 1)]
+    pub(crate) workers: u8,
+    /// Bytes in a message; the protocol's have 32 to 64 KiB
+    #[arg(long, value_name = "BYTES", value_parser = message, default_value = "64Ki")]
+    pub(crate) message: usize,
+    /// About how long it takes
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "2")]
+    pub(crate) seconds: Duration,
+    #[command(flatten)]
+    pub(crate) place: Where,
+}
+
+fn message(text: &str) -> Result<usize, String> {
+    match quantity(text)? {
+        size @ 1..=0x100_0000 => Ok(size as usize),
+        _ => Err("a message has 1 byte to 16 MiB".into()),
+    }
+}
+
+fn milliseconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(milliseconds) if (0.0..=10_000.0).contains(&milliseconds) => Ok(milliseconds),
+        _ => Err("a round trip is a number of milliseconds from 0 to 10000".into()),
+    }
+}
+
+fn variants() -> impl TypedValueParser<Value = Variant> {
+    PossibleValuesParser::new(Variant::ALL.map(Variant::name)).try_map(|name| Three::variant(&name))
+}

@@ -1,0 +1,135 @@
+//! The benchmarks of two parties.
+
+use crate::authenticated::{self, run_authenticated};
+use crate::jimu::{Pools, run_jimu};
+use crate::lego::circuit::{LegoBench, run_lego};
+use crate::lego::commit::{CommitBench, run_commit};
+use crate::lego::ot::{OtBench, run_ot};
+use crate::lego::tables::{Tables, available_memory, run_tables};
+use cenote::Result;
+
+use super::two_args::{BenchAuthenticated, BenchCommit, BenchJimu, BenchLego, BenchOt, BenchTables};
+use super::{draw, measured};
+
+/// Memory assumed to be free where the system does not tell.
+const SOME_MEMORY: u64 = 4 << 30;
+
+pub(super) fn lego(options: &BenchLego, verbose: u8) -> Result<()> {
+    let bench = LegoBench {
+        circuit: options.circuit.clone(),
+        instances: options.instances,
+        settings: options.two.settings(),
+        to: options.to,
+        latencies: options.latencies,
+        repeat: options.repeat,
+        link: options.slowed.link,
+    };
+    let report = measured("measuring", verbose, options.place.setting(), |place, _| {
+        run_lego(&bench, place)
+    })?;
+    draw(options.plot.as_deref(), || report.to_svg())?;
+    options.place.how.form.print(&report, || report.table())
+}
+
+pub(super) fn tables(options: &BenchTables, verbose: u8) -> Result<()> {
+    let tables = Tables {
+        circuits: options.circuit.clone(),
+        instances: options.instances.clone(),
+        links: options.link.clone(),
+        strings: options.strings.clone(),
+        settings: options.two.settings(),
+        latencies: options.latencies,
+        repeat: options.repeat,
+        memory: options
+            .memory
+            .unwrap_or_else(|| available_memory().unwrap_or(SOME_MEMORY) / 4 * 3),
+    };
+    let report = measured(
+        "measuring",
+        verbose,
+        options.place.setting(),
+        |place, progress| run_tables(&tables, place, &mut |what| progress.name(what)),
+    )?;
+    draw(options.plot.as_deref(), || report.to_svg())?;
+    options.place.how.form.print(&report, || report.table())
+}
+
+pub(super) fn jimu(options: &BenchJimu, verbose: u8) -> Result<()> {
+    let pools = Pools {
+        pools: options.pool.clone(),
+        security: options.security,
+        // What is too large is refused with what there may be.
+        buffer: u32::try_from(options.buffer).unwrap_or(u32::MAX),
+        loads: options.circuit.clone(),
+        mux: options.mux,
+        seconds: if options.fill_only {
+            0.0
+        } else {
+            options.seconds.as_secs_f64()
+        },
+        repeat: options.repeat,
+        link: options.slowed.link,
+    };
+    let report = measured(
+        "measuring",
+        verbose,
+        options.place.setting(),
+        |place, progress| run_jimu(&pools, place, &mut |what| progress.name(what)),
+    )?;
+    draw(options.plot.as_deref(), || report.to_svg())?;
+    options.place.how.form.print(&report, || report.table())
+}
+
+pub(super) fn authenticated(options: &BenchAuthenticated, verbose: u8) -> Result<()> {
+    // What is too large is refused with what there may be.
+    let number = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+    let pools = authenticated::Pools {
+        pools: options.pool.clone(),
+        security: options.security,
+        lot: number(options.lot),
+        segment: number(options.segment),
+        symbols: options.symbols,
+        cot: options.cot,
+        loads: options.circuit.clone(),
+        seconds: if options.fill_only {
+            0.0
+        } else {
+            options.seconds.as_secs_f64()
+        },
+        repeat: options.repeat,
+        link: options.slowed.link,
+    };
+    let report = measured(
+        "measuring",
+        verbose,
+        options.place.setting(),
+        |place, progress| run_authenticated(&pools, place, &mut |what| progress.name(what)),
+    )?;
+    draw(options.plot.as_deref(), || report.to_svg())?;
+    options.place.how.form.print(&report, || report.table())
+}
+
+pub(super) fn commit(options: &BenchCommit, verbose: u8) -> Result<()> {
+    let bench = CommitBench {
+        strings: options.strings.clone(),
+        workers: options.workers,
+        repeat: options.repeat,
+        link: options.slowed.link,
+    };
+    let report = measured("committing", verbose, options.place.setting(), |place, _| {
+        run_commit(&bench, place)
+    })?;
+    options.place.how.form.print(&report, || report.table())
+}
+
+pub(super) fn ot(options: &BenchOt, verbose: u8) -> Result<()> {
+    let bench = OtBench {
+        strings: options.strings,
+        repeat: options.repeat,
+        link: options.slowed.link,
+    };
+    let report = measured("transferring", verbose, options.place.setting(), |place, _| {
+        run_ot(&bench, place)
+    })?;
+    options.place.how.form.print(&report, || report.table())
+}

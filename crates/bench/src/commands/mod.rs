@@ -1,0 +1,82 @@
+//! The program `cenote-bench`: one module for each command, arguments in, text or JSON out.
+
+mod bench;
+mod draw;
+mod game;
+mod soak;
+
+use std::process::ExitCode;
+
+use cenote::Result;
+use cenote_console::{Command, EXIT_CODES, Sibling, StartedBy};
+use clap::{Parser, Subcommand};
+
+/// Measure protocols and their parts, compute without end, and draw.
+#[derive(Debug, Parser)]
+#[command(name = "cenote-bench", version, after_help = EXIT_CODES)]
+struct Args {
+    /// Say more on standard error: once for steps, twice for connections (RUST_LOG overrides)
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
+    #[command(flatten)]
+    started_by: StartedBy,
+    #[command(subcommand)]
+    program: Program,
+}
+
+#[derive(Debug, Subcommand)]
+enum Program {
+    #[command(flatten)]
+    Bench(bench::args::Bench),
+    /// Run random computations, with all parties on this machine, and check every output
+    Soak(soak::Soak),
+    /// Play a cut-and-choose game many times: measured against exact
+    #[command(subcommand)]
+    Game(game::Game),
+    /// Draw what standard input describes
+    #[command(hide = true)]
+    Draw(draw::Draw),
+    /// A party's process, told what to do by its parent
+    #[command(hide = true)]
+    Child,
+    /// The same for a measurement
+    #[command(hide = true)]
+    BenchChild,
+}
+
+impl Args {
+    fn command(&self) -> Option<&dyn Command> {
+        match &self.program {
+            Program::Bench(command) => Some(command),
+            Program::Soak(command) => Some(command),
+            Program::Game(command) => Some(command),
+            Program::Draw(command) => Some(command),
+            Program::Child | Program::BenchChild => None,
+        }
+    }
+}
+
+impl Command for Args {
+    fn run(&self, verbose: u8) -> Result<()> {
+        self.started_by.check(Sibling::Bench)?;
+        self.command().map_or(Ok(()), |command| command.run(verbose))
+    }
+
+    fn json(&self) -> bool {
+        self.command().is_some_and(Command::json)
+    }
+
+    fn meets_peers(&self) -> bool {
+        self.command().is_some_and(Command::meets_peers)
+    }
+}
+
+/// Runs the program with the command line of this process.
+pub fn main() -> ExitCode {
+    let args = Args::parse();
+    match args.program {
+        Program::Child => cenote_console::run_child(cenote::local::child_main, args.verbose),
+        Program::BenchChild => cenote_console::run_child(crate::child_main, args.verbose),
+        _ => cenote_console::run(&args, args.verbose),
+    }
+}
