@@ -1,12 +1,10 @@
 //! Peers that flood, or take nothing, on many channels cost bounded memory, and nobody waits for ever for memory.
 
-mod common;
-
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::common::{Boxed, Kind, STEP, brief, bytes, pair};
 use cenote_net::{Budget, Channel, ChannelOptions, Error, PartyId, memory_pair};
-use common::{Boxed, Kind, STEP, brief, bytes, pair};
 
 const PIPES: usize = 12;
 const MIB: usize = 1 << 20;
@@ -28,7 +26,7 @@ fn pairs(kind: Kind, a: &ChannelOptions, b: &ChannelOptions) -> Vec<(Boxed, Boxe
                 let (for_a, for_b) = memory_pair(PartyId(0), PartyId(1), a.clone());
                 (Box::new(for_a) as Boxed, Box::new(for_b) as Boxed)
             }
-            _ => common::pair_with(kind, [a, b]),
+            _ => crate::common::pair_with(kind, [a, b]),
         })
         .collect()
 }

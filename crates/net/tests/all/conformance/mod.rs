@@ -1,12 +1,10 @@
 //! What every kind of channel must do alike.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod ends;
 mod messages;
 mod waits;
 
-use common::Kind;
+use crate::common::Kind;
 use ends::*;
 use messages::*;
 use waits::*;

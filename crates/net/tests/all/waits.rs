@@ -1,16 +1,14 @@
 //! Waits that every message prolongs end with their phase, and long waits are told of.
 
-mod common;
-
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use crate::common::{Boxed, Kind, STEP, brief, configs, pair, raw_pair};
 use cenote_net::{
     Awaited, Channel, ChannelOptions, Error, Label, Listen, OnWait, PartyId, PhaseClock, Result, Waiting,
     connect, step,
 };
-use common::{Boxed, Kind, STEP, brief, configs, pair, raw_pair};
 
 const PHASE: Duration = Duration::from_millis(150);
 
