@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use rustix::event::PollFlags;
 
-use super::Heard;
 use super::connection::Connection;
+use super::facts::Heard;
 use super::hello::clock;
 use super::inflow::Piece;
 use super::stream::Stream;
@@ -32,7 +32,7 @@ const UNANSWERED: u32 = 4;
 const STOPPED: Duration = Duration::from_secs(1);
 
 /// The thread that reads a connection.
-pub(super) struct Reader<'a> {
+struct Reader<'a> {
     trunk: &'a Arc<Connection>,
     /// Plaintext that has come, up to `end`.
     intake: Vec<u8>,
@@ -59,8 +59,16 @@ struct Body {
     left: usize,
 }
 
+impl Connection {
+    /// What the thread does that reads: takes what comes until the connection is over. Returns the reason.
+    pub(super) fn read_on(self: &Arc<Self>, heard: &dyn Heard) -> String {
+        let fault = Reader::new(self).run(heard);
+        self.end(fault)
+    }
+}
+
 impl<'a> Reader<'a> {
-    pub(super) fn new(trunk: &'a Arc<Connection>) -> Self {
+    fn new(trunk: &'a Arc<Connection>) -> Self {
         Self {
             trunk,
             intake: vec![0; INTAKE],
@@ -77,7 +85,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads until the connection is over; says why.
-    pub(super) fn run(&mut self, heard: &dyn Heard) -> Fault {
+    fn run(&mut self, heard: &dyn Heard) -> Fault {
         self.send_ping();
         loop {
             if self.trunk.is_over() {

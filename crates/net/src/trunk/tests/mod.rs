@@ -8,13 +8,13 @@ use std::io::IoSlice;
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::hello::Hello;
 use super::wire::{HEADER, Head, Join, Kind, labels_digest, put, session_hash};
 use super::*;
-use crate::options::Deadline;
-use crate::{Channel, Link, Step, TlsLink};
+use crate::deadline::Deadline;
+use crate::{Channel, Identity, Link, Listen, PeerAddress, Step, TlsLink};
 
 const STEP: Step = Step {
     code: 7,
