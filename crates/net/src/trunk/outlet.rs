@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::stream::{Stream, Wants};
-use super::wire::{HEADER, Kind, MAX_BODY, put};
+use super::wire::{FrameKind, HEADER, MAX_BODY, put};
 
 /// What waits to be sent.
 pub(super) struct Outlet {
@@ -155,7 +155,7 @@ impl State {
         let rest = &message[self.message_sent..];
         let part = &rest[..rest.len().min(MAX_BODY)];
         let follow = rest.len() - part.len();
-        put(out, Kind::Message, follow as u64, part);
+        put(out, FrameKind::Message, follow as u64, part);
         self.message_sent += part.len();
         if follow == 0 {
             self.message_bytes -= message.len() + HEADER;
@@ -167,10 +167,10 @@ impl State {
     /// Appends what is small and goes first. The clock is read as late as possible.
     fn put_small(&mut self, out: &mut Vec<u8>) {
         if let Some(nonce) = self.pong.take() {
-            put(out, Kind::Pong, nonce, &super::hello::clock().to_le_bytes());
+            put(out, FrameKind::Pong, nonce, &super::hello::clock().to_le_bytes());
         }
         if let Some(nonce) = self.ping.take() {
-            put(out, Kind::Ping, nonce, &[]);
+            put(out, FrameKind::Ping, nonce, &[]);
         }
     }
 

@@ -1,4 +1,5 @@
-//! Every operator does what Rust's wrapping one does, at a few widths of each kind; the circuits are tested at all.
+//! Every operator does what Rust's wrapping one does, at a few widths of each kind: the library's circuits have tests of their
+//! own at many more.
 
 use cenote_net::PartyId;
 use cenote_program::{Int, Integer, Secret, Session, Uint, Word};

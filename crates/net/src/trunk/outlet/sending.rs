@@ -17,7 +17,7 @@ use crate::outbox::{lost, wait_socket};
 use crate::tls::Seal;
 use crate::trunk::connection::Connection;
 use crate::trunk::stream::{Stream, Wants};
-use crate::trunk::wire::{HEADER, Head, Kind, MAX_BODY, put, reason_body};
+use crate::trunk::wire::{FrameKind, HEADER, Head, MAX_BODY, put, reason_body};
 
 /// Bytes that are encrypted and written at a time.
 const BATCH: usize = 64 << 10;
@@ -153,7 +153,7 @@ impl Connection {
             if length == 0 {
                 break;
             }
-            let kind = Kind::Data;
+            let kind = FrameKind::Data;
             let head = Head { kind, length, id }.encode();
             press.batch[..HEADER].copy_from_slice(&head);
             tls.seal(Seal::Bytes(&press.batch))?;
@@ -212,7 +212,7 @@ impl Connection {
                 // Nothing comes behind it.
                 Some(reason) => {
                     if let Some(reason) = reason.take() {
-                        put(out, Kind::Bye, 0, reason_body(&reason));
+                        put(out, FrameKind::Bye, 0, reason_body(&reason));
                     }
                     return;
                 }

@@ -4,7 +4,7 @@ mod ends;
 mod messages;
 mod waits;
 
-use crate::common::Kind;
+use crate::common::ChannelKind;
 use ends::*;
 use messages::*;
 use waits::*;
@@ -29,9 +29,9 @@ macro_rules! conformance {
 }
 
 conformance! {
-    memory: Kind::Memory;
-    shaped: Kind::Shaped;
-    tcp: Kind::Tcp;
-    tls: Kind::Tls;
-    trunk: Kind::Trunk;
+    memory: ChannelKind::Memory;
+    shaped: ChannelKind::Shaped;
+    tcp: ChannelKind::Tcp;
+    tls: ChannelKind::Tls;
+    trunk: ChannelKind::Trunk;
 }
