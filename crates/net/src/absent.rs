@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::options::Deadline;
+use crate::deadline::Deadline;
 use crate::{Awaited, MeshConfig, PartyId, Waiting};
 
 /// Counts the channels to each peer that are still missing.

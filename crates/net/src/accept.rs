@@ -11,10 +11,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::absent::Absent;
 use crate::crowd::Crowd;
+use crate::deadline::Deadline;
 use crate::dial::handshake_options;
 use crate::hello::{HELLO_BYTES, Hello, Status};
 use crate::notices::Notices;
-use crate::options::Deadline;
 use crate::step::{CONNECT, HELLO};
 use crate::tls::HandshakeFault;
 use crate::{

@@ -32,10 +32,7 @@ impl Budget {
     pub const DEFAULT: usize = 128 << 20;
 
     /// The most that a channel takes outside of the pools, whatever its transport.
-    pub const CHANNEL: usize = crate::framed::OWN
-        + crate::inbox::BASE
-        + crate::tls::OWN
-        + (crate::queue::OWN + crate::queue::RESERVE) * crate::queue::PIECE;
+    pub const CHANNEL: usize = crate::sizes::CHANNEL;
 
     /// `bytes` for each peer.
     pub fn new(bytes: usize) -> Self {

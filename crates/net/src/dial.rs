@@ -3,9 +3,9 @@
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
+use crate::deadline::Deadline;
 use crate::hello::{HELLO_BYTES, Hello, Status, UNWANTED};
 use crate::notices::Notices;
-use crate::options::Deadline;
 use crate::step::{CONNECT, HELLO};
 use crate::tls::{HandshakeFault, REFUSED};
 use crate::{

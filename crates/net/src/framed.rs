@@ -8,14 +8,9 @@ use std::time::{Duration, Instant};
 use crate::frame::{Frame, HEADER, MAX_BODY};
 use crate::inbox::Inbox;
 use crate::link::{Fault, Link};
+use crate::sizes::{COALESCE, LARGE};
 use crate::{AbortReason, Channel, ChannelOptions, Closer, Error, Meter, PartyId, Result, Step};
 
-/// Bodies of at least this size are sent without a copy, and received straight into the caller's buffer.
-const LARGE: usize = 32 << 10;
-/// Smaller messages are collected until there are this many bytes of them.
-const COALESCE: usize = 64 << 10;
-/// The most memory that collected messages take.
-pub(crate) const OWN: usize = 2 * (COALESCE + LARGE);
 /// A send that is not blocked checks at most this often whether the peer has said its last word.
 const IDLE_LOOK: Duration = Duration::from_millis(10);
 

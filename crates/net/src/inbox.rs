@@ -2,14 +2,13 @@
 
 use crate::AbortReason;
 use crate::budget::{Account, Share};
+use crate::deadline::Deadline;
 use crate::frame::{Frame, HEADER};
 use crate::link::{Fault, Link};
-use crate::options::Deadline;
+use crate::sizes::INBOX;
 
 /// What the buffer holds until the peer has filled it once: most channels of a small session need no more.
 const FIRST: usize = 4 << 10;
-/// What the buffer holds without drawing on the budget.
-pub(crate) const BASE: usize = 128 << 10;
 
 /// The last thing that a peer says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +29,7 @@ pub(crate) struct Inbox {
     was_full: bool,
     /// The peer has ended the stream.
     pub(crate) ended: bool,
-    /// Pays for what the buffer has beyond [`BASE`].
+    /// Pays for what the buffer has beyond [`INBOX`].
     account: Account,
 }
 
@@ -51,15 +50,15 @@ impl Inbox {
 
     /// Makes the buffer larger, up to `limit`; false if it is that large already or the budget has no more.
     fn grow(&mut self, limit: usize) -> bool {
-        let (old, limit) = (self.store.len(), limit.max(BASE));
+        let (old, limit) = (self.store.len(), limit.max(INBOX));
         if old >= limit {
             return false;
         }
         let new = match old {
             0 => FIRST,
-            _ => (2 * old).clamp(BASE, limit),
+            _ => (2 * old).clamp(INBOX, limit),
         };
-        if new > BASE {
+        if new > INBOX {
             // While the bytes are copied there are two buffers.
             let before = self.account.drawn();
             if !self.account.draw(new) {
@@ -86,7 +85,7 @@ impl Inbox {
         if self.start == self.end {
             self.start = 0;
             self.end = 0;
-            if self.store.len() > BASE {
+            if self.store.len() > INBOX {
                 // What a blocked send had to keep has been received.
                 self.store = Vec::new();
                 self.account.give_back(self.account.drawn());
@@ -131,8 +130,8 @@ impl Inbox {
             self.end -= self.start;
             self.start = 0;
         }
-        if self.store.len() < BASE && (self.store.is_empty() || self.was_full) {
-            self.grow(BASE);
+        if self.store.len() < INBOX && (self.store.is_empty() || self.was_full) {
+            self.grow(INBOX);
         }
         let room = self.store.len().min(self.end.saturating_add(spill));
         let Some(count) = link.pull(direct, &mut self.store[self.end..room])? else {
@@ -236,26 +235,26 @@ mod tests {
     #[test]
     fn the_buffer_is_small_until_the_peer_has_filled_it() {
         let mut inbox = Inbox::default();
-        let mut out = vec![0; BASE];
+        let mut out = vec![0; INBOX];
         for _ in 0..100 {
             let mut link = Sent(vec![0; FIRST - 1].into());
             inbox.fill(&mut link, &mut [], usize::MAX).unwrap();
             assert_eq!(inbox.take(&mut out), FIRST - 1);
         }
         assert_eq!(inbox.store.len(), FIRST);
-        let mut link = Sent(vec![0; FIRST + 2 * BASE].into());
-        for expected in [FIRST, BASE, BASE] {
+        let mut link = Sent(vec![0; FIRST + 2 * INBOX].into());
+        for expected in [FIRST, INBOX, INBOX] {
             inbox.fill(&mut link, &mut [], usize::MAX).unwrap();
             assert_eq!(inbox.take(&mut out), expected);
         }
-        assert_eq!((inbox.store.len(), inbox.account.drawn()), (BASE, 0));
+        assert_eq!((inbox.store.len(), inbox.account.drawn()), (INBOX, 0));
     }
 
     #[test]
     fn a_look_ahead_that_cannot_go_on_is_stuck() {
         let late = Deadline::new(Duration::ZERO);
         let message = |length| Frame::Data { step: 1, length }.encode().to_vec();
-        let full = [message(2 * BASE as u32), vec![0; 2 * BASE]].concat();
+        let full = [message(2 * INBOX as u32), vec![0; 2 * INBOX]].concat();
         for (sent, stuck) in [
             (message(7), false),
             (message(0)[..HEADER - 1].to_vec(), false),

@@ -1,7 +1,8 @@
-//! Limits of one channel, and the deadlines that follow from them.
+//! Limits of one channel.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use crate::deadline::Deadline;
 use crate::{Budget, OnWait, PhaseClock, Roll};
 
 /// Limits of one channel.
@@ -61,44 +62,5 @@ impl ChannelOptions {
         let transfer =
             Duration::from_micros((bytes as u64).saturating_mul(1_000_000) / self.least_rate.max(1));
         Deadline::new(self.timeout.saturating_add(transfer))
-    }
-}
-
-/// A point in time after which waiting is over.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Deadline {
-    start: Instant,
-    limit: Duration,
-}
-
-impl Deadline {
-    pub(crate) fn new(limit: Duration) -> Self {
-        Self {
-            start: Instant::now(),
-            limit,
-        }
-    }
-
-    /// One that began some time ago.
-    #[cfg(test)]
-    pub(crate) fn begun(ago: Duration, limit: Duration) -> Self {
-        let start = Instant::now().checked_sub(ago).expect("not long ago");
-        Self { start, limit }
-    }
-
-    pub(crate) fn waited(&self) -> Duration {
-        self.start.elapsed()
-    }
-
-    /// Moves the end.
-    pub(crate) fn extend(&mut self, by: Duration) {
-        self.limit = self.limit.saturating_add(by);
-    }
-
-    /// What is left, or `None` when it is over.
-    pub(crate) fn remaining(&self) -> Option<Duration> {
-        self.limit
-            .checked_sub(self.start.elapsed())
-            .filter(|left| !left.is_zero())
     }
 }

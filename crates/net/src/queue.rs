@@ -3,13 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::budget::{Account, Share};
-
-/// Bytes of a piece, all of which are allocated with it.
-pub(crate) const PIECE: usize = 128 << 10;
-/// Pieces that a queue has without drawing on the budget.
-pub(crate) const OWN: usize = 2;
-/// Pieces more for urgent bytes, and for the last chunk that TLS has sealed.
-pub(crate) const RESERVE: usize = 2;
+use crate::sizes::{OWN_PIECES, PIECE, RESERVE};
 
 /// How a push treats a queue that has no room.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -67,7 +61,7 @@ impl Queue {
 
     /// Whether a normal push would queue something.
     pub(crate) fn has_room(&self) -> bool {
-        let paid = OWN + self.drawn;
+        let paid = OWN_PIECES + self.drawn;
         self.bytes < self.limit
             && self.alive <= paid
             && (self.pieces.back().is_some_and(|last| last.len() < PIECE)
@@ -80,7 +74,7 @@ impl Queue {
     pub(crate) fn has_reserve(&self) -> bool {
         self.pieces.back().is_some_and(|last| last.len() < PIECE)
             || !self.spare.is_empty()
-            || self.alive < OWN + self.drawn + RESERVE
+            || self.alive < OWN_PIECES + self.drawn + RESERVE
     }
 
     /// A piece to append bytes to, and how many it may have then; to be given to [`Queue::push`]. None if there is no
@@ -109,10 +103,10 @@ impl Queue {
         if let Some(spare) = self.spare.pop() {
             return Some(spare);
         }
-        if self.alive >= OWN + self.drawn {
+        if self.alive >= OWN_PIECES + self.drawn {
             if self.account.draw(PIECE) {
                 self.drawn += 1;
-            } else if push == Push::Normal || self.alive >= OWN + self.drawn + RESERVE {
+            } else if push == Push::Normal || self.alive >= OWN_PIECES + self.drawn + RESERVE {
                 return None;
             }
         }
@@ -134,14 +128,14 @@ impl Queue {
     /// Takes back a piece whose bytes are not needed any more.
     pub(crate) fn recycle(&mut self, mut piece: Vec<u8>) {
         self.bytes -= piece.len();
-        if self.alive <= OWN {
+        if self.alive <= OWN_PIECES {
             piece.clear();
             self.spare.push(piece);
             return;
         }
         drop(piece);
         self.alive -= 1;
-        if self.alive < OWN + self.drawn {
+        if self.alive < OWN_PIECES + self.drawn {
             self.drawn -= 1;
             self.account.give_back(PIECE);
         }

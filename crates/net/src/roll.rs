@@ -12,7 +12,7 @@ use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use crate::step::ROLL;
-use crate::{Channel, ChannelOptions, Closer, Error, OnWait, PartyId, Result, Threads};
+use crate::{Channel, Closer, Error, PartyId, Result, Threads};
 
 /// The label of channels that [`crate::connect`] keeps for the roll call, where it is among those asked for. Worth its price
 /// among three parties and more.
@@ -184,15 +184,6 @@ impl PartialEq for Roll {
 
 impl Eq for Roll {}
 
-/// The options of a channel that the roll call itself uses: nobody hears of its waits.
-pub(crate) fn options_of_call(options: &ChannelOptions) -> ChannelOptions {
-    ChannelOptions {
-        linger: Duration::ZERO,
-        on_wait: OnWait::new(Duration::MAX, |_| ()),
-        ..ChannelOptions::with_timeout(options.timeout)
-    }
-}
-
 /// The rolls of all sessions of this process that have not been called yet.
 static UNCALLED: Uncalled = Uncalled(Mutex::new(Vec::new()));
 
@@ -274,6 +265,7 @@ fn call(shared: &Weak<Shared>, mut channel: Box<dyn Channel>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ChannelOptions;
 
     const LONG: Duration = Duration::from_secs(1000);
 

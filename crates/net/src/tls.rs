@@ -3,6 +3,7 @@
 //! Both directions run on the channel's own thread: it encrypts what it sends, and only ciphertext waits in the queue
 //! of the socket.
 
+mod fault;
 mod handshake;
 mod records;
 mod state;
@@ -13,24 +14,20 @@ use std::io::IoSlice;
 use std::net::TcpStream;
 use std::time::Duration;
 
-pub(crate) use handshake::{HandshakeFault, REFUSED};
+use fault::TurnFault;
+pub(crate) use fault::{HandshakeFault, REFUSED};
 pub(crate) use records::Seal;
 use records::Turn;
+use state::Side;
 pub(crate) use state::TlsState;
-use state::{INCOMING, Side, TurnFault};
 
 use crate::budget::Share;
+use crate::sizes::CHUNK;
 use crate::tcp::TcpLink;
 use crate::{Closer, Fault, Framed, Link};
 
 /// A channel over TLS 1.3, both ends known by their pinned keys.
 pub type TlsChannel = Framed<TlsLink>;
-
-/// Bytes that are encrypted and written at a time. As ciphertext they fit into the reserve of the socket's queue.
-const CHUNK: usize = 64 << 10;
-/// The most memory that a link takes besides its socket's queue: a vector that grows may have room for twice its bytes,
-/// and TLS itself takes less than 64 KiB.
-pub(crate) const OWN: usize = INCOMING + 2 * INCOMING + 2 * (CHUNK + (4 << 10)) + (64 << 10);
 
 /// The [`Link`] of a [`TlsChannel`].
 pub struct TlsLink {

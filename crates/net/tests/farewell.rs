@@ -5,7 +5,7 @@ mod common;
 use std::time::{Duration, Instant};
 
 use cenote_net::wait_for_farewells;
-use common::{Kind, STEP, brief, pair};
+use common::{ChannelKind, STEP, brief, pair};
 
 /// The only test of this binary: what it waits for is the process's.
 #[test]
@@ -19,7 +19,7 @@ fn farewells_are_waited_for() {
 
     // The peer receives nothing. On a busy machine the limit may be over late: some attempt must end in time.
     let ends_at_its_limit = || {
-        let (mut a, b) = pair(Kind::Tls, &brief(5000));
+        let (mut a, b) = pair(ChannelKind::Tls, &brief(5000));
         a.send(STEP, &vec![1; 24 << 20]).unwrap();
         a.abort(3.into());
         let start = Instant::now();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use cenote_net::{Budget, ChannelOptions, Error, PartyId};
-use common::{Kind, STEP, brief, pair_with};
+use common::{ChannelKind, STEP, brief, pair_with};
 
 const PIPES: usize = 12;
 const MIB: usize = 1 << 20;
@@ -31,7 +31,7 @@ fn peak() -> u64 {
 /// The only test of this binary: what it measures is the process's. Peers that send on many channels what nobody receives, and take nothing.
 #[test]
 fn a_flood_on_many_channels_stays_within_the_budget() {
-    for kind in [Kind::Tcp, Kind::Tls] {
+    for kind in [ChannelKind::Tcp, ChannelKind::Tls] {
         let ours = options(600, 8 * MIB);
         let theirs = options(2000, 0);
         let before = peak();

@@ -1,5 +1,7 @@
 //! A session: where a program's values live, and what they are computed with.
 
+mod running;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::panic::Location;
@@ -7,13 +9,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use cenote_net::PartyId;
-use cenote_primitives::{BitMatrix, LaneRun};
+use cenote_primitives::BitMatrix;
 use cenote_session::{Costs, Engine, Parties};
 
 use crate::choice::Plans;
 use crate::error::{Error, Misuse, Result};
-use crate::machine::{Hosted, Machine, Recorder, Slot, Wires};
-use crate::op::Op;
+use crate::machine::{Hosted, Machine, Recorder, Slot};
 use crate::secret::Secret;
 use crate::segment::{Due, Recipe, Segment};
 use crate::value::{Held, Node, State, Value};
@@ -327,172 +328,6 @@ impl Session {
     fn sweep(&self, core: &mut Core) {
         for slot in self.0.dropped.borrow_mut().drain(..) {
             core.machine.forget(slot);
-        }
-    }
-
-    /// The result of an operation: recorded, and run once there is reason to.
-    #[track_caller]
-    pub(crate) fn record(&self, op: Op, operands: &[&Value], width: u32) -> Value {
-        let at = Location::caller();
-        if operands.iter().any(|operand| !self.is(operand.session())) {
-            let what = "secrets of different sessions are mixed";
-            operands
-                .iter()
-                .for_each(|operand| operand.session().fail_at(what, at));
-            return self.node(width, 1, State::Lost);
-        }
-        let several = operands
-            .iter()
-            .map(|operand| operand.lanes())
-            .filter(|&lanes| lanes != 1);
-        let lanes = several.clone().next().unwrap_or(1);
-        if let Some(other) = several.clone().find(|&other| other != lanes) {
-            return self.misuse(lengths_differ(lanes, other), at, width, lanes);
-        }
-        let spread: Vec<Value> = operands.iter().map(|operand| operand.spread(lanes)).collect();
-        let core = &mut *self.0.core.borrow_mut();
-        if core.failure.is_some() {
-            return self.node(width, lanes, State::Lost);
-        }
-        let segment = core.open.entry(lanes).or_default();
-        let operands: Option<Vec<_>> = spread
-            .iter()
-            .map(|operand| match &*operand.0.state.borrow() {
-                State::Constant(bits) => Some(segment.constant(*bits, operand.width())),
-                State::Wires(held, first) => Some(segment.input(held, *first, operand.width())),
-                State::Pending(step) => Some(crate::segment::Ref::Step(*step)),
-                State::Lost => None,
-            })
-            .collect();
-        let Some(operands) = operands else {
-            return self.node(width, lanes, State::Lost);
-        };
-        let step = segment.push(op, operands, width, std::rc::Weak::new());
-        let value = self.node(width, lanes, State::Pending(step));
-        segment.belongs_to(Rc::downgrade(&value.0));
-        if segment.is_full() && !core.recording {
-            self.run(core, lanes);
-        }
-        value
-    }
-
-    /// The lanes of `runs` of `parts`.
-    #[track_caller]
-    pub(crate) fn arrange(&self, parts: &[&Value], runs: &[LaneRun]) -> Value {
-        let width = parts[0].width();
-        let lanes = runs.iter().map(LaneRun::lanes).sum();
-        let at = Location::caller();
-        if parts.iter().any(|part| !self.is(part.session())) {
-            return self.misuse("secrets of different sessions are mixed", at, width, lanes);
-        }
-        let Some(wires) = self.wires(parts) else {
-            return self.node(width, lanes, State::Lost);
-        };
-        let wires: Vec<Wires> = wires
-            .iter()
-            .map(|(held, wires)| (held.slot(), wires.clone()))
-            .collect();
-        self.make(width, lanes, |machine| machine.arrange(&wires, runs))
-    }
-
-    /// The wires of values, which are computed if they have not been. They are in use as long as what is returned.
-    #[allow(clippy::type_complexity, reason = "used twice, here")]
-    fn wires(&self, values: &[&Value]) -> Option<Vec<(Rc<Held>, std::ops::Range<usize>)>> {
-        let core = &mut *self.0.core.borrow_mut();
-        self.sweep(core);
-        values
-            .iter()
-            .map(|value| {
-                let width = value.width() as usize;
-                let pending = matches!(*value.0.state.borrow(), State::Pending(_));
-                if pending {
-                    self.run(core, value.lanes());
-                }
-                match &*value.0.state.borrow() {
-                    State::Wires(held, first) => Some((held.clone(), *first..*first + width)),
-                    State::Constant(bits) => {
-                        let bits = BitMatrix::from_fn(width, 1, |row, _| row < 128 && bits >> row & 1 == 1);
-                        let slot = core.attempt(|machine| machine.constant(&bits))?;
-                        Some((Held::new(slot, &self.0.dropped), 0..width))
-                    }
-                    State::Pending(_) | State::Lost => None,
-                }
-            })
-            .collect()
-    }
-
-    /// Opens values of as many lanes.
-    pub(crate) fn open_wires(&self, values: &[Value], to: Parties) -> Result<Option<BitMatrix>> {
-        let wires = self.wires(&values.iter().collect::<Vec<_>>());
-        let core = &mut *self.0.core.borrow_mut();
-        core.check()?;
-        let wires = wires.unwrap_or_default();
-        let slots: Vec<Wires> = wires
-            .iter()
-            .map(|(held, wires)| (held.slot(), wires.clone()))
-            .collect();
-        match core.machine.reveal(&slots, to) {
-            Ok(bits) => {
-                core.learnt |= bits.is_some();
-                Ok(bits)
-            }
-            Err(error) => {
-                core.fail(error.into());
-                core.check()?;
-                unreachable!("a session that failed says so")
-            }
-        }
-    }
-
-    /// Compiles and runs what was recorded for so many lanes.
-    fn run(&self, core: &mut Core, lanes: usize) {
-        self.sweep(core);
-        let Some(segment) = core.open.remove(&lanes) else {
-            return;
-        };
-        let Some(Due {
-            recipe,
-            inputs,
-            results,
-        }) = segment.into_due()
-        else {
-            return;
-        };
-        let widths: Vec<u32> = results.iter().map(|result| result.width).collect();
-        let way = core.machine.levels_take_rounds().then_some(core.way);
-        core.runs += 1;
-        let (plan, new) = match core.plans.get_mut(&recipe) {
-            Some((plans, used)) => {
-                *used = core.runs;
-                (plans.best(&recipe, lanes, way), false)
-            }
-            None => {
-                let plans = Plans::new(&recipe);
-                let plan = plans.best(&recipe, lanes, way);
-                core.keep(recipe, plans);
-                (plan, true)
-            }
-        };
-        let wires: Vec<Wires> = inputs
-            .iter()
-            .map(|input| (input.held.slot(), input.first..input.first + input.width as usize))
-            .collect();
-        let held = core
-            .attempt(|machine| machine.run(&plan, new, lanes, &wires))
-            .map(|slot| Held::new(slot, &self.0.dropped));
-        if held.is_some() {
-            core.done += plan.and_count() as u64 * lanes as u64;
-            if let Some(progress) = &mut core.progress {
-                progress(core.done);
-            }
-        }
-        let mut first = 0;
-        for (result, width) in results.iter().zip(widths) {
-            *result.state.borrow_mut() = match &held {
-                Some(held) => State::Wires(held.clone(), first),
-                None => State::Lost,
-            };
-            first += width as usize;
         }
     }
 }

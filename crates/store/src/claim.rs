@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use cenote_session::Result;
 use zeroize::Zeroizing;
 
+use crate::files::remove_or_warn;
 use crate::folder::{Label, Store};
 use crate::item::ItemId;
-use crate::removal::remove_or_warn;
 use crate::runs::{Run, Runs};
 use crate::seal::fault;
 

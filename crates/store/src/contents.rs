@@ -7,16 +7,12 @@ use std::path::PathBuf;
 use cenote_net::PartyId;
 use cenote_session::Result;
 
-use crate::folder::{IN_USE, ITEM, Store, USED};
+use crate::files::remove_if_there;
+use crate::folder::Store;
 use crate::item::{Item, ItemId};
-use crate::living::STATE;
-use crate::making::PROVISIONAL;
-use crate::removal::remove_if_there;
+use crate::names::{IN_USE, ITEM, LACKED_BY, PROVISIONAL, STATE, USED};
 use crate::runs::{Run, Runs};
 use crate::seal::{DRAFT, create, fault};
-
-/// The start of the name of an empty file that says which party lacked the item.
-pub(crate) const LACKED_BY: &str = "lacked-by-";
 
 /// An item that can be used.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,45 +3,16 @@
 //! A file is *sound* if it opens under the folder's key. A file that was found sound, or was written, by this process is not read again as long as it is
 //! the same file, of the same length and time, until one turns out to be damaged all the same.
 
-use std::collections::HashMap;
-use std::fs;
-use std::path::Path;
 use std::sync::PoisonError;
-use std::time::SystemTime;
 
 use cenote_session::Result;
 
 use crate::contents::Listing;
 use crate::folder::{Label, Store};
 use crate::item::ItemId;
-use crate::living::STATE;
-use crate::making::PROVISIONAL;
+use crate::names::{PROVISIONAL, STATE};
 use crate::runs::{Run, Runs};
-
-/// The files of each item that were sound, by their names.
-pub(crate) type Sound = HashMap<ItemId, HashMap<String, Mark>>;
-
-/// What changes if a file is replaced, or written to in the usual way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Mark {
-    length: u64,
-    modified: Option<SystemTime>,
-    inode: u64,
-}
-
-impl Mark {
-    fn of(path: &Path) -> Option<Self> {
-        let metadata = fs::metadata(path).ok()?;
-        Some(Self {
-            length: metadata.len(),
-            modified: metadata.modified().ok(),
-            #[cfg(unix)]
-            inode: std::os::unix::fs::MetadataExt::ino(&metadata),
-            #[cfg(not(unix))]
-            inode: 0,
-        })
-    }
-}
+use crate::sound::{Mark, Sound};
 
 impl Store {
     /// Looks for damage in what is left of an item. Parts that cannot be read are recorded as used and deleted: no session chooses them, so that the rest

@@ -9,22 +9,16 @@ use std::time::{Duration, Instant};
 
 use cenote_session::Result;
 
-use crate::damage::Sound;
 use crate::item::{ItemId, Peers};
+use crate::names::{IN_USE, ITEM, USED};
 use crate::runs::{Run, Runs};
 use crate::seal::{MAGIC, Seal, StoreKey, fault, sync_folder};
+use crate::sound::Sound;
 
 /// The file that tells whether a key is the folder's.
 const KEY_CHECK: &str = "key-check";
 /// The file that is locked while the folder is open.
 const LOCK: &str = "lock";
-/// The file of an item's folder that describes it.
-pub(crate) const ITEM: &str = "item";
-/// The file of an item's folder that tells what is used.
-pub(crate) const USED: &str = "used";
-/// The file of an item's folder that is there while a session holds it.
-pub(crate) const IN_USE: &str = "in-use";
-
 /// How long opening waits for another process to let go of the folder: one that was just told to end, or that another
 /// thread of the owner has forked and that has not begun its own program yet.
 const PATIENCE: Duration = Duration::from_secs(2);

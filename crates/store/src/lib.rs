@@ -44,15 +44,18 @@ mod agree;
 mod claim;
 mod contents;
 mod damage;
+mod files;
 mod folder;
 mod item;
 mod living;
 mod making;
+mod names;
 mod offer;
 mod removal;
 mod runs;
 mod seal;
 mod session;
+mod sound;
 pub mod steps;
 
 pub use claim::Claim;

@@ -9,13 +9,11 @@ use cenote_net::PartyId;
 use cenote_session::Result;
 use zeroize::Zeroizing;
 
-use crate::folder::{ITEM, Label, Reservation, Store, folder_builder};
+use crate::files::remove_or_warn;
+use crate::folder::{Label, Reservation, Store, folder_builder};
 use crate::item::{Item, ItemId, Keys};
-use crate::removal::remove_or_warn;
+use crate::names::{ITEM, STATE};
 use crate::seal::{fault, sync_folder};
-
-/// The start of the name of a file that is a state.
-pub(crate) const STATE: &str = "state-";
 
 /// A folder held for a session that uses living items. One session at a time can.
 #[derive(Debug)]

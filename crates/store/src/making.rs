@@ -7,13 +7,11 @@ use std::sync::{Mutex, PoisonError};
 
 use cenote_session::{Error, Result};
 
-use crate::folder::{ITEM, Label, Store, folder_builder};
+use crate::folder::{Label, Store, folder_builder};
 use crate::item::{Item, ItemId};
+use crate::names::{ITEM, PROVISIONAL};
 use crate::runs::{Run, Runs};
 use crate::seal::{fault, sync_folder};
-
-/// The end of the name of a part that not all parties have vouched for.
-pub(crate) const PROVISIONAL: &str = ".provisional";
 
 /// An item that is being made. Sessions do not see it while this lives, and afterwards only what was confirmed.
 pub struct Making {

@@ -4,14 +4,15 @@
 //! never used, and deleted when the folder is opened next.
 
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use cenote_session::Result;
 
-use crate::contents::{LACKED_BY, Listing};
-use crate::folder::{IN_USE, ITEM, Store, USED};
+use crate::contents::Listing;
+use crate::files::{remove_if_there, remove_or_warn};
+use crate::folder::Store;
 use crate::item::ItemId;
+use crate::names::{IN_USE, ITEM, LACKED_BY, USED};
 use crate::runs::{Run, Runs};
 use crate::seal::{fault, sync_folder};
 
@@ -107,19 +108,5 @@ impl Store {
         for part in parts.into_iter().filter(|part| used.contains(*part)) {
             remove_or_warn(&self.item_folder(id).join(part.part_name()));
         }
-    }
-}
-
-/// Deletes a file that is never used whether it is deleted or not.
-pub(crate) fn remove_or_warn(path: &Path) {
-    if let Err(error) = remove_if_there(path) {
-        tracing::warn!(path = %path.display(), %error, "a file of stock that is of no use any more cannot be deleted");
-    }
-}
-
-pub(crate) fn remove_if_there(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
     }
 }

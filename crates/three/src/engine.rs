@@ -16,7 +16,7 @@ use cenote_session::{
 use crate::checks;
 use crate::last_word::LastWord;
 use crate::material::shape::Shape;
-use crate::material::stock::{Producer, Stock};
+use crate::material::stock::{Producer, Settlement, Stock};
 use crate::offline::generator::Generator;
 use crate::online::evaluator::{Evaluator, assemble, groups, most_lanes};
 use crate::online::gate_log::GateLog;
@@ -31,6 +31,69 @@ use crate::triple_check::{constant_holder, window_bytes};
 use crate::view::Views;
 use crate::wires::ThreeWires;
 use crate::{Ring, steps};
+
+/// Tells both peers, on all channels, that this party stops, and why.
+fn abort_all(links: &mut [Links], error: &Error) {
+    let code = error.reason().code();
+    for link in links {
+        link.evaluator.abort(code);
+        link.generator.abort(code);
+    }
+}
+
+/// What the workers of a session have in common.
+struct Crew<'a> {
+    me: PartyId,
+    parameters: &'a Parameters,
+    view_check: ViewCheck,
+    secrets: &'a PairSecrets,
+    lag: usize,
+    /// Batches that a generator makes ahead of demand.
+    ahead: usize,
+    /// The stock, if no triples are made.
+    online: Option<&'a Online>,
+    settlement: Arc<Settlement>,
+    last_word: LastWord,
+}
+
+impl Crew<'_> {
+    /// Worker `number`, and its generator, which starts to make triples unless there is stock.
+    fn worker(&self, links: Links, number: u8) -> Result<Worker> {
+        let (me, parameters, lag) = (self.me, self.parameters, self.lag);
+        let Links {
+            generator,
+            evaluator: ring,
+        } = links;
+        let views = |thread: &str| {
+            Views::new(self.view_check, &format!("{thread} {number}"), |label| {
+                self.secrets.pair_prgs(label)
+            })
+        };
+        let keys = || self.secrets.component_keys(parameters.n());
+        let verifier = Verifier::new(me, number, parameters, views("evaluator"), lag);
+        let shape = Shape::of(parameters);
+        let stock = match self.online {
+            Some(online) => Stock::Stored(online.queue(shape.n)),
+            None => {
+                let views = views("generator");
+                let generator = Generator::new(me, number, shape, generator, keys(), views, lag);
+                Stock::Made(Producer::start(
+                    generator,
+                    ring.interrupters(),
+                    self.ahead,
+                    &self.settlement,
+                    self.last_word.clone(),
+                )?)
+            }
+        };
+        let log = GateLog::new(parameters);
+        Ok(Worker::new(
+            Evaluator::new(me, number, ring, keys(), log, verifier),
+            stock,
+            self.last_word.clone(),
+        ))
+    }
+}
 
 /// One party of a three-party session.
 ///
@@ -77,7 +140,7 @@ impl ThreeEngine {
         Self::begin(me, links, config, Some(folder))
     }
 
-    fn begin(me: PartyId, links: Vec<Links>, config: Config, folder: Option<&Store>) -> Result<Self> {
+    fn begin(me: PartyId, mut links: Vec<Links>, config: Config, folder: Option<&Store>) -> Result<Self> {
         let start = Instant::now();
         let mut terms = config.terms(links.len());
         terms.push(("session".into(), config.session.clone()));
@@ -90,7 +153,6 @@ impl ThreeEngine {
             lag,
             compared,
         } = config;
-        let shape = Shape::of(&parameters);
         check_links(me, &links)?;
         lag.check()?;
         if parameters.n() > u64::from(u32::MAX) {
@@ -99,18 +161,10 @@ impl ThreeEngine {
                 parameters.n()
             )));
         }
-        let mut links = links;
-        let tell = |links: &mut [Links], error: &Error| {
-            let code = error.reason().code();
-            for link in links {
-                link.evaluator.abort(code);
-                link.generator.abort(code);
-            }
-        };
         let mut online = match folder {
             Some(folder) => Some(
                 Online::open(me, folder, &settings(&parameters, view_check))
-                    .inspect_err(|error| tell(&mut links, error))?,
+                    .inspect_err(|error| abort_all(&mut links, error))?,
             ),
             None => None,
         };
@@ -128,44 +182,25 @@ impl ThreeEngine {
                 }
                 Ok((secrets, lag))
             })
-            .inspect_err(|error| tell(&mut links, error))?;
+            .inspect_err(|error| abort_all(&mut links, error))?;
         // `check_links` has seen that there are no more than 255.
         let workers_at_start = links.len() as u8;
-        let (settlement, last_word) = (Arc::default(), LastWord::default());
-        let worker = |(links, number): (Links, u8)| -> Result<Worker> {
-            let Links {
-                generator,
-                evaluator: ring,
-            } = links;
-            let views = |thread: &str| {
-                Views::new(view_check, &format!("{thread} {number}"), |label| {
-                    secrets.pair_prgs(label)
-                })
-            };
-            let keys = || secrets.component_keys(parameters.n());
-            let verifier = Verifier::new(me, number, &parameters, views("evaluator"), lag);
-            let stock = match &online {
-                Some(online) => Stock::Stored(online.queue(shape.n)),
-                None => {
-                    let views = views("generator");
-                    let generator = Generator::new(me, number, shape, generator, keys(), views, lag);
-                    Stock::Made(Producer::start(
-                        generator,
-                        ring.interrupters(),
-                        ahead,
-                        &settlement,
-                        last_word.clone(),
-                    )?)
-                }
-            };
-            let log = GateLog::new(&parameters);
-            Ok(Worker::new(
-                Evaluator::new(me, number, ring, keys(), log, verifier),
-                stock,
-                last_word.clone(),
-            ))
+        let crew = Crew {
+            me,
+            parameters: &parameters,
+            view_check,
+            secrets: &secrets,
+            lag,
+            ahead,
+            online: online.as_ref(),
+            settlement: Arc::default(),
+            last_word: LastWord::default(),
         };
-        let workers: Vec<_> = links.into_iter().zip(0..).map(worker).collect::<Result<_>>()?;
+        let workers: Vec<_> = links
+            .into_iter()
+            .zip(0..)
+            .map(|(links, number)| crew.worker(links, number))
+            .collect::<Result<_>>()?;
         let waiting = if online.is_some() { 1 } else { ahead };
         let mut ledger = Ledger::default();
         ledger.costs.memory_bytes =

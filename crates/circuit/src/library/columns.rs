@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::Goal;
+use super::goal::Goal;
 use super::prefix::{self, Position, Wanted};
 use super::timed::{Timed, timed, untimed};
 use crate::{Bit, Builder};

@@ -8,8 +8,8 @@
 //! Counts arrive with their low bits first, so that compaction is no deeper than it has levels, and one circuit serves both
 //! goals.
 
-use super::Goal;
 use super::columns::popcount;
+use super::goal::Goal;
 use super::integer::{add, add_with_carry, bits_below, constant};
 use super::sort::exchange_all;
 use crate::{Bit, BitOrder, Builder, Circuit};

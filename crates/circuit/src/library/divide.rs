@@ -12,8 +12,8 @@
 //! For little depth each step gives two bits: the divisor, twice and thrice the divisor are all subtracted at once, and
 //! the signs of the three differences choose the next partial remainder.
 
-use super::Goal;
-use super::count::prefix_all;
+use super::conjunction::prefix_all;
+use super::goal::Goal;
 use super::integer::{absolute, add, add_with_carry, constant, negate_if, not, subtract_with_borrow};
 use crate::{Bit, Builder};
 

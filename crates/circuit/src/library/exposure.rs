@@ -1,7 +1,7 @@
 //! Whether the joint exposure of several banks is over a limit.
 
-use super::Goal;
 use super::columns::Columns;
+use super::goal::Goal;
 use super::timed::timed;
 use crate::{Bit, BitOrder, Builder, Circuit};
 

@@ -1,6 +1,6 @@
 //! GF(2^64), modulo `X^64 + X^4 + X^3 + X + 1`: an element is 64 bits, the coefficient of `X^i` at place `i`.
 
-use super::xor;
+use super::integer::xor;
 use crate::{Bit, Builder};
 
 /// Bits of an element.

@@ -3,8 +3,8 @@
 //! Every function takes its inputs to arrive together. Operands of one call have the same width unless it says
 //! otherwise; a width of 0 is allowed and stands for the integer 0.
 
-use super::Goal;
-use super::count::prefix_all;
+use super::conjunction::prefix_all;
+use super::goal::Goal;
 use super::prefix::{self, Position, Wanted};
 use super::timed::{Timed, timed, untimed};
 use crate::{Bit, Builder};

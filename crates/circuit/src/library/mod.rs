@@ -95,11 +95,13 @@
 mod aes;
 mod columns;
 mod compact;
+mod conjunction;
 mod count;
 mod divide;
 mod exposure;
 mod field;
 mod gf64;
+mod goal;
 mod integer;
 mod keccak;
 mod linear;
@@ -122,6 +124,7 @@ pub use count::{leading_zeros, trailing_zeros};
 pub use divide::{divide, divide_signed};
 pub use exposure::exposure_over_limit;
 pub use gf64::{GF64_BITS, gf64_multiply, gf64_square};
+pub use goal::Goal;
 pub use integer::{
     absolute, add, add_with_carry, all, constant, equal, is_zero, less_than, less_than_signed, mux, negate,
     negate_if, not, subtract, subtract_with_borrow, xor,
@@ -140,20 +143,3 @@ pub use shift::{rotate_left, rotate_right, shift_left, shift_right, shift_right_
 pub use sort::{
     Key, compare_exchange, exchange_if, merge, merging_network, min_max, sort, sort_integers, sorting_network,
 };
-
-/// What a circuit should have little of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Goal {
-    /// ANDs, whatever the depth: for protocols in which an AND costs traffic or gates.
-    FewestAnds,
-    /// AND depth, and then few ANDs: for protocols in which each level costs a round.
-    LeastDepth,
-}
-impl From<Goal> for AesSbox {
-    fn from(goal: Goal) -> Self {
-        match goal {
-            Goal::FewestAnds => AesSbox::FewestAnds,
-            Goal::LeastDepth => AesSbox::LeastDepth,
-        }
-    }
-}

@@ -1,7 +1,7 @@
 //! Products of integers.
 
-use super::Goal;
 use super::columns::Columns;
+use super::goal::Goal;
 use super::integer::{add_with_carry, subtract};
 use super::timed::{Timed, timed, untimed};
 use crate::{Bit, Builder};

@@ -11,8 +11,11 @@
 //! what earlier carries have built. That search is a heuristic, its depth is optimal for this family of networks.
 
 mod known;
+mod search;
 
 use std::sync::Arc;
+
+use search::Search;
 
 use super::timed::Timed;
 use crate::Builder;
@@ -23,7 +26,6 @@ const SEARCH_LIMIT: usize = 65;
 const _: () = assert!(SEARCH_LIMIT < 256);
 /// Above this many positions that arrive at different times, only the order that is best for most sums is tried.
 const UNEVEN_LIMIT: usize = 40;
-const IMPOSSIBLE: u32 = u32::MAX / 4;
 
 /// Which carries out of positions are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -240,247 +242,9 @@ fn sklansky(arrivals: &[Arrival], wanted: Wanted) -> Plan {
     plan
 }
 
-/// How a group is made.
-#[derive(Clone, Copy, Debug, Default)]
-enum Choice {
-    /// It is there already.
-    #[default]
-    Built,
-    Leaf,
-    /// First position of the high part.
-    Split(u8),
-    Majority,
-}
-
-/// The cheapest way found for a group within a depth.
-#[derive(Clone, Copy, Debug, Default)]
-struct Remembered {
-    cost: u32,
-    /// The carry that it was found for.
-    turn: u8,
-    choice: Choice,
-}
-
-/// A group's `G` or `P`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Generate,
-    Propagate,
-}
-
-struct Search<'a> {
-    arrivals: &'a [Arrival],
-    n: usize,
-    /// Least depth of each group, `[kind][lo * n + hi]`.
-    least: [Vec<u32>; 2],
-    /// Shallowest node built so far for each group.
-    built: [Vec<Option<(u32, usize)>>; 2],
-    /// Cheapest way found for a group within a depth.
-    memo: Vec<Remembered>,
-    /// The carry in hand, counted from 1.
-    turn: u8,
-    /// The last carry for which a part of a group was built: what was remembered up to then counts for nothing.
-    changed: [Vec<u8>; 2],
-    base: u32,
-    levels: usize,
-    plan: Plan,
-}
-
-impl<'a> Search<'a> {
-    fn new(arrivals: &'a [Arrival]) -> Self {
-        let n = arrivals.len();
-        let mut least = [vec![0; n * n], vec![0; n * n]];
-        let [generate, propagate] = &mut least;
-        for lo in (0..n).rev() {
-            for hi in lo..n {
-                let (g, p) = if lo == hi {
-                    (arrivals[lo].generate, arrivals[lo].propagate)
-                } else {
-                    (lo + 1..=hi).fold((IMPOSSIBLE, IMPOSSIBLE), |(g, p), k| {
-                        let (high, low) = (k * n + hi, lo * n + k - 1);
-                        (
-                            g.min(generate[high].max(1 + propagate[high].max(generate[low]))),
-                            p.min(1 + propagate[high].max(propagate[low])),
-                        )
-                    })
-                };
-                generate[lo * n + hi] = g;
-                propagate[lo * n + hi] = p;
-            }
-        }
-        Self {
-            arrivals,
-            n,
-            least,
-            built: [vec![None; n * n], vec![None; n * n]],
-            memo: Vec::new(),
-            turn: 0,
-            changed: [vec![0; n * n], vec![0; n * n]],
-            base: arrivals.iter().map(|a| a.propagate).min().unwrap_or(0),
-            levels: 0,
-            plan: Plan::default(),
-        }
-    }
-
-    /// The least depth by which all the wanted carries can be there.
-    fn limit(&self, wanted: &[usize]) -> u32 {
-        let least = &self.least[Kind::Generate as usize];
-        wanted.iter().map(|&hi| least[hi]).max().unwrap_or(0)
-    }
-
-    fn run(mut self, outputs: &[usize], order: &[usize]) -> Plan {
-        let limit = self.limit(outputs);
-        self.levels = (limit - self.base + 1) as usize;
-        self.memo = vec![Remembered::default(); 2 * self.n * self.n * self.levels];
-        let mut made = vec![0; self.n];
-        for &hi in order {
-            self.turn += 1;
-            self.cost(Kind::Generate, 0, hi, limit);
-            made[hi] = self.make(Kind::Generate, 0, hi, limit).1;
-        }
-        self.plan.outputs = outputs.iter().map(|&hi| made[hi]).collect();
-        self.plan
-    }
-
-    /// Where a group within a depth is remembered. Those that meet in [`Self::cheapest_split`] lie close together: low parts of a `G` by
-    /// their ends, high parts by their starts.
-    #[inline]
-    fn slot(&self, kind: Kind, lo: usize, hi: usize, limit: u32) -> usize {
-        let (row, place) = match kind {
-            Kind::Generate => (lo, hi),
-            Kind::Propagate => (hi, lo),
-        };
-        let table = kind as usize * self.levels + (limit - self.base) as usize;
-        (table * self.n + row) * self.n + place
-    }
-
-    /// ANDs to add for a group that is at most `limit` deep.
-    #[inline]
-    fn cost(&mut self, kind: Kind, lo: usize, hi: usize, limit: u32) -> u32 {
-        let slot = self.slot(kind, lo, hi, limit);
-        let known = &self.memo[slot];
-        if known.turn > self.changed[kind as usize][lo * self.n + hi] {
-            return known.cost;
-        }
-        let (cost, choice) = self.find_cost(kind, lo, hi, limit);
-        self.memo[slot] = Remembered {
-            cost,
-            turn: self.turn,
-            choice,
-        };
-        cost
-    }
-
-    fn find_cost(&mut self, kind: Kind, lo: usize, hi: usize, limit: u32) -> (u32, Choice) {
-        let group = lo * self.n + hi;
-        if self.least[kind as usize][group] > limit {
-            return (IMPOSSIBLE, Choice::Leaf);
-        }
-        match self.built[kind as usize][group] {
-            Some((depth, _)) if depth <= limit => (0, Choice::Built),
-            _ if lo == hi => match kind {
-                Kind::Generate => (self.arrivals[lo].cost, Choice::Leaf),
-                Kind::Propagate => (0, Choice::Leaf),
-            },
-            _ => self.cheapest_split(kind, lo, hi, limit),
-        }
-    }
-
-    fn cheapest_split(&mut self, kind: Kind, lo: usize, hi: usize, limit: u32) -> (u32, Choice) {
-        let mut best = (IMPOSSIBLE, Choice::Leaf);
-        // A limit of 0 leaves no room for an AND.
-        let Some(below) = limit.checked_sub(1).filter(|&l| l >= self.base) else {
-            return best;
-        };
-        if kind == Kind::Generate && self.arrivals[hi].propagate <= below {
-            let cost = self.cost(kind, lo, hi - 1, below) + 1;
-            best = (cost, Choice::Majority);
-        }
-        for k in lo + 1..=hi {
-            // A single AND is the least that a group takes which is not there.
-            if best.0 == 1 {
-                break;
-            }
-            let mut cost = 1 + self.cost(kind, lo, k - 1, below);
-            if cost < best.0 {
-                cost += self.cost(Kind::Propagate, k, hi, below);
-            }
-            if kind == Kind::Generate && cost < best.0 {
-                cost += self.cost(Kind::Generate, k, hi, limit);
-            }
-            if cost < best.0 {
-                best = (cost, Choice::Split(k as u8));
-            }
-        }
-        best
-    }
-
-    /// Builds a group as the last [`Self::cost`] of it chose; gives its depth and node.
-    fn make(&mut self, kind: Kind, lo: usize, hi: usize, limit: u32) -> (u32, usize) {
-        let group = lo * self.n + hi;
-        // Another part of the same tree may have built it since its cost was counted.
-        if let Some((depth, node)) = self.built[kind as usize][group]
-            && depth <= limit
-        {
-            return (depth, node);
-        }
-        let known = &self.memo[self.slot(kind, lo, hi, limit)];
-        assert_ne!(known.turn, 0, "its cost was counted");
-        let choice = known.choice;
-        let below = limit.saturating_sub(1);
-        let (depth, op, ands) = match (choice, kind) {
-            (Choice::Built, _) => unreachable!("what is built was found above"),
-            (Choice::Leaf, Kind::Generate) => {
-                let arrival = self.arrivals[lo];
-                (arrival.generate, Op::Generate(lo), arrival.cost)
-            }
-            (Choice::Leaf, Kind::Propagate) => (self.arrivals[lo].propagate, Op::Propagate(lo), 0),
-            (Choice::Majority, _) => {
-                let (depth, low) = self.make(kind, lo, hi - 1, below);
-                (
-                    1 + depth.max(self.arrivals[hi].propagate),
-                    Op::Majority(hi, low),
-                    1,
-                )
-            }
-            (Choice::Split(k), Kind::Propagate) => {
-                let k = usize::from(k);
-                let (low_depth, low) = self.make(kind, lo, k - 1, below);
-                let (high_depth, high) = self.make(kind, k, hi, below);
-                (1 + low_depth.max(high_depth), Op::JoinPropagate(high, low), 1)
-            }
-            (Choice::Split(k), Kind::Generate) => {
-                let k = usize::from(k);
-                let (low_depth, low) = self.make(kind, lo, k - 1, below);
-                let (p_depth, propagate) = self.make(Kind::Propagate, k, hi, below);
-                let (g_depth, high) = self.make(kind, k, hi, limit);
-                let depth = g_depth.max(1 + low_depth.max(p_depth));
-                (depth, Op::JoinGenerate(high, propagate, low), 1)
-            }
-        };
-        let node = self.plan.push(op, ands);
-        self.built[kind as usize][group] = Some((depth, node));
-        if ands > 0 {
-            self.forget(kind, lo, hi);
-        }
-        (depth, node)
-    }
-
-    /// Lets what is remembered of groups with this part count for nothing from the next carry on.
-    fn forget(&mut self, kind: Kind, lo: usize, hi: usize) {
-        let [generate, propagate] = &mut self.changed;
-        for from in 0..=lo {
-            let groups = from * self.n + hi..(from + 1) * self.n;
-            if kind == Kind::Propagate {
-                propagate[groups.clone()].fill(self.turn);
-            }
-            generate[groups].fill(self.turn);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::search::Part;
     use super::*;
 
     fn uniform(n: usize) -> Vec<Arrival> {
@@ -507,7 +271,7 @@ mod tests {
     fn depth_d_reaches_over_one_less_than_two_to_the_d_positions() {
         for n in 1..SEARCH_LIMIT {
             let arrivals = uniform(n);
-            let least = Search::new(&arrivals).least[Kind::Generate as usize][n - 1];
+            let least = Search::new(&arrivals).least[Part::Generate as usize][n - 1];
             assert_eq!(least, (n + 1).next_power_of_two().ilog2(), "{n}");
         }
     }

@@ -2,16 +2,21 @@
 
 use std::ops::RangeInclusive;
 
+use super::aes::{aes, aes_inverse};
+use super::columns::popcount;
 use super::compact::build_compaction;
+use super::count::{leading_zeros, trailing_zeros};
+use super::divide::{divide, divide_signed};
 use super::exposure::build_exposure;
+use super::goal::Goal;
+use super::integer::{absolute, add, equal, is_zero, less_than, less_than_signed, negate, subtract};
+use super::keccak::{keccak_f1600, sha3_256_single_block};
+use super::multiply::{multiply, multiply_full};
 use super::permutation::build_permutation;
+use super::sbox::AesSbox;
+use super::sha2::{sha256_compress, sha256_single_block, sha512_compress};
+use super::shift::{rotate_left, rotate_right, shift_left, shift_right, shift_right_signed};
 use super::sort::build_sort;
-use super::{
-    AesSbox, Goal, absolute, add, aes, aes_inverse, divide, divide_signed, equal, is_zero, keccak_f1600,
-    leading_zeros, less_than, less_than_signed, multiply, multiply_full, negate, popcount, rotate_left,
-    rotate_right, sha3_256_single_block, sha256_compress, sha256_single_block, sha512_compress, shift_left,
-    shift_right, shift_right_signed, subtract, trailing_zeros,
-};
 use crate::{Bit, BitOrder, Builder, Circuit};
 
 /// What [`by_name`] knows: the form of a name, and what the circuit computes.

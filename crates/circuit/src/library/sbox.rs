@@ -14,6 +14,7 @@
 use std::sync::OnceLock;
 
 use super::field::{coordinates, multiply, power};
+use super::goal::Goal;
 use super::linear::LinearMap;
 use super::synthesis::{self, Program};
 use crate::{Bit, Builder};
@@ -27,6 +28,15 @@ pub enum AesSbox {
     Balanced,
     /// 49 ANDs at depth 3, the least there is: the outputs have degree 7.
     LeastDepth,
+}
+
+impl From<Goal> for AesSbox {
+    fn from(goal: Goal) -> Self {
+        match goal {
+            Goal::FewestAnds => AesSbox::FewestAnds,
+            Goal::LeastDepth => AesSbox::LeastDepth,
+        }
+    }
 }
 
 /// The S-box of AES on one byte, least significant bit first.

@@ -6,8 +6,8 @@
 //! Additions of several words are one sum in columns. For least depth only `e` and `a` of each round and the words of
 //! the schedule are ever brought into one word; all else stays in carry-save form.
 
-use super::Goal;
 use super::columns::Columns;
+use super::goal::Goal;
 use super::timed::{Timed, timed, untimed};
 use crate::{Bit, BitOrder, Builder, Circuit};
 

@@ -4,8 +4,8 @@
 //! what a shift takes. A rotation takes fewer: the changes that a step makes to the bits of one cycle add up to nothing, so
 //! that the last change is the XOR of the others; a rotation of 32 bits by half, for example, exchanges 16 pairs.
 
-use super::Goal;
 use super::divide::steps;
+use super::goal::Goal;
 use super::integer::{bits_below, constant, is_zero};
 use crate::{Bit, Builder};
 

@@ -12,7 +12,8 @@
 //! Sorting is not stable: records with equal keys come out in an order that only depends on their places and the
 //! keys. Who needs their order puts the place into the key, below its other bits.
 
-use super::{Goal, less_than, less_than_signed};
+use super::goal::Goal;
+use super::integer::{less_than, less_than_signed};
 use crate::{Bit, BitOrder, Builder, Circuit};
 
 /// What a record is ordered by: its first `width` bits, an integer with the least significant bit first. The other bits

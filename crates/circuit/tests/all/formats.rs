@@ -214,14 +214,22 @@ fn the_older_format_cannot_hold_every_circuit() {
     assert!(matches!(text(&none, Format::Bristol), Err(WriteError::NoInput)));
 }
 
-/// Every refusal, with its line and reason.
-#[test]
-fn refusals() {
-    const HEAD: &str = "1 4\n2 1 2\n1 1\n\n";
-    let gate = |line: &str| format!("{HEAD}{line}\n");
-    let two = |lines: &str| format!("2 5\n2 1 2\n1 1\n\n{lines}\n");
-    let cases: &[(String, usize, &str)] = &[
-        // The header.
+/// A text, and the line and reason of its refusal.
+type Refused = (String, usize, &'static str);
+
+/// A text with one gate, which is on line 5.
+fn gate(line: &str) -> String {
+    format!("1 4\n2 1 2\n1 1\n\n{line}\n")
+}
+
+/// A text with two gates, from line 5 on.
+fn two_gates(lines: &str) -> String {
+    format!("2 5\n2 1 2\n1 1\n\n{lines}\n")
+}
+
+/// The header.
+fn bad_headers() -> Vec<Refused> {
+    vec![
         ("".into(), 1, "the text is empty"),
         ("\n\n \n".into(), 3, "the text is empty"),
         (
@@ -282,7 +290,12 @@ fn refusals() {
             2,
             "the outputs have 5 wires, but the first line declares 4 in all",
         ),
-        // Counts that no text of this length can justify.
+    ]
+}
+
+/// Counts that no text of this length can justify.
+fn huge_counts() -> Vec<Refused> {
+    vec![
         (
             "4000000000 4000000000\n1 1\n1 1\n".into(),
             1,
@@ -303,7 +316,12 @@ fn refusals() {
             2,
             "8589934590 input wires are too many for a text of 39 bytes",
         ),
-        // A gate's form.
+    ]
+}
+
+/// A gate's form.
+fn bad_gates() -> Vec<Refused> {
+    vec![
         (
             gate("2"),
             5,
@@ -370,7 +388,12 @@ fn refusals() {
         ),
         (gate("0 0 MAND"), 5, "`MAND` cannot have 0 inputs and 0 outputs"),
         (gate("1 1 2 3 EQ"), 5, "`EQ` sets a wire to 0 or 1, not to 2"),
-        // Wires.
+    ]
+}
+
+/// Wires, in the older format too.
+fn bad_wires() -> Vec<Refused> {
+    vec![
         (
             gate("2 1 0 4 3 XOR"),
             5,
@@ -383,19 +406,33 @@ fn refusals() {
         ),
         (gate("2 1 0 3 3 XOR"), 5, "wire 3 is used before it is defined"),
         (gate("1 1 0 2 INV"), 5, "wire 2 is an input, and is defined again"),
-        (two("1 1 0 3 INV\n1 1 0 3 INV"), 6, "wire 3 is defined twice"),
         (
-            two("1 1 4 3 INV\n1 1 0 4 INV"),
+            two_gates("1 1 0 3 INV\n1 1 0 3 INV"),
+            6,
+            "wire 3 is defined twice",
+        ),
+        (
+            two_gates("1 1 4 3 INV\n1 1 0 4 INV"),
             5,
             "wire 4 is used before it is defined",
         ),
         (
-            two("4 2 0 1 3 2 3 4 MAND"),
+            two_gates("4 2 0 1 3 2 3 4 MAND"),
             5,
             "wire 3 is used before it is defined",
         ),
-        (two("4 2 0 1 2 0 3 3 MAND"), 5, "wire 3 is defined twice"),
-        // Counts that do not agree.
+        (two_gates("4 2 0 1 2 0 3 3 MAND"), 5, "wire 3 is defined twice"),
+        (
+            "1 3\n1 1 1\n\n2 1 0 2 2 OR\n".into(),
+            4,
+            "wire 2 is used before it is defined",
+        ),
+    ]
+}
+
+/// Counts that do not agree.
+fn disagreeing_counts() -> Vec<Refused> {
+    vec![
         (
             gate("1 1 0 3 INV\n\n1 1 0 3 INV"),
             7,
@@ -407,7 +444,7 @@ fn refusals() {
             "there is more after the 1 gates that the first line declares",
         ),
         (
-            two("1 1 0 3 INV\n\n"),
+            two_gates("1 1 0 3 INV\n\n"),
             7,
             "the text ends after 1 gates, but the first line declares 2",
         ),
@@ -416,16 +453,22 @@ fn refusals() {
             5,
             "inputs and gates define 4 wires, but the first line declares 5",
         ),
-        // The older format.
-        (
-            "1 3\n1 1 1\n\n2 1 0 2 2 OR\n".into(),
-            4,
-            "wire 2 is used before it is defined",
-        ),
+    ]
+}
+
+/// Every refusal, with its line and reason.
+#[test]
+fn refusals() {
+    let all = [
+        bad_headers(),
+        huge_counts(),
+        bad_gates(),
+        bad_wires(),
+        disagreeing_counts(),
     ];
-    for (text, line, reason) in cases {
-        let error = read(text).expect_err(text);
-        assert_eq!((error.line, error.reason.as_str()), (*line, *reason), "{text:?}");
+    for (text, line, reason) in all.into_iter().flatten() {
+        let error = read(&text).expect_err(&text);
+        assert_eq!((error.line, error.reason.as_str()), (line, reason), "{text:?}");
         assert_eq!(error.to_string(), format!("line {line}: {reason}"));
     }
 }

@@ -28,81 +28,96 @@ fn signed(x: u128, n: usize) -> i128 {
 
 /// Every operation on two operands of `n` bits and one more bit, on the given inputs.
 fn check_all(n: usize, rows: &[Vec<u128>]) {
+    for goal in GOALS {
+        check_sums(n, rows, goal);
+        check_order_and_products(n, rows, goal);
+    }
+    check_bits(n, rows);
+}
+
+fn check_sums(n: usize, rows: &[Vec<u128>], goal: Goal) {
     let w = [n, n, 1];
     let wide = |r: &[u128]| (r[0], r[1], r[2]);
     let with_flag = |(mut bits, flag): (Vec<Bit>, Bit)| {
         bits.push(flag);
         bits
     };
-    for goal in GOALS {
-        check(
-            &w,
-            rows,
-            |b, i| library::add(b, &i[0], &i[1], goal),
-            |r| {
-                let (x, y, _) = wide(r);
-                (x + y) & mask(n)
-            },
-        );
-        check(
-            &w,
-            rows,
-            |b, i| with_flag(library::add_with_carry(b, &i[0], &i[1], i[2][0], goal)),
-            |r| {
-                let (x, y, carry) = wide(r);
-                x + y + carry
-            },
-        );
-        check(
-            &w,
-            rows,
-            |b, i| library::subtract(b, &i[0], &i[1], goal),
-            |r| {
-                let (x, y, _) = wide(r);
-                x.wrapping_sub(y) & mask(n)
-            },
-        );
-        // A borrow is the bit that the result, taken modulo 2^(n + 1), has at n.
-        check(
-            &w,
-            rows,
-            |b, i| with_flag(library::subtract_with_borrow(b, &i[0], &i[1], i[2][0], goal)),
-            |r| {
-                let (x, y, borrow) = wide(r);
-                x.wrapping_sub(y).wrapping_sub(borrow) & mask(n + 1)
-            },
-        );
-        check(
-            &w,
-            rows,
-            |b, i| library::negate(b, &i[0], goal),
-            |r| wide(r).0.wrapping_neg() & mask(n),
-        );
-        check(
-            &w,
-            rows,
-            |b, i| vec![library::less_than(b, &i[0], &i[1], goal)],
-            |r| u128::from(r[0] < r[1]),
-        );
-        check(
-            &w,
-            rows,
-            |b, i| vec![library::less_than_signed(b, &i[0], &i[1], goal)],
-            |r| u128::from(signed(r[0], n) < signed(r[1], n)),
-        );
-        check(
-            &w,
-            rows,
-            |b, i| library::multiply(b, &i[0], &i[1], goal),
-            |r| wide(r).0.wrapping_mul(wide(r).1) & mask(n),
-        );
-        check(
-            &w,
-            rows,
-            |b, i| library::multiply_full(b, &i[0], &i[1], goal),
-            |r| wide(r).0 * wide(r).1,
-        );
-    }
+    check(
+        &w,
+        rows,
+        |b, i| library::add(b, &i[0], &i[1], goal),
+        |r| {
+            let (x, y, _) = wide(r);
+            (x + y) & mask(n)
+        },
+    );
+    check(
+        &w,
+        rows,
+        |b, i| with_flag(library::add_with_carry(b, &i[0], &i[1], i[2][0], goal)),
+        |r| {
+            let (x, y, carry) = wide(r);
+            x + y + carry
+        },
+    );
+    check(
+        &w,
+        rows,
+        |b, i| library::subtract(b, &i[0], &i[1], goal),
+        |r| {
+            let (x, y, _) = wide(r);
+            x.wrapping_sub(y) & mask(n)
+        },
+    );
+    // A borrow is the bit that the result, taken modulo 2^(n + 1), has at n.
+    check(
+        &w,
+        rows,
+        |b, i| with_flag(library::subtract_with_borrow(b, &i[0], &i[1], i[2][0], goal)),
+        |r| {
+            let (x, y, borrow) = wide(r);
+            x.wrapping_sub(y).wrapping_sub(borrow) & mask(n + 1)
+        },
+    );
+    check(
+        &w,
+        rows,
+        |b, i| library::negate(b, &i[0], goal),
+        |r| wide(r).0.wrapping_neg() & mask(n),
+    );
+}
+
+fn check_order_and_products(n: usize, rows: &[Vec<u128>], goal: Goal) {
+    let w = [n, n, 1];
+    check(
+        &w,
+        rows,
+        |b, i| vec![library::less_than(b, &i[0], &i[1], goal)],
+        |r| u128::from(r[0] < r[1]),
+    );
+    check(
+        &w,
+        rows,
+        |b, i| vec![library::less_than_signed(b, &i[0], &i[1], goal)],
+        |r| u128::from(signed(r[0], n) < signed(r[1], n)),
+    );
+    check(
+        &w,
+        rows,
+        |b, i| library::multiply(b, &i[0], &i[1], goal),
+        |r| r[0].wrapping_mul(r[1]) & mask(n),
+    );
+    check(
+        &w,
+        rows,
+        |b, i| library::multiply_full(b, &i[0], &i[1], goal),
+        |r| r[0] * r[1],
+    );
+}
+
+/// What has the same circuit for either goal.
+fn check_bits(n: usize, rows: &[Vec<u128>]) {
+    let w = [n, n, 1];
     check(
         &w,
         rows,

@@ -1,6 +1,6 @@
 //! `cenote circuit`, and terminals.
 
-use crate::common::{cenote, published, run, write};
+use crate::common::{cenote, own_circuit, published, run, write};
 
 #[test]
 fn the_version_and_all_exit_codes_are_told() {
@@ -67,6 +67,16 @@ fn circuits_are_converted_both_ways() {
         .failed(5, &["/nowhere/c.txt"]);
 }
 
+fn check_size(path: &std::path::Path, ands: u64, depth: u64) {
+    let stats = run(cenote().args(["circuit", "stats", "--json"]).arg(path)).json();
+    assert_eq!(
+        (stats["and_gates"].as_u64(), stats["and_depth"].as_u64()),
+        (Some(ands), Some(depth)),
+        "{}",
+        path.display()
+    );
+}
+
 #[test]
 fn published_circuits_have_their_published_sizes() {
     for (file, ands, depth) in [
@@ -77,12 +87,22 @@ fn published_circuits_have_their_published_sizes() {
         ("bristol/AES-non-expanded.txt", 6800, 40),
     ] {
         let Some(path) = published(file) else { continue };
-        let stats = run(cenote().args(["circuit", "stats", "--json"]).arg(path)).json();
-        assert_eq!(
-            (stats["and_gates"].as_u64(), stats["and_depth"].as_u64()),
-            (Some(ands), Some(depth)),
-            "{file}"
-        );
+        check_size(&path, ands, depth);
+    }
+}
+
+/// The sizes are those that the library's documentation tells.
+#[test]
+fn files_of_our_own_have_the_sizes_of_the_library() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, format, ands, depth) in [
+        ("aes128", "fashion", 6400, 50),
+        ("sha256", "fashion", 22271, 1607),
+        ("add64", "fashion", 63, 63),
+        ("mult64", "fashion", 3601, 63),
+        ("aes128-balanced", "bristol", 6600, 40),
+    ] {
+        check_size(&own_circuit(folder.path(), name, format), ands, depth);
     }
 }
 

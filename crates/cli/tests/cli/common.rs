@@ -113,6 +113,17 @@ pub(crate) fn published(name: &str) -> Option<PathBuf> {
     None
 }
 
+/// A file in `folder` with the library's circuit of this name.
+#[track_caller]
+pub(crate) fn own_circuit(folder: &Path, name: &str, format: &str) -> PathBuf {
+    let path = folder.join(format!("{name}.{format}"));
+    let ended = run(cenote()
+        .args(["circuit", "gen", name, "--format", format, "-o"])
+        .arg(&path));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    path
+}
+
 /// Free ports of loopback addresses that no other test uses.
 pub(crate) fn addresses<const N: usize>() -> [String; N] {
     [(); N].map(|()| {

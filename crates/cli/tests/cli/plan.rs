@@ -11,6 +11,7 @@ fn job(protocol: &str, owner: u8, lanes: u64) -> String {
 }
 
 #[test]
+#[ignore = "takes long: samples of every protocol are run (`.ci/soak` does)"]
 fn what_a_job_takes_is_told_for_every_protocol() {
     let folder = tempfile::tempdir().unwrap();
     let file = write(folder.path(), "job.toml", &job("lego", 1, 8));
@@ -75,11 +76,13 @@ fn what_cannot_be_run_is_refused_with_its_reason() {
     let file = write(folder.path(), "job.toml", &job("three", 2, 1));
     let plan = run(cenote().arg("plan").arg(&file).args(["--transport", "tcp"]));
     assert_eq!(plan.code, Some(0), "{}", plan.stderr);
-    assert!(
-        plan.stdout.contains("lego cannot run it: it has 2 parties"),
-        "{}",
-        plan.stdout
-    );
+    for part in [
+        "lego cannot run it: it has 2 parties",
+        "jimu cannot run it",
+        "authenticated cannot run it",
+    ] {
+        assert!(plan.stdout.contains(part), "{}", plan.stdout);
+    }
 
     let huge = write(folder.path(), "huge.toml", &job("three", 2, 1 << 30));
     let plan = run(cenote().arg("plan").arg(&huge));

@@ -10,8 +10,8 @@ use crate::world::World;
 /// Long enough that no machine is done before a party is halted.
 const LONG: &str = "circuit = \"lib:mult64\"\nlanes = 1000000";
 
-/// Of what stock is made for first, which takes longer than its use: 100 MB are sent then.
-const STOCKED: &str = "circuit = \"lib:mult64\"\nlanes = 200000";
+/// Of what stock is made for first, which takes longer than its use: 40 MB are sent then.
+const STOCKED: &str = "circuit = \"lib:mult64\"\nlanes = 80000";
 
 /// Starts the parties, halts one once it has sent so many bytes, and sees whom the others name.
 ///

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::common::{Ended, cenote, finish, published, run, wait_until, write};
+use crate::common::{Ended, cenote, finish, own_circuit, published, run, wait_until, write};
 use crate::world::{World, identity, paths};
 
 const HEADER: &str = "circuit = \"lib:add16\"\nlanes = 2";
@@ -88,7 +88,7 @@ fn number(input: usize, lane: usize, digits: usize) -> String {
     (0..digits).map(digit).collect()
 }
 
-/// The values of the only output of a published circuit under this protocol.
+/// The values of the only output of a circuit in a file under this protocol.
 fn outputs(protocol: &str, circuit: &Path, digits: usize, lanes: usize) -> Value {
     let folder = tempfile::tempdir().unwrap();
     let mut text = format!("protocol = \"{protocol}\"\ncircuit = {circuit:?}\n");
@@ -105,6 +105,15 @@ fn outputs(protocol: &str, circuit: &Path, digits: usize, lanes: usize) -> Value
     report["outputs"][0]["values"].clone()
 }
 
+fn check_same(circuit: &Path, digits: usize, lanes: [usize; 2]) {
+    for lanes in lanes {
+        let two = outputs("lego", circuit, digits, lanes);
+        assert_eq!(two.as_array().unwrap().len(), lanes);
+        let three = outputs("three", circuit, digits, lanes);
+        assert_eq!(two, three, "{} {lanes}", circuit.display());
+    }
+}
+
 /// Published circuits give the same with two parties as with three, whose results are compared with independent
 /// implementations elsewhere.
 #[test]
@@ -114,11 +123,16 @@ fn published_circuits_give_the_same_as_with_three_parties() {
         ("bristol-fashion/aes_128.txt", 32, [1, 20]),
     ] {
         let Some(circuit) = published(file) else { continue };
-        for lanes in lanes {
-            let two = outputs("lego", &circuit, digits, lanes);
-            assert_eq!(two.as_array().unwrap().len(), lanes);
-            assert_eq!(two, outputs("three", &circuit, digits, lanes), "{file} {lanes}");
-        }
+        check_same(&circuit, digits, lanes);
+    }
+}
+
+#[test]
+fn files_of_our_own_give_the_same_as_with_three_parties() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, digits, lanes) in [("add64", 16, [1, 300]), ("aes128", 32, [1, 4])] {
+        let circuit = own_circuit(folder.path(), name, "fashion");
+        check_same(&circuit, digits, lanes);
     }
 }
 

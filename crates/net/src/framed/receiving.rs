@@ -1,9 +1,10 @@
 //! The receiving half of a channel.
 
-use super::{Framed, GOODBYE, LARGE};
+use super::{Framed, GOODBYE};
 use crate::frame::Frame;
 use crate::link::Link;
-use crate::waiting::Wait;
+use crate::sizes::LARGE;
+use crate::wait::Wait;
 use crate::{Error, Result, Step};
 
 /// What may be read into the inbox behind a large body: the next header and a few small messages.

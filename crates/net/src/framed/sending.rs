@@ -4,12 +4,12 @@ use std::io::IoSlice;
 use std::time::Duration;
 
 use super::{Framed, GOODBYE};
+use crate::deadline::Deadline;
 use crate::frame::Frame;
 use crate::inbox::LastWord;
 use crate::link::{Fault, Link};
-use crate::options::Deadline;
 use crate::outbox::FAREWELL;
-use crate::waiting::Wait;
+use crate::wait::Wait;
 use crate::{Result, Step};
 
 /// How often a blocked send checks whether the peer has said its last word.

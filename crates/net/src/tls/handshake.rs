@@ -8,102 +8,18 @@ use rustls::pki_types::ServerName;
 use rustls::server::UnbufferedServerConnection;
 use rustls::sign::SingleCertAndKey;
 use rustls::version::TLS13;
-use rustls::{AlertDescription, ClientConfig, Error, PeerMisbehaved, ServerConfig};
+use rustls::{ClientConfig, Error, ServerConfig};
 
-use super::state::NOTHING;
-use super::{Seal, Side, TlsLink, Turn, TurnFault};
+use super::fault::{HandshakeFault, TurnFault};
+use super::state::Side;
+use super::{Seal, TlsLink, Turn};
+use crate::deadline::Deadline;
 use crate::identity::provider;
-use crate::options::Deadline;
 use crate::pin::Pins;
-use crate::{Fault, Fingerprint, Identity, Link, PartyId};
+use crate::{Fingerprint, Identity, Link, PartyId};
 
 /// The application protocol: TLS for another purpose is refused in the handshake.
 const ALPN: &[u8] = b"cenote/1";
-
-/// What to say of [`HandshakeFault::Refused`].
-pub(crate) const REFUSED: &str =
-    "it refused this party's key: the fingerprint pinned for this party there is another";
-
-/// Why no TLS connection came about.
-#[derive(Debug)]
-pub(crate) enum HandshakeFault {
-    Timeout,
-    Fault(Fault),
-    /// The peer showed a key that is not pinned.
-    Identity(Fingerprint),
-    /// The peer refused this party's key.
-    Refused,
-    /// The peer speaks no TLS, or none that fits: what it did, in words.
-    Protocol(String),
-}
-
-impl From<Fault> for HandshakeFault {
-    fn from(fault: Fault) -> Self {
-        Self::Fault(fault)
-    }
-}
-
-impl From<Error> for HandshakeFault {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::AlertReceived(alert) if is_refusal(alert) => Self::Refused,
-            error => Self::Protocol(words(&error)),
-        }
-    }
-}
-
-/// What an error of an open connection means.
-pub(super) fn fault(error: Error) -> Fault {
-    match error {
-        Error::PeerMisbehaved(
-            PeerMisbehaved::TooManyEmptyFragments
-            | PeerMisbehaved::TooManyKeyUpdateRequests
-            | PeerMisbehaved::TooManyWarningAlertsReceived,
-        ) => Fault::Violation(NOTHING.into()),
-        Error::AlertReceived(alert) if is_refusal(alert) => Fault::Lost(REFUSED.into()),
-        error => Fault::Lost(format!("TLS: {}", words(&error))),
-    }
-}
-
-fn is_refusal(alert: AlertDescription) -> bool {
-    matches!(
-        alert,
-        AlertDescription::AccessDenied
-            | AlertDescription::BadCertificate
-            | AlertDescription::CertificateUnknown
-            | AlertDescription::UnknownCA
-            | AlertDescription::UnsupportedCertificate
-    )
-}
-
-/// What the peer did, as the end of a sentence.
-fn words(error: &Error) -> String {
-    match error {
-        Error::InvalidMessage(_) => "what it sent is not TLS".into(),
-        Error::PeerIncompatible(_) => "it does not speak TLS 1.3 as parties do".into(),
-        Error::NoApplicationProtocol => "it speaks TLS for another purpose".into(),
-        Error::NoCertificatesPresented => "it showed no key".into(),
-        Error::InvalidCertificate(_) => "it did not prove that the key it showed is its own".into(),
-        Error::DecryptError => "what came does not decrypt: something changed it on the way".into(),
-        Error::AlertReceived(alert) => format!("it ended TLS with the alert \"{}\"", spaced(*alert)),
-        Error::PeerMisbehaved(_)
-        | Error::InappropriateMessage { .. }
-        | Error::InappropriateHandshakeMessage { .. } => "it sent what TLS does not allow there".into(),
-        other => other.to_string(),
-    }
-}
-
-/// An alert's name in lower-case words.
-fn spaced(alert: AlertDescription) -> String {
-    let mut name = String::new();
-    for letter in format!("{alert:?}").chars() {
-        if letter.is_uppercase() && !name.is_empty() {
-            name.push(' ');
-        }
-        name.extend(letter.to_lowercase());
-    }
-    name
-}
 
 /// The configuration of a dialer that knows who must answer.
 pub(super) fn client_config(me: &Identity, pins: &Arc<Pins>) -> Result<ClientConfig, Error> {

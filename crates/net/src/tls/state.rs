@@ -3,12 +3,11 @@
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
 
-use super::handshake;
+use super::fault::{NOTHING, TurnFault};
 use super::records::{Seal, Sink, Turn, handle};
 use crate::Fault;
+use crate::sizes::INCOMING;
 
-/// Ciphertext that is read at a time; holds several of the longest records.
-pub(super) const INCOMING: usize = 128 << 10;
 /// How many bytes of records without data for the channel may follow each other. The only such records that a party sends
 /// are key updates, one in millions of records.
 const IDLE: usize = 4 << 10;
@@ -16,27 +15,9 @@ const IDLE: usize = 4 << 10;
 const HANDSHAKE_IDLE: usize = 64 << 10;
 /// The most that a record adds to its content, padding aside.
 const RECORD_OVERHEAD: usize = 5 + 1 + 16;
-/// Why a peer that sends too many such records is refused.
-pub(super) const NOTHING: &str = "too many TLS records that carry nothing";
-
 pub(super) enum Side {
     Client(UnbufferedClientConnection),
     Server(UnbufferedServerConnection),
-}
-
-/// Why a step failed.
-pub(super) enum TurnFault {
-    Link(Fault),
-    Tls(rustls::Error),
-}
-
-impl From<TurnFault> for Fault {
-    fn from(fault: TurnFault) -> Self {
-        match fault {
-            TurnFault::Link(fault) => fault,
-            TurnFault::Tls(error) => handshake::fault(error),
-        }
-    }
 }
 
 /// The keys of a connection, and the bytes that wait on either side of the encryption.

@@ -6,12 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::config::TrunkLimits;
 use super::hello::{Hello, clock};
 use super::outlet::Outlet;
-use super::reader::Reader;
 use super::sessions::Sessions;
 use super::stream::Stream;
-use super::{Heard, TrunkLimits};
 use crate::tcp::TcpLink;
 use crate::tls::TlsState;
 use crate::{Fault, PartyId, TlsLink};
@@ -240,10 +239,8 @@ impl Connection {
         }
     }
 
-    /// What the thread does that reads: takes what comes until the connection is over. Then everything of it is over. Returns
-    /// the reason.
-    pub(super) fn read_on(self: &Arc<Self>, heard: &dyn Heard) -> String {
-        let fault = Reader::new(self).run(heard);
+    /// Ends the connection because of `fault`, unless it is over already, and everything of it. Returns why it is over.
+    pub(super) fn end(&self, fault: Fault) -> String {
         if let Fault::Violation(what) = &fault {
             self.outlet.bye(&format!("it received {what}"));
             let _ = self.send_all();

@@ -3,18 +3,16 @@
 use std::io::IoSlice;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::TrunkLimits;
+use super::config::{MAX_VERSION, TrunkLimits};
 use super::wire::reason_text;
+use crate::deadline::Deadline;
 use crate::hello::same;
-use crate::options::Deadline;
 use crate::{Error, Fault, Link, PartyId, TlsLink};
 
 const MAGIC: [u8; 8] = *b"\xCEtrunk\n\0";
 const FORMAT: u16 = 1;
 /// Bytes before the version's text.
 const FIXED: usize = 8 + 2 + 3 + 1 + 4 + 8;
-/// The longest version.
-pub(super) const MAX_VERSION: usize = 200;
 
 /// A hello.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ const LEAST_SPARE: usize = PIECE / 2;
 /// The window that every stream has without drawing on the budget.
 pub(super) const FIRST_WINDOW: usize = 512 << 10;
 // What comes takes no more than TLS does in a channel with a connection of its own, by which memory is reckoned.
-const _: () = assert!(FIRST_WINDOW + PIECE <= crate::tls::OWN);
+const _: () = assert!(FIRST_WINDOW + PIECE <= crate::sizes::TLS);
 /// A window that is used up within so many round trips is too small for the way.
 const TRIPS: u32 = 4;
 /// The shortest round trip that is reckoned with.

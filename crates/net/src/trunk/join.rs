@@ -6,10 +6,10 @@ use std::time::Duration;
 use super::link::StreamLink;
 use super::peer::Slot;
 use super::sessions::{Gathering, Met, Offer};
+use super::shared::{Keep, Shared};
 use super::wire::{Join, labels_digest, session_hash};
-use super::{Keep, Shared};
-use crate::mesh::check_labels;
-use crate::options::Deadline;
+use crate::config::check_labels;
+use crate::deadline::Deadline;
 use crate::roll::ROLL_CALL;
 use crate::{Awaited, Channel, ChannelOptions, Error, Framed, Label, Mesh, Result, Waiting};
 

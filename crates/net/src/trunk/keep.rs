@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::Shared;
 use super::connection::{CLOSED, Connection};
 use super::hello::{Hello, HelloFault};
 use super::peer::Slot;
+use super::shared::Shared;
 use crate::accept::Refusal;
+use crate::deadline::Deadline;
 use crate::dial::{Attempt, reach};
 use crate::identity::provider;
-use crate::options::Deadline;
 use crate::tls::{HandshakeFault, REFUSED};
 use crate::{Error, Fault, PartyId, Result, TlsLink};
 

@@ -4,9 +4,9 @@ use std::io::IoSlice;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Keep;
 use super::connection::Connection;
 use super::inflow::Piece;
+use super::shared::Keep;
 use super::stream::{Stream, Wants};
 use crate::budget::Share;
 use crate::link::Rest;

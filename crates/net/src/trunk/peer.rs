@@ -6,10 +6,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use super::connection::Connection;
+use super::facts::{Heard, TrunkFacts, TrunkState};
 use super::sessions::{Met, Offer};
 use super::wire::SessionHash;
-use super::{Heard, TrunkFacts, TrunkState};
-use crate::options::Deadline;
+use crate::deadline::Deadline;
 use crate::step::CONNECT;
 use crate::{Error, Fault, Fingerprint, PartyId, Result};
 

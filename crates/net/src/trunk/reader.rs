@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use rustix::event::PollFlags;
 
-use super::Heard;
 use super::connection::Connection;
+use super::facts::Heard;
 use super::hello::clock;
 use super::inflow::Piece;
 use super::stream::Stream;
-use super::wire::{HEADER, Head, Kind, MAX_BODY, reason_text};
+use super::wire::{FrameKind, HEADER, Head, MAX_BODY, reason_text};
 use crate::Fault;
 use crate::outbox::wait_socket;
 
@@ -32,7 +32,7 @@ const UNANSWERED: u32 = 4;
 const STOPPED: Duration = Duration::from_secs(1);
 
 /// The thread that reads a connection.
-pub(super) struct Reader<'a> {
+struct Reader<'a> {
     trunk: &'a Arc<Connection>,
     /// Plaintext that has come, up to `end`.
     intake: Vec<u8>,
@@ -59,8 +59,16 @@ struct Body {
     left: usize,
 }
 
+impl Connection {
+    /// What the thread does that reads: takes what comes until the connection is over. Returns the reason.
+    pub(super) fn read_on(self: &Arc<Self>, heard: &dyn Heard) -> String {
+        let fault = Reader::new(self).run(heard);
+        self.end(fault)
+    }
+}
+
 impl<'a> Reader<'a> {
-    pub(super) fn new(trunk: &'a Arc<Connection>) -> Self {
+    fn new(trunk: &'a Arc<Connection>) -> Self {
         Self {
             trunk,
             intake: vec![0; INTAKE],
@@ -77,7 +85,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads until the connection is over; says why.
-    pub(super) fn run(&mut self, heard: &dyn Heard) -> Fault {
+    fn run(&mut self, heard: &dyn Heard) -> Fault {
         self.send_ping();
         loop {
             if self.trunk.is_over() {
@@ -240,7 +248,7 @@ impl<'a> Reader<'a> {
             };
             let come = &intake[from + HEADER..self.end];
             let Some(body) = come.get(..head.length) else {
-                if head.kind == Kind::Data && head.length >= DIRECT {
+                if head.kind == FrameKind::Data && head.length >= DIRECT {
                     outcome = self.begin_data(head, come);
                     from = self.end;
                 }
@@ -288,7 +296,7 @@ impl<'a> Reader<'a> {
         let (trunk, Head { kind, id, .. }) = (self.trunk, head);
         let violation = |what: &str| Fault::Violation(what.into());
         match kind {
-            Kind::Data => {
+            FrameKind::Data => {
                 if let Some(stream) = self.admit(head)? {
                     stream.deliver(body);
                     self.fresh_bytes += body.len();
@@ -297,21 +305,21 @@ impl<'a> Reader<'a> {
                     }
                 }
             }
-            Kind::Credit | Kind::End | Kind::Stop => {
+            FrameKind::Credit | FrameKind::End | FrameKind::Stop => {
                 if let Some(stream) = trunk.stream(id)? {
                     let wants = match (kind, body.first_chunk()) {
-                        (Kind::Credit, Some(bytes)) => stream.credit(u32::from_le_bytes(*bytes)),
-                        (Kind::End, _) => stream.peer_ended(),
+                        (FrameKind::Credit, Some(bytes)) => stream.credit(u32::from_le_bytes(*bytes)),
+                        (FrameKind::End, _) => stream.peer_ended(),
                         _ => stream.peer_stopped(),
                     };
                     trunk.serve(&stream, wants);
                 }
             }
-            Kind::Join => trunk.peer_joins(id, body)?,
-            Kind::Leave => trunk.peer_leaves(id, &reason_text(body)),
-            Kind::Refuse => trunk.peer_refuses(id, &reason_text(body)),
-            Kind::Message => self.part(id, body, heard)?,
-            Kind::Ping => {
+            FrameKind::Join => trunk.peer_joins(id, body)?,
+            FrameKind::Leave => trunk.peer_leaves(id, &reason_text(body)),
+            FrameKind::Refuse => trunk.peer_refuses(id, &reason_text(body)),
+            FrameKind::Message => self.part(id, body, heard)?,
+            FrameKind::Ping => {
                 self.pings += 1;
                 if self.pings > MOST_PINGS {
                     return Err(violation("too many pings"));
@@ -319,8 +327,8 @@ impl<'a> Reader<'a> {
                 trunk.outlet.pong(id);
                 trunk.send_now();
             }
-            Kind::Pong => self.pong(id, body),
-            Kind::Bye => {
+            FrameKind::Pong => self.pong(id, body),
+            FrameKind::Bye => {
                 let reason = reason_text(body);
                 return Err(Fault::Lost(format!("it ended the connection: {reason}")));
             }

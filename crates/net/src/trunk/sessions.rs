@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::connection::Connection;
 use super::inflow::FIRST_WINDOW;
 use super::stream::Stream;
-use super::wire::{Join, Kind, SessionHash, put, reason_body};
+use super::wire::{FrameKind, Join, SessionHash, put, reason_body};
 use crate::hello::{CHANNELS, LABELS};
 use crate::step::CONNECT;
 use crate::{Error, Fault, PartyId};
@@ -148,7 +148,7 @@ fn wake(met: Vec<(u64, Weak<Offer>)>) {
     }
 }
 
-fn frame(kind: Kind, id: u64, body: &[u8]) -> Vec<u8> {
+fn frame(kind: FrameKind, id: u64, body: &[u8]) -> Vec<u8> {
     let mut frame = Vec::new();
     put(&mut frame, kind, id, body);
     frame
@@ -180,7 +180,7 @@ impl Connection {
             window: FIRST_WINDOW.min(self.limits.window) as u32,
             ..offer.join
         };
-        let told = frame(Kind::Join, first, &join.encode());
+        let told = frame(FrameKind::Join, first, &join.encode());
         let offer = offer.clone();
         let ours = Ours {
             first,
@@ -260,7 +260,8 @@ impl Connection {
     /// Leaves a session that did not come about.
     pub(super) fn leave(&self, first: u64, streams: &[Arc<Stream>], reason: &str) {
         streams.iter().for_each(|stream| self.forget(stream.id));
-        self.outlet.frame(frame(Kind::Leave, first, reason_body(reason)));
+        self.outlet
+            .frame(frame(FrameKind::Leave, first, reason_body(reason)));
     }
 
     /// The peer joins with its stream `first` and those after it.
@@ -320,8 +321,11 @@ impl Connection {
         wake(left);
         // It may not have met this party's join before it left.
         if let Some(ours) = ours {
-            self.outlet
-                .frame(frame(Kind::Leave, ours, reason_body("the other has left it")));
+            self.outlet.frame(frame(
+                FrameKind::Leave,
+                ours,
+                reason_body("the other has left it"),
+            ));
             self.send_now();
         }
     }
@@ -348,7 +352,7 @@ impl Connection {
         for (session, first) in stale {
             sessions.theirs.remove(&session);
             let reason = reason_body("this party has not joined it for long");
-            self.outlet.frame(frame(Kind::Refuse, first, reason));
+            self.outlet.frame(frame(FrameKind::Refuse, first, reason));
         }
     }
 

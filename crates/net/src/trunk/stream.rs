@@ -6,7 +6,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::inflow::{Inflow, Piece};
-use super::wire::{HEADER, Head, Kind, put};
+use super::wire::{FrameKind, HEADER, Head, put};
 use crate::Fault;
 use crate::outbox::Farewell;
 use crate::queue::Queue;
@@ -142,7 +142,7 @@ impl State {
     fn put_end(&mut self, out: &mut Vec<u8>) {
         if self.end == Notice::Owed && self.drained() {
             self.end = Notice::Done;
-            put(out, Kind::End, self.peer_id, &[]);
+            put(out, FrameKind::End, self.peer_id, &[]);
         }
     }
 
@@ -265,7 +265,7 @@ impl Stream {
                 out.truncate(from);
             } else {
                 let head = Head {
-                    kind: Kind::Data,
+                    kind: FrameKind::Data,
                     length,
                     id: state.peer_id,
                 };
@@ -285,11 +285,11 @@ impl Stream {
             }
             let grant = std::mem::take(&mut state.grant);
             if grant > 0 {
-                put(out, Kind::Credit, state.peer_id, &grant.to_le_bytes());
+                put(out, FrameKind::Credit, state.peer_id, &grant.to_le_bytes());
             }
             if state.stop == Notice::Owed {
                 state.stop = Notice::Done;
-                put(out, Kind::Stop, state.peer_id, &[]);
+                put(out, FrameKind::Stop, state.peer_id, &[]);
             }
             state.put_end(out);
         })

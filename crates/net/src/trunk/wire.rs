@@ -13,7 +13,7 @@ pub(super) const MAX_REASON: usize = 200;
 
 /// What a frame is. Ids are those of the receiver's streams, if nothing else is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FrameKind {
     /// Bytes of a stream.
     Data,
     /// So many bytes more may be sent on a stream.
@@ -38,31 +38,31 @@ pub(super) enum Kind {
     Bye,
 }
 
-const KINDS: [Kind; 11] = [
-    Kind::Data,
-    Kind::Credit,
-    Kind::End,
-    Kind::Stop,
-    Kind::Join,
-    Kind::Leave,
-    Kind::Refuse,
-    Kind::Message,
-    Kind::Ping,
-    Kind::Pong,
-    Kind::Bye,
+const KINDS: [FrameKind; 11] = [
+    FrameKind::Data,
+    FrameKind::Credit,
+    FrameKind::End,
+    FrameKind::Stop,
+    FrameKind::Join,
+    FrameKind::Leave,
+    FrameKind::Refuse,
+    FrameKind::Message,
+    FrameKind::Ping,
+    FrameKind::Pong,
+    FrameKind::Bye,
 ];
 
-impl Kind {
+impl FrameKind {
     /// The lengths that a body may have.
     fn lengths(self) -> std::ops::RangeInclusive<usize> {
         match self {
-            Kind::Data => 1..=MAX_BODY,
-            Kind::Credit => 4..=4,
-            Kind::End | Kind::Stop | Kind::Ping => 0..=0,
-            Kind::Join => JOIN..=JOIN,
-            Kind::Leave | Kind::Refuse | Kind::Bye => 0..=MAX_REASON,
-            Kind::Message => 0..=MAX_BODY,
-            Kind::Pong => 8..=8,
+            FrameKind::Data => 1..=MAX_BODY,
+            FrameKind::Credit => 4..=4,
+            FrameKind::End | FrameKind::Stop | FrameKind::Ping => 0..=0,
+            FrameKind::Join => JOIN..=JOIN,
+            FrameKind::Leave | FrameKind::Refuse | FrameKind::Bye => 0..=MAX_REASON,
+            FrameKind::Message => 0..=MAX_BODY,
+            FrameKind::Pong => 8..=8,
         }
     }
 }
@@ -70,7 +70,7 @@ impl Kind {
 /// A header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
-    pub(super) kind: Kind,
+    pub(super) kind: FrameKind,
     pub(super) length: usize,
     pub(super) id: u64,
 }
@@ -98,7 +98,7 @@ impl Head {
 }
 
 /// Appends a frame.
-pub(super) fn put(out: &mut Vec<u8>, kind: Kind, id: u64, body: &[u8]) {
+pub(super) fn put(out: &mut Vec<u8>, kind: FrameKind, id: u64, body: &[u8]) {
     debug_assert!(kind.lengths().contains(&body.len()));
     let length = body.len();
     out.extend_from_slice(&Head { kind, length, id }.encode());

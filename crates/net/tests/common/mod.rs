@@ -29,7 +29,7 @@ pub const REASON: [u8; AbortReason::MAX] = *b"a test's reason";
 pub type Boxed = Box<dyn Channel>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ChannelKind {
     Memory,
     Shaped,
     Tcp,
@@ -116,17 +116,17 @@ pub fn connect_all(configs: Vec<MeshConfig>, labels: &[Label]) -> Vec<cenote_net
 }
 
 /// For each of `parties` parties its channels to the others, in the order of the parties (its own place is left out).
-pub fn everyone(kind: Kind, parties: usize, options: &ChannelOptions) -> Vec<Vec<Boxed>> {
+pub fn everyone(kind: ChannelKind, parties: usize, options: &ChannelOptions) -> Vec<Vec<Boxed>> {
     let label = Label::from("main");
     let mut meshes: Vec<Mesh> = match kind {
-        Kind::Tcp | Kind::Tls => connect_all(
-            configs(parties, kind == Kind::Tls, options),
+        ChannelKind::Tcp | ChannelKind::Tls => connect_all(
+            configs(parties, kind == ChannelKind::Tls, options),
             std::slice::from_ref(&label),
         )
         .into_iter()
         .map(Result::unwrap)
         .collect(),
-        Kind::Trunk => {
+        ChannelKind::Trunk => {
             let all = trunks(parties, &TrunkLimits::default());
             let trunks: Vec<&Trunks> = all.iter().map(|party| &party.trunks).collect();
             join_all(&trunks, "test", std::slice::from_ref(&label), [options; 3])
@@ -134,14 +134,14 @@ pub fn everyone(kind: Kind, parties: usize, options: &ChannelOptions) -> Vec<Vec
                 .map(Result::unwrap)
                 .collect()
         }
-        Kind::Memory | Kind::Shaped => {
+        ChannelKind::Memory | ChannelKind::Shaped => {
             let mut channels: Vec<Vec<(Label, Boxed)>> = (0..parties).map(|_| Vec::new()).collect();
             for a in 0..parties {
                 for b in a + 1..parties {
                     let (for_a, for_b) = memory_pair(PartyId(a as u8), PartyId(b as u8), options.clone());
                     let wrap = |channel| -> Boxed {
                         match kind {
-                            Kind::Shaped => Box::new(Shaped::new(
+                            ChannelKind::Shaped => Box::new(Shaped::new(
                                 channel,
                                 Shape::new(Duration::from_micros(50), Some(1 << 33)),
                             )),
@@ -166,17 +166,17 @@ pub fn everyone(kind: Kind, parties: usize, options: &ChannelOptions) -> Vec<Vec
 }
 
 /// Two joined channels: of party 0 and of party 1.
-pub fn pair(kind: Kind, options: &ChannelOptions) -> (Boxed, Boxed) {
+pub fn pair(kind: ChannelKind, options: &ChannelOptions) -> (Boxed, Boxed) {
     let mut both = everyone(kind, 2, options);
     let second = both[1].remove(0);
     (both[0].remove(0), second)
 }
 
 /// As [`pair`] over sockets, each party with its own options.
-pub fn pair_with(kind: Kind, options: [&ChannelOptions; 2]) -> (Boxed, Boxed) {
-    assert_ne!(kind, Kind::Trunk);
+pub fn pair_with(kind: ChannelKind, options: [&ChannelOptions; 2]) -> (Boxed, Boxed) {
+    assert_ne!(kind, ChannelKind::Trunk);
     let label = Label::from("main");
-    let mut configs = configs(2, kind == Kind::Tls, options[0]);
+    let mut configs = configs(2, kind == ChannelKind::Tls, options[0]);
     configs[1].options = options[1].clone();
     let mut meshes = connect_all(configs, std::slice::from_ref(&label))
         .into_iter()

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::shape::{preferred, settings, smallest};
+use super::shape::{preferred, settings, smallest, validate_security};
 use super::{BLOCK_BITS, Parameters, Variant, check_mixed};
 use crate::{Refusal, Remembered, Setting};
 
@@ -98,17 +98,6 @@ fn search_anew(variant: Variant, workload: &Workload) -> Result<Parameters, Refu
         .min_by_key(|p| p.memory_bytes(workload.block_bits))
         .cloned()
         .ok_or_else(|| refuse(variant, workload, &all))
-}
-
-/// Refuses security levels outside 1 to 128.
-pub(super) fn validate_security(variant: Variant, security: u32) -> Result<(), Refusal> {
-    if (1..=128).contains(&security) {
-        return Ok(());
-    }
-    let nearest = f64::from(security.clamp(1, 128));
-    Err(Refusal::new(variant.name())
-        .because("1 <= security <= 128", format!("security = {security}"))
-        .nearest(vec![Setting::new("security", nearest)]))
 }
 
 /// Every set worth considering that reaches the security level.

@@ -64,7 +64,7 @@ struct Offer {
 }
 
 /// The block that is to come into a bucket.
-struct Source {
+struct Incoming {
     /// Whether there is one that may go so far.
     exists: Bit,
     /// Whether it comes from the stash, from the root and so on: one of those above the bucket.
@@ -154,13 +154,13 @@ impl Pass<'_> {
     }
 
     /// For each level of the tree, from level 1 on, where the block comes from that may go there and furthest (PrepareDeepest).
-    fn deepest(&self, b: &mut Builder, offers: &[Offer]) -> Vec<Source> {
+    fn deepest(&self, b: &mut Builder, offers: &[Offer]) -> Vec<Incoming> {
         let (mut goal, mut from) = (offers[0].distance.clone(), vec![Bit::TRUE]);
         let mut sources = Vec::with_capacity(offers.len());
         for level in 1..=offers.len() {
             // The leaf is level `offers.len()`.
             let limit = library::constant((offers.len() - level + 1) as u64, goal.len());
-            sources.push(Source {
+            sources.push(Incoming {
                 exists: library::less_than(b, &goal, &limit, Goal::LeastDepth),
                 levels: from.clone(),
             });
@@ -178,7 +178,7 @@ impl Pass<'_> {
     }
 
     /// Which levels give a block and which take one, from the stash on (PrepareTarget).
-    fn target(&self, b: &mut Builder, sources: &[Source], rooms: &[Rooms]) -> (Vec<Bit>, Vec<Bit>) {
+    fn target(&self, b: &mut Builder, sources: &[Incoming], rooms: &[Rooms]) -> (Vec<Bit>, Vec<Bit>) {
         let levels = sources.len() + 1;
         let mut takes = vec![Bit::FALSE; levels];
         // Which level is to give the block that a level below takes: at most one is.

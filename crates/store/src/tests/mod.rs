@@ -15,8 +15,7 @@ use cenote_testkit::kept::copy_folder;
 use zeroize::Zeroizing;
 
 use super::*;
-use crate::folder::{ITEM, USED};
-use crate::making::PROVISIONAL;
+use crate::names::{ITEM, PROVISIONAL, USED};
 use crate::seal::{CHUNK, DRAFT, HEADER, TAG};
 
 /// Bytes of a part: more than two chunks of a file.

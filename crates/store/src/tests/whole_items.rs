@@ -1,8 +1,8 @@
 //! Items as wholes: damaged, stray, marked, deleted, made with others.
 
 use super::*;
-use crate::folder::IN_USE;
-use crate::removal::remove_if_there;
+use crate::files::remove_if_there;
+use crate::names::IN_USE;
 
 /// The names of the items that cannot be used, and why.
 fn unusable(store: &Store) -> Vec<(ItemId, String)> {

@@ -11,20 +11,13 @@ use std::time::{Duration, Instant};
 use cenote_net::{AbortReason, Closer, Meter, Started, Threads};
 use cenote_session::{Error, Fate, Result, is_interrupted};
 
+use super::batch::Batch;
 pub(crate) use super::settlement::Settlement;
 use super::settlement::{Place, Settled};
 use crate::last_word::LastWord;
 use crate::offline::generator::Generator;
 use crate::store::Claimed;
 use crate::triple_check::Pair;
-
-/// `N` checked triples: number `i` has the factors at position `i` of `worker`'s batch `serial`.
-pub(crate) struct Batch {
-    /// The worker that made it.
-    pub(crate) worker: u8,
-    pub(crate) serial: u32,
-    pub(crate) products: Pair,
-}
 
 /// How often a wait for batches looks whether their thread has ended.
 const GLANCE: Duration = Duration::from_secs(1);

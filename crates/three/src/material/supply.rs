@@ -7,7 +7,8 @@ use cenote_primitives::{Position, Sampler, SecretBlocks, kernels};
 use cenote_session::Result;
 
 use crate::coin::Fixed;
-use crate::material::stock::{Batch, Stock};
+use crate::material::batch::Batch;
+use crate::material::stock::Stock;
 use crate::setup::keys::{Keys, Purpose, position};
 use crate::triple_check::{CheckWindow, part};
 

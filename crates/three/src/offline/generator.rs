@@ -10,8 +10,8 @@ use cenote_primitives::{Block512, Position, Sampler, as_words, as_words_mut, ker
 use cenote_session::Result;
 
 use crate::coin;
+use crate::material::batch::Batch;
 use crate::material::shape::Shape;
-use crate::material::stock::Batch;
 use crate::offline::cut_and_choose::Buckets;
 use crate::ring::Ring;
 use crate::setup::keys::{Counter, Keys, Purpose, factor_b, position};

@@ -8,7 +8,7 @@ use cenote_session::{Error, Result};
 use cenote_store::Claim;
 
 use super::BatchNumber;
-use crate::material::stock::Batch;
+use crate::material::batch::Batch;
 use crate::triple_check::{Pair, zero_pair};
 
 /// The queue of one worker. A batch is read when it is taken, so that only what is in use is in memory.

@@ -57,6 +57,34 @@ fn bytes(sent: &[Message], step: Step, thread: Thread) -> u64 {
         .sum()
 }
 
+/// What a generator has sent in so many batches, which is what is declared of each step.
+fn generator_bytes(parameters: &Parameters, sent: &[Message], batches: u64, tag: u64) -> u64 {
+    [
+        (
+            steps::MULTIPLY_TRIPLE,
+            batches * parameters.blocks_per_batch() * BLOCK,
+        ),
+        (
+            steps::CHECK_TRIPLE,
+            batches * parameters.checks_per_batch() * 2 * BLOCK,
+        ),
+        (
+            steps::OPEN_TRIPLE,
+            batches * parameters.blocks_opened() * 3 * BLOCK,
+        ),
+        (steps::BARRIER, batches * 2 * 8),
+        (steps::COIN, batches * 2 * 16),
+        (steps::TRIPLE_VIEW, batches * 2 * tag),
+        (steps::TRIPLE_PRODUCTS, batches * 2 * tag),
+    ]
+    .into_iter()
+    .map(|(step, expected)| {
+        assert_eq!(bytes(sent, step, Thread::Generator), expected, "{step}");
+        expected
+    })
+    .sum()
+}
+
 /// Per batch and party, `N` the blocks that leave it:
 /// * every block of every array is multiplied, 1 block sent: `blocks_per_batch`;
 /// * every check of a pair opens two factors, 2 blocks: `checks_per_batch = (B - 1) N`;
@@ -82,30 +110,7 @@ fn bits_per_and_are_as_declared() {
                 let job = parameters.job_cost(batches * n);
                 let coins = 2 * (8 + 16);
                 let tags = 2 * 2 * tag;
-                let generator: u64 = [
-                    (
-                        steps::MULTIPLY_TRIPLE,
-                        job.batches * parameters.blocks_per_batch() * BLOCK,
-                    ),
-                    (
-                        steps::CHECK_TRIPLE,
-                        job.batches * parameters.checks_per_batch() * 2 * BLOCK,
-                    ),
-                    (
-                        steps::OPEN_TRIPLE,
-                        job.batches * parameters.blocks_opened() * 3 * BLOCK,
-                    ),
-                    (steps::BARRIER, job.batches * 2 * 8),
-                    (steps::COIN, job.batches * 2 * 16),
-                    (steps::TRIPLE_VIEW, job.batches * 2 * tag),
-                    (steps::TRIPLE_PRODUCTS, job.batches * 2 * tag),
-                ]
-                .into_iter()
-                .map(|(step, expected)| {
-                    assert_eq!(bytes(sent, step, Thread::Generator), expected, "{step}");
-                    expected
-                })
-                .sum();
+                let generator = generator_bytes(&parameters, sent, job.batches, tag);
                 let fixed = if variant == Variant::OnDemand {
                     coins + tags
                 } else {

@@ -1,16 +1,19 @@
-//! The three-party protocol: all tests but those that depend on how busy their process is, or on its memory.
+//! The three-party protocol: all tests but those that depend on how busy their process is (`lag`).
 
+mod attacked_workers;
 mod attacks;
 #[path = "../common/mod.rs"]
 mod common;
 mod conformance;
 mod cost;
 mod endurance;
+mod failures;
 mod game;
 mod golden;
 mod inputs;
 mod kept;
 mod late_batches;
 mod secrecy;
+mod store;
 mod tickets;
 mod variants;

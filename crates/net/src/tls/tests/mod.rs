@@ -14,12 +14,13 @@ use rustls::kernel::KernelConnection;
 use rustls::server::ServerConnectionData;
 use rustls::{ConnectionTrafficSecrets, ContentType, ProtocolVersion};
 
+use super::fault::NOTHING;
 use super::handshake::{client_config, server_config};
-use super::state::NOTHING;
 use super::*;
+use crate::deadline::Deadline;
 use crate::identity::provider;
-use crate::options::Deadline;
 use crate::pin::Pins;
+use crate::sizes::INCOMING;
 use crate::{Identity, PartyId};
 
 const ATTACKER: PartyId = PartyId(1);

@@ -32,12 +32,12 @@ fn take_all(victim: &Victim, attacker: &mut Attacker, count: usize) {
     for _ in 0..count {
         let (mut got, mut follow) = (0, 1);
         while follow > 0 {
-            let (left, part) = attacker.expect(Kind::Message);
+            let (left, part) = attacker.expect(FrameKind::Message);
             (got, follow) = (got + part.len(), left);
         }
         assert_eq!(got, SIZE);
     }
-    assert_eq!(attacker.expect(Kind::Bye).1, b"it has shut down");
+    assert_eq!(attacker.expect(FrameKind::Bye).1, b"it has shut down");
     assert_eq!(victim.down(1), CLOSED);
 }
 
@@ -89,11 +89,11 @@ fn a_reason_is_heard_that_comes_after_a_stop() {
     let reason = AbortReason::from([9]);
     let attempt = || {
         failed_send(|attacker, id| {
-            attacker.frame(Kind::Stop, id, &[]);
+            attacker.frame(FrameKind::Stop, id, &[]);
             std::thread::sleep(Duration::from_millis(500));
             let abort = Frame::Abort { length: 1 }.encode();
-            attacker.frame(Kind::Data, id, &[&abort[..], reason.as_bytes()].concat());
-            attacker.frame(Kind::End, id, &[]);
+            attacker.frame(FrameKind::Data, id, &[&abort[..], reason.as_bytes()].concat());
+            attacker.frame(FrameKind::End, id, &[]);
         })
     };
     let (peer, step) = (PartyId(1), STEP);
@@ -105,7 +105,7 @@ fn a_reason_is_heard_that_comes_after_a_stop() {
 #[test]
 fn a_reason_is_not_awaited_for_ever() {
     let error = failed_send(|attacker, id| {
-        attacker.frame(Kind::Stop, id, &[]);
+        attacker.frame(FrameKind::Stop, id, &[]);
     });
     assert!(
         matches!(&error, Error::PeerLost { reason, .. } if reason == "it closed its end"),

@@ -19,7 +19,7 @@ fn reason_after(attack: impl FnOnce(&Victim, &mut Attacker)) -> String {
     assert_eq!(victim.trunks.facts(PartyId(2)).state, TrunkState::Up);
     // The attacker is told.
     while let Some((kind, _, body)) = attacker.next() {
-        if kind == Kind::Bye {
+        if kind == FrameKind::Bye {
             let told = String::from_utf8(body).unwrap();
             let what = told.strip_prefix("it received ").unwrap().to_owned();
             assert!(reason.ends_with(&what), "{reason} / {told}");
@@ -60,7 +60,7 @@ fn joins_that_nobody_answers_are_bounded() {
             attacker.join(u64::from(index) + 1, join_of(&format!("session {index}")));
         }
         // So many are borne.
-        attacker.frame(Kind::Message, 0, b"there");
+        attacker.frame(FrameKind::Message, 0, b"there");
         assert_eq!(victim.messages.recv_timeout(PATIENCE).unwrap(), b"there");
         attacker.join(1000, join_of("one more"));
     });
@@ -108,19 +108,19 @@ fn sessions_that_are_left_make_room() {
     let mut attacker = victim.attacker(1);
     for first in 1..1000 {
         assert!(attacker.join(first, join_of("session")));
-        assert!(attacker.frame(Kind::Leave, first, b""));
+        assert!(attacker.frame(FrameKind::Leave, first, b""));
     }
-    attacker.frame(Kind::Message, 0, b"there");
+    attacker.frame(FrameKind::Message, 0, b"there");
     assert_eq!(victim.messages.recv_timeout(PATIENCE).unwrap(), b"there");
 }
 
 #[test]
 fn frames_are_for_streams_that_exist() {
     for (kind, body) in [
-        (Kind::Data, &[1][..]),
-        (Kind::Credit, &[1; 4]),
-        (Kind::End, &[]),
-        (Kind::Stop, &[]),
+        (FrameKind::Data, &[1][..]),
+        (FrameKind::Credit, &[1; 4]),
+        (FrameKind::End, &[]),
+        (FrameKind::Stop, &[]),
     ] {
         for id in [0, 1, u64::MAX] {
             let reason = reason_after(|_, attacker| {
@@ -137,15 +137,15 @@ fn data_comes_after_the_join() {
     let mut attacker = victim.attacker(1);
     std::thread::scope(|scope| {
         let joined = victim.join(scope, "session");
-        let (id, _) = attacker.expect(Kind::Join);
-        attacker.frame(Kind::Data, id, &[1]);
+        let (id, _) = attacker.expect(FrameKind::Join);
+        attacker.frame(FrameKind::Data, id, &[1]);
         assert_eq!(
             victim.down(1),
             violation("data of a session that it has not joined")
         );
         // The session still waits: the peer may come back, and join.
         let mut attacker = victim.attacker(1);
-        attacker.expect(Kind::Join);
+        attacker.expect(FrameKind::Join);
         attacker.join(1, join_of("session"));
         joined.join().unwrap().unwrap();
     });
@@ -166,7 +166,7 @@ fn nobody_sends_beyond_a_window() {
             let (id, mut channel) = victim.met(scope, &mut attacker);
             for length in pieces {
                 for piece in vec![7; length].chunks(MAX_BODY) {
-                    attacker.frame(Kind::Data, id, piece);
+                    attacker.frame(FrameKind::Data, id, piece);
                 }
             }
             let what = violation("more data than its window allows");
@@ -190,13 +190,13 @@ fn nothing_follows_an_end() {
     let mut attacker = victim.attacker(1);
     std::thread::scope(|scope| {
         let (id, mut channel) = victim.met(scope, &mut attacker);
-        attacker.frame(Kind::End, id, &[]);
+        attacker.frame(FrameKind::End, id, &[]);
         let error = channel.recv(STEP, &mut [0]).unwrap_err();
         assert!(
             matches!(&error, Error::PeerLost { reason, .. } if reason.contains("without a goodbye")),
             "{error:?}"
         );
-        attacker.frame(Kind::Data, id, &[1]);
+        attacker.frame(FrameKind::Data, id, &[1]);
         assert_eq!(victim.down(1), violation("data of a stream that it has ended"));
     });
 }
@@ -210,17 +210,17 @@ fn dropped_channels_cost_nothing() {
         let (id, channel) = victim.met(scope, &mut attacker);
         drop(channel);
         // Its goodbye, and that it neither sends nor takes anything more.
-        attacker.expect(Kind::Data);
+        attacker.expect(FrameKind::Data);
         let notices = [attacker.next().unwrap().0, attacker.next().unwrap().0];
         assert!(
-            notices.contains(&Kind::End) && notices.contains(&Kind::Stop),
+            notices.contains(&FrameKind::End) && notices.contains(&FrameKind::Stop),
             "{notices:?}"
         );
         assert_eq!(victim.trunks.facts(PartyId(1)).channels, 0);
         for _ in 0..100 {
-            attacker.frame(Kind::Data, id, &[7; MAX_BODY]);
+            attacker.frame(FrameKind::Data, id, &[7; MAX_BODY]);
         }
-        attacker.frame(Kind::Message, 0, b"there");
+        attacker.frame(FrameKind::Message, 0, b"there");
         assert_eq!(victim.messages.recv_timeout(PATIENCE).unwrap(), b"there");
     });
 }
@@ -228,18 +228,18 @@ fn dropped_channels_cost_nothing() {
 #[test]
 fn messages_are_short() {
     let reason = reason_after(|_, attacker| {
-        attacker.frame(Kind::Message, 100_000, &[1]);
+        attacker.frame(FrameKind::Message, 100_000, &[1]);
     });
     assert_eq!(reason, violation("a message that is too long"));
     let reason = reason_after(|_, attacker| {
         // Each part says that little follows: together ten times what a message may have.
         for _ in 0..100 {
-            attacker.frame(Kind::Message, 1, &[1; 10_000]);
+            attacker.frame(FrameKind::Message, 1, &[1; 10_000]);
         }
     });
     assert_eq!(reason, violation("a message that is too long"));
     let reason = reason_after(|_, attacker| {
-        attacker.frame(Kind::Message, 1, &[]);
+        attacker.frame(FrameKind::Message, 1, &[]);
     });
     assert_eq!(reason, violation("an empty part of a message"));
 }
@@ -248,7 +248,7 @@ fn messages_are_short() {
 fn pings_are_few() {
     let reason = reason_after(|_, attacker| {
         for nonce in 0..1001 {
-            attacker.frame(Kind::Ping, nonce, &[]);
+            attacker.frame(FrameKind::Ping, nonce, &[]);
         }
     });
     assert_eq!(reason, violation("too many pings"));
@@ -257,7 +257,7 @@ fn pings_are_few() {
 #[test]
 fn a_reason_is_shown_without_its_tricks() {
     let reason = reason_after(|_, attacker| {
-        attacker.frame(Kind::Bye, 0, b"bye\x1b[2J\n");
+        attacker.frame(FrameKind::Bye, 0, b"bye\x1b[2J\n");
     });
     assert_eq!(reason, "it ended the connection: bye?[2J?");
 }
@@ -274,8 +274,8 @@ fn late_answers_are_ignored() {
         matches!(error, Err(Error::Timeout { peer: PartyId(1), .. })),
         "{error:?}"
     );
-    let (stale, _) = attacker.expect(Kind::Join);
-    let (left, reason) = attacker.expect(Kind::Leave);
+    let (stale, _) = attacker.expect(FrameKind::Join);
+    let (left, reason) = attacker.expect(FrameKind::Leave);
     assert_eq!(left, stale);
     assert!(String::from_utf8(reason).unwrap().contains("timed out"));
     attacker.join(
@@ -287,7 +287,7 @@ fn late_answers_are_ignored() {
     );
     std::thread::scope(|scope| {
         let joined = victim.join(scope, "session");
-        let (fresh, body) = attacker.expect(Kind::Join);
+        let (fresh, body) = attacker.expect(FrameKind::Join);
         assert_eq!(
             Join::decode(&body).unwrap().answers,
             0,
@@ -302,19 +302,19 @@ fn late_answers_are_ignored() {
         );
         let mut channel = channel_of(joined.join().unwrap());
         for _ in 0..100 {
-            attacker.frame(Kind::Leave, 2, b"enough");
+            attacker.frame(FrameKind::Leave, 2, b"enough");
         }
         let error = channel.recv(STEP, &mut [0]).unwrap_err();
         assert!(
             matches!(&error, Error::PeerLost { reason, .. } if reason == "it has left the session: enough"),
             "{error:?}"
         );
-        attacker.frame(Kind::Message, 0, b"there");
+        attacker.frame(FrameKind::Message, 0, b"there");
         victim.messages.recv_timeout(PATIENCE).unwrap();
         victim.trunks.tell(PartyId(1), b"end".to_vec()).unwrap();
         // One answer to all of these.
-        assert_eq!(attacker.expect(Kind::Leave).0, fresh);
-        assert_eq!(attacker.expect(Kind::Message).1, b"end");
+        assert_eq!(attacker.expect(FrameKind::Leave).0, fresh);
+        assert_eq!(attacker.expect(FrameKind::Message).1, b"end");
     });
 }
 
@@ -324,9 +324,9 @@ fn a_refused_session_fails_with_the_reason() {
     let mut attacker = victim.attacker(1);
     std::thread::scope(|scope| {
         let joined = victim.join(scope, "session");
-        let (id, _) = attacker.expect(Kind::Join);
-        attacker.frame(Kind::Refuse, id + 1, b"another");
-        attacker.frame(Kind::Refuse, id, b"no");
+        let (id, _) = attacker.expect(FrameKind::Join);
+        attacker.frame(FrameKind::Refuse, id + 1, b"another");
+        attacker.frame(FrameKind::Refuse, id, b"no");
         let error = joined.join().unwrap().unwrap_err();
         assert!(
             matches!(&error, Error::PeerLost { reason, .. } if reason == "it refused the session: no"),

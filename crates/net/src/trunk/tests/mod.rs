@@ -8,13 +8,13 @@ use std::io::IoSlice;
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::hello::Hello;
-use super::wire::{HEADER, Head, Join, Kind, labels_digest, put, session_hash};
+use super::wire::{FrameKind, HEADER, Head, Join, labels_digest, put, session_hash};
 use super::*;
-use crate::options::Deadline;
-use crate::{Channel, Link, Step, TlsLink};
+use crate::deadline::Deadline;
+use crate::{Channel, Identity, Link, Listen, PeerAddress, Step, TlsLink};
 
 const STEP: Step = Step {
     code: 7,
@@ -145,7 +145,7 @@ impl Victim {
         attacker: &mut Attacker,
     ) -> (u64, Box<dyn Channel>) {
         let joined = self.join(scope, "session");
-        let (id, _) = attacker.expect(Kind::Join);
+        let (id, _) = attacker.expect(FrameKind::Join);
         attacker.join(1, join_of("session"));
         (id, channel_of(joined.join().unwrap()))
     }
@@ -178,7 +178,7 @@ impl Attacker {
         sent == bytes.len()
     }
 
-    fn frame(&mut self, kind: Kind, id: u64, body: &[u8]) -> bool {
+    fn frame(&mut self, kind: FrameKind, id: u64, body: &[u8]) -> bool {
         let mut bytes = Vec::new();
         put(&mut bytes, kind, id, body);
         self.send(&bytes)
@@ -197,7 +197,7 @@ impl Attacker {
     }
 
     /// The next frame of the victim, heartbeats left out; none at the end.
-    fn next(&mut self) -> Option<(Kind, u64, Vec<u8>)> {
+    fn next(&mut self) -> Option<(FrameKind, u64, Vec<u8>)> {
         loop {
             let mut header = [0; HEADER];
             if !self.read(&mut header) {
@@ -208,13 +208,13 @@ impl Attacker {
             if !self.read(&mut body) {
                 return None;
             }
-            if !matches!(kind, Kind::Ping | Kind::Pong) {
+            if !matches!(kind, FrameKind::Ping | FrameKind::Pong) {
                 return Some((kind, id, body));
             }
         }
     }
 
-    fn expect(&mut self, kind: Kind) -> (u64, Vec<u8>) {
+    fn expect(&mut self, kind: FrameKind) -> (u64, Vec<u8>) {
         let (got, id, body) = self.next().expect("a frame");
         assert_eq!(got, kind);
         (id, body)
@@ -222,7 +222,7 @@ impl Attacker {
 
     /// Joins with streams from `first` on.
     fn join(&mut self, first: u64, join: Join) -> bool {
-        self.frame(Kind::Join, first, &join.encode())
+        self.frame(FrameKind::Join, first, &join.encode())
     }
 }
 

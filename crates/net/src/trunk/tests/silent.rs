@@ -44,7 +44,7 @@ fn who_never_answers_is_given_up() {
         let victim = Victim::new(forgiving());
         let mut attacker = victim.attacker(1);
         let mut nonce = 0;
-        while attacker.frame(Kind::Ping, nonce, &[]) && nonce < 1000 {
+        while attacker.frame(FrameKind::Ping, nonce, &[]) && nonce < 1000 {
             nonce += 1;
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -60,7 +60,7 @@ fn a_drip_is_silence() {
     let mut attacker = victim.attacker(1);
     let (tcp, mut state) = attacker.link.into_parts().unwrap();
     let mut bytes = Vec::new();
-    put(&mut bytes, Kind::Message, 0, &[7; 10_000]);
+    put(&mut bytes, FrameKind::Message, 0, &[7; 10_000]);
     state.seal(crate::tls::Seal::Bytes(&bytes)).unwrap();
     let sealed = state.sealed().clone();
     let mut socket = tcp.socket();
@@ -96,7 +96,7 @@ fn who_takes_nothing_is_given_up() {
             "{refused}"
         );
         for nonce in 0..1000 {
-            if !attacker.frame(Kind::Ping, nonce, &[]) {
+            if !attacker.frame(FrameKind::Ping, nonce, &[]) {
                 break;
             }
             std::thread::sleep(Duration::from_millis(20));
@@ -136,7 +136,7 @@ fn a_second_connection_takes_the_place_of_the_first() {
             "{error:?}"
         );
         let mut second = Attacker { link };
-        second.frame(Kind::Message, 0, b"there");
+        second.frame(FrameKind::Message, 0, b"there");
         assert_eq!(victim.messages.recv_timeout(PATIENCE).unwrap(), b"there");
     });
 }
@@ -147,7 +147,7 @@ fn of_many_connections_the_newest_counts() {
     let victim = Victim::new(calm());
     let mut first = victim.attacker(1);
     let gate = victim.gate.lock().unwrap();
-    first.frame(Kind::Message, 0, b"stay");
+    first.frame(FrameKind::Message, 0, b"stay");
     victim.messages.recv_timeout(PATIENCE).unwrap();
     let hello = Hello::new(3, (PartyId(1), PartyId(0)), &victim.limits, "1.0");
     let mut last: Option<Attacker> = None;
@@ -170,7 +170,7 @@ fn of_many_connections_the_newest_counts() {
     drop(gate);
     assert_eq!(victim.down(1), "it has connected anew");
     victim.up(1);
-    last.unwrap().frame(Kind::Message, 0, b"last");
+    last.unwrap().frame(FrameKind::Message, 0, b"last");
     assert_eq!(victim.messages.recv_timeout(PATIENCE).unwrap(), b"last");
 }
 

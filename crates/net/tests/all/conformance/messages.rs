@@ -2,10 +2,10 @@
 
 use cenote_net::{Error, PartyId};
 
-use crate::common::{Kind, OTHER, STEP, brief, bytes, everyone, pair};
+use crate::common::{ChannelKind, OTHER, STEP, brief, bytes, everyone, pair};
 
 /// Messages of all sizes arrive whole, in order, however they are cut into parts.
-pub(super) fn messages_arrive(kind: Kind) {
+pub(super) fn messages_arrive(kind: ChannelKind) {
     let (mut a, mut b) = pair(kind, &brief(30_000));
     assert_eq!((a.peer(), b.peer()), (PartyId(1), PartyId(0)));
     let sizes = [
@@ -44,7 +44,7 @@ pub(super) fn messages_arrive(kind: Kind) {
 }
 
 /// Many small messages, collected on the way, of more bytes than any buffer holds.
-pub(super) fn small_messages_arrive(kind: Kind) {
+pub(super) fn small_messages_arrive(kind: ChannelKind) {
     let (mut a, mut b) = pair(kind, &brief(30_000));
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -62,7 +62,7 @@ pub(super) fn small_messages_arrive(kind: Kind) {
 }
 
 /// Both send megabytes before either receives.
-pub(super) fn both_send_first(kind: Kind) {
+pub(super) fn both_send_first(kind: ChannelKind) {
     const SIZE: usize = 24 << 20;
     let (a, b) = pair(kind, &brief(20_000));
     std::thread::scope(|scope| {
@@ -82,7 +82,7 @@ pub(super) fn both_send_first(kind: Kind) {
 }
 
 /// Each of three sends megabytes to the one before, then receives from the one after.
-pub(super) fn a_ring_sends_first(kind: Kind) {
+pub(super) fn a_ring_sends_first(kind: ChannelKind) {
     const SIZE: usize = 16 << 20;
     std::thread::scope(|scope| {
         for (me, mut channels) in everyone(kind, 3, &brief(20_000)).into_iter().enumerate() {
@@ -112,7 +112,7 @@ fn violation(error: Error) -> String {
     }
 }
 
-pub(super) fn another_step_or_length_is_refused(kind: Kind) {
+pub(super) fn another_step_or_length_is_refused(kind: ChannelKind) {
     for (step, length, what) in [
         (
             OTHER,
@@ -128,7 +128,7 @@ pub(super) fn another_step_or_length_is_refused(kind: Kind) {
         (STEP, 100_000, "expected 16 bytes, got 100000"),
     ] {
         // A shaped channel's messages are 8 bytes longer, for the time stamp.
-        if kind == Kind::Shaped {
+        if kind == ChannelKind::Shaped {
             continue;
         }
         let (mut a, mut b) = pair(kind, &brief(30_000));
@@ -143,7 +143,7 @@ pub(super) fn another_step_or_length_is_refused(kind: Kind) {
     }
 }
 
-pub(super) fn meters_count(kind: Kind) {
+pub(super) fn meters_count(kind: ChannelKind) {
     let (mut a, mut b) = pair(kind, &brief(30_000));
     for _ in 0..3 {
         a.send(STEP, &[0; 10]).unwrap();

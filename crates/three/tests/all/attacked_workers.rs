@@ -1,22 +1,20 @@
 //! A corrupted party deviates in one of several workers: the checks of that worker stop all of them, at all honest
 //! parties, before anything is opened.
 
-mod common;
-
 use cenote_three::checks;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crate::common::intercept::{Spy, tap};
+use crate::common::session::{in_parallel, random_bits, small_plan};
+use crate::common::{memory_links, tiny};
 use cenote_net::{ChannelOptions, PartyId, Step};
 use cenote_params::three::Variant;
 use cenote_primitives::Entropy;
 use cenote_session::{Check, Engine, Error, MESSAGE_FORM, Parties, Result};
 use cenote_three::{Config, Links, ThreeEngine, steps};
-use common::intercept::{Spy, tap};
-use common::session::{in_parallel, random_bits, small_plan};
-use common::{memory_links, tiny};
 
 const WORKERS: usize = 3;
 

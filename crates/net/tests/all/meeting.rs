@@ -1,18 +1,16 @@
 //! How parties find each other, and who is kept out.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
+use crate::common::trunks::PATIENCE;
+use crate::common::{STEP, brief, configs, connect_all, labels};
 use cenote_net::{
     Channel, Error, Identity, Label, Listen, Mesh, MeshConfig, PartyId, Transport, connect, step,
 };
-use common::trunks::PATIENCE;
-use common::{STEP, brief, configs, connect_all, labels};
 
 /// Every pair talks over every label, and only to itself.
 fn talk(meshes: Vec<Mesh>, labels: &[Label]) {

@@ -1,12 +1,10 @@
 //! Peers that flood, or take nothing, on many channels cost bounded memory, and nobody waits for ever for memory.
 
-mod common;
-
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::common::{Boxed, ChannelKind, STEP, brief, bytes, pair};
 use cenote_net::{Budget, Channel, ChannelOptions, Error, PartyId, memory_pair};
-use common::{Boxed, Kind, STEP, brief, bytes, pair};
 
 const PIPES: usize = 12;
 const MIB: usize = 1 << 20;
@@ -21,14 +19,14 @@ fn options(timeout_ms: u64, budget: usize) -> ChannelOptions {
 }
 
 /// Pairs of channels whose ends draw on the budgets of `a` and `b`.
-fn pairs(kind: Kind, a: &ChannelOptions, b: &ChannelOptions) -> Vec<(Boxed, Boxed)> {
+fn pairs(kind: ChannelKind, a: &ChannelOptions, b: &ChannelOptions) -> Vec<(Boxed, Boxed)> {
     (0..PIPES)
         .map(|_| match kind {
-            Kind::Memory => {
+            ChannelKind::Memory => {
                 let (for_a, for_b) = memory_pair(PartyId(0), PartyId(1), a.clone());
                 (Box::new(for_a) as Boxed, Box::new(for_b) as Boxed)
             }
-            _ => common::pair_with(kind, [a, b]),
+            _ => crate::common::pair_with(kind, [a, b]),
         })
         .collect()
 }
@@ -38,7 +36,7 @@ fn pairs(kind: Kind, a: &ChannelOptions, b: &ChannelOptions) -> Vec<(Boxed, Boxe
 #[test]
 fn both_send_first_on_many_channels() {
     const SIZE: usize = 6 * MIB;
-    for kind in [Kind::Memory, Kind::Tcp, Kind::Tls] {
+    for kind in [ChannelKind::Memory, ChannelKind::Tcp, ChannelKind::Tls] {
         let ends = [options(60_000, 16 * MIB), options(60_000, 16 * MIB)];
         let most = AtomicU64::new(0);
         let all = pairs(kind, &ends[0], &ends[1]);
@@ -62,7 +60,7 @@ fn both_send_first_on_many_channels() {
         });
         let most = most.into_inner();
         // Two pools, where both parties have one budget.
-        let pools = if kind == Kind::Memory { 2 } else { 1 };
+        let pools = if kind == ChannelKind::Memory { 2 } else { 1 };
         // How much depends on who comes first, and on what the system holds of sockets.
         assert!(most > MIB as u64, "{kind:?}: the budget was not used: {most}");
         assert!(most <= pools * 16 * MIB as u64, "{kind:?}: {most}");
@@ -97,7 +95,7 @@ fn one_peer_does_not_use_up_the_memory_for_another() {
 /// With no budget at all, messages of any size pass, and last words are said.
 #[test]
 fn the_fixed_part_suffices_for_one_direction() {
-    for kind in [Kind::Memory, Kind::Tcp, Kind::Tls] {
+    for kind in [ChannelKind::Memory, ChannelKind::Tcp, ChannelKind::Tls] {
         let (mut a, mut b) = pair(kind, &options(20_000, 0));
         std::thread::scope(|scope| {
             let sender = scope.spawn(move || {

@@ -1,12 +1,10 @@
 //! What every kind of channel must do alike.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod ends;
 mod messages;
 mod waits;
 
-use common::Kind;
+use crate::common::ChannelKind;
 use ends::*;
 use messages::*;
 use waits::*;
@@ -31,9 +29,9 @@ macro_rules! conformance {
 }
 
 conformance! {
-    memory: Kind::Memory;
-    shaped: Kind::Shaped;
-    tcp: Kind::Tcp;
-    tls: Kind::Tls;
-    trunk: Kind::Trunk;
+    memory: ChannelKind::Memory;
+    shaped: ChannelKind::Shaped;
+    tcp: ChannelKind::Tcp;
+    tls: ChannelKind::Tls;
+    trunk: ChannelKind::Trunk;
 }

@@ -1,11 +1,9 @@
 //! A shaped network is as slow as it says (lower bounds only: machines may be slower).
 
-mod common;
-
 use std::time::{Duration, Instant};
 
+use crate::common::{STEP, brief};
 use cenote_net::{Channel, Error, PartyId, Shape, Shaped, memory_pair};
-use common::{STEP, brief};
 
 fn shaped(shape: Shape) -> [Shaped<cenote_net::MemoryChannel>; 2] {
     let (a, b) = memory_pair(PartyId(0), PartyId(1), brief(60_000));

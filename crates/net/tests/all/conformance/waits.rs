@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use cenote_net::{Error, PartyId};
 
-use crate::common::{Kind, STEP, brief, pair, recv_patiently};
+use crate::common::{ChannelKind, STEP, brief, pair, recv_patiently};
 
-pub(super) fn silence_times_out(kind: Kind) {
+pub(super) fn silence_times_out(kind: ChannelKind) {
     let (mut a, mut b) = pair(kind, &brief(150));
     let start = Instant::now();
     match b.recv(STEP, &mut [0; 4]) {
@@ -27,7 +27,7 @@ pub(super) fn silence_times_out(kind: Kind) {
 }
 
 /// A peer that receives nothing is waited for as long as allowed, and costs bounded memory.
-pub(super) fn a_full_queue_times_out(kind: Kind) {
+pub(super) fn a_full_queue_times_out(kind: ChannelKind) {
     let mut options = brief(200);
     options.queue_bytes = 1 << 20;
     options.least_rate = u64::MAX;
@@ -51,7 +51,7 @@ pub(super) fn a_full_queue_times_out(kind: Kind) {
     assert_eq!(a.send(STEP, &[]), Err(error), "part of a message is out: final");
 }
 /// Messages wait for a flush or a receive.
-pub(super) fn a_flush_is_needed(kind: Kind) {
+pub(super) fn a_flush_is_needed(kind: ChannelKind) {
     let (mut a, mut b) = pair(kind, &brief(100));
     a.send(STEP, &[1]).unwrap();
     for (channel, silent) in [(&mut b, PartyId(0)), (&mut a, PartyId(1))] {

@@ -1,16 +1,14 @@
 //! Waits that every message prolongs end with their phase, and long waits are told of.
 
-mod common;
-
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use crate::common::{Boxed, ChannelKind, STEP, brief, configs, pair, raw_pair};
 use cenote_net::{
     Awaited, Channel, ChannelOptions, Error, Label, Listen, OnWait, PartyId, PhaseClock, Result, Waiting,
     connect, step,
 };
-use common::{Boxed, Kind, STEP, brief, configs, pair, raw_pair};
 
 const PHASE: Duration = Duration::from_millis(150);
 
@@ -46,7 +44,7 @@ fn in_time<T>(clock: &PhaseClock, work: impl FnOnce() -> T) -> T {
 
 #[test]
 fn a_peer_that_sends_each_message_just_in_time_is_cut_off() {
-    for kind in [Kind::Memory, Kind::Tcp, Kind::Tls] {
+    for kind in [ChannelKind::Memory, ChannelKind::Tcp, ChannelKind::Tls] {
         for pause in [Duration::from_millis(20), Duration::ZERO] {
             let options = patient();
             let (mut a, mut b) = pair(kind, &options);
@@ -116,7 +114,7 @@ fn a_peer_that_takes_bytes_slowly_is_cut_off() {
 #[test]
 fn a_phase_is_shared_and_ends() {
     let options = patient();
-    let (mut a, mut b) = pair(Kind::Tcp, &options);
+    let (mut a, mut b) = pair(ChannelKind::Tcp, &options);
     options.phase.begin("the preparation", Duration::ZERO);
     options.phase.end();
     b.send(STEP, &[1]).and_then(|()| b.flush()).unwrap();
@@ -159,7 +157,7 @@ const TOLD: u64 = 1500;
 /// A pair that listens, and was joined without a wait that was told of: a busy machine may need several attempts. `change`
 /// is made to its options.
 fn joined_at_once(
-    kind: Kind,
+    kind: ChannelKind,
     timeout_ms: u64,
     change: fn(&mut ChannelOptions),
 ) -> (Arc<Mutex<Vec<Waiting>>>, ChannelOptions, Boxed, Boxed) {
@@ -212,7 +210,7 @@ fn a_long_wait_is_told_of_once() {
         );
     };
     std::thread::scope(|scope| {
-        for kind in [Kind::Memory, Kind::Tcp, Kind::Tls] {
+        for kind in [ChannelKind::Memory, ChannelKind::Tcp, ChannelKind::Tls] {
             scope.spawn(move || told_once(kind));
         }
     });
@@ -222,7 +220,7 @@ fn a_long_wait_is_told_of_once() {
 #[test]
 fn a_wait_is_told_with_its_phase() {
     let limit = Duration::from_secs(30);
-    let (told, options, mut a, _b) = joined_at_once(Kind::Tcp, 60_000, |_| ());
+    let (told, options, mut a, _b) = joined_at_once(ChannelKind::Tcp, 60_000, |_| ());
     let closer = a.closer();
     options.phase.begin("the preparation", limit);
     std::thread::scope(|scope| {
@@ -242,7 +240,7 @@ fn a_wait_is_told_with_its_phase() {
 fn a_full_queue_is_told_of() {
     let body = vec![0; 64 << 20];
     let attempt = || {
-        let (told, _, mut a, _b) = joined_at_once(Kind::Tcp, TOLD, |options| {
+        let (told, _, mut a, _b) = joined_at_once(ChannelKind::Tcp, TOLD, |options| {
             options.queue_bytes = 1 << 20;
             options.least_rate = u64::MAX;
             options.linger = Duration::ZERO;
@@ -266,7 +264,7 @@ fn short_waits_are_not_told_of() {
     options.on_wait = OnWait::new(Duration::from_secs(20), move |waiting: &Waiting| {
         quick.lock().unwrap().push(waiting.clone());
     });
-    let (mut a, mut b) = pair(Kind::Tcp, &options);
+    let (mut a, mut b) = pair(ChannelKind::Tcp, &options);
     std::thread::scope(|scope| {
         scope.spawn(move || {
             std::thread::sleep(Duration::from_millis(100));

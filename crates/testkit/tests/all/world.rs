@@ -158,19 +158,27 @@ fn received(adversary: &Adversary, lengths: [usize; 3]) -> (Vec<Vec<u8>>, Option
     results.remove(1).unwrap()
 }
 
-#[test]
-fn each_perturbation_does_what_it_says() {
-    let target = Target::step(VALUE)
+/// The second of three messages.
+fn second() -> Target {
+    Target::step(VALUE)
         .to(PartyId(1))
         .over(Label::from("b"))
-        .occurrence(1);
+        .occurrence(1)
+}
+
+/// The three messages as they are sent.
+fn untouched() -> [Vec<u8>; 3] {
+    [vec![1; 2], vec![2; 2], vec![3; 2]]
+}
+
+#[test]
+fn each_perturbation_does_what_it_says() {
     let gate = Gate::new();
     let other = gate.clone();
     std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(50));
         other.open();
     });
-    let untouched = [vec![1; 2], vec![2; 2], vec![3; 2]];
     let cases = [
         (
             Perturbation::FlipBit { byte: 3, bit: 7 },
@@ -184,11 +192,11 @@ fn each_perturbation_does_what_it_says() {
         (Perturbation::Duplicate, [vec![1; 2], vec![2; 2], vec![2; 2]]),
         (Perturbation::SwapWithNext, [vec![1; 2], vec![3; 2], vec![2; 2]]),
         (Perturbation::Replace(vec![9]), [vec![1; 2], vec![9], vec![3; 2]]),
-        (Perturbation::Delay(Duration::from_millis(50)), untouched.clone()),
-        (Perturbation::WithholdUntil(gate), untouched.clone()),
+        (Perturbation::Delay(Duration::from_millis(50)), untouched()),
+        (Perturbation::WithholdUntil(gate), untouched()),
     ];
     for (perturbation, expected) in cases {
-        let adversary = Adversary::new(target.clone(), perturbation.clone());
+        let adversary = Adversary::new(second(), perturbation.clone());
         let lengths = [expected[0].len(), expected[1].len(), expected[2].len()];
         let start = Instant::now();
         let (bodies, error) = received(&adversary, lengths);
@@ -202,7 +210,11 @@ fn each_perturbation_does_what_it_says() {
             assert!(start.elapsed() >= time);
         }
     }
-    // Its message is not there: all else has been said by then.
+}
+
+/// All else has been said by then.
+#[test]
+fn a_message_that_is_dropped_or_of_another_step_is_missed() {
     let lost = |error| {
         matches!(
             error,
@@ -213,23 +225,27 @@ fn each_perturbation_does_what_it_says() {
             })
         )
     };
-    let (bodies, error) = received(&Adversary::new(target.clone(), Perturbation::Drop), [2; 3]);
+    let (bodies, error) = received(&Adversary::new(second(), Perturbation::Drop), [2; 3]);
     assert!(bodies == [vec![1; 2], vec![3; 2]] && lost(error));
-    let (bodies, error) = received(
-        &Adversary::new(target.clone(), Perturbation::Relabel(SUM)),
-        [2; 3],
-    );
+    let (bodies, error) = received(&Adversary::new(second(), Perturbation::Relabel(SUM)), [2; 3]);
     assert!(bodies == [vec![1; 2]] && matches!(error, Some(Error::Violation { .. })));
-    // A target that no message fits changes nothing.
+}
+
+#[test]
+fn a_target_that_no_message_fits_changes_nothing() {
     for missed in [
-        target.clone().to(PartyId(0)),
-        target.clone().over(Label::from("a")),
-        target.occurrence(3),
+        second().to(PartyId(0)),
+        second().over(Label::from("a")),
+        second().occurrence(3),
     ] {
         let adversary = Adversary::new(missed, Perturbation::Drop);
-        assert_eq!(received(&adversary, [2; 3]), (untouched.to_vec(), None));
+        assert_eq!(received(&adversary, [2; 3]), (untouched().to_vec(), None));
         assert_eq!(adversary.deviations(), 0);
     }
+}
+
+#[test]
+fn an_adversary_may_be_a_function_of_each_message() {
     let every_second = Adversary::with(|peer, label, message| {
         assert_eq!((peer, label.as_str()), (PartyId(1), "b"));
         if message.body[0] == 2 {

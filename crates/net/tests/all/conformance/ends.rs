@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use cenote_net::{ChannelOptions, Error, PartyId, step};
 
-use crate::common::{Kind, REASON, STEP, brief, bytes, failure, pair};
+use crate::common::{ChannelKind, REASON, STEP, brief, bytes, failure, pair};
 
 const GOODBYE: &str = "it has closed the channel";
 /// Well before what limits a wait otherwise.
@@ -12,7 +12,7 @@ const SOON: Duration = Duration::from_secs(15);
 /// How long the last bytes of an aborted channel are kept for a peer that takes them.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-pub(super) fn a_dropped_peer_is_lost(kind: Kind) {
+pub(super) fn a_dropped_peer_is_lost(kind: ChannelKind) {
     let (a, mut b) = pair(kind, &brief(60_000));
     let start = Instant::now();
     std::thread::scope(|scope| {
@@ -50,7 +50,7 @@ pub(super) fn a_dropped_peer_is_lost(kind: Kind) {
 }
 
 /// What was flushed before the channel was dropped arrives, even if it is much and the receiver is slow.
-pub(super) fn dropping_loses_nothing(kind: Kind) {
+pub(super) fn dropping_loses_nothing(kind: ChannelKind) {
     const SIZE: usize = 12 << 20;
     let options = ChannelOptions {
         linger: Duration::from_secs(60),
@@ -74,7 +74,7 @@ pub(super) fn dropping_loses_nothing(kind: Kind) {
     });
 }
 
-pub(super) fn closing_waits_for_the_peer(kind: Kind) {
+pub(super) fn closing_waits_for_the_peer(kind: ChannelKind) {
     let (mut a, mut b) = pair(kind, &brief(30_000));
     std::thread::scope(|scope| {
         scope.spawn(move || {
@@ -106,7 +106,7 @@ pub(super) fn closing_waits_for_the_peer(kind: Kind) {
     }
 }
 
-pub(super) fn an_abort_ends_a_receive(kind: Kind) {
+pub(super) fn an_abort_ends_a_receive(kind: ChannelKind) {
     let (mut a, mut b) = pair(kind, &brief(30_000));
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -130,7 +130,7 @@ pub(super) fn an_abort_ends_a_receive(kind: Kind) {
 }
 
 /// A sender learns of an abort although it never receives: before it sends, or while its send waits.
-pub(super) fn an_abort_ends_a_send(kind: Kind) {
+pub(super) fn an_abort_ends_a_send(kind: ChannelKind) {
     let expected = Error::PeerAborted {
         peer: PartyId(0),
         step: STEP,
@@ -167,7 +167,7 @@ pub(super) fn an_abort_ends_a_send(kind: Kind) {
 }
 
 /// Whether a peer that receives gets all that was sent before an abort. It may lose it only if it is too late.
-fn receives_all_before_an_abort(kind: Kind, options: &ChannelOptions) -> bool {
+fn receives_all_before_an_abort(kind: ChannelKind, options: &ChannelOptions) -> bool {
     const SIZE: usize = 24 << 20;
     let (mut a, mut b) = pair(kind, options);
     let sent = bytes(1, SIZE);
@@ -192,7 +192,7 @@ fn receives_all_before_an_abort(kind: Kind, options: &ChannelOptions) -> bool {
 }
 
 /// A party that stops is not held up by a peer that receives nothing; a peer that does receive still gets everything.
-pub(super) fn a_stopped_side_does_not_linger(kind: Kind) {
+pub(super) fn a_stopped_side_does_not_linger(kind: ChannelKind) {
     let options = ChannelOptions {
         linger: Duration::from_secs(60),
         ..brief(60_000)
@@ -225,7 +225,7 @@ pub(super) fn a_stopped_side_does_not_linger(kind: Kind) {
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
 }
 
-pub(super) fn a_closer_ends_waits(kind: Kind) {
+pub(super) fn a_closer_ends_waits(kind: ChannelKind) {
     let closed = Error::Closed { peer: PartyId(1) };
     let (mut a, mut b) = pair(kind, &brief(60_000));
     let closer = a.closer();
@@ -267,7 +267,7 @@ pub(super) fn a_closer_ends_waits(kind: Kind) {
     late.close();
 }
 
-pub(super) fn an_interrupted_side_has_a_last_word(kind: Kind) {
+pub(super) fn an_interrupted_side_has_a_last_word(kind: ChannelKind) {
     let closed = Error::Closed { peer: PartyId(1) };
     let (mut a, mut b) = pair(kind, &brief(60_000));
     let interrupter = a.interrupter();

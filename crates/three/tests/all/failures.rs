@@ -1,21 +1,19 @@
 //! Trouble without cheating: parties that die, stay away, or want something else; programs that go on after the end.
 
-mod common;
-
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::common::intercept::Spy;
+use crate::common::session::{
+    Change, LANES, Outputs, Session, WIDTH, in_parallel, random_bits, share, small_input, small_plan,
+    small_program,
+};
+use crate::common::{memory_links, tiny};
 use cenote_net::step::AGREE;
 use cenote_net::{ChannelOptions, PartyId};
 use cenote_params::three::{Parameters, Variant, check, check_mixed};
 use cenote_session::{Engine, Error, MESSAGE_FORM, Parties, Reason};
 use cenote_three::{Config, Lag, Links, Ring, ThreeEngine, ViewCheck, steps};
-use common::intercept::Spy;
-use common::session::{
-    Change, LANES, Outputs, Session, WIDTH, in_parallel, random_bits, share, small_input, small_plan,
-    small_program,
-};
-use common::{memory_links, tiny};
 
 fn session(seed: u64) -> Session {
     Session::new(&tiny(Variant::OnDemand), ViewCheck::Mac, seed)
@@ -79,7 +77,7 @@ fn a_party_that_dies_anywhere_is_named() {
         let itself: Arc<std::sync::OnceLock<Arc<Spy>>> = Arc::default();
         let (me, at) = (Arc::clone(&itself), last.clone());
         let spy = Spy::corrupting(move |message| {
-            let position = |m: &common::intercept::Message| (m.wire, m.step, m.occurrence);
+            let position = |m: &crate::common::intercept::Message| (m.wire, m.step, m.occurrence);
             if position(message) == position(&at) {
                 me.get().expect("set before the session").kill();
             }

@@ -1,7 +1,5 @@
 //! The offline phase and online sessions: three parties, each with a stock folder.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod lies;
 mod losses;
 mod making;
@@ -13,6 +11,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use crate::common::intercept::{Message, Spy, Thread, tap};
+use crate::common::session::{LANES, random_bits, share, small_answer, small_input, small_plan};
+use crate::common::{memory_links, tiny};
 use cenote_circuit::{BitOrder, Builder, Plan};
 use cenote_net::{ChannelOptions, PartyId};
 use cenote_params::three::{Parameters, Variant, check};
@@ -24,9 +25,6 @@ use cenote_testkit::kept::copy_folder;
 use cenote_three::checks;
 use cenote_three::store::{BatchNumber, ItemId, OfflineReport, Store, StoreKey, StoredEpoch, epochs, fill};
 use cenote_three::{Config, Links, ThreeEngine, ViewCheck, batches_needed, steps};
-use common::intercept::{Message, Spy, Thread, tap};
-use common::session::{LANES, random_bits, share, small_answer, small_input, small_plan};
-use common::{memory_links, tiny};
 
 /// A batch of an epoch.
 type Name = (ItemId, BatchNumber);

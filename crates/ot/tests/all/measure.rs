@@ -1,4 +1,4 @@
-//! Measurements, for people: `cargo test --release -p cenote-ot --test measure -- --ignored --nocapture`.
+//! Measurements, for people: `cargo test --release -p cenote-ot --test all -- --ignored --nocapture`.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};

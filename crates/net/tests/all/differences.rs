@@ -1,11 +1,9 @@
 //! What parties compare, and that every one of them learns of a difference.
 
-mod common;
-
 use std::time::{Duration, Instant};
 
+use crate::common::{brief, configs, connect_all, labels};
 use cenote_net::{Channel, Error, Listen, PartyId, agree, connect, memory_pair, step};
-use common::{brief, configs, connect_all, labels};
 
 #[test]
 fn another_session_is_told_on_both_sides() {

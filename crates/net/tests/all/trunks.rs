@@ -1,16 +1,14 @@
 //! Connections that are kept up: who is there, what they tell each other, and which sessions come about.
 
-mod common;
-
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
+use crate::common::trunks::{PATIENCE, Party, World, join_all, start, trunks};
+use crate::common::{Boxed, STEP, brief, bytes, labels};
 use cenote_net::{
     CHANNELS, Channel, ChannelOptions, Error, Identity, LABELS, Listen, Mesh, PartyId, ROLL_CALL,
     TrunkLimits, TrunkState, Trunks, step,
 };
-use common::trunks::{PATIENCE, Party, World, join_all, start, trunks};
-use common::{Boxed, STEP, brief, bytes, labels};
 
 fn all(parties: &[Party]) -> Vec<&Trunks> {
     parties.iter().map(|party| &party.trunks).collect()

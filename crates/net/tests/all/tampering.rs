@@ -1,15 +1,13 @@
 //! What TLS keeps from a network that reads along and changes bytes.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::common::{Boxed, STEP, brief, configs, connect_all};
 use cenote_net::{Channel, Error, Label, MeshConfig, PartyId, step};
-use common::{Boxed, STEP, brief, configs, connect_all};
 
 /// Something that passes bytes on, and may change those from the dialer.
 #[derive(Default)]

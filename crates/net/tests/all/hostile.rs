@@ -1,14 +1,12 @@
 //! Peers that do not speak the protocol, over bare sockets.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::common::{STEP, brief, raw_pair};
 use cenote_net::{Channel, ChannelOptions, Error, PartyId};
-use common::{STEP, brief, raw_pair};
 
 /// A well-formed header: tag, kind, word, length.
 fn header(kind: u8, word: u16, length: u32) -> Vec<u8> {
@@ -169,7 +167,7 @@ fn a_connection_cut_within_a_message_is_lost() {
 fn random_bytes_end_in_an_error() {
     for seed in 0..200 {
         let (mut channel, mut raw) = raw_pair(&brief(500));
-        let mut wire = common::bytes(seed, 400);
+        let mut wire = crate::common::bytes(seed, 400);
         // Half of them begin well: with a message of the right length, or with a last word.
         let (kind, length) = (1 + (seed / 2 % 3) as u8, seed % 64);
         if seed % 2 == 0 {
@@ -261,7 +259,11 @@ fn a_killed_process_is_lost_at_once() {
     }
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "a_killed_process_is_lost_at_once", "--nocapture"])
+        .args([
+            "--exact",
+            "hostile::a_killed_process_is_lost_at_once",
+            "--nocapture",
+        ])
         .env("CENOTE_TEST_CHILD", listener.local_addr().unwrap().to_string())
         .stdout(Stdio::null())
         .spawn()

@@ -1,0 +1,4 @@
+//! Oblivious transfer as a whole: attacks, and measurements for people.
+
+mod attacks;
+mod measure;

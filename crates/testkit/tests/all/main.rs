@@ -1,0 +1,4 @@
+//! What tests rely on: the world, and the example protocol.
+
+mod example;
+mod world;
