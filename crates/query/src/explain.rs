@@ -116,16 +116,8 @@ fn explained(physical: &Physical, schema: &Schema) -> Explained {
         }
         Step::Filter(input, condition) => {
             let condition = told(condition, &names(input, schema));
-            // That the condition is computed before need not be told.
-            let of = match &*input.step {
-                Step::Project(inner, exprs)
-                    if computed(exprs, &names(inner, schema)) == [condition.clone()] =>
-                {
-                    inner
-                }
-                _ => input,
-            };
-            (format!("keep rows where {condition}"), vec![&**of])
+            let of = before(input, &condition, schema);
+            (format!("keep rows where {condition}"), vec![of])
         }
         Step::Join(join) => (joined(join, schema), vec![&join.probe, &join.lookup]),
         Step::Paired(parts) => {
@@ -142,25 +134,14 @@ fn explained(physical: &Physical, schema: &Schema) -> Explained {
             functions,
             grouped,
         } => {
-            let names = names(input, schema);
-            let made: Vec<String> = functions
-                .iter()
-                .zip(&names[*keys..])
-                .map(|(function, of)| called(*function, of))
-                .collect();
-            let what = match (grouped, made.len()) {
-                (true, 0) => format!("each {} once", names[..*keys].join(", ")),
-                (true, _) => format!("group by {}: {}", names[..*keys].join(", "), made.join(", ")),
-                (false, _) => made.join(", "),
-            };
+            let what = groups(input, *keys, functions, *grouped, schema);
             (what, vec![&**input])
         }
         Step::First { input, order, count } => {
-            let names = names(input, schema);
-            let by: Vec<&str> = order.iter().map(|by| names[by.column].as_str()).collect();
+            let by = listed(input, order.iter().map(|by| by.column), schema);
             let what = match *count >= input.rows {
-                true => format!("sort by {}", by.join(", ")),
-                false => format!("the first {count} by {}", by.join(", ")),
+                true => format!("sort by {by}"),
+                false => format!("the first {count} by {by}"),
             };
             (what, vec![&**input])
         }
@@ -169,11 +150,12 @@ fn explained(physical: &Physical, schema: &Schema) -> Explained {
             (what, vec![&**input])
         }
         Step::Share(input, keys) => {
-            let names = names(input, schema);
-            let by: Vec<&str> = keys.iter().map(|&key| names[key].as_str()).collect();
-            let what = match by.as_slice() {
-                [] => "become secrets".to_owned(),
-                by => format!("sorted by {}, become secrets", by.join(", ")),
+            let what = match keys.is_empty() {
+                true => "become secrets".to_owned(),
+                false => format!(
+                    "sorted by {}, become secrets",
+                    listed(input, keys.iter().copied(), schema)
+                ),
             };
             (what, vec![&**input])
         }
@@ -185,6 +167,37 @@ fn explained(physical: &Physical, schema: &Schema) -> Explained {
         bits: physical.width(),
         of: of.into_iter().map(|step| explained(step, schema)).collect(),
     }
+}
+
+/// The step before a condition: that the condition is computed before need not be told.
+fn before<'a>(input: &'a Physical, condition: &str, schema: &Schema) -> &'a Physical {
+    match &*input.step {
+        Step::Project(inner, exprs) if computed(exprs, &names(inner, schema)) == [condition] => inner,
+        _ => input,
+    }
+}
+
+/// What is made of the groups of `input`.
+fn groups(input: &Physical, keys: usize, functions: &[Function], grouped: bool, schema: &Schema) -> String {
+    let names = names(input, schema);
+    let made: Vec<String> = functions
+        .iter()
+        .zip(&names[keys..])
+        .map(|(function, of)| called(*function, of))
+        .collect();
+    let keys = names[..keys].join(", ");
+    match (grouped, made.len()) {
+        (true, 0) => format!("each {keys} once"),
+        (true, _) => format!("group by {keys}: {}", made.join(", ")),
+        (false, _) => made.join(", "),
+    }
+}
+
+/// The names of these columns of `input`, one after the other.
+fn listed(input: &Physical, columns: impl Iterator<Item = usize>, schema: &Schema) -> String {
+    let names = names(input, schema);
+    let columns: Vec<&str> = columns.map(|column| names[column].as_str()).collect();
+    columns.join(", ")
 }
 
 fn joined(join: &Join, schema: &Schema) -> String {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::expr::{Expr, Node};
 use crate::query::Query;
-use crate::relation::{Function, Operation, Relation};
+use crate::relation::{Aggregate, Function, Operation, Relation};
 
 /// A column of a table that an answer tells of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -146,20 +146,7 @@ fn tells(relation: &Relation) -> Tells {
             }
             Tells { columns, rows }
         }
-        Operation::Left { left, right, on } => {
-            let (left, right) = (tells(left), tells(right));
-            // That a column is null tells that there was no row with these keys.
-            let mut found = right.rows.clone();
-            for (x, y) in on {
-                found.extend(of(x, &left.columns).iter().copied());
-                found.extend(of(y, &right.columns).iter().copied());
-            }
-            let of_right = each(right.columns, |column| column.union(&found).copied().collect());
-            let columns = left.columns.into_iter().chain(of_right).collect();
-            // With several rows for a key, there are as many.
-            let rows = left.rows.union(&found).copied().collect();
-            Tells { columns, rows }
-        }
+        Operation::Left { left, right, on } => of_left_join(tells(left), tells(right), on),
         Operation::Union(inputs) => {
             let mut parts = inputs.iter().map(tells);
             let mut all = parts.next().unwrap_or(Tells {
@@ -179,23 +166,39 @@ fn tells(relation: &Relation) -> Tells {
             keys,
             aggregates,
             ..
-        } => {
-            let Tells { columns, rows } = tells(input);
-            let keys = keys.iter().map(|key| of(key, &columns));
-            let keys = each(keys, |key| lessened(key, FlowKind::Values)).into_iter();
-            let aggregates = aggregates.iter().map(|aggregate| {
-                let least = match aggregate.function {
-                    Function::Least | Function::Greatest => FlowKind::Values,
-                    _ => FlowKind::Totals,
-                };
-                let mut told = lessened(&of(&aggregate.of, &columns), least);
-                told.extend(lessened(&rows, FlowKind::Totals));
-                Rc::new(told)
-            });
-            Tells {
-                columns: keys.chain(aggregates).collect(),
-                rows: lessened(&rows, FlowKind::Totals),
-            }
-        }
+        } => of_groups(&tells(input), keys, aggregates),
+    }
+}
+
+fn of_left_join(left: Tells, right: Tells, on: &[(Expr, Expr)]) -> Tells {
+    // That a column is null tells that there was no row with these keys.
+    let mut found = right.rows.clone();
+    for (x, y) in on {
+        found.extend(of(x, &left.columns).iter().copied());
+        found.extend(of(y, &right.columns).iter().copied());
+    }
+    let of_right = each(right.columns, |column| column.union(&found).copied().collect());
+    Tells {
+        columns: left.columns.into_iter().chain(of_right).collect(),
+        // With several rows for a key, there are as many.
+        rows: left.rows.union(&found).copied().collect(),
+    }
+}
+
+fn of_groups(Tells { columns, rows }: &Tells, keys: &[Expr], aggregates: &[Aggregate]) -> Tells {
+    let keys = keys.iter().map(|key| of(key, columns));
+    let keys = each(keys, |key| lessened(key, FlowKind::Values)).into_iter();
+    let aggregates = aggregates.iter().map(|aggregate| {
+        let least = match aggregate.function {
+            Function::Least | Function::Greatest => FlowKind::Values,
+            _ => FlowKind::Totals,
+        };
+        let mut told = lessened(&of(&aggregate.of, columns), least);
+        told.extend(lessened(rows, FlowKind::Totals));
+        Rc::new(told)
+    });
+    Tells {
+        columns: keys.chain(aggregates).collect(),
+        rows: lessened(rows, FlowKind::Totals),
     }
 }

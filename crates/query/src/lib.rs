@@ -1,10 +1,12 @@
 //! SQL over tables that several parties hold.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod error;
 mod explain;
 mod expr;
 mod flow;
+mod groups;
 mod kind;
 mod local;
 mod memory;
@@ -12,6 +14,7 @@ mod plan;
 mod query;
 mod relation;
 mod resolve;
+mod run;
 mod schema;
 mod secret;
 mod segment;

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::Rows;
 use super::column::{Column, Values};
+use super::rows::Rows;
 use crate::kind::Kind;
 use crate::relation::Function;
 

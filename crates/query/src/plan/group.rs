@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::combine::union;
 use super::physical::{Column, Facts, Physical, Step, values};
-use super::union;
 use crate::error::{Place, Result};
 use crate::expr::{Arithmetic, Comparison, Expr, Kind, Node, may_fail};
 use crate::relation::Function;

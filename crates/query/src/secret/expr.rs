@@ -31,46 +31,8 @@ impl Evaluator<'_> {
                 null: Some(self.session.public_bits(1, 1)),
             },
             Node::As(part) => self.converted(part, expr.kind, active),
-            Node::Arithmetic(operation, x, y) => {
-                let (kinds, x, y) = (
-                    (x.kind, y.kind),
-                    self.evaluate(x, active),
-                    self.evaluate(y, active),
-                );
-                let null = either(x.null, y.null);
-                let active = match &null {
-                    Some(null) => active.and(&null.not()),
-                    None => active.clone(),
-                };
-                let fails = may_fail(*operation, kinds.0, kinds.1);
-                let (value, failed) = calculated(
-                    *operation,
-                    (&x.value, kinds.0),
-                    (&y.value, kinds.1),
-                    expr.kind,
-                    fails,
-                );
-                if let Some(failed) = failed {
-                    self.failures.push(failed.and(&active));
-                }
-                Cell { value, null }
-            }
-            Node::Compare(comparison, x, y) => {
-                let (kinds, x, y) = (
-                    (x.kind, y.kind),
-                    self.evaluate(x, active),
-                    self.evaluate(y, active),
-                );
-                let (one, other, signed) = aligned((&x.value, kinds.0), (&y.value, kinds.1));
-                let value = match comparison {
-                    Comparison::Equal => one.equal(&other),
-                    Comparison::Less => one.less(&other, signed),
-                };
-                Cell {
-                    value,
-                    null: either(x.null, y.null),
-                }
-            }
+            Node::Arithmetic(operation, x, y) => self.arithmetic(*operation, (x, y), expr.kind, active),
+            Node::Compare(comparison, x, y) => self.compared(*comparison, x, y, active),
             Node::And(x, y) => {
                 let (x, y) = (self.evaluate(x, active), self.evaluate(y, active));
                 junction(&x, &y, false)
@@ -90,26 +52,7 @@ impl Evaluator<'_> {
                 let null = self.evaluate(x, active).null;
                 full(null.unwrap_or_else(|| self.session.public_bits(1, 0)))
             }
-            Node::If(condition, yes, no) => {
-                let condition = truth(&self.evaluate(condition, active));
-                let within = |part: &Expr, chosen: &Bits| match part.may_fail() {
-                    true => active.and(chosen),
-                    false => active.clone(),
-                };
-                let (on, off) = (within(yes, &condition), within(no, &condition.not()));
-                let (yes, no) = (self.evaluate(yes, &on), self.evaluate(no, &off));
-                let none = self.session.public_bits(1, 0);
-                let null = match (&yes.null, &no.null) {
-                    (None, None) => None,
-                    (yes, no) => {
-                        Some(condition.select(yes.as_ref().unwrap_or(&none), no.as_ref().unwrap_or(&none)))
-                    }
-                };
-                Cell {
-                    value: condition.select(&yes.value, &no.value),
-                    null,
-                }
-            }
+            Node::If(condition, yes, no) => self.chosen(condition, (yes, no), active),
             Node::StartsWith(x, prefix) => {
                 let Cell { value, null } = self.evaluate(x, active);
                 let wanted = 8 * prefix.len() as u32;
@@ -123,6 +66,65 @@ impl Evaluator<'_> {
                 };
                 Cell { value, null }
             }
+        }
+    }
+
+    fn arithmetic(
+        &mut self,
+        operation: Arithmetic,
+        (x, y): (&Expr, &Expr),
+        kind: Kind,
+        active: &Bits,
+    ) -> Cell {
+        let (x_kind, y_kind) = (x.kind, y.kind);
+        let (x, y) = (self.evaluate(x, active), self.evaluate(y, active));
+        let null = either(x.null, y.null);
+        let fails = may_fail(operation, x_kind, y_kind);
+        let (value, failed) = calculated(operation, (&x.value, x_kind), (&y.value, y_kind), kind, fails);
+        self.failed(failed, null.as_ref(), active);
+        Cell { value, null }
+    }
+
+    /// Notes where a calculation went wrong of values that are not null.
+    fn failed(&mut self, failed: Option<Bits>, null: Option<&Bits>, active: &Bits) {
+        let Some(failed) = failed else { return };
+        let failed = failed.and(active);
+        self.failures.push(match null {
+            Some(null) => failed.and(&null.not()),
+            None => failed,
+        });
+    }
+
+    fn compared(&mut self, comparison: Comparison, x: &Expr, y: &Expr, active: &Bits) -> Cell {
+        let (x_kind, y_kind) = (x.kind, y.kind);
+        let (x, y) = (self.evaluate(x, active), self.evaluate(y, active));
+        let (one, other, signed) = aligned((&x.value, x_kind), (&y.value, y_kind));
+        let value = match comparison {
+            Comparison::Equal => one.equal(&other),
+            Comparison::Less => one.less(&other, signed),
+        };
+        Cell {
+            value,
+            null: either(x.null, y.null),
+        }
+    }
+
+    fn chosen(&mut self, condition: &Expr, (yes, no): (&Expr, &Expr), active: &Bits) -> Cell {
+        let condition = truth(&self.evaluate(condition, active));
+        let within = |part: &Expr, chosen: &Bits| match part.may_fail() {
+            true => active.and(chosen),
+            false => active.clone(),
+        };
+        let (on, off) = (within(yes, &condition), within(no, &condition.not()));
+        let (yes, no) = (self.evaluate(yes, &on), self.evaluate(no, &off));
+        let none = self.session.public_bits(1, 0);
+        let null = match (&yes.null, &no.null) {
+            (None, None) => None,
+            (yes, no) => Some(condition.select(yes.as_ref().unwrap_or(&none), no.as_ref().unwrap_or(&none))),
+        };
+        Cell {
+            value: condition.select(&yes.value, &no.value),
+            null,
         }
     }
 
@@ -148,13 +150,7 @@ impl Evaluator<'_> {
                         kind,
                         fails,
                     );
-                    if let Some(failed) = failed {
-                        let failed = failed.and(active);
-                        self.failures.push(match &null {
-                            Some(null) => failed.and(&null.not()),
-                            None => failed,
-                        });
-                    }
+                    self.failed(failed, null.as_ref(), active);
                     value
                 }
             }
@@ -274,35 +270,38 @@ fn calculated(
                 false => x.width().max(y.width()) + 1,
             };
             let (one, other) = wide(exact);
-            let (quotient, rest) = one.divide(&other, signed);
-            let result = match operation {
-                Arithmetic::Remainder => rest,
-                Arithmetic::Divide { rounded: false } => quotient,
-                _ => {
-                    let magnitude = |value: &Bits| match signed {
-                        true => value.part(exact - 1, 1).select(&value.negate(), value),
-                        false => value.clone(),
-                    };
-                    let (rest, divisor) = (magnitude(&rest), magnitude(&other));
-                    // Up where the rest is at least half of the divisor.
-                    let up = rest.less(&divisor.subtract(&rest), false).not();
-                    let session = x.session();
-                    let (plus, minus) = (number(session, exact, 1), number(session, exact, -1));
-                    let step = match signed {
-                        true => one
-                            .part(exact - 1, 1)
-                            .xor(&other.part(exact - 1, 1))
-                            .select(&minus, &plus),
-                        false => plus,
-                    };
-                    quotient.add(&step.where_chosen(&up))
-                }
-            };
+            let result = divided(operation, &one, &other, signed);
             let zero = fails.then(|| y.equal(&number(y.session(), y.width(), 0)));
             let (result, over) = cut(&result, kind, fails && width == 128);
             (result, either(zero, over))
         }
     }
+}
+
+/// The quotient of two numbers of as many bits, or what remains.
+fn divided(operation: Arithmetic, x: &Bits, y: &Bits, signed: bool) -> Bits {
+    let (quotient, rest) = x.divide(y, signed);
+    match operation {
+        Arithmetic::Remainder => return rest,
+        Arithmetic::Divide { rounded: false } => return quotient,
+        _ => (),
+    }
+    let width = x.width();
+    let sign = |value: &Bits| value.part(width - 1, 1);
+    let magnitude = |value: &Bits| match signed {
+        true => sign(value).select(&value.negate(), value),
+        false => value.clone(),
+    };
+    let (rest, divisor) = (magnitude(&rest), magnitude(y));
+    // Up where the rest is at least half of the divisor.
+    let up = rest.less(&divisor.subtract(&rest), false).not();
+    let session = x.session();
+    let (plus, minus) = (number(session, width, 1), number(session, width, -1));
+    let step = match signed {
+        true => sign(x).xor(&sign(y)).select(&minus, &plus),
+        false => plus,
+    };
+    quotient.add(&step.where_chosen(&up))
 }
 
 /// A number in two's complement with the bits of `kind`, and where that is not all of it, if that is asked for.

@@ -6,7 +6,7 @@ use super::cell::{Cell, any, ordered};
 use super::source::{Source, summed};
 use super::{Rows, Secretly};
 use crate::expr::Kind;
-use crate::plan::physical::Physical;
+use crate::plan::physical::{Column, Physical};
 use crate::relation::Function;
 
 /// What is made of the values of one function, as it is put together.
@@ -196,30 +196,38 @@ impl<'a> Secretly<'a> {
             count => Bits::concat(&[&starts.slice(1, count - 1), &end]),
         };
         let live = live.and(&ends);
-        if !made.is_empty() {
-            let values = Bits::join(&made.iter().flat_map(Made::parts).collect::<Vec<_>>());
-            let scanned = values.scanned(&starts, |earlier, later| {
-                let (mut one, mut two) = (0, 0);
-                let both: Vec<Made> = made
-                    .iter()
-                    .map(|made| made.next(earlier, &mut one).with(&made.next(later, &mut two)))
-                    .collect();
-                Bits::join(&both.iter().flat_map(Made::parts).collect::<Vec<_>>())
-            });
-            let mut from = 0;
-            for (made, info) in made.iter().zip(&physical.columns[keys..]) {
-                let total = made.next(&scanned, &mut from);
-                let over = total.overflows(info.kind);
-                self.failures.extend(over.map(|over| any(&over.and(&live))));
-                result.push(total.cell(info.kind, info.nullable));
-            }
-        }
+        result.extend(self.totals(&made, &starts, &live, &physical.columns[keys..]));
         let groups = Rows {
             columns: result,
             live,
             count: rows.count,
         };
         self.at_most(groups, physical.rows)
+    }
+
+    /// What is made of each group, at its last row: groups begin where `starts` says.
+    fn totals(&mut self, made: &[Made], starts: &Bits, live: &Bits, columns: &[Column]) -> Vec<Cell> {
+        if made.is_empty() {
+            return Vec::new();
+        }
+        let joined = |made: &[Made]| Bits::join(&made.iter().flat_map(Made::parts).collect::<Vec<_>>());
+        let scanned = joined(made).scanned(starts, |earlier, later| {
+            let (mut one, mut two) = (0, 0);
+            let both: Vec<Made> = made
+                .iter()
+                .map(|made| made.next(earlier, &mut one).with(&made.next(later, &mut two)))
+                .collect();
+            joined(&both)
+        });
+        let mut from = 0;
+        let mut cells = Vec::new();
+        for (made, info) in made.iter().zip(columns) {
+            let total = made.next(&scanned, &mut from);
+            let over = total.overflows(info.kind);
+            self.failures.extend(over.map(|over| any(&over.and(live))));
+            cells.push(total.cell(info.kind, info.nullable));
+        }
+        cells
     }
 
     /// One group of all rows, whose columns are of `kinds`.

@@ -182,9 +182,7 @@ impl<'a> Secretly<'a> {
                 }
                 None => {
                     if let Some(total) = total.take() {
-                        let width = total.width().max(64);
-                        let most = number(self.session, width, *most as i128);
-                        self.failures.push(most.less(&total.resized(width, false), false));
+                        self.limited(&total, *most);
                     }
                     None
                 }
@@ -193,25 +191,35 @@ impl<'a> Secretly<'a> {
                 let rows = self.next(probe)?;
                 Some(with_only(rows, lookup, *outer))
             }
-            Source::Whole { rows, taken } => {
-                let size = self.segments.rows(rows.width());
-                let count = (rows.count - *taken).min(size);
-                let from = *taken;
-                *taken += count;
-                match count {
-                    0 => None,
-                    count if count == rows.count => Some(std::mem::replace(
-                        rows,
-                        Rows {
-                            columns: Vec::new(),
-                            live: self.session.public_bits(1, 0),
-                            count,
-                        },
-                    )),
-                    count => Some(rows.slice(from, count)),
-                }
-            }
+            Source::Whole { rows, taken } => self.next_of(rows, taken),
         }
+    }
+
+    /// The next segment of rows that are all there, of which so many were taken.
+    fn next_of(&self, rows: &mut Rows, taken: &mut usize) -> Option<Rows> {
+        let size = self.segments.rows(rows.width());
+        let count = (rows.count - *taken).min(size);
+        let from = *taken;
+        *taken += count;
+        match count {
+            0 => None,
+            count if count == rows.count => Some(std::mem::replace(
+                rows,
+                Rows {
+                    columns: Vec::new(),
+                    live: self.session.public_bits(1, 0),
+                    count,
+                },
+            )),
+            count => Some(rows.slice(from, count)),
+        }
+    }
+
+    /// It is a failure if there are more rows than `most`.
+    fn limited(&mut self, total: &Bits, most: usize) {
+        let width = total.width().max(64);
+        let most = number(self.session, width, most as i128);
+        self.failures.push(most.less(&total.resized(width, false), false));
     }
 
     /// All rows that are left.

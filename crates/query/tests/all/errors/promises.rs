@@ -116,14 +116,14 @@ fn promises_that_are_not_kept() {
         &keys("not null distinct 2", "1 | 2 | 3"),
         "select id, count(*) from b group by id",
     );
-    let what = "table b: there are 3 groups, and by `distinct` there are 2 at most";
+    let what = "table b: there are 3 groups, but `distinct` allows 2";
     assert_eq!(own, Outcome::Rows(what.into()));
     let own = unchecked(
         &keys("unique", "1 | 1"),
         "select count(*) from b join b c using (id)",
     );
     let what =
-        "table b: a key of a join comes more than 1 times, which is promised with `unique` or `at_most`";
+        "table b: a key of a join occurs more often than the 1 times that `unique` or `at_most` allows";
     assert_eq!(own, Outcome::Rows(what.into()));
 }
 
