@@ -171,8 +171,8 @@ impl QueryJob {
         let exchanges = job.query.exchanges();
         if exchanges > MAX_EXCHANGES {
             return Err(source.fault_in_general(format!(
-                "the query sorts and computes so much secretly that planning it would take {exchanges} exchanges, and {MAX_EXCHANGES} is the most of a \
-                 job that is proposed: make `max_rows` of the tables smaller, or run it with `cenote party`"
+                "planning the query would take {exchanges} exchanges, more than the limit of {MAX_EXCHANGES} for a proposed job; lower `max_rows` of \
+                 the tables, or run it with `cenote party`"
             )));
         }
         let asked = job.query.tables();

@@ -51,6 +51,10 @@ impl Resolver<'_> {
                     self.left(all, next, constraint, span)?
                 }
                 JoinOperator::CrossJoin(JoinConstraint::None) => self.combined(all, next)?,
+                JoinOperator::FullOuter(_) => {
+                    let what = "FULL JOIN is not supported; make a UNION of the keys, and LEFT JOIN each table to it";
+                    return Err(Error::query(place(span), what));
+                }
                 _ => {
                     let what = "only JOIN and LEFT JOIN are supported; for a RIGHT JOIN, exchange the tables and write LEFT JOIN";
                     return Err(Error::query(place(span), what));

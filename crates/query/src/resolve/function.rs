@@ -173,8 +173,9 @@ fn arguments<'a>(
             function.over.is_some(),
             "window functions are not supported; use GROUP BY in a subquery",
         ),
+        (!function.within_group.is_empty(), "WITHIN GROUP is not supported"),
         (
-            function.filter.is_some() || !function.within_group.is_empty(),
+            function.filter.is_some(),
             "FILTER is not supported; write SUM(CASE WHEN … THEN … END)",
         ),
     ];

@@ -23,10 +23,8 @@ impl Resolver<'_> {
         let keys = match &select.group_by {
             ast::GroupByExpr::Expressions(keys, modifiers) if modifiers.is_empty() => keys,
             other => {
-                return Err(Error::query(
-                    place(other.span()),
-                    "write columns or expressions after GROUP BY",
-                ));
+                let at = place(other.span()).or(place(select.span()));
+                return Err(Error::query(at, "write columns or expressions after GROUP BY"));
             }
         };
         few_columns(keys.len(), place(select.span()))?;
@@ -116,7 +114,9 @@ fn has_aggregates(select: &ast::Select, by: &[ast::OrderByExpr]) -> bool {
 fn aggregates(expr: &ast::Expr) -> bool {
     let mut found = false;
     each(expr, &mut |expr| {
-        if let ast::Expr::Function(function) = expr {
+        if let ast::Expr::Function(function) = expr
+            && function.over.is_none()
+        {
             let name = function.name.to_string().to_ascii_uppercase();
             found |= matches!(name.as_str(), "COUNT" | "SUM" | "MIN" | "MAX" | "AVG");
         }

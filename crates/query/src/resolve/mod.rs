@@ -26,8 +26,8 @@ use crate::error::{Error, Result};
 use crate::schema::Schema;
 use crate::work::Work;
 
-/// Stack of the thread that a query is read on. A peer chooses its text: the deepest that the limits allow takes 4 MiB to read, walk through and drop, and
-/// 12 MiB where the parser is not optimised, more than other threads have. Only what is used of it takes memory.
+/// Stack of the thread that a query is read on. A peer chooses its text: to read, walk through and drop the deepest that the limits allow takes up to 2 MiB, and
+/// up to 16 MiB where the parser is not optimised; other threads have 2. Only what is used of it takes memory.
 const STACK: usize = 64 << 20;
 
 /// The query `sql` over the tables of `schema`, and what finding it has taken.

@@ -5,6 +5,7 @@ use sqlparser::ast::{self, BinaryOperator, UnaryOperator};
 
 use super::expression::{Context, at, negative, rounded};
 use super::literal;
+use super::parse::OPERATORS;
 use crate::error::{Error, Place, Result};
 use crate::expr::{Arithmetic, Comparison, Expr, Kind, Node, Together, balanced};
 
@@ -90,8 +91,7 @@ impl Context<'_> {
             B::Modulo => Arithmetic::Remainder,
             B::Divide => Arithmetic::Divide { rounded: false },
             _ => {
-                let what =
-                    format!("the operator {op} is not supported; use + - * / % = <> < <= > >= AND OR NOT");
+                let what = format!("the operator {op} is not supported; use {OPERATORS}");
                 return Err(Error::query(at(whole), what));
             }
         };

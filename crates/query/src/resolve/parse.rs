@@ -8,10 +8,15 @@ use sqlparser::tokenizer::{Token, Tokenizer};
 use super::scope::place;
 use crate::error::{Error, Place, Result};
 
+/// The operators that there are.
+pub(super) const OPERATORS: &str = "+ - * / % = <> < <= > >= AND OR NOT";
+
 /// Longest text of a query, in bytes.
 const MAX_LENGTH: usize = 1 << 16;
 /// Most words and signs of a query, constants and commas not counted.
 const MAX_WORDS: usize = 2000;
+/// Most characters of an operator that a message tells.
+const MAX_OPERATOR: usize = 40;
 /// How deep parts of a query may stand within one another.
 const MAX_DEPTH: usize = 40;
 
@@ -84,13 +89,30 @@ fn unparsed(error: &ParserError, sql: &str) -> Error {
         Some((what.to_owned(), at))
     });
     match found {
-        Some((what, at)) => Error::query(Some(at), format!("cannot be read: {what}")),
+        Some((what, at)) => Error::query(Some(at), unread(&what, at, sql)),
         // What is missing is missing at the end.
         None => Error::query(
             text.ends_with("EOF").then(|| end(sql)),
             format!("cannot be read: {text}"),
         ),
     }
+}
+
+/// What cannot be read. Of an operator that there is not, the parser tells how it keeps it.
+fn unread(what: &str, at: Place, sql: &str) -> String {
+    if !what.starts_with("No infix parser for token") {
+        return format!("cannot be read: {what}");
+    }
+    let before = |place: u64| usize::try_from(place).map_or(0, |place| place.saturating_sub(1));
+    let line = sql.lines().nth(before(at.line)).unwrap_or_default();
+    let mut rest = line.chars().skip(before(at.column)).peekable();
+    let in_word = |char: &char| char.is_alphanumeric() || *char == '_';
+    let operator: String = match rest.peek().is_some_and(in_word) {
+        true => rest.take_while(in_word).take(MAX_OPERATOR).collect(),
+        false => rest.take(1).collect(),
+    };
+    let operator = operator.to_uppercase();
+    format!("the operator {operator} is not supported; use {OPERATORS}")
 }
 
 /// The place behind the last character.
