@@ -3,7 +3,7 @@
 use cenote_primitives::BitMatrix;
 use cenote_tables::{Column, Numbers, Table, Values};
 
-use crate::expr::Kind;
+use crate::expr::ValueKind;
 use crate::local::compare;
 use crate::plan::physical::Ordered;
 use crate::query::Query;
@@ -53,8 +53,8 @@ impl Query {
 }
 
 /// The values of a kind whose bits begin at `from` in these rows.
-fn values(rows: &BitMatrix, live: &[usize], kind: Kind, from: usize) -> Values {
-    if let Kind::Text(bytes) = kind {
+fn values(rows: &BitMatrix, live: &[usize], kind: ValueKind, from: usize) -> Values {
+    if let ValueKind::Text(bytes) = kind {
         let byte = |row: usize, byte: usize| {
             (0..8).fold(0, |all, bit| {
                 all | u8::from(rows.get(row, from + 8 * byte + bit)) << bit

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use cenote_net::PartyId;
 
-use crate::expr::{Arithmetic, Comparison, Expr, Kind, Node};
+use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind};
 use crate::plan::physical::{Join, Physical, Step};
 use crate::query::Query;
 use crate::relation::Function;
@@ -329,13 +329,13 @@ fn told(expr: &Expr, names: &[String]) -> String {
     }
 }
 
-fn constant(value: i128, kind: Kind) -> String {
+fn constant(value: i128, kind: ValueKind) -> String {
     match kind {
-        Kind::Bool => (value == 1).to_string(),
-        Kind::Date => format!("date '{}'", cenote_tables::format_date(value)),
-        Kind::Timestamp => format!("timestamp '{}'", cenote_tables::format_timestamp(value)),
-        Kind::Number { scale: 0, .. } | Kind::Text(_) => value.to_string(),
-        Kind::Number { scale, .. } => {
+        ValueKind::Bool => (value == 1).to_string(),
+        ValueKind::Date => format!("date '{}'", cenote_tables::format_date(value)),
+        ValueKind::Timestamp => format!("timestamp '{}'", cenote_tables::format_timestamp(value)),
+        ValueKind::Number { scale: 0, .. } | ValueKind::Text(_) => value.to_string(),
+        ValueKind::Number { scale, .. } => {
             let unit = cenote_tables::ten_to(scale);
             let sign = if value < 0 { "-" } else { "" };
             let places = usize::from(scale);

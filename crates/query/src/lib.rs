@@ -24,5 +24,5 @@ pub use error::{Error, Place, Result};
 pub use explain::Explained;
 pub use flow::{Flow, FlowKind};
 pub use memory::Bytes;
-pub use query::{Given, Query};
+pub use query::{OwnInput, Query};
 pub use schema::{Answer, Count, Declared, MAX_ROWS, Schema};

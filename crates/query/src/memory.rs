@@ -3,7 +3,7 @@
 use cenote_net::PartyId;
 use cenote_tables::{Numbers, Type};
 
-use crate::expr::Kind;
+use crate::expr::ValueKind;
 use crate::plan::physical::{Physical, Step};
 use crate::query::Query;
 use crate::schema::{Count, Declared};
@@ -152,7 +152,7 @@ fn bytes_of_rows(physical: &Physical) -> u64 {
         .map(|column| {
             u64::from(column.nullable)
                 + match column.kind {
-                    Kind::Text(bytes) => bytes.into(),
+                    ValueKind::Text(bytes) => bytes.into(),
                     kind => bytes_of_numbers(kind.range()),
                 }
         })

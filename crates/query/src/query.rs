@@ -9,7 +9,7 @@ use cenote_tables::{Field, Table};
 use crate::error::Result;
 use crate::expr::Node;
 use crate::groups::large_groups;
-use crate::local::{self, Own};
+use crate::local::{self, OwnTables};
 use crate::plan::Planner;
 use crate::plan::physical::{Ordered, Physical};
 use crate::relation::{Info, Relation};
@@ -33,9 +33,9 @@ pub struct Query {
 }
 
 /// What a party gives for a query: made of its own rows before anybody is met.
-pub struct Given(pub(crate) VecDeque<VecDeque<BitMatrix>>);
+pub struct OwnInput(pub(crate) VecDeque<VecDeque<BitMatrix>>);
 
-impl Given {
+impl OwnInput {
     /// The bits of each segment of each input, which an owner may change as it likes: for tests of what the others do about it.
     #[doc(hidden)]
     pub fn bits(&mut self) -> impl Iterator<Item = &mut BitMatrix> {
@@ -153,7 +153,7 @@ impl Query {
     ///
     /// # Errors
     /// [`Error::Rows`](crate::Error::Rows) if a table does not keep what is declared, or a calculation goes wrong on its rows. Nobody else learns of it.
-    pub fn prepare(&self, me: PartyId, tables: &[Option<Table>]) -> Result<Given> {
+    pub fn prepare(&self, me: PartyId, tables: &[Option<Table>]) -> Result<OwnInput> {
         for (declared, table) in self.schema.tables.iter().zip(tables) {
             if let Some(table) = table.as_ref().filter(|_| declared.party == me) {
                 local::check(declared, table)?;
@@ -164,12 +164,12 @@ impl Query {
 
     /// The same of tables that may not keep what is declared: for tests of what the others do about it.
     #[doc(hidden)]
-    pub fn prepare_unchecked(&self, me: PartyId, tables: &[Option<Table>]) -> Result<Given> {
-        let own = Own {
+    pub fn prepare_unchecked(&self, me: PartyId, tables: &[Option<Table>]) -> Result<OwnInput> {
+        let own = OwnTables {
             schema: &self.schema,
             tables,
             segments: self.segments,
         };
-        Ok(Given(given(&self.physical, me, &own)?))
+        Ok(OwnInput(given(&self.physical, me, &own)?))
     }
 }

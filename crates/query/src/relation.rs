@@ -1,14 +1,14 @@
 //! A query as operations on relations, before it is decided where each is done.
 
 use crate::error::Place;
-use crate::expr::{Expr, Kind};
+use crate::expr::{Expr, ValueKind};
 use crate::schema::{MAX_ROWS, Schema};
 
 /// A column of a relation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Info {
     pub(crate) name: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ValueKind,
     pub(crate) nullable: bool,
 }
 
@@ -187,20 +187,20 @@ impl Relation {
 
 impl Aggregate {
     /// The kind of its values, for groups of at most `rows` rows, and whether it may be null.
-    pub(crate) fn kind(&self, rows: u64, grouped: bool) -> (Kind, bool) {
+    pub(crate) fn kind(&self, rows: u64, grouped: bool) -> (ValueKind, bool) {
         let rows = i128::from(rows);
         let maybe_empty = self.of.nullable || !grouped;
         match (self.function, self.of.kind) {
             (Function::Rows | Function::Count, _) => (
-                Kind::Number {
+                ValueKind::Number {
                     least: 0,
                     most: rows,
                     scale: 0,
                 },
                 false,
             ),
-            (Function::Sum, Kind::Number { least, most, scale }) => {
-                let kind = Kind::Number {
+            (Function::Sum, ValueKind::Number { least, most, scale }) => {
+                let kind = ValueKind::Number {
                     least: least.min(0).saturating_mul(rows),
                     most: most.max(0).saturating_mul(rows),
                     scale,

@@ -8,9 +8,9 @@ use cenote_session::Parties;
 use cenote_tables::Table;
 
 use crate::error::{Error, Result};
-use crate::query::{Given, Query};
+use crate::query::{OwnInput, Query};
 use crate::schema::Count;
-use crate::secret::{Rows, Secretly};
+use crate::secret::{Executor, Rows};
 
 impl Query {
     /// What it takes at most, in protocols where levels of ANDs take rounds or not: if the number of rows is revealed, as if all counted.
@@ -18,7 +18,7 @@ impl Query {
     /// # Errors
     /// None that a planned query has.
     pub fn tally(&self, levels_take_rounds: bool) -> Result<Tally> {
-        let nothing = || Given(VecDeque::new());
+        let nothing = || OwnInput(VecDeque::new());
         let parties = self.schema().parties.into();
         let tally = cenote_program::tally(parties, levels_take_rounds, |session| {
             self.run_with(session, nothing(), &|_, most| most)
@@ -34,7 +34,7 @@ impl Query {
     ///
     /// # Errors
     /// [`Error::NoAnswer`] at all parties if there is none; what happened to the session.
-    pub fn run(&self, session: &Session, given: Given) -> Result<Option<Table>> {
+    pub fn run(&self, session: &Session, given: OwnInput) -> Result<Option<Table>> {
         self.run_with(session, given, &|revealed, most| revealed.min(most))
     }
 
@@ -42,7 +42,7 @@ impl Query {
     fn run_with(
         &self,
         session: &Session,
-        given: Given,
+        given: OwnInput,
         told: &dyn Fn(usize, usize) -> usize,
     ) -> Result<Option<Table>> {
         let rows = self.checked_rows(session, given)?;
@@ -69,16 +69,16 @@ impl Query {
     }
 
     /// The rows of the answer, after everybody has learnt that nothing has gone wrong.
-    fn checked_rows(&self, session: &Session, given: Given) -> Result<Rows> {
-        let mut secretly = Secretly {
+    fn checked_rows(&self, session: &Session, given: OwnInput) -> Result<Rows> {
+        let mut executor = Executor {
             session,
             given: given.0,
             segments: self.segments(),
             failures: Vec::new(),
         };
         let rows = match self.schema().answer.count {
-            Count::AtMost(most) => secretly.at_most_of(self.physical(), most),
-            Count::Revealed => secretly.rows(self.physical()),
+            Count::AtMost(most) => executor.at_most_of(self.physical(), most),
+            Count::Revealed => executor.rows(self.physical()),
         };
         // An answer has the numbers that its types have.
         let columns = rows.columns.iter().zip(&self.physical().columns);
@@ -88,9 +88,9 @@ impl Query {
                 own.is_some_and(|(own_least, own_most)| own_least < least || most < own_most)
             };
             let bounds = field.kind.range().filter(|bounds| beyond(*bounds));
-            secretly.bounded(cell, info.kind, bounds, &rows.live);
+            executor.bounded(cell, info.kind, bounds, &rows.live);
         }
-        let failed = secretly
+        let failed = executor
             .failures
             .iter()
             .fold(session.public_bits(1, 0), |any, failure| any.or(failure));

@@ -3,7 +3,7 @@
 use cenote_tables::ten_to;
 
 use super::column::{Column, Values};
-use crate::expr::{Arithmetic, Comparison, Expr, Kind, Node};
+use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind};
 
 /// A calculation overflowed or divided by zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,10 +87,10 @@ impl Input<'_> {
         }
     }
 
-    fn nulls(self, kind: Kind) -> Column {
+    fn nulls(self, kind: ValueKind) -> Column {
         Column {
             values: match kind {
-                Kind::Text(width) => Values::Text(width.into(), vec![0; self.rows * usize::from(width)]),
+                ValueKind::Text(width) => Values::Text(width.into(), vec![0; self.rows * usize::from(width)]),
                 _ => Values::Numbers(vec![0; self.rows]),
             },
             nulls: Some(vec![true; self.rows]),
@@ -98,7 +98,7 @@ impl Input<'_> {
     }
 
     /// The same value as another kind: with more places, or filled up with more zero bytes.
-    fn converted(self, part: &Expr, kind: Kind) -> Result<Column> {
+    fn converted(self, part: &Expr, kind: ValueKind) -> Result<Column> {
         let Column { values, nulls } = self.evaluate(part)?;
         let values = match values {
             Values::Text(own, bytes) => {
@@ -252,9 +252,9 @@ fn numbers(column: &Column) -> &[i128] {
     }
 }
 
-fn text_width(kind: Kind) -> u16 {
+fn text_width(kind: ValueKind) -> u16 {
     match kind {
-        Kind::Text(width) => width,
+        ValueKind::Text(width) => width,
         _ => 1,
     }
 }

@@ -9,14 +9,14 @@ mod rows;
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use cenote_tables::{Column as WholeColumn, Table};
+use cenote_tables::{Column as TableColumn, Table};
 
 pub(crate) use self::check::check;
 use self::column::Column;
 use self::expr::{evaluate, truths};
 use self::group::Groups;
 use self::rows::Rows;
-pub(crate) use self::rows::{KeptRows, compare};
+pub(crate) use self::rows::{AllRows, compare};
 use crate::error::{Error, Result};
 use crate::expr::Expr;
 use crate::plan::physical::{Join, Physical, Step};
@@ -24,13 +24,13 @@ use crate::schema::Schema;
 use crate::segment::Segments;
 
 /// This party's tables, in the places of those of the schema.
-pub(crate) struct Own<'a> {
+pub(crate) struct OwnTables<'a> {
     pub(crate) schema: &'a Schema,
     pub(crate) tables: &'a [Option<Table>],
     pub(crate) segments: Segments,
 }
 
-impl Own<'_> {
+impl OwnTables<'_> {
     /// Calls `each` with the rows that `physical`, which this party owns, gives, some at a time.
     ///
     /// # Errors
@@ -41,7 +41,7 @@ impl Own<'_> {
                 let own = self.tables.get(*table).and_then(Option::as_ref);
                 let own =
                     own.ok_or_else(|| Error::rows(&self.schema.tables[*table].name, "its rows are missing"))?;
-                let columns: Vec<&WholeColumn> = columns.iter().map(|&column| &own.columns[column]).collect();
+                let columns: Vec<&TableColumn> = columns.iter().map(|&column| &own.columns[column]).collect();
                 self.pieces(own.rows, |rows| {
                     let count = rows.len();
                     let columns = columns.iter().map(|column| Column::of(column, rows.clone()));
@@ -61,7 +61,7 @@ impl Own<'_> {
             Step::Union(inputs) => inputs.iter().try_for_each(|input| self.each(input, each)),
             Step::Group { .. } => each(self.grouped(physical)?),
             Step::First { input, order, count } => {
-                let rows = self.kept(input)?;
+                let rows = self.all_rows(input)?;
                 let mut places: Vec<usize> = (0..rows.count).collect();
                 places.sort_by(|&one, &other| compare(&rows.columns, order, one, other));
                 places.truncate(*count);
@@ -84,10 +84,10 @@ impl Own<'_> {
     /// All rows that `physical`, which this party owns, gives.
     ///
     /// # Errors
-    /// As [`Own::each`].
-    pub(crate) fn kept(&self, physical: &Physical) -> Result<KeptRows> {
+    /// As [`OwnTables::each`].
+    pub(crate) fn all_rows(&self, physical: &Physical) -> Result<AllRows> {
         let columns = physical.columns.iter().map(|column| column::none(column.kind));
-        let mut kept = KeptRows {
+        let mut kept = AllRows {
             columns: columns.collect(),
             count: 0,
         };
@@ -151,7 +151,7 @@ impl Own<'_> {
     }
 
     fn joined(&self, join: &Join, each: &mut dyn FnMut(Rows) -> Result<()>) -> Result<()> {
-        let lookup = self.kept(&join.lookup)?;
+        let lookup = self.all_rows(&join.lookup)?;
         let keys = &join.lookup_keys;
         let (order, whole) = lookup.sorted(keys);
         let order = &order[..whole];

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use cenote_tables::Column as WholeColumn;
+use cenote_tables::Column as TableColumn;
 
 use super::column::Column;
 use crate::plan::physical::Ordered;
@@ -14,8 +14,8 @@ pub(crate) struct Rows {
 }
 
 /// All rows of a step.
-pub(crate) struct KeptRows {
-    pub(crate) columns: Vec<WholeColumn>,
+pub(crate) struct AllRows {
+    pub(crate) columns: Vec<TableColumn>,
     pub(crate) count: usize,
 }
 
@@ -28,7 +28,7 @@ impl Rows {
     }
 }
 
-impl KeptRows {
+impl AllRows {
     /// The rows in these places.
     pub(super) fn at(&self, places: &[usize]) -> Rows {
         let places: Vec<Option<usize>> = places.iter().map(|&place| Some(place)).collect();
@@ -50,7 +50,7 @@ impl KeptRows {
 
     /// The places of the rows in the order of these columns, those with a null in one of them last; and how many have none.
     pub(crate) fn sorted(&self, keys: &[usize]) -> (Vec<u32>, usize) {
-        let columns: Vec<&WholeColumn> = keys.iter().map(|&key| &self.columns[key]).collect();
+        let columns: Vec<&TableColumn> = keys.iter().map(|&key| &self.columns[key]).collect();
         let is_null = |row: u32| columns.iter().any(|column| column.is_null(row as usize));
         // No table has more rows.
         let all = 0..u32::try_from(self.count).unwrap_or(u32::MAX);
@@ -71,7 +71,7 @@ impl KeptRows {
 }
 
 /// How two rows come after one another.
-pub(crate) fn compare(columns: &[WholeColumn], order: &[Ordered], one: usize, other: usize) -> Ordering {
+pub(crate) fn compare(columns: &[TableColumn], order: &[Ordered], one: usize, other: usize) -> Ordering {
     for by in order {
         let column = &columns[by.column];
         let nulls = (column.is_null(one), column.is_null(other));

@@ -8,7 +8,7 @@ use super::paired::{Input, over_own};
 use super::physical::Physical;
 use super::planner::Planner;
 use crate::error::Result;
-use crate::expr::{Comparison, Expr, Kind, Node};
+use crate::expr::{Comparison, Expr, Node, ValueKind};
 use crate::relation::{Operation, Relation};
 
 impl Planner<'_> {
@@ -174,7 +174,7 @@ fn edge(condition: &Expr, input_of: &impl Fn(usize) -> usize) -> Option<Edge> {
     if one == other || x.may_fail() || y.may_fail() {
         return None;
     }
-    let kind: Kind = x.kind.unified(y.kind)?;
+    let kind: ValueKind = x.kind.unified(y.kind)?;
     let sides = [x, y].map(|side| side.as_ref().clone().into_kind(kind));
     Some(Edge {
         inputs: [*one, *other],

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::physical::{Column, Facts, Physical, Step, values};
 use super::planner::Planner;
-use crate::expr::{Expr, Kind};
+use crate::expr::{Expr, ValueKind};
 use crate::schema::Declared;
 
 impl Planner<'_> {
@@ -27,7 +27,7 @@ impl Planner<'_> {
         let info = |&column: &usize| {
             let field = &declared.fields[column];
             Column {
-                kind: Kind::of(field.kind),
+                kind: ValueKind::of(field.kind),
                 nullable: field.nullable,
             }
         };
@@ -62,7 +62,7 @@ fn promised(declared: &Declared, columns: &[usize], places: &BTreeMap<usize, usi
             .distinct
             .get(&field.name)
             .map(|&count| count as u64 + u64::from(field.nullable))
-            .or_else(|| values(Kind::of(field.kind), field.nullable));
+            .or_else(|| values(ValueKind::of(field.kind), field.nullable));
         own.map(|own| own.min(declared.max_rows as u64))
     });
     Facts {

@@ -5,7 +5,7 @@ use sqlparser::ast::{self, Spanned};
 use super::literal;
 use super::scope::{Scope, place};
 use crate::error::{Error, Place, Result};
-use crate::expr::{Arithmetic, Comparison, Expr, Kind, Node};
+use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind};
 use crate::relation::Aggregate;
 use crate::work::{MAX_LEVELS, MAX_PARTS, Work};
 
@@ -85,8 +85,8 @@ impl Context<'_> {
     pub(super) fn condition(&mut self, expr: &ast::Expr) -> Result<Expr> {
         let condition = self.expression(expr)?;
         match (condition.kind, &condition.node) {
-            (Kind::Bool, _) => Ok(condition),
-            (_, Node::Null) => Ok(Expr::null(Kind::Bool)),
+            (ValueKind::Bool, _) => Ok(condition),
+            (_, Node::Null) => Ok(Expr::null(ValueKind::Bool)),
             (kind, _) => Err(Error::query(
                 at(expr),
                 format!(
@@ -237,8 +237,8 @@ impl Context<'_> {
 
     pub(super) fn number(&self, whole: &ast::Expr, x: Expr) -> Result<Expr> {
         match (x.kind, &x.node) {
-            (Kind::Number { .. }, _) => Ok(x),
-            (_, Node::Null) => Ok(Expr::null(Kind::exactly(0, 0))),
+            (ValueKind::Number { .. }, _) => Ok(x),
+            (_, Node::Null) => Ok(Expr::null(ValueKind::exactly(0, 0))),
             (kind, _) => Err(Error::query(
                 at(whole),
                 format!("a number is needed here, but this is {}", kind.name()),
@@ -259,7 +259,7 @@ pub(super) fn rounded(value: Expr, places: u8) -> Expr {
     let fewer = value.kind.scale() - places;
     let unit = i128::try_from(cenote_tables::ten_to(fewer)).unwrap_or(i128::MAX);
     let mut result = Expr::arithmetic(Arithmetic::Divide { rounded: true }, value, Expr::number(unit, 0));
-    if let Kind::Number { scale, .. } = &mut result.kind {
+    if let ValueKind::Number { scale, .. } = &mut result.kind {
         *scale = places;
     }
     result

@@ -236,7 +236,7 @@ impl Resolver<'_> {
         self.work.make(table.fields.len(), place(name.span))?;
         let info = |field: &cenote_tables::Field| Info {
             name: field.name.clone(),
-            kind: crate::expr::Kind::of(field.kind),
+            kind: crate::expr::ValueKind::of(field.kind),
             nullable: field.nullable,
         };
         Ok(Relation {

@@ -5,7 +5,7 @@ use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments};
 use super::expression::{Context, at, negative, rounded};
 use super::scope::refuse;
 use crate::error::{Error, Place, Result};
-use crate::expr::{Comparison, Expr, Kind, Node};
+use crate::expr::{Comparison, Expr, Node, ValueKind};
 use crate::relation::{Aggregate, Function};
 
 impl Context<'_> {
@@ -91,10 +91,10 @@ impl Context<'_> {
         let count = self.aggregate(at, Function::Count, Some(of))?;
         // Without values there is no average, and nothing is divided.
         let some = Expr::compare(Comparison::Less, Expr::number(0, 0), count.clone());
-        let (Some(some), Kind::Number { most, scale, .. }) = (some, count.kind) else {
+        let (Some(some), ValueKind::Number { most, scale, .. }) = (some, count.kind) else {
             return Err(Error::query(at, "AVG needs numbers"));
         };
-        let divisor = Kind::Number {
+        let divisor = ValueKind::Number {
             least: 1,
             most: most.max(1),
             scale,
@@ -143,7 +143,7 @@ impl Context<'_> {
             None => Expr::bool(true),
             Some(of) => plain.expression(of)?,
         };
-        if function == Function::Sum && !matches!(of.kind, Kind::Number { .. }) {
+        if function == Function::Sum && !matches!(of.kind, ValueKind::Number { .. }) {
             let what = format!("SUM and AVG need a number, but this is {}", of.kind.name());
             return Err(Error::query(at, what));
         }

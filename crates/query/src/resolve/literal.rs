@@ -5,7 +5,7 @@ use sqlparser::ast::{self, Spanned, UnaryOperator, Value};
 
 use super::scope::place;
 use crate::error::{Error, Result};
-use crate::expr::{Expr, Kind, Node};
+use crate::expr::{Expr, Node, ValueKind};
 
 const MICROSECONDS: i128 = 1_000_000;
 const SECONDS_OF_DAY: i128 = 86_400;
@@ -22,7 +22,7 @@ pub(super) fn constant(value: &ast::ValueWithSpan) -> Result<Expr> {
         }),
         Value::SingleQuotedString(text) => self::text(text).map_err(|what| Error::query(at, what)),
         Value::Boolean(value) => Ok(Expr::bool(*value)),
-        Value::Null => Ok(Expr::null(Kind::Bool)),
+        Value::Null => Ok(Expr::null(ValueKind::Bool)),
         Value::DoubleQuotedString(_) => Err(Error::query(at, "write text in single quotes: 'text'")),
         Value::Placeholder(_) => Err(Error::query(
             at,
@@ -52,7 +52,7 @@ fn text(text: &str) -> std::result::Result<Expr, String> {
     if text.contains('\0') {
         return Err("text must not contain a zero byte".into());
     }
-    let kind = Kind::Text(text.len().max(1) as u16);
+    let kind = ValueKind::Text(text.len().max(1) as u16);
     let mut bytes = text.as_bytes().to_vec();
     bytes.resize(text.len().max(1), 0);
     Ok(Expr::constant(Node::Text(bytes), kind))
@@ -82,10 +82,13 @@ fn no_moment(kind: Type) -> &'static str {
 
 fn moment(text: &str, kind: Type) -> Option<Expr> {
     match kind {
-        Type::Date => Some(Expr::constant(Node::Number(parse_date(text)?.into()), Kind::Date)),
+        Type::Date => Some(Expr::constant(
+            Node::Number(parse_date(text)?.into()),
+            ValueKind::Date,
+        )),
         _ => Some(Expr::constant(
             Node::Number(parse_timestamp(text)?.into()),
-            Kind::Timestamp,
+            ValueKind::Timestamp,
         )),
     }
 }
@@ -94,8 +97,8 @@ fn moment(text: &str, kind: Type) -> Option<Expr> {
 pub(super) fn meeting(x: Expr, y: Expr) -> std::result::Result<(Expr, Expr), &'static str> {
     let read = |x: Expr, y: &Expr| -> std::result::Result<Expr, &'static str> {
         let kind = match y.kind {
-            Kind::Date => Type::Date,
-            Kind::Timestamp => Type::Timestamp,
+            ValueKind::Date => Type::Date,
+            ValueKind::Timestamp => Type::Timestamp,
             _ => return Ok(x),
         };
         match (&x.node, x.kind) {
@@ -104,9 +107,9 @@ pub(super) fn meeting(x: Expr, y: Expr) -> std::result::Result<(Expr, Expr), &'s
                 let text = String::from_utf8_lossy(bytes);
                 moment(text.trim_end_matches('\0'), kind).ok_or_else(|| no_moment(kind))
             }
-            (Node::Number(days), Kind::Date) if kind == Type::Timestamp => {
+            (Node::Number(days), ValueKind::Date) if kind == Type::Timestamp => {
                 let moment = days * SECONDS_OF_DAY * MICROSECONDS;
-                in_range(moment, Kind::Timestamp).ok_or("this date is outside the range of timestamps")
+                in_range(moment, ValueKind::Timestamp).ok_or("this date is outside the range of timestamps")
             }
             _ => Ok(x),
         }
@@ -127,7 +130,7 @@ pub(super) fn meeting(x: Expr, y: Expr) -> std::result::Result<(Expr, Expr), &'s
 pub(super) fn later(moment: &Expr, interval: &ast::Interval, sign: i64) -> Result<Expr> {
     let at = place(interval.value.span());
     let value = match (&moment.node, moment.kind) {
-        (Node::Number(value), Kind::Date | Kind::Timestamp) => *value,
+        (Node::Number(value), ValueKind::Date | ValueKind::Timestamp) => *value,
         _ => {
             let what =
                 "an interval can be added to a constant date only: date '1994-01-01' + interval '1' year";
@@ -141,12 +144,12 @@ pub(super) fn later(moment: &Expr, interval: &ast::Interval, sign: i64) -> Resul
         )
     })?;
     let moved = match (distance, moment.kind) {
-        (Distance::Seconds(_), Kind::Date) => {
+        (Distance::Seconds(_), ValueKind::Date) => {
             let what = "only whole days can be added to a date; write timestamp '…' to add hours";
             return Err(Error::query(at, what));
         }
         (Distance::Seconds(seconds), _) => Some(value + i128::from(seconds) * MICROSECONDS),
-        (distance, Kind::Date) => distance.in_days(value),
+        (distance, ValueKind::Date) => distance.in_days(value),
         (distance, _) => {
             let day = SECONDS_OF_DAY * MICROSECONDS;
             let moved = distance.in_days(value.div_euclid(day));
@@ -204,7 +207,7 @@ fn distance(interval: &ast::Interval, sign: i64) -> Option<Distance> {
     })
 }
 
-fn in_range(value: i128, kind: Kind) -> Option<Expr> {
+fn in_range(value: i128, kind: ValueKind) -> Option<Expr> {
     let (least, most) = kind.range()?;
     (least..=most)
         .contains(&value)

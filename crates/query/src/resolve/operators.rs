@@ -7,7 +7,7 @@ use super::expression::{Context, at, negative, rounded};
 use super::literal;
 use super::parse::OPERATORS;
 use crate::error::{Error, Place, Result};
-use crate::expr::{Arithmetic, Comparison, Expr, Kind, Node, Together, balanced};
+use crate::expr::{Arithmetic, Comparison, Expr, Node, Together, ValueKind, balanced};
 
 impl Context<'_> {
     /// Whether `x` is between `low` and `high`.
@@ -40,7 +40,7 @@ impl Context<'_> {
         let operand = operand.map(|operand| self.expression(operand)).transpose()?;
         let mut result = match other {
             Some(other) => self.expression(other)?,
-            None => Expr::null(Kind::Bool),
+            None => Expr::null(ValueKind::Bool),
         };
         for when in conditions.iter().rev() {
             let condition = match &operand {
@@ -82,7 +82,7 @@ impl Context<'_> {
             B::Gt => return self.compared(whole, Comparison::Less, y, x),
             B::LtEq => return Ok(self.compared(whole, Comparison::Less, y, x)?.not()),
             B::GtEq => return Ok(self.compared(whole, Comparison::Less, x, y)?.not()),
-            B::Minus if x.kind == Kind::Date && y.kind == Kind::Date => {
+            B::Minus if x.kind == ValueKind::Date && y.kind == ValueKind::Date => {
                 return Ok(Expr::arithmetic(Arithmetic::Subtract, x, y));
             }
             B::Plus => Arithmetic::Add,
@@ -155,7 +155,7 @@ impl Context<'_> {
         let ast::Value::SingleQuotedString(text) = &value.value else {
             return Err(wrong());
         };
-        if !matches!(x.kind, Kind::Text(_)) {
+        if !matches!(x.kind, ValueKind::Text(_)) {
             return Err(Error::query(at(pattern), "LIKE needs text on its left"));
         }
         let fixed = text.strip_suffix('%');
@@ -174,15 +174,17 @@ impl Context<'_> {
 
     pub(super) fn cast(&self, at: Option<Place>, x: Expr, to: &ast::DataType) -> Result<Expr> {
         let wrong = |x: &Expr| Error::query(at, format!("{} cannot be cast to {to}", x.kind.name()));
-        let kind = Kind::of(literal::named(to).ok_or_else(|| wrong(&x))?);
+        let kind = ValueKind::of(literal::named(to).ok_or_else(|| wrong(&x))?);
         match (x.kind, kind) {
             _ if matches!(x.node, Node::Null) => Ok(Expr::null(kind)),
-            (Kind::Number { scale, .. }, Kind::Number { scale: wanted, .. }) => Ok(if wanted >= scale {
-                x.with_places(wanted)
-            } else {
-                rounded(x, wanted)
-            }),
-            (Kind::Bool, Kind::Number { scale, .. }) => {
+            (ValueKind::Number { scale, .. }, ValueKind::Number { scale: wanted, .. }) => {
+                Ok(if wanted >= scale {
+                    x.with_places(wanted)
+                } else {
+                    rounded(x, wanted)
+                })
+            }
+            (ValueKind::Bool, ValueKind::Number { scale, .. }) => {
                 let (nullable, missing) = (x.nullable, x.clone().missing());
                 let number = Expr::choice(x, Expr::number(1, 0), Expr::number(0, 0));
                 let number = number.expect("both are numbers").with_places(scale);
@@ -192,9 +194,9 @@ impl Context<'_> {
                     false => number,
                 })
             }
-            (Kind::Text(own), Kind::Text(wanted)) if own <= wanted => Ok(x.into_kind(kind)),
+            (ValueKind::Text(own), ValueKind::Text(wanted)) if own <= wanted => Ok(x.into_kind(kind)),
             (own, kind) if own == kind => Ok(x),
-            (Kind::Text(_), Kind::Date | Kind::Timestamp) => {
+            (ValueKind::Text(_), ValueKind::Date | ValueKind::Timestamp) => {
                 let none = Expr::column(0, kind, false);
                 let (x, _) = literal::meeting(x, none).map_err(|what| Error::query(at, what))?;
                 if x.kind == kind { Ok(x) } else { Err(wrong(&x)) }

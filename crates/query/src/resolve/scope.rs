@@ -4,7 +4,7 @@ use sqlparser::ast::{Ident, TableAlias};
 use sqlparser::tokenizer::Span;
 
 use crate::error::{Error, Place, Result};
-use crate::expr::{Expr, Kind};
+use crate::expr::{Expr, ValueKind};
 use crate::relation::{Info, Relation};
 use crate::schema::MAX_NAME;
 
@@ -16,7 +16,7 @@ pub(super) struct Visible {
     pub(super) name: String,
     /// Its place in the relation.
     pub(super) index: usize,
-    pub(super) kind: Kind,
+    pub(super) kind: ValueKind,
     pub(super) nullable: bool,
     /// Whether it is found by its name alone: of two columns that are joined by their name, one is.
     pub(super) alone: bool,

@@ -9,7 +9,7 @@ use super::order::{first, numbered, ordered_by};
 use super::resolver::{Named, Resolved, Resolver};
 use super::scope::{means, place, refuse};
 use crate::error::{Error, Result};
-use crate::expr::{Expr, Kind, Node};
+use crate::expr::{Expr, Node, ValueKind};
 use crate::relation::{Order, Relation};
 use crate::work::few_columns;
 
@@ -163,5 +163,5 @@ fn only_what_is_there(select: &ast::Select) -> Result<()> {
 
 /// Whether a condition is known to hold.
 fn is_true(condition: &Expr) -> bool {
-    condition.kind == Kind::Bool && matches!(condition.node, Node::Number(1))
+    condition.kind == ValueKind::Bool && matches!(condition.node, Node::Number(1))
 }

@@ -3,7 +3,7 @@
 use cenote_program::{Bits, Session};
 
 use super::cell::{Cell, number, text};
-use crate::expr::{Arithmetic, Comparison, Expr, Kind, Node, may_fail};
+use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind, may_fail};
 
 /// What an expression is evaluated with.
 pub(crate) struct Evaluator<'a> {
@@ -14,7 +14,7 @@ pub(crate) struct Evaluator<'a> {
 }
 
 /// Bits that hold a value of a kind in two's complement.
-fn signed_width(kind: Kind) -> u32 {
+fn signed_width(kind: ValueKind) -> u32 {
     kind.width() + u32::from(!kind.is_signed())
 }
 
@@ -73,7 +73,7 @@ impl Evaluator<'_> {
         &mut self,
         operation: Arithmetic,
         (x, y): (&Expr, &Expr),
-        kind: Kind,
+        kind: ValueKind,
         active: &Bits,
     ) -> Cell {
         let (x_kind, y_kind) = (x.kind, y.kind);
@@ -129,10 +129,10 @@ impl Evaluator<'_> {
     }
 
     /// A value as another kind that holds it, but for an overflow.
-    fn converted(&mut self, part: &Expr, kind: Kind, active: &Bits) -> Cell {
+    fn converted(&mut self, part: &Expr, kind: ValueKind, active: &Bits) -> Cell {
         let Cell { value, null } = self.evaluate(part, active);
         let value = match (part.kind, kind) {
-            (Kind::Text(_), Kind::Text(_)) => longer(&value, kind.width()),
+            (ValueKind::Text(_), ValueKind::Text(_)) => longer(&value, kind.width()),
             _ => {
                 let more = kind.scale().saturating_sub(part.kind.scale());
                 let from = part.kind;
@@ -140,7 +140,7 @@ impl Evaluator<'_> {
                     value.resized(kind.width(), from.is_signed())
                 } else {
                     let factor = i128::try_from(cenote_tables::ten_to(more)).unwrap_or(i128::MAX);
-                    let factor_kind = Kind::exactly(factor, 0);
+                    let factor_kind = ValueKind::exactly(factor, 0);
                     let times = number(self.session, factor_kind.width(), factor);
                     let fails = may_fail(Arithmetic::Multiply, from, factor_kind);
                     let (value, failed) = calculated(
@@ -216,8 +216,8 @@ pub(crate) fn longer(value: &Bits, width: u32) -> Bits {
 }
 
 /// Two values in as many bits, and whether these are in two's complement.
-fn aligned((x, x_kind): (&Bits, Kind), (y, y_kind): (&Bits, Kind)) -> (Bits, Bits, bool) {
-    if let Kind::Text(_) = x_kind {
+fn aligned((x, x_kind): (&Bits, ValueKind), (y, y_kind): (&Bits, ValueKind)) -> (Bits, Bits, bool) {
+    if let ValueKind::Text(_) = x_kind {
         let width = x.width().max(y.width());
         return (longer(x, width), longer(y, width), false);
     }
@@ -236,9 +236,9 @@ fn aligned((x, x_kind): (&Bits, Kind), (y, y_kind): (&Bits, Kind)) -> (Bits, Bit
 /// The result of an operation as `kind`, and where there is none.
 fn calculated(
     operation: Arithmetic,
-    (x, x_kind): (&Bits, Kind),
-    (y, y_kind): (&Bits, Kind),
-    kind: Kind,
+    (x, x_kind): (&Bits, ValueKind),
+    (y, y_kind): (&Bits, ValueKind),
+    kind: ValueKind,
     fails: bool,
 ) -> (Bits, Option<Bits>) {
     let (x_width, y_width) = (signed_width(x_kind), signed_width(y_kind));
@@ -305,7 +305,7 @@ fn divided(operation: Arithmetic, x: &Bits, y: &Bits, signed: bool) -> Bits {
 }
 
 /// A number in two's complement with the bits of `kind`, and where that is not all of it, if that is asked for.
-fn cut(value: &Bits, kind: Kind, fails: bool) -> (Bits, Option<Bits>) {
+fn cut(value: &Bits, kind: ValueKind, fails: bool) -> (Bits, Option<Bits>) {
     let width = kind.width();
     let result = value.resized(width, true);
     if !fails || value.width() <= width {
@@ -320,10 +320,10 @@ fn cut(value: &Bits, kind: Kind, fails: bool) -> (Bits, Option<Bits>) {
 }
 
 /// The product of two numbers, in so many bits.
-fn product((x, x_kind): (&Bits, Kind), (y, y_kind): (&Bits, Kind), width: u32) -> Bits {
+fn product((x, x_kind): (&Bits, ValueKind), (y, y_kind): (&Bits, ValueKind), width: u32) -> Bits {
     // With s for the sign of a number of w bits, it is its bits as an unsigned number minus s · 2^w.
     let unsigned = x.resized(width, false).multiply(&y.resized(width, false));
-    let less = |all: Bits, x: &Bits, kind: Kind, y: &Bits| {
+    let less = |all: Bits, x: &Bits, kind: ValueKind, y: &Bits| {
         let own = x.width();
         if !kind.is_signed() || own >= width {
             return all;

@@ -6,7 +6,7 @@ use cenote_program::Bits;
 
 use super::cell::{Cell, ordered};
 use super::upload::{Shape, Upload};
-use super::{Rows, Secretly, next};
+use super::{Executor, Rows, next};
 use crate::plan::physical::{Column, Join, Part, Physical};
 
 /// Rows that are looked up by their key.
@@ -25,7 +25,7 @@ pub(super) struct PairedKey(Bits);
 /// What a table gives of rows that go together, field by field.
 type PairedFields<'a> = (&'a Part, VecDeque<Bits>, usize);
 
-impl<'a> Secretly<'a> {
+impl<'a> Executor<'a> {
     pub(super) fn joined(&mut self, join: &'a Join) -> Rows {
         let probe = self.rows(&join.probe);
         let (probe, keyed) = self.in_order(probe, &join.probe, &join.probe_keys);

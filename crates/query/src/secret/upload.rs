@@ -8,7 +8,7 @@ use cenote_tables::{Column as TableColumn, Values as TableValues};
 
 use crate::error::Result;
 use crate::local::column::Values;
-use crate::local::{KeptRows, Own};
+use crate::local::{AllRows, OwnTables};
 use crate::plan::physical::{Column, Part, Physical, Step};
 use crate::segment::Segments;
 
@@ -76,8 +76,8 @@ impl Upload<'_> {
     /// The bits of the rows, so many at a time.
     ///
     /// # Errors
-    /// As [`Own::each`].
-    fn bits(&self, own: &Own<'_>) -> Result<VecDeque<BitMatrix>> {
+    /// As [`OwnTables::each`].
+    fn bits(&self, own: &OwnTables<'_>) -> Result<VecDeque<BitMatrix>> {
         let width: u32 = self.widths().iter().sum();
         let columns = 0..self.input.columns.len();
         let mut put = Cells {
@@ -103,7 +103,7 @@ impl Upload<'_> {
                 Ok(())
             })?,
             Shape::Plain { keys } => {
-                let rows = own.kept(self.input)?;
+                let rows = own.all_rows(self.input)?;
                 for &row in &rows.sorted(keys).0 {
                     put.to.start();
                     put.to.bit(true);
@@ -111,7 +111,7 @@ impl Upload<'_> {
                 }
             }
             Shape::Paired { key, counts, .. } => {
-                let rows = own.kept(self.input)?;
+                let rows = own.all_rows(self.input)?;
                 let (order, whole) = rows.sorted(&[key]);
                 for &row in &order[..whole] {
                     let row = row as usize;
@@ -126,7 +126,7 @@ impl Upload<'_> {
                     put.to.bit(true);
                 }
             }
-            Shape::Wide { keys, slots } => put.runs(&own.kept(self.input)?, keys, slots),
+            Shape::Wide { keys, slots } => put.runs(&own.all_rows(self.input)?, keys, slots),
         }
         Ok(put.to.finish())
     }
@@ -152,7 +152,7 @@ impl Cells<'_> {
     }
 
     /// The cells of a row in the columns that are `wanted`.
-    fn row(&mut self, rows: &KeptRows, row: usize, wanted: impl Fn(usize) -> bool) {
+    fn row(&mut self, rows: &AllRows, row: usize, wanted: impl Fn(usize) -> bool) {
         for (column, of) in rows.columns.iter().enumerate() {
             if wanted(column) {
                 self.cell(column, Value::of(of, row), of.is_null(row));
@@ -161,7 +161,7 @@ impl Cells<'_> {
     }
 
     /// The rows with the same keys side by side, as many of them as there are slots. Rows without a key go together with nothing.
-    fn runs(&mut self, rows: &KeptRows, keys: &[usize], slots: usize) {
+    fn runs(&mut self, rows: &AllRows, keys: &[usize], slots: usize) {
         let (order, whole) = rows.sorted(keys);
         let same = |one: &u32, other: &u32| rows.same(keys, *one as usize, *other as usize);
         for run in order[..whole].chunk_by(same) {
@@ -350,11 +350,11 @@ pub(crate) fn uploads<'a>(
 /// What `me` gives: of each upload, in order, the segments.
 ///
 /// # Errors
-/// As [`Own::each`].
+/// As [`OwnTables::each`].
 pub(crate) fn given(
     physical: &Physical,
     me: PartyId,
-    own: &Own<'_>,
+    own: &OwnTables<'_>,
 ) -> Result<VecDeque<VecDeque<BitMatrix>>> {
     let mut all = VecDeque::new();
     uploads(physical, &mut |upload| {

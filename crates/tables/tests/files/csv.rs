@@ -40,6 +40,7 @@ fn columns_are_found_by_name_and_others_are_not_looked_at() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one list of cases")]
 fn cells_are_read_as_their_types() {
     for (kind, cells) in [
         (
@@ -150,6 +151,7 @@ fn empty_cells_are_null() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one list of cases")]
 fn wrong_cells_are_named_and_not_quoted() {
     for (kind, cell, what) in [
         ("bool", "4711", "is not a value of type bool; write true or false"),

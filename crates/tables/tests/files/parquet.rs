@@ -91,6 +91,7 @@ fn bytes(values: &[&[u8]]) -> Vec<Vec<u8>> {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one list of cases")]
 fn types_of_others_are_read() {
     use Data::{Bool, Bytes, Fixed, Int32, Int64, Int96};
     let wide = |last: u8| [vec![0xff; 19], vec![last]].concat();
@@ -282,6 +283,7 @@ fn values_that_do_not_fit_are_named_and_not_quoted() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one list of cases")]
 fn types_that_do_not_fit_are_both_named() {
     use Data::{Bool, Bytes, Double, Fixed, Float, Int32, Int64};
     let cast = |kind: &str| format!("cast it to {kind} before you write the file");

@@ -2,7 +2,7 @@
 
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
-use cenote_query::{Given, Query};
+use cenote_query::{OwnInput, Query};
 
 use crate::common::{Outcome, World};
 use crate::differential::{Case, Random};
@@ -278,7 +278,7 @@ fn any_bits_at_all() {
     let (mut ran, mut answers) = (0, 0);
     for seed in 0..150 {
         let Case { world, asked } = Case::new(seed);
-        let change = |query: &Query, me: PartyId| -> cenote_query::Result<Given> {
+        let change = |query: &Query, me: PartyId| -> cenote_query::Result<OwnInput> {
             let mut random = Random::new(seed);
             let mut given = query.prepare(me, &world.own(me))?;
             for bits in given.bits().filter(|_| me.0 == 0) {
