@@ -202,8 +202,9 @@ impl QueryJob {
             })?,
             (None, Some(named)) => protocol(named, settings, source)?,
             (None, None) => {
-                let usual = Protocol::usual(file.parties()).name();
-                protocol(&Spanned::new(0..0, usual.to_owned()), settings, source)?
+                let keys: Vec<&str> = settings.iter().map(|setting| setting.key.as_str()).collect();
+                let name = fitting(file.parties(), &keys).name();
+                protocol(&Spanned::new(0..0, name.to_owned()), settings, source)?
             }
         };
         let parties = protocol.parties();
@@ -356,6 +357,20 @@ impl QueryJob {
             hasher.update(told);
         }
         hex::encode(hasher.finalize())
+    }
+}
+
+/// The protocol of a job that names none: the usual one for so many parties, unless only another has settings of these names.
+fn fitting(parties: u8, settings: &[&str]) -> Protocol {
+    let usual = Protocol::usual(parties);
+    let has_all = |protocol: &Protocol| {
+        let has = |key: &&str| Protocol::with_setting(key).contains(&protocol.name());
+        settings.iter().all(has)
+    };
+    let mut others = Protocol::all().filter(|other| other.parties() == usual.parties());
+    match has_all(&usual) {
+        true => usual,
+        false => others.find(has_all).unwrap_or(usual),
     }
 }
 
