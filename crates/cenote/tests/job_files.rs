@@ -404,7 +404,7 @@ fn a_query_without_a_protocol_takes_the_usual_one_for_its_parties() {
     assert_eq!(job("", &format!("{one}{three}"), "[1]").unwrap().0, "three");
     assert_eq!(job("", &one, "[2]").unwrap().0, "three");
     assert_eq!(job("security = 50\n", &one, "[0]").unwrap().1, 50);
-    assert_eq!(job("variant = \"baseline\"\n", &three, "[0]").unwrap().0, "three");
+    assert_eq!(job("variant = \"baseline\"\n", &one, "[2]").unwrap().0, "three");
     assert_eq!(job("workers = 2\n", &one, "[0]").unwrap().0, "lego");
     assert_eq!(job("protocol = \"three\"\n", &one, "[0]").unwrap().0, "three");
     let fourth = job("", &table(3), "[0]").unwrap_err().to_string();

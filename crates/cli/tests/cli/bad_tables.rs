@@ -184,7 +184,7 @@ fn more_rows_than_announced() {
         5,
         &[
             "loans.csv: row 1001 (line 1002)",
-            "more than 1000 rows, the max_rows",
+            "more than 1000 rows, which is `max_rows`",
         ],
     );
 }
