@@ -193,6 +193,8 @@ impl Context<'_> {
                 self.cast(at(expr), value, data_type)
             }
             E::Function(function) => self.function(expr, function),
+            // The parser does not know where this stands.
+            E::RLike { expr: x, .. } => Err(Error::query(at(x), instead_of(expr))),
             other => Err(Error::query(at(expr), instead_of(other))),
         }
     }
