@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use cenote_net::PartyId;
 
 use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind};
-use crate::plan::physical::{Join, Physical, Step};
+use crate::plan::physical::{Join, Part, Physical, Step};
 use crate::query::Query;
 use crate::relation::Function;
-use crate::schema::{Count, Schema};
+use crate::schema::{Count, Declared, Schema};
 
 /// A step of a plan, and what it is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,14 +99,7 @@ impl Explained {
 
 fn explained(physical: &Physical, schema: &Schema) -> Explained {
     let (what, of) = match &*physical.step {
-        Step::Scan { table, columns } => {
-            let table = &schema.tables[*table];
-            let names: Vec<&str> = columns
-                .iter()
-                .map(|&column| table.fields[column].name.as_str())
-                .collect();
-            (format!("read {} of {}", names.join(", "), table.name), Vec::new())
-        }
+        Step::Scan { table, columns } => (read(&schema.tables[*table], columns), Vec::new()),
         Step::Project(input, exprs) => {
             let computed = computed(exprs, &names(input, schema));
             if computed.is_empty() {
@@ -120,13 +113,10 @@ fn explained(physical: &Physical, schema: &Schema) -> Explained {
             (format!("keep rows where {condition}"), vec![of])
         }
         Step::Join(join) => (joined(join, schema), vec![&join.probe, &join.lookup]),
-        Step::Paired(parts) => {
-            let key = &names(&parts[0].input, schema)[parts[0].key];
-            let what = format!(
-                "put rows together one by one, having verified that {key} is the same in all and ascends"
-            );
-            (what, parts.iter().map(|part| &part.input).collect())
-        }
+        Step::Paired(parts) => (
+            paired(parts, schema),
+            parts.iter().map(|part| &part.input).collect(),
+        ),
         Step::Union(inputs) => ("all rows of".to_owned(), inputs.iter().collect()),
         Step::Group {
             input,
@@ -167,6 +157,17 @@ fn explained(physical: &Physical, schema: &Schema) -> Explained {
         bits: physical.width(),
         of: of.into_iter().map(|step| explained(step, schema)).collect(),
     }
+}
+
+fn read(table: &Declared, columns: &[usize]) -> String {
+    let name = |&column: &usize| table.fields[column].name.as_str();
+    let names: Vec<&str> = columns.iter().map(name).collect();
+    format!("read {} of {}", names.join(", "), table.name)
+}
+
+fn paired(parts: &[Part], schema: &Schema) -> String {
+    let key = &names(&parts[0].input, schema)[parts[0].key];
+    format!("put rows together one by one, having verified that {key} is the same in all and ascends")
 }
 
 /// The step before a condition: that the condition is computed before need not be told.

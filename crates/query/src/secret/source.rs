@@ -138,11 +138,11 @@ impl<'a> Executor<'a> {
                 Some(self.plain(giving.upload.input, fields, count))
             }
             RowSource::Paired { parts, last } => {
-                let mut taken = Vec::new();
-                for (part, giving) in parts {
+                let taken = parts.iter_mut().map(|(part, giving)| {
                     let (fields, count) = self.taken(giving)?;
-                    taken.push((*part, fields, count));
-                }
+                    Some((*part, fields, count))
+                });
+                let taken = taken.collect::<Option<Vec<_>>>()?;
                 Some(self.paired(taken, last))
             }
             RowSource::Project(input, exprs) => {
