@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use chrono::{DateTime, SecondsFormat};
 use serde::{Deserialize, Serialize};
 
 /// Milliseconds since the beginning of 1970, UTC, by this party's clock. Calls are given the time, so that tests choose it.
@@ -64,24 +65,8 @@ impl Timestamp {
 /// RFC 3339 in UTC, with milliseconds.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (seconds, millis) = (self.0 / 1000, self.0 % 1000);
-        let (days, second) = (seconds / 86_400, seconds % 86_400);
-        // Years that begin in March have their leap day at the end; eras of 400 such years all have 146,097 days.
-        let shifted = days + 719_468;
-        let (era, day) = (shifted / 146_097, shifted % 146_097);
-        let year_of_era = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-        let day_of_year = day - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let march = (5 * day_of_year + 2) / 153;
-        let day_of_month = day_of_year - (153 * march + 2) / 5 + 1;
-        let month = if march < 10 { march + 3 } else { march - 9 };
-        let year = era * 400 + year_of_era + u64::from(month <= 2);
-        write!(
-            f,
-            "{year:04}-{month:02}-{day_of_month:02}T{:02}:{:02}:{:02}.{millis:03}Z",
-            second / 3600,
-            second / 60 % 60,
-            second % 60
-        )
+        let time = DateTime::from_timestamp_millis(self.column()).unwrap_or_default();
+        f.write_str(&time.to_rfc3339_opts(SecondsFormat::Millis, true))
     }
 }
 

@@ -13,7 +13,7 @@ use cenote_session::{Demand, Parties, Run, memory};
 use serde::{Deserialize, Serialize};
 
 use crate::local::{Setting, run_sample};
-use crate::text::{Table, grouped, megabytes, s};
+use crate::text::{Table, amount, grouped, s};
 use crate::{CircuitDescription, Error, Job, Link, Prepared, Program, Protocol, Report, Result, circuits};
 
 /// Bytes of traffic of the large sample, at least.
@@ -408,7 +408,7 @@ impl JobPlan {
     /// As a short table.
     pub fn table(&self) -> String {
         let mut table = Table::new("lrrrr");
-        table.row(&[&"protocol", &"rounds", &"MB sent", &"MB of memory", &"seconds"]);
+        table.row(&[&"protocol", &"rounds", &"sent", &"memory", &"seconds"]);
         let (mut refused, mut made) = (String::new(), String::new());
         for ProtocolPlan {
             protocol,
@@ -428,8 +428,8 @@ impl JobPlan {
             table.row(&[
                 &protocol.name(),
                 &grouped(estimate.rounds),
-                &or_blank(estimate.bytes_sent.map(megabytes)),
-                &megabytes(memory),
+                &or_blank(estimate.bytes_sent.map(amount)),
+                &amount(memory),
                 &or_blank(estimate.seconds.map(|seconds| format!("{seconds:.2}"))),
             ]);
         }

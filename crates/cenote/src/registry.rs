@@ -102,6 +102,14 @@ impl Protocol {
         Entry::named(name).map(|entry| (entry.chosen)())
     }
 
+    /// The protocol that suits most jobs of so many parties, with its default settings.
+    pub fn usual(parties: u8) -> Self {
+        match parties {
+            2 => Authenticated::default().into(),
+            _ => Three::default().into(),
+        }
+    }
+
     /// The names of the protocols with a setting called `key`.
     pub(crate) fn with_setting(key: &str) -> Vec<&'static str> {
         let has = |entry: &&Entry| entry.settings.contains(&key);

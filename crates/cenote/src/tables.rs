@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::Report;
-use crate::text::{Table, grouped, megabytes, s};
+use crate::text::{Table, amount, grouped, s};
 
 impl Report {
     /// The costs as a short table.
@@ -44,11 +44,11 @@ impl Report {
         table.row(&[&"seconds", &seconds]);
         let rate = format!("{} ANDs per second", grouped(self.and_gates_per_second as u64));
         table.row(&[&"rate", &rate]);
-        let sent: Vec<String> = self.bytes_sent.iter().map(|&bytes| megabytes(bytes)).collect();
         let per_and = self
             .bits_per_and
             .map_or_else(String::new, |bits| format!(", {bits:.2} bits per AND"));
-        table.row(&[&"sent", &format_args!("{} MB by party{per_and}", sent.join(", "))]);
+        let sent: Vec<String> = self.bytes_sent.iter().map(|&bytes| amount(bytes)).collect();
+        table.row(&[&"sent", &format_args!("{} by party{per_and}", sent.join(", "))]);
         memory_row(&mut table, &self.peak_memory_bytes, self.memory_bound_bytes);
         table.to_string()
     }
@@ -101,10 +101,10 @@ fn shown(value: &str, width: u32) -> String {
 
 /// Adds a row on the most memory of each process, beside the bound of one party, where the system tells.
 pub fn memory_row(table: &mut Table, peaks: &[Option<u64>], bound: u64) {
-    let peaks: Vec<String> = peaks.iter().flatten().map(|&bytes| megabytes(bytes)).collect();
+    let peaks: Vec<String> = peaks.iter().flatten().map(|&bytes| amount(bytes)).collect();
     if !peaks.is_empty() {
-        let (peaks, bound) = (peaks.join(", "), megabytes(bound));
-        let text = format_args!("{peaks} MB (protocol at most {bound} per party)");
+        let (peaks, bound) = (peaks.join(", "), amount(bound));
+        let text = format_args!("{peaks} (protocol at most {bound} per party)");
         table.row(&[&"peak memory", &text]);
     }
 }

@@ -79,6 +79,15 @@ pub fn megabytes(bytes: u64) -> String {
     format!("{:.1}", bytes as f64 / 1e6)
 }
 
+/// Bytes as people read them: `12.3 kB`.
+pub fn amount(bytes: u64) -> String {
+    let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1000, "kB")];
+    match units.into_iter().find(|(unit, _)| bytes >= *unit) {
+        Some((unit, name)) => format!("{:.1} {name}", bytes as f64 / unit as f64),
+        None => format!("{bytes} byte{}", s(bytes)),
+    }
+}
+
 /// Bytes in the largest unit that leaves a number of at least 1.
 pub fn bytes(number: f64) -> String {
     let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
@@ -187,6 +196,9 @@ mod tests {
         assert_eq!(thousands, ["0", "999", "1,000", "1,234,567"]);
         assert_eq!([999.0, 1.25e9].map(bytes), ["999 bytes", "1.25 GB"]);
         assert_eq!(megabytes(1_250_000), "1.2");
+        let amounts = [0, 1, 999, 12_345, 830_000_000, 2_540_000_000].map(amount);
+        let expected = ["0 bytes", "1 byte", "999 bytes", "12.3 kB", "830.0 MB", "2.5 GB"];
+        assert_eq!(amounts, expected);
         assert_eq!([0u64, 1, 2].map(s), ["s", "", "s"]);
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use cenote::query::QueryJob;
 use cenote::{Authenticated, Error, Jimu, Job, Kind, Lego, PartyId, Protocol, Three, Variant, ViewCheck};
 use cenote_circuit::BitOrder;
 
@@ -384,4 +385,28 @@ fn no_file_makes_the_loader_panic() {
         Job::load(folder.path()).map(drop).unwrap_err().kind(),
         Kind::Misuse
     );
+}
+
+#[test]
+fn a_query_without_a_protocol_takes_the_usual_one_for_its_parties() {
+    let table = |party: u8| {
+        format!("[[table]]\nname = \"t{party}\"\nparty = {party}\ncolumns = {{ x = \"u8\" }}\nmax_rows = 2\n")
+    };
+    let job = |head: &str, tables: &str, to: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let text = format!("{head}query = \"SELECT x FROM t0\"\n[answer]\nto = {to}\nmax_rows = 2\n{tables}");
+        let job = QueryJob::load(&write(folder.path(), "job.toml", &text));
+        job.map(|job| (job.protocol().name(), job.protocol().security()))
+    };
+    let [one, two, three] = [0, 1, 2].map(table);
+    assert_eq!(job("", &one, "[0]").unwrap(), ("authenticated", 40));
+    assert_eq!(job("", &format!("{one}{two}"), "[1]").unwrap().0, "authenticated");
+    assert_eq!(job("", &format!("{one}{three}"), "[1]").unwrap().0, "three");
+    assert_eq!(job("", &one, "[2]").unwrap().0, "three");
+    assert_eq!(job("security = 50\n", &one, "[0]").unwrap().1, 50);
+    assert_eq!(job("variant = \"baseline\"\n", &one, "[2]").unwrap().0, "three");
+    assert_eq!(job("workers = 2\n", &one, "[0]").unwrap().0, "lego");
+    assert_eq!(job("protocol = \"three\"\n", &one, "[0]").unwrap().0, "three");
+    let fourth = job("", &table(3), "[0]").unwrap_err().to_string();
+    assert!(fourth.contains("line 7"), "{fourth}");
 }

@@ -41,8 +41,8 @@ pub enum Error {
     },
     /// The answer is not told.
     #[error(
-        "the query has no answer: a calculation overflowed or divided by zero, the answer has more rows than its `max_rows`, or a table does not \
-         keep what is promised of it (`unique`, `at_most`, `distinct`, `same_rows_as`). Which of these is not told, since it would tell of rows"
+        "the query has no answer: a calculation overflowed or divided by zero, the answer has more rows than its `max_rows`, or a table breaks \
+         a promise (`unique`, `at_most`, `distinct`, `same_rows_as`). Nobody is told which, because that would reveal something about rows"
     )]
     NoAnswer,
     /// What happened to the session.
@@ -54,6 +54,14 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
+    /// Why this party's rows of `table` cannot be used.
+    pub(crate) fn rows(table: &str, what: impl Into<String>) -> Self {
+        Error::Rows {
+            table: table.into(),
+            what: what.into(),
+        }
+    }
+
     pub(crate) fn query(at: Option<Place>, what: impl Into<String>) -> Self {
         Error::Query {
             at,

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use cenote_net::PartyId;
 
-use crate::expr::{Arithmetic, Comparison, Expr, Kind, Node};
-use crate::plan::physical::{Join, Physical, Step};
+use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind};
+use crate::plan::physical::{Join, Part, Physical, Step};
 use crate::query::Query;
 use crate::relation::Function;
-use crate::schema::{Count, Schema};
+use crate::schema::{Count, Declared, Schema};
 
 /// A step of a plan, and what it is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,14 +99,7 @@ impl Explained {
 
 fn explained(physical: &Physical, schema: &Schema) -> Explained {
     let (what, of) = match &*physical.step {
-        Step::Scan { table, columns } => {
-            let table = &schema.tables[*table];
-            let names: Vec<&str> = columns
-                .iter()
-                .map(|&column| table.fields[column].name.as_str())
-                .collect();
-            (format!("read {} of {}", names.join(", "), table.name), Vec::new())
-        }
+        Step::Scan { table, columns } => (read(&schema.tables[*table], columns), Vec::new()),
         Step::Project(input, exprs) => {
             let computed = computed(exprs, &names(input, schema));
             if computed.is_empty() {
@@ -116,25 +109,14 @@ fn explained(physical: &Physical, schema: &Schema) -> Explained {
         }
         Step::Filter(input, condition) => {
             let condition = told(condition, &names(input, schema));
-            // That the condition is computed before need not be told.
-            let of = match &*input.step {
-                Step::Project(inner, exprs)
-                    if computed(exprs, &names(inner, schema)) == [condition.clone()] =>
-                {
-                    inner
-                }
-                _ => input,
-            };
-            (format!("keep rows where {condition}"), vec![&**of])
+            let of = before(input, &condition, schema);
+            (format!("keep rows where {condition}"), vec![of])
         }
         Step::Join(join) => (joined(join, schema), vec![&join.probe, &join.lookup]),
-        Step::Paired(parts) => {
-            let key = &names(&parts[0].input, schema)[parts[0].key];
-            let what = format!(
-                "put rows together one by one, having verified that {key} is the same in all and ascends"
-            );
-            (what, parts.iter().map(|part| &part.input).collect())
-        }
+        Step::Paired(parts) => (
+            paired(parts, schema),
+            parts.iter().map(|part| &part.input).collect(),
+        ),
         Step::Union(inputs) => ("all rows of".to_owned(), inputs.iter().collect()),
         Step::Group {
             input,
@@ -142,25 +124,14 @@ fn explained(physical: &Physical, schema: &Schema) -> Explained {
             functions,
             grouped,
         } => {
-            let names = names(input, schema);
-            let made: Vec<String> = functions
-                .iter()
-                .zip(&names[*keys..])
-                .map(|(function, of)| called(*function, of))
-                .collect();
-            let what = match (grouped, made.len()) {
-                (true, 0) => format!("each {} once", names[..*keys].join(", ")),
-                (true, _) => format!("group by {}: {}", names[..*keys].join(", "), made.join(", ")),
-                (false, _) => made.join(", "),
-            };
+            let what = groups(input, *keys, functions, *grouped, schema);
             (what, vec![&**input])
         }
         Step::First { input, order, count } => {
-            let names = names(input, schema);
-            let by: Vec<&str> = order.iter().map(|by| names[by.column].as_str()).collect();
+            let by = listed(input, order.iter().map(|by| by.column), schema);
             let what = match *count >= input.rows {
-                true => format!("sort by {}", by.join(", ")),
-                false => format!("the first {count} by {}", by.join(", ")),
+                true => format!("sort by {by}"),
+                false => format!("the first {count} by {by}"),
             };
             (what, vec![&**input])
         }
@@ -169,11 +140,12 @@ fn explained(physical: &Physical, schema: &Schema) -> Explained {
             (what, vec![&**input])
         }
         Step::Share(input, keys) => {
-            let names = names(input, schema);
-            let by: Vec<&str> = keys.iter().map(|&key| names[key].as_str()).collect();
-            let what = match by.as_slice() {
-                [] => "become secrets".to_owned(),
-                by => format!("sorted by {}, become secrets", by.join(", ")),
+            let what = match keys.is_empty() {
+                true => "become secrets".to_owned(),
+                false => format!(
+                    "sorted by {}, become secrets",
+                    listed(input, keys.iter().copied(), schema)
+                ),
             };
             (what, vec![&**input])
         }
@@ -185,6 +157,48 @@ fn explained(physical: &Physical, schema: &Schema) -> Explained {
         bits: physical.width(),
         of: of.into_iter().map(|step| explained(step, schema)).collect(),
     }
+}
+
+fn read(table: &Declared, columns: &[usize]) -> String {
+    let name = |&column: &usize| table.fields[column].name.as_str();
+    let names: Vec<&str> = columns.iter().map(name).collect();
+    format!("read {} of {}", names.join(", "), table.name)
+}
+
+fn paired(parts: &[Part], schema: &Schema) -> String {
+    let key = &names(&parts[0].input, schema)[parts[0].key];
+    format!("put rows together one by one, having verified that {key} is the same in all and ascends")
+}
+
+/// The step before a condition: that the condition is computed before need not be told.
+fn before<'a>(input: &'a Physical, condition: &str, schema: &Schema) -> &'a Physical {
+    match &*input.step {
+        Step::Project(inner, exprs) if computed(exprs, &names(inner, schema)) == [condition] => inner,
+        _ => input,
+    }
+}
+
+/// What is made of the groups of `input`.
+fn groups(input: &Physical, keys: usize, functions: &[Function], grouped: bool, schema: &Schema) -> String {
+    let names = names(input, schema);
+    let made: Vec<String> = functions
+        .iter()
+        .zip(&names[keys..])
+        .map(|(function, of)| called(*function, of))
+        .collect();
+    let keys = names[..keys].join(", ");
+    match (grouped, made.len()) {
+        (true, 0) => format!("each {keys} once"),
+        (true, _) => format!("group by {keys}: {}", made.join(", ")),
+        (false, _) => made.join(", "),
+    }
+}
+
+/// The names of these columns of `input`, one after the other.
+fn listed(input: &Physical, columns: impl Iterator<Item = usize>, schema: &Schema) -> String {
+    let names = names(input, schema);
+    let columns: Vec<&str> = columns.map(|column| names[column].as_str()).collect();
+    columns.join(", ")
 }
 
 fn joined(join: &Join, schema: &Schema) -> String {
@@ -316,13 +330,13 @@ fn told(expr: &Expr, names: &[String]) -> String {
     }
 }
 
-fn constant(value: i128, kind: Kind) -> String {
+fn constant(value: i128, kind: ValueKind) -> String {
     match kind {
-        Kind::Bool => (value == 1).to_string(),
-        Kind::Date => format!("date '{}'", cenote_tables::format_date(value)),
-        Kind::Timestamp => format!("timestamp '{}'", cenote_tables::format_timestamp(value)),
-        Kind::Number { scale: 0, .. } | Kind::Text(_) => value.to_string(),
-        Kind::Number { scale, .. } => {
+        ValueKind::Bool => (value == 1).to_string(),
+        ValueKind::Date => format!("date '{}'", cenote_tables::format_date(value)),
+        ValueKind::Timestamp => format!("timestamp '{}'", cenote_tables::format_timestamp(value)),
+        ValueKind::Number { scale: 0, .. } | ValueKind::Text(_) => value.to_string(),
+        ValueKind::Number { scale, .. } => {
             let unit = cenote_tables::ten_to(scale);
             let sign = if value < 0 { "-" } else { "" };
             let places = usize::from(scale);

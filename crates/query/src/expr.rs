@@ -3,7 +3,7 @@
 //! A number is a whole number of its last decimal place, between bounds that follow from the expression, so that it gets no more bits than it
 //! needs. Nothing wraps: what does not fit 128 bits is an overflow, and so is a division by zero.
 
-pub(crate) use crate::kind::Kind;
+pub(crate) use crate::kind::ValueKind;
 use crate::kind::{scaled, scaled_exactly};
 use crate::work::Extent;
 
@@ -54,7 +54,7 @@ pub(crate) enum Node {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Expr {
     pub(crate) node: Node,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ValueKind,
     pub(crate) nullable: bool,
 }
 
@@ -78,7 +78,7 @@ impl Node {
 }
 
 impl Expr {
-    pub(crate) fn column(index: usize, kind: Kind, nullable: bool) -> Self {
+    pub(crate) fn column(index: usize, kind: ValueKind, nullable: bool) -> Self {
         Expr {
             node: Node::Column(index),
             kind,
@@ -87,14 +87,14 @@ impl Expr {
     }
 
     pub(crate) fn number(value: i128, scale: u8) -> Self {
-        Self::constant(Node::Number(value), Kind::exactly(value, scale))
+        Self::constant(Node::Number(value), ValueKind::exactly(value, scale))
     }
 
     pub(crate) fn bool(value: bool) -> Self {
-        Self::constant(Node::Number(value.into()), Kind::Bool)
+        Self::constant(Node::Number(value.into()), ValueKind::Bool)
     }
 
-    pub(crate) fn constant(node: Node, kind: Kind) -> Self {
+    pub(crate) fn constant(node: Node, kind: ValueKind) -> Self {
         Expr {
             node,
             kind,
@@ -102,7 +102,7 @@ impl Expr {
         }
     }
 
-    pub(crate) fn null(kind: Kind) -> Self {
+    pub(crate) fn null(kind: ValueKind) -> Self {
         Expr {
             node: Node::Null,
             kind,
@@ -111,7 +111,7 @@ impl Expr {
     }
 
     /// This as `kind`, which holds all of its values.
-    pub(crate) fn into_kind(self, kind: Kind) -> Self {
+    pub(crate) fn into_kind(self, kind: ValueKind) -> Self {
         if self.kind == kind {
             return self;
         }
@@ -157,7 +157,7 @@ impl Expr {
         let places = x.kind.scale().max((x.kind.scale() + DIVISION_PLACES).min(30));
         let x = x.with_places(places.saturating_add(y.kind.scale()));
         let mut quotient = Self::arithmetic(Arithmetic::Divide { rounded: true }, x, y);
-        if let Kind::Number { scale, .. } = &mut quotient.kind {
+        if let ValueKind::Number { scale, .. } = &mut quotient.kind {
             *scale = places;
         }
         quotient
@@ -165,7 +165,7 @@ impl Expr {
 
     /// A number with so many places, not fewer than it has.
     pub(crate) fn with_places(self, scale: u8) -> Self {
-        let Kind::Number {
+        let ValueKind::Number {
             least,
             most,
             scale: own,
@@ -174,7 +174,7 @@ impl Expr {
             return self;
         };
         let more = scale - own;
-        let kind = Kind::Number {
+        let kind = ValueKind::Number {
             least: scaled(least, more),
             most: scaled(most, more),
             scale,
@@ -187,13 +187,13 @@ impl Expr {
         let nullable = x.nullable || y.nullable;
         // Numbers meet with as many places; their bounds may differ.
         let places = |side: Expr| match kind {
-            Kind::Number { scale, .. } => side.with_places(scale),
+            ValueKind::Number { scale, .. } => side.with_places(scale),
             kind => side.into_kind(kind),
         };
         let node = Node::Compare(comparison, Box::new(places(x)), Box::new(places(y)));
         Some(Expr {
             node,
-            kind: Kind::Bool,
+            kind: ValueKind::Bool,
             nullable,
         })
     }
@@ -202,7 +202,7 @@ impl Expr {
         let nullable = self.nullable || other.nullable;
         Expr {
             node: Node::And(Box::new(self), Box::new(other)),
-            kind: Kind::Bool,
+            kind: ValueKind::Bool,
             nullable,
         }
     }
@@ -216,7 +216,7 @@ impl Expr {
         let nullable = self.nullable || other.nullable;
         Expr {
             node: Node::Or(Box::new(self), Box::new(other)),
-            kind: Kind::Bool,
+            kind: ValueKind::Bool,
             nullable,
         }
     }
@@ -226,7 +226,7 @@ impl Expr {
         let nullable = self.nullable;
         Expr {
             node: Node::Not(Box::new(self)),
-            kind: Kind::Bool,
+            kind: ValueKind::Bool,
             nullable,
         }
     }
@@ -234,7 +234,7 @@ impl Expr {
     pub(crate) fn missing(self) -> Self {
         Expr {
             node: Node::IsNull(Box::new(self)),
-            kind: Kind::Bool,
+            kind: ValueKind::Bool,
             nullable: false,
         }
     }
@@ -255,7 +255,7 @@ impl Expr {
         let nullable = self.nullable;
         Expr {
             node: Node::StartsWith(Box::new(self), prefix),
-            kind: Kind::Bool,
+            kind: ValueKind::Bool,
             nullable,
         }
     }
@@ -401,7 +401,7 @@ pub(crate) fn balanced(mut exprs: Vec<Expr>, together: &Together) -> Option<Expr
 }
 
 /// The corners of what an operation gives within bounds, `None` for each that does not fit.
-fn corners(operation: Arithmetic, x: Kind, y: Kind) -> Vec<Option<i128>> {
+fn corners(operation: Arithmetic, x: ValueKind, y: ValueKind) -> Vec<Option<i128>> {
     let ((a, b), (c, d)) = (x.range().unwrap_or_default(), y.range().unwrap_or_default());
     let of = |work: fn(i128, i128) -> Option<i128>| vec![work(a, c), work(a, d), work(b, c), work(b, d)];
     match operation {
@@ -422,7 +422,7 @@ fn corners(operation: Arithmetic, x: Kind, y: Kind) -> Vec<Option<i128>> {
     }
 }
 
-fn result(operation: Arithmetic, x: Kind, y: Kind) -> Kind {
+fn result(operation: Arithmetic, x: ValueKind, y: ValueKind) -> ValueKind {
     let corners = corners(operation, x, y);
     let fits = corners.iter().all(Option::is_some);
     let numbers = || corners.iter().flatten().copied();
@@ -436,13 +436,13 @@ fn result(operation: Arithmetic, x: Kind, y: Kind) -> Kind {
         Arithmetic::Divide { .. } => x.scale().saturating_sub(y.scale()),
         _ => x.scale(),
     };
-    let kind = Kind::Number { least, most, scale };
+    let kind = ValueKind::Number { least, most, scale };
     if operation != Arithmetic::Multiply {
         return kind;
     }
     // All that its bits hold, so that what an owner gives need not be compared with bounds.
     let highest = i128::MAX >> (127 + u32::from(kind.is_signed()) - kind.width());
-    Kind::Number {
+    ValueKind::Number {
         least: if kind.is_signed() { -highest - 1 } else { 0 },
         most: highest,
         scale,
@@ -450,8 +450,8 @@ fn result(operation: Arithmetic, x: Kind, y: Kind) -> Kind {
 }
 
 /// Whether an operation within bounds may overflow or divide by zero.
-pub(crate) fn may_fail(operation: Arithmetic, x: Kind, y: Kind) -> bool {
-    let zero = |kind: Kind| kind.range().is_some_and(|(least, most)| least <= 0 && 0 <= most);
+pub(crate) fn may_fail(operation: Arithmetic, x: ValueKind, y: ValueKind) -> bool {
+    let zero = |kind: ValueKind| kind.range().is_some_and(|(least, most)| least <= 0 && 0 <= most);
     let divides = matches!(operation, Arithmetic::Divide { .. } | Arithmetic::Remainder);
     (divides && zero(y)) || corners(operation, x, y).iter().any(Option::is_none)
 }

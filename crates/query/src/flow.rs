@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::expr::{Expr, Node};
 use crate::query::Query;
-use crate::relation::{Function, Operation, Relation};
+use crate::relation::{Aggregate, Function, Operation, Relation};
 
 /// A column of a table that an answer tells of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,20 +30,20 @@ pub enum FlowKind {
 }
 
 /// What a relation tells of, by its place: table and column.
-type Told = BTreeSet<(usize, usize, FlowKind)>;
+type ColumnFlows = BTreeSet<(usize, usize, FlowKind)>;
 
 /// What the columns of a relation tell of, and what it is that there is a row.
-struct Tells {
+struct RelationFlows {
     /// Columns that are the same one share it: a query may name one a thousand times.
-    columns: Vec<Rc<Told>>,
-    rows: Told,
+    columns: Vec<Rc<ColumnFlows>>,
+    rows: ColumnFlows,
 }
 
 impl Query {
     /// What the answer tells of: values of its columns, and what decides which rows there are.
     pub fn flows(&self) -> Vec<Flow> {
-        let Tells { columns, rows } = tells(self.relation());
-        let all: Told = columns
+        let RelationFlows { columns, rows } = flows_of(self.relation());
+        let all: ColumnFlows = columns
             .iter()
             .flat_map(|told| told.iter())
             .chain(&rows)
@@ -76,11 +76,11 @@ fn scanned(relation: &Relation, tables: &mut BTreeSet<usize>) {
 }
 
 /// What an expression over columns tells of.
-fn of(expr: &Expr, columns: &[Rc<Told>]) -> Rc<Told> {
+fn of(expr: &Expr, columns: &[Rc<ColumnFlows>]) -> Rc<ColumnFlows> {
     if let Node::Column(column) = expr.node {
         return Rc::clone(&columns[column]);
     }
-    let (mut told, mut seen) = (Told::new(), BTreeSet::new());
+    let (mut told, mut seen) = (ColumnFlows::new(), BTreeSet::new());
     expr.columns(&mut |column| {
         if seen.insert(Rc::as_ptr(&columns[column])) {
             told.extend(columns[column].iter().copied());
@@ -90,9 +90,12 @@ fn of(expr: &Expr, columns: &[Rc<Told>]) -> Rc<Told> {
 }
 
 /// What becomes of what columns tell, where those that share it go on to.
-fn each(columns: impl IntoIterator<Item = Rc<Told>>, change: impl Fn(&Told) -> Told) -> Vec<Rc<Told>> {
-    let mut known: BTreeMap<*const Told, (Rc<Told>, Rc<Told>)> = BTreeMap::new();
-    let changed = |told: Rc<Told>| {
+fn each(
+    columns: impl IntoIterator<Item = Rc<ColumnFlows>>,
+    change: impl Fn(&ColumnFlows) -> ColumnFlows,
+) -> Vec<Rc<ColumnFlows>> {
+    let mut known: BTreeMap<*const ColumnFlows, (Rc<ColumnFlows>, Rc<ColumnFlows>)> = BTreeMap::new();
+    let changed = |told: Rc<ColumnFlows>| {
         let (_, changed) = known
             .entry(Rc::as_ptr(&told))
             .or_insert_with(|| (Rc::clone(&told), Rc::new(change(&told))));
@@ -101,70 +104,57 @@ fn each(columns: impl IntoIterator<Item = Rc<Told>>, change: impl Fn(&Told) -> T
     columns.into_iter().map(changed).collect()
 }
 
-fn lessened(told: &Told, least: FlowKind) -> Told {
+fn lessened(told: &ColumnFlows, least: FlowKind) -> ColumnFlows {
     told.iter()
         .map(|&(table, column, kind)| (table, column, kind.max(least)))
         .collect()
 }
 
-fn tells(relation: &Relation) -> Tells {
+fn flows_of(relation: &Relation) -> RelationFlows {
     match &relation.operation {
-        Operation::Scan(table) => Tells {
+        Operation::Scan(table) => RelationFlows {
             columns: (0..relation.columns.len())
-                .map(|column| Rc::new(Told::from([(*table, column, FlowKind::Rows)])))
+                .map(|column| Rc::new(ColumnFlows::from([(*table, column, FlowKind::Rows)])))
                 .collect(),
-            rows: Told::new(),
+            rows: ColumnFlows::new(),
         },
         Operation::Project(input, exprs) => {
-            let Tells { columns, rows } = tells(input);
-            Tells {
+            let RelationFlows { columns, rows } = flows_of(input);
+            RelationFlows {
                 columns: exprs.iter().map(|expr| of(expr, &columns)).collect(),
                 rows,
             }
         }
         Operation::Filter(input, condition) => {
-            let Tells { columns, mut rows } = tells(input);
+            let RelationFlows { columns, mut rows } = flows_of(input);
             rows.extend(of(condition, &columns).iter().copied());
-            Tells { columns, rows }
+            RelationFlows { columns, rows }
         }
         Operation::First(input, order, _) => {
-            let Tells { columns, mut rows } = tells(input);
+            let RelationFlows { columns, mut rows } = flows_of(input);
             order
                 .iter()
                 .for_each(|order| rows.extend(of(&order.by, &columns).iter().copied()));
-            Tells { columns, rows }
+            RelationFlows { columns, rows }
         }
         Operation::Inner(inputs, conditions) => {
-            let (mut columns, mut rows) = (Vec::new(), Told::new());
+            let (mut columns, mut rows) = (Vec::new(), ColumnFlows::new());
             for input in inputs {
-                let told = tells(input);
+                let told = flows_of(input);
                 columns.extend(told.columns);
                 rows.extend(told.rows);
             }
             for condition in conditions {
                 rows.extend(of(condition, &columns).iter().copied());
             }
-            Tells { columns, rows }
+            RelationFlows { columns, rows }
         }
-        Operation::Left { left, right, on } => {
-            let (left, right) = (tells(left), tells(right));
-            // That a column is null tells that there was no row with these keys.
-            let mut found = right.rows.clone();
-            for (x, y) in on {
-                found.extend(of(x, &left.columns).iter().copied());
-                found.extend(of(y, &right.columns).iter().copied());
-            }
-            let of_right = each(right.columns, |column| column.union(&found).copied().collect());
-            let columns = left.columns.into_iter().chain(of_right).collect();
-            // With several rows for a key, there are as many.
-            let rows = left.rows.union(&found).copied().collect();
-            Tells { columns, rows }
-        }
+        Operation::Left { left, right, on } => of_left_join(flows_of(left), flows_of(right), on),
         Operation::Union(inputs) => {
-            let mut parts = inputs.iter().map(tells);
-            let mut all = parts.next().unwrap_or(Tells {
+            let mut parts = inputs.iter().map(flows_of);
+            let mut all = parts.next().unwrap_or(RelationFlows {
                 columns: Vec::new(),
-                rows: Told::new(),
+                rows: ColumnFlows::new(),
             });
             for part in parts {
                 for (column, more) in all.columns.iter_mut().zip(part.columns) {
@@ -179,23 +169,43 @@ fn tells(relation: &Relation) -> Tells {
             keys,
             aggregates,
             ..
-        } => {
-            let Tells { columns, rows } = tells(input);
-            let keys = keys.iter().map(|key| of(key, &columns));
-            let keys = each(keys, |key| lessened(key, FlowKind::Values)).into_iter();
-            let aggregates = aggregates.iter().map(|aggregate| {
-                let least = match aggregate.function {
-                    Function::Least | Function::Greatest => FlowKind::Values,
-                    _ => FlowKind::Totals,
-                };
-                let mut told = lessened(&of(&aggregate.of, &columns), least);
-                told.extend(lessened(&rows, FlowKind::Totals));
-                Rc::new(told)
-            });
-            Tells {
-                columns: keys.chain(aggregates).collect(),
-                rows: lessened(&rows, FlowKind::Totals),
-            }
-        }
+        } => of_groups(&flows_of(input), keys, aggregates),
+    }
+}
+
+fn of_left_join(left: RelationFlows, right: RelationFlows, on: &[(Expr, Expr)]) -> RelationFlows {
+    // That a column is null tells that there was no row with these keys.
+    let mut found = right.rows.clone();
+    for (x, y) in on {
+        found.extend(of(x, &left.columns).iter().copied());
+        found.extend(of(y, &right.columns).iter().copied());
+    }
+    let of_right = each(right.columns, |column| column.union(&found).copied().collect());
+    RelationFlows {
+        columns: left.columns.into_iter().chain(of_right).collect(),
+        // With several rows for a key, there are as many.
+        rows: left.rows.union(&found).copied().collect(),
+    }
+}
+
+fn of_groups(
+    RelationFlows { columns, rows }: &RelationFlows,
+    keys: &[Expr],
+    aggregates: &[Aggregate],
+) -> RelationFlows {
+    let keys = keys.iter().map(|key| of(key, columns));
+    let keys = each(keys, |key| lessened(key, FlowKind::Values)).into_iter();
+    let aggregates = aggregates.iter().map(|aggregate| {
+        let least = match aggregate.function {
+            Function::Least | Function::Greatest => FlowKind::Values,
+            _ => FlowKind::Totals,
+        };
+        let mut told = lessened(&of(&aggregate.of, columns), least);
+        told.extend(lessened(rows, FlowKind::Totals));
+        Rc::new(told)
+    });
+    RelationFlows {
+        columns: keys.chain(aggregates).collect(),
+        rows: lessened(rows, FlowKind::Totals),
     }
 }

@@ -4,7 +4,7 @@ use cenote_tables::{Type, ten_to};
 
 /// What the values of an expression are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     Bool,
     /// A number between bounds, in units of its last place.
     Number {
@@ -20,16 +20,16 @@ pub(crate) enum Kind {
     Text(u16),
 }
 
-impl Kind {
+impl ValueKind {
     pub(crate) fn of(kind: Type) -> Self {
         match kind {
-            Type::Bool => Kind::Bool,
-            Type::Date => Kind::Date,
-            Type::Timestamp => Kind::Timestamp,
-            Type::Char(bytes) => Kind::Text(bytes),
+            Type::Bool => ValueKind::Bool,
+            Type::Date => ValueKind::Date,
+            Type::Timestamp => ValueKind::Timestamp,
+            Type::Char(bytes) => ValueKind::Text(bytes),
             Type::Int { .. } => {
                 let (least, most) = kind.range().unwrap_or_default();
-                Kind::Number {
+                ValueKind::Number {
                     least,
                     most,
                     scale: 0,
@@ -38,7 +38,7 @@ impl Kind {
             // Whoever gives a number may give any that its bits hold.
             Type::Decimal { scale, .. } => {
                 let most = i128::MAX >> (128 - kind.width());
-                Kind::Number {
+                ValueKind::Number {
                     least: -most - 1,
                     most,
                     scale,
@@ -49,7 +49,7 @@ impl Kind {
 
     /// The number `value`, with so many places.
     pub(crate) fn exactly(value: i128, scale: u8) -> Self {
-        Kind::Number {
+        ValueKind::Number {
             least: value,
             most: value,
             scale,
@@ -59,18 +59,18 @@ impl Kind {
     /// The least and greatest number that stands for a value; nothing of text.
     pub(crate) fn range(self) -> Option<(i128, i128)> {
         match self {
-            Kind::Bool => Some((0, 1)),
-            Kind::Number { least, most, .. } => Some((least, most)),
-            Kind::Date => Type::Date.range(),
-            Kind::Timestamp => Type::Timestamp.range(),
-            Kind::Text(_) => None,
+            ValueKind::Bool => Some((0, 1)),
+            ValueKind::Number { least, most, .. } => Some((least, most)),
+            ValueKind::Date => Type::Date.range(),
+            ValueKind::Timestamp => Type::Timestamp.range(),
+            ValueKind::Text(_) => None,
         }
     }
 
     /// Bits of a value.
     pub(crate) fn width(self) -> u32 {
         match (self, self.range()) {
-            (Kind::Text(bytes), _) => 8 * u32::from(bytes),
+            (ValueKind::Text(bytes), _) => 8 * u32::from(bytes),
             (_, Some((least, most))) if least < 0 => {
                 // As many as the further bound needs, and one for the sign.
                 129 - least
@@ -91,7 +91,7 @@ impl Kind {
 
     pub(crate) fn scale(self) -> u8 {
         match self {
-            Kind::Number { scale, .. } => scale,
+            ValueKind::Number { scale, .. } => scale,
             _ => 0,
         }
     }
@@ -99,11 +99,11 @@ impl Kind {
     /// The type of a column of an answer.
     pub(crate) fn to_type(self) -> Type {
         match self {
-            Kind::Bool => Type::Bool,
-            Kind::Date => Type::Date,
-            Kind::Timestamp => Type::Timestamp,
-            Kind::Text(bytes) => Type::Char(bytes),
-            Kind::Number { least, most, scale } => {
+            ValueKind::Bool => Type::Bool,
+            ValueKind::Date => Type::Date,
+            ValueKind::Timestamp => Type::Timestamp,
+            ValueKind::Text(bytes) => Type::Char(bytes),
+            ValueKind::Number { least, most, scale } => {
                 let fits = |signed, bits| {
                     let kind = Type::Int { signed, bits };
                     kind.range()
@@ -134,21 +134,21 @@ impl Kind {
     /// What it is called in messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Kind::Bool => "a truth value",
-            Kind::Number { .. } => "a number",
-            Kind::Date => "a date",
-            Kind::Timestamp => "a timestamp",
-            Kind::Text(_) => "text",
+            ValueKind::Bool => "a truth value",
+            ValueKind::Number { .. } => "a number",
+            ValueKind::Date => "a date",
+            ValueKind::Timestamp => "a timestamp",
+            ValueKind::Text(_) => "text",
         }
     }
 
     /// The kind that holds the values of both; nothing if they cannot meet.
     pub(crate) fn unified(self, other: Self) -> Option<Self> {
         match (self, other) {
-            (Kind::Text(one), Kind::Text(other)) => Some(Kind::Text(one.max(other))),
+            (ValueKind::Text(one), ValueKind::Text(other)) => Some(ValueKind::Text(one.max(other))),
             (
-                Kind::Number { least, most, scale },
-                Kind::Number {
+                ValueKind::Number { least, most, scale },
+                ValueKind::Number {
                     least: other_least,
                     most: other_most,
                     scale: other_scale,
@@ -156,7 +156,7 @@ impl Kind {
             ) => {
                 let places = scale.max(other_scale);
                 let up = |bound: i128, scale| scaled(bound, places - scale);
-                Some(Kind::Number {
+                Some(ValueKind::Number {
                     least: up(least, scale).min(up(other_least, other_scale)),
                     most: up(most, scale).max(up(other_most, other_scale)),
                     scale: places,

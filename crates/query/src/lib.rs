@@ -1,10 +1,12 @@
 //! SQL over tables that several parties hold.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod error;
 mod explain;
 mod expr;
 mod flow;
+mod groups;
 mod kind;
 mod local;
 mod memory;
@@ -12,6 +14,7 @@ mod plan;
 mod query;
 mod relation;
 mod resolve;
+mod run;
 mod schema;
 mod secret;
 mod segment;
@@ -21,5 +24,5 @@ pub use error::{Error, Place, Result};
 pub use explain::Explained;
 pub use flow::{Flow, FlowKind};
 pub use memory::Bytes;
-pub use query::{Given, Query};
+pub use query::{OwnInput, Query};
 pub use schema::{Answer, Count, Declared, MAX_ROWS, Schema};

@@ -3,7 +3,7 @@
 use cenote_net::PartyId;
 use cenote_tables::{Numbers, Type};
 
-use crate::expr::Kind;
+use crate::expr::ValueKind;
 use crate::plan::physical::{Physical, Step};
 use crate::query::Query;
 use crate::schema::{Count, Declared};
@@ -152,7 +152,7 @@ fn bytes_of_rows(physical: &Physical) -> u64 {
         .map(|column| {
             u64::from(column.nullable)
                 + match column.kind {
-                    Kind::Text(bytes) => bytes.into(),
+                    ValueKind::Text(bytes) => bytes.into(),
                     kind => bytes_of_numbers(kind.range()),
                 }
         })
@@ -190,57 +190,5 @@ fn bytes_of_steps(physical: &Physical) -> u64 {
             let group = GROUP + GROUPED * physical.columns.len() as u64;
             bytes_of_steps(input) + physical.rows as u64 * group
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use cenote_session::Parties;
-    use cenote_tables::Field;
-
-    use super::*;
-    use crate::schema::{Answer, Schema};
-
-    /// A row of a table takes 8 + 4 + 1 + 1 bytes, and 64 + 1 bits of it are given.
-    #[test]
-    fn rows_are_kept_in_the_bytes_that_they_need() {
-        let field = |name: &str, kind: &str, nullable| Field {
-            name: name.into(),
-            kind: kind.parse().unwrap(),
-            nullable,
-        };
-        let table = |name: &str, party| Declared {
-            name: name.into(),
-            party: PartyId(party),
-            fields: vec![
-                field("id", "u64", false),
-                field("day", "date", false),
-                field("few", "u8", true),
-            ],
-            max_rows: 10_000_000,
-            unique: vec!["id".into()],
-            at_most: [].into(),
-            distinct: [].into(),
-            same_rows_as: None,
-        };
-        let schema = Schema {
-            parties: 3,
-            tables: vec![table("a", 0), table("b", 1)],
-            answer: Answer {
-                to: Parties::all(3),
-                count: Count::AtMost(1),
-                min_group: 0,
-            },
-        };
-        let sql =
-            "SELECT SUM(id) FROM (SELECT id FROM a WHERE few > 5 UNION ALL SELECT id FROM b) u WHERE id > 7";
-        let query = Query::new(sql, schema).unwrap();
-        let bytes = query.bytes(PartyId(0));
-        assert!(bytes.given < 1 << 20, "it adds them up by itself: {bytes:?}");
-        // Its ids in their order besides.
-        assert!((220_000_000..225_000_000).contains(&bytes.before), "{bytes:?}");
-        assert_eq!(query.least_bytes(), 0);
-        let none = query.bytes(PartyId(2));
-        assert_eq!((none.before, none.given), (0, 0));
     }
 }

@@ -1,13 +1,14 @@
 //! A query as operations on relations, before it is decided where each is done.
 
 use crate::error::Place;
-use crate::expr::{Expr, Kind};
+use crate::expr::{Expr, ValueKind};
+use crate::schema::{MAX_ROWS, Schema};
 
 /// A column of a relation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Info {
     pub(crate) name: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ValueKind,
     pub(crate) nullable: bool,
 }
 
@@ -100,6 +101,28 @@ impl Relation {
         }
     }
 
+    /// The most rows that it may have.
+    pub(crate) fn most_rows(&self, schema: &Schema) -> u64 {
+        let rows = match &self.operation {
+            Operation::Scan(table) => schema.tables[*table].max_rows as u64,
+            Operation::Project(input, _) | Operation::Filter(input, _) => input.most_rows(schema),
+            Operation::Inner(inputs, _) => inputs.iter().fold(1, |rows, input| {
+                u64::saturating_mul(rows, input.most_rows(schema))
+            }),
+            Operation::Left { left, right, .. } => left
+                .most_rows(schema)
+                .saturating_mul(right.most_rows(schema).max(1)),
+            Operation::Union(inputs) => inputs
+                .iter()
+                .map(|input| input.most_rows(schema))
+                .fold(0, u64::saturating_add),
+            Operation::Group { grouped: false, .. } => 1,
+            Operation::Group { input, .. } => input.most_rows(schema),
+            Operation::First(input, _, limit) => input.most_rows(schema).min(*limit as u64),
+        };
+        rows.min(MAX_ROWS as u64)
+    }
+
     /// How many columns and parts of expressions all of it has.
     pub(crate) fn parts(&self) -> usize {
         let size = |expr: &Expr| expr.extent().parts;
@@ -121,6 +144,20 @@ impl Relation {
     /// How many operations follow from one another.
     pub(crate) fn steps(&self) -> usize {
         1 + self.inputs().into_iter().map(Relation::steps).max().unwrap_or(0)
+    }
+
+    /// Each of its rows once.
+    pub(crate) fn distinct(self) -> Self {
+        Relation {
+            columns: self.columns.clone(),
+            at: self.at,
+            operation: Operation::Group {
+                keys: self.all(),
+                input: Box::new(self),
+                aggregates: Vec::new(),
+                grouped: true,
+            },
+        }
     }
 
     pub(crate) fn filter(self, condition: Expr) -> Self {
@@ -150,20 +187,20 @@ impl Relation {
 
 impl Aggregate {
     /// The kind of its values, for groups of at most `rows` rows, and whether it may be null.
-    pub(crate) fn kind(&self, rows: u64, grouped: bool) -> (Kind, bool) {
+    pub(crate) fn kind(&self, rows: u64, grouped: bool) -> (ValueKind, bool) {
         let rows = i128::from(rows);
         let maybe_empty = self.of.nullable || !grouped;
         match (self.function, self.of.kind) {
             (Function::Rows | Function::Count, _) => (
-                Kind::Number {
+                ValueKind::Number {
                     least: 0,
                     most: rows,
                     scale: 0,
                 },
                 false,
             ),
-            (Function::Sum, Kind::Number { least, most, scale }) => {
-                let kind = Kind::Number {
+            (Function::Sum, ValueKind::Number { least, most, scale }) => {
+                let kind = ValueKind::Number {
                     least: least.min(0).saturating_mul(rows),
                     most: most.max(0).saturating_mul(rows),
                     scale,

@@ -80,43 +80,59 @@ impl Declared {
         self.fields.iter().position(|field| field.name == name)
     }
 
+    /// Whether it makes sense among the tables of `schema`.
     fn check(&self, schema: &Schema) -> Result<()> {
-        let name = &self.name;
-        let wrong = |what: String| Err(Error::Declared(format!("table {name}: {what}")));
         if self.party.0 >= schema.parties {
-            return wrong(format!(
-                "there is no {}: there are {}",
+            return self.wrong(format!(
+                "it belongs to {}, but there are only {} parties",
                 self.party, schema.parties
             ));
         }
-        if self.fields.is_empty() {
-            return wrong("it has no columns".into());
-        }
         if !(1..=MAX_ROWS).contains(&self.max_rows) {
-            return wrong(format!("`max_rows` is {}: 1 to {MAX_ROWS}", self.max_rows));
+            return self.wrong(format!(
+                "`max_rows` is {}; it must be 1 to {MAX_ROWS}",
+                self.max_rows
+            ));
+        }
+        self.check_columns()?;
+        self.check_promises()?;
+        self.check_same_rows(schema)
+    }
+
+    fn wrong(&self, what: impl Into<String>) -> Result<()> {
+        let (name, what) = (&self.name, what.into());
+        Err(Error::Declared(format!("table {name}: {what}")))
+    }
+
+    fn check_columns(&self) -> Result<()> {
+        if self.fields.is_empty() {
+            return self.wrong("it has no columns; declare at least one");
         }
         if self.fields.len() > MAX_COLUMNS {
             let what = format!(
-                "it has {} columns, and {MAX_COLUMNS} is the most: declare those that the query needs",
+                "it has {} columns, more than the limit of {MAX_COLUMNS}; declare only those that the query needs",
                 self.fields.len()
             );
-            return wrong(what);
+            return self.wrong(what);
         }
-        let (mut columns, mut names) = (BTreeSet::new(), BTreeSet::new());
-        for field in &self.fields {
-            if field.name.len() > MAX_NAME {
-                return wrong(format!("the name of a column has at most {MAX_NAME} bytes"));
-            }
-            names.insert(field.name.as_str());
-            if !columns.insert(field.name.to_ascii_lowercase()) {
-                return wrong(format!(
-                    "there are two columns {}; names must differ in more than case",
-                    field.name
+        let mut names = BTreeSet::new();
+        for Field { name, .. } in &self.fields {
+            if name.len() > MAX_NAME {
+                return self.wrong(format!(
+                    "the name of a column may be at most {MAX_NAME} bytes long"
                 ));
             }
+            if !names.insert(name.to_ascii_lowercase()) {
+                let what = format!("two columns are called {name}; names must differ in more than capitals");
+                return self.wrong(what);
+            }
         }
+        Ok(())
+    }
+
+    fn check_promises(&self) -> Result<()> {
         if self.unique.len() > self.fields.len() {
-            return wrong("`unique` names more columns than it has".into());
+            return self.wrong("`unique` names more columns than the table has");
         }
         let promised = [
             ("unique", self.unique.iter().collect::<Vec<_>>()),
@@ -124,39 +140,37 @@ impl Declared {
             ("distinct", self.distinct.keys().collect()),
         ];
         for (promise, columns) in promised {
-            if let Some(column) = columns
-                .into_iter()
-                .find(|column| !names.contains(column.as_str()))
-            {
-                return wrong(format!("`{promise}` names {column}, which is no column of it"));
+            let unknown = columns.into_iter().find(|column| self.column(column).is_none());
+            if let Some(column) = unknown {
+                return self.wrong(format!(
+                    "`{promise}` names {column}, but the table has no such column"
+                ));
             }
         }
-        if self
-            .at_most
-            .values()
-            .chain(self.distinct.values())
-            .any(|&count| count == 0)
-        {
-            return wrong("`at_most` and `distinct` count from 1".into());
+        let mut counts = self.at_most.values().chain(self.distinct.values());
+        if counts.any(|&count| count == 0) {
+            return self.wrong("`at_most` and `distinct` must be 1 or more");
         }
         if self.at_most.values().any(|&count| count > MAX_REPEATS) {
-            return wrong(format!("`at_most` is {MAX_REPEATS} at most"));
-        }
-        if let Some(other) = &self.same_rows_as {
-            match schema.table(other) {
-                Some(at) if schema.tables[at].name == *name => {
-                    return wrong("`same_rows_as` names the table itself".into());
-                }
-                Some(at) if schema.tables[at].max_rows != self.max_rows => {
-                    return wrong(format!(
-                        "it has the same rows as {other}, and must have the same `max_rows`"
-                    ));
-                }
-                Some(_) => (),
-                None => return wrong(format!("`same_rows_as` names {other}, which is no table")),
-            }
+            return self.wrong(format!("`at_most` must not be more than {MAX_REPEATS}"));
         }
         Ok(())
+    }
+
+    fn check_same_rows(&self, schema: &Schema) -> Result<()> {
+        let Some(other) = &self.same_rows_as else {
+            return Ok(());
+        };
+        match schema.table(other).map(|at| &schema.tables[at]) {
+            None => self.wrong(format!(
+                "`same_rows_as` names {other}, but there is no such table"
+            )),
+            Some(table) if table.name == self.name => self.wrong("`same_rows_as` names the table itself"),
+            Some(table) if table.max_rows != self.max_rows => self.wrong(format!(
+                "`same_rows_as` names {other}, so both must have the same `max_rows`"
+            )),
+            Some(_) => Ok(()),
+        }
     }
 }
 
@@ -186,20 +200,20 @@ impl Schema {
     pub fn check(&self) -> Result<()> {
         if self.tables.len() > MAX_TABLES {
             let what = format!(
-                "there are {} tables, and {MAX_TABLES} is the most",
+                "there are {} tables, more than the limit of {MAX_TABLES}",
                 self.tables.len()
             );
             return Err(Error::Declared(what));
         }
         for (at, table) in self.tables.iter().enumerate() {
             if table.name.len() > MAX_NAME {
-                let what = format!("the name of a table has at most {MAX_NAME} bytes");
+                let what = format!("the name of a table may be at most {MAX_NAME} bytes long");
                 return Err(Error::Declared(what));
             }
             let alike = |other: &Declared| other.name.eq_ignore_ascii_case(&table.name);
             if self.tables.iter().position(alike) != Some(at) {
                 let what = format!(
-                    "there are two tables {}; names must differ in more than case",
+                    "two tables are called {}; names must differ in more than capitals",
                     table.name
                 );
                 return Err(Error::Declared(what));
@@ -209,11 +223,16 @@ impl Schema {
         let last = self.answer.to.iter().last();
         if last.is_none_or(|last| last.0 >= self.parties) {
             let whom = last.map_or_else(|| "nobody".into(), |last| last.to_string());
-            let what = format!("the answer goes to {whom}: there are {} parties", self.parties);
+            let what = format!(
+                "the answer goes to {whom}, and there are {} parties; name who learns it",
+                self.parties
+            );
             return Err(Error::Declared(what));
         }
         if self.answer.count == Count::AtMost(0) {
-            return Err(Error::Declared("the answer has `max_rows` 0: at least 1".into()));
+            return Err(Error::Declared(
+                "`max_rows` of the answer must be 1 or more".into(),
+            ));
         }
         Ok(())
     }

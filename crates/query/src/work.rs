@@ -32,7 +32,7 @@ impl Work {
             return Ok(());
         }
         let what = format!(
-            "with the subqueries put in, all of it has more than {MAX_MADE} columns and parts of expressions; ask for less at once"
+            "with its subqueries written out, it has more than {MAX_MADE} columns and parts of expressions; ask for less at once"
         );
         Err(Error::query(at, what))
     }
@@ -45,7 +45,7 @@ impl Work {
             return Ok(());
         }
         let what = format!(
-            "planning it takes more than {MAX_LOOKS} looks at columns and parts of expressions; ask for fewer columns and conditions at once"
+            "planning it would take more than {MAX_LOOKS} comparisons of columns and expressions; ask for fewer columns and conditions at once"
         );
         Err(Error::query(at, what))
     }
@@ -78,11 +78,13 @@ pub(crate) struct Extent {
 pub(crate) fn within(extent: Extent, at: Option<Place>) -> Result<()> {
     let what = match extent {
         Extent { parts, .. } if parts > MAX_PARTS => {
-            format!("with the subqueries put in, this has more than {MAX_PARTS} parts")
+            format!(
+                "with its subqueries written out, this has more than {MAX_PARTS} parts; ask for less at once"
+            )
         }
         Extent { levels, .. } if levels > MAX_LEVELS => {
             format!(
-                "with the subqueries put in, the parts of this stand within one another more than {MAX_LEVELS} deep"
+                "with its subqueries written out, this takes more than {MAX_LEVELS} calculations one inside the other; use fewer subqueries"
             )
         }
         _ => return Ok(()),
@@ -95,6 +97,8 @@ pub(crate) fn few_columns(count: usize, at: Option<Place>) -> Result<()> {
     if count <= MAX_COLUMNS {
         return Ok(());
     }
-    let what = format!("this has {count} columns, and {MAX_COLUMNS} is the most: name those that you need");
+    let what = format!(
+        "this has {count} columns, more than the limit of {MAX_COLUMNS}; list only those that you need"
+    );
     Err(Error::query(at, what))
 }

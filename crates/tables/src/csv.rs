@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 use crate::column::Builder;
 use crate::error::{Fault, Place, Problem};
-use crate::file::find;
+use crate::header::find;
 use crate::records::{Record, Records, without_mark};
 use crate::table::{Field, Table, Values};
 use crate::text::{cell_of, parse, shown, text_of};

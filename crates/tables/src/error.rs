@@ -58,10 +58,10 @@ pub enum Problem {
     #[error("there is no such file")]
     NotFound,
     /// What has this name is a folder, a pipe or a device.
-    #[error("is no regular file; name a file that holds a table")]
+    #[error("is not a regular file; name a file that holds a table")]
     NotAFile,
     /// The name of a file to write does not say which kind it is.
-    #[error("ends in neither .csv nor .parquet; name it so that its end says what to write")]
+    #[error("ends in neither .csv nor .parquet; choose one of these endings")]
     NoFormat,
     /// The file cannot be opened or read.
     #[error("cannot be read: {0}")]
@@ -73,7 +73,7 @@ pub enum Problem {
     #[error("is empty; its first line must name the columns")]
     NoHeader,
     /// A CSV file has none of the columns. Its first line is not quoted: without a header it holds values.
-    #[error("has none of the columns {}: its first line must name the columns, with commas between them", names(.0))]
+    #[error("has none of the columns {}; its first line must list the names of the columns, with commas between them", names(.0))]
     NoColumns(Vec<String>),
     /// A column is missing.
     #[error("has no column {}; its columns are {}", plain(.name), names(.there))]
@@ -92,7 +92,7 @@ pub enum Problem {
         count: usize,
     },
     /// A name fits several columns unless capitals count, and fits none exactly.
-    #[error("has no column {}, and several that differ from it in capitals only: {}; name one as it is written", plain(.name), names(.there))]
+    #[error("has no column {}, but several that differ from it in capitals only: {}; use the exact name of one", plain(.name), names(.there))]
     Ambiguous {
         /// The name.
         name: String,
@@ -100,12 +100,10 @@ pub enum Problem {
         there: Vec<String>,
     },
     /// There are more rows than were agreed.
-    #[error("there are more than {0} rows, the max_rows that the job agrees on")]
+    #[error("there are more than {0} rows, which is `max_rows` of the job; leave rows out, or agree on more")]
     TooManyRows(usize),
     /// A row has too few fields or too many.
-    #[error(
-        "has {found} fields, where the header has {expected}; a text with a comma needs quotes around it"
-    )]
+    #[error("has {found} fields, but the header has {expected}; put quotes around text with a comma in it")]
     Ragged {
         /// How many it has.
         found: usize,
@@ -113,40 +111,40 @@ pub enum Problem {
         expected: usize,
     },
     /// A quote is opened and never closed.
-    #[error("opens a quote that is never closed")]
+    #[error("opens a quote that is never closed; add the closing quote")]
     OpenQuote,
     /// Something follows a closing quote.
-    #[error("has text behind a closing quote; a quote within a quoted text is written twice")]
+    #[error("has text after a closing quote; write a quote inside quoted text twice")]
     BehindQuote,
     /// A row is longer than any row should be.
-    #[error("is longer than {} MiB; perhaps a quote is opened and never closed", .0 >> 20)]
+    #[error("is longer than {} MiB; look for a quote that is opened and never closed", .0 >> 20)]
     LongRow(usize),
     /// There is no value where one is needed.
-    #[error("is empty, and the column is not nullable: fill it in, or declare the column nullable")]
+    #[error("is empty, but the column is declared `not null`; fill it in, or leave `not null` out")]
     Null,
     /// A cell cannot be read as its type.
-    #[error("is no {0}: write {hint}", hint = hint(*.0))]
+    #[error("is not a value of type {0}; write {hint}", hint = hint(*.0))]
     Form(Type),
     /// A number has more places than its type.
-    #[error("has more than {places} places behind the point, and {0} has no more: round it", places = places(*.0))]
+    #[error("has more than {places} decimal places, the most that {0} holds; round it", places = places(*.0))]
     Places(Type),
     /// A number or day is outside its type.
     #[error("is out of range for {0}, which holds {range}", range = range(*.0))]
     Range(Type),
     /// A day or time has the right form, but no calendar or clock has it.
-    #[error("is no {0}: no calendar or clock has it")]
+    #[error("is not a valid {0}: there is no such day or time")]
     Calendar(Type),
     /// A text is too long.
-    #[error("has more than {0} bytes, and char({0}) has no more: shorten it, or declare the column longer")]
+    #[error("is longer than {0} bytes, the most that char({0}) holds; shorten it, or declare a longer type")]
     TooLong(u16),
     /// A text is not UTF-8.
-    #[error("is no UTF-8 text; save it as UTF-8")]
+    #[error("is not UTF-8 text; save the file as UTF-8")]
     NotUtf8,
     /// A text has zero bytes in it.
-    #[error("has a zero byte in it, which fills up shorter texts and so cannot be part of one: remove it")]
+    #[error("contains a zero byte, which text cannot have; remove it")]
     ZeroByte,
     /// A column of a Parquet file has a type that does not fit.
-    #[error("is {there} in the file and declared {kind}: {hint}", hint = cast(.there, *.kind))]
+    #[error("is {there} in the file, but declared {kind}; {hint}", hint = cast(.there, *.kind))]
     WrongType {
         /// Its type in the file.
         there: String,
@@ -154,13 +152,15 @@ pub enum Problem {
         kind: Type,
     },
     /// A column is compressed in a way that is not read.
-    #[error("is compressed with {0}, which is not read; write the file with snappy, zstd or no compression")]
+    #[error(
+        "is compressed with {0}, which is not supported; write the file with snappy, zstd or no compression"
+    )]
     Codec(&'static str),
     /// A Parquet file is encrypted.
-    #[error("is encrypted, which is not read; write the file without encryption")]
+    #[error("is encrypted, which is not supported; write the file without encryption")]
     Encrypted,
     /// A Parquet file is damaged. What the damaged bytes say is not quoted: they may be values.
-    #[error("is no valid Parquet file ({0} is damaged); write or copy it again")]
+    #[error("is not a valid Parquet file ({0} is damaged); write or copy it again")]
     Damaged(&'static str),
     /// A page of a Parquet file is far larger than its rows need.
     #[error("has a page of more than {} MiB; write the file with smaller pages", .0 >> 20)]
@@ -256,7 +256,7 @@ fn hint(kind: Type) -> String {
             match scale {
                 0 => format!("digits without a point, such as {whole}"),
                 _ => format!(
-                    "digits with at most {scale} places behind the point, such as {whole}.{}",
+                    "digits with at most {scale} decimal places, such as {whole}.{}",
                     "0".repeat(scale.into())
                 ),
             }
@@ -278,8 +278,8 @@ fn range(kind: Type) -> String {
 fn cast(there: &str, kind: Type) -> String {
     match (there, kind) {
         ("float16" | "float" | "double", Type::Decimal { .. }) => {
-            format!("binary fractions are not exact, so cast it to {kind} where the file is made")
+            format!("binary fractions are not exact, so cast it to {kind} before you write the file")
         }
-        _ => format!("cast it to {kind} where the file is made, or declare what it is"),
+        _ => format!("cast it to {kind} before you write the file, or declare the type that it has"),
     }
 }

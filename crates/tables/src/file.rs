@@ -157,43 +157,6 @@ fn looks_like_parquet(file: &mut File) -> io::Result<bool> {
     Ok(first == PARQUET && last == PARQUET)
 }
 
-/// Where each field is among the columns of a file.
-pub(crate) fn find(there: &[String], fields: &[Field]) -> Result<Vec<usize>, Problem> {
-    let find = |field: &Field| {
-        let name = field.name.clone();
-        let like = |fits: &dyn Fn(&str) -> bool| -> Vec<usize> {
-            there
-                .iter()
-                .enumerate()
-                .filter(|(_, other)| fits(other))
-                .map(|(place, _)| place)
-                .collect()
-        };
-        match like(&|other| other == name)[..] {
-            [place] => return Ok(place),
-            [] => (),
-            ref all => {
-                return Err(Problem::Duplicate {
-                    name,
-                    count: all.len(),
-                });
-            }
-        }
-        match like(&|other| other.to_lowercase() == name.to_lowercase())[..] {
-            [place] => Ok(place),
-            [] => Err(Problem::Missing {
-                name,
-                there: there.to_vec(),
-            }),
-            ref all => {
-                let there = all.iter().map(|&place| there[place].clone()).collect();
-                Err(Problem::Ambiguous { name, there })
-            }
-        }
-    };
-    fields.iter().map(find).collect()
-}
-
 /// Whether the table holds what its fields allow, text aside.
 fn check(table: &Table) -> Result<(), Fault> {
     for (field, column) in table.fields.iter().zip(&table.columns) {

@@ -5,6 +5,7 @@ mod column;
 mod csv;
 mod error;
 mod file;
+mod header;
 mod numbers;
 mod parquet;
 mod records;
@@ -14,6 +15,8 @@ mod text;
 mod time;
 mod types;
 
+#[doc(hidden)]
+pub use crate::parquet::sizes;
 pub use error::{Error, Place, Problem, printable};
 pub use file::{beside, read, read_csv, read_open, write};
 pub use numbers::Numbers;

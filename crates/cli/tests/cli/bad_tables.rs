@@ -51,7 +51,7 @@ fn cells_that_are_not_of_their_type() {
         ("2,anna,1981-02-29,,", "column born", "date"),
         ("2,anna,1981-13-01,,", "column born", "date"),
         ("2,anna,tomorrow,,", "column born", "date"),
-        ("2,anna,,10.505,", "column owed", "more than 2 places"),
+        ("2,anna,,10.505,", "column owed", "more than 2 decimal places"),
         (
             "2,anna,,1000000.00,",
             "column owed",
@@ -63,9 +63,9 @@ fn cells_that_are_not_of_their_type() {
             "out of range",
         ),
         ("2,anna,,1e5,", "column owed", "decimal(8,2)"),
-        ("2,annabella,,,", "column name", "more than 8 bytes"),
+        ("2,annabella,,,", "column name", "longer than 8 bytes"),
         ("2,anna,,,maybe", "column vip", "bool"),
-        (",anna,,,", "column id", "not nullable"),
+        (",anna,,,", "column id", "declared `not null`"),
         ("2,anna", "2 fields", "header has 5"),
     ];
     for (row, column, what) in cases {
@@ -184,7 +184,7 @@ fn more_rows_than_announced() {
         5,
         &[
             "loans.csv: row 1001 (line 1002)",
-            "more than 1000 rows, the max_rows",
+            "more than 1000 rows, which is `max_rows`",
         ],
     );
 }

@@ -76,6 +76,14 @@ fn a_query_is_answered_with_two_and_three_parties() {
         text.contains("anna") && text.contains("12.75") && text.contains("3 rows"),
         "{text}"
     );
+    // A file that names no protocol is answered too, and small amounts are told as such.
+    job(folder.path(), "");
+    let text = run(cenote()
+        .args(["query", QUERY, "--tables"])
+        .arg(folder.path().join("job.toml")))
+    .stdout;
+    assert!(text.contains("anna") && text.contains("authenticated"), "{text}");
+    assert!(!text.contains("0.0 MB"), "{text}");
 }
 
 #[test]

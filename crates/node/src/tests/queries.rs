@@ -431,12 +431,12 @@ fn queries_that_name_files_or_take_too_much_are_not_proposed() {
         (
             "max_rows = 4",
             "max_rows = 200000000",
-            "make `max_rows` of the tables smaller",
+            "lower `max_rows` of the tables",
         ),
         (
             "max_rows = 4",
             "max_rows = 1000000",
-            "exchanges, and 134217728 is the most of a job that is proposed",
+            "exchanges, more than the limit of 134217728 for a proposed job",
         ),
         (
             "protocol = \"three\"",

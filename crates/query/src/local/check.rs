@@ -2,30 +2,29 @@
 
 use cenote_tables::{Column, Field, Table, Type, Values};
 
-use super::refused;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::schema::Declared;
 
 /// Sees that a table keeps what its owner promises of it.
 ///
 /// # Errors
-/// [`Error::Rows`](crate::Error::Rows), which says what it does not keep.
+/// [`Error::Rows`], which says what it does not keep.
 pub(crate) fn check(declared: &Declared, table: &Table) -> Result<()> {
     let name = &declared.name;
     if table.rows > declared.max_rows {
         let what = format!(
-            "it has {} rows, and `max_rows` is {}",
+            "it has {} rows, more than its `max_rows` of {}",
             table.rows, declared.max_rows
         );
-        return Err(refused(name, what));
+        return Err(Error::rows(name, what));
     }
     if table.fields != declared.fields || table.columns.len() != table.fields.len() {
-        return Err(refused(name, "its columns are not those that are declared"));
+        return Err(Error::rows(name, "its columns are not the declared ones"));
     }
     for (field, column) in table.fields.iter().zip(&table.columns) {
         if !is_of(field, column, table.rows) {
-            let what = format!("{} has what is not of its type", field.name);
-            return Err(refused(name, what));
+            let what = format!("column {} has values that do not fit its type", field.name);
+            return Err(Error::rows(name, what));
         }
     }
     for (at, field) in table.fields.iter().enumerate() {
@@ -43,22 +42,22 @@ pub(crate) fn check(declared: &Declared, table: &Table) -> Result<()> {
         if let Some(most) = most.filter(|&most| found.most > most) {
             let what = match most {
                 1 => format!(
-                    "a value comes {} times in {column}, which is declared `unique`",
+                    "a value occurs {} times in column {column}, which is declared `unique`",
                     found.most
                 ),
                 _ => format!(
-                    "a value comes {} times in {column}, and `at_most` says {most}",
+                    "a value occurs {} times in column {column}, but `at_most` allows {most}",
                     found.most
                 ),
             };
-            return Err(refused(name, what));
+            return Err(Error::rows(name, what));
         }
         if let Some(&most) = distinct.filter(|&&most| found.distinct > most) {
             let what = format!(
-                "{column} has {} different values, and `distinct` says {most}",
+                "column {column} has {} different values, but `distinct` allows {most}",
                 found.distinct
             );
-            return Err(refused(name, what));
+            return Err(Error::rows(name, what));
         }
     }
     Ok(())

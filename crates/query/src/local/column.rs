@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use cenote_tables::{Column as Kept, Numbers, Values as KeptValues};
+use cenote_tables::{Column as TableColumn, Numbers, Values as TableValues};
 
-use crate::expr::Kind;
+use crate::expr::ValueKind;
 
 /// Values that are calculated with.
 #[derive(Clone)]
@@ -16,9 +16,9 @@ pub(crate) enum Values {
 
 impl Values {
     /// None, of a kind.
-    pub(crate) fn none(kind: Kind) -> Self {
+    pub(crate) fn none(kind: ValueKind) -> Self {
         match kind {
-            Kind::Text(width) => Values::Text(width.into(), Vec::new()),
+            ValueKind::Text(width) => Values::Text(width.into(), Vec::new()),
             _ => Values::Numbers(Vec::new()),
         }
     }
@@ -41,11 +41,11 @@ pub(crate) struct Column {
 
 impl Column {
     /// Some rows of a column that is kept.
-    pub(crate) fn of(kept: &Kept, rows: Range<usize>) -> Self {
+    pub(crate) fn of(kept: &TableColumn, rows: Range<usize>) -> Self {
         Column {
             values: match &kept.values {
-                KeptValues::Numbers(numbers) => Values::Numbers(numbers.range(rows.clone())),
-                KeptValues::Text(width, bytes) => {
+                TableValues::Numbers(numbers) => Values::Numbers(numbers.range(rows.clone())),
+                TableValues::Text(width, bytes) => {
                     Values::Text(*width, bytes[rows.start * width..rows.end * width].to_vec())
                 }
             },
@@ -54,13 +54,13 @@ impl Column {
     }
 
     /// The rows of a column that is kept in these places, and nulls where none is named.
-    pub(crate) fn at(kept: &Kept, places: &[Option<usize>]) -> Self {
+    pub(crate) fn at(kept: &TableColumn, places: &[Option<usize>]) -> Self {
         let values = match &kept.values {
-            KeptValues::Numbers(numbers) => {
+            TableValues::Numbers(numbers) => {
                 let number = |place: &Option<usize>| place.map_or(0, |place| numbers.get(place));
                 Values::Numbers(places.iter().map(number).collect())
             }
-            KeptValues::Text(width, bytes) => {
+            TableValues::Text(width, bytes) => {
                 let empty = vec![0; *width];
                 let text = |place: &Option<usize>| {
                     place.map_or(&empty[..], |place| &bytes[place * width..][..*width])
@@ -97,10 +97,10 @@ impl Column {
     }
 
     /// How a value that is there compares with one of a column that is kept.
-    pub(crate) fn compare(&self, row: usize, kept: &Kept, other: usize) -> Ordering {
+    pub(crate) fn compare(&self, row: usize, kept: &TableColumn, other: usize) -> Ordering {
         match (&self.values, &kept.values) {
-            (Values::Numbers(own), KeptValues::Numbers(numbers)) => own[row].cmp(&numbers.get(other)),
-            (Values::Text(width, own), KeptValues::Text(other_width, bytes)) => {
+            (Values::Numbers(own), TableValues::Numbers(numbers)) => own[row].cmp(&numbers.get(other)),
+            (Values::Text(width, own), TableValues::Text(other_width, bytes)) => {
                 own[row * width..][..*width].cmp(&bytes[other * other_width..][..*other_width])
             }
             _ => Ordering::Equal,
@@ -118,25 +118,25 @@ impl Column {
 }
 
 /// An empty column that keeps values of a kind.
-pub(crate) fn none(kind: Kind) -> Kept {
+pub(crate) fn none(kind: ValueKind) -> TableColumn {
     let values = match (kind, kind.range()) {
-        (Kind::Text(width), _) => KeptValues::Text(width.into(), Vec::new()),
+        (ValueKind::Text(width), _) => TableValues::Text(width.into(), Vec::new()),
         (_, range) => {
             let (least, most) = range.unwrap_or_default();
-            KeptValues::Numbers(Numbers::within(least, most))
+            TableValues::Numbers(Numbers::within(least, most))
         }
     };
-    Kept { values, nulls: None }
+    TableColumn { values, nulls: None }
 }
 
 /// Adds rows to a column that is kept.
-pub(crate) fn keep(kept: &mut Kept, more: &Column) {
+pub(crate) fn keep(kept: &mut TableColumn, more: &Column) {
     let before = kept.values.rows();
     match (&mut kept.values, &more.values) {
-        (KeptValues::Numbers(all), Values::Numbers(numbers)) => {
+        (TableValues::Numbers(all), Values::Numbers(numbers)) => {
             numbers.iter().for_each(|&number| all.push(number));
         }
-        (KeptValues::Text(width, all), Values::Text(own, bytes)) => {
+        (TableValues::Text(width, all), Values::Text(own, bytes)) => {
             for text in bytes.chunks(*own) {
                 all.extend(text.iter().copied().take(*width));
                 all.resize(all.len() + width.saturating_sub(*own), 0);

@@ -3,7 +3,7 @@
 use cenote_tables::ten_to;
 
 use super::column::{Column, Values};
-use crate::expr::{Arithmetic, Comparison, Expr, Kind, Node};
+use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind};
 
 /// A calculation overflowed or divided by zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,137 +18,168 @@ pub(crate) fn evaluate(
     rows: usize,
     active: Option<&[bool]>,
 ) -> Result<Column> {
-    let of = |part: &Expr| evaluate(part, columns, rows, active);
-    match &expr.node {
-        Node::Column(column) => Ok(columns[*column].clone()),
-        Node::Number(value) => Ok(full(Values::Numbers(vec![*value; rows]))),
-        Node::Text(bytes) => {
-            let width = usize::from(text_width(expr.kind));
-            let mut one = bytes.clone();
-            one.resize(width, 0);
-            Ok(full(Values::Text(width, one.repeat(rows))))
-        }
-        Node::Null => Ok(Column {
-            values: match expr.kind {
-                Kind::Text(width) => Values::Text(width.into(), vec![0; rows * usize::from(width)]),
-                _ => Values::Numbers(vec![0; rows]),
-            },
-            nulls: Some(vec![true; rows]),
-        }),
-        Node::As(part) => {
-            let Column { values, nulls } = of(part)?;
-            let values = match values {
-                Values::Text(own, bytes) => {
-                    let width = usize::from(text_width(expr.kind));
-                    Values::Text(
-                        width,
-                        bytes.chunks(own).flat_map(|text| padded(text, width)).collect(),
-                    )
-                }
-                Values::Numbers(mut numbers) => {
-                    let more = expr.kind.scale().saturating_sub(part.kind.scale());
-                    if more > 0 {
-                        let factor = i128::try_from(ten_to(more)).map_err(|_| Failed)?;
-                        for (row, number) in numbers.iter_mut().enumerate() {
-                            *number = product(*number, factor, matters(row, nulls.as_deref(), active))?;
-                        }
-                    }
-                    Values::Numbers(numbers)
-                }
-            };
-            Ok(Column { values, nulls })
-        }
-        Node::Arithmetic(operation, x, y) => {
-            let (x, y) = (of(x)?, of(y)?);
-            let nulls = either(&x.nulls, &y.nulls);
-            let (x, y) = (numbers(&x), numbers(&y));
-            let mut results = vec![0; rows];
-            for (row, result) in results.iter_mut().enumerate() {
-                if !matters(row, nulls.as_deref(), active) {
-                    continue;
-                }
-                *result = calculated(*operation, x[row], y[row]).ok_or(Failed)?;
+    let input = Input {
+        columns,
+        rows,
+        active,
+    };
+    input.evaluate(expr)
+}
+
+/// The rows that expressions are of, and where nothing goes wrong.
+#[derive(Clone, Copy)]
+struct Input<'a> {
+    columns: &'a [Column],
+    rows: usize,
+    active: Option<&'a [bool]>,
+}
+
+impl Input<'_> {
+    fn evaluate(self, expr: &Expr) -> Result<Column> {
+        match &expr.node {
+            Node::Column(column) => Ok(self.columns[*column].clone()),
+            Node::Number(value) => Ok(full(Values::Numbers(vec![*value; self.rows]))),
+            Node::Text(bytes) => {
+                let width = usize::from(text_width(expr.kind));
+                let mut one = bytes.clone();
+                one.resize(width, 0);
+                Ok(full(Values::Text(width, one.repeat(self.rows))))
             }
-            Ok(Column {
-                values: Values::Numbers(results),
-                nulls,
-            })
-        }
-        Node::Compare(comparison, x, y) => {
-            let (x, y) = (of(x)?, of(y)?);
-            let nulls = either(&x.nulls, &y.nulls);
-            let truth: Vec<i128> = match (&x.values, &y.values) {
-                (Values::Text(width, x), Values::Text(_, y)) => {
-                    let pairs = x.chunks(*width).zip(y.chunks(*width));
-                    pairs.map(|(x, y)| holds(*comparison, x.cmp(y))).collect()
-                }
-                (Values::Numbers(x), Values::Numbers(y)) => x
-                    .iter()
-                    .zip(y)
-                    .map(|(x, y)| holds(*comparison, x.cmp(y)))
-                    .collect(),
-                _ => return Err(Failed),
-            };
-            Ok(canonical(truth, nulls))
-        }
-        Node::And(x, y) => {
-            let (x, y) = (of(x)?, of(y)?);
-            Ok(both(rows, &x, &y, |x, y| match (x, y) {
+            Node::Null => Ok(self.nulls(expr.kind)),
+            Node::As(part) => self.converted(part, expr.kind),
+            Node::Arithmetic(operation, x, y) => self.arithmetic(*operation, x, y),
+            Node::Compare(comparison, x, y) => compared(*comparison, &self.evaluate(x)?, &self.evaluate(y)?),
+            Node::And(x, y) => self.both(x, y, |x, y| match (x, y) {
                 (Some(false), _) | (_, Some(false)) => Some(false),
                 (Some(true), Some(true)) => Some(true),
                 _ => None,
-            }))
-        }
-        Node::Or(x, y) => {
-            let (x, y) = (of(x)?, of(y)?);
-            Ok(both(rows, &x, &y, |x, y| match (x, y) {
+            }),
+            Node::Or(x, y) => self.both(x, y, |x, y| match (x, y) {
                 (Some(true), _) | (_, Some(true)) => Some(true),
                 (Some(false), Some(false)) => Some(false),
                 _ => None,
-            }))
-        }
-        Node::Not(x) => {
-            let Column { values, nulls } = of(x)?;
-            let Values::Numbers(truth) = values else {
-                return Err(Failed);
-            };
-            Ok(canonical(
-                truth.into_iter().map(|value| 1 - value).collect(),
-                nulls,
-            ))
-        }
-        Node::IsNull(x) => {
-            let nulls = of(x)?.nulls;
-            let truth = nulls.map_or_else(
-                || vec![0; rows],
-                |nulls| nulls.into_iter().map(i128::from).collect(),
-            );
-            Ok(full(Values::Numbers(truth)))
-        }
-        Node::If(condition, yes, no) => {
-            let condition = of(condition)?;
-            let chosen = truths(&condition);
-            let within = |wanted: bool| -> Vec<bool> {
-                (0..rows)
-                    .map(|row| chosen[row] == wanted && active.is_none_or(|active| active[row]))
-                    .collect()
-            };
-            let yes = evaluate(yes, columns, rows, Some(&within(true)))?;
-            let no = evaluate(no, columns, rows, Some(&within(false)))?;
-            Ok(selected(&chosen, &yes, &no))
-        }
-        Node::StartsWith(x, prefix) => {
-            let Column { values, nulls } = of(x)?;
-            let Values::Text(width, bytes) = values else {
-                return Err(Failed);
-            };
-            let truth = bytes
-                .chunks(width)
-                .map(|text| text.starts_with(prefix).into())
-                .collect();
-            Ok(canonical(truth, nulls))
+            }),
+            Node::Not(x) => {
+                let Column { values, nulls } = self.evaluate(x)?;
+                let Values::Numbers(truth) = values else {
+                    return Err(Failed);
+                };
+                let opposite = truth.into_iter().map(|value| 1 - value).collect();
+                Ok(canonical(opposite, nulls))
+            }
+            Node::IsNull(x) => {
+                let nulls = self.evaluate(x)?.nulls;
+                let truth = nulls.map_or_else(
+                    || vec![0; self.rows],
+                    |nulls| nulls.into_iter().map(i128::from).collect(),
+                );
+                Ok(full(Values::Numbers(truth)))
+            }
+            Node::If(condition, yes, no) => self.chosen(condition, yes, no),
+            Node::StartsWith(x, prefix) => {
+                let Column { values, nulls } = self.evaluate(x)?;
+                let Values::Text(width, bytes) = values else {
+                    return Err(Failed);
+                };
+                let starts = |text: &[u8]| text.starts_with(prefix).into();
+                Ok(canonical(bytes.chunks(width).map(starts).collect(), nulls))
+            }
         }
     }
+
+    fn nulls(self, kind: ValueKind) -> Column {
+        Column {
+            values: match kind {
+                ValueKind::Text(width) => Values::Text(width.into(), vec![0; self.rows * usize::from(width)]),
+                _ => Values::Numbers(vec![0; self.rows]),
+            },
+            nulls: Some(vec![true; self.rows]),
+        }
+    }
+
+    /// The same value as another kind: with more places, or filled up with more zero bytes.
+    fn converted(self, part: &Expr, kind: ValueKind) -> Result<Column> {
+        let Column { values, nulls } = self.evaluate(part)?;
+        let values = match values {
+            Values::Text(own, bytes) => {
+                let width = usize::from(text_width(kind));
+                let texts = bytes.chunks(own).flat_map(|text| padded(text, width));
+                Values::Text(width, texts.collect())
+            }
+            Values::Numbers(mut numbers) => {
+                let more = kind.scale().saturating_sub(part.kind.scale());
+                if more > 0 {
+                    let factor = i128::try_from(ten_to(more)).map_err(|_| Failed)?;
+                    for (row, number) in numbers.iter_mut().enumerate() {
+                        *number = product(*number, factor, matters(row, nulls.as_deref(), self.active))?;
+                    }
+                }
+                Values::Numbers(numbers)
+            }
+        };
+        Ok(Column { values, nulls })
+    }
+
+    fn arithmetic(self, operation: Arithmetic, x: &Expr, y: &Expr) -> Result<Column> {
+        let (x, y) = (self.evaluate(x)?, self.evaluate(y)?);
+        let nulls = either(&x.nulls, &y.nulls);
+        let (x, y) = (numbers(&x), numbers(&y));
+        let mut results = vec![0; self.rows];
+        for (row, result) in results.iter_mut().enumerate() {
+            if !matters(row, nulls.as_deref(), self.active) {
+                continue;
+            }
+            *result = calculated(operation, x[row], y[row]).ok_or(Failed)?;
+        }
+        Ok(Column {
+            values: Values::Numbers(results),
+            nulls,
+        })
+    }
+
+    fn both(
+        self,
+        x: &Expr,
+        y: &Expr,
+        combine: impl Fn(Option<bool>, Option<bool>) -> Option<bool>,
+    ) -> Result<Column> {
+        Ok(both(self.rows, &self.evaluate(x)?, &self.evaluate(y)?, combine))
+    }
+
+    fn chosen(self, condition: &Expr, yes: &Expr, no: &Expr) -> Result<Column> {
+        let chosen = truths(&self.evaluate(condition)?);
+        let within = |wanted: bool| -> Vec<bool> {
+            (0..self.rows)
+                .map(|row| chosen[row] == wanted && self.active.is_none_or(|active| active[row]))
+                .collect()
+        };
+        let of = |expr: &Expr, active: &[bool]| {
+            let active = Some(active);
+            Input { active, ..self }.evaluate(expr)
+        };
+        Ok(selected(
+            &chosen,
+            &of(yes, &within(true))?,
+            &of(no, &within(false))?,
+        ))
+    }
+}
+
+fn compared(comparison: Comparison, x: &Column, y: &Column) -> Result<Column> {
+    let nulls = either(&x.nulls, &y.nulls);
+    let truth: Vec<i128> = match (&x.values, &y.values) {
+        (Values::Text(width, x), Values::Text(_, y)) => {
+            let pairs = x.chunks(*width).zip(y.chunks(*width));
+            pairs.map(|(x, y)| holds(comparison, x.cmp(y))).collect()
+        }
+        (Values::Numbers(x), Values::Numbers(y)) => x
+            .iter()
+            .zip(y)
+            .map(|(x, y)| holds(comparison, x.cmp(y)))
+            .collect(),
+        _ => return Err(Failed),
+    };
+    Ok(canonical(truth, nulls))
 }
 
 /// Where a condition is true, and neither false nor null.
@@ -221,9 +252,9 @@ fn numbers(column: &Column) -> &[i128] {
     }
 }
 
-fn text_width(kind: Kind) -> u16 {
+fn text_width(kind: ValueKind) -> u16 {
     match kind {
-        Kind::Text(width) => width,
+        ValueKind::Text(width) => width,
         _ => 1,
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::Rows;
 use super::column::{Column, Values};
-use crate::kind::Kind;
+use super::rows::Rows;
+use crate::kind::ValueKind;
 use crate::relation::Function;
 
 /// Groups that rows are added to.
@@ -16,12 +16,12 @@ pub(super) struct Groups<'a> {
     /// The group of each key.
     places: HashMap<Box<[u8]>, usize>,
     /// The keys of each group, and what has been made of its rows.
-    columns: Vec<Made>,
+    columns: Vec<GroupColumn>,
     count: usize,
 }
 
 /// A column of groups.
-struct Made {
+struct GroupColumn {
     /// The value of each group.
     values: Values,
     /// Whether each group has one.
@@ -33,12 +33,12 @@ struct Made {
 impl<'a> Groups<'a> {
     /// Groups by the first `keys` columns, whose columns are of `kinds`.
     pub(super) fn new(
-        kinds: impl Iterator<Item = Kind>,
+        kinds: impl Iterator<Item = ValueKind>,
         keys: usize,
         functions: &'a [Function],
         grouped: bool,
     ) -> Self {
-        let made = |kind| Made {
+        let made = |kind| GroupColumn {
             values: Values::none(kind),
             any: Vec::new(),
             over: Vec::new(),
@@ -104,7 +104,7 @@ impl<'a> Groups<'a> {
             columns,
             ..
         } = self;
-        let column = |(at, mut made): (usize, Made)| {
+        let column = |(at, mut made): (usize, GroupColumn)| {
             if made.over.iter().any(|&over| over != 0) {
                 return None;
             }
@@ -126,7 +126,7 @@ impl<'a> Groups<'a> {
     }
 }
 
-impl Made {
+impl GroupColumn {
     /// Room for so many groups.
     fn grow(&mut self, count: usize) {
         match &mut self.values {

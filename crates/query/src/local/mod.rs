@@ -4,50 +4,33 @@ mod check;
 pub(crate) mod column;
 mod expr;
 mod group;
+mod rows;
 
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use cenote_tables::{Column as Kept, Table};
+use cenote_tables::{Column as TableColumn, Table};
 
 pub(crate) use self::check::check;
 use self::column::Column;
 use self::expr::{evaluate, truths};
 use self::group::Groups;
+use self::rows::Rows;
+pub(crate) use self::rows::{AllRows, compare};
 use crate::error::{Error, Result};
 use crate::expr::Expr;
-use crate::plan::physical::{Join, Ordered, Physical, Step};
+use crate::plan::physical::{Join, Physical, Step};
 use crate::schema::Schema;
 use crate::segment::Segments;
 
-/// Some rows in the clear.
-pub(crate) struct Rows {
-    pub(crate) columns: Vec<Column>,
-    pub(crate) count: usize,
-}
-
-/// All rows of a step.
-pub(crate) struct KeptRows {
-    pub(crate) columns: Vec<Kept>,
-    pub(crate) count: usize,
-}
-
 /// This party's tables, in the places of those of the schema.
-pub(crate) struct Own<'a> {
+pub(crate) struct OwnTables<'a> {
     pub(crate) schema: &'a Schema,
     pub(crate) tables: &'a [Option<Table>],
     pub(crate) segments: Segments,
 }
 
-/// Why this party's rows cannot be used.
-fn refused(table: &str, what: impl Into<String>) -> Error {
-    Error::Rows {
-        table: table.into(),
-        what: what.into(),
-    }
-}
-
-impl Own<'_> {
+impl OwnTables<'_> {
     /// Calls `each` with the rows that `physical`, which this party owns, gives, some at a time.
     ///
     /// # Errors
@@ -56,8 +39,9 @@ impl Own<'_> {
         match &*physical.step {
             Step::Scan { table, columns } => {
                 let own = self.tables.get(*table).and_then(Option::as_ref);
-                let own = own.ok_or_else(|| refused(&self.schema.tables[*table].name, "it is not given"))?;
-                let columns: Vec<&Kept> = columns.iter().map(|&column| &own.columns[column]).collect();
+                let own =
+                    own.ok_or_else(|| Error::rows(&self.schema.tables[*table].name, "its rows are missing"))?;
+                let columns: Vec<&TableColumn> = columns.iter().map(|&column| &own.columns[column]).collect();
                 self.pieces(own.rows, |rows| {
                     let count = rows.len();
                     let columns = columns.iter().map(|column| Column::of(column, rows.clone()));
@@ -70,42 +54,14 @@ impl Own<'_> {
             Step::Project(input, exprs) => {
                 self.each(input, &mut |rows| each(self.projected(physical, &rows, exprs)?))
             }
-            Step::Filter(input, condition) => self.each(input, &mut |rows| {
-                let condition = self.projected(physical, &rows, std::slice::from_ref(condition))?;
-                let kept = truths(&condition.columns[0]);
-                let places: Vec<usize> = (0..rows.count).filter(|&row| kept[row]).collect();
-                each(if places.len() == rows.count {
-                    rows
-                } else {
-                    rows.gather(&places)
-                })
-            }),
+            Step::Filter(input, condition) => {
+                self.each(input, &mut |rows| each(self.kept_by(physical, rows, condition)?))
+            }
             Step::Join(join) => self.joined(join, each),
             Step::Union(inputs) => inputs.iter().try_for_each(|input| self.each(input, each)),
-            Step::Group {
-                input,
-                keys,
-                functions,
-                grouped,
-            } => {
-                let kinds = physical.columns.iter().map(|column| column.kind);
-                let mut groups = Groups::new(kinds, *keys, functions, *grouped);
-                self.each(input, &mut |rows| {
-                    groups.add(&rows);
-                    Ok(())
-                })?;
-                if groups.count() > physical.rows {
-                    let what = format!(
-                        "there are {} groups, and by `distinct` there are {} at most",
-                        groups.count(),
-                        physical.rows
-                    );
-                    return Err(refused(&self.names(physical), what));
-                }
-                each(groups.finish().ok_or_else(|| self.failed(physical))?)
-            }
+            Step::Group { .. } => each(self.grouped(physical)?),
             Step::First { input, order, count } => {
-                let rows = self.kept(input)?;
+                let rows = self.all_rows(input)?;
                 let mut places: Vec<usize> = (0..rows.count).collect();
                 places.sort_by(|&one, &other| compare(&rows.columns, order, one, other));
                 places.truncate(*count);
@@ -128,10 +84,10 @@ impl Own<'_> {
     /// All rows that `physical`, which this party owns, gives.
     ///
     /// # Errors
-    /// As [`Own::each`].
-    pub(crate) fn kept(&self, physical: &Physical) -> Result<KeptRows> {
+    /// As [`OwnTables::each`].
+    pub(crate) fn all_rows(&self, physical: &Physical) -> Result<AllRows> {
         let columns = physical.columns.iter().map(|column| column::none(column.kind));
-        let mut kept = KeptRows {
+        let mut kept = AllRows {
             columns: columns.collect(),
             count: 0,
         };
@@ -155,8 +111,47 @@ impl Own<'_> {
         })
     }
 
+    /// The rows for which `condition` holds.
+    fn kept_by(&self, physical: &Physical, rows: Rows, condition: &Expr) -> Result<Rows> {
+        let condition = self.projected(physical, &rows, std::slice::from_ref(condition))?;
+        let kept = truths(&condition.columns[0]);
+        let places: Vec<usize> = (0..rows.count).filter(|&row| kept[row]).collect();
+        Ok(match places.len() == rows.count {
+            true => rows,
+            false => rows.gather(&places),
+        })
+    }
+
+    /// The groups of rows that a step of groups gives.
+    fn grouped(&self, physical: &Physical) -> Result<Rows> {
+        let Step::Group {
+            input,
+            keys,
+            functions,
+            grouped,
+        } = &*physical.step
+        else {
+            unreachable!("a step of groups")
+        };
+        let kinds = physical.columns.iter().map(|column| column.kind);
+        let mut groups = Groups::new(kinds, *keys, functions, *grouped);
+        self.each(input, &mut |rows| {
+            groups.add(&rows);
+            Ok(())
+        })?;
+        if groups.count() > physical.rows {
+            let what = format!(
+                "there are {} groups, but `distinct` allows {}",
+                groups.count(),
+                physical.rows
+            );
+            return Err(Error::rows(&self.names(physical), what));
+        }
+        groups.finish().ok_or_else(|| self.failed(physical))
+    }
+
     fn joined(&self, join: &Join, each: &mut dyn FnMut(Rows) -> Result<()>) -> Result<()> {
-        let lookup = self.kept(&join.lookup)?;
+        let lookup = self.all_rows(&join.lookup)?;
         let keys = &join.lookup_keys;
         let (order, whole) = lookup.sorted(keys);
         let order = &order[..whole];
@@ -166,10 +161,10 @@ impl Own<'_> {
             run = if again { run + 1 } else { 1 };
             if run > join.slots {
                 let what = format!(
-                    "a key of a join comes more than {} times, which is promised with `unique` or `at_most`",
+                    "a key of a join occurs more often than the {} times that `unique` or `at_most` allows",
                     join.slots
                 );
-                return Err(refused(&self.names(&join.lookup), what));
+                return Err(Error::rows(&self.names(&join.lookup), what));
             }
         }
         self.each(&join.probe, &mut |probe| {
@@ -209,7 +204,7 @@ impl Own<'_> {
     }
 
     fn failed(&self, physical: &Physical) -> Error {
-        refused(
+        Error::rows(
             &self.names(physical),
             "a calculation of the query overflows or divides by zero on its rows",
         )
@@ -242,73 +237,4 @@ pub(crate) fn tables(physical: &Physical, each: &mut impl FnMut(usize)) {
             tables(&join.lookup, each);
         }
     }
-}
-
-impl Rows {
-    fn gather(&self, places: &[usize]) -> Self {
-        Rows {
-            columns: self.columns.iter().map(|column| column.gather(places)).collect(),
-            count: places.len(),
-        }
-    }
-}
-
-impl KeptRows {
-    /// The rows in these places.
-    fn at(&self, places: &[usize]) -> Rows {
-        let places: Vec<Option<usize>> = places.iter().map(|&place| Some(place)).collect();
-        Rows {
-            columns: self
-                .columns
-                .iter()
-                .map(|column| Column::at(column, &places))
-                .collect(),
-            count: places.len(),
-        }
-    }
-
-    /// Whether two rows have the same keys.
-    pub(crate) fn same(&self, keys: &[usize], one: usize, other: usize) -> bool {
-        keys.iter()
-            .all(|&key| self.columns[key].compare(one, other).is_eq())
-    }
-
-    /// The places of the rows in the order of these columns, those with a null in one of them last; and how many have none.
-    pub(crate) fn sorted(&self, keys: &[usize]) -> (Vec<u32>, usize) {
-        let columns: Vec<&Kept> = keys.iter().map(|&key| &self.columns[key]).collect();
-        let is_null = |row: u32| columns.iter().any(|column| column.is_null(row as usize));
-        // No table has more rows.
-        let all = 0..u32::try_from(self.count).unwrap_or(u32::MAX);
-        let (mut places, nulls): (Vec<u32>, Vec<u32>) = all.partition(|&row| !is_null(row));
-        let whole = places.len();
-        let compared = |one: u32, other: u32| {
-            let each = columns
-                .iter()
-                .map(|column| column.values.compare(one as usize, other as usize));
-            each.fold(Ordering::Equal, Ordering::then)
-        };
-        if !places.is_sorted_by(|&one, &other| compared(one, other).is_le()) {
-            places.sort_by(|&one, &other| compared(one, other));
-        }
-        places.extend(nulls);
-        (places, whole)
-    }
-}
-
-/// How two rows come after one another.
-pub(crate) fn compare(columns: &[Kept], order: &[Ordered], one: usize, other: usize) -> Ordering {
-    for by in order {
-        let column = &columns[by.column];
-        let nulls = (column.is_null(one), column.is_null(other));
-        let found = match nulls {
-            (false, false) if by.descending => column.values.compare(other, one),
-            (false, false) => column.values.compare(one, other),
-            (one, other) if by.nulls_first => other.cmp(&one),
-            (one, other) => one.cmp(&other),
-        };
-        if found.is_ne() {
-            return found;
-        }
-    }
-    Ordering::Equal
 }

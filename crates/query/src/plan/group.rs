@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use super::combine::union;
 use super::physical::{Column, Facts, Physical, Step, values};
-use super::union;
 use crate::error::{Place, Result};
-use crate::expr::{Arithmetic, Comparison, Expr, Kind, Node, may_fail};
+use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind, may_fail};
 use crate::relation::Function;
 
 /// Groups by the first `keys` columns.
@@ -81,7 +81,7 @@ fn own_groups(part: Physical, keys: usize, functions: &[Function], grouped: bool
     for ((function, value), total) in functions.iter().zip(&values).zip(&all[keys..]) {
         match (function, value.kind) {
             (Function::Count, _) => conditions.push(less(count.clone(), total.clone()).not()),
-            (Function::Sum, Kind::Number { least, most, scale }) => {
+            (Function::Sum, ValueKind::Number { least, most, scale }) => {
                 let bound = |of: i128| {
                     let of = Expr::number(of, scale);
                     let fits = !may_fail(Arithmetic::Multiply, count.kind, of.kind);
@@ -117,12 +117,12 @@ fn own_groups(part: Physical, keys: usize, functions: &[Function], grouped: bool
 
 /// The same rows, with columns of one kind each.
 fn alike(parts: Vec<Physical>) -> Vec<Physical> {
-    let kinds: Vec<Kind> = (0..parts[0].columns.len())
+    let kinds: Vec<ValueKind> = (0..parts[0].columns.len())
         .map(|column| {
             let kinds = parts.iter().map(|part| part.columns[column].kind);
             kinds
                 .reduce(|one, other| one.unified(other).unwrap_or(one))
-                .unwrap_or(Kind::Bool)
+                .unwrap_or(ValueKind::Bool)
         })
         .collect();
     let cast = |part: Physical| {
@@ -141,7 +141,7 @@ fn alike(parts: Vec<Physical>) -> Vec<Physical> {
 fn in_parts(input: Physical, keys: usize, functions: &[Function]) -> Physical {
     let mut exprs = input.all();
     for (column, function) in exprs[keys..].iter_mut().zip(functions) {
-        let one = Expr::number(1, 0).into_kind(Kind::Number {
+        let one = Expr::number(1, 0).into_kind(ValueKind::Number {
             least: 0,
             most: 1,
             scale: 0,

@@ -1,27 +1,15 @@
 //! Joins of several relations: which of them are joined when, and by whom.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
-use super::Planner;
+use super::atoms::of_inputs;
 use super::order::{Edge, Joined, Joining};
-use super::physical::{Facts, Part, Physical, Step};
-use crate::error::{Place, Result};
-use crate::expr::{Comparison, Expr, Kind, Node};
+use super::paired::{Input, over_own};
+use super::physical::Physical;
+use super::planner::Planner;
+use crate::error::Result;
+use crate::expr::{Comparison, Expr, Node, ValueKind};
 use crate::relation::{Operation, Relation};
-
-/// A relation of a join: what is asked of it, and of it alone.
-struct Input {
-    relation: Relation,
-    /// Its first column among those of the join.
-    first: usize,
-    filters: Vec<Expr>,
-    /// What is wanted of it, over the columns of the join.
-    atoms: Vec<Expr>,
-}
-
-/// Where what expression is, among the columns of what is joined.
-pub(super) type At = (usize, Rc<Expr>);
 
 impl Planner<'_> {
     /// The inner join `relation`, of whose rows those are kept for which `conditions` hold.
@@ -129,169 +117,6 @@ impl Planner<'_> {
         }
         Ok(parts)
     }
-
-    /// The table that an input is of, and the only one of its columns that `side` is of, if it is one.
-    fn column(&self, inputs: &[Input], input: usize, side: &Expr) -> Option<(usize, usize)> {
-        match (&inputs[input].relation.operation, &side.node) {
-            (Operation::Scan(table), Node::Column(column)) => Some((*table, column - inputs[input].first)),
-            _ => None,
-        }
-    }
-
-    /// Whether an edge is between the keys of tables of different parties that promise to have the same rows: unique columns of one name, or the
-    /// only unique columns that there are.
-    fn pairs(&self, inputs: &[Input], edge: &Edge) -> bool {
-        let ends = [0, 1].map(|side| self.column(inputs, edge.inputs[side], &edge.sides[side]));
-        let [Some((one, column)), Some((other, other_column))] = ends else {
-            return false;
-        };
-        let (tables, like) = (&self.schema.tables, |table| self.schema.rows_like(table));
-        let (name, other_name) = (
-            &tables[one].fields[column].name,
-            &tables[other].fields[other_column].name,
-        );
-        let unique = tables[one].unique.contains(name) && tables[other].unique.contains(other_name);
-        let only = tables[one].unique.len() == 1 && tables[other].unique.len() == 1;
-        tables[one].party != tables[other].party
-            && like(one) == like(other)
-            && unique
-            && (name == other_name || only)
-    }
-
-    /// Tables whose rows go together one by one, each by its key.
-    fn pair(&self, (inputs, edges): (&[Input], &[Edge]), group: &[(usize, Expr)]) -> Result<Joined> {
-        let (mut parts, mut places, mut columns) = (Vec::new(), Vec::new(), Vec::new());
-        let mut distinct = Vec::new();
-        for (at, key) in group {
-            let input = &inputs[*at];
-            let mut wanted = input.atoms.clone();
-            let key_at = wanted
-                .iter()
-                .position(|atom| atom == key)
-                .expect("a side of an edge is an atom");
-            let filter = Expr::all(input.filters.clone());
-            let counts = filter.map(|filter| {
-                wanted.push(filter);
-                wanted.len() - 1
-            });
-            let own: Vec<Expr> = wanted.iter().map(|atom| over_own(atom, input)).collect();
-            let physical = self.plan(&input.relation, &own)?;
-            for (column, atom) in input.atoms.iter().enumerate() {
-                places.push((columns.len(), Rc::new(atom.clone())));
-                columns.push(physical.columns[column]);
-                distinct.push(physical.facts.distinct[column]);
-            }
-            parts.push(Part {
-                input: physical,
-                key: key_at,
-                counts,
-            });
-        }
-        let rows = parts[0].input.rows;
-        let mut first = 0;
-        let at_most = parts.iter().map(|part| {
-            let key = first + part.key;
-            first += part.input.columns.len() - usize::from(part.counts.is_some());
-            (vec![key], 1)
-        });
-        let facts = Facts {
-            at_most: at_most.collect(),
-            distinct,
-        };
-        let mut physical = Physical {
-            columns,
-            rows,
-            owner: None,
-            facts,
-            step: Arc::new(Step::Paired(parts)),
-        };
-        // What else is to be equal.
-        let of_group = |edge: &&Edge| {
-            edge.inputs
-                .iter()
-                .all(|input| group.iter().any(|(at, _)| at == input))
-        };
-        let by_keys = |edge: &Edge| {
-            let mut ends = edge.inputs.iter().zip(&edge.sides);
-            ends.all(|(input, side)| group.iter().any(|(at, key)| at == input && key == side))
-        };
-        for edge in edges.iter().filter(of_group).filter(|edge| !by_keys(edge)) {
-            let [x, y] = edge.sides.clone();
-            let same = Expr::compare(Comparison::Equal, x, y).expect("both are of one kind");
-            for same in self.placed(&[same], &places, None)? {
-                physical = physical.filter(same);
-            }
-        }
-        Ok(Joined {
-            physical,
-            inputs: group.iter().map(|(at, _)| *at).collect(),
-            places,
-            cost: 0.0,
-        })
-    }
-}
-
-impl Planner<'_> {
-    /// `a AND b OR a AND c` as `a AND (b OR c)`.
-    fn factored(&self, condition: Expr, at: Option<Place>) -> Result<Expr> {
-        let Node::Or(x, y) = condition.node else {
-            return Ok(condition);
-        };
-        let (x, y) = (
-            self.factored(*x, at)?.conjuncts(),
-            self.factored(*y, at)?.conjuncts(),
-        );
-        self.work.look(x.len().saturating_mul(y.len()), at)?;
-        let (common, x): (Vec<Expr>, Vec<Expr>) = x.into_iter().partition(|part| y.contains(part));
-        let y: Vec<Expr> = y.into_iter().filter(|part| !common.contains(part)).collect();
-        let rest = match (Expr::all(x), Expr::all(y)) {
-            (Some(x), Some(y)) => Some(x.or(y)),
-            // One of them is no more than what is common.
-            _ => None,
-        };
-        let all = Expr::all(common.into_iter().chain(rest).collect());
-        Ok(all.unwrap_or_else(|| Expr::bool(true)))
-    }
-
-    /// Adds what is not there yet, and gives its place.
-    pub(super) fn add(&self, atoms: &mut Vec<Expr>, expr: Expr, at: Option<Place>) -> Result<usize> {
-        self.work.look(atoms.len(), at)?;
-        let known = atoms.iter().position(|atom| *atom == expr);
-        Ok(known.unwrap_or_else(|| {
-            atoms.push(expr);
-            atoms.len() - 1
-        }))
-    }
-
-    /// Adds the largest parts of an expression that are of one input alone to what is wanted of that input; only columns where `whole` says so, or
-    /// where more might go wrong.
-    pub(super) fn atoms(
-        &self,
-        expr: &Expr,
-        (input_of, whole): (&impl Fn(usize) -> usize, &impl Fn(usize) -> bool),
-        into: &mut [Vec<Expr>],
-        at: Option<Place>,
-    ) -> Result<()> {
-        let is_column = matches!(expr.node, Node::Column(_));
-        match of_inputs(expr, input_of)[..] {
-            [] => Ok(()),
-            [input] if is_column || (whole(input) && !expr.may_fail()) => {
-                self.add(&mut into[input], expr.clone(), at).map(drop)
-            }
-            _ => expr
-                .parts()
-                .into_iter()
-                .try_for_each(|part| self.atoms(part, (input_of, whole), into, at)),
-        }
-    }
-
-    /// Expressions over columns that are what `places` says.
-    pub(super) fn placed(&self, exprs: &[Expr], places: &[At], at: Option<Place>) -> Result<Vec<Expr>> {
-        self.work.keep(exprs, at)?;
-        let parts: usize = exprs.iter().map(|expr| expr.extent().parts).sum();
-        self.work.look(parts.saturating_mul(places.len()), at)?;
-        Ok(exprs.iter().map(|expr| placed(expr, places)).collect())
-    }
 }
 
 /// The relations that are joined, and the conditions.
@@ -338,23 +163,6 @@ fn flatten(relation: &Relation, first: usize, inputs: &mut Vec<Input>, condition
     }
 }
 
-/// An expression of the join that is of one input alone, over the input's columns.
-fn over_own(expr: &Expr, input: &Input) -> Expr {
-    expr.over(&|column| {
-        let info = &input.relation.columns[column - input.first];
-        Expr::column(column - input.first, info.kind, info.nullable)
-    })
-}
-
-/// The inputs that an expression is of.
-fn of_inputs(expr: &Expr, input_of: &impl Fn(usize) -> usize) -> Vec<usize> {
-    let mut inputs = Vec::new();
-    expr.columns(&mut |column| inputs.push(input_of(column)));
-    inputs.sort_unstable();
-    inputs.dedup();
-    inputs
-}
-
 fn edge(condition: &Expr, input_of: &impl Fn(usize) -> usize) -> Option<Edge> {
     let Node::Compare(Comparison::Equal, x, y) = &condition.node else {
         return None;
@@ -366,22 +174,10 @@ fn edge(condition: &Expr, input_of: &impl Fn(usize) -> usize) -> Option<Edge> {
     if one == other || x.may_fail() || y.may_fail() {
         return None;
     }
-    let kind: Kind = x.kind.unified(y.kind)?;
+    let kind: ValueKind = x.kind.unified(y.kind)?;
     let sides = [x, y].map(|side| side.as_ref().clone().into_kind(kind));
     Some(Edge {
         inputs: [*one, *other],
         sides,
     })
-}
-
-/// An expression over columns that are what `places` says.
-fn placed(expr: &Expr, places: &[At]) -> Expr {
-    if let Some((at, _)) = places.iter().find(|(_, known)| **known == *expr) {
-        return Expr::column(*at, expr.kind, expr.nullable);
-    }
-    Expr {
-        node: expr.node.with_parts(&|part| placed(part, places)),
-        kind: expr.kind,
-        nullable: expr.nullable,
-    }
 }

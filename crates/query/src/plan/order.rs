@@ -1,8 +1,8 @@
 //! Joins of several parts: which of them are joined first, and which looks the other up.
 
-use super::inner::At;
+use super::atoms::Placed;
+use super::combine::{join, slots};
 use super::physical::{Join, Physical};
-use super::{join, slots};
 use crate::error::{Error, Place, Result};
 use crate::expr::Expr;
 use crate::work::Work;
@@ -23,7 +23,7 @@ pub(super) struct Joined {
     pub(super) physical: Physical,
     pub(super) inputs: Vec<usize>,
     /// What its columns are, over those of the join.
-    pub(super) places: Vec<At>,
+    pub(super) places: Vec<Placed>,
     pub(super) cost: f64,
 }
 
@@ -133,8 +133,8 @@ impl Joining<'_> {
             }
         }
         best.ok_or_else(|| {
-            let what = "these tables cannot be joined: each join needs columns of two tables that are equal, and the job must say how often a key comes in \
-                        one of them; add `unique` (or `at_most`) for the column that it is joined by";
+            let what = "these tables cannot be joined: each join needs columns of both tables to be equal, and the job must say how often a key occurs in one of \
+                        them; add `unique` (or `at_most`) for the column that they are joined by";
             Error::query(self.at, what)
         })
     }

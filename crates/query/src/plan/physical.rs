@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use cenote_net::PartyId;
 
-use crate::expr::{Expr, Kind};
+use crate::expr::{Expr, ValueKind};
 use crate::relation::Function;
 
 /// A column that a step gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Column {
-    pub(crate) kind: Kind,
+    pub(crate) kind: ValueKind,
     pub(crate) nullable: bool,
 }
 
@@ -311,12 +311,12 @@ impl Physical {
 }
 
 /// How many different values of a kind there are, if they are few.
-pub(crate) fn values(kind: Kind, nullable: bool) -> Option<u64> {
+pub(crate) fn values(kind: ValueKind, nullable: bool) -> Option<u64> {
     let width = kind.width();
     let (least, most) = kind.range().unwrap_or((0, 0));
     let count = match kind {
-        Kind::Text(_) if width < 16 => 1 << width,
-        Kind::Text(_) => return None,
+        ValueKind::Text(_) if width < 16 => 1 << width,
+        ValueKind::Text(_) => return None,
         _ => u64::try_from(most.checked_sub(least)?.checked_add(1)?).ok()?,
     };
     (count <= 1 << 20).then(|| count + u64::from(nullable))

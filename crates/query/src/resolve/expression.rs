@@ -1,12 +1,11 @@
 //! Expressions: names become columns, and every part gets its type.
 
-use cenote_tables::MAX_CHARS;
-use sqlparser::ast::{self, BinaryOperator, Spanned, UnaryOperator};
+use sqlparser::ast::{self, Spanned};
 
 use super::literal;
 use super::scope::{Scope, place};
 use crate::error::{Error, Place, Result};
-use crate::expr::{Arithmetic, Comparison, Expr, Kind, Node, Together, balanced};
+use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind};
 use crate::relation::Aggregate;
 use crate::work::{MAX_LEVELS, MAX_PARTS, Work};
 
@@ -66,6 +65,10 @@ impl<'a> Context<'a> {
         self.scope
     }
 
+    pub(super) fn work(&self) -> &'a Work {
+        self.work
+    }
+
     /// The same where no aggregates may stand.
     pub(super) fn plain(&self) -> Context<'a> {
         Context {
@@ -82,12 +85,12 @@ impl Context<'_> {
     pub(super) fn condition(&mut self, expr: &ast::Expr) -> Result<Expr> {
         let condition = self.expression(expr)?;
         match (condition.kind, &condition.node) {
-            (Kind::Bool, _) => Ok(condition),
-            (_, Node::Null) => Ok(Expr::null(Kind::Bool)),
+            (ValueKind::Bool, _) => Ok(condition),
+            (_, Node::Null) => Ok(Expr::null(ValueKind::Bool)),
             (kind, _) => Err(Error::query(
                 at(expr),
                 format!(
-                    "a condition stands here, and this is {}; compare it with something",
+                    "a condition is needed here, but this is {}; compare it with something",
                     kind.name()
                 ),
             )),
@@ -104,7 +107,7 @@ impl Context<'_> {
             }
         }
         if self.nested == MAX_NESTED {
-            let what = format!("this stands within {MAX_NESTED} others; write a part of it in a subquery");
+            let what = format!("this is nested {MAX_NESTED} deep; move a part of it into a subquery");
             return Err(Error::query(at(expr), what));
         }
         self.nested += 1;
@@ -122,11 +125,11 @@ impl Context<'_> {
         let extent = expr.extent();
         self.work.look(extent.parts, at(whole))?;
         let what = if extent.parts > MAX_PARTS {
-            format!("this has more than {MAX_PARTS} parts; write a part of it in a subquery")
-        } else if extent.levels > MAX_LEVELS {
             format!(
-                "the parts of this stand within one another more than {MAX_LEVELS} deep; write it with fewer cases"
+                "this has more than {MAX_PARTS} parts, counting what is computed twice; move a part of it into a subquery"
             )
+        } else if extent.levels > MAX_LEVELS {
+            format!("this takes more than {MAX_LEVELS} calculations one inside the other; use fewer cases")
         } else {
             return Ok(expr);
         };
@@ -139,10 +142,7 @@ impl Context<'_> {
             E::Identifier(name) => self.column(None, name),
             E::CompoundIdentifier(names) => match names.as_slice() {
                 [table, name] => self.column(Some(table), name),
-                _ => Err(Error::query(
-                    at(expr),
-                    "a column is written as column or table.column",
-                )),
+                _ => Err(Error::query(at(expr), "write a column as column or table.column")),
             },
             E::Nested(inner) => self.expression(inner),
             E::Value(value) => literal::constant(value),
@@ -158,27 +158,12 @@ impl Context<'_> {
                 negated,
                 low,
                 high,
-            } => {
-                let (x, low, high) = (self.expression(x)?, self.expression(low)?, self.expression(high)?);
-                let above = self.compared(expr, Comparison::Less, x.clone(), low)?.not();
-                let below = self.compared(expr, Comparison::Less, high, x)?.not();
-                Ok(negated_if(*negated, above.and(below)))
-            }
+            } => Ok(negated_if(*negated, self.between(expr, [x, low, high])?)),
             E::InList {
                 expr: x,
                 list,
                 negated,
-            } => {
-                let x = self.expression(x)?;
-                let parts = x.extent().parts;
-                self.work.make(parts.saturating_mul(list.len()), at(expr))?;
-                let same = list.iter().map(|item| {
-                    let value = self.expression(item)?;
-                    self.compared(item, Comparison::Equal, x.clone(), value)
-                });
-                let any = balanced(same.collect::<Result<_>>()?, &Expr::or);
-                Ok(negated_if(*negated, any.unwrap_or_else(|| Expr::bool(false))))
-            }
+            } => Ok(negated_if(*negated, self.one_of(expr, x, list)?)),
             E::Like {
                 negated,
                 any: false,
@@ -196,29 +181,7 @@ impl Context<'_> {
                 conditions,
                 else_result,
                 ..
-            } => {
-                let operand = operand
-                    .as_ref()
-                    .map(|operand| self.expression(operand))
-                    .transpose()?;
-                let mut result = match else_result {
-                    Some(other) => self.expression(other)?,
-                    None => Expr::null(Kind::Bool),
-                };
-                for when in conditions.iter().rev() {
-                    let condition = match &operand {
-                        None => self.condition(&when.condition)?,
-                        Some(operand) => {
-                            let value = self.expression(&when.condition)?;
-                            self.compared(&when.condition, Comparison::Equal, operand.clone(), value)?
-                        }
-                    };
-                    let value = self.expression(&when.result)?;
-                    result = self.choice(&when.result, condition, value, result)?;
-                    result = self.fitting(&when.result, result)?;
-                }
-                Ok(result)
-            }
+            } => self.case(operand.as_deref(), conditions, else_result.as_deref()),
             E::Cast {
                 kind: ast::CastKind::Cast | ast::CastKind::DoubleColon,
                 expr: x,
@@ -230,39 +193,18 @@ impl Context<'_> {
                 self.cast(at(expr), value, data_type)
             }
             E::Function(function) => self.function(expr, function),
-            E::InSubquery { .. } | E::Exists { .. } | E::Subquery(_) | E::AnyOp { .. } | E::AllOp { .. } => {
-                Err(Error::query(
-                    at(expr),
-                    "a subquery stands in FROM only: write JOIN (SELECT DISTINCT key FROM …) AS s ON s.key = …",
-                ))
-            }
-            E::Like { .. } | E::ILike { .. } | E::SimilarTo { .. } | E::RLike { .. } => Err(Error::query(
-                at(expr),
-                "only LIKE with a fixed beginning is there: name LIKE 'abc%'",
-            )),
-            E::Extract { .. } => Err(Error::query(
-                at(expr),
-                "EXTRACT is not there; compare with dates instead: d >= date '1995-01-01' AND d < date '1996-01-01'",
-            )),
-            E::Interval(_) => Err(Error::query(
-                at(expr),
-                "an interval is added to a constant date: date '1994-01-01' + interval '1' year",
-            )),
-            other => Err(Error::query(
-                at(expr),
-                format!(
-                    "`{}` is not there; docs/sql.md lists what is",
-                    shortened(&other.to_string())
-                ),
-            )),
+            // The parser does not know where this stands.
+            E::RLike { expr: x, .. } => Err(Error::query(at(x), instead_of(expr))),
+            other => Err(Error::query(at(expr), instead_of(other))),
         }
     }
 
     fn column(&mut self, table: Option<&ast::Ident>, name: &ast::Ident) -> Result<Expr> {
         let found = self.scope.find(table, name)?;
         if self.grouping.is_some() {
-            let what =
-                format!("{name} is not grouped by: write it in GROUP BY, or in SUM, COUNT, MIN, MAX or AVG");
+            let what = format!(
+                "{name} is not in GROUP BY; add it there, or use it inside SUM, COUNT, MIN, MAX or AVG"
+            );
             return Err(Error::query(place(name.span), what));
         }
         Ok(found.expr())
@@ -280,7 +222,7 @@ impl Context<'_> {
         Expr::compare(comparison, x, y).ok_or_else(|| {
             Error::query(
                 at(whole),
-                format!("{one} is compared with {other}; both must be alike"),
+                format!("{one} is compared with {other}; compare values of the same type"),
             )
         })
     }
@@ -289,166 +231,20 @@ impl Context<'_> {
         let (yes, no) = literal::meeting(yes, no).map_err(|what| Error::query(at(whole), what))?;
         let (one, other) = (yes.kind.name(), no.kind.name());
         Expr::choice(condition, yes, no).ok_or_else(|| {
-            let what = format!("this would be {one} in one case and {other} in another; all must be alike");
+            let what =
+                format!("this is {one} in one case and {other} in another; give all cases the same type");
             Error::query(at(whole), what)
         })
     }
 
     pub(super) fn number(&self, whole: &ast::Expr, x: Expr) -> Result<Expr> {
         match (x.kind, &x.node) {
-            (Kind::Number { .. }, _) => Ok(x),
-            (_, Node::Null) => Ok(Expr::null(Kind::exactly(0, 0))),
+            (ValueKind::Number { .. }, _) => Ok(x),
+            (_, Node::Null) => Ok(Expr::null(ValueKind::exactly(0, 0))),
             (kind, _) => Err(Error::query(
                 at(whole),
-                format!("a number stands here, and this is {}", kind.name()),
+                format!("a number is needed here, but this is {}", kind.name()),
             )),
-        }
-    }
-
-    fn binary(
-        &mut self,
-        whole: &ast::Expr,
-        left: &ast::Expr,
-        op: &BinaryOperator,
-        right: &ast::Expr,
-    ) -> Result<Expr> {
-        use BinaryOperator as B;
-        match op {
-            B::And => return self.all(whole, op, &Expr::and),
-            B::Or => return self.all(whole, op, &Expr::or),
-            _ => (),
-        }
-        let x = self.expression(left)?;
-        if let (B::Plus | B::Minus, ast::Expr::Interval(interval)) = (op, right) {
-            return literal::later(&x, interval, if *op == B::Plus { 1 } else { -1 });
-        }
-        let y = self.expression(right)?;
-        let arithmetic = match op {
-            B::Eq => return self.compared(whole, Comparison::Equal, x, y),
-            B::NotEq => return Ok(self.compared(whole, Comparison::Equal, x, y)?.not()),
-            B::Lt => return self.compared(whole, Comparison::Less, x, y),
-            B::Gt => return self.compared(whole, Comparison::Less, y, x),
-            B::LtEq => return Ok(self.compared(whole, Comparison::Less, y, x)?.not()),
-            B::GtEq => return Ok(self.compared(whole, Comparison::Less, x, y)?.not()),
-            B::Minus if x.kind == Kind::Date && y.kind == Kind::Date => {
-                return Ok(Expr::arithmetic(Arithmetic::Subtract, x, y));
-            }
-            B::Plus => Arithmetic::Add,
-            B::Minus => Arithmetic::Subtract,
-            B::Multiply => Arithmetic::Multiply,
-            B::Modulo => Arithmetic::Remainder,
-            B::Divide => Arithmetic::Divide { rounded: false },
-            _ => {
-                let what =
-                    format!("there is no operator {op}; there are + - * / % = <> < <= > >= AND OR NOT");
-                return Err(Error::query(at(whole), what));
-            }
-        };
-        let (x, y) = (self.number(left, x)?, self.number(right, y)?);
-        if x.kind.scale() + y.kind.scale() > 30 {
-            return Err(Error::query(
-                at(whole),
-                "this has more than 30 places behind the point",
-            ));
-        }
-        let whole_numbers = x.kind.scale() == 0 && y.kind.scale() == 0;
-        Ok(match arithmetic {
-            Arithmetic::Divide { .. } if !whole_numbers => Expr::quotient(x, y),
-            arithmetic => Expr::arithmetic(arithmetic, x, y),
-        })
-    }
-
-    /// All conditions that `op` joins, one after the other, put together.
-    fn all(&mut self, whole: &ast::Expr, op: &BinaryOperator, together: &Together) -> Result<Expr> {
-        let (mut conditions, mut rest) = (Vec::new(), whole);
-        while let ast::Expr::BinaryOp { left, op: own, right } = rest
-            && own == op
-        {
-            conditions.push(self.condition(right)?);
-            rest = left;
-        }
-        conditions.push(self.condition(rest)?);
-        conditions.reverse();
-        Ok(balanced(conditions, together).expect("there are two"))
-    }
-
-    fn unary(&mut self, whole: &ast::Expr, op: UnaryOperator, x: &ast::Expr) -> Result<Expr> {
-        match op {
-            UnaryOperator::Not => Ok(self.condition(x)?.not()),
-            UnaryOperator::Plus => {
-                let value = self.expression(x)?;
-                self.number(x, value)
-            }
-            UnaryOperator::Minus => {
-                let value = self.expression(x)?;
-                let value = self.number(x, value)?;
-                Ok(negative(value))
-            }
-            _ => Err(Error::query(
-                at(whole),
-                format!("there is no operator {op}; there are - and NOT"),
-            )),
-        }
-    }
-
-    fn like(&self, x: Expr, pattern: &ast::Expr) -> Result<Expr> {
-        let wrong = || {
-            Error::query(
-                at(pattern),
-                "LIKE takes a fixed beginning and then one %, such as 'abc%', without _ or another %",
-            )
-        };
-        let ast::Expr::Value(value) = pattern else {
-            return Err(wrong());
-        };
-        let ast::Value::SingleQuotedString(text) = &value.value else {
-            return Err(wrong());
-        };
-        if !matches!(x.kind, Kind::Text(_)) {
-            return Err(Error::query(at(pattern), "LIKE is for text"));
-        }
-        let fixed = text.strip_suffix('%');
-        if fixed.unwrap_or(text).contains(['%', '_', '\\', '\0']) {
-            return Err(wrong());
-        }
-        match fixed {
-            Some(prefix) if prefix.len() > MAX_CHARS.into() => {
-                let what = format!("text has at most {MAX_CHARS} bytes");
-                Err(Error::query(at(pattern), what))
-            }
-            Some(prefix) => Ok(x.starts_with(prefix.as_bytes().to_vec())),
-            None => self.compared(pattern, Comparison::Equal, x, literal::constant(value)?),
-        }
-    }
-
-    fn cast(&self, at: Option<Place>, x: Expr, to: &ast::DataType) -> Result<Expr> {
-        let wrong = |x: &Expr| Error::query(at, format!("{} cannot be cast to {to}", x.kind.name()));
-        let kind = Kind::of(literal::named(to).ok_or_else(|| wrong(&x))?);
-        match (x.kind, kind) {
-            _ if matches!(x.node, Node::Null) => Ok(Expr::null(kind)),
-            (Kind::Number { scale, .. }, Kind::Number { scale: wanted, .. }) => Ok(if wanted >= scale {
-                x.with_places(wanted)
-            } else {
-                rounded(x, wanted)
-            }),
-            (Kind::Bool, Kind::Number { scale, .. }) => {
-                let (nullable, missing) = (x.nullable, x.clone().missing());
-                let number = Expr::choice(x, Expr::number(1, 0), Expr::number(0, 0));
-                let number = number.expect("both are numbers").with_places(scale);
-                let none = Expr::null(number.kind);
-                Ok(match nullable {
-                    true => Expr::choice(missing, none, number).expect("both are numbers"),
-                    false => number,
-                })
-            }
-            (Kind::Text(own), Kind::Text(wanted)) if own <= wanted => Ok(x.into_kind(kind)),
-            (own, kind) if own == kind => Ok(x),
-            (Kind::Text(_), Kind::Date | Kind::Timestamp) => {
-                let none = Expr::column(0, kind, false);
-                let (x, _) = literal::meeting(x, none).map_err(|what| Error::query(at, what))?;
-                if x.kind == kind { Ok(x) } else { Err(wrong(&x)) }
-            }
-            _ => Err(wrong(&x)),
         }
     }
 }
@@ -465,7 +261,7 @@ pub(super) fn rounded(value: Expr, places: u8) -> Expr {
     let fewer = value.kind.scale() - places;
     let unit = i128::try_from(cenote_tables::ten_to(fewer)).unwrap_or(i128::MAX);
     let mut result = Expr::arithmetic(Arithmetic::Divide { rounded: true }, value, Expr::number(unit, 0));
-    if let Kind::Number { scale, .. } = &mut result.kind {
+    if let ValueKind::Number { scale, .. } = &mut result.kind {
         *scale = places;
     }
     result
@@ -484,6 +280,30 @@ fn or_else(x: Expr, other: bool) -> Expr {
 
 fn negated_if(negated: bool, x: Expr) -> Expr {
     if negated { x.not() } else { x }
+}
+
+/// What to write instead of an expression that there is not.
+fn instead_of(expr: &ast::Expr) -> String {
+    use ast::Expr as E;
+    match expr {
+        E::InSubquery { .. } | E::Exists { .. } | E::Subquery(_) | E::AnyOp { .. } | E::AllOp { .. } => {
+            "subqueries are supported in FROM only; write JOIN (SELECT DISTINCT key FROM …) AS s ON s.key = …".into()
+        }
+        E::Like { .. } | E::ILike { .. } | E::SimilarTo { .. } | E::RLike { .. } => {
+            "only LIKE with a fixed beginning is supported, such as name LIKE 'abc%'".into()
+        }
+        E::Extract { .. } => {
+            "EXTRACT is not supported; compare with dates instead: d >= date '1995-01-01' AND d < date '1996-01-01'"
+                .into()
+        }
+        E::Interval(_) => {
+            "an interval can be added to a constant date only: date '1994-01-01' + interval '1' year".into()
+        }
+        other => format!(
+            "`{}` is not supported; docs/sql.md lists what is",
+            shortened(&other.to_string())
+        ),
+    }
 }
 
 pub(super) fn at(expr: &ast::Expr) -> Option<Place> {

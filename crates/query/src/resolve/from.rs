@@ -4,13 +4,16 @@ use sqlparser::ast::{self, JoinConstraint, JoinOperator, Spanned, TableFactor};
 use sqlparser::tokenizer::Span;
 
 use super::expression::Context;
-use super::scope::{Scope, Visible, means, place};
-use super::{MAX_STEPS, Named, Resolver, rename, short};
-use crate::error::{Error, Result};
+use super::resolver::{Named, Resolver};
+use super::scope::{Scope, Visible, means, place, rename, short};
+use crate::error::{Error, Place, Result};
 use crate::expr::{Comparison, Expr};
 use crate::relation::{Info, Operation, Relation};
 use crate::schema::MAX_TABLES;
 use crate::work::few_columns;
+
+/// How many steps of a query may follow from one another, such as those of a subquery of a subquery.
+const MAX_STEPS: usize = 100;
 
 /// What FROM gives.
 pub(super) struct From {
@@ -28,7 +31,7 @@ impl Resolver<'_> {
                 Some(all) => self.combined(all, next)?,
             });
         }
-        all.ok_or_else(|| Error::query(None, "it needs FROM and a table"))
+        all.ok_or_else(|| Error::query(None, "FROM and a table are missing"))
     }
 
     fn joined(&self, table: &ast::TableWithJoins, named: &[Named<'_>]) -> Result<From> {
@@ -48,8 +51,12 @@ impl Resolver<'_> {
                     self.left(all, next, constraint, span)?
                 }
                 JoinOperator::CrossJoin(JoinConstraint::None) => self.combined(all, next)?,
+                JoinOperator::FullOuter(_) => {
+                    let what = "FULL JOIN is not supported; make a UNION of the keys, and LEFT JOIN each table to it";
+                    return Err(Error::query(place(span), what));
+                }
                 _ => {
-                    let what = "of joins there are JOIN and LEFT JOIN; a RIGHT JOIN is a LEFT JOIN with the tables exchanged";
+                    let what = "only JOIN and LEFT JOIN are supported; for a RIGHT JOIN, exchange the tables and write LEFT JOIN";
                     return Err(Error::query(place(span), what));
                 }
             };
@@ -58,7 +65,7 @@ impl Resolver<'_> {
     }
 
     /// All combinations of the rows of both.
-    fn combined(&self, left: From, right: From) -> Result<From> {
+    pub(super) fn combined(&self, left: From, right: From) -> Result<From> {
         let shift = left.relation.columns.len();
         few_columns(shift + right.relation.columns.len(), right.relation.at)?;
         let mut scope = left.scope;
@@ -69,7 +76,7 @@ impl Resolver<'_> {
                     .iter()
                     .any(|other| other.table.as_ref() == Some(table))
             {
-                let what = format!("two tables are called {table} in FROM; give one another name with AS");
+                let what = format!("FROM has two tables called {table}; rename one with AS");
                 return Err(Error::query(right.relation.at, what));
             }
             scope.0.push(Visible {
@@ -88,7 +95,7 @@ impl Resolver<'_> {
     }
 
     /// The condition of a join whose first table has `left` columns; what is joined by its name is then found by it once.
-    fn constraint(
+    pub(super) fn constraint(
         &self,
         constraint: &JoinConstraint,
         scope: &mut Scope,
@@ -101,7 +108,10 @@ impl Resolver<'_> {
                 let mut all: Option<Expr> = None;
                 for name in names {
                     let Some(name) = name.0.last().and_then(|part| part.as_ident()) else {
-                        return Err(Error::query(place(span), "USING names columns"));
+                        return Err(Error::query(
+                            place(span),
+                            "write the names of columns after USING",
+                        ));
                     };
                     let (first, second): (Vec<_>, Vec<_>) =
                         scope.0.iter().cloned().partition(|visible| visible.index < left);
@@ -115,7 +125,7 @@ impl Resolver<'_> {
                     let same =
                         Expr::compare(Comparison::Equal, one.expr(), other.expr()).ok_or_else(|| {
                             let what = format!(
-                                "{name} is {} in one table and {} in the other",
+                                "{name} is {} in one table and {} in the other; join columns of the same type",
                                 one.kind.name(),
                                 other.kind.name()
                             );
@@ -126,99 +136,21 @@ impl Resolver<'_> {
                         Some(all) => all.and(same),
                     });
                 }
-                all.ok_or_else(|| Error::query(place(span), "USING names columns"))
+                all.ok_or_else(|| Error::query(place(span), "write the names of columns after USING"))
             }
             JoinConstraint::Natural => Err(Error::query(
                 place(span),
-                "NATURAL JOIN is not there; write USING and the columns",
+                "NATURAL JOIN is not supported; write USING and the columns",
             )),
             JoinConstraint::None => Err(Error::query(
                 place(span),
-                "a join needs ON and a condition, or USING and columns",
+                "a JOIN needs a condition: write ON a.key = b.key, or USING (key)",
             )),
         }
     }
 
-    fn left(&self, left: From, right: From, constraint: &JoinConstraint, span: Span) -> Result<From> {
-        let shift = left.relation.columns.len();
-        for side in [&left, &right] {
-            self.work.make(side.relation.parts(), place(span))?;
-        }
-        let combined = self.combined(
-            From {
-                relation: left.relation.clone(),
-                scope: left.scope,
-            },
-            From {
-                relation: right.relation.clone(),
-                scope: right.scope,
-            },
-        )?;
-        let mut scope = combined.scope;
-        let condition = self.constraint(constraint, &mut scope, shift, span)?;
-        let mut on = Vec::new();
-        let (mut kept, mut conditions) = (right.relation, Vec::new());
-        for condition in condition.conjuncts() {
-            let side = |expr: &Expr| {
-                let (mut left, mut right) = (false, false);
-                expr.columns(&mut |column| if column < shift { left = true } else { right = true });
-                (left, right)
-            };
-            let moved = |expr: &Expr| {
-                expr.over(&|column| {
-                    let info = &kept.columns[column - shift];
-                    Expr::column(column - shift, info.kind, info.nullable)
-                })
-            };
-            if let crate::expr::Node::Compare(Comparison::Equal, x, y) = &condition.node {
-                match (side(x), side(y)) {
-                    ((true, false), (false, true)) => {
-                        on.push(((**x).clone(), moved(y)));
-                        continue;
-                    }
-                    ((false, true), (true, false)) => {
-                        on.push(((**y).clone(), moved(x)));
-                        continue;
-                    }
-                    _ => (),
-                }
-            }
-            if side(&condition).0 {
-                let what = "the condition of a LEFT JOIN is that columns of both are equal, and conditions on the second table alone";
-                return Err(Error::query(place(span), what));
-            }
-            conditions.push(moved(&condition));
-        }
-        if let Some(condition) = Expr::all(conditions) {
-            kept = kept.filter(condition);
-        }
-        if on.is_empty() {
-            return Err(Error::query(
-                place(span),
-                "a LEFT JOIN needs a column of each table that are equal",
-            ));
-        }
-        for visible in &mut scope.0 {
-            visible.nullable |= visible.index >= shift;
-        }
-        let mut columns = combined.relation.columns;
-        columns[shift..]
-            .iter_mut()
-            .for_each(|column| column.nullable = true);
-        let relation = Relation {
-            columns,
-            at: place(span),
-            operation: Operation::Left {
-                left: Box::new(left.relation),
-                right: Box::new(kept),
-                on,
-            },
-        };
-        Ok(From { relation, scope })
-    }
-
     fn factor(&self, factor: &TableFactor, named: &[Named<'_>]) -> Result<From> {
-        let (mut relation, name) = match factor {
+        let (mut relation, alias, name) = match factor {
             TableFactor::Table {
                 name,
                 alias,
@@ -231,22 +163,14 @@ impl Resolver<'_> {
                 sample: None,
                 index_hints,
             } if with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty() => {
-                let Some(ident) = name
-                    .0
-                    .first()
-                    .and_then(|part| part.as_ident())
-                    .filter(|_| name.0.len() == 1)
-                else {
+                let [ast::ObjectNamePart::Identifier(ident)] = &name.0[..] else {
                     return Err(Error::query(
                         place(name.span()),
-                        "a table is called by its name alone",
+                        "write the name of a table alone, without a schema",
                     ));
                 };
-                let relation = self.table(ident, named)?;
                 let called = alias.as_ref().map_or(ident, |alias| &alias.name);
-                short(called)?;
-                let called = called.value.clone();
-                (relation, called)
+                (self.table(ident, named)?, alias, Some(called))
             }
             TableFactor::Derived {
                 lateral: false,
@@ -254,12 +178,8 @@ impl Resolver<'_> {
                 alias,
                 sample: None,
             } => {
-                let relation = self.query(subquery, named)?.relation;
-                alias.as_ref().map_or(Ok(()), |alias| short(&alias.name))?;
-                let called = alias
-                    .as_ref()
-                    .map_or_else(String::new, |alias| alias.name.value.clone());
-                (relation, called)
+                let called = alias.as_ref().map(|alias| &alias.name);
+                (self.query(subquery, named)?.relation, alias, called)
             }
             TableFactor::NestedJoin {
                 table_with_joins,
@@ -268,35 +188,18 @@ impl Resolver<'_> {
             other => {
                 return Err(Error::query(
                     place(other.span()),
-                    "a table, or a subquery in brackets, stands in FROM",
+                    "FROM takes tables, and subqueries in brackets",
                 ));
             }
         };
-        if relation.steps() > MAX_STEPS {
-            let what = format!(
-                "it is of more than {MAX_STEPS} steps that follow from one another; ask with fewer subqueries"
-            );
-            return Err(Error::query(place(factor.span()), what));
-        }
-        if let TableFactor::Table {
-            alias: Some(alias), ..
-        }
-        | TableFactor::Derived {
-            alias: Some(alias), ..
-        } = factor
-        {
+        let at = place(factor.span());
+        name.map_or(Ok(()), short)?;
+        few_steps(&relation, at)?;
+        if let Some(alias) = alias {
             rename(&mut relation, alias)?;
         }
-        relation.at = place(factor.span());
-        let visible = |(index, info): (usize, &Info)| Visible {
-            table: (!name.is_empty()).then(|| name.clone()),
-            name: info.name.clone(),
-            index,
-            kind: info.kind,
-            nullable: info.nullable,
-            alone: true,
-        };
-        let scope = Scope(relation.columns.iter().enumerate().map(visible).collect());
+        relation.at = at;
+        let scope = Scope::of(&relation, name.map(|name| name.value.as_str()));
         Ok(From { relation, scope })
     }
 
@@ -305,7 +208,7 @@ impl Resolver<'_> {
         let tables = self.tables.get() + known.map_or(1, |known| known.relation.tables());
         if tables > MAX_TABLES {
             let what = format!(
-                "with subqueries put in wherever they are named, it is of more than {MAX_TABLES} tables"
+                "it uses more than {MAX_TABLES} tables, counting those of a subquery each time it is named; use fewer"
             );
             return Err(Error::query(place(name.span), what));
         }
@@ -326,14 +229,14 @@ impl Resolver<'_> {
                 .iter()
                 .map(|table| table.name.as_str())
                 .collect();
-            let what = format!("there is no table {name}; there are {}", names.join(", "));
+            let what = format!("there is no table {name}; the tables are {}", names.join(", "));
             return Err(Error::query(place(name.span), what));
         };
         let table = &self.schema.tables[at];
         self.work.make(table.fields.len(), place(name.span))?;
         let info = |field: &cenote_tables::Field| Info {
             name: field.name.clone(),
-            kind: crate::expr::Kind::of(field.kind),
+            kind: crate::expr::ValueKind::of(field.kind),
             nullable: field.nullable,
         };
         Ok(Relation {
@@ -342,4 +245,13 @@ impl Resolver<'_> {
             at: place(name.span),
         })
     }
+}
+
+/// Sees that not more steps follow from one another than may.
+fn few_steps(relation: &Relation, at: Option<Place>) -> Result<()> {
+    if relation.steps() <= MAX_STEPS {
+        return Ok(());
+    }
+    let what = format!("it takes more than {MAX_STEPS} steps one after the other; use fewer subqueries");
+    Err(Error::query(at, what))
 }

@@ -3,79 +3,23 @@
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments};
 
 use super::expression::{Context, at, negative, rounded};
+use super::scope::refuse;
 use crate::error::{Error, Place, Result};
-use crate::expr::{Comparison, Expr, Kind, Node};
+use crate::expr::{Comparison, Expr, Node, ValueKind};
 use crate::relation::{Aggregate, Function};
 
 impl Context<'_> {
     pub(super) fn function(&mut self, whole: &ast::Expr, function: &ast::Function) -> Result<Expr> {
         let at = at(whole);
         let name = function.name.to_string().to_ascii_uppercase();
-        if function.over.is_some() {
-            return Err(Error::query(
-                at,
-                "window functions are not there; use GROUP BY in a subquery",
-            ));
-        }
-        if function.filter.is_some() || !function.within_group.is_empty() {
-            return Err(Error::query(
-                at,
-                "FILTER is not there; write SUM(CASE WHEN … THEN … END)",
-            ));
-        }
-        if function.null_treatment.is_some() || !matches!(function.parameters, FunctionArguments::None) {
-            return Err(Error::query(at, format!("{name} takes values and nothing else")));
-        }
-        let list = match &function.args {
-            FunctionArguments::List(list) if list.clauses.is_empty() => list,
-            FunctionArguments::List(_) => {
-                return Err(Error::query(at, format!("{name} takes values and nothing else")));
-            }
-            _ => {
-                return Err(Error::query(
-                    at,
-                    format!("there is no function {name} without arguments"),
-                ));
-            }
-        };
-        if matches!(list.duplicate_treatment, Some(ast::DuplicateTreatment::Distinct)) {
-            let what =
-                format!("{name}(DISTINCT …) is not there; group or SELECT DISTINCT in a subquery first");
-            return Err(Error::query(at, what));
-        }
-        let mut arguments = Vec::new();
-        for argument in &list.args {
-            match argument {
-                FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => arguments.push(Some(expr)),
-                FunctionArg::Unnamed(FunctionArgExpr::Wildcard) => arguments.push(None),
-                _ => return Err(Error::query(at, format!("{name} takes values"))),
-            }
-        }
+        let arguments = arguments(function, &name, at)?;
         let aggregate = match (name.as_str(), arguments.as_slice()) {
             ("COUNT", [None]) => Some(Function::Rows),
             ("COUNT", [Some(_)]) => Some(Function::Count),
             ("SUM", [Some(_)]) => Some(Function::Sum),
             ("MIN", [Some(_)]) => Some(Function::Least),
             ("MAX", [Some(_)]) => Some(Function::Greatest),
-            ("AVG", [Some(of)]) => {
-                let sum = self.aggregate(at, Function::Sum, Some(of))?;
-                let count = self.aggregate(at, Function::Count, Some(of))?;
-                // Without values there is no average, and nothing is divided.
-                let some = Expr::compare(Comparison::Less, Expr::number(0, 0), count.clone());
-                let (Some(some), Kind::Number { most, scale, .. }) = (some, count.kind) else {
-                    return Err(Error::query(at, "AVG is of numbers"));
-                };
-                let divisor = Kind::Number {
-                    least: 1,
-                    most: most.max(1),
-                    scale,
-                };
-                let divisor = Expr {
-                    kind: divisor,
-                    ..Expr::choice(some, count, Expr::number(1, 0)).expect("both are numbers")
-                };
-                return Ok(Expr::quotient(sum, divisor));
-            }
+            ("AVG", [Some(of)]) => return self.average(at, of),
             _ => None,
         };
         if let Some(aggregate) = aggregate {
@@ -83,16 +27,7 @@ impl Context<'_> {
         }
         let values: Option<Vec<&ast::Expr>> = arguments.into_iter().collect();
         match (name.as_str(), values.as_deref()) {
-            ("COALESCE", Some([firsts @ .., last])) => {
-                let mut result = self.expression(last)?;
-                for first in firsts.iter().rev() {
-                    let value = self.expression(first)?;
-                    let (missing, nullable) = (value.clone().missing(), value.nullable && result.nullable);
-                    let chosen = self.choice(first, missing, result, value)?;
-                    result = self.fitting(first, Expr { nullable, ..chosen })?;
-                }
-                Ok(result)
-            }
+            ("COALESCE", Some([firsts @ .., last])) => self.coalesce(firsts, last),
             ("NULLIF", Some([x, y])) => {
                 let (x, y) = (self.expression(x)?, self.expression(y)?);
                 let same = self.compared(whole, Comparison::Equal, x.clone(), y)?;
@@ -105,31 +40,70 @@ impl Context<'_> {
                 let below = self.compared(whole, Comparison::Less, value.clone(), Expr::number(0, 0))?;
                 self.choice(whole, below, negative(value.clone()), value)
             }
-            ("ROUND", Some([x, rest @ ..])) if rest.len() < 2 => {
-                let value = self.expression(x)?;
-                let value = self.number(x, value)?;
-                let places = match rest {
-                    [] => 0,
-                    [places] => match self.expression(places)?.node {
-                        Node::Number(places @ 0..=30) => places as u8,
-                        _ => return Err(Error::query(at, "ROUND takes a number of places from 0 to 30")),
-                    },
-                    _ => 0,
-                };
-                Ok(if places >= value.kind.scale() {
-                    value
-                } else {
-                    rounded(value, places)
-                })
-            }
+            ("ROUND", Some([x])) => self.round(x, None, at),
+            ("ROUND", Some([x, places])) => self.round(x, Some(places), at),
             ("GREATEST" | "LEAST", Some(of)) if !of.is_empty() => self.best(of, name == "LEAST"),
             _ => Err(Error::query(
                 at,
                 format!(
-                    "there is no function {name} of these; there are COUNT, SUM, MIN, MAX, AVG, COALESCE, NULLIF, ABS, ROUND, GREATEST and LEAST"
+                    "there is no function {name} with these arguments; the functions are COUNT, SUM, MIN, MAX, AVG, COALESCE, NULLIF, ABS, ROUND, GREATEST and LEAST"
                 ),
             )),
         }
+    }
+
+    /// The first of some values that is not null.
+    fn coalesce(&mut self, firsts: &[&ast::Expr], last: &ast::Expr) -> Result<Expr> {
+        let mut result = self.expression(last)?;
+        for first in firsts.iter().rev() {
+            let value = self.expression(first)?;
+            let (missing, nullable) = (value.clone().missing(), value.nullable && result.nullable);
+            let chosen = self.choice(first, missing, result, value)?;
+            result = self.fitting(first, Expr { nullable, ..chosen })?;
+        }
+        Ok(result)
+    }
+
+    fn round(&mut self, x: &ast::Expr, places: Option<&ast::Expr>, at: Option<Place>) -> Result<Expr> {
+        let value = self.expression(x)?;
+        let value = self.number(x, value)?;
+        let places = match places {
+            None => 0,
+            Some(places) => match self.expression(places)?.node {
+                Node::Number(places @ 0..=30) => places as u8,
+                _ => {
+                    return Err(Error::query(
+                        at,
+                        "ROUND takes a constant number of decimal places, 0 to 30",
+                    ));
+                }
+            },
+        };
+        Ok(if places >= value.kind.scale() {
+            value
+        } else {
+            rounded(value, places)
+        })
+    }
+
+    fn average(&mut self, at: Option<Place>, of: &ast::Expr) -> Result<Expr> {
+        let sum = self.aggregate(at, Function::Sum, Some(of))?;
+        let count = self.aggregate(at, Function::Count, Some(of))?;
+        // Without values there is no average, and nothing is divided.
+        let some = Expr::compare(Comparison::Less, Expr::number(0, 0), count.clone());
+        let (Some(some), ValueKind::Number { most, scale, .. }) = (some, count.kind) else {
+            return Err(Error::query(at, "AVG needs numbers"));
+        };
+        let divisor = ValueKind::Number {
+            least: 1,
+            most: most.max(1),
+            scale,
+        };
+        let divisor = Expr {
+            kind: divisor,
+            ..Expr::choice(some, count, Expr::number(1, 0)).expect("both are numbers")
+        };
+        Ok(Expr::quotient(sum, divisor))
     }
 
     /// The greatest or the least of some values, or null if one of them is, as in standard SQL.
@@ -162,15 +136,15 @@ impl Context<'_> {
     fn aggregate(&mut self, at: Option<Place>, function: Function, of: Option<&ast::Expr>) -> Result<Expr> {
         let mut plain = self.plain();
         let Some(grouping) = &mut self.grouping else {
-            let what = "SUM, COUNT, MIN, MAX and AVG stand in SELECT, HAVING and ORDER BY only, and not within one another";
+            let what = "SUM, COUNT, MIN, MAX and AVG can be used in SELECT, HAVING and ORDER BY only, and not inside one another";
             return Err(Error::query(at, what));
         };
         let of = match of {
             None => Expr::bool(true),
             Some(of) => plain.expression(of)?,
         };
-        if function == Function::Sum && !matches!(of.kind, Kind::Number { .. }) {
-            let what = format!("a number is added up, and this is {}", of.kind.name());
+        if function == Function::Sum && !matches!(of.kind, ValueKind::Number { .. }) {
+            let what = format!("SUM and AVG need a number, but this is {}", of.kind.name());
             return Err(Error::query(at, what));
         }
         // What is never null is counted as rows.
@@ -185,4 +159,47 @@ impl Context<'_> {
         };
         Ok(grouping.add(Aggregate { function, of }))
     }
+}
+
+/// What a function is called with: expressions, and `None` for *.
+fn arguments<'a>(
+    function: &'a ast::Function,
+    name: &str,
+    at: Option<Place>,
+) -> Result<Vec<Option<&'a ast::Expr>>> {
+    let values_only = || format!("{name} takes values only; remove the other words");
+    let refused = [
+        (
+            function.over.is_some(),
+            "window functions are not supported; use GROUP BY in a subquery",
+        ),
+        (!function.within_group.is_empty(), "WITHIN GROUP is not supported"),
+        (
+            function.filter.is_some(),
+            "FILTER is not supported; write SUM(CASE WHEN … THEN … END)",
+        ),
+    ];
+    refuse(at, &refused)?;
+    if function.null_treatment.is_some() || !matches!(function.parameters, FunctionArguments::None) {
+        return Err(Error::query(at, values_only()));
+    }
+    let FunctionArguments::List(list) = &function.args else {
+        let what = format!("there is no function {name} without arguments");
+        return Err(Error::query(at, what));
+    };
+    if !list.clauses.is_empty() {
+        return Err(Error::query(at, values_only()));
+    }
+    if matches!(list.duplicate_treatment, Some(ast::DuplicateTreatment::Distinct)) {
+        let what = format!(
+            "{name}(DISTINCT …) is not supported; use GROUP BY or SELECT DISTINCT in a subquery first"
+        );
+        return Err(Error::query(at, what));
+    }
+    let argument = |argument: &'a FunctionArg| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Ok(Some(expr)),
+        FunctionArg::Unnamed(FunctionArgExpr::Wildcard) => Ok(None),
+        _ => Err(Error::query(at, format!("{name} takes values without names"))),
+    };
+    list.args.iter().map(argument).collect()
 }

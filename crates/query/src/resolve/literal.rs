@@ -5,7 +5,7 @@ use sqlparser::ast::{self, Spanned, UnaryOperator, Value};
 
 use super::scope::place;
 use crate::error::{Error, Result};
-use crate::expr::{Expr, Kind, Node};
+use crate::expr::{Expr, Node, ValueKind};
 
 const MICROSECONDS: i128 = 1_000_000;
 const SECONDS_OF_DAY: i128 = 86_400;
@@ -17,20 +17,20 @@ pub(super) fn constant(value: &ast::ValueWithSpan) -> Result<Expr> {
         Value::Number(digits, _) => number(digits).ok_or_else(|| {
             Error::query(
                 at,
-                format!("{digits} is no number of at most 38 digits; write digits and at most one point"),
+                format!("{digits} is not a number of at most 38 digits; write digits and at most one point"),
             )
         }),
         Value::SingleQuotedString(text) => self::text(text).map_err(|what| Error::query(at, what)),
         Value::Boolean(value) => Ok(Expr::bool(*value)),
-        Value::Null => Ok(Expr::null(Kind::Bool)),
-        Value::DoubleQuotedString(_) => Err(Error::query(at, "text stands in single quotes: 'text'")),
+        Value::Null => Ok(Expr::null(ValueKind::Bool)),
+        Value::DoubleQuotedString(_) => Err(Error::query(at, "write text in single quotes: 'text'")),
         Value::Placeholder(_) => Err(Error::query(
             at,
-            "there are no parameters; write the value itself",
+            "parameters are not supported; write the value itself",
         )),
         _ => Err(Error::query(
             at,
-            "constants are numbers, 'text', date 'YYYY-MM-DD', true, false and null",
+            "this kind of constant is not supported; use a number, 'text', date 'YYYY-MM-DD', true, false or null",
         )),
     }
 }
@@ -47,12 +47,12 @@ fn number(digits: &str) -> Option<Expr> {
 
 fn text(text: &str) -> std::result::Result<Expr, String> {
     if text.len() > MAX_CHARS.into() {
-        return Err(format!("text has at most {MAX_CHARS} bytes"));
+        return Err(format!("text may be at most {MAX_CHARS} bytes long"));
     }
     if text.contains('\0') {
-        return Err("text has no zero bytes".into());
+        return Err("text must not contain a zero byte".into());
     }
-    let kind = Kind::Text(text.len().max(1) as u16);
+    let kind = ValueKind::Text(text.len().max(1) as u16);
     let mut bytes = text.as_bytes().to_vec();
     bytes.resize(text.len().max(1), 0);
     Ok(Expr::constant(Node::Text(bytes), kind))
@@ -65,7 +65,7 @@ pub(super) fn typed(string: &ast::TypedString) -> Result<Expr> {
         ast::DataType::Date => Type::Date,
         ast::DataType::Timestamp(..) | ast::DataType::Datetime(_) => Type::Timestamp,
         _ => {
-            let what = "before a text there is date or timestamp: date '2024-02-29'";
+            let what = "only date or timestamp can stand before text, such as date '2024-02-29'";
             return Err(Error::query(at, what));
         }
     };
@@ -75,17 +75,20 @@ pub(super) fn typed(string: &ast::TypedString) -> Result<Expr> {
 
 fn no_moment(kind: Type) -> &'static str {
     match kind {
-        Type::Date => "this is no date; write one as 'YYYY-MM-DD', such as '2024-02-29'",
-        _ => "this is no timestamp; write one as 'YYYY-MM-DD HH:MM:SS', in UTC",
+        Type::Date => "this is not a date; write it as 'YYYY-MM-DD', such as '2024-02-29'",
+        _ => "this is not a timestamp; write it as 'YYYY-MM-DD HH:MM:SS', in UTC",
     }
 }
 
 fn moment(text: &str, kind: Type) -> Option<Expr> {
     match kind {
-        Type::Date => Some(Expr::constant(Node::Number(parse_date(text)?.into()), Kind::Date)),
+        Type::Date => Some(Expr::constant(
+            Node::Number(parse_date(text)?.into()),
+            ValueKind::Date,
+        )),
         _ => Some(Expr::constant(
             Node::Number(parse_timestamp(text)?.into()),
-            Kind::Timestamp,
+            ValueKind::Timestamp,
         )),
     }
 }
@@ -94,8 +97,8 @@ fn moment(text: &str, kind: Type) -> Option<Expr> {
 pub(super) fn meeting(x: Expr, y: Expr) -> std::result::Result<(Expr, Expr), &'static str> {
     let read = |x: Expr, y: &Expr| -> std::result::Result<Expr, &'static str> {
         let kind = match y.kind {
-            Kind::Date => Type::Date,
-            Kind::Timestamp => Type::Timestamp,
+            ValueKind::Date => Type::Date,
+            ValueKind::Timestamp => Type::Timestamp,
             _ => return Ok(x),
         };
         match (&x.node, x.kind) {
@@ -104,9 +107,9 @@ pub(super) fn meeting(x: Expr, y: Expr) -> std::result::Result<(Expr, Expr), &'s
                 let text = String::from_utf8_lossy(bytes);
                 moment(text.trim_end_matches('\0'), kind).ok_or_else(|| no_moment(kind))
             }
-            (Node::Number(days), Kind::Date) if kind == Type::Timestamp => {
+            (Node::Number(days), ValueKind::Date) if kind == Type::Timestamp => {
                 let moment = days * SECONDS_OF_DAY * MICROSECONDS;
-                in_range(moment, Kind::Timestamp).ok_or("this date is further away than timestamps go")
+                in_range(moment, ValueKind::Timestamp).ok_or("this date is outside the range of timestamps")
             }
             _ => Ok(x),
         }
@@ -127,79 +130,84 @@ pub(super) fn meeting(x: Expr, y: Expr) -> std::result::Result<(Expr, Expr), &'s
 pub(super) fn later(moment: &Expr, interval: &ast::Interval, sign: i64) -> Result<Expr> {
     let at = place(interval.value.span());
     let value = match (&moment.node, moment.kind) {
-        (Node::Number(value), Kind::Date | Kind::Timestamp) => *value,
+        (Node::Number(value), ValueKind::Date | ValueKind::Timestamp) => *value,
         _ => {
             let what =
-                "an interval is added to a constant date: write it as date '1994-01-01' + interval '1' year";
+                "an interval can be added to a constant date only: date '1994-01-01' + interval '1' year";
             return Err(Error::query(at, what));
         }
     };
-    let wrong = || {
+    let distance = distance(interval, sign).ok_or_else(|| {
         Error::query(
             at,
             "write an interval as a whole number and a unit: interval '3' month",
         )
+    })?;
+    let moved = match (distance, moment.kind) {
+        (Distance::Seconds(_), ValueKind::Date) => {
+            let what = "only whole days can be added to a date; write timestamp '…' to add hours";
+            return Err(Error::query(at, what));
+        }
+        (Distance::Seconds(seconds), _) => Some(value + i128::from(seconds) * MICROSECONDS),
+        (distance, ValueKind::Date) => distance.in_days(value),
+        (distance, _) => {
+            let day = SECONDS_OF_DAY * MICROSECONDS;
+            let moved = distance.in_days(value.div_euclid(day));
+            moved.map(|days| days * day + value.rem_euclid(day))
+        }
     };
-    let (text, negative) = amount(&interval.value).ok_or_else(wrong)?;
+    moved
+        .and_then(|moved| in_range(moved, moment.kind))
+        .ok_or_else(|| Error::query(at, "this interval leads outside the range of dates"))
+}
+
+/// How long an interval is. Months and days are no fixed numbers of seconds to a calendar.
+#[derive(Clone, Copy)]
+enum Distance {
+    Months(i64),
+    Days(i64),
+    Seconds(i64),
+}
+
+impl Distance {
+    /// The day that is as much later as whole days or months say.
+    fn in_days(self, day: i128) -> Option<i128> {
+        match self {
+            Distance::Months(months) => {
+                let day = i32::try_from(day).ok()?;
+                add_months(day, i32::try_from(months).ok()?).map(i128::from)
+            }
+            Distance::Days(days) => Some(day + i128::from(days)),
+            Distance::Seconds(_) => None,
+        }
+    }
+}
+
+/// The distance that an interval is, if it is one.
+fn distance(interval: &ast::Interval, sign: i64) -> Option<Distance> {
+    let (text, negative) = amount(&interval.value)?;
     let mut words = text.split_whitespace();
-    let count: i64 = words
-        .next()
-        .and_then(|word| word.parse().ok())
-        .ok_or_else(wrong)?;
+    let count: i64 = words.next()?.parse().ok()?;
     let unit = match (&interval.leading_field, words.next()) {
         (Some(field), None) => field.to_string(),
         (None, Some(unit)) => unit.to_owned(),
-        _ => return Err(wrong()),
+        _ => return None,
     };
-    let count = count
-        .checked_mul(if negative { -sign } else { sign })
-        .ok_or_else(wrong)?;
+    let count = count.checked_mul(if negative { -sign } else { sign })?;
     let unit = unit.to_ascii_lowercase();
-    let unit = unit.strip_suffix('s').unwrap_or(&unit);
-    let too_far = || Error::query(at, "this interval leads further than dates go");
-    let (day, rest) = match moment.kind {
-        Kind::Date => (value, 0),
-        _ => {
-            let of_day = SECONDS_OF_DAY * MICROSECONDS;
-            (value.div_euclid(of_day), value.rem_euclid(of_day))
-        }
-    };
-    let months = |months: i64| -> Option<i128> {
-        let day = i32::try_from(day).ok()?;
-        Some(add_months(day, i32::try_from(months).ok()?)?.into())
-    };
-    let days = match unit {
-        "year" => count.checked_mul(12).and_then(months),
-        "month" => months(count),
-        "week" => Some(day + i128::from(count) * 7),
-        "day" => Some(day + i128::from(count)),
-        _ => {
-            let seconds = match unit {
-                "hour" => 3600,
-                "minute" => 60,
-                "second" => 1,
-                _ => return Err(wrong()),
-            };
-            if moment.kind == Kind::Date {
-                return Err(Error::query(
-                    at,
-                    "to a date, whole days are added; write timestamp '…' for hours",
-                ));
-            }
-            let value = value + i128::from(count) * seconds * MICROSECONDS;
-            return in_range(value, Kind::Timestamp).ok_or_else(too_far);
-        }
-    };
-    let value = match moment.kind {
-        Kind::Date => days,
-        _ => days.map(|days| days * SECONDS_OF_DAY * MICROSECONDS + rest),
-    };
-    value
-        .and_then(|value| in_range(value, moment.kind))
-        .ok_or_else(too_far)
+    Some(match unit.strip_suffix('s').unwrap_or(&unit) {
+        "year" => Distance::Months(count.saturating_mul(12)),
+        "month" => Distance::Months(count),
+        "week" => Distance::Days(count.saturating_mul(7)),
+        "day" => Distance::Days(count),
+        "hour" => Distance::Seconds(count.saturating_mul(3600)),
+        "minute" => Distance::Seconds(count.saturating_mul(60)),
+        "second" => Distance::Seconds(count),
+        _ => return None,
+    })
 }
 
-fn in_range(value: i128, kind: Kind) -> Option<Expr> {
+fn in_range(value: i128, kind: ValueKind) -> Option<Expr> {
     let (least, most) = kind.range()?;
     (least..=most)
         .contains(&value)

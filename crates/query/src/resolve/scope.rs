@@ -1,10 +1,12 @@
 //! Names, and what they stand for.
 
-use sqlparser::ast::Ident;
+use sqlparser::ast::{Ident, TableAlias};
 use sqlparser::tokenizer::Span;
 
 use crate::error::{Error, Place, Result};
-use crate::expr::{Expr, Kind};
+use crate::expr::{Expr, ValueKind};
+use crate::relation::{Info, Relation};
+use crate::schema::MAX_NAME;
 
 /// A column that can be named.
 #[derive(Clone, Debug)]
@@ -14,7 +16,7 @@ pub(super) struct Visible {
     pub(super) name: String,
     /// Its place in the relation.
     pub(super) index: usize,
-    pub(super) kind: Kind,
+    pub(super) kind: ValueKind,
     pub(super) nullable: bool,
     /// Whether it is found by its name alone: of two columns that are joined by their name, one is.
     pub(super) alone: bool,
@@ -47,16 +49,33 @@ pub(super) fn means(ident: &Ident, name: &str) -> bool {
 }
 
 impl Scope {
-    /// The columns called `name`, of `table` if it is given.
-    pub(super) fn find(&self, table: Option<&Ident>, name: &Ident) -> Result<&Visible> {
-        let mut found = self.0.iter().filter(|visible| {
-            let of_table = match (table, &visible.table) {
+    /// The columns of a relation that the query calls `table`.
+    pub(super) fn of(relation: &Relation, table: Option<&str>) -> Self {
+        let visible = |(index, info): (usize, &Info)| Visible {
+            table: table.map(str::to_owned),
+            name: info.name.clone(),
+            index,
+            kind: info.kind,
+            nullable: info.nullable,
+            alone: true,
+        };
+        Scope(relation.columns.iter().enumerate().map(visible).collect())
+    }
+
+    /// The columns of `table`, or all that are found by their name alone.
+    pub(super) fn of_table<'a>(&'a self, table: Option<&Ident>) -> impl Iterator<Item = &'a Visible> {
+        self.0
+            .iter()
+            .filter(move |visible| match (table, &visible.table) {
                 (None, _) => visible.alone,
                 (Some(wanted), Some(table)) => means(wanted, table),
                 (Some(_), None) => false,
-            };
-            of_table && means(name, &visible.name)
-        });
+            })
+    }
+
+    /// The columns called `name`, of `table` if it is given.
+    pub(super) fn find(&self, table: Option<&Ident>, name: &Ident) -> Result<&Visible> {
+        let mut found = self.of_table(table).filter(|visible| means(name, &visible.name));
         let at = place(name.span);
         let called = match table {
             Some(table) => format!("{table}.{name}"),
@@ -69,17 +88,17 @@ impl Scope {
                 let (one, other) = (table(one), table(other));
                 let what = match one == other {
                     true => {
-                        format!("{called} is the name of two columns of {one}; give one another name with AS")
+                        format!("{one} has two columns called {called}; rename one with AS")
                     }
                     false => format!(
-                        "{called} is a column of {one} and of {other}; write the table before it, such as {one}.{name}"
+                        "{one} and {other} both have a column {called}; put the name of the table before it, such as {one}.{name}"
                     ),
                 };
                 Err(Error::query(at, what))
             }
             (None, _) => Err(Error::query(
                 at,
-                format!("there is no column {called}; there are {}", self.names()),
+                format!("there is no column {called}; {}", self.names()),
             )),
         }
     }
@@ -91,9 +110,50 @@ impl Scope {
         };
         let names: Vec<String> = self.0.iter().map(name).collect();
         match names.len() {
-            0 => "none here".into(),
-            1..=20 => names.join(", "),
-            more => format!("{} and {} more", names[..20].join(", "), more - 20),
+            0 => "there are none here".into(),
+            1..=20 => format!("the columns are {}", names.join(", ")),
+            more => format!(
+                "the columns are {} and {} more",
+                names[..20].join(", "),
+                more - 20
+            ),
         }
+    }
+}
+
+/// Gives a subquery and its columns the names of an alias.
+pub(super) fn rename(relation: &mut Relation, alias: &TableAlias) -> Result<()> {
+    if alias.columns.is_empty() {
+        return Ok(());
+    }
+    if alias.columns.len() != relation.columns.len() {
+        let (names, columns) = (alias.columns.len(), relation.columns.len());
+        let what = format!(
+            "{} names {names} columns, but the subquery has {columns}",
+            alias.name
+        );
+        return Err(Error::query(place(alias.name.span), what));
+    }
+    for (column, name) in relation.columns.iter_mut().zip(&alias.columns) {
+        short(&name.name)?;
+        column.name.clone_from(&name.name.value);
+    }
+    Ok(())
+}
+
+/// Sees that a name is not too long: it stands wherever its column does.
+pub(super) fn short(name: &Ident) -> Result<()> {
+    if name.value.len() <= MAX_NAME {
+        return Ok(());
+    }
+    let what = format!("a name may be at most {MAX_NAME} bytes long");
+    Err(Error::query(place(name.span), what))
+}
+
+/// Refuses the first of these parts of a query that is there.
+pub(super) fn refuse(at: Option<Place>, refused: &[(bool, &str)]) -> Result<()> {
+    match refused.iter().find(|(is, _)| *is) {
+        Some((_, what)) => Err(Error::query(at, *what)),
+        None => Ok(()),
     }
 }

@@ -2,7 +2,7 @@
 
 use cenote_program::{Bits, Session};
 
-use crate::expr::Kind;
+use crate::expr::ValueKind;
 
 /// A secret column, or a value that is the same in all rows.
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ impl Cell {
     }
 
     /// An unsigned number that orders as the value does, with nulls before or after all values.
-    pub(crate) fn key(&self, kind: Kind, descending: bool, nulls_first: bool) -> Bits {
+    pub(crate) fn key(&self, kind: ValueKind, descending: bool, nulls_first: bool) -> Bits {
         let value = ordered(&self.or_zero(), kind);
         let value = if descending { value.not() } else { value };
         match &self.null {
@@ -70,7 +70,7 @@ impl Cell {
 
 impl Cell {
     /// The column that a part of a key was made of, ascending and with nulls first: the inverse of [`Cell::key`].
-    pub(crate) fn from_key(key: &Bits, from: &mut u32, of: &Cell, kind: Kind) -> Cell {
+    pub(crate) fn from_key(key: &Bits, from: &mut u32, of: &Cell, kind: ValueKind) -> Cell {
         let mut take = |width: u32| {
             *from += width;
             key.part(*from - width, width)
@@ -84,7 +84,7 @@ impl Cell {
 }
 
 /// An unsigned number that orders as a value does; of that, the value.
-pub(crate) fn ordered(value: &Bits, kind: Kind) -> Bits {
+pub(crate) fn ordered(value: &Bits, kind: ValueKind) -> Bits {
     if !kind.is_signed() {
         return value.clone();
     }

@@ -3,7 +3,7 @@
 use cenote_program::{Bits, Session};
 
 use super::cell::{Cell, number, text};
-use crate::expr::{Arithmetic, Comparison, Expr, Kind, Node, may_fail};
+use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind, may_fail};
 
 /// What an expression is evaluated with.
 pub(crate) struct Evaluator<'a> {
@@ -14,7 +14,7 @@ pub(crate) struct Evaluator<'a> {
 }
 
 /// Bits that hold a value of a kind in two's complement.
-fn signed_width(kind: Kind) -> u32 {
+fn signed_width(kind: ValueKind) -> u32 {
     kind.width() + u32::from(!kind.is_signed())
 }
 
@@ -31,46 +31,8 @@ impl Evaluator<'_> {
                 null: Some(self.session.public_bits(1, 1)),
             },
             Node::As(part) => self.converted(part, expr.kind, active),
-            Node::Arithmetic(operation, x, y) => {
-                let (kinds, x, y) = (
-                    (x.kind, y.kind),
-                    self.evaluate(x, active),
-                    self.evaluate(y, active),
-                );
-                let null = either(x.null, y.null);
-                let active = match &null {
-                    Some(null) => active.and(&null.not()),
-                    None => active.clone(),
-                };
-                let fails = may_fail(*operation, kinds.0, kinds.1);
-                let (value, failed) = calculated(
-                    *operation,
-                    (&x.value, kinds.0),
-                    (&y.value, kinds.1),
-                    expr.kind,
-                    fails,
-                );
-                if let Some(failed) = failed {
-                    self.failures.push(failed.and(&active));
-                }
-                Cell { value, null }
-            }
-            Node::Compare(comparison, x, y) => {
-                let (kinds, x, y) = (
-                    (x.kind, y.kind),
-                    self.evaluate(x, active),
-                    self.evaluate(y, active),
-                );
-                let (one, other, signed) = aligned((&x.value, kinds.0), (&y.value, kinds.1));
-                let value = match comparison {
-                    Comparison::Equal => one.equal(&other),
-                    Comparison::Less => one.less(&other, signed),
-                };
-                Cell {
-                    value,
-                    null: either(x.null, y.null),
-                }
-            }
+            Node::Arithmetic(operation, x, y) => self.arithmetic(*operation, (x, y), expr.kind, active),
+            Node::Compare(comparison, x, y) => self.compared(*comparison, x, y, active),
             Node::And(x, y) => {
                 let (x, y) = (self.evaluate(x, active), self.evaluate(y, active));
                 junction(&x, &y, false)
@@ -90,26 +52,7 @@ impl Evaluator<'_> {
                 let null = self.evaluate(x, active).null;
                 full(null.unwrap_or_else(|| self.session.public_bits(1, 0)))
             }
-            Node::If(condition, yes, no) => {
-                let condition = truth(&self.evaluate(condition, active));
-                let within = |part: &Expr, chosen: &Bits| match part.may_fail() {
-                    true => active.and(chosen),
-                    false => active.clone(),
-                };
-                let (on, off) = (within(yes, &condition), within(no, &condition.not()));
-                let (yes, no) = (self.evaluate(yes, &on), self.evaluate(no, &off));
-                let none = self.session.public_bits(1, 0);
-                let null = match (&yes.null, &no.null) {
-                    (None, None) => None,
-                    (yes, no) => {
-                        Some(condition.select(yes.as_ref().unwrap_or(&none), no.as_ref().unwrap_or(&none)))
-                    }
-                };
-                Cell {
-                    value: condition.select(&yes.value, &no.value),
-                    null,
-                }
-            }
+            Node::If(condition, yes, no) => self.chosen(condition, (yes, no), active),
             Node::StartsWith(x, prefix) => {
                 let Cell { value, null } = self.evaluate(x, active);
                 let wanted = 8 * prefix.len() as u32;
@@ -126,11 +69,70 @@ impl Evaluator<'_> {
         }
     }
 
+    fn arithmetic(
+        &mut self,
+        operation: Arithmetic,
+        (x, y): (&Expr, &Expr),
+        kind: ValueKind,
+        active: &Bits,
+    ) -> Cell {
+        let (x_kind, y_kind) = (x.kind, y.kind);
+        let (x, y) = (self.evaluate(x, active), self.evaluate(y, active));
+        let null = either(x.null, y.null);
+        let fails = may_fail(operation, x_kind, y_kind);
+        let (value, failed) = calculated(operation, (&x.value, x_kind), (&y.value, y_kind), kind, fails);
+        self.failed(failed, null.as_ref(), active);
+        Cell { value, null }
+    }
+
+    /// Notes where a calculation went wrong of values that are not null.
+    fn failed(&mut self, failed: Option<Bits>, null: Option<&Bits>, active: &Bits) {
+        let Some(failed) = failed else { return };
+        let failed = failed.and(active);
+        self.failures.push(match null {
+            Some(null) => failed.and(&null.not()),
+            None => failed,
+        });
+    }
+
+    fn compared(&mut self, comparison: Comparison, x: &Expr, y: &Expr, active: &Bits) -> Cell {
+        let (x_kind, y_kind) = (x.kind, y.kind);
+        let (x, y) = (self.evaluate(x, active), self.evaluate(y, active));
+        let (one, other, signed) = aligned((&x.value, x_kind), (&y.value, y_kind));
+        let value = match comparison {
+            Comparison::Equal => one.equal(&other),
+            Comparison::Less => one.less(&other, signed),
+        };
+        Cell {
+            value,
+            null: either(x.null, y.null),
+        }
+    }
+
+    fn chosen(&mut self, condition: &Expr, (yes, no): (&Expr, &Expr), active: &Bits) -> Cell {
+        let condition = truth(&self.evaluate(condition, active));
+        let within = |part: &Expr, chosen: &Bits| match part.may_fail() {
+            true => active.and(chosen),
+            false => active.clone(),
+        };
+        let (on, off) = (within(yes, &condition), within(no, &condition.not()));
+        let (yes, no) = (self.evaluate(yes, &on), self.evaluate(no, &off));
+        let none = self.session.public_bits(1, 0);
+        let null = match (&yes.null, &no.null) {
+            (None, None) => None,
+            (yes, no) => Some(condition.select(yes.as_ref().unwrap_or(&none), no.as_ref().unwrap_or(&none))),
+        };
+        Cell {
+            value: condition.select(&yes.value, &no.value),
+            null,
+        }
+    }
+
     /// A value as another kind that holds it, but for an overflow.
-    fn converted(&mut self, part: &Expr, kind: Kind, active: &Bits) -> Cell {
+    fn converted(&mut self, part: &Expr, kind: ValueKind, active: &Bits) -> Cell {
         let Cell { value, null } = self.evaluate(part, active);
         let value = match (part.kind, kind) {
-            (Kind::Text(_), Kind::Text(_)) => longer(&value, kind.width()),
+            (ValueKind::Text(_), ValueKind::Text(_)) => longer(&value, kind.width()),
             _ => {
                 let more = kind.scale().saturating_sub(part.kind.scale());
                 let from = part.kind;
@@ -138,7 +140,7 @@ impl Evaluator<'_> {
                     value.resized(kind.width(), from.is_signed())
                 } else {
                     let factor = i128::try_from(cenote_tables::ten_to(more)).unwrap_or(i128::MAX);
-                    let factor_kind = Kind::exactly(factor, 0);
+                    let factor_kind = ValueKind::exactly(factor, 0);
                     let times = number(self.session, factor_kind.width(), factor);
                     let fails = may_fail(Arithmetic::Multiply, from, factor_kind);
                     let (value, failed) = calculated(
@@ -148,13 +150,7 @@ impl Evaluator<'_> {
                         kind,
                         fails,
                     );
-                    if let Some(failed) = failed {
-                        let failed = failed.and(active);
-                        self.failures.push(match &null {
-                            Some(null) => failed.and(&null.not()),
-                            None => failed,
-                        });
-                    }
+                    self.failed(failed, null.as_ref(), active);
                     value
                 }
             }
@@ -220,8 +216,8 @@ pub(crate) fn longer(value: &Bits, width: u32) -> Bits {
 }
 
 /// Two values in as many bits, and whether these are in two's complement.
-fn aligned((x, x_kind): (&Bits, Kind), (y, y_kind): (&Bits, Kind)) -> (Bits, Bits, bool) {
-    if let Kind::Text(_) = x_kind {
+fn aligned((x, x_kind): (&Bits, ValueKind), (y, y_kind): (&Bits, ValueKind)) -> (Bits, Bits, bool) {
+    if let ValueKind::Text(_) = x_kind {
         let width = x.width().max(y.width());
         return (longer(x, width), longer(y, width), false);
     }
@@ -240,9 +236,9 @@ fn aligned((x, x_kind): (&Bits, Kind), (y, y_kind): (&Bits, Kind)) -> (Bits, Bit
 /// The result of an operation as `kind`, and where there is none.
 fn calculated(
     operation: Arithmetic,
-    (x, x_kind): (&Bits, Kind),
-    (y, y_kind): (&Bits, Kind),
-    kind: Kind,
+    (x, x_kind): (&Bits, ValueKind),
+    (y, y_kind): (&Bits, ValueKind),
+    kind: ValueKind,
     fails: bool,
 ) -> (Bits, Option<Bits>) {
     let (x_width, y_width) = (signed_width(x_kind), signed_width(y_kind));
@@ -274,30 +270,7 @@ fn calculated(
                 false => x.width().max(y.width()) + 1,
             };
             let (one, other) = wide(exact);
-            let (quotient, rest) = one.divide(&other, signed);
-            let result = match operation {
-                Arithmetic::Remainder => rest,
-                Arithmetic::Divide { rounded: false } => quotient,
-                _ => {
-                    let magnitude = |value: &Bits| match signed {
-                        true => value.part(exact - 1, 1).select(&value.negate(), value),
-                        false => value.clone(),
-                    };
-                    let (rest, divisor) = (magnitude(&rest), magnitude(&other));
-                    // Up where the rest is at least half of the divisor.
-                    let up = rest.less(&divisor.subtract(&rest), false).not();
-                    let session = x.session();
-                    let (plus, minus) = (number(session, exact, 1), number(session, exact, -1));
-                    let step = match signed {
-                        true => one
-                            .part(exact - 1, 1)
-                            .xor(&other.part(exact - 1, 1))
-                            .select(&minus, &plus),
-                        false => plus,
-                    };
-                    quotient.add(&step.where_chosen(&up))
-                }
-            };
+            let result = divided(operation, &one, &other, signed);
             let zero = fails.then(|| y.equal(&number(y.session(), y.width(), 0)));
             let (result, over) = cut(&result, kind, fails && width == 128);
             (result, either(zero, over))
@@ -305,8 +278,34 @@ fn calculated(
     }
 }
 
+/// The quotient of two numbers of as many bits, or what remains.
+fn divided(operation: Arithmetic, x: &Bits, y: &Bits, signed: bool) -> Bits {
+    let (quotient, rest) = x.divide(y, signed);
+    match operation {
+        Arithmetic::Remainder => return rest,
+        Arithmetic::Divide { rounded: false } => return quotient,
+        _ => (),
+    }
+    let width = x.width();
+    let sign = |value: &Bits| value.part(width - 1, 1);
+    let magnitude = |value: &Bits| match signed {
+        true => sign(value).select(&value.negate(), value),
+        false => value.clone(),
+    };
+    let (rest, divisor) = (magnitude(&rest), magnitude(y));
+    // Up where the rest is at least half of the divisor.
+    let up = rest.less(&divisor.subtract(&rest), false).not();
+    let session = x.session();
+    let (plus, minus) = (number(session, width, 1), number(session, width, -1));
+    let step = match signed {
+        true => sign(x).xor(&sign(y)).select(&minus, &plus),
+        false => plus,
+    };
+    quotient.add(&step.where_chosen(&up))
+}
+
 /// A number in two's complement with the bits of `kind`, and where that is not all of it, if that is asked for.
-fn cut(value: &Bits, kind: Kind, fails: bool) -> (Bits, Option<Bits>) {
+fn cut(value: &Bits, kind: ValueKind, fails: bool) -> (Bits, Option<Bits>) {
     let width = kind.width();
     let result = value.resized(width, true);
     if !fails || value.width() <= width {
@@ -321,10 +320,10 @@ fn cut(value: &Bits, kind: Kind, fails: bool) -> (Bits, Option<Bits>) {
 }
 
 /// The product of two numbers, in so many bits.
-fn product((x, x_kind): (&Bits, Kind), (y, y_kind): (&Bits, Kind), width: u32) -> Bits {
+fn product((x, x_kind): (&Bits, ValueKind), (y, y_kind): (&Bits, ValueKind), width: u32) -> Bits {
     // With s for the sign of a number of w bits, it is its bits as an unsigned number minus s · 2^w.
     let unsigned = x.resized(width, false).multiply(&y.resized(width, false));
-    let less = |all: Bits, x: &Bits, kind: Kind, y: &Bits| {
+    let less = |all: Bits, x: &Bits, kind: ValueKind, y: &Bits| {
         let own = x.width();
         if !kind.is_signed() || own >= width {
             return all;

@@ -3,35 +3,35 @@
 use cenote_program::Bits;
 
 use super::cell::{Cell, any, ordered};
-use super::source::{Source, summed};
-use super::{Rows, Secretly};
-use crate::expr::Kind;
-use crate::plan::physical::Physical;
+use super::source::{RowSource, summed};
+use super::{Executor, Rows};
+use crate::expr::ValueKind;
+use crate::plan::physical::{Column, Physical};
 use crate::relation::Function;
 
 /// What is made of the values of one function, as it is put together.
 #[derive(Clone)]
-struct Made {
+struct Accumulated {
     function: Function,
     /// A sum or count, or a key that orders as the value does.
     value: Bits,
     /// Whether there was any value; nothing where that does not matter.
     some: Option<Bits>,
     /// The kind of the values, and whether sums are in two's complement.
-    kind: Kind,
+    kind: ValueKind,
 }
 
-impl Made {
+impl Accumulated {
     fn parts(&self) -> impl Iterator<Item = &Bits> {
         std::iter::once(&self.value).chain(&self.some)
     }
 
-    fn next(&self, record: &Bits, from: &mut u32) -> Made {
+    fn next(&self, record: &Bits, from: &mut u32) -> Accumulated {
         let mut take = |width: u32| {
             *from += width;
             record.part(*from - width, width)
         };
-        Made {
+        Accumulated {
             value: take(self.value.width()),
             some: self.some.as_ref().map(|_| take(1)),
             ..self.clone()
@@ -39,7 +39,7 @@ impl Made {
     }
 
     /// Of two groups, of the same function.
-    fn with(&self, other: &Made) -> Made {
+    fn with(&self, other: &Accumulated) -> Accumulated {
         let some = match (&self.some, &other.some) {
             (Some(one), Some(other)) => Some(one.or(other)),
             _ => None,
@@ -58,7 +58,7 @@ impl Made {
                 better.select(&other.value, &self.value)
             }
         };
-        Made {
+        Accumulated {
             value,
             some,
             ..self.clone()
@@ -66,13 +66,13 @@ impl Made {
     }
 
     /// Of each row, put together.
-    fn total(&self) -> Made {
+    fn total(&self) -> Accumulated {
         if self.adds() {
             let lanes = self.value.lanes();
             // Sums get wider as they grow.
             let more = bits_for(lanes) - u32::from(self.function != Function::Sum);
             let narrow = self.value.resized(self.value.width() - more, self.signed());
-            return Made {
+            return Accumulated {
                 value: summed(&narrow, self.signed()),
                 some: self.some.as_ref().map(any),
                 ..self.clone()
@@ -90,12 +90,12 @@ impl Made {
     }
 
     /// Of the totals of two segments, the total.
-    fn and_of(&self, other: &Made) -> Made {
+    fn and_of(&self, other: &Accumulated) -> Accumulated {
         if !self.adds() {
             return self.with(other);
         }
         let width = self.value.width().max(other.value.width()) + 1;
-        let wider = |made: &Made| Made {
+        let wider = |made: &Accumulated| Accumulated {
             value: made.value.resized(width, self.signed()),
             ..made.clone()
         };
@@ -112,7 +112,7 @@ impl Made {
     }
 
     /// Whether a sum does not fit `kind`; nothing if its bounds say that it does.
-    fn overflows(&self, kind: Kind) -> Option<Bits> {
+    fn overflows(&self, kind: ValueKind) -> Option<Bits> {
         let (own, width) = (self.value.width(), kind.width());
         let unbounded = |(least, most)| least == i128::MIN || most == i128::MAX;
         let signed = self.kind.is_signed();
@@ -123,7 +123,7 @@ impl Made {
     }
 
     /// The column of an answer of this kind.
-    fn cell(&self, kind: Kind, nullable: bool) -> Cell {
+    fn cell(&self, kind: ValueKind, nullable: bool) -> Cell {
         let value = match self.function {
             Function::Rows | Function::Count => self.value.resized(kind.width(), false),
             Function::Sum => self.value.resized(kind.width(), self.kind.is_signed()),
@@ -142,18 +142,18 @@ fn bits_for(count: usize) -> u32 {
     usize::BITS - count.leading_zeros()
 }
 
-impl<'a> Secretly<'a> {
+impl<'a> Executor<'a> {
     /// Groups `rows`, whose columns are of `kinds`, by the first `keys`.
     pub(super) fn grouped(
         &mut self,
         rows: Rows,
-        (kinds, physical): (&[Kind], &Physical),
+        (kinds, physical): (&[ValueKind], &Physical),
         keys: usize,
         functions: &[Function],
     ) -> Rows {
         let live = rows.live.filling(rows.count);
         let cells: Vec<Cell> = rows.columns.iter().map(|cell| cell.filling(rows.count)).collect();
-        let of = |cells: &[Cell], live: &Bits| -> Vec<Made> {
+        let of = |cells: &[Cell], live: &Bits| -> Vec<Accumulated> {
             let values = cells.iter().zip(functions).zip(&kinds[keys..]);
             values
                 .map(|((cell, function), kind)| made(cell, live, *function, *kind, rows.count))
@@ -196,24 +196,7 @@ impl<'a> Secretly<'a> {
             count => Bits::concat(&[&starts.slice(1, count - 1), &end]),
         };
         let live = live.and(&ends);
-        if !made.is_empty() {
-            let values = Bits::join(&made.iter().flat_map(Made::parts).collect::<Vec<_>>());
-            let scanned = values.scanned(&starts, |earlier, later| {
-                let (mut one, mut two) = (0, 0);
-                let both: Vec<Made> = made
-                    .iter()
-                    .map(|made| made.next(earlier, &mut one).with(&made.next(later, &mut two)))
-                    .collect();
-                Bits::join(&both.iter().flat_map(Made::parts).collect::<Vec<_>>())
-            });
-            let mut from = 0;
-            for (made, info) in made.iter().zip(&physical.columns[keys..]) {
-                let total = made.next(&scanned, &mut from);
-                let over = total.overflows(info.kind);
-                self.failures.extend(over.map(|over| any(&over.and(&live))));
-                result.push(total.cell(info.kind, info.nullable));
-            }
-        }
+        result.extend(self.totals(&made, &starts, &live, &physical.columns[keys..]));
         let groups = Rows {
             columns: result,
             live,
@@ -222,15 +205,41 @@ impl<'a> Secretly<'a> {
         self.at_most(groups, physical.rows)
     }
 
+    /// What is made of each group, at its last row: groups begin where `starts` says.
+    fn totals(&mut self, made: &[Accumulated], starts: &Bits, live: &Bits, columns: &[Column]) -> Vec<Cell> {
+        if made.is_empty() {
+            return Vec::new();
+        }
+        let joined =
+            |made: &[Accumulated]| Bits::join(&made.iter().flat_map(Accumulated::parts).collect::<Vec<_>>());
+        let scanned = joined(made).scanned(starts, |earlier, later| {
+            let (mut one, mut two) = (0, 0);
+            let both: Vec<Accumulated> = made
+                .iter()
+                .map(|made| made.next(earlier, &mut one).with(&made.next(later, &mut two)))
+                .collect();
+            joined(&both)
+        });
+        let mut from = 0;
+        let mut cells = Vec::new();
+        for (made, info) in made.iter().zip(columns) {
+            let total = made.next(&scanned, &mut from);
+            let over = total.overflows(info.kind);
+            self.failures.extend(over.map(|over| any(&over.and(live))));
+            cells.push(total.cell(info.kind, info.nullable));
+        }
+        cells
+    }
+
     /// One group of all rows, whose columns are of `kinds`.
     pub(super) fn all_together(
         &mut self,
-        mut source: Source<'a>,
-        kinds: &[Kind],
+        mut source: RowSource<'a>,
+        kinds: &[ValueKind],
         functions: &[Function],
         physical: &Physical,
     ) -> Rows {
-        let mut totals: Option<Vec<Made>> = None;
+        let mut totals: Option<Vec<Accumulated>> = None;
         while let Some(rows) = self.next(&mut source) {
             let live = rows.live.filling(rows.count);
             let of_rows = rows.columns.iter().zip(functions).zip(kinds);
@@ -300,7 +309,7 @@ fn again(record: &Bits, from: &mut u32, cell: &Cell, function: Function) -> Cell
 }
 
 /// What a function makes of each of `count` rows.
-fn made(cell: &Cell, live: &Bits, function: Function, kind: Kind, count: usize) -> Made {
+fn made(cell: &Cell, live: &Bits, function: Function, kind: ValueKind, count: usize) -> Accumulated {
     let there = match cell.present() {
         Some(present) => live.and(&present),
         None => live.clone(),
@@ -315,7 +324,7 @@ fn made(cell: &Cell, live: &Bits, function: Function, kind: Kind, count: usize) 
         }
         Function::Least | Function::Greatest => (ordered(&cell.value, kind), Some(there)),
     };
-    Made {
+    Accumulated {
         function,
         value,
         some,

@@ -6,8 +6,8 @@ use cenote_program::Bits;
 
 use super::cell::{Cell, ordered};
 use super::upload::{Shape, Upload};
-use super::{Rows, Secretly, next};
-use crate::plan::physical::{Join, Part, Physical};
+use super::{Executor, Rows, next};
+use crate::plan::physical::{Column, Join, Part, Physical};
 
 /// Rows that are looked up by their key.
 struct Keyed {
@@ -25,7 +25,7 @@ pub(super) struct PairedKey(Bits);
 /// What a table gives of rows that go together, field by field.
 type PairedFields<'a> = (&'a Part, VecDeque<Bits>, usize);
 
-impl<'a> Secretly<'a> {
+impl<'a> Executor<'a> {
     pub(super) fn joined(&mut self, join: &'a Join) -> Rows {
         let probe = self.rows(&join.probe);
         let (probe, keyed) = self.in_order(probe, &join.probe, &join.probe_keys);
@@ -61,23 +61,8 @@ impl<'a> Secretly<'a> {
                     matched.and(&record.part(from - 1, 1))
                 }
             };
-            let mut cells = cells.iter();
             let mut columns = probe.columns.clone();
-            for (column, info) in join.lookup.columns.iter().enumerate() {
-                // Keys are equal where anything is found.
-                let cell = match join.lookup_keys.iter().position(|&key| key == column) {
-                    Some(at) => Cell {
-                        value: probe.columns[join.probe_keys[at]].value.clone(),
-                        null: info.nullable.then(|| nothing.clone()),
-                    },
-                    None => Cell::from_record(
-                        &record,
-                        &mut from,
-                        cells.next().expect("one for each that is no key"),
-                    ),
-                };
-                columns.push(if join.outer { or_null(cell, &matched) } else { cell });
-            }
+            columns.extend(looked_up(join, &probe, (cells, &record, &mut from), &matched));
             let live = match (join.outer, slot) {
                 (true, 0) => probe.live.clone(),
                 _ => probe.live.and(&matched),
@@ -279,6 +264,31 @@ fn others(join: &Join, of: impl FnMut(usize) -> Cell) -> Vec<Cell> {
         .filter(|column| !join.lookup_keys.contains(column))
         .map(of)
         .collect()
+}
+
+/// The columns of the rows that were looked up, for one slot: `cells` are those of them that are no keys, and stand in `record`.
+fn looked_up(
+    join: &Join,
+    probe: &Rows,
+    (cells, record, from): (&[Cell], &Bits, &mut u32),
+    matched: &Bits,
+) -> Vec<Cell> {
+    let mut cells = cells.iter();
+    let column = |(column, info): (usize, &Column)| {
+        // Keys are equal where anything is found.
+        let cell = match join.lookup_keys.iter().position(|&key| key == column) {
+            Some(at) => Cell {
+                value: probe.columns[join.probe_keys[at]].value.clone(),
+                null: info.nullable.then(|| record.session().public_bits(1, 0)),
+            },
+            None => {
+                let like = cells.next().expect("one for each that is no key");
+                Cell::from_record(record, from, like)
+            }
+        };
+        if join.outer { or_null(cell, matched) } else { cell }
+    };
+    join.lookup.columns.iter().enumerate().map(column).collect()
 }
 
 /// A value where it was found, and null elsewhere.

@@ -14,7 +14,7 @@ use cenote_program::{Bits, Session};
 
 use self::cell::{Cell, any, number};
 use self::expr::Evaluator;
-use crate::expr::{Expr, Kind};
+use crate::expr::{Expr, ValueKind};
 use crate::plan::physical::{Ordered, Physical, Step};
 use crate::segment::Segments;
 
@@ -27,7 +27,7 @@ pub(crate) struct Rows {
 }
 
 /// The steps of a query, being done.
-pub(crate) struct Secretly<'a> {
+pub(crate) struct Executor<'a> {
     pub(crate) session: &'a Session,
     /// What this party gives: of each upload the segments.
     pub(crate) given: VecDeque<VecDeque<BitMatrix>>,
@@ -36,7 +36,7 @@ pub(crate) struct Secretly<'a> {
     pub(crate) failures: Vec<Bits>,
 }
 
-impl<'a> Secretly<'a> {
+impl<'a> Executor<'a> {
     /// All rows that `physical`, which nobody owns, gives.
     pub(crate) fn rows(&mut self, physical: &'a Physical) -> Rows {
         match &*physical.step {
@@ -100,7 +100,13 @@ impl<'a> Secretly<'a> {
     }
 
     /// Notes a failure if a number of `kind` is not within `bounds` in a row that is `there`. Its bits may say that it is.
-    pub(crate) fn bounded(&mut self, cell: &Cell, kind: Kind, bounds: Option<(i128, i128)>, there: &Bits) {
+    pub(crate) fn bounded(
+        &mut self,
+        cell: &Cell,
+        kind: ValueKind,
+        bounds: Option<(i128, i128)>,
+        there: &Bits,
+    ) {
         let Some((least, most)) = bounds else { return };
         let (value, there) = match cell.present() {
             Some(present) => (&cell.value, &there.and(&present)),

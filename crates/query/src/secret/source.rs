@@ -9,7 +9,7 @@ use super::cell::{Cell, any, number};
 use super::expr::truth;
 use super::join::{PairedKey, with_only};
 use super::upload::{Shape, Upload, of_parts};
-use super::{Rows, Secretly};
+use super::{Executor, Rows};
 use crate::expr::Expr;
 use crate::plan::physical::{Part, Physical, Step};
 
@@ -22,27 +22,27 @@ pub(super) struct Giving<'a> {
 }
 
 /// Rows to come.
-pub(super) enum Source<'a> {
+pub(super) enum RowSource<'a> {
     Given(Giving<'a>),
     Paired {
         parts: Vec<(&'a Part, Giving<'a>)>,
         /// The key of the last row so far.
         last: Option<PairedKey>,
     },
-    Project(Box<Source<'a>>, &'a [Expr]),
-    Filter(Box<Source<'a>>, &'a Expr),
+    Project(Box<RowSource<'a>>, &'a [Expr]),
+    Filter(Box<RowSource<'a>>, &'a Expr),
     Verify {
-        input: Box<Source<'a>>,
+        input: Box<RowSource<'a>>,
         conditions: &'a [Expr],
         count: usize,
         most: usize,
         /// How many rows there are in all groups so far.
         total: Option<Bits>,
     },
-    Union(VecDeque<Source<'a>>),
+    Union(VecDeque<RowSource<'a>>),
     /// Each row with the only one of another table.
     WithOnly {
-        probe: Box<Source<'a>>,
+        probe: Box<RowSource<'a>>,
         lookup: Rows,
         outer: bool,
     },
@@ -53,20 +53,20 @@ pub(super) enum Source<'a> {
     },
 }
 
-impl<'a> Secretly<'a> {
+impl<'a> Executor<'a> {
     /// The rows that `physical`, which nobody owns, gives. What is given for them is taken up at once, in its order.
-    pub(super) fn source(&mut self, physical: &'a Physical) -> Source<'a> {
-        let boxed = |source: Source<'a>| Box::new(source);
+    pub(super) fn source(&mut self, physical: &'a Physical) -> RowSource<'a> {
+        let boxed = |source: RowSource<'a>| Box::new(source);
         match &*physical.step {
-            Step::Share(input, keys) => Source::Given(self.giving(Upload {
+            Step::Share(input, keys) => RowSource::Given(self.giving(Upload {
                 input,
                 shape: Shape::Plain { keys },
             })),
-            Step::Project(input, exprs) => Source::Project(boxed(self.source(input)), exprs),
-            Step::Filter(input, condition) => Source::Filter(boxed(self.source(input)), condition),
+            Step::Project(input, exprs) => RowSource::Project(boxed(self.source(input)), exprs),
+            Step::Filter(input, condition) => RowSource::Filter(boxed(self.source(input)), condition),
             Step::Paired(parts) => {
                 let given = of_parts(parts).map(|upload| self.giving(upload));
-                Source::Paired {
+                RowSource::Paired {
                     parts: parts.iter().zip(given).collect(),
                     last: None,
                 }
@@ -74,31 +74,31 @@ impl<'a> Secretly<'a> {
             Step::Union(inputs) => {
                 let inputs = inputs.iter().map(|input| match input.owner {
                     None => self.source(input),
-                    Some(_) => Source::Given(self.giving(Upload {
+                    Some(_) => RowSource::Given(self.giving(Upload {
                         input,
                         shape: Shape::Plain { keys: &[] },
                     })),
                 });
-                Source::Union(inputs.collect())
+                RowSource::Union(inputs.collect())
             }
             Step::Verify {
                 input,
                 conditions,
                 count,
                 most,
-            } => Source::Verify {
+            } => RowSource::Verify {
                 input: boxed(self.source(input)),
                 conditions,
                 count: *count,
                 most: *most,
                 total: None,
             },
-            Step::Join(join) if join.probe_keys.is_empty() => Source::WithOnly {
+            Step::Join(join) if join.probe_keys.is_empty() => RowSource::WithOnly {
                 probe: boxed(self.source(&join.probe)),
                 lookup: self.rows(&join.lookup),
                 outer: join.outer,
             },
-            Step::Join(_) | Step::Group { .. } | Step::First { .. } => Source::Whole {
+            Step::Join(_) | Step::Group { .. } | Step::First { .. } => RowSource::Whole {
                 rows: self.rows(physical),
                 taken: 0,
             },
@@ -131,38 +131,38 @@ impl<'a> Secretly<'a> {
     }
 
     /// The next segment of rows; nothing if there are no more.
-    pub(super) fn next(&mut self, source: &mut Source<'a>) -> Option<Rows> {
+    pub(super) fn next(&mut self, source: &mut RowSource<'a>) -> Option<Rows> {
         match source {
-            Source::Given(giving) => {
+            RowSource::Given(giving) => {
                 let (fields, count) = self.taken(giving)?;
                 Some(self.plain(giving.upload.input, fields, count))
             }
-            Source::Paired { parts, last } => {
-                let mut taken = Vec::new();
-                for (part, giving) in parts {
+            RowSource::Paired { parts, last } => {
+                let taken = parts.iter_mut().map(|(part, giving)| {
                     let (fields, count) = self.taken(giving)?;
-                    taken.push((*part, fields, count));
-                }
+                    Some((*part, fields, count))
+                });
+                let taken = taken.collect::<Option<Vec<_>>>()?;
                 Some(self.paired(taken, last))
             }
-            Source::Project(input, exprs) => {
+            RowSource::Project(input, exprs) => {
                 let rows = self.next(input)?;
                 let columns = self.evaluated(&rows, exprs);
                 Some(Rows { columns, ..rows })
             }
-            Source::Filter(input, condition) => {
+            RowSource::Filter(input, condition) => {
                 let rows = self.next(input)?;
                 let condition = self.evaluated(&rows, std::slice::from_ref(condition));
                 let live = rows.live.and(&truth(&condition[0]));
                 Some(Rows { live, ..rows })
             }
-            Source::Union(inputs) => loop {
+            RowSource::Union(inputs) => loop {
                 match self.next(inputs.front_mut()?) {
                     Some(rows) => return Some(rows),
                     None => inputs.pop_front(),
                 };
             },
-            Source::Verify {
+            RowSource::Verify {
                 input,
                 conditions,
                 count,
@@ -182,41 +182,49 @@ impl<'a> Secretly<'a> {
                 }
                 None => {
                     if let Some(total) = total.take() {
-                        let width = total.width().max(64);
-                        let most = number(self.session, width, *most as i128);
-                        self.failures.push(most.less(&total.resized(width, false), false));
+                        self.limited(&total, *most);
                     }
                     None
                 }
             },
-            Source::WithOnly { probe, lookup, outer } => {
+            RowSource::WithOnly { probe, lookup, outer } => {
                 let rows = self.next(probe)?;
                 Some(with_only(rows, lookup, *outer))
             }
-            Source::Whole { rows, taken } => {
-                let size = self.segments.rows(rows.width());
-                let count = (rows.count - *taken).min(size);
-                let from = *taken;
-                *taken += count;
-                match count {
-                    0 => None,
-                    count if count == rows.count => Some(std::mem::replace(
-                        rows,
-                        Rows {
-                            columns: Vec::new(),
-                            live: self.session.public_bits(1, 0),
-                            count,
-                        },
-                    )),
-                    count => Some(rows.slice(from, count)),
-                }
-            }
+            RowSource::Whole { rows, taken } => self.next_of(rows, taken),
         }
     }
 
+    /// The next segment of rows that are all there, of which so many were taken.
+    fn next_of(&self, rows: &mut Rows, taken: &mut usize) -> Option<Rows> {
+        let size = self.segments.rows(rows.width());
+        let count = (rows.count - *taken).min(size);
+        let from = *taken;
+        *taken += count;
+        match count {
+            0 => None,
+            count if count == rows.count => Some(std::mem::replace(
+                rows,
+                Rows {
+                    columns: Vec::new(),
+                    live: self.session.public_bits(1, 0),
+                    count,
+                },
+            )),
+            count => Some(rows.slice(from, count)),
+        }
+    }
+
+    /// It is a failure if there are more rows than `most`.
+    fn limited(&mut self, total: &Bits, most: usize) {
+        let width = total.width().max(64);
+        let most = number(self.session, width, most as i128);
+        self.failures.push(most.less(&total.resized(width, false), false));
+    }
+
     /// All rows that are left.
-    pub(super) fn all(&mut self, mut source: Source<'a>) -> Rows {
-        if let Source::Whole { rows, taken: 0 } = source {
+    pub(super) fn all(&mut self, mut source: RowSource<'a>) -> Rows {
+        if let RowSource::Whole { rows, taken: 0 } = source {
             return rows;
         }
         let mut parts = Vec::new();

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
-use cenote_tables::{Column as Kept, Values as KeptValues};
+use cenote_tables::{Column as TableColumn, Values as TableValues};
 
 use crate::error::Result;
-use crate::local::Own;
 use crate::local::column::Values;
-use crate::plan::physical::{Part, Physical, Step};
+use crate::local::{AllRows, OwnTables};
+use crate::plan::physical::{Column, Part, Physical, Step};
 use crate::segment::Segments;
 
 /// Rows that a party gives.
@@ -76,109 +76,112 @@ impl Upload<'_> {
     /// The bits of the rows, so many at a time.
     ///
     /// # Errors
-    /// As [`Own::each`].
-    fn bits(&self, own: &Own<'_>) -> Result<VecDeque<BitMatrix>> {
+    /// As [`OwnTables::each`].
+    fn bits(&self, own: &OwnTables<'_>) -> Result<VecDeque<BitMatrix>> {
         let width: u32 = self.widths().iter().sum();
-        let mut put = Writer::new(self.input.rows, self.segment(own.segments), width as usize);
-        let columns = &self.input.columns;
-        let known: Vec<bool> = (0..columns.len())
-            .map(|column| self.input.constant(column).is_some())
-            .collect();
-        let cell = |put: &mut Writer, of: Value<'_>, column: usize, null: bool| {
-            if known[column] {
-                return;
-            }
-            put.value(of, columns[column].kind.width());
-            if columns[column].nullable {
-                put.bit(null);
-            }
+        let columns = 0..self.input.columns.len();
+        let mut put = Cells {
+            to: Writer::new(self.input.rows, self.segment(own.segments), width as usize),
+            columns: &self.input.columns,
+            known: columns
+                .map(|column| self.input.constant(column).is_some())
+                .collect(),
         };
         match self.shape {
             Shape::Plain { keys: [] } => own.each(self.input, &mut |rows| {
                 for row in 0..rows.count {
-                    put.start();
-                    put.bit(true);
+                    put.to.start();
+                    put.to.bit(true);
                     for (column, of) in rows.columns.iter().enumerate() {
                         let value = match &of.values {
                             Values::Numbers(numbers) => Value::Number(numbers[row]),
                             Values::Text(width, text) => Value::Text(&text[row * width..][..*width]),
                         };
-                        cell(&mut put, value, column, of.is_null(row));
+                        put.cell(column, value, of.is_null(row));
                     }
                 }
                 Ok(())
             })?,
             Shape::Plain { keys } => {
-                let rows = own.kept(self.input)?;
+                let rows = own.all_rows(self.input)?;
                 for &row in &rows.sorted(keys).0 {
-                    put.start();
-                    put.bit(true);
-                    for (column, of) in rows.columns.iter().enumerate() {
-                        cell(
-                            &mut put,
-                            Value::of(of, row as usize),
-                            column,
-                            of.is_null(row as usize),
-                        );
-                    }
+                    put.to.start();
+                    put.to.bit(true);
+                    put.row(&rows, row as usize, |_| true);
                 }
             }
             Shape::Paired { key, counts, .. } => {
-                let rows = own.kept(self.input)?;
+                let rows = own.all_rows(self.input)?;
                 let (order, whole) = rows.sorted(&[key]);
                 for &row in &order[..whole] {
                     let row = row as usize;
-                    put.start();
-                    put.bit(false);
-                    put.bit(counts.is_none_or(|column| is_true(&rows.columns[column], row)));
-                    for (column, of) in rows.columns.iter().enumerate() {
-                        if Some(column) != counts {
-                            cell(&mut put, Value::of(of, row), column, of.is_null(row));
-                        }
-                    }
+                    put.to.start();
+                    put.to.bit(false);
+                    let counts_now = counts.is_none_or(|column| is_true(&rows.columns[column], row));
+                    put.to.bit(counts_now);
+                    put.row(&rows, row, |column| Some(column) != counts);
                 }
                 for _ in whole..self.input.rows {
-                    put.start();
-                    put.bit(true);
+                    put.to.start();
+                    put.to.bit(true);
                 }
             }
-            Shape::Wide { keys, slots } => {
-                // Rows without a key go together with nothing.
-                let rows = own.kept(self.input)?;
-                let (order, whole) = rows.sorted(keys);
-                let same = |one: &u32, other: &u32| rows.same(keys, *one as usize, *other as usize);
-                for run in order[..whole].chunk_by(same) {
-                    put.start();
-                    for &key in keys {
-                        put.value(
-                            Value::of(&rows.columns[key], run[0] as usize),
-                            columns[key].kind.width(),
-                        );
-                    }
-                    for &row in run.iter().take(slots) {
-                        put.bit(true);
-                        for (column, of) in rows.columns.iter().enumerate() {
-                            if !keys.contains(&column) {
-                                cell(
-                                    &mut put,
-                                    Value::of(of, row as usize),
-                                    column,
-                                    of.is_null(row as usize),
-                                );
-                            }
-                        }
-                    }
-                }
-            }
+            Shape::Wide { keys, slots } => put.runs(&own.all_rows(self.input)?, keys, slots),
         }
-        Ok(put.finish())
+        Ok(put.to.finish())
     }
 }
 
-fn is_true(column: &Kept, row: usize) -> bool {
+/// Writes cells of columns, but for those that are constants.
+struct Cells<'a> {
+    to: Writer,
+    columns: &'a [Column],
+    /// Whether all know what each is.
+    known: Vec<bool>,
+}
+
+impl Cells<'_> {
+    fn cell(&mut self, column: usize, value: Value<'_>, null: bool) {
+        if self.known[column] {
+            return;
+        }
+        self.to.value(value, self.columns[column].kind.width());
+        if self.columns[column].nullable {
+            self.to.bit(null);
+        }
+    }
+
+    /// The cells of a row in the columns that are `wanted`.
+    fn row(&mut self, rows: &AllRows, row: usize, wanted: impl Fn(usize) -> bool) {
+        for (column, of) in rows.columns.iter().enumerate() {
+            if wanted(column) {
+                self.cell(column, Value::of(of, row), of.is_null(row));
+            }
+        }
+    }
+
+    /// The rows with the same keys side by side, as many of them as there are slots. Rows without a key go together with nothing.
+    fn runs(&mut self, rows: &AllRows, keys: &[usize], slots: usize) {
+        let (order, whole) = rows.sorted(keys);
+        let same = |one: &u32, other: &u32| rows.same(keys, *one as usize, *other as usize);
+        for run in order[..whole].chunk_by(same) {
+            self.to.start();
+            for &key in keys {
+                let value = Value::of(&rows.columns[key], run[0] as usize);
+                self.to.value(value, self.columns[key].kind.width());
+            }
+            for &row in run.iter().take(slots) {
+                self.to.bit(true);
+                self.row(rows, row as usize, |column| !keys.contains(&column));
+            }
+        }
+    }
+}
+
+fn is_true(column: &TableColumn, row: usize) -> bool {
     match &column.values {
-        KeptValues::Numbers(numbers) => numbers.get(row) == 1 && !column.is_null(row),
-        KeptValues::Text(..) => false,
+        TableValues::Numbers(numbers) => numbers.get(row) == 1 && !column.is_null(row),
+        TableValues::Text(..) => false,
     }
 }
 
@@ -189,10 +192,10 @@ enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    fn of(column: &'a Kept, row: usize) -> Self {
+    fn of(column: &'a TableColumn, row: usize) -> Self {
         match &column.values {
-            KeptValues::Numbers(numbers) => Value::Number(numbers.get(row)),
-            KeptValues::Text(width, text) => Value::Text(&text[row * width..][..*width]),
+            TableValues::Numbers(numbers) => Value::Number(numbers.get(row)),
+            TableValues::Text(width, text) => Value::Text(&text[row * width..][..*width]),
         }
     }
 }
@@ -347,11 +350,11 @@ pub(crate) fn uploads<'a>(
 /// What `me` gives: of each upload, in order, the segments.
 ///
 /// # Errors
-/// As [`Own::each`].
+/// As [`OwnTables::each`].
 pub(crate) fn given(
     physical: &Physical,
     me: PartyId,
-    own: &Own<'_>,
+    own: &OwnTables<'_>,
 ) -> Result<VecDeque<VecDeque<BitMatrix>>> {
     let mut all = VecDeque::new();
     uploads(physical, &mut |upload| {

@@ -5,4 +5,6 @@ mod common;
 mod differential;
 mod engines;
 mod errors;
+mod groups;
+mod memory;
 mod public;

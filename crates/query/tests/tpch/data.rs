@@ -46,6 +46,10 @@ fn t(text: impl Into<String>) -> Cell {
 pub(crate) struct Tpch {
     pub(crate) schema: Schema,
     pub(crate) tables: Vec<Table>,
+    customers: u64,
+    orders: u64,
+    parts: u64,
+    suppliers: u64,
 }
 
 const REGIONS: [&str; 5] = ["AFRICA", "AMERICA", "ASIA", "EUROPE", "MIDDLE EAST"];
@@ -65,29 +69,39 @@ impl Tpch {
                 },
             },
             tables: Vec::new(),
+            customers: 150 * thousandths,
+            orders: 1500 * thousandths,
+            parts: 200 * thousandths,
+            suppliers: 10 * thousandths,
         };
-        let (customers, orders, parts, suppliers) = (
-            150 * thousandths,
-            1500 * thousandths,
-            200 * thousandths,
-            10 * thousandths,
-        );
+        tpch.add_places();
+        tpch.add_goods(&mut random);
+        tpch.add_customers(&mut random);
+        let dates = tpch.add_orders(&mut random);
+        tpch.add_items(&mut random, &dates);
+        tpch
+    }
+
+    fn add_places(&mut self) {
         let region = (0..5).map(|key| vec![n(key), t(REGIONS[key as usize])]).collect();
-        tpch.add("region", 2, "r_regionkey u8 unique, r_name char(12)", region);
+        self.add("region", 2, "r_regionkey u8 unique, r_name char(12)", region);
         let nation = (0..25)
             .map(|key| vec![n(key), t(format!("NATION {key}")), n(key % 5)])
             .collect();
-        tpch.add(
+        self.add(
             "nation",
             2,
             "n_nationkey u8 unique, n_name char(12), n_regionkey u8",
             nation,
         );
-        let supplier = (1..=suppliers)
+    }
+
+    fn add_goods(&mut self, random: &mut Random) {
+        let supplier = (1..=self.suppliers)
             .map(|key| vec![n(key), n(random.below(25))])
             .collect();
-        tpch.add("supplier", 2, "s_suppkey u32 unique, s_nationkey u8", supplier);
-        let part = (1..=parts)
+        self.add("supplier", 2, "s_suppkey u32 unique, s_nationkey u8", supplier);
+        let part = (1..=self.parts)
             .map(|key| {
                 let kind = random.of(&[
                     "PROMO BRUSHED TIN",
@@ -102,8 +116,11 @@ impl Tpch {
             .collect();
         let columns =
             "p_partkey u32 unique, p_brand char(10), p_type char(20), p_size u8, p_container char(10)";
-        tpch.add("part", 2, columns, part);
-        let customer = (1..=customers)
+        self.add("part", 2, columns, part);
+    }
+
+    fn add_customers(&mut self, random: &mut Random) {
+        let customer = (1..=self.customers)
             .map(|key| {
                 let segment = random.of(&["BUILDING", "MACHINERY", "AUTOMOBILE"]);
                 let balance = random.below(1_000_000) as i128 - 100_000;
@@ -117,16 +134,20 @@ impl Tpch {
             })
             .collect();
         let columns = "c_custkey u32 unique, c_name char(16), c_nationkey u8, c_acctbal decimal(12,2), c_mktsegment char(10)";
-        tpch.add("customer", 0, columns, customer);
+        self.add("customer", 0, columns, customer);
+    }
+
+    /// Adds the orders, and gives their dates.
+    fn add_orders(&mut self, random: &mut Random) -> Vec<i128> {
         let mut dates = Vec::new();
-        let rows = (1..=orders)
+        let rows = (1..=self.orders)
             .map(|key| {
                 let date = random.day();
                 dates.push(date);
                 let priority = random.of(&["1-URGENT", "2-HIGH", "3-MEDIUM", "5-LOW"]);
                 vec![
                     n(key * 4),
-                    n(1 + random.below(customers)),
+                    n(1 + random.below(self.customers)),
                     n(date),
                     t(priority),
                     n(0),
@@ -134,7 +155,12 @@ impl Tpch {
             })
             .collect();
         let columns = "o_orderkey u32 unique, o_custkey u32, o_orderdate date, o_orderpriority char(15), o_shippriority u8";
-        tpch.add("orders", 0, columns, rows);
+        self.add("orders", 0, columns, rows);
+        dates
+    }
+
+    /// Adds the items of the orders of these dates.
+    fn add_items(&mut self, random: &mut Random, dates: &[i128]) {
         // The items of an order lie with two parties.
         let mut halves = [Vec::new(), Vec::new()];
         for (order, date) in dates.iter().enumerate() {
@@ -145,8 +171,8 @@ impl Tpch {
                 let quantity = 1 + random.below(50);
                 let row = vec![
                     n(4 * (order as u64 + 1)),
-                    n(1 + random.below(parts)),
-                    n(1 + random.below(suppliers)),
+                    n(1 + random.below(self.parts)),
+                    n(1 + random.below(self.suppliers)),
                     n(quantity),
                     n(quantity * (90_000 + random.below(100_000))),
                     n(random.below(11)),
@@ -166,11 +192,10 @@ impl Tpch {
                        l_tax decimal(4,2), l_returnflag char(1), l_linestatus char(1), l_shipdate date, l_commitdate date, l_receiptdate date, \
                        l_shipmode char(10), l_shipinstruct char(20)";
         for (half, (party, name)) in halves.into_iter().zip([(0, "lineitem_a"), (1, "lineitem_b")]) {
-            tpch.add(name, party, columns, half);
-            let declared = tpch.schema.tables.last_mut().unwrap();
+            self.add(name, party, columns, half);
+            let declared = self.schema.tables.last_mut().unwrap();
             declared.distinct = [("l_returnflag".to_owned(), 3), ("l_linestatus".to_owned(), 2)].into();
         }
-        tpch
     }
 
     fn add(&mut self, name: &str, party: u8, columns: &str, rows: Vec<Vec<Cell>>) {

@@ -39,31 +39,36 @@ impl Held {
         if column.max_rep_level() > 0 || column.path().parts().len() > 1 {
             return Held::Other("a list or a group".into());
         }
-        if let Some(logical) = column.logical_type_ref() {
-            return match logical {
-                LogicalType::String | LogicalType::Enum | LogicalType::Json => Held::Text,
-                LogicalType::Decimal(decimal) => Held::Decimal {
-                    precision: decimal.precision,
-                    scale: decimal.scale,
-                },
-                LogicalType::Date => Held::Date,
-                LogicalType::Timestamp(moment) => Held::Moment(moment.unit),
-                LogicalType::Integer(int) => Held::Int {
-                    signed: int.is_signed,
-                    bits: int.bit_width as u8,
-                },
-                LogicalType::Unknown => Held::Nulls,
-                other => {
-                    let name = format!("{other:?}").to_lowercase();
-                    Held::Other(
-                        name.split(|char: char| !char.is_alphanumeric())
-                            .next()
-                            .unwrap_or_default()
-                            .into(),
-                    )
-                }
-            };
+        match column.logical_type_ref() {
+            Some(logical) => Self::of_logical(logical),
+            None => Self::of_converted(column),
         }
+    }
+
+    fn of_logical(logical: &LogicalType) -> Self {
+        match logical {
+            LogicalType::String | LogicalType::Enum | LogicalType::Json => Held::Text,
+            LogicalType::Decimal(decimal) => Held::Decimal {
+                precision: decimal.precision,
+                scale: decimal.scale,
+            },
+            LogicalType::Date => Held::Date,
+            LogicalType::Timestamp(moment) => Held::Moment(moment.unit),
+            LogicalType::Integer(int) => Held::Int {
+                signed: int.is_signed,
+                bits: int.bit_width as u8,
+            },
+            LogicalType::Unknown => Held::Nulls,
+            other => {
+                let name = format!("{other:?}").to_lowercase();
+                let mut words = name.split(|char: char| !char.is_alphanumeric());
+                Held::Other(words.next().unwrap_or_default().into())
+            }
+        }
+    }
+
+    /// Of files that were written before there were logical types.
+    fn of_converted(column: &ColumnDescriptor) -> Self {
         let int = |signed, bits| Held::Int { signed, bits };
         match column.converted_type() {
             ConvertedType::NONE => match column.physical_type() {

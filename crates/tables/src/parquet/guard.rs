@@ -12,6 +12,7 @@ use ::parquet::file::reader::{ChunkReader, Length};
 use ::parquet::schema::types::ColumnDescriptor;
 use bytes::Bytes;
 
+use super::sizes::{delta, size_once_decompressed};
 use crate::error::Problem;
 
 /// Bytes that a page may have however few rows it has, and those for each row.
@@ -89,30 +90,6 @@ impl ChunkReader for PageFile {
     }
 }
 
-/// The second field of the header of a page, which is in Thrift's compact encoding. The first is the kind of page; both are numbers.
-fn size_once_decompressed(mut header: &[u8]) -> Option<u64> {
-    const NEXT_FIELD_NUMBER: &[u8] = &[0x15];
-    header = header.strip_prefix(NEXT_FIELD_NUMBER)?;
-    varint(&mut header)?;
-    header = header.strip_prefix(NEXT_FIELD_NUMBER)?;
-    let zigzag = varint(&mut header)?;
-    // Odd ones are negative.
-    (zigzag % 2 == 0).then_some(zigzag / 2)
-}
-
-fn varint(bytes: &mut &[u8]) -> Option<u64> {
-    let mut number = 0;
-    for shift in (0..64).step_by(7) {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        number |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return Some(number);
-        }
-    }
-    None
-}
-
 /// Pages of one column in one group of rows, with counts that fit what the pages hold.
 pub(super) struct Pages<P> {
     pages: P,
@@ -176,32 +153,6 @@ impl<P: PageReader> Pages<P> {
     }
 }
 
-/// What follows a list of at most so many numbers, which are packed as their differences.
-fn delta(mut bytes: &[u8], most: usize) -> Option<&[u8]> {
-    let block = usize::try_from(varint(&mut bytes)?).ok()?;
-    let parts = usize::try_from(varint(&mut bytes)?).ok()?;
-    let count = usize::try_from(varint(&mut bytes)?).ok()?;
-    varint(&mut bytes)?;
-    if count > most {
-        return None;
-    }
-    let of_part = block.checked_div(parts).filter(|&of_part| of_part > 0)?;
-    let mut left = count.saturating_sub(1);
-    while left > 0 {
-        varint(&mut bytes)?;
-        let widths = bytes.get(..parts)?;
-        bytes = &bytes[parts..];
-        for &width in widths {
-            if left > 0 {
-                let packed = usize::from(width).checked_mul(of_part)? / 8;
-                bytes = bytes.get(packed..)?;
-                left = left.saturating_sub(of_part);
-            }
-        }
-    }
-    Some(bytes)
-}
-
 impl<P: PageReader> PageReader for Pages<P> {
     /// The next page but for those without values: a reader takes one of them for the end.
     fn get_next_page(&mut self) -> Result<Option<Page>> {
@@ -228,47 +179,5 @@ impl<P: PageReader> Iterator for Pages<P> {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.get_next_page().transpose()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_in_headers_of_pages_are_seen() {
-        assert_eq!(
-            size_once_decompressed(&[0x15, 0x04, 0x15, 0xfe, 0x01, 0x15]),
-            Some(127)
-        );
-        let largest = [0x15, 0x00, 0x15, 0xfe, 0xff, 0xff, 0xff, 0x0f];
-        assert_eq!(size_once_decompressed(&largest), Some(i32::MAX as u64));
-        for wrong in [
-            &[][..],
-            &[0x15, 0x04, 0x15],
-            &[0x15, 0x04, 0x25, 0x02],
-            &[0x15, 0x04, 0x15, 0x01],
-            &[0x15; 40],
-            &[0xff; 40],
-        ] {
-            assert_eq!(size_once_decompressed(wrong), None, "{wrong:x?}");
-        }
-    }
-
-    #[test]
-    fn lists_of_differences_hold_no_more_than_their_page() {
-        // Blocks of 128 in 4 parts, 34 numbers from 0 on: one part of 2 bits a number, one of 1 bit, and what follows.
-        let mut list = vec![0x80, 0x01, 4, 34, 0];
-        list.extend([0, 2, 1, 9, 9]);
-        list.extend([0xaa; 8 + 4]);
-        list.extend(b"rest");
-        assert_eq!(delta(&list, 34), Some(&b"rest"[..]));
-        assert_eq!(delta(&list, 33), None);
-        assert_eq!(delta(&list[..20], 34), None);
-        let huge = [0x80, 0x01, 4, 0xff, 0xff, 0xff, 0xff, 0xff, 0x3f, 0];
-        assert_eq!(delta(&huge, 1 << 20), None);
-        assert_eq!(delta(&[0x80, 0x01, 0, 2, 0], 2), None, "no parts");
-        assert_eq!(delta(&[0, 4, 2, 0, 0, 0, 0, 0, 0], 2), None, "parts of nothing");
-        assert_eq!(delta(&[0x80, 0x01, 4, 1, 0, 7], 1), Some(&[7][..]));
     }
 }

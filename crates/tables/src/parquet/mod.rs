@@ -3,6 +3,7 @@
 mod fit;
 mod guard;
 mod read;
+pub mod sizes;
 mod write;
 
 pub(crate) use read::read;

@@ -14,7 +14,7 @@ use super::fit::{Fit, fit, is_unsigned};
 use super::guard::{PageFile, Pages, guarded, problem};
 use crate::column::Builder;
 use crate::error::{Fault, Problem};
-use crate::file::find;
+use crate::header::find;
 use crate::table::{Field, Table};
 use crate::types::Type;
 

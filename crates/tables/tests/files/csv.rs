@@ -40,6 +40,7 @@ fn columns_are_found_by_name_and_others_are_not_looked_at() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one list of cases")]
 fn cells_are_read_as_their_types() {
     for (kind, cells) in [
         (
@@ -135,7 +136,7 @@ fn empty_cells_are_null() {
         let said = message(&path, &[field(&format!("x {kind}"))], 2);
         assert!(
             said.starts_with(
-                "row 1 (line 2), column x: is empty, and the column is not nullable: fill it in"
+                "row 1 (line 2), column x: is empty, but the column is declared `not null`; fill it in"
             ),
             "{said}"
         );
@@ -150,31 +151,40 @@ fn empty_cells_are_null() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one list of cases")]
 fn wrong_cells_are_named_and_not_quoted() {
     for (kind, cell, what) in [
-        ("bool", "4711", "is no bool: write true or false"),
+        ("bool", "4711", "is not a value of type bool; write true or false"),
         ("u8", "4711", "is out of range for u8, which holds 0 to 255"),
         (
             "u64",
             "-4711",
             "is out of range for u64, which holds 0 to 18446744073709551615",
         ),
-        ("i64", "4711.0", "is no i64: write a whole number, such as 42"),
-        ("i64", "4711e2", "is no i64"),
-        ("u8", "+", "is no u8"),
+        (
+            "i64",
+            "4711.0",
+            "is not a value of type i64; write a whole number, such as 42",
+        ),
+        ("i64", "4711e2", "is not a value of type i64"),
+        ("u8", "+", "is not a value of type u8"),
         (
             "decimal(12,2)",
             "4711.123",
-            "has more than 2 places behind the point, and decimal(12,2) has no more: round it",
+            "has more than 2 decimal places, the most that decimal(12,2) holds; round it",
         ),
-        ("decimal(12,2)", "4,711", "is no decimal(12,2)"),
+        ("decimal(12,2)", "4,711", "is not a value of type decimal(12,2)"),
         (
             "decimal(12,2)",
             "4.7.11",
-            "is no decimal(12,2): write digits with at most 2 places behind the point, such as 1250.00",
+            "is not a value of type decimal(12,2); write digits with at most 2 decimal places, such as 1250.00",
         ),
-        ("decimal(12,2)", "4711.123x", "is no decimal(12,2)"),
-        ("decimal(12,2)", ".", "is no decimal(12,2)"),
+        (
+            "decimal(12,2)",
+            "4711.123x",
+            "is not a value of type decimal(12,2)",
+        ),
+        ("decimal(12,2)", ".", "is not a value of type decimal(12,2)"),
         (
             "decimal(2,2)",
             "4711",
@@ -183,32 +193,44 @@ fn wrong_cells_are_named_and_not_quoted() {
         (
             "decimal(3,0)",
             "4711x",
-            "is no decimal(3,0): write digits without a point, such as 1",
+            "is not a value of type decimal(3,0); write digits without a point, such as 1",
         ),
         (
             "decimal(38,2)",
             "471147114711471147114711471147114711471147114711",
             "is out of range for decimal(38,2)",
         ),
-        ("date", "2023-02-30", "is no date: no calendar or clock has it"),
-        ("date", "4711/01/31", "is no date: write it as 2024-01-31"),
-        ("date", "4711-1-31", "is no date: write it"),
-        ("date", "14711-01-31", "is no date: write it"),
+        (
+            "date",
+            "2023-02-30",
+            "is not a valid date: there is no such day or time",
+        ),
+        (
+            "date",
+            "4711/01/31",
+            "is not a value of type date; write it as 2024-01-31",
+        ),
+        ("date", "4711-1-31", "is not a value of type date; write it"),
+        ("date", "14711-01-31", "is not a value of type date; write it"),
         (
             "timestamp",
             "4711-01-31",
-            "is no timestamp: write it as 2024-01-31 12:30:00, in UTC",
+            "is not a value of type timestamp; write it as 2024-01-31 12:30:00, in UTC",
         ),
         (
             "timestamp",
             "4711-01-31 24:00",
-            "is no timestamp: no calendar or clock has it",
+            "is not a valid timestamp: there is no such day or time",
         ),
-        ("timestamp", "4711-01-31 12:30+02:00", "is no timestamp: write it"),
+        (
+            "timestamp",
+            "4711-01-31 12:30+02:00",
+            "is not a value of type timestamp; write it",
+        ),
         (
             "timestamp",
             "4711-01-31 12:30:00.1234567",
-            "has more than 6 places behind the point",
+            "has more than 6 decimal places",
         ),
         (
             "timestamp",
@@ -218,9 +240,9 @@ fn wrong_cells_are_named_and_not_quoted() {
         (
             "char(3)",
             "4711",
-            "has more than 3 bytes, and char(3) has no more: shorten it",
+            "is longer than 3 bytes, the most that char(3) holds; shorten it",
         ),
-        ("char(9)", "4711\0", "has a zero byte in it"),
+        ("char(9)", "4711\0", "contains a zero byte"),
     ] {
         // The row before has two lines, so that rows and lines are not the same.
         let good = match kind.chars().next() {
@@ -238,7 +260,7 @@ fn wrong_cells_are_named_and_not_quoted() {
     let not_utf8 = said(b"id,x\n1,\xe9\n", &["x char(9)"]);
     assert_eq!(
         not_utf8,
-        "row 1 (line 2), column x: is no UTF-8 text; save it as UTF-8"
+        "row 1 (line 2), column x: is not UTF-8 text; save the file as UTF-8"
     );
 }
 
@@ -259,7 +281,9 @@ fn wrong_headers_are_explained() {
     );
     let no_header = said("4711,12.50\n4712,13.50\n", &["id u64", "owed decimal(4,2)"]);
     assert!(
-        no_header.starts_with("has none of the columns id, owed: its first line must name the columns"),
+        no_header.starts_with(
+            "has none of the columns id, owed; its first line must list the names of the columns"
+        ),
         "{no_header}"
     );
     assert!(!no_header.contains("47"), "{no_header}");
@@ -269,11 +293,11 @@ fn wrong_headers_are_explained() {
     );
     assert_eq!(
         said("ID,Id,a\n", &["id u8"]),
-        "has no column id, and several that differ from it in capitals only: ID, Id; name one as it is written"
+        "has no column id, but several that differ from it in capitals only: ID, Id; use the exact name of one"
     );
     assert_eq!(
         said(b"id,\xff\n", &["id u8"]),
-        "line 1: is no UTF-8 text; save it as UTF-8"
+        "line 1: is not UTF-8 text; save the file as UTF-8"
     );
     let many: Vec<String> = (0..50).map(|number| format!("c{number}")).collect();
     let said = said(many.join(","), &["c0 u8", "x u8"]);
@@ -282,7 +306,7 @@ fn wrong_headers_are_explained() {
 
 #[test]
 fn wrong_rows_are_named() {
-    let three = "has 3 fields, where the header has 2; a text with a comma needs quotes around it";
+    let three = "has 3 fields, but the header has 2; put quotes around text with a comma in it";
     assert_eq!(
         said("a,b\n1,2\n1,2,3\n", &["a u8"]),
         format!("row 2 (line 3): {three}")
@@ -290,19 +314,19 @@ fn wrong_rows_are_named() {
     assert!(said("a,b\n1\n", &["a u8"]).starts_with("row 1 (line 2): has 1 fields"));
     assert_eq!(
         said("a,b\n1,2\n1,\"2\n3,4\n", &["a u8"]),
-        "row 2 (line 3): opens a quote that is never closed"
+        "row 2 (line 3): opens a quote that is never closed; add the closing quote"
     );
     assert_eq!(
         said("a,b\n1,\"2\"3\n", &["a u8"]),
-        "row 1 (line 2): has text behind a closing quote; a quote within a quoted text is written twice"
+        "row 1 (line 2): has text after a closing quote; write a quote inside quoted text twice"
     );
     assert_eq!(
         said("\"a", &["a u8"]),
-        "line 1: opens a quote that is never closed"
+        "line 1: opens a quote that is never closed; add the closing quote"
     );
     assert_eq!(
         said("a\n1\n2\n3\n4\n", &["a u8"]),
-        "row 4 (line 5): there are more than 3 rows, the max_rows that the job agrees on"
+        "row 4 (line 5): there are more than 3 rows, which is `max_rows` of the job; leave rows out, or agree on more"
     );
     let long = "x".repeat(40 << 20);
     assert!(
@@ -341,7 +365,7 @@ fn what_is_no_file_is_not_opened() {
     std::fs::create_dir(folder.path("folder.csv")).unwrap();
     assert_eq!(
         said("folder.csv"),
-        "is no regular file; name a file that holds a table"
+        "is not a regular file; name a file that holds a table"
     );
     #[cfg(unix)]
     {
@@ -350,7 +374,7 @@ fn what_is_no_file_is_not_opened() {
         assert!(made.success());
         assert_eq!(
             said("pipe.parquet"),
-            "is no regular file; name a file that holds a table"
+            "is not a regular file; name a file that holds a table"
         );
         std::os::unix::fs::symlink(folder.file("real.csv", "a\n1\n"), folder.path("link.csv")).unwrap();
         assert!(read(&folder.path("link.csv"), &fields(&["a u8"]), 1).is_ok());

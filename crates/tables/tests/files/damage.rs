@@ -146,14 +146,14 @@ fn parts_of_files_are_refused() {
         }
     }
     let said = |contents: &[u8]| crate::message(&folder.file("b.parquet", contents), &fields(&["x u8"]), 1);
-    let footer = "is no valid Parquet file (its footer is damaged); write or copy it again";
+    let footer = "is not a valid Parquet file (its footer is damaged); write or copy it again";
     assert_eq!(said(b""), footer);
     assert_eq!(said(b"PAR1"), footer);
     assert_eq!(said(b"a,b\n1,2\n3,4\n5,6\n"), footer);
     assert_eq!(said(b"PAR1\xff\xff\xff\xffPAR1"), footer);
     assert_eq!(
         said(b"PARE\x01\0\0\0PARE"),
-        "is encrypted, which is not read; write the file without encryption"
+        "is encrypted, which is not supported; write the file without encryption"
     );
 }
 

@@ -2,8 +2,12 @@
 
 mod csv;
 mod damage;
+mod numbers;
 mod parquet;
 mod round;
+mod sizes;
+mod time;
+mod types;
 
 use std::path::{Path, PathBuf};
 

@@ -91,6 +91,7 @@ fn bytes(values: &[&[u8]]) -> Vec<Vec<u8>> {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one list of cases")]
 fn types_of_others_are_read() {
     use Data::{Bool, Bytes, Fixed, Int32, Int64, Int96};
     let wide = |last: u8| [vec![0xff; 19], vec![last]].concat();
@@ -219,7 +220,7 @@ fn values_that_do_not_fit_are_named_and_not_quoted() {
             "int32 x (decimal(9,4))",
             Int32(vec![100, 4711]),
             "decimal(9,2)",
-            "has more than 2 places behind the point, and decimal(9,2) has no more: round it",
+            "has more than 2 decimal places, the most that decimal(9,2) holds; round it",
         ),
         (
             "int64 x (decimal(18,0))",
@@ -243,7 +244,7 @@ fn values_that_do_not_fit_are_named_and_not_quoted() {
             "int64 x (timestamp(nanos,true))",
             Int64(vec![1000, 4711]),
             "timestamp",
-            "has more than 6 places behind the point",
+            "has more than 6 decimal places",
         ),
         (
             "int64 x (timestamp(millis,true))",
@@ -255,19 +256,19 @@ fn values_that_do_not_fit_are_named_and_not_quoted() {
             "binary x (utf8)",
             Bytes(bytes(&[b"a", b"4711"])),
             "char(3)",
-            "has more than 3 bytes, and char(3) has no more",
+            "is longer than 3 bytes, the most that char(3) holds",
         ),
         (
             "binary x",
             Bytes(bytes(&[b"a", b"4711\xff"])),
             "char(9)",
-            "is no UTF-8 text",
+            "is not UTF-8 text",
         ),
         (
             "binary x (utf8)",
             Bytes(bytes(&[b"a", b"4711\0"])),
             "char(9)",
-            "has a zero byte in it",
+            "contains a zero byte",
         ),
     ] {
         let folder = Folder::new();
@@ -282,10 +283,11 @@ fn values_that_do_not_fit_are_named_and_not_quoted() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one list of cases")]
 fn types_that_do_not_fit_are_both_named() {
     use Data::{Bool, Bytes, Double, Fixed, Float, Int32, Int64};
-    let cast = |kind: &str| format!("cast it to {kind} where the file is made");
-    let inexact = "binary fractions are not exact, so cast it to decimal(12,2) where the file is made";
+    let cast = |kind: &str| format!("cast it to {kind} before you write the file");
+    let inexact = "binary fractions are not exact, so cast it to decimal(12,2) before you write the file";
     for (column, data, there, kind, hint) in [
         (
             "required double x",
@@ -376,7 +378,7 @@ fn types_that_do_not_fit_are_both_named() {
         let folder = Folder::new();
         let path = plain(&folder, column, data);
         let said = message(&path, &fields(&[&format!("x {kind}")]), 2);
-        let expected = format!("column x: is {there} in the file and declared {kind}: {hint}");
+        let expected = format!("column x: is {there} in the file, but declared {kind}; {hint}");
         assert!(said.starts_with(&expected), "{column}: {said}");
     }
 }
@@ -407,7 +409,7 @@ fn nulls_are_read_where_they_may_be() {
         assert_eq!(table.columns[0].nulls, Some(vec![false, true, false, true]));
         let said = message(&path, &fields(&[&format!("x {kind}")]), 4);
         assert!(
-            said.starts_with("row 2, column x: is empty, and the column is not nullable"),
+            said.starts_with("row 2, column x: is empty, but the column is declared `not null`"),
             "{said}"
         );
     }

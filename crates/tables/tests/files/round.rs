@@ -211,7 +211,7 @@ fn parquet_columns_are_found_by_name() {
     );
     assert!(
         said(&path, "SINCE date", 4).starts_with(
-            "has no column SINCE, and several that differ from it in capitals only: since, Since"
+            "has no column SINCE, but several that differ from it in capitals only: since, Since"
         )
     );
     assert_eq!(
@@ -220,7 +220,7 @@ fn parquet_columns_are_found_by_name() {
     );
     assert_eq!(
         said(&path, "since date", 3),
-        "there are more than 3 rows, the max_rows that the job agrees on"
+        "there are more than 3 rows, which is `max_rows` of the job; leave rows out, or agree on more"
     );
     assert_eq!(
         read(&path, &fields(&["JOINT decimal(14,4)?"]), 4)
@@ -289,7 +289,8 @@ fn a_table_is_written_whole_or_not_at_all() {
             },
         );
         assert!(
-            said(name, &null).starts_with("row 3, column since: is empty, and the column is not nullable")
+            said(name, &null)
+                .starts_with("row 3, column since: is empty, but the column is declared `not null`")
         );
         let far = wrong(
             1,
@@ -306,7 +307,7 @@ fn a_table_is_written_whole_or_not_at_all() {
         said("gone/a.csv", &sample()).starts_with("cannot be written: no file can be made in its folder")
     );
     std::fs::create_dir(folder.path("folder.csv")).unwrap();
-    assert!(said("folder.csv", &sample()).starts_with("is no regular file"));
+    assert!(said("folder.csv", &sample()).starts_with("is not a regular file"));
     folder.file("old.csv", "old");
     write(&folder.path("old.csv"), &sample()).unwrap();
     assert_eq!(

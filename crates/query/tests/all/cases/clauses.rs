@@ -198,12 +198,12 @@ fn small_groups_are_left_out() {
     assert!(
         world
             .ask("select * from b")
-            .contains("with `min_group`, an answer is of groups")
+            .contains("the job sets `min_group`, so the answer must be made of groups")
     );
     assert!(
         world
             .ask("select g from b union all select id from a")
-            .contains("with `min_group`")
+            .contains("the job sets `min_group`")
     );
 }
 

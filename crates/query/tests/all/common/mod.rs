@@ -3,7 +3,7 @@
 use cenote_net::PartyId;
 use cenote_program::local::in_the_clear;
 use cenote_program::{Result as Ran, Session};
-use cenote_query::{Answer, Count, Declared, Error, Given, Query, Schema};
+use cenote_query::{Answer, Count, Declared, Error, OwnInput, Query, Schema};
 use cenote_session::Parties;
 use cenote_tables::{Column, Field, Table, Type, Values, cell, parse_date, parse_timestamp};
 
@@ -175,7 +175,7 @@ impl World {
     pub(crate) fn run_with(
         &self,
         sql: &str,
-        prepare: impl Fn(&Query, PartyId) -> cenote_query::Result<Given> + Sync,
+        prepare: impl Fn(&Query, PartyId) -> cenote_query::Result<OwnInput> + Sync,
     ) -> Outcome {
         let query = match self.plan(sql) {
             Ok(query) => query,
@@ -218,7 +218,7 @@ pub(crate) type Told = Option<Option<Table>>;
 pub(crate) fn party(
     query: &Query,
     session: &Session,
-    prepare: &impl Fn(&Query, PartyId) -> cenote_query::Result<Given>,
+    prepare: &impl Fn(&Query, PartyId) -> cenote_query::Result<OwnInput>,
 ) -> Ran<Told> {
     let given = prepare(query, session.me()).unwrap();
     match query.run(session, given) {

@@ -14,33 +14,39 @@ fn declarations_that_are_refused() {
     let wrong: [(Change, &str); 17] = [
         (
             |b| b.party = PartyId(2),
-            "table b: there is no party 2: there are 2",
+            "table b: it belongs to party 2, but there are only 2 parties",
         ),
-        (|b| b.fields.clear(), "table b: it has no columns"),
-        (|b| b.max_rows = 0, "table b: `max_rows` is 0: 1 to 268435456"),
+        (
+            |b| b.fields.clear(),
+            "table b: it has no columns; declare at least one",
+        ),
+        (
+            |b| b.max_rows = 0,
+            "table b: `max_rows` is 0; it must be 1 to 268435456",
+        ),
         (
             |b| b.max_rows = 1 << 29,
-            "table b: `max_rows` is 536870912: 1 to 268435456",
+            "table b: `max_rows` is 536870912; it must be 1 to 268435456",
         ),
         (
             |b| b.fields[1].name = "ID".into(),
-            "table b: there are two columns ID; names must differ in more than case",
+            "table b: two columns are called ID; names must differ in more than capitals",
         ),
         (
             |b| b.unique.push("z".into()),
-            "table b: `unique` names z, which is no column of it",
+            "table b: `unique` names z, but the table has no such column",
         ),
         (
             |b| _ = b.at_most.insert("z".into(), 1),
-            "table b: `at_most` names z, which is no column of it",
+            "table b: `at_most` names z, but the table has no such column",
         ),
         (
             |b| _ = b.distinct.insert("z".into(), 1),
-            "table b: `distinct` names z, which is no column of it",
+            "table b: `distinct` names z, but the table has no such column",
         ),
         (
             |b| _ = b.at_most.insert("y".into(), 0),
-            "table b: `at_most` and `distinct` count from 1",
+            "table b: `at_most` and `distinct` must be 1 or more",
         ),
         (
             |b| b.same_rows_as = Some("b".into()),
@@ -48,28 +54,28 @@ fn declarations_that_are_refused() {
         ),
         (
             |b| b.same_rows_as = Some("c".into()),
-            "table b: `same_rows_as` names c, which is no table",
+            "table b: `same_rows_as` names c, but there is no such table",
         ),
         (
             |b| (b.same_rows_as, b.max_rows) = (Some("a".into()), 9),
-            "table b: it has the same rows as a, and must have the same `max_rows`",
+            "table b: `same_rows_as` names a, so both must have the same `max_rows`",
         ),
-        (|b| b.name = "A".into(), "there are two tables A"),
+        (|b| b.name = "A".into(), "two tables are called A"),
         (
             |b| b.name = "b".repeat(129),
-            "the name of a table has at most 128 bytes",
+            "the name of a table may be at most 128 bytes long",
         ),
         (
             |b| b.fields[0].name = "b".repeat(129),
-            "table b: the name of a column has at most 128 bytes",
+            "table b: the name of a column may be at most 128 bytes long",
         ),
         (
             |b| b.fields = vec![b.fields[0].clone(); 1001],
-            "table b: it has 1001 columns, and 1000 is the most",
+            "table b: it has 1001 columns, more than the limit of 1000",
         ),
         (
             |b| b.unique = vec!["y".into(); 5],
-            "table b: `unique` names more columns than it has",
+            "table b: `unique` names more columns than the table has",
         ),
     ];
     for (change, what) in wrong {
@@ -81,7 +87,7 @@ fn declarations_that_are_refused() {
     world.schema.answer.count = Count::AtMost(0);
     assert_eq!(
         world.ask("select x from a"),
-        "the answer has `max_rows` 0: at least 1"
+        "`max_rows` of the answer must be 1 or more"
     );
 }
 
@@ -122,47 +128,53 @@ fn rows_that_are_not_as_declared() {
     };
     assert_eq!(
         with(4, 0, Some(1)),
-        "table a: a value comes 2 times in id, which is declared `unique`"
+        "table a: a value occurs 2 times in column id, which is declared `unique`"
     );
     assert_eq!(
         with(3, 2, Some(7)),
-        "table a: v has 3 different values, and `distinct` says 2"
+        "table a: column v has 3 different values, but `distinct` allows 2"
     );
-    assert_eq!(with(3, 2, Some(200)), "table a: v has what is not of its type");
-    assert_eq!(with(1, 3, None), "table a: w has what is not of its type");
+    assert_eq!(
+        with(3, 2, Some(200)),
+        "table a: column v has values that do not fit its type"
+    );
+    assert_eq!(
+        with(1, 3, None),
+        "table a: column w has values that do not fit its type"
+    );
     let mut more = world.clone();
     if let Values::Text(_, text) = &mut more.tables[0].columns[1].values {
         text[4..6].copy_from_slice(b"a\0");
     }
     assert_eq!(
         told(&more),
-        "table a: a value comes 3 times in k, and `at_most` says 2"
+        "table a: a value occurs 3 times in column k, but `at_most` allows 2"
     );
     more.schema.tables[0].max_rows = 4;
-    assert_eq!(told(&more), "table a: it has 5 rows, and `max_rows` is 4");
+    assert_eq!(
+        told(&more),
+        "table a: it has 5 rows, more than its `max_rows` of 4"
+    );
     let mut short = world.clone();
     short.tables[0].columns[2].values = Values::Numbers(vec![1; 4].into());
-    assert_eq!(told(&short), "table a: v has what is not of its type");
-    short.tables[0].columns.pop();
     assert_eq!(
         told(&short),
-        "table a: its columns are not those that are declared"
+        "table a: column v has values that do not fit its type"
     );
+    short.tables[0].columns.pop();
+    assert_eq!(told(&short), "table a: its columns are not the declared ones");
     let mut other = world.clone();
     other.tables[0].fields[0] = Field {
         name: "id".into(),
         kind: Type::Bool,
         nullable: true,
     };
-    assert_eq!(
-        told(&other),
-        "table a: its columns are not those that are declared"
-    );
+    assert_eq!(told(&other), "table a: its columns are not the declared ones");
     let query = Query::new(sql, world.schema.clone()).unwrap();
     for none in [&[][..], &[None, None]] {
         let error = query.prepare(PartyId(0), none).map(|_| ()).unwrap_err();
         assert!(
-            matches!(&error, Error::Rows { table, what } if table == "a" && what == "it is not given"),
+            matches!(&error, Error::Rows { table, what } if table == "a" && what == "its rows are missing"),
             "{error}"
         );
     }

@@ -4,6 +4,7 @@ mod declared;
 mod limits;
 mod mangled;
 mod promises;
+mod stack;
 
 use crate::common::{Outcome, World};
 

@@ -2,7 +2,7 @@
 
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
-use cenote_query::{Given, Query};
+use cenote_query::{OwnInput, Query};
 
 use crate::common::{Outcome, World};
 use crate::differential::{Case, Random};
@@ -116,14 +116,14 @@ fn promises_that_are_not_kept() {
         &keys("not null distinct 2", "1 | 2 | 3"),
         "select id, count(*) from b group by id",
     );
-    let what = "table b: there are 3 groups, and by `distinct` there are 2 at most";
+    let what = "table b: there are 3 groups, but `distinct` allows 2";
     assert_eq!(own, Outcome::Rows(what.into()));
     let own = unchecked(
         &keys("unique", "1 | 1"),
         "select count(*) from b join b c using (id)",
     );
     let what =
-        "table b: a key of a join comes more than 1 times, which is promised with `unique` or `at_most`";
+        "table b: a key of a join occurs more often than the 1 times that `unique` or `at_most` allows";
     assert_eq!(own, Outcome::Rows(what.into()));
 }
 
@@ -278,7 +278,7 @@ fn any_bits_at_all() {
     let (mut ran, mut answers) = (0, 0);
     for seed in 0..150 {
         let Case { world, asked } = Case::new(seed);
-        let change = |query: &Query, me: PartyId| -> cenote_query::Result<Given> {
+        let change = |query: &Query, me: PartyId| -> cenote_query::Result<OwnInput> {
             let mut random = Random::new(seed);
             let mut given = query.prepare(me, &world.own(me))?;
             for bits in given.bits().filter(|_| me.0 == 0) {

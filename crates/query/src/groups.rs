@@ -1,0 +1,53 @@
+//! Small groups, which an answer leaves out where the job says so.
+
+use crate::error::{Error, Result};
+use crate::expr::{Comparison, Expr};
+use crate::relation::{Aggregate, Function, Info, Operation, Relation};
+use crate::schema::MAX_ROWS;
+
+/// Leaves groups of fewer rows out of an answer.
+pub(crate) fn large_groups(relation: &mut Relation, least: u64) -> Result<()> {
+    let at = relation.at;
+    match &mut relation.operation {
+        Operation::Project(input, exprs) => {
+            let before = input.columns.len();
+            large_groups(input, least)?;
+            debug_assert_eq!(input.columns.len(), before, "{exprs:?}");
+            Ok(())
+        }
+        Operation::Filter(input, _) | Operation::First(input, ..) => large_groups(input, least),
+        Operation::Group {
+            aggregates, grouped, ..
+        } => {
+            let rows = Aggregate {
+                function: Function::Rows,
+                of: Expr::bool(true),
+            };
+            let (kind, nullable) = rows.kind(MAX_ROWS as u64, *grouped);
+            aggregates.push(rows);
+            let told = relation.columns.clone();
+            let count = Expr::column(told.len(), kind, nullable);
+            let enough = Expr::compare(Comparison::Less, count, Expr::number(i128::from(least), 0));
+            let enough = enough.expect("both are numbers").not();
+            let mut group = relation.clone();
+            group.columns.push(Info {
+                name: String::new(),
+                kind,
+                nullable,
+            });
+            let filtered = group.filter(enough);
+            let all = filtered.all();
+            let columns = told
+                .into_iter()
+                .zip(all)
+                .map(|(info, expr)| (info.name, expr))
+                .collect();
+            *relation = filtered.project(columns);
+            Ok(())
+        }
+        _ => Err(Error::query(
+            at,
+            "the job sets `min_group`, so the answer must be made of groups; use GROUP BY, or SUM, COUNT, MIN, MAX or AVG",
+        )),
+    }
+}

@@ -1,0 +1,140 @@
+//! Steps that put the rows of other steps together, or keep the first of them.
+
+use std::sync::Arc;
+
+use super::physical::{Column, Facts, Join, Ordered, Physical, Step, values};
+use crate::error::{Error, Place, Result};
+use crate::relation::Order;
+use crate::schema::MAX_ROWS;
+
+/// How often a key comes among the rows that are looked up, if that can be relied on.
+pub(super) fn slots(lookup: &Physical, keys: &[usize]) -> Option<usize> {
+    let count = lookup.at_most(keys)?.min(lookup.rows);
+    // Only its owner can put rows with the same key together.
+    (count == 1 || lookup.owner.is_some()).then_some(count)
+}
+
+fn too_many(at: Option<Place>, rows: usize) -> Error {
+    let what = format!(
+        "this may have {rows} rows, more than the limit of {MAX_ROWS}; lower `max_rows` or `at_most` of the tables"
+    );
+    Error::query(at, what)
+}
+
+/// A join, done by the party that has both, or secretly.
+pub(super) fn join(join: Join, at: Option<Place>) -> Result<Physical> {
+    let rows = join.probe.rows.saturating_mul(join.slots);
+    if rows > MAX_ROWS {
+        return Err(too_many(at, rows));
+    }
+    let owner = join.probe.owner.filter(|_| join.probe.owner == join.lookup.owner);
+    let of_both = |column: &Column| Column {
+        nullable: column.nullable || join.outer,
+        ..*column
+    };
+    let looked_up = join.lookup.columns.iter().map(of_both);
+    let columns: Vec<Column> = join.probe.columns.iter().copied().chain(looked_up).collect();
+    let facts = of_joined(&join);
+    debug_assert_eq!(facts.distinct.len(), columns.len());
+    let join = match owner {
+        Some(_) => join,
+        None => Join {
+            probe: join.probe.shared(&join.probe_keys),
+            // What comes several times is put together before it is shared.
+            lookup: if join.slots > 1 {
+                join.lookup
+            } else {
+                join.lookup.shared(&join.lookup_keys)
+            },
+            ..join
+        },
+    };
+    Ok(Physical {
+        columns,
+        rows,
+        owner,
+        facts,
+        step: Arc::new(Step::Join(Box::new(join))),
+    })
+}
+
+/// What is known of the rows of a join.
+fn of_joined(join: &Join) -> Facts {
+    let (probe, lookup) = (&join.probe.facts, &join.lookup.facts);
+    let repeated = |(of, count): &(Vec<usize>, usize)| (of.clone(), count.saturating_mul(join.slots));
+    let more = |distinct: &Option<u64>| distinct.map(|distinct| distinct + u64::from(join.outer));
+    let looked_up = lookup.distinct.iter().map(more);
+    Facts {
+        at_most: probe.at_most.iter().map(repeated).collect(),
+        distinct: probe.distinct.iter().copied().chain(looked_up).collect(),
+    }
+}
+
+/// All rows of several steps with the same columns.
+pub(super) fn union(inputs: Vec<Physical>, at: Option<Place>) -> Result<Physical> {
+    let rows = inputs
+        .iter()
+        .map(|input| input.rows)
+        .fold(0, usize::saturating_add);
+    if rows > MAX_ROWS {
+        return Err(too_many(at, rows));
+    }
+    let owner = inputs[0]
+        .owner
+        .filter(|_| inputs.iter().all(|input| input.owner == inputs[0].owner));
+    let columns: Vec<Column> = (0..inputs[0].columns.len())
+        .map(|column| Column {
+            kind: inputs[0].columns[column].kind,
+            nullable: inputs.iter().any(|input| input.columns[column].nullable),
+        })
+        .collect();
+    let distinct = (0..columns.len()).map(|column| {
+        let all = inputs.iter().try_fold(0u64, |all, input| {
+            Some(all.saturating_add(input.facts.distinct[column]?))
+        });
+        match (all, values(columns[column].kind, columns[column].nullable)) {
+            (Some(all), Some(values)) => Some(all.min(values)),
+            (all, values) => all.or(values),
+        }
+    });
+    let facts = Facts {
+        at_most: Vec::new(),
+        distinct: distinct.collect(),
+    };
+    Ok(Physical {
+        columns,
+        rows,
+        owner,
+        facts,
+        step: Arc::new(Step::Union(inputs)),
+    })
+}
+
+/// The first `count` rows by the columns after the first `told`, which are the columns that remain.
+pub(super) fn first(input: Physical, told: usize, order: &[Order], count: usize) -> Physical {
+    let by = order.iter().enumerate().map(|(at, order)| Ordered {
+        column: told + at,
+        descending: order.descending,
+        nulls_first: order.nulls_first,
+    });
+    // Which of several equal rows come first is told by what is told of them, and by nothing else.
+    let others = (0..told).map(|column| Ordered {
+        column,
+        descending: false,
+        nulls_first: true,
+    });
+    let order = by.chain(others).collect();
+    let all = input.all();
+    Physical {
+        columns: input.columns.clone(),
+        rows: input.rows.min(count),
+        owner: input.owner,
+        facts: input.facts.clone(),
+        step: Arc::new(Step::First {
+            input: Box::new(input),
+            order,
+            count,
+        }),
+    }
+    .project(all[..told].to_vec())
+}

@@ -1,0 +1,172 @@
+//! GROUP BY: what is grouped by, and what is made of the groups.
+
+use sqlparser::ast::{self, SelectItem, Spanned};
+
+use super::expression::{Context, Grouping};
+use super::order::numbered;
+use super::resolver::Resolver;
+use super::scope::{Scope, means, place};
+use crate::error::{Error, Place, Result};
+use crate::expr::Expr;
+use crate::relation::{Info, Operation, Relation};
+use crate::work::few_columns;
+
+impl Resolver<'_> {
+    /// What is grouped of the rows of `relation`; nothing if SELECT has neither GROUP BY nor aggregates.
+    pub(super) fn grouping(
+        &self,
+        select: &ast::Select,
+        by: &[ast::OrderByExpr],
+        scope: &Scope,
+        relation: &Relation,
+    ) -> Result<Option<Grouping>> {
+        let keys = match &select.group_by {
+            ast::GroupByExpr::Expressions(keys, modifiers) if modifiers.is_empty() => keys,
+            other => {
+                let at = place(other.span()).or(place(select.span()));
+                return Err(Error::query(at, "write columns or expressions after GROUP BY"));
+            }
+        };
+        few_columns(keys.len(), place(select.span()))?;
+        if keys.is_empty() && !has_aggregates(select, by) {
+            return Ok(None);
+        }
+        let keys = keys
+            .iter()
+            .map(|key| self.key(key, select, scope))
+            .collect::<Result<Vec<_>>>()?;
+        Ok(Some(Grouping {
+            grouped: !keys.is_empty(),
+            keys,
+            aggregates: Vec::new(),
+            rows: relation.most_rows(self.schema),
+        }))
+    }
+
+    /// What is grouped by: an expression, or the name or number of a column of the answer.
+    fn key(&self, key: &ast::Expr, select: &ast::Select, scope: &Scope) -> Result<Expr> {
+        let mut context = Context::new(scope, self.work);
+        let item = match key {
+            ast::Expr::Value(value) => match &value.value {
+                ast::Value::Number(number, _) => {
+                    let at = numbered(number, value.span, select.projection.len())?;
+                    Some(&select.projection[at])
+                }
+                _ => None,
+            },
+            ast::Expr::Identifier(name) if scope.find(None, name).is_err() => select.projection.iter().find(
+                |item| matches!(item, SelectItem::ExprWithAlias { alias, .. } if means(name, &alias.value)),
+            ),
+            _ => None,
+        };
+        match item {
+            Some(SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) => {
+                context.expression(expr)
+            }
+            _ => context.expression(key),
+        }
+    }
+}
+
+/// Groups of the rows: the columns are the keys, and then what is made of each group.
+pub(super) fn grouped(relation: Relation, grouping: Grouping, at: Option<Place>) -> Result<Relation> {
+    let Grouping {
+        keys,
+        aggregates,
+        grouped,
+        rows,
+    } = grouping;
+    let info = |kind, nullable| Info {
+        name: String::new(),
+        kind,
+        nullable,
+    };
+    few_columns(keys.len() + aggregates.len(), at)?;
+    let of_keys = keys.iter().map(|key| info(key.kind, key.nullable));
+    let of_aggregates = aggregates.iter().map(|aggregate| {
+        let (kind, nullable) = aggregate.kind(rows, grouped);
+        info(kind, nullable)
+    });
+    Ok(Relation {
+        columns: of_keys.chain(of_aggregates).collect(),
+        at,
+        operation: Operation::Group {
+            input: Box::new(relation),
+            keys,
+            aggregates,
+            grouped,
+        },
+    })
+}
+
+/// Whether SELECT, HAVING or ORDER BY asks for something made of groups.
+fn has_aggregates(select: &ast::Select, by: &[ast::OrderByExpr]) -> bool {
+    let of_item = |item: &SelectItem| match item {
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => aggregates(expr),
+        _ => false,
+    };
+    select.having.is_some()
+        || select.projection.iter().any(of_item)
+        || by.iter().any(|by| aggregates(&by.expr))
+}
+
+/// Whether an expression is made of aggregates.
+fn aggregates(expr: &ast::Expr) -> bool {
+    let mut found = false;
+    each(expr, &mut |expr| {
+        if let ast::Expr::Function(function) = expr
+            && function.over.is_none()
+        {
+            let name = function.name.to_string().to_ascii_uppercase();
+            found |= matches!(name.as_str(), "COUNT" | "SUM" | "MIN" | "MAX" | "AVG");
+        }
+    });
+    found
+}
+
+/// Calls `visit` with an expression and all that it is made of, as far as aggregates can stand there.
+fn each(expr: &ast::Expr, visit: &mut impl FnMut(&ast::Expr)) {
+    use ast::Expr as E;
+    visit(expr);
+    let parts: Vec<&ast::Expr> = match expr {
+        E::Nested(x)
+        | E::IsNull(x)
+        | E::IsNotNull(x)
+        | E::IsTrue(x)
+        | E::IsNotTrue(x)
+        | E::IsFalse(x)
+        | E::IsNotFalse(x) => vec![x],
+        E::Between { expr, low, high, .. } => vec![expr, low, high],
+        E::InList { expr, list, .. } => std::iter::once(&**expr).chain(list).collect(),
+        E::Like { expr, .. } => vec![expr],
+        E::BinaryOp { left, right, .. } => vec![left, right],
+        E::UnaryOp { expr, .. } | E::Cast { expr, .. } => vec![expr],
+        E::Case {
+            operand,
+            conditions,
+            else_result,
+            ..
+        } => {
+            let cases = conditions.iter().flat_map(|when| [&when.condition, &when.result]);
+            operand
+                .as_deref()
+                .into_iter()
+                .chain(cases)
+                .chain(else_result.as_deref())
+                .collect()
+        }
+        E::Function(function) => match &function.args {
+            ast::FunctionArguments::List(list) => list
+                .args
+                .iter()
+                .filter_map(|argument| match argument {
+                    ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expr)) => Some(expr),
+                    _ => None,
+                })
+                .collect(),
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    };
+    parts.into_iter().for_each(|part| each(part, visit));
+}

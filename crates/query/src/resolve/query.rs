@@ -1,0 +1,224 @@
+//! A whole query: WITH, UNION, and the order and number of the rows that it asks for.
+
+use std::rc::Rc;
+
+use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier, Spanned};
+
+use super::expression;
+use super::order::{first, numbered, ordered_by};
+use super::resolver::{Named, Resolved, Resolver};
+use super::scope::{means, place, refuse, rename};
+use crate::error::{Error, Place, Result};
+use crate::expr::Expr;
+use crate::relation::{Info, Operation, Relation};
+use crate::work::few_columns;
+
+impl Resolver<'_> {
+    pub(super) fn query(&self, query: &ast::Query, outer: &[Named<'_>]) -> Result<Resolved> {
+        let mut named: Vec<Named<'_>> = outer
+            .iter()
+            .map(|known| Named {
+                name: known.name,
+                relation: Rc::clone(&known.relation),
+            })
+            .collect();
+        if let Some(with) = &query.with {
+            if with.recursive {
+                return Err(Error::query(
+                    place(with.with_token.0.span),
+                    "WITH RECURSIVE is not supported",
+                ));
+            }
+            for cte in &with.cte_tables {
+                let mut relation = self.query(&cte.query, &named)?.relation;
+                rename(&mut relation, &cte.alias)?;
+                named.push(Named {
+                    name: &cte.alias.name,
+                    relation: Rc::new(relation),
+                });
+            }
+        }
+        let refused = [
+            (query.fetch.is_some(), "FETCH is not supported; write LIMIT"),
+            (!query.locks.is_empty(), "FOR UPDATE is not supported"),
+            (query.for_clause.is_some(), "FOR is not supported"),
+            (
+                query.settings.is_some() || query.format_clause.is_some(),
+                "SETTINGS and FORMAT are not supported",
+            ),
+            (!query.pipe_operators.is_empty(), "|> is not supported"),
+        ];
+        refuse(place(query.span()), &refused)?;
+        let limit = self.limit(query.limit_clause.as_ref())?;
+        let by = match &query.order_by {
+            None => &[][..],
+            Some(ast::OrderBy {
+                kind: ast::OrderByKind::Expressions(by),
+                interpolate: None,
+            }) => by,
+            Some(_) => return Err(Error::query(place(query.span()), "ORDER BY takes columns")),
+        };
+        match &*query.body {
+            SetExpr::Select(select) => self.select(select, by, limit, &named),
+            SetExpr::Query(query) if by.is_empty() && limit.is_none() => self.query(query, &named),
+            body => {
+                let relation = self.body(body, &named)?;
+                self.ordered(relation, by, limit)
+            }
+        }
+    }
+
+    /// A relation ordered by columns of its own.
+    fn ordered(&self, relation: Relation, by: &[ast::OrderByExpr], limit: Option<usize>) -> Result<Resolved> {
+        few_columns(by.len(), relation.at)?;
+        let order = by
+            .iter()
+            .map(|by| {
+                let column = self.output(&relation, &by.expr)?.ok_or_else(|| {
+                    Error::query(
+                        expression::at(&by.expr),
+                        "after UNION, ORDER BY takes columns of the answer only",
+                    )
+                })?;
+                ordered_by(by, column)
+            })
+            .collect::<Result<Vec<_>>>()?;
+        Ok(first(relation, order, limit))
+    }
+
+    /// The column of the answer that is meant by its name or number.
+    fn output(&self, relation: &Relation, expr: &ast::Expr) -> Result<Option<Expr>> {
+        let all = relation.all();
+        match expr {
+            ast::Expr::Identifier(name) => {
+                let at = relation
+                    .columns
+                    .iter()
+                    .position(|column| means(name, &column.name));
+                Ok(at.map(|at| all[at].clone()))
+            }
+            ast::Expr::Value(value) => match &value.value {
+                ast::Value::Number(number, _) => {
+                    let at = numbered(number, value.span, all.len())?;
+                    Ok(Some(all[at].clone()))
+                }
+                _ => Ok(None),
+            },
+            _ => Ok(None),
+        }
+    }
+
+    fn limit(&self, clause: Option<&ast::LimitClause>) -> Result<Option<usize>> {
+        let limit = match clause {
+            None => return Ok(None),
+            Some(ast::LimitClause::LimitOffset {
+                limit,
+                offset: None,
+                limit_by,
+            }) if limit_by.is_empty() => limit,
+            Some(clause) => {
+                let what = "OFFSET is not supported; write LIMIT alone";
+                return Err(Error::query(place(clause.span()), what));
+            }
+        };
+        let Some(limit) = limit else { return Ok(None) };
+        let wrong = || {
+            Error::query(
+                expression::at(limit),
+                "LIMIT takes a whole number of rows, 1 or more",
+            )
+        };
+        match limit {
+            ast::Expr::Value(value) => match &value.value {
+                ast::Value::Number(number, _) => match number.parse() {
+                    Ok(0) | Err(_) => Err(wrong()),
+                    Ok(count) => Ok(Some(count)),
+                },
+                _ => Err(wrong()),
+            },
+            _ => Err(wrong()),
+        }
+    }
+
+    fn body(&self, body: &SetExpr, named: &[Named<'_>]) -> Result<Relation> {
+        match body {
+            SetExpr::Select(select) => Ok(self.select(select, &[], None, named)?.relation),
+            SetExpr::Query(query) => Ok(self.query(query, named)?.relation),
+            SetExpr::SetOperation {
+                left,
+                op,
+                set_quantifier,
+                right,
+            } => {
+                let at = place(body.span());
+                let distinct = match (op, set_quantifier) {
+                    (SetOperator::Union, SetQuantifier::All) => false,
+                    (SetOperator::Union, SetQuantifier::None | SetQuantifier::Distinct) => true,
+                    _ => {
+                        return Err(Error::query(
+                            at,
+                            "EXCEPT and INTERSECT are not supported, only UNION",
+                        ));
+                    }
+                };
+                let both = [self.body(left, named)?, self.body(right, named)?];
+                let union = union(both, at)?;
+                Ok(if distinct { union.distinct() } else { union })
+            }
+            other => Err(Error::query(place(other.span()), "SELECT is expected here")),
+        }
+    }
+}
+
+/// The rows of both, whose columns go together.
+fn union(both: [Relation; 2], at: Option<Place>) -> Result<Relation> {
+    let [left, right] = both;
+    if left.columns.len() != right.columns.len() {
+        let what = format!(
+            "the parts of a UNION have {} and {} columns; give them the same number",
+            left.columns.len(),
+            right.columns.len()
+        );
+        return Err(Error::query(at, what));
+    }
+    let mut columns = Vec::new();
+    for (one, other) in left.columns.iter().zip(&right.columns) {
+        let kind = one.kind.unified(other.kind).ok_or_else(|| {
+            let what = format!(
+                "column {} is {} in one part of the UNION and {} in another; give both the same type",
+                one.name,
+                one.kind.name(),
+                other.kind.name()
+            );
+            Error::query(at, what)
+        })?;
+        columns.push(Info {
+            name: one.name.clone(),
+            kind,
+            nullable: one.nullable || other.nullable,
+        });
+    }
+    let mut inputs = Vec::new();
+    for part in [left, right] {
+        let same = part
+            .columns
+            .iter()
+            .zip(&columns)
+            .all(|(own, all)| own.kind == all.kind);
+        let exprs = part.all().into_iter().zip(&columns);
+        let exprs = exprs
+            .map(|(own, all)| (all.name.clone(), own.into_kind(all.kind)))
+            .collect();
+        let part = if same { part } else { part.project(exprs) };
+        // Parts of parts are parts.
+        match part.operation {
+            Operation::Union(parts) => inputs.extend(parts),
+            _ => inputs.push(part),
+        }
+    }
+    Ok(Relation {
+        operation: Operation::Union(inputs),
+        columns,
+        at,
+    })
+}

@@ -1,0 +1,136 @@
+//! The run of a query: its steps, and who is told what of the rows that come of them.
+
+use std::collections::VecDeque;
+
+use cenote_primitives::BitMatrix;
+use cenote_program::{Bits, Session, Tally};
+use cenote_session::Parties;
+use cenote_tables::Table;
+
+use crate::error::{Error, Result};
+use crate::query::{OwnInput, Query};
+use crate::schema::Count;
+use crate::secret::{Executor, Rows};
+
+impl Query {
+    /// What it takes at most, in protocols where levels of ANDs take rounds or not: if the number of rows is revealed, as if all counted.
+    ///
+    /// # Errors
+    /// None that a planned query has.
+    pub fn tally(&self, levels_take_rounds: bool) -> Result<Tally> {
+        let nothing = || OwnInput(VecDeque::new());
+        let parties = self.schema().parties.into();
+        let tally = cenote_program::tally(parties, levels_take_rounds, |session| {
+            self.run_with(session, nothing(), &|_, most| most)
+                .map_err(|error| match error {
+                    Error::Session(error) => error,
+                    other => cenote_program::Error::BadInput(other.to_string()),
+                })
+        })?;
+        Ok(tally)
+    }
+
+    /// Computes the answer with the others: there is one for those to whom it goes.
+    ///
+    /// # Errors
+    /// [`Error::NoAnswer`] at all parties if there is none; what happened to the session.
+    pub fn run(&self, session: &Session, given: OwnInput) -> Result<Option<Table>> {
+        self.run_with(session, given, &|revealed, most| revealed.min(most))
+    }
+
+    /// The same, where of as many rows as are revealed, or there are at most, so many are told of.
+    fn run_with(
+        &self,
+        session: &Session,
+        given: OwnInput,
+        told: &dyn Fn(usize, usize) -> usize,
+    ) -> Result<Option<Table>> {
+        let rows = self.checked_rows(session, given)?;
+        let answer = &self.schema().answer;
+        let rows = match answer.count {
+            Count::AtMost(_) => Some(rows),
+            Count::Revealed => counted(session, rows, told)?,
+        };
+        let Some(rows) = rows else {
+            return Ok(answer
+                .to
+                .contains(session.me())
+                .then(|| self.table(&BitMatrix::zeros(self.physical().width() as usize, 0))));
+        };
+        let record = self.record(session, &rows);
+        // The place of a row would tell of what it was made of.
+        let record = if self.is_ordered() || rows.count == 1 {
+            record
+        } else {
+            record.shuffled()
+        };
+        let opened = session.reveal_bits(&[record], answer.to)?;
+        Ok(opened.map(|bits| self.answer(&bits)))
+    }
+
+    /// The rows of the answer, after everybody has learnt that nothing has gone wrong.
+    fn checked_rows(&self, session: &Session, given: OwnInput) -> Result<Rows> {
+        let mut executor = Executor {
+            session,
+            given: given.0,
+            segments: self.segments(),
+            failures: Vec::new(),
+        };
+        let rows = match self.schema().answer.count {
+            Count::AtMost(most) => executor.at_most_of(self.physical(), most),
+            Count::Revealed => executor.rows(self.physical()),
+        };
+        // An answer has the numbers that its types have.
+        let columns = rows.columns.iter().zip(&self.physical().columns);
+        for ((cell, info), field) in columns.zip(self.fields()) {
+            let beyond = |(least, most): (i128, i128)| {
+                let own = info.kind.range();
+                own.is_some_and(|(own_least, own_most)| own_least < least || most < own_most)
+            };
+            let bounds = field.kind.range().filter(|bounds| beyond(*bounds));
+            executor.bounded(cell, info.kind, bounds, &rows.live);
+        }
+        let failed = executor
+            .failures
+            .iter()
+            .fold(session.public_bits(1, 0), |any, failure| any.or(failure));
+        let opened = session.reveal_bits(&[failed], Parties::all(session.parties()))?;
+        match opened.is_some_and(|failed| failed.get(0, 0)) {
+            true => Err(Error::NoAnswer),
+            false => Ok(rows),
+        }
+    }
+
+    /// The bits of the rows as they are opened: whether each counts, and its cells, zero where it does not.
+    fn record(&self, session: &Session, rows: &Rows) -> Bits {
+        let live = rows.live.filling(rows.count);
+        let columns = rows.columns.iter().map(|cell| cell.filling(rows.count));
+        let never = session.public_bits(1, 0).filling(rows.count);
+        let columns: Vec<Bits> = columns
+            .zip(&self.physical().columns)
+            .flat_map(|(cell, info)| {
+                let null = info
+                    .nullable
+                    .then(|| cell.null.clone().unwrap_or_else(|| never.clone()));
+                std::iter::once(cell.or_zero()).chain(null)
+            })
+            .map(|bits| bits.where_chosen(&live))
+            .collect();
+        let parts: Vec<&Bits> = [&live].into_iter().chain(&columns).collect();
+        Bits::join(&parts)
+    }
+}
+
+/// The rows that count, after everybody has learnt how many they are; nothing if there are none.
+fn counted(session: &Session, rows: Rows, told: &dyn Fn(usize, usize) -> usize) -> Result<Option<Rows>> {
+    let (record, count) = rows.packed().compacted(&rows.live.filling(rows.count));
+    let width = count.width() as usize;
+    let opened = session.reveal_bits(&[count], Parties::all(session.parties()))?;
+    let count = opened.map_or(0, |bits| {
+        (0..width).fold(0, |all, bit| all | usize::from(bits.get(bit, 0)) << bit)
+    });
+    Ok(match told(count, rows.count) {
+        0 => None,
+        count => Some(rows.of_packed(&record.slice(0, count))),
+    })
+}
