@@ -1,31 +1,27 @@
 //! The engine: one party of a two-party session, whichever side it is on.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cenote_circuit::Plan;
-use cenote_net::{Channel, Meter, PartyId};
-use cenote_params::authenticated::{self, Soundness, Use};
+use cenote_net::{Channel, PartyId};
+use cenote_params::authenticated::{Soundness, Use};
 use cenote_params::lpn::Lpn;
-use cenote_params::pool::tries_log2;
 use cenote_pool::Role;
-use cenote_pool::kept::Kept;
-use cenote_primitives::{BitMatrix, LaneRun};
-use cenote_session::{
-    Check, Costs, Engine, Error, Guarded, Ledger, Parties, Recent, Result, WireVector, check_arrange,
-    check_input, check_run, compare_digests, farewell,
-};
+use cenote_pool::kept::KeptPool;
+use cenote_pool::session::{agree, check_channels};
+use cenote_session::{Check, Engine, Error, Guarded, Ledger, Recent, Result};
 use cenote_store::{ItemId, Store};
 
-use crate::kept;
-use crate::memory::{Memory, most_lanes};
+use crate::memory::Memory;
 use crate::offline::Supply;
 use crate::online::Party;
 use crate::online::circuit::Circuit;
-use crate::online::ready::{self, MOST_GATES, Ready};
+use crate::online::ready::Ready;
 use crate::settings::{Config, Sizes};
-use crate::setup::{Base, Keys};
-use crate::{AuthenticatedWires, checks, steps};
+use crate::setup::Keys;
+use crate::{checks, kept};
+
+mod ahead;
+mod contract;
 
 /// One party of a session of two with authenticated garbling over a pool of leaky ANDs.
 ///
@@ -89,10 +85,7 @@ impl AuthenticatedEngine {
     ) -> Result<Self> {
         let start = Instant::now();
         config.check()?;
-        if me.0 > 1 || channel.peer() != PartyId(1 - me.0) {
-            let reason = format!("a channel of {me} leads to {}", channel.peer());
-            return Err(Error::BadInput(reason));
-        }
+        check_channels(me, &[&*channel])?;
         let set_up = Self::set_up(me, channel.as_mut(), &mut config, sizes, store);
         let (sizes, party) = set_up.map_err(|error| {
             channel.abort(error.reason().code());
@@ -143,30 +136,14 @@ impl AuthenticatedEngine {
         store: Option<&Store>,
     ) -> Result<(Sizes, Party)> {
         if !config.compared {
-            let mut terms = config.terms();
-            terms.extend(sizes.terms());
-            terms.push(("session".into(), config.session.clone()));
-            cenote_net::agree(channel, &terms)?;
+            agree(channel, [config.terms(), sizes.terms()], &config.session)?;
         }
-        let (role, lot, segment) = (
-            Role::of(me, config.garbler),
-            config.lot as usize,
-            config.segment as usize,
-        );
-        let Some(store) = store else {
-            let supply = Supply::new(&sizes, lot, None)?;
-            let base = Base::establish(channel, config, role)?;
-            let keys = Keys::begin(&base, channel, config, &sizes, role, None)?;
-            return Ok((sizes, Party::new(keys, supply, segment)));
-        };
-        let opened = kept::open(me, channel, config, &sizes, store.hold()?)?;
-        config.session = opened.which.session(&config.session, opened.kept.id());
-        let (kept, [copy, _]) = (Arc::new(opened.kept), opened.copies);
-        let on_disk = Some(kept.clone());
-        let keys = Keys::begin(&opened.base, channel, config, &opened.sizes, role, on_disk);
-        let keys = keys.inspect_err(|error| kept.retire_after(error))?;
-        let supply = Supply::new(&opened.sizes, lot, Some((kept, copy)))?;
-        Ok((opened.sizes, Party::new(keys, supply, segment)))
+        let begun = kept::begin(me, channel, config, sizes, store)?;
+        let keys = begun.checked(Keys::begin(&begun, channel, config, Role::of(me, config.garbler)))?;
+        let [copy, _] = begun.copies;
+        let kept = begun.kept.map(|kept| (kept, copy));
+        let supply = Supply::new(&begun.sizes, config.lot as usize, kept)?;
+        Ok((begun.sizes, Party::new(keys, supply, config.segment as usize)))
     }
 
     /// Fills the pool, so that nothing waits for it later.
@@ -200,78 +177,14 @@ impl AuthenticatedEngine {
         })
     }
 
-    /// Garbles a circuit on so many lanes ahead of its inputs, and keeps it in the store with the pool's keys: the next run of it on as many
-    /// lanes, of this session or a later one, takes its inputs, masked values and the check.
-    ///
-    /// # Errors
-    /// [`Error::BadInput`] if the pool is not kept, or the circuit has no lanes or more than 2^20 AND gates in all of them; [`Error::Exhausted`] if
-    /// there are very many already; otherwise what failed.
-    pub fn make_ready(&mut self, plan: &Plan, lanes: usize) -> Result<()> {
-        self.call("pool", |this| {
-            let gates = (plan.and_count() as u64).saturating_mul(lanes as u64);
-            if lanes == 0 || gates > MOST_GATES {
-                let reason = format!(
-                    "a circuit of {gates} AND gates on {lanes} lanes: up to {MOST_GATES} can be garbled ahead"
-                );
-                return Err(Error::BadInput(reason));
-            }
-            let circuit = this.circuits.get(plan, || Circuit::new(plan))?;
-            let (party, channel) = this.parts();
-            let Some(kept) = party.keys.kept.clone() else {
-                let reason = "circuits are garbled ahead for pools that are kept";
-                return Err(Error::BadInput(reason.into()));
-            };
-            let mut ready = party.garble_ahead(&circuit, lanes, channel)?;
-            let pieces = ready.pieces(party.keys.role);
-            let pieces: Vec<&[u8]> = pieces.iter().map(|piece| &**piece).collect();
-            kept.put(&ready::name(&circuit, lanes), &pieces)
-        })
-    }
-
-    /// How often a circuit was garbled ahead on so many lanes and is not used.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`] if there is no room for the circuit.
-    pub fn ready_circuits(&mut self, plan: &Plan, lanes: usize) -> Result<usize> {
-        if self.kept().is_none() {
-            return Ok(0);
-        }
-        let circuit = self.circuits.get(plan, || Circuit::new(plan))?;
-        let name = ready::name(&circuit, lanes);
-        let claimed = self.claimed.iter().filter(|(claimed, _)| *claimed == name);
-        Ok(self.kept().map_or(0, |kept| kept.prepared(&name)) + claimed.count())
-    }
-
-    /// What was garbled ahead for such a run, and claimed when it was announced or is claimed now.
-    fn take_ready(&mut self, circuit: &Circuit, lanes: usize) -> Result<Option<Ready>> {
-        let name = ready::name(circuit, lanes);
-        match self.claimed.iter().position(|(claimed, _)| *claimed == name) {
-            Some(at) => Ok(Some(self.claimed.remove(at).1)),
-            None => self.claim(circuit, lanes),
-        }
-    }
-
-    /// What was garbled ahead for such a run, if there is any: it is claimed, for good.
-    fn claim(&self, circuit: &Circuit, lanes: usize) -> Result<Option<Ready>> {
-        let (role, name) = (self.role(self.me), ready::name(circuit, lanes));
-        match self.kept() {
-            Some(kept) if kept.prepared(&name) > 0 => {
-                let mut ready = Ready::empty(circuit, lanes, role)?;
-                let taken = kept.take(&name, &mut ready.pieces(role))?;
-                Ok(taken.then_some(ready))
-            }
-            _ => Ok(None),
-        }
-    }
-
     /// What is on disk, if the pool is kept and the session goes on.
-    fn kept(&self) -> Option<&Kept> {
+    fn kept(&self) -> Option<&KeptPool> {
         self.party.as_ref()?.keys.kept.as_deref()
     }
 
     /// The name of the pool in the store, if it is kept.
     pub fn kept_as(&self) -> Option<ItemId> {
-        self.kept().map(Kept::id)
+        self.kept().map(KeptPool::id)
     }
 
     /// Leaky ANDs that the pool holds when it is full.
@@ -352,163 +265,6 @@ impl Guarded for AuthenticatedEngine {
         self.channel.iter_mut().for_each(|channel| channel.abort(code));
         self.clear();
         error
-    }
-}
-
-impl Engine for AuthenticatedEngine {
-    type Wires = AuthenticatedWires;
-
-    fn me(&self) -> PartyId {
-        self.me
-    }
-
-    fn parties(&self) -> usize {
-        2
-    }
-
-    fn prepare_gates(&mut self, count: u64) -> Result<()> {
-        match count {
-            0 => Ok(()),
-            _ => self.fill(),
-        }
-    }
-
-    fn prepare(&mut self, plan: &Plan, lanes: usize) -> Result<()> {
-        let gates = (plan.and_count() as u64).saturating_mul(lanes as u64);
-        if gates == 0 {
-            return Ok(());
-        }
-        if self.ready_circuits(plan, lanes)? == 0 {
-            return self.prepare_gates(gates);
-        }
-        // The first of a session are on their way before there are inputs.
-        let claimed: u64 = self.claimed.iter().map(|(_, ready)| ready.gates()).sum();
-        if claimed.saturating_add(gates) > MOST_GATES {
-            return Ok(());
-        }
-        let ready = self.call("pool", |this| {
-            let circuit = this.circuits.get(plan, || Circuit::new(plan))?;
-            let ready = this.claim(&circuit, lanes)?;
-            Ok(ready.map(|ready| (ready::name(&circuit, lanes), ready)))
-        })?;
-        let Some(ready) = ready else {
-            return self.prepare_gates(gates);
-        };
-        self.claimed.push(ready);
-        let inputs = self.claimed.iter().map(|(_, ready)| ready.inputs()).sum();
-        self.call("pool", |this| {
-            let (party, channel) = this.parts();
-            party.ready_inputs(inputs, channel)
-        })
-    }
-
-    fn most_lanes(&self, plan: &Plan) -> usize {
-        most_lanes(plan)
-    }
-
-    fn input(
-        &mut self,
-        owner: PartyId,
-        wires: usize,
-        lanes: usize,
-        bits: Option<&BitMatrix>,
-    ) -> Result<AuthenticatedWires> {
-        self.call("online", |this| {
-            check_input(this.me, 2, owner, wires, lanes, bits)?;
-            let role = this.role(owner);
-            this.ledger.costs.rounds += if role == Role::Garbler { 2 } else { 3 };
-            let (party, channel) = this.parts();
-            party.input(role, wires, lanes, bits, channel)
-        })
-    }
-
-    fn constant(&mut self, bits: &BitMatrix) -> Result<AuthenticatedWires> {
-        self.call("online", |this| this.parts().0.constant(bits))
-    }
-
-    fn run(&mut self, plan: &Plan, inputs: &AuthenticatedWires) -> Result<AuthenticatedWires> {
-        self.call("online", |this| {
-            check_run(plan, inputs)?;
-            let ands = (plan.and_count() as u64).saturating_mul(inputs.lanes() as u64);
-            let circuit = this.circuits.get(plan, || Circuit::new(plan))?;
-            this.ledger.costs.and_gates += ands;
-            if ands > 0 {
-                this.ledger.costs.rounds += 2;
-                if let Some(ready) = this.take_ready(&circuit, inputs.lanes())? {
-                    let (party, channel) = this.parts();
-                    return party.run_ready(&circuit, ready, inputs, channel);
-                }
-                this.filled()?;
-            }
-            let (party, channel) = this.parts();
-            party.run(&circuit, inputs, channel)
-        })
-    }
-
-    fn arrange(&mut self, parts: &[&AuthenticatedWires], runs: &[LaneRun]) -> Result<AuthenticatedWires> {
-        self.call("online", |_| {
-            check_arrange(parts, runs)?;
-            AuthenticatedWires::arranged(parts, runs)
-        })
-    }
-
-    fn reveal(&mut self, wires: &AuthenticatedWires, to: Parties) -> Result<Option<BitMatrix>> {
-        self.call("online", |this| {
-            let roles: Vec<Role> = to.iter().map(|party| this.role(party)).collect();
-            let mut outputs = None;
-            this.ledger.costs.rounds += 2;
-            for role in [Role::Evaluator, Role::Garbler] {
-                if roles.contains(&role) {
-                    this.ledger.costs.rounds += 1;
-                    let (party, channel) = this.parts();
-                    outputs = party.open(wires, role, channel)?.or(outputs);
-                }
-            }
-            Ok(outputs)
-        })
-    }
-
-    fn compare(&mut self, digest: &[u8; 32]) -> Result<()> {
-        self.call("online", |this| {
-            this.ledger.costs.rounds += 1;
-            let (party, channel) = this.parts();
-            party.settle(channel)?;
-            compare_digests(&mut [channel], steps::COMPARE, digest)
-        })
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        self.call("online", |this| {
-            let (party, channel) = this.parts();
-            party.settle(channel)?;
-            party.supply.leave()?;
-            party.keys.leave()?;
-            farewell([channel], steps::FINISH)
-        })?;
-        self.clear();
-        self.ledger.end("the session is finished");
-        Ok(())
-    }
-
-    fn costs(&self) -> Costs {
-        let mut costs = self.ledger.costs.clone();
-        if let Some(channel) = &self.channel {
-            costs.traffic = [channel.meter()].into_iter().sum::<Meter>();
-        }
-        costs
-    }
-
-    fn error_bound(&self) -> f64 {
-        self.soundness().total().log2() + tries_log2(self.ends)
-    }
-
-    fn computational_bits(&self) -> f64 {
-        self.used()
-            .map_or(f64::INFINITY, |used| authenticated::primitives(&used).bits)
-    }
-
-    fn warnings(&self) -> Vec<String> {
-        cenote_pool::kept::warning(self.ends).into_iter().collect()
     }
 }
 

@@ -9,12 +9,13 @@
 use std::sync::Arc;
 
 use cenote_net::{Channel, PartyId, Step};
-use cenote_pool::kept::{self, Copy, Keep, Kept, Opened, Shape, Shown, Spent};
+use cenote_pool::kept::{self, Copy, Identity, Keep, KeptPool, Shape, Spent};
+use cenote_pool::session::{self, Begun};
 use cenote_pool::{Pool, Role};
 use cenote_primitives::{Block, Entropy, as_bytes};
 use cenote_protocol::Facts;
 use cenote_session::{Error, Result, Terms, room};
-use cenote_store::{Hold, Stored};
+use cenote_store::{Store, Stored};
 use zeroize::Zeroizing;
 
 use crate::offline::{Made, RECORD, Record};
@@ -32,34 +33,29 @@ struct Keeping<'a> {
     security: u32,
 }
 
-/// The pool that both parties keep and can put back, or a new one with `sizes`.
-pub(crate) fn open(
+/// The pool of a session: that which both parties keep and can put back, if there is a store, or a new one with `sizes`.
+pub(crate) fn begin(
     me: PartyId,
     channel: &mut dyn Channel,
     config: &mut Config,
-    sizes: &Sizes,
-    hold: Hold,
-) -> Result<Opened<Sizes, Base>> {
+    sizes: Sizes,
+    store: Option<&Store>,
+) -> Result<Begun<Sizes, Base>> {
     let mut keeping = Keeping {
         role: Role::of(me, config.garbler),
         config,
         security: sizes.security,
     };
-    kept::open(me, channel, &mut keeping, sizes, hold)
+    session::begin(me, channel, &mut keeping, sizes, store)
 }
 
 /// What people should know of a pool.
 pub(crate) fn facts(stored: &Stored) -> Facts {
-    let item = &stored.item;
-    match Shown::of(item) {
-        Some(Shown { security, numbers }) if numbers.len() == 1 => vec![
-            ("role", item.role.clone().into()),
-            ("security", security.into()),
-            ("leaky ANDs", numbers[0].into()),
-            ("circuits", kept::prepared(stored).into()),
-        ],
-        _ => Facts::new(),
+    let mut facts = Identity::facts(&stored.item, &["leaky ANDs"]);
+    if !facts.is_empty() {
+        facts.push(("circuits", kept::prepared(stored).into()));
     }
+    facts
 }
 
 impl Keep for Keeping<'_> {
@@ -76,6 +72,10 @@ impl Keep for Keeping<'_> {
 
     fn garbler(&self) -> PartyId {
         self.config.garbler
+    }
+
+    fn session(&mut self) -> &mut String {
+        &mut self.config.session
     }
 
     fn entropy(&mut self) -> &mut Entropy {
@@ -104,7 +104,7 @@ impl Keep for Keeping<'_> {
             ..
         } = *self.config;
         let session = sizes.session(demand, lot, generator);
-        sizes.within(&sizes.after(session, spent)).is_err()
+        sizes.within(&sizes.after(session, spent, 1)).is_err()
     }
 
     /// Records, and after them their numbers.
@@ -146,7 +146,7 @@ fn blocks_of_numbers(size: usize) -> usize {
 
 /// The numbers of the leaky ANDs of a pool that is kept: where their records are in the pool of records.
 pub(crate) struct Numbers {
-    kept: Arc<Kept>,
+    kept: Arc<KeptPool>,
     size: usize,
     pool: Pool<u64>,
     drawn: Vec<u64>,
@@ -155,7 +155,7 @@ pub(crate) struct Numbers {
 impl Numbers {
     /// Those of a full pool as they were, with the records; or of an empty one.
     pub(crate) fn new(
-        kept: Arc<Kept>,
+        kept: Arc<KeptPool>,
         sizes: &Sizes,
         copy: Option<Copy>,
     ) -> Result<(Self, Option<Pool<Record, Made>>)> {

@@ -1,16 +1,20 @@
 //! The protocol to those who choose it by name: its settings, and how a session with them starts.
 
+mod prepared;
+
 use std::time::Instant;
 
 use cenote_circuit::Plan;
 use cenote_net::PartyId;
 use cenote_params::cot::SoftSpoken;
 use cenote_params::lpn::Lpn;
-use cenote_pool::kept::{MOST_PREPARED, Shown};
-use cenote_protocol::{Amount, Facts, Made, Order, Protocol, Setting, Source};
+use cenote_pool::kept::{Identity, MOST_PREPARED};
+use cenote_protocol::{Amount, Facts, Made, Order, Protocol, Setting, Source, two};
 use cenote_session::{Check, Connections, Demand, Engine, Error, Result, Terms, Topology};
 use cenote_store::{Store, Stored};
 use serde::{Deserialize, Serialize};
+
+pub use prepared::Prepared;
 
 use crate::kept;
 use crate::memory::{Memory, most_lanes};
@@ -53,24 +57,6 @@ impl Default for Authenticated {
     }
 }
 
-/// What a demand takes.
-#[derive(Clone, Debug)]
-pub struct Prepared {
-    /// Pool and buckets.
-    pub sizes: Sizes,
-    /// Leaky ANDs made at once.
-    pub lot: u32,
-    /// Gates garbled at once.
-    pub segment: u32,
-    /// The sizes of the generator of authenticated bits, if there is one: those that take the fewest bytes.
-    pub generator: Option<Lpn>,
-    ands: u64,
-    /// Bits of inputs.
-    inputs: u64,
-    /// Authenticated bits of each party.
-    bits: u64,
-}
-
 /// What is made for stock: a pool, and circuits.
 #[derive(Debug)]
 pub struct Material {
@@ -83,81 +69,11 @@ pub struct Material {
 /// The largest pool that is chosen where none is stated: 100 MB at each party.
 const LARGEST_CHOSEN: u32 = 1 << 20;
 
-/// Most leaky ANDs made at once where it is not stated how many.
-const LARGEST_LOT: u64 = 1 << 14;
-
-/// Most gates garbled at once.
-const LARGEST_SEGMENT: u32 = 1 << 15;
-
-/// The fewest.
-const SMALLEST_LOT: u64 = 1024;
-
-/// Lots that the leaky ANDs of a program come in of which nobody knows how many it takes.
-const GUESSED_LOTS: u64 = 16;
-
 /// Bytes of a leaky AND, both ways, besides its three authenticated bits: a block and a bit each way.
 const BYTES_OF_LEAKY: f64 = 2.0 * (16.0 + 1.0 / 8.0);
 
 /// Bytes of setting a session up, about.
 const BYTES_OF_SETUP: u64 = 40_000;
-
-impl Prepared {
-    fn new(sizes: Sizes, ands: u64, known: bool, stated: Option<u32>) -> Self {
-        let made = sizes.made(ands);
-        let lots = made
-            .div_ceil(LARGEST_LOT)
-            .max(if known { 1 } else { GUESSED_LOTS });
-        let lot = made.div_ceil(lots).clamp(SMALLEST_LOT, LARGEST_LOT);
-        let lot = stated.unwrap_or(lot.next_multiple_of(64) as u32);
-        let usual = Config::new("").segment;
-        Self {
-            lot,
-            segment: (lot / 8).clamp(usual, LARGEST_SEGMENT),
-            sizes,
-            generator: None,
-            ands,
-            inputs: 0,
-            bits: 0,
-        }
-    }
-
-    /// With bits for so many inputs, from a generator if there is to be one.
-    fn with_bits(mut self, inputs: u64, cot: Cot, softspoken: &SoftSpoken) -> Self {
-        let leaky = self.lots().saturating_mul(self.lot.into());
-        self.inputs = inputs;
-        self.bits = leaky
-            .saturating_mul(3)
-            .saturating_add(self.ands)
-            .saturating_add(inputs);
-        self.generator = match cot {
-            Cot::SoftSpoken => None,
-            Cot::Pcg => Some(Lpn::cheapest(self.bits, softspoken)),
-        };
-        self
-    }
-
-    /// How many lots are made.
-    fn lots(&self) -> u64 {
-        match self.ands {
-            0 => 0,
-            ands => self.sizes.made(ands).div_ceil(self.lot.into()),
-        }
-    }
-
-    /// What the report of a session says of its parameters.
-    pub fn to_json(&self) -> serde_json::Value {
-        let mut value = serde_json::to_value(&self.sizes).expect("parameters are numbers");
-        if let Some(fields) = value.as_object_mut() {
-            fields.remove("security");
-            fields.insert("lot".into(), self.lot.into());
-            if let Some(sizes) = &self.generator {
-                let sizes = serde_json::to_value(sizes).expect("sizes are numbers");
-                fields.insert("generator".into(), sizes);
-            }
-        }
-        value
-    }
-}
 
 impl Authenticated {
     /// For so many AND gates and bits of inputs; whether that is all is `known`.
@@ -211,12 +127,7 @@ impl Protocol for Authenticated {
 
     fn set(&mut self, name: &str, value: Setting<'_>) -> std::result::Result<(), String> {
         match name {
-            "security" => {
-                let what = format!(
-                    "with protocol \"authenticated\", security is a number of bits from 1 to {MAX_SECURITY}"
-                );
-                self.security = value.number(1..=MAX_SECURITY, &what)?;
-            }
+            "security" => self.security = two::security(Self::NAME, MAX_SECURITY, "", value)?,
             "pool" => {
                 let what = format!(
                     "pool is how many leaky ANDs are kept ready, up to {MAX_POOL}; leave it out to have as many as suit the job"
@@ -240,23 +151,14 @@ impl Protocol for Authenticated {
                     "cot is where authenticated bits come from: softspoken, or pcg, which suits slow links";
                 self.cot = value.named(|name| name.parse().ok(), what)?;
             }
-            "garbler" => {
-                let what = "the garbler is party 0 or 1; the other one evaluates";
-                self.garbler = value.number(0..=1, what)?;
-            }
-            _ => return Err(format!("there is no setting {name}")),
+            "garbler" => self.garbler = two::garbler(value)?,
+            _ => return Err(two::no_setting(name)),
         }
         Ok(())
     }
 
     fn topology(&self) -> Topology {
-        Topology {
-            name: Self::NAME.into(),
-            parties: 2,
-            workers: 1,
-            purposes: &["protocol"],
-            shared: &[],
-        }
+        two::topology(Self::NAME, 1, &["protocol"])
     }
 
     fn security(&self) -> u32 {
@@ -264,7 +166,7 @@ impl Protocol for Authenticated {
     }
 
     fn variety(&self) -> String {
-        format!("party {} garbles", self.garbler)
+        two::variety(self.garbler)
     }
 
     fn prepare(&self, demand: &Demand<'_>) -> std::result::Result<Prepared, String> {
@@ -316,10 +218,7 @@ impl Protocol for Authenticated {
 
     /// A pool that is kept may have others.
     fn parameters(&self, prepared: &Prepared, source: &Source<'_>) -> serde_json::Value {
-        match source {
-            Source::Live => prepared.to_json(),
-            Source::Stored(_) => serde_json::Value::Null,
-        }
+        two::parameters(source, || prepared.to_json())
     }
 
     fn start(
@@ -384,7 +283,7 @@ impl Protocol for Authenticated {
 
     /// A pool serves any number.
     fn serves(&self, _: &Prepared, _: &Demand<'_>, stored: &Stored) -> Option<u64> {
-        Shown::serves(stored, Self::NAME, self.security, PartyId(self.garbler))
+        Identity::serves(stored, Self::NAME, self.security, PartyId(self.garbler))
     }
 
     /// Fills the pool that both parties keep, or a new one.
@@ -455,134 +354,4 @@ fn circuits(demand: &Demand<'_>) -> std::result::Result<Vec<(Plan, usize, usize)
 }
 
 #[cfg(test)]
-mod tests {
-    use cenote_circuit::{Plan, library};
-    use cenote_params::lpn;
-    use cenote_session::Parties;
-
-    use super::*;
-
-    fn plan(circuit: &str) -> Plan {
-        Plan::new(&library::by_name(circuit).unwrap())
-    }
-
-    #[test]
-    fn a_job_makes_little_more_than_it_draws() {
-        let plan = plan("add64");
-        for (lanes, pool, bucket) in [(1, 400, 6), (1 << 8, 9000, 4), (1 << 16, 530_000, 3)] {
-            let demand = Demand::new()
-                .and_run(&plan, lanes, 1)
-                .and_input(PartyId(1), 128 * lanes as u64)
-                .and_output(Parties::one(PartyId(1)), 64 * lanes as u64);
-            let prepared = Authenticated::default().prepare(&demand).unwrap();
-            let found = &prepared.sizes.pool;
-            assert!(found.pool_size <= pool && found.bucket >= bucket, "{found:?}");
-            assert!(found.error.meets(40) && found.adaptive_error.meets(40));
-            let needed = prepared.sizes.made(demand.ands());
-            let all = prepared.lots() * u64::from(prepared.lot);
-            assert!(
-                (needed..needed + needed / 8 + 1024).contains(&all),
-                "{needed} {all}"
-            );
-        }
-    }
-
-    #[test]
-    fn what_is_stated_is_taken() {
-        let stated = Authenticated {
-            pool: Some(5000),
-            lot: Some(1 << 20),
-            symbols: 16,
-            ..Authenticated::default()
-        };
-        let demand = Demand::new().and_gates(1 << 40);
-        let prepared = stated.prepare(&demand).unwrap();
-        assert_eq!(
-            (prepared.sizes.pool.pool_size, prepared.lot, prepared.segment),
-            (5000, 1 << 20, 1 << 15)
-        );
-        let chosen = Authenticated::default().prepare(&demand).unwrap();
-        assert_eq!((chosen.sizes.pool.bucket, chosen.lot), (3, 1 << 14));
-        assert_ne!(stated.terms(&prepared), Authenticated::default().terms(&chosen));
-        // Larger lots take fewer rounds and more memory; fewer symbols fewer bytes.
-        assert!(stated.rounds(&demand) < Authenticated::default().rounds(&demand) / 20);
-        let memory = |prepared: &Prepared| stated.memory_bytes(prepared, &Demand::new(), PartyId(0));
-        assert!(memory(&prepared) > 2 * memory(&chosen));
-        assert!(memory(&chosen) < 200 << 20, "{}", memory(&chosen));
-        let bytes = |symbols| {
-            Authenticated {
-                symbols,
-                ..Authenticated::default()
-            }
-            .traffic_bytes(&chosen, &demand)
-        };
-        let each = |symbols| bytes(symbols) as f64 / (1u64 << 40) as f64;
-        assert!((205.0..213.0).contains(&each(32)), "{}", each(32));
-        assert!((183.0..190.0).contains(&each(24)), "{}", each(24));
-        assert!((163.0..172.0).contains(&each(16)), "{}", each(16));
-    }
-
-    #[test]
-    fn a_generator_takes_few_bytes_and_its_own_memory() {
-        let mut generated = Authenticated::default();
-        generated.set("cot", Setting::Text("pcg")).unwrap();
-        assert!(generated.set("cot", Setting::Text("kos")).is_err());
-        let demand = Demand::new().and_gates(1 << 21);
-        let chosen = generated.prepare(&demand).unwrap();
-        let extended = Authenticated::default().prepare(&demand).unwrap();
-        assert_eq!((chosen.generator, extended.generator), (Some(lpn::LARGE), None));
-        assert_ne!(
-            generated.terms(&chosen),
-            Authenticated::default().terms(&extended)
-        );
-        let bytes = |protocol: &Authenticated, prepared: &Prepared| {
-            protocol.traffic_bytes(prepared, &demand) as f64 / (1u64 << 21) as f64
-        };
-        // The pool is filled too.
-        let (few, many) = (
-            bytes(&generated, &chosen),
-            bytes(&Authenticated::default(), &extended),
-        );
-        assert!((143.0..153.0).contains(&few) && many > few + 40.0, "{few} {many}");
-        let longer = Demand::new().and_gates(1 << 40);
-        let prepared = generated.prepare(&longer).unwrap();
-        let each = generated.traffic_bytes(&prepared, &longer) as f64 / (1u64 << 40) as f64;
-        assert!((130.0..138.0).contains(&each), "{each}");
-        assert!(generated.rounds(&longer) < Authenticated::default().rounds(&longer));
-        let memory = |protocol: &Authenticated, prepared: &Prepared| {
-            protocol.memory_bytes(prepared, &Demand::new(), PartyId(0))
-        };
-        let more = memory(&generated, &chosen) - memory(&Authenticated::default(), &extended);
-        assert!((30 << 20..48 << 20).contains(&more), "{more}");
-        // A few gates take a small one.
-        let few = generated.prepare(&Demand::new().and_gates(1000)).unwrap();
-        assert_eq!(few.generator, Some(lpn::SMALL));
-        assert_eq!(few.to_json()["generator"]["blocks"], 1024);
-        generated.security = 52;
-        assert!(generated.prepare(&demand).is_ok());
-        generated.security = 53;
-        let refused = generated.prepare(&demand).unwrap_err();
-        assert!(refused.contains("1 to 52"), "{refused}");
-    }
-
-    #[test]
-    fn a_pool_that_is_too_small_is_refused() {
-        let small = |security, pool| Authenticated {
-            security,
-            pool: Some(pool),
-            ..Authenticated::default()
-        };
-        for (security, pool) in [(40, 3), (80, 70)] {
-            let refused = small(security, pool).prepare(&Demand::new()).unwrap_err();
-            assert!(
-                refused.contains("too small") || refused.contains("n ="),
-                "{refused}"
-            );
-        }
-        assert!(small(80, 1 << 20).prepare(&Demand::new()).is_ok());
-        let refused = small(80, 1 << 20)
-            .prepare(&Demand::new().and_gates(1 << 30))
-            .unwrap_err();
-        assert!(refused.contains("1 to 73"), "{refused}");
-    }
-}
+mod tests;

@@ -233,9 +233,9 @@ impl Sizes {
         self.pool.pool_size.saturating_add(drawn)
     }
 
-    /// What a session does, after others over the same pool have used up so much ([`Keys::spent`](crate::setup::Keys::spent)).
-    pub(crate) fn after(&self, session: Use, spent: &Spent) -> Use {
-        session.after(spent.map(|count| count as f64), self.pool.bucket)
+    /// What a session does, after so many others over the same pool that have used up so much ([`Keys::spent`](crate::setup::Keys::spent)).
+    pub(crate) fn after(&self, session: Use, spent: &Spent, sessions: u64) -> Use {
+        session.after(spent.map(|count| count as f64), sessions as f64, self.pool.bucket)
     }
 
     /// Whether the OTs give the security that was asked for when so much is done.
@@ -312,7 +312,7 @@ mod tests {
             "{refused}"
         );
         let refused =
-            sizes.within(&sizes.after(sizes.session([1000, 0], 1 << 14, None), &[1 << 28, 1 << 28, 0]));
+            sizes.within(&sizes.after(sizes.session([1000, 0], 1 << 14, None), &[1 << 28, 1 << 28, 0], 1));
         assert!(refused.unwrap_err().contains("1 to 79"));
         assert!(suffice(&Sizes::search(40, 1 << 20).unwrap(), 1 << 50).is_ok());
     }

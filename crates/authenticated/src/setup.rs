@@ -10,7 +10,8 @@ use cenote_ot::mutual::{self, Mutual};
 use cenote_ot::pcg::{Pcg, Shape, WEIGHT};
 use cenote_params::authenticated::Use;
 use cenote_params::lpn::{self, Lpn};
-use cenote_pool::kept::{Kept, Spent};
+use cenote_pool::kept::{KeptPool, Spent};
+use cenote_pool::session::Begun;
 use cenote_pool::{Role, Tosser};
 use cenote_primitives::{Block, Entropy, as_bytes};
 use cenote_session::{Error, Result};
@@ -158,7 +159,7 @@ pub(crate) struct Keys {
     pub(crate) counters: Counters,
     pub(crate) entropy: Entropy,
     /// What is on disk, if the pool is kept.
-    pub(crate) kept: Option<Arc<Kept>>,
+    pub(crate) kept: Option<Arc<KeptPool>>,
     sizes: Sizes,
     symbols: u32,
     generator: Option<Lpn>,
@@ -168,20 +169,19 @@ pub(crate) struct Keys {
 impl Keys {
     /// Begins a session over a pool, of a name that no other has.
     pub(crate) fn begin(
-        base: &Base,
+        begun: &Begun<Sizes, Base>,
         channel: &mut dyn Channel,
         config: &mut Config,
-        sizes: &Sizes,
         role: Role,
-        kept: Option<Arc<Kept>>,
     ) -> Result<Self> {
+        let Begun { base, kept, .. } = begun;
         let mut entropy = std::mem::replace(&mut config.entropy, Entropy::os());
         let session = config.session.as_bytes();
         let mutual = base
             .mutual
             .begin(channel, &mut entropy, session, config.symbols)?;
         // Keys of a session are no other's, even where a folder was put back to an earlier state.
-        let start = match &kept {
+        let start = match kept {
             Some(_) => toss(
                 role,
                 channel,
@@ -203,8 +203,8 @@ impl Keys {
             start,
             counters: Counters::default(),
             entropy,
-            kept,
-            sizes: sizes.clone(),
+            kept: kept.clone(),
+            sizes: begun.sizes.clone(),
             symbols: config.symbols,
             generator: config.generator,
             session: config.session.clone(),
@@ -256,6 +256,7 @@ impl Keys {
     pub(crate) fn used(&self) -> Use {
         let [_, rows, iterations] = self.spent().map(|count| count as f64);
         let session = Use {
+            sessions: 1.0,
             gates: self.counters.gates as f64,
             leaky: self.counters.leaky as f64,
             symbols: self.symbols,
@@ -264,7 +265,7 @@ impl Keys {
             generator: self.generator,
         };
         match &self.kept {
-            Some(kept) => self.sizes.after(session, &kept.before()),
+            Some(kept) => self.sizes.after(session, &kept.before(), kept.session()),
             None => session,
         }
     }

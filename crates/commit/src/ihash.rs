@@ -35,63 +35,14 @@
 //! set-up of the protocol must check the hash of `Δ`, which nothing here does. Nor can anything here help if the label itself is wrong for
 //! one value only, as a bad gate makes it: how to go on then is for the protocol to say.
 
+mod batch;
 mod code;
 mod committer;
 #[cfg(test)]
 mod tests;
 mod watcher;
 
+pub use batch::{Batch, UNIT};
 pub use code::Code;
 pub use committer::Committer;
-pub use watcher::Watcher;
-
-/// Labels of a unit: as many as rows have symbols.
-pub const UNIT: usize = 64;
-
-/// Units worked on at once: as many as make the generators fast and the rows still fit into the second cache.
-const UNITS: usize = 8;
-
-/// Where a run of labels lies in the streams of the seeds: from `UNIT * first` on. No two runs of one set-up may overlap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Batch {
-    /// In units of [`UNIT`] labels.
-    pub first: u64,
-    /// Number of labels. The last unit may be used in part; the rest of it is lost.
-    pub labels: usize,
-}
-
-impl Batch {
-    /// Number of units that the batch takes.
-    pub fn units(self) -> usize {
-        self.labels.div_ceil(UNIT)
-    }
-
-    /// The units to work on, a few at once: the first, and how many.
-    fn pieces(self) -> impl Iterator<Item = (u64, usize)> {
-        let units = self.units();
-        (0..units)
-            .step_by(UNITS)
-            .map(move |done| (self.first + done as u64, UNITS.min(units - done)))
-    }
-}
-
-/// A message or labels are not what they should be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Mismatch {
-    /// The message has another length.
-    #[error("a message of {found} bytes, where {expected} are right")]
-    Length {
-        /// Bytes of a message for this batch.
-        expected: usize,
-        /// Bytes of this one.
-        found: usize,
-    },
-    /// Labels do not have their hashes.
-    #[error("{count} labels do not have their hashes, the first of them label {first}")]
-    Labels {
-        /// How many do not.
-        count: usize,
-        /// The least of their numbers.
-        first: usize,
-    },
-}
+pub use watcher::{Mismatch, Watcher};

@@ -1,29 +1,25 @@
 //! The engine: one party of a two-party session, whichever side it is on.
 
-use std::sync::Arc;
 use std::time::Instant;
 
-use cenote_circuit::Plan;
 use cenote_net::{Channel, PartyId};
-use cenote_params::computational::{self, JimuUse};
-use cenote_params::pool::{Soundness, tries_log2};
+use cenote_params::computational::JimuUse;
+use cenote_params::pool::Soundness;
 use cenote_pool::Role;
-use cenote_pool::kept::{Kept, Which};
-use cenote_primitives::{BitMatrix, LaneRun};
-use cenote_session::{
-    Check, Costs, Engine, Error, Guarded, Ledger, Parties, Recent, Result, WireVector, cheated_warning,
-    check_arrange, check_input, check_owner, check_run, compare_digests, farewell,
-};
+use cenote_pool::kept::KeptPool;
+use cenote_pool::session::{agree, check_channels};
+use cenote_session::{Check, Engine, Error, Guarded, Ledger, Recent, Result, WireVector};
+use cenote_store::{ItemId, Store};
 
-use crate::kept;
-use crate::keys::{Base, Keys};
-use crate::memory::{Memory, most_lanes};
+use crate::keys::Keys;
+use crate::memory::Memory;
 use crate::offline::Maker;
 use crate::online::circuit::Circuit;
-use crate::online::{Kind, Side, Supplied};
+use crate::online::{GadgetKind, Side, Supplied};
 use crate::settings::{Config, Sizes};
-use crate::{JimuWires, checks, steps};
-use cenote_store::{ItemId, Store};
+use crate::{JimuWires, checks, kept};
+
+mod contract;
 
 /// One party of a session of two over a pool of garbled gates (Zhu, Huang, Cassel 2017; Zhu, Huang 2017).
 ///
@@ -92,12 +88,7 @@ impl JimuEngine {
     ) -> Result<Self> {
         let start = Instant::now();
         config.check()?;
-        for channel in [&channel, &of_pool] {
-            if me.0 > 1 || channel.peer() != PartyId(1 - me.0) {
-                let reason = format!("a channel of {me} leads to {}", channel.peer());
-                return Err(Error::BadInput(reason));
-            }
-        }
+        check_channels(me, &[&*channel, &*of_pool])?;
         let set_up = Self::set_up(me, channel.as_mut(), &mut config, sizes, store);
         let (sizes, keys, supplied) = set_up.map_err(|error| {
             for channel in [&mut channel, &mut of_pool] {
@@ -138,41 +129,18 @@ impl JimuEngine {
         store: Option<&Store>,
     ) -> Result<(Sizes, Keys, Supplied)> {
         if !config.compared {
-            let mut terms = config.terms();
-            terms.extend(sizes.terms());
-            terms.push(("session".into(), config.session.clone()));
-            cenote_net::agree(channel, &terms)?;
+            agree(channel, [config.terms(), sizes.terms()], &config.session)?;
         }
-        let mut supplied = Supplied {
+        let begun = kept::begin(me, channel, config, sizes, store)?;
+        let keys = begun.checked(Keys::begin(&begun, channel, config))?;
+        let supplied = Supplied {
             buffers: [config.buffer, config.mux_buffer],
             ahead: config.ahead,
-            copies: [None, None],
-            kept: None,
-            lots: 0,
+            copies: begun.copies,
+            kept: begun.kept,
+            session: begun.which.number,
         };
-        let Some(store) = store else {
-            let role = Role::of(me, config.garbler);
-            let base = Base::establish(role, channel, config, &sizes)?;
-            let keys = Keys::begin(&base, channel, config, &sizes, Which::default(), None)?;
-            return Ok((sizes, keys, supplied));
-        };
-        let opened = kept::open(me, channel, config, &sizes, store.hold()?)?;
-        config.session = opened.which.session(&config.session, opened.kept.id());
-        let kept = Arc::new(opened.kept);
-        supplied.copies = opened.copies;
-        supplied.kept = Some(kept.clone());
-        supplied.lots = opened.which.number << LOTS_LOG2;
-        let on_disk = Some(kept.clone());
-        let keys = Keys::begin(
-            &opened.base,
-            channel,
-            config,
-            &opened.sizes,
-            opened.which,
-            on_disk,
-        );
-        let keys = keys.inspect_err(|error| kept.retire_after(error))?;
-        Ok((opened.sizes, keys, supplied))
+        Ok((begun.sizes, keys, supplied))
     }
 
     /// Fills the pool of AND gates, so that nothing waits for it later.
@@ -190,7 +158,7 @@ impl JimuEngine {
     pub fn fill_gates(&mut self) -> Result<()> {
         self.call("pool", |this| {
             let (side, channel) = this.parts();
-            side.common_mut().ready(Kind::And, 1, channel)
+            side.common_mut().ready(GadgetKind::And, 1, channel)
         })
     }
 
@@ -220,7 +188,7 @@ impl JimuEngine {
     /// The name of the pool in the store, if it is kept.
     pub fn kept_as(&self) -> Option<ItemId> {
         let kept = self.side.as_deref().and_then(|side| side.common().kept());
-        kept.map(Kept::id)
+        kept.map(KeptPool::id)
     }
 
     /// Gadgets that the pools hold when they are full: AND gates, and those of [`crate::MUX_WIDTH`].
@@ -231,7 +199,7 @@ impl JimuEngine {
 
     /// AND gates drawn from the pool so far, [`crate::MUX_WIDTH`]-fold gadgets aside: for gates, inputs and outputs.
     pub fn drawn(&self) -> u64 {
-        let drawn = |side: &dyn Side| side.common().supply(Kind::And).pool.drawn();
+        let drawn = |side: &dyn Side| side.common().supply(GadgetKind::And).pool.drawn();
         self.side.as_deref().map_or(0, drawn)
     }
 
@@ -239,7 +207,7 @@ impl JimuEngine {
     #[cfg(test)]
     pub(crate) fn made(&self) -> u64 {
         let kept = self.side.as_deref().and_then(|side| side.common().kept());
-        kept.map_or(0, |kept| kept.next(Kind::And as usize))
+        kept.map_or(0, |kept| kept.next(GadgetKind::And as usize))
     }
 
     /// Everything that lets a cheater through by chance in this session.
@@ -325,16 +293,13 @@ impl JimuEngine {
     fn filled(&mut self) -> Result<()> {
         let start = Instant::now();
         let (side, _) = self.parts();
-        if !side.common().supply(Kind::And).pool.is_full() {
+        if !side.common().supply(GadgetKind::And).pool.is_full() {
             self.fill_all(&mut |_, _| ())?;
             self.ledger.add_part("pool", start.elapsed());
         }
         Ok(())
     }
 }
-
-/// Lots of transferred labels that are counted for a session over a pool that is kept: the bound on their error is for the pool's life.
-const LOTS_LOG2: u32 = 12;
 
 impl Guarded for JimuEngine {
     const CHECKS: &'static [Check] = checks::ALL;
@@ -363,183 +328,6 @@ impl Guarded for JimuEngine {
         self.channel.iter_mut().for_each(|channel| channel.abort(code));
         self.clear();
         error
-    }
-}
-
-impl Engine for JimuEngine {
-    type Wires = JimuWires;
-
-    fn me(&self) -> PartyId {
-        self.me
-    }
-
-    fn parties(&self) -> usize {
-        2
-    }
-
-    fn prepare_values(&mut self, inputs: &[(PartyId, usize)], outputs: &[(Parties, usize)]) -> Result<()> {
-        inputs.iter().try_for_each(|(owner, _)| check_owner(2, *owner))?;
-        let anchored = inputs
-            .iter()
-            .any(|&(owner, bits)| owner == self.garbler && bits > 0);
-        let returned = outputs
-            .iter()
-            .any(|(to, bits)| to.contains(self.garbler) && *bits > 0);
-        self.announced |= anchored || returned;
-        Ok(())
-    }
-
-    fn prepare_gates(&mut self, count: u64) -> Result<()> {
-        self.announced |= count > 0;
-        Ok(())
-    }
-
-    fn prepare(&mut self, plan: &Plan, lanes: usize) -> Result<()> {
-        self.announced |= plan.and_count() > 0 && lanes > 0;
-        Ok(())
-    }
-
-    fn make_ahead(&mut self, told: &mut dyn FnMut(u64, u64)) -> Result<()> {
-        match self.announced {
-            true => self.fill_with(told),
-            false => Ok(()),
-        }
-    }
-
-    fn most_lanes(&self, plan: &Plan) -> usize {
-        most_lanes(&self.sizes, plan)
-    }
-
-    fn input(
-        &mut self,
-        owner: PartyId,
-        wires: usize,
-        lanes: usize,
-        bits: Option<&BitMatrix>,
-    ) -> Result<JimuWires> {
-        self.call("online", |this| {
-            check_input(this.me, 2, owner, wires, lanes, bits)?;
-            let role = this.role(owner);
-            if role == Role::Garbler {
-                this.filled()?;
-            }
-            this.ledger.costs.rounds += 1;
-            let (side, channel) = this.parts();
-            side.input(role, wires, lanes, bits, channel)
-        })
-    }
-
-    fn constant(&mut self, bits: &BitMatrix) -> Result<JimuWires> {
-        self.call("online", |this| this.parts().0.constant(bits))
-    }
-
-    fn run(&mut self, plan: &Plan, inputs: &JimuWires) -> Result<JimuWires> {
-        self.call("online", |this| {
-            check_run(plan, inputs)?;
-            let inputs = &this.unsettled(inputs)?;
-            let ands = (plan.and_count() as u64).saturating_mul(inputs.lanes() as u64);
-            if ands > 0 {
-                this.filled()?;
-            }
-            this.ledger.costs.and_gates += ands;
-            let width = this.parts().0.common().mux_width();
-            let circuit = this.circuits.get(plan, || Circuit::new(plan, width))?;
-            let (wires, lanes) = (plan.output_wires(), inputs.lanes());
-            let (side, channel) = this.parts();
-            let rule = side.common().history;
-            let history = [
-                JimuWires::history(&[inputs]),
-                rule.of_circuit(plan),
-                rule.of_outputs(wires, lanes),
-            ];
-            let history = history.into_iter().fold(0, u64::saturating_add);
-            let outputs = side.run(&circuit, inputs, history, channel)?;
-            if rule.is_too_long(history, wires, lanes) {
-                return side.anchor(&outputs, channel);
-            }
-            Ok(outputs)
-        })
-    }
-
-    fn arrange(&mut self, parts: &[&JimuWires], runs: &[LaneRun]) -> Result<JimuWires> {
-        self.call("online", |this| {
-            check_arrange(parts, runs)?;
-            let parts = parts.iter().map(|part| this.unsettled(part));
-            let parts: Vec<JimuWires> = parts.collect::<Result<_>>()?;
-            let parts: &[&JimuWires] = &parts.iter().collect::<Vec<_>>();
-            let runs: Arc<[LaneRun]> = runs.into();
-            this.parts().0.arrange(parts, runs)
-        })
-    }
-
-    fn settle(&mut self, wires: JimuWires) -> Result<JimuWires> {
-        self.call("online", |this| match wires.are_settled() {
-            true => Ok(wires),
-            false => this.parts().0.settle(&wires),
-        })
-    }
-
-    fn reveal(&mut self, wires: &JimuWires, to: Parties) -> Result<Option<BitMatrix>> {
-        self.call("online", |this| {
-            let roles: Vec<Role> = to.iter().map(|party| this.role(party)).collect();
-            let mut outputs = None;
-            if roles.contains(&Role::Evaluator) {
-                this.ledger.costs.rounds += 1;
-                let (side, channel) = this.parts();
-                outputs = side.open(wires, Role::Evaluator, channel)?;
-            }
-            if roles.contains(&Role::Garbler) {
-                this.filled()?;
-                this.ledger.costs.rounds += 2;
-                let (side, channel) = this.parts();
-                let wires = side.anchor(wires, channel)?;
-                outputs = side.open(&wires, Role::Garbler, channel)?.or(outputs);
-            }
-            Ok(outputs)
-        })
-    }
-
-    fn compare(&mut self, digest: &[u8; 32]) -> Result<()> {
-        self.call("online", |this| {
-            this.ledger.costs.rounds += 1;
-            compare_digests(&mut [this.parts().1], steps::COMPARE, digest)
-        })
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        self.call("online", |this| {
-            let (side, channel) = this.parts();
-            let mut of_pool = side.common_mut().maker().end()?;
-            side.common().leave()?;
-            farewell([channel, &mut *of_pool], steps::FINISH)
-        })?;
-        self.clear();
-        self.ledger.end("the session is finished");
-        Ok(())
-    }
-
-    fn costs(&self) -> Costs {
-        let mut costs = self.ledger.costs.clone();
-        if let (Some(channel), Some(side)) = (&self.channel, &self.side) {
-            costs.traffic = channel.meter() + side.common().meter();
-        }
-        costs
-    }
-
-    fn error_bound(&self) -> f64 {
-        self.soundness().total().log2() + tries_log2(self.ends)
-    }
-
-    fn computational_bits(&self) -> f64 {
-        self.used()
-            .map_or(f64::INFINITY, |used| computational::jimu(&used).bits)
-    }
-
-    fn warnings(&self) -> Vec<String> {
-        let cheated = self.peer_cheated() || self.has_cheated;
-        let ends = cenote_pool::kept::warning(self.ends);
-        let cheated = cheated.then(|| cheated_warning(self.me));
-        cheated.into_iter().chain(ends).collect()
     }
 }
 

@@ -5,16 +5,17 @@
 
 use cenote_net::{Channel, PartyId, Step};
 use cenote_pool::Role;
-use cenote_pool::kept::{self, Keep, Kept, MOST_COINS, MOST_SESSIONS, Opened, Shown};
+use cenote_pool::kept::{self, Identity, Keep, KeptPool, MOST_COINS, MOST_SESSIONS};
+use cenote_pool::session::{self, Begun};
 use cenote_primitives::{Block, Entropy};
 use cenote_protocol::Facts;
 use cenote_session::{Result, Terms};
-use cenote_store::{Hold, Item};
+use cenote_store::{Item, Store};
 use zeroize::Zeroizing;
 
 use crate::gadget::Shape;
 use crate::keys::Base;
-use crate::online::Kind;
+use crate::online::GadgetKind;
 use crate::settings::{Config, Sizes};
 use crate::setup::GATES_LOG2;
 use crate::steps;
@@ -34,21 +35,21 @@ struct Keeping<'a> {
     config: &'a mut Config,
 }
 
-/// The pool that both parties keep and can put back, or a new one with `sizes`.
-pub(crate) fn open(
+/// The pool of a session: that which both parties keep and can put back, if there is a store, or a new one with `sizes`.
+pub(crate) fn begin(
     me: PartyId,
     channel: &mut dyn Channel,
     config: &mut Config,
-    sizes: &Sizes,
-    hold: Hold,
-) -> Result<Opened<Sizes, Base>> {
+    sizes: Sizes,
+    store: Option<&Store>,
+) -> Result<Begun<Sizes, Base>> {
     let role = Role::of(me, config.garbler);
-    kept::open(me, channel, &mut Keeping { role, config }, sizes, hold)
+    session::begin(me, channel, &mut Keeping { role, config }, sizes, store)
 }
 
 /// Whether a copy is due of a full pool from which something may yet be drawn from delivery `open` and later ones: of `size` gadgets,
 /// drawn from deliveries of so many each.
-pub(crate) fn is_due(kept: &Kept, kind: Kind, open: u64, [size, buffer]: [u64; 2]) -> bool {
+pub(crate) fn is_due(kept: &KeptPool, kind: GadgetKind, open: u64, [size, buffer]: [u64; 2]) -> bool {
     let period = (POOLS_BETWEEN_COPIES * size / buffer.max(1)).clamp(2, MOST_BETWEEN_COPIES);
     let copied = kept.copied(kind as usize);
     copied.is_none_or(|copied| open >= copied.saturating_add(period))
@@ -56,15 +57,7 @@ pub(crate) fn is_due(kept: &Kept, kind: Kind, open: u64, [size, buffer]: [u64; 2
 
 /// What people should know of a pool.
 pub(crate) fn facts(item: &Item) -> Facts {
-    match Shown::of(item) {
-        Some(Shown { security, numbers }) if numbers.len() == 2 => vec![
-            ("role", item.role.clone().into()),
-            ("security", security.into()),
-            ("gates", numbers[0].into()),
-            ("multiplexers", numbers[1].into()),
-        ],
-        _ => Facts::new(),
-    }
+    Identity::facts(item, &["gates", "multiplexers"])
 }
 
 impl Keep for Keeping<'_> {
@@ -80,6 +73,10 @@ impl Keep for Keeping<'_> {
 
     fn garbler(&self) -> PartyId {
         self.config.garbler
+    }
+
+    fn session(&mut self) -> &mut String {
+        &mut self.config.session
     }
 
     fn entropy(&mut self) -> &mut Entropy {

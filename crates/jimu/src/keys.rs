@@ -1,10 +1,8 @@
 //! What a party keeps of a pool, whichever its role, and with what a session over the pool begins.
 
-use std::sync::Arc;
-
 use cenote_net::Channel;
 use cenote_pool::Role;
-use cenote_pool::kept::{Kept, Which};
+use cenote_pool::session::Begun;
 use cenote_primitives::{Block, as_bytes, as_bytes_mut};
 use cenote_session::Result;
 use zeroize::Zeroizing;
@@ -118,22 +116,20 @@ pub(crate) enum Keys {
 impl Keys {
     /// Begins a session over a pool.
     pub(crate) fn begin(
-        base: &Base,
+        begun: &Begun<Sizes, Base>,
         channel: &mut dyn Channel,
         config: &mut Config,
-        sizes: &Sizes,
-        which: Which,
-        kept: Option<Arc<Kept>>,
     ) -> Result<Self> {
-        Ok(match base {
+        let Begun { sizes, which, .. } = begun;
+        Ok(match &begun.base {
             Base::Garbler(base) => {
-                let (keys, mut maker) = base.begin(channel, config, sizes, which)?;
-                maker.kept = kept;
+                let (keys, mut maker) = base.begin(channel, config, sizes, *which)?;
+                maker.kept = begun.kept.clone();
                 Keys::Garbler(keys, maker)
             }
             Base::Evaluator(base) => {
-                let (keys, mut maker) = base.begin(channel, config, sizes, which)?;
-                maker.kept = kept;
+                let (keys, mut maker) = base.begin(channel, config, sizes, *which)?;
+                maker.kept = begun.kept.clone();
                 Keys::Evaluator(keys, maker)
             }
         })

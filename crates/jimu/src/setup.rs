@@ -9,7 +9,7 @@ use cenote_net::Channel;
 use cenote_ot::bits::{BitReceiver, BitSender, Opener, Verifier};
 use cenote_ot::{DeltaReceiver, DeltaSender, watch};
 use cenote_pool::Tosser;
-use cenote_pool::kept::{Kept, Which};
+use cenote_pool::kept::{KeptPool, Which};
 use cenote_primitives::{Block, Block512, Entropy, Position, Prg, as_bytes, as_bytes_mut};
 use cenote_session::{Error, Result};
 use zeroize::{Zeroize, Zeroizing};
@@ -128,7 +128,7 @@ pub(crate) struct GarblerMaker {
     pub(crate) counters: Counters,
     pub(crate) entropy: Entropy,
     /// What is on disk, if the pool is kept.
-    pub(crate) kept: Option<Arc<Kept>>,
+    pub(crate) kept: Option<Arc<KeptPool>>,
 }
 
 /// What the evaluator needs to check gadgets and to compute with them.
@@ -162,7 +162,7 @@ pub(crate) struct EvaluatorMaker {
     pub(crate) counters: Counters,
     pub(crate) entropy: Entropy,
     /// What is on disk, if the pool is kept.
-    pub(crate) kept: Option<Arc<Kept>>,
+    pub(crate) kept: Option<Arc<KeptPool>>,
 }
 
 /// The stream of openings while computing, and that of checked gadgets.

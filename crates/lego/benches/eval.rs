@@ -2,10 +2,10 @@
 //! `cargo bench -p cenote-lego --bench eval -- aes128 128` (circuit and copies).
 
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Barrier};
+use std::sync::Barrier;
 use std::time::Instant;
 
-use cenote_circuit::{Plan, library};
+use cenote_circuit::{Circuit, Plan, library};
 use cenote_lego::LegoEngine;
 use cenote_lego::{Config, Order};
 use cenote_net::{Channel, ChannelOptions, PartyId, TcpChannel};
@@ -33,76 +33,99 @@ fn main() -> Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let dialled = TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
     let accepted = listener.accept().expect("a connection").0;
-    let start = Arc::new(Barrier::new(2));
-    let (circuit, plan) = (&circuit, &plan);
+    let start = Barrier::new(2);
+    let job = Job {
+        circuit: &circuit,
+        plan: &plan,
+        lanes,
+        times,
+        start: &start,
+    };
     std::thread::scope(|scope| {
-        let party = |me: PartyId, peer: PartyId, stream: TcpStream| {
-            let start = start.clone();
-            scope.spawn(move || -> Result<()> {
-                let channel = TcpChannel::over(peer, stream, ChannelOptions::default())?;
-                let channels: Vec<Box<dyn Channel>> = vec![Box::new(channel)];
-                let mut last = Instant::now();
-                let mut lap = |engine: &LegoEngine, what: &str, divisor: usize| {
-                    let traffic = engine.costs().traffic;
-                    start.wait();
-                    if me == EVALUATOR {
-                        let time = last.elapsed().as_secs_f64() * 1e3 / divisor as f64;
-                        println!(
-                            "{what:>12} {time:9.4} ms {:12} B received",
-                            traffic.payload_received
-                        );
-                    }
-                    last = Instant::now();
-                };
-                let mut engine = LegoEngine::start(me, channels, Config::new("bench"))?;
-                lap(&engine, "setup", 1);
-                let widths = circuit.inputs().iter().map(|value| value.width as usize);
-                let owners: Vec<_> = widths
-                    .enumerate()
-                    .map(|(index, width)| (PartyId((index % 2) as u8), width))
-                    .collect();
-                let total = |owner| {
-                    owners
-                        .iter()
-                        .filter(|(of, _)| *of == owner)
-                        .map(|(_, width)| width)
-                        .sum::<usize>()
-                };
-                let order = Order {
-                    ands: plan.and_count() as u64,
-                    garbler_inputs: total(GARBLER) as u64,
-                    evaluator_inputs: total(EVALUATOR) as u64,
-                    masks: plan.output_wires() as u64,
-                    ports: plan.input_wires() as u64,
-                    ..Order::NOTHING
-                };
-                engine.generate(order.times((lanes * times) as u64))?;
-                lap(&engine, "independent", lanes * times);
-                for _ in 0..times {
-                    engine.prepare(plan, lanes)?;
-                    lap(&engine, "dependent", lanes);
-                }
-                for _ in 0..times {
-                    let mut parts = Vec::new();
-                    for &(owner, width) in &owners {
-                        let bits = BitMatrix::from_fn(width, lanes, |row, lane| (row * lane) % 3 == 0);
-                        parts.push(engine.input(owner, width, lanes, (owner == me).then_some(&bits))?);
-                    }
-                    let inputs = WireVector::concat(&parts.iter().collect::<Vec<_>>());
-                    let outputs = engine.run(plan, &inputs)?;
-                    engine.reveal(&outputs, Parties::one(EVALUATOR))?;
-                    drop((outputs, inputs, parts));
-                    lap(&engine, "online", lanes);
-                }
-                engine.finish()
-            })
-        };
-        let parties = [
-            party(GARBLER, EVALUATOR, accepted),
-            party(EVALUATOR, GARBLER, dialled),
-        ];
+        let parties = [(GARBLER, EVALUATOR, accepted), (EVALUATOR, GARBLER, dialled)];
+        let parties = parties.map(|(me, peer, stream)| scope.spawn(move || job.party(me, peer, stream)));
         parties
             .into_iter()
             .try_for_each(|party| party.join().expect("no party panics"))
     })
+}
+
+/// What both parties do.
+#[derive(Clone, Copy)]
+struct Job<'a> {
+    circuit: &'a Circuit,
+    plan: &'a Plan,
+    lanes: usize,
+    times: usize,
+    /// Where they wait for one another between phases.
+    start: &'a Barrier,
+}
+
+impl Job<'_> {
+    fn party(&self, me: PartyId, peer: PartyId, stream: TcpStream) -> Result<()> {
+        let Self {
+            circuit,
+            plan,
+            lanes,
+            times,
+            start,
+        } = *self;
+        let channel = TcpChannel::over(peer, stream, ChannelOptions::default())?;
+        let channels: Vec<Box<dyn Channel>> = vec![Box::new(channel)];
+        let mut last = Instant::now();
+        let mut lap = |engine: &LegoEngine, what: &str, divisor: usize| {
+            let traffic = engine.costs().traffic;
+            start.wait();
+            if me == EVALUATOR {
+                let time = last.elapsed().as_secs_f64() * 1e3 / divisor as f64;
+                println!(
+                    "{what:>12} {time:9.4} ms {:12} B received",
+                    traffic.payload_received
+                );
+            }
+            last = Instant::now();
+        };
+        let mut engine = LegoEngine::start(me, channels, Config::new("bench"))?;
+        lap(&engine, "setup", 1);
+        let widths = circuit.inputs().iter().map(|value| value.width as usize);
+        let owners: Vec<_> = widths
+            .enumerate()
+            .map(|(index, width)| (PartyId((index % 2) as u8), width))
+            .collect();
+        engine.generate(order(plan, &owners).times((lanes * times) as u64))?;
+        lap(&engine, "independent", lanes * times);
+        for _ in 0..times {
+            engine.prepare(plan, lanes)?;
+            lap(&engine, "dependent", lanes);
+        }
+        for _ in 0..times {
+            let mut parts = Vec::new();
+            for &(owner, width) in &owners {
+                let bits = BitMatrix::from_fn(width, lanes, |row, lane| (row * lane) % 3 == 0);
+                parts.push(engine.input(owner, width, lanes, (owner == me).then_some(&bits))?);
+            }
+            let inputs = WireVector::concat(&parts.iter().collect::<Vec<_>>());
+            let outputs = engine.run(plan, &inputs)?;
+            engine.reveal(&outputs, Parties::one(EVALUATOR))?;
+            drop((outputs, inputs, parts));
+            lap(&engine, "online", lanes);
+        }
+        engine.finish()
+    }
+}
+
+/// The material of one copy.
+fn order(plan: &Plan, owners: &[(PartyId, usize)]) -> Order {
+    let total = |owner| {
+        let owned = owners.iter().filter(|(of, _)| *of == owner);
+        owned.map(|(_, width)| *width as u64).sum()
+    };
+    Order {
+        ands: plan.and_count() as u64,
+        garbler_inputs: total(GARBLER),
+        evaluator_inputs: total(EVALUATOR),
+        masks: plan.output_wires() as u64,
+        ports: plan.input_wires() as u64,
+        ..Order::NOTHING
+    }
 }

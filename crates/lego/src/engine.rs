@@ -16,11 +16,14 @@ use crate::memory::{Held, most_ands};
 use crate::online::tiles::slot_bytes;
 use crate::online::{Evaluator, GARBLER, Garbler, Roles, Side};
 use crate::wires::Bundle;
-use crate::{Config, EvaluatorKeys, GarblerKeys, LegoWires, Order, checks, estimate, steps};
+use crate::{Config, EvaluatorKeys, GarblerKeys, LegoWires, Order, checks, steps};
 
 mod contract;
+mod material;
+mod open;
 mod stored;
 
+use open::Open;
 pub use stored::{MadeLot, make_lot};
 
 /// One party of a session of two, one of which garbles, the other evaluates (Nielsen, Schneider, Trifiletti 2017, Figures 1 and 2).
@@ -70,53 +73,6 @@ pub struct LegoEngine {
     /// Set-up and all that was generated, as the bounds count it.
     account: Option<Account>,
 }
-
-/// Most inputs, outputs or ports that are made beyond what is asked for, so that few calls need to make any: the next
-/// multiple of this is made.
-const ROUNDING: u64 = 128;
-
-/// The same for AND buckets, which are dear one by one.
-const ROUNDING_ANDS: u64 = 1024;
-
-/// A program whose circuits are found out as it runs.
-#[derive(Default)]
-struct Open {
-    /// AND gates that are announced and have not been run.
-    ands: u64,
-    /// What was used so far.
-    used: Order,
-    /// Calls of `generate` so far.
-    calls: u64,
-}
-
-impl Open {
-    /// Most items of a kind that are made beyond what is asked for because as many were used before.
-    const MORE: u64 = 4096;
-
-    /// What there should be when there is not enough `left` for `order`: of what lacks as much as was used so far, so that
-    /// there are few calls whoever asks for a little at a time; of AND gates what was announced, up to `ahead`.
-    fn soon(&self, order: &Order, left: &Order, ahead: u64) -> Order {
-        let (asked, left, used) = (order.counts(), left.counts(), self.used.counts());
-        let mut soon: [u64; 6] = std::array::from_fn(|kind| match asked[kind] > left[kind] {
-            true => used[kind].min(Self::MORE),
-            false => 0,
-        });
-        if left[0] == 0 || left[0] < asked[0] {
-            soon[0] = self.ands.min(ahead);
-        }
-        Order::from_counts(soon)
-    }
-
-    /// How many calls would share the error if each had as much of it as the next one: call `k` has a share of `1/k(k+1)`, so
-    /// that all of them, however many there are, have no more than 1.
-    fn next_call(&mut self) -> u64 {
-        self.calls += 1;
-        self.calls.saturating_mul(self.calls + 1)
-    }
-}
-
-/// Of the gates made ahead for an open program, one part in so many may be thrown away once more are made.
-const LEFT_OVER: u64 = 8;
 
 impl LegoEngine {
     /// Agrees with the peer on the session, and sets it up: base OTs, commitments, `Δ`. The session uses the first channel;
@@ -273,42 +229,6 @@ impl LegoEngine {
         self.channels.clear();
     }
 
-    /// Makes sure that there is enough for `order`, which is about to be used.
-    fn secure(&mut self, order: Order) -> Result<()> {
-        let left = self.stock();
-        if left.covers(&order).is_err() {
-            let needed = order.beyond(&left);
-            let wanted = self.wanted(&order, &left).beyond(&left).max(&needed);
-            self.obtain(&needed, wanted)?;
-        }
-        self.note_use(&order, 0, 0);
-        if let Some(open) = &mut self.open {
-            open.used += order;
-        }
-        self.announced = self.announced.beyond(&order);
-        if self.announced.is_empty() {
-            (self.group, self.config.calls) = (None, 1);
-        }
-        Ok(())
-    }
-
-    /// What there should be when `order` is short: all that was announced, and a little more. Of a program that is run in
-    /// groups of lanes, what a group takes and nothing else, so that nothing is left that would keep an epoch's arrays; what
-    /// outputs take is made when they are revealed.
-    fn wanted(&mut self, order: &Order, left: &Order) -> Order {
-        let soon = self
-            .open
-            .as_ref()
-            .map_or(Order::NOTHING, |open| open.soon(order, left, self.config.ahead));
-        let announced = self.announced.max(&soon).max(order);
-        let stored = self.parts().0.supply().lot().is_some();
-        match self.group {
-            Some(group) => group.min(&announced).max(order),
-            None if stored => announced,
-            None => rounded(announced),
-        }
-    }
-
     /// Runs a circuit that is too large to be built as a whole: piece by piece, each of which is built, evaluated and
     /// forgotten.
     fn run_in_pieces(&mut self, plan: &Plan, inputs: &LegoWires) -> Result<LegoWires> {
@@ -353,58 +273,6 @@ impl LegoEngine {
         self.held.computed(self.built, self.open.is_some());
         self.waiting = 0;
         Ok(())
-    }
-
-    /// Makes `wanted`; or takes it from the stored lot as far as that has it, and `needed`, which is a part of it, in any case.
-    fn obtain(&mut self, needed: &Order, wanted: Order) -> Result<()> {
-        let start = Instant::now();
-        let (side, channel) = (live(&mut self.side), self.channels[0].as_mut());
-        side.clear_line(channel)?;
-        let supply = side.supply_mut();
-        match supply.lot() {
-            Some(left) => {
-                let missing = wanted.beyond(&left);
-                let order = wanted.beyond(&missing).max(needed);
-                // About as large as what would be made here.
-                let epochs = estimate(&order, &self.config)?;
-                let stock = supply.left();
-                let most = self
-                    .held
-                    .making(stock, &epochs, |epoch| (0, supply.memory(epoch).1));
-                self.ledger.costs.memory_bytes = self.ledger.costs.memory_bytes.max(most);
-                supply.draw(&order, channel)?;
-            }
-            None => self.make(&wanted)?,
-        }
-        self.ledger.add_part("independent", start.elapsed());
-        Ok(())
-    }
-
-    fn make(&mut self, order: &Order) -> Result<()> {
-        let mut stock = self.stock();
-        let mut order = *order;
-        let side = live(&mut self.side);
-        if let Some(open) = &mut self.open {
-            self.config.calls = open.next_call();
-            if order.ands > 0 && stock.ands <= self.config.ahead / LEFT_OVER {
-                side.supply_mut().forget_ands();
-                order.ands += std::mem::take(&mut stock.ands);
-            } else if stock.ands > 0 {
-                // The arrays that they are in live as long as they do.
-                stock.ands = self.config.ahead;
-            }
-        }
-        side.rest();
-        let epochs = estimate(&order, &self.config)?;
-        let most = self
-            .held
-            .making(stock, &epochs, |epoch| side.supply().memory(epoch));
-        self.ledger.costs.memory_bytes = self.ledger.costs.memory_bytes.max(most);
-        let security = self.config.security;
-        let account = self.account.get_or_insert_with(|| Account::new(security));
-        epochs.iter().for_each(|epoch| account.make(&epoch.made(), 1.0));
-        side.supply_mut()
-            .make(&mut self.channels, &mut self.config, &order)
     }
 
     fn parts(&mut self) -> (&mut dyn Side, &mut dyn Channel) {
@@ -471,14 +339,6 @@ fn live(side: &mut Option<Box<dyn Side>>) -> &mut dyn Side {
 /// Bits of `wires` in `lanes`.
 fn count(wires: usize, lanes: usize) -> u64 {
     (wires as u64).saturating_mul(lanes as u64)
-}
-
-/// A little more than `order` of each kind that it has.
-fn rounded(order: Order) -> Order {
-    let [ands, rest @ ..] = order.counts();
-    let up = |count: u64, to| count.checked_next_multiple_of(to).unwrap_or(u64::MAX);
-    let [a, b, c, d, e] = rest.map(|count| up(count, ROUNDING));
-    Order::from_counts([up(ands, ROUNDING_ANDS), a, b, c, d, e])
 }
 
 fn threads() -> usize {

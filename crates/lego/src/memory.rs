@@ -78,44 +78,34 @@ impl Forecast {
             ..whole.share(group as u64, lanes as u64)
         };
         let outputs = |lanes: usize| (plan.output_wires() as u64).saturating_mul(lanes as u64);
-        let settled = if streamed { outputs(lanes) } else { 0 };
-        let side =
-            |buffer: fn(&Estimate) -> u64, material: fn(&Estimate) -> u64, using: &[u64; 6], threads| {
-                let made = epochs.iter().map(material).fold(0, u64::saturating_add);
-                let making = epochs.iter().map(buffer).max().unwrap_or(0);
-                let using = used
-                    .weighed(using)
-                    .saturating_add(outputs(group).saturating_mul(WIRE))
-                    .saturating_add(portions.slot_bytes.saturating_mul(threads))
-                    .saturating_add(portions.plan_bytes_in_use);
-                let making = making.saturating_add(portions.plan_bytes);
-                [
-                    made,
-                    making.max(using),
-                    settled.saturating_add(portions.between).saturating_mul(WIRE),
-                    SESSION.saturating_mul(workers),
-                ]
-                .into_iter()
-                .fold(0, u64::saturating_add)
-            };
+        let held = Portion {
+            epochs: &epochs,
+            used,
+            outputs: outputs(group),
+            settled: if streamed { outputs(lanes) } else { 0 },
+            portions: &portions,
+        };
+        let session = SESSION.saturating_mul(workers);
+        let garbler = held.bytes(
+            |epoch| epoch.garbler_buffer,
+            Estimate::garbler_material,
+            &GARBLER_USE,
+            1,
+        );
+        let evaluator = held.bytes(
+            |epoch| epoch.evaluator_buffer,
+            Estimate::evaluator_material,
+            &EVALUATOR_USE,
+            workers,
+        );
         let mut account = Account::new(config.security);
         for epoch in &epochs {
             account.make(&epoch.made(), times as f64);
         }
         Ok(Self {
             account,
-            garbler_bytes: side(
-                |epoch| epoch.garbler_buffer,
-                Estimate::garbler_material,
-                &GARBLER_USE,
-                1,
-            ),
-            evaluator_bytes: side(
-                |epoch| epoch.evaluator_buffer,
-                Estimate::evaluator_material,
-                &EVALUATOR_USE,
-                workers,
-            ),
+            garbler_bytes: garbler.saturating_add(session),
+            evaluator_bytes: evaluator.saturating_add(session),
             epochs,
             times,
         })
@@ -124,6 +114,42 @@ impl Forecast {
     /// Everything that lets a cheater through by chance, set-up and all that is made.
     pub fn soundness(&self) -> Soundness {
         Soundness::of(&self.account)
+    }
+}
+
+/// What a session holds while a portion of its program runs.
+struct Portion<'a> {
+    epochs: &'a [Estimate],
+    /// The material that is used together.
+    used: Order,
+    /// Wires of its outputs.
+    outputs: u64,
+    /// Wires of all outputs that are settled meanwhile.
+    settled: u64,
+    portions: &'a Portions,
+}
+
+impl Portion<'_> {
+    /// The bytes of one side, whose epochs take so much while they are made and when they are, and whose threads use items of so many bytes.
+    fn bytes(
+        &self,
+        buffer: fn(&Estimate) -> u64,
+        material: fn(&Estimate) -> u64,
+        using: &[u64; 6],
+        threads: u64,
+    ) -> u64 {
+        let portions = self.portions;
+        let made = self.epochs.iter().map(material).fold(0, u64::saturating_add);
+        let making = self.epochs.iter().map(buffer).max().unwrap_or(0);
+        let making = making.saturating_add(portions.plan_bytes);
+        let using = self
+            .used
+            .weighed(using)
+            .saturating_add(self.outputs.saturating_mul(WIRE))
+            .saturating_add(portions.slot_bytes.saturating_mul(threads))
+            .saturating_add(portions.plan_bytes_in_use);
+        let between = self.settled.saturating_add(portions.between).saturating_mul(WIRE);
+        made.saturating_add(making.max(using)).saturating_add(between)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The protocol to those who choose it by name: its settings, and how a session with them starts.
 
 use cenote_net::PartyId;
-use cenote_protocol::{Amount, Facts, Made, Order as Ordered, Protocol, Setting, Source};
+use cenote_protocol::{Amount, Facts, Made, Order as Ordered, Protocol, Setting, Source, two};
 use cenote_session::{Check, Connections, Demand, Result, Terms, Topology};
 use cenote_store::Stored;
 use serde::{Deserialize, Serialize};
@@ -89,7 +89,7 @@ impl Lego {
 
     /// The garbler and the evaluator.
     pub fn roles(&self) -> [PartyId; 2] {
-        [PartyId(self.garbler), PartyId(1 - self.garbler.min(1))]
+        two::roles(self.garbler)
     }
 
     /// As [`Protocol::prepare`], for a session that makes all material of `demand` at once ([`LegoEngine::generate`]).
@@ -130,29 +130,18 @@ impl Protocol for Lego {
     fn set(&mut self, name: &str, value: Setting<'_>) -> std::result::Result<(), String> {
         match name {
             "security" => {
-                let what = format!(
-                    "with protocol \"lego\", security is a number of bits from 1 to {MAX_SECURITY}: its codes give no more"
-                );
-                self.security = value.number(1..=MAX_SECURITY, &what)?;
+                let why = ": its codes give no more";
+                self.security = two::security(Self::NAME, MAX_SECURITY, why, value)?;
             }
             "workers" => self.workers = value.number(1..=64, "workers is a number from 1 to 64")?,
-            "garbler" => {
-                let what = "the garbler is party 0 or 1; the other one evaluates";
-                self.garbler = value.number(0..=1, what)?;
-            }
-            _ => return Err(format!("there is no setting {name}")),
+            "garbler" => self.garbler = two::garbler(value)?,
+            _ => return Err(two::no_setting(name)),
         }
         Ok(())
     }
 
     fn topology(&self) -> Topology {
-        Topology {
-            name: Self::NAME.into(),
-            parties: 2,
-            workers: self.workers,
-            purposes: &["protocol"],
-            shared: &[],
-        }
+        two::topology(Self::NAME, self.workers, &["protocol"])
     }
 
     fn security(&self) -> u32 {
@@ -160,7 +149,7 @@ impl Protocol for Lego {
     }
 
     fn variety(&self) -> String {
-        format!("party {} garbles", self.garbler)
+        two::variety(self.garbler)
     }
 
     fn prepare(&self, demand: &Demand<'_>) -> std::result::Result<Prepared, String> {
@@ -190,10 +179,7 @@ impl Protocol for Lego {
     }
 
     fn parameters(&self, prepared: &Prepared, source: &Source<'_>) -> serde_json::Value {
-        match source {
-            Source::Live => prepared.to_json(),
-            Source::Stored(_) => serde_json::Value::Null,
-        }
+        two::parameters(source, || prepared.to_json())
     }
 
     fn start(

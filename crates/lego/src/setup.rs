@@ -217,27 +217,8 @@ impl EvaluatorKeys {
         receiver.adjust(&mut shares[..1 + spare], &differences);
 
         // Step 10.
-        channel.send(SHOW_STRINGS, as_bytes(&strings))?;
-        let sums: Zeroizing<Vec<Share>> = Zeroizing::new(
-            strings
-                .iter()
-                .zip(&shares[1..])
-                .map(|(&string, &share)| {
-                    if last_bit(string) {
-                        share ^ shares[0]
-                    } else {
-                        share
-                    }
-                })
-                .collect(),
-        );
-        let mut verifier = receiver.verify(counters.transcript("setup", 0).bytes());
-        verifier.absorb(&strings, &sums);
-        let mut proof = vec![0; verifier.proof_bytes()];
-        channel.recv(PROVE_STRINGS, &mut proof)?;
-        verifier
-            .finish(&proof)
-            .map_err(mismatch(checks::DIFFERENCE, peer, PROVE_STRINGS))?;
+        let transcript = counters.transcript("setup", 0);
+        show_strings(channel, &receiver, transcript.bytes(), &strings, &shares)?;
         Ok(Self {
             source: Some(ots),
             delta_share: Zeroizing::new(shares[0]),
@@ -246,6 +227,36 @@ impl EvaluatorKeys {
             counters,
         })
     }
+}
+
+/// Step 10: shows the strings, and sees them opened.
+fn show_strings(
+    channel: &mut dyn Channel,
+    receiver: &Receiver,
+    transcript: &[u8],
+    strings: &[Block],
+    shares: &[Share],
+) -> Result<()> {
+    channel.send(SHOW_STRINGS, as_bytes(strings))?;
+    let sums: Zeroizing<Vec<Share>> = Zeroizing::new(
+        strings
+            .iter()
+            .zip(&shares[1..])
+            .map(|(&string, &share)| {
+                if last_bit(string) {
+                    share ^ shares[0]
+                } else {
+                    share
+                }
+            })
+            .collect(),
+    );
+    let mut verifier = receiver.verify(transcript);
+    verifier.absorb(strings, &sums);
+    let mut proof = vec![0; verifier.proof_bytes()];
+    channel.recv(PROVE_STRINGS, &mut proof)?;
+    let proved = verifier.finish(&proof);
+    proved.map_err(mismatch(checks::DIFFERENCE, channel.peer(), PROVE_STRINGS))
 }
 
 /// Prints nothing but what it is.

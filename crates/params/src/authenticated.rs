@@ -74,6 +74,8 @@ impl Soundness {
 /// What a session does, and those before it over the same pool.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Use {
+    /// Sessions.
+    pub sessions: f64,
     /// Garbled gates.
     pub gates: f64,
     /// Leaky ANDs.
@@ -95,6 +97,7 @@ impl Use {
     pub fn of(gates: f64, leaky: f64, symbols: u32, generator: Option<Lpn>) -> Self {
         let bits = 3.0 * leaky + gates;
         Self {
+            sessions: 1.0,
             gates,
             leaky,
             symbols,
@@ -104,13 +107,14 @@ impl Use {
         }
     }
 
-    /// The same over a pool for which each party has made `bits` authenticated bits before, in so many `rows` and `iterations`. These may
-    /// have been of any of the sets of sizes there are, and are counted as the largest.
+    /// The same over a pool for which each party has made `bits` authenticated bits before, in so many `rows`, `iterations` and `sessions`.
+    /// These may have been of any of the sets of sizes there are, and are counted as the largest.
     #[must_use]
-    pub fn after(self, [bits, rows, iterations]: [f64; 3], bucket: u32) -> Self {
+    pub fn after(self, [bits, rows, iterations]: [f64; 3], sessions: f64, bucket: u32) -> Self {
         let before = (iterations > 0.0).then_some(lpn::LARGE);
         let leaky = bits / 3.0;
         Self {
+            sessions: self.sessions + sessions,
             gates: self.gates + leaky / f64::from(bucket),
             leaky: self.leaky + leaky,
             rows: self.rows + rows,
@@ -134,7 +138,8 @@ pub fn primitives(use_: &Use) -> Computational {
     // Bit 1 of Δ is public besides bit 0, and guesses in the OTs say where to look for the others.
     hash.bits -= 1.0 + LOST;
     hash.formula = "126 - log2(2 u) - log2(127), u uses of a key; without work (u-1) hashes / 2^127";
-    let trees = 2.0 * f64::from(seeds(use_.symbols));
+    // Each session has trees of its own.
+    let trees = use_.sessions.max(1.0) * 2.0 * f64::from(seeds(use_.symbols));
     let mut primitives = vec![
         hash,
         streams("authenticated bits", trees, use_.rows / 128.0),
@@ -200,15 +205,17 @@ mod tests {
     fn sessions_over_a_pool_add_up() {
         let pool = triples(40, 1 << 20).unwrap();
         let alone = Use::of(1e6, 3e6, 24, None);
-        assert_eq!(alone.after([0.0; 3], 3), alone);
-        let twice = alone.after([1e7, 1e7, 0.0], 3);
+        assert_eq!(alone.after([0.0; 3], 0.0, 3), alone);
+        let twice = alone.after([1e7, 1e7, 0.0], 1.0, 3);
         assert_eq!((twice.rows, twice.generator), (2e7, None));
         assert!(twice.leaky > 2.0 * alone.leaky && twice.gates > 2.0 * alone.gates);
         let of = |use_: Use| Soundness::of(&pool, &use_);
         let doubled = of(twice).columns.log2() - of(alone).columns.log2();
         assert!((doubled - 1.0).abs() < 1e-9);
+        let streams = |use_: &Use| primitives(use_).primitives[1].bits;
+        assert_eq!(streams(&twice), streams(&alone) - 1.0);
         let small = Use::of(1e4, 3e4, 24, Some(lpn::SMALL));
-        for after in [alone, small].map(|session| session.after([1e6, 1e5, 2.0], 3)) {
+        for after in [alone, small].map(|session| session.after([1e6, 1e5, 2.0], 1.0, 3)) {
             assert_eq!(after.generator, Some(lpn::LARGE));
             assert!(of(after).points > of(small).points);
         }

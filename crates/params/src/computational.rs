@@ -218,16 +218,18 @@ pub fn lego(use_: &LegoUse) -> Computational {
     .into()
 }
 
-/// What a session of two parties over a pool of garbled gates does.
+/// What the sessions of two parties over a pool of garbled gates do, all together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct JimuUse {
+    /// Sessions.
+    pub sessions: f64,
     /// Garbled gates.
     pub gates: f64,
     /// Blocks of 128 bits in a label.
     pub blocks: u32,
-    /// Seeds of labels' symbols, of which the evaluator watches some.
+    /// Seeds of labels' symbols in a session, of which the evaluator watches some.
     pub seeds: f64,
-    /// Labels of inputs of the evaluator's.
+    /// Labels of inputs of the evaluator's, in the session that has the most.
     pub transfers: f64,
 }
 
@@ -241,11 +243,12 @@ const POOL_STREAMS: f64 = 2.0 * (64.0 + 298.0);
 /// tests those of one label only, however many are transferred.
 const PADS: f64 = 2.0;
 
-/// The primitives of a session of two parties over a pool of garbled gates.
+/// The primitives of all sessions of two parties over a pool of garbled gates. The difference of labels and the hash are the pool's; all
+/// other keys are a session's own.
 #[must_use]
 pub fn jimu(use_: &JimuUse) -> Computational {
     // A block of a stream has a symbol of 16 labels, or bits of 128 OTs.
-    let keys = POOL_STREAMS + use_.seeds + PADS;
+    let keys = use_.sessions.max(1.0) * (POOL_STREAMS + use_.seeds + PADS);
     let longest = (WIRES_OF_GATE * use_.gates + use_.transfers) / 16.0;
     vec![
         wide_garbling_hash(use_.gates, use_.blocks, 1.0),
@@ -329,14 +332,16 @@ mod tests {
 
     #[test]
     fn a_session_over_a_pool_has_more_than_118_bits() {
-        let bits = |gates, transfers| {
+        let over = |sessions, gates, transfers| {
             jimu(&JimuUse {
+                sessions,
                 gates,
                 blocks: 3,
                 seeds: 103.0,
                 transfers,
             })
         };
+        let bits = |gates, transfers| over(1.0, gates, transfers);
         let all = bits(1e9, 1e3);
         assert_eq!(all.primitives.len(), 4);
         // 724 keys of base OTs, 103 seeds, and two of the transfer that a call tests.
@@ -345,6 +350,10 @@ mod tests {
         assert!(all.primitives[0].bits > 121.0);
         assert_eq!(bits(1e9, 1e9).bits, all.bits);
         assert!(all.bits > 118.0 && bits(1e12, 1e12).bits > 118.0);
+        // Each session has as many keys; the pool's difference and hash are one for all.
+        let later = over(1024.0, 1e9, 1e3);
+        assert_eq!(later.bits, all.bits - 10.0);
+        assert_eq!(later.primitives[0], all.primitives[0]);
     }
 
     #[test]

@@ -11,7 +11,8 @@
 //! **Sparse rows.** A set of ρk bits of the secret has all ones of about ρ^10 n rows. Once these are ρk, guessing that they have no noise finds that part of the secret,
 //! with fewer guesses than k of them: this is how Chen, Shu and Zhou (2024) attack sparse LPN, and the estimator does not count it. Random sets need
 //! ρ = (k/n)^(1/9), and taking away bits of few rows one by one does better. [`Samples::smallest_core`] is the least ρ for which such sets exist at all (first
-//! moment), and the attack is counted as if one was known, and as if a guess took no more than reading the rows and searching for wrong guesses. This is what
+//! moment), and the attack is counted as if one was known, with guesses that solve their equations ([`Guess::Solved`]). What it takes with cheaper guesses is
+//! in [`Samples::core_guesses`]. This attack
 //! decides on the sizes: k t/n is 128 in both sets, where 64, as in sets that count the other attacks only, leaves less than 100 bits.
 
 mod attacks;
@@ -56,7 +57,7 @@ pub const LARGE: Lpn = Lpn {
 /// All sets.
 pub const ALL: [Lpn; 2] = [SMALL, LARGE];
 
-pub use attacks::Samples;
+pub use attacks::{Guess, Samples};
 
 /// An attack, and the base-2 logarithm of its work.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

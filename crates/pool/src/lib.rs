@@ -23,6 +23,7 @@ mod cut;
 pub mod kept;
 mod pool;
 mod role;
+pub mod session;
 
 pub use coin::{SHARE_BYTES, Tosser, toss};
 pub use cut::{Cut, cut};

@@ -4,6 +4,7 @@
 
 mod setting;
 mod stock;
+pub mod two;
 
 use std::fmt::Debug;
 

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use cenote_net::Channel;
-use cenote_pool::kept::{Copy, Kept};
+use cenote_pool::kept::{Copy, KeptPool};
 use cenote_pool::{Drawn, Fresh, Pool, Role};
 use cenote_primitives::{Block, as_bytes, as_bytes_mut, prefetch};
 use cenote_session::{Error, MESSAGE_FORM, Result, room};
@@ -152,7 +152,11 @@ pub(crate) struct Supply {
 
 impl Supply {
     /// An empty pool, or, if there is something on disk, what is left of that one.
-    pub(crate) fn new(sizes: &Sizes, lot: usize, kept: Option<(Arc<Kept>, Option<Copy>)>) -> Result<Self> {
+    pub(crate) fn new(
+        sizes: &Sizes,
+        lot: usize,
+        kept: Option<(Arc<KeptPool>, Option<Copy>)>,
+    ) -> Result<Self> {
         let size = sizes.pool.pool_size as usize;
         let (numbers, restored) = match kept {
             Some((kept, copy)) => {

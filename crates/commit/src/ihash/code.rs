@@ -7,7 +7,7 @@ use cenote_params::{Refusal, Setting};
 use cenote_primitives::reed_solomon::ReedSolomon;
 use cenote_primitives::{Block, Block512};
 
-use super::Batch;
+use super::batch::Batch;
 
 /// The code of a set-up: how long labels, hashes and messages are. Copies share their memory.
 #[derive(Clone)]

@@ -5,7 +5,8 @@ use std::fmt;
 use cenote_primitives::kernels::{SymbolMap, rows_to_vectors, vectors_to_rows};
 use cenote_primitives::{Block, Block512, Position, Prg, as_bytes};
 
-use super::{Batch, Code, UNIT, UNITS};
+use super::batch::{Batch, UNIT, UNITS};
+use super::code::Code;
 use crate::scratch::Scratch;
 
 /// The committer: the seeds of all positions. They are wiped on drop.

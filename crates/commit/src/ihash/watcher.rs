@@ -6,9 +6,31 @@ use cenote_primitives::kernels::SymbolMap;
 use cenote_primitives::{BLOCK_WORDS, Block, Block512, Prg, as_bytes, as_bytes_mut};
 use zeroize::Zeroizing;
 
+use super::batch::{Batch, UNIT, UNITS};
+use super::code::Code;
 use super::committer::{expand, to_rows, to_vectors};
-use super::{Batch, Code, Mismatch, UNIT, UNITS};
 use crate::scratch::Scratch;
+
+/// A message or labels are not what they should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Mismatch {
+    /// The message has another length.
+    #[error("a message of {found} bytes, where {expected} are right")]
+    Length {
+        /// Bytes of a message for this batch.
+        expected: usize,
+        /// Bytes of this one.
+        found: usize,
+    },
+    /// Labels do not have their hashes.
+    #[error("{count} labels do not have their hashes, the first of them label {first}")]
+    Labels {
+        /// How many do not.
+        count: usize,
+        /// The least of their numbers.
+        first: usize,
+    },
+}
 
 /// The watcher: its watch list and the seeds of the watched positions. They are wiped on drop.
 ///

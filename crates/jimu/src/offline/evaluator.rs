@@ -2,7 +2,7 @@
 
 use cenote_garble::wide;
 use cenote_net::Channel;
-use cenote_pool::kept::{Kept, MOST_COINS};
+use cenote_pool::kept::{KeptPool, MOST_COINS};
 use cenote_pool::{Cut, cut};
 use cenote_primitives::{Block, as_bytes_mut};
 use cenote_session::{Error, Result, room};
@@ -44,7 +44,7 @@ impl Make for EvaluatorMaker {
         })
     }
 
-    fn kept(&self) -> Option<&Kept> {
+    fn kept(&self) -> Option<&KeptPool> {
         self.kept.as_deref()
     }
 }
@@ -98,43 +98,17 @@ impl EvaluatorMaker {
         let at_once = opened_at_once(shape);
         let mut keys = room::empty(OPENED, at_once.min(cut.checked.len()) * shape.wires())?;
         for (checked, bits) in cut.checked.chunks(at_once).zip(cut.bits.chunks(at_once)) {
-            let record = |gadget: u32| {
-                &records[gadget as usize * shape.evaluator_blocks()..][..shape.evaluator_blocks()]
-            };
             keys.clear();
             for &gadget in checked {
-                let record = record(gadget);
+                let record = record_of(shape, records, gadget);
                 let of_wires = &words(record, shape.keys())[..shape.wires()];
                 keys.extend(of_wires.iter().map(|&key| [key]));
             }
             let permutation = self.verifier.receive(channel, steps::OPEN_BITS, &keys)?;
-            let (count, hash_blocks) = (checked.len(), shape.hash_blocks());
-            let mut labels = room::secret(OPENED, count * (width + 1) * blocks)?;
+            let mut labels = room::secret(OPENED, checked.len() * (width + 1) * blocks)?;
             channel.recv(steps::OPEN_LABELS, as_bytes_mut(&mut labels))?;
 
-            // What every wire's label is to hash to, by the bit that it is to carry.
-            let mut inputs = room::empty(OPENED, count * (width + 1) * hash_blocks)?;
-            let mut outputs = room::empty(OPENED, count * width * hash_blocks)?;
-            for (at, (&gadget, &bits)) in checked.iter().zip(bits).enumerate() {
-                let expect = |wire: usize, bit: u64, hashes: &mut Vec<Block>| {
-                    let number = at * shape.wires() + wire;
-                    let permuted = permutation[number / 64] >> (number % 64) & 1;
-                    let first = hashes.len();
-                    hashes.extend_from_slice(&record(gadget)[shape.hash(wire)]);
-                    add_if(
-                        &mut hashes[first..],
-                        &self.secrets.delta_hash,
-                        (bit ^ permuted).wrapping_neg(),
-                    );
-                };
-                for input in 0..=width {
-                    expect(input, checked_with(bits, input), &mut inputs);
-                }
-                for gate in 0..width {
-                    let bit = checked_with(bits, shape.left(gate)) & checked_with(bits, shape.right());
-                    expect(shape.output(gate), bit, &mut outputs);
-                }
-            }
+            let [inputs, outputs] = self.expected(shape, records, (checked, bits), &permutation)?;
             let verified = self.secrets.watcher.verify(&labels, &inputs);
             verified.map_err(|mismatch| {
                 Error::cheated(
@@ -145,27 +119,7 @@ impl EvaluatorMaker {
                 )
             })?;
 
-            let gates = count * width;
-            let mut lefts = room::empty(OPENED, gates * blocks)?;
-            let mut rights = room::empty(OPENED, gates * blocks)?;
-            let (mut tables, mut numbers) = (Vec::new(), Vec::new());
-            for (labels, &gadget) in labels.chunks_exact((width + 1) * blocks).zip(checked) {
-                let record = record(gadget);
-                lefts.extend_from_slice(&labels[..width * blocks]);
-                rights.extend_from_slice(&labels[width * blocks..]);
-                tables.extend_from_slice(&record[shape.tables()]);
-                let number = words(record, shape.keys())[shape.wires()];
-                numbers.extend((0..width as u64).map(|gate| number + gate));
-            }
-            let mut found = room::secret(OPENED, gates * blocks)?;
-            wide::evaluate(
-                &self.secrets.start,
-                &numbers,
-                &lefts,
-                &rights,
-                &tables,
-                &mut found,
-            );
+            let found = self.evaluate(shape, records, checked, &labels)?;
             let verified = self.secrets.watcher.verify(&found, &outputs);
             verified.map_err(|mismatch| {
                 let detail = format!("what it gives is no AND: {mismatch}");
@@ -174,4 +128,78 @@ impl EvaluatorMaker {
         }
         Ok(())
     }
+
+    /// What the labels of the inputs and of the outputs of opened gadgets are to hash to, by the bits that they are to carry.
+    fn expected(
+        &self,
+        shape: Shape,
+        records: &[Block],
+        (checked, bits): (&[u32], &[u32]),
+        permutation: &[u64],
+    ) -> Result<[Zeroizing<Vec<Block>>; 2]> {
+        let (count, width, hash_blocks) = (checked.len(), shape.width, shape.hash_blocks());
+        let mut inputs = room::empty(OPENED, count * (width + 1) * hash_blocks)?;
+        let mut outputs = room::empty(OPENED, count * width * hash_blocks)?;
+        for (at, (&gadget, &bits)) in checked.iter().zip(bits).enumerate() {
+            let record = record_of(shape, records, gadget);
+            let expect = |wire: usize, bit: u64, hashes: &mut Vec<Block>| {
+                let number = at * shape.wires() + wire;
+                let permuted = permutation[number / 64] >> (number % 64) & 1;
+                let first = hashes.len();
+                hashes.extend_from_slice(&record[shape.hash(wire)]);
+                add_if(
+                    &mut hashes[first..],
+                    &self.secrets.delta_hash,
+                    (bit ^ permuted).wrapping_neg(),
+                );
+            };
+            for input in 0..=width {
+                expect(input, checked_with(bits, input), &mut inputs);
+            }
+            for gate in 0..width {
+                let bit = checked_with(bits, shape.left(gate)) & checked_with(bits, shape.right());
+                expect(shape.output(gate), bit, &mut outputs);
+            }
+        }
+        Ok([inputs, outputs])
+    }
+
+    /// The labels that the gates of opened gadgets give.
+    fn evaluate(
+        &self,
+        shape: Shape,
+        records: &[Block],
+        checked: &[u32],
+        labels: &[Block],
+    ) -> Result<Zeroizing<Vec<Block>>> {
+        let (blocks, width) = (shape.blocks, shape.width);
+        let gates = checked.len() * width;
+        let mut lefts = room::empty(OPENED, gates * blocks)?;
+        let mut rights = room::empty(OPENED, gates * blocks)?;
+        let (mut tables, mut numbers) = (Vec::new(), Vec::new());
+        for (labels, &gadget) in labels.chunks_exact((width + 1) * blocks).zip(checked) {
+            let record = record_of(shape, records, gadget);
+            lefts.extend_from_slice(&labels[..width * blocks]);
+            rights.extend_from_slice(&labels[width * blocks..]);
+            tables.extend_from_slice(&record[shape.tables()]);
+            let number = words(record, shape.keys())[shape.wires()];
+            numbers.extend((0..width as u64).map(|gate| number + gate));
+        }
+        let mut found = room::secret(OPENED, gates * blocks)?;
+        wide::evaluate(
+            &self.secrets.start,
+            &numbers,
+            &lefts,
+            &rights,
+            &tables,
+            &mut found,
+        );
+        Ok(found)
+    }
+}
+
+/// The record of a gadget.
+fn record_of(shape: Shape, records: &[Block], gadget: u32) -> &[Block] {
+    let size = shape.evaluator_blocks();
+    &records[gadget as usize * size..][..size]
 }

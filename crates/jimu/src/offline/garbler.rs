@@ -2,7 +2,7 @@
 
 use cenote_garble::wide;
 use cenote_net::Channel;
-use cenote_pool::kept::{Kept, MOST_COINS};
+use cenote_pool::kept::{KeptPool, MOST_COINS};
 use cenote_pool::{Cut, Tosser, cut};
 use cenote_primitives::{Block, as_bytes};
 use cenote_session::{Result, room};
@@ -35,7 +35,7 @@ impl Make for GarblerMaker {
         })
     }
 
-    fn kept(&self) -> Option<&Kept> {
+    fn kept(&self) -> Option<&KeptPool> {
         self.kept.as_deref()
     }
 }

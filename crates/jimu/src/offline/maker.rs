@@ -8,17 +8,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use cenote_net::{AbortReason, Channel, Closer, Meter};
-use cenote_pool::kept::Kept;
+use cenote_pool::kept::KeptPool;
 use cenote_primitives::Block;
 use cenote_session::{Error, Fate, Result, is_interrupted};
 use zeroize::Zeroizing;
 
 use crate::gadget::Shape;
-use crate::online::Kind;
+use crate::online::GadgetKind;
 
 /// Gadgets to be made.
 pub(crate) struct Order {
-    pub(crate) kind: Kind,
+    pub(crate) kind: GadgetKind,
     pub(crate) shape: Shape,
     pub(crate) count: usize,
     /// Gadgets are checked whose random 32 bits are below this.
@@ -48,7 +48,7 @@ impl Order {
 
 /// Gadgets that were made, of which those with the numbers `kept` were not checked, and the coin that decided it.
 pub(crate) struct Delivery {
-    pub(crate) kind: Kind,
+    pub(crate) kind: GadgetKind,
     pub(crate) records: Zeroizing<Vec<Block>>,
     pub(crate) kept: Vec<u32>,
     pub(crate) coin: Block,
@@ -60,7 +60,7 @@ pub(crate) trait Make: Send {
     fn make(&mut self, order: Order, channel: &mut dyn Channel) -> Result<Delivery>;
 
     /// What is on disk, if the pools are kept.
-    fn kept(&self) -> Option<&Kept>;
+    fn kept(&self) -> Option<&KeptPool>;
 }
 
 /// The thread that makes gadgets, to the one that orders them.
@@ -118,7 +118,7 @@ impl Maker {
     }
 
     /// Deliveries of a kind that were ordered and not taken.
-    pub(crate) fn ordered(&self, kind: Kind) -> usize {
+    pub(crate) fn ordered(&self, kind: GadgetKind) -> usize {
         self.ordered[kind as usize]
     }
 
@@ -131,7 +131,7 @@ impl Maker {
     }
 
     /// The next delivery of a kind, which must have been ordered. The channel's deadlines bound the wait.
-    pub(crate) fn take(&mut self, kind: Kind) -> Result<Delivery> {
+    pub(crate) fn take(&mut self, kind: GadgetKind) -> Result<Delivery> {
         let at = self.waiting.iter().position(|delivery| delivery.kind == kind);
         let delivery = match at {
             Some(at) => self.waiting.remove(at),

@@ -10,7 +10,7 @@ use cenote_testkit::{Adversary, Message, Perturbation, Target};
 
 use crate::gadget::{Shape, words};
 use crate::offline::{Make, Order};
-use crate::online::Kind;
+use crate::online::GadgetKind;
 use crate::setup::add_if;
 use crate::setup::tests::{Sides, both, keys, sizes};
 use crate::{checks, steps};
@@ -33,7 +33,7 @@ fn refill(
     threshold: u32,
 ) -> Result<()> {
     let order = Order {
-        kind: Kind::And,
+        kind: GadgetKind::And,
         shape,
         count,
         threshold,

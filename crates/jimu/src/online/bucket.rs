@@ -11,143 +11,21 @@ use zeroize::Zeroizing;
 
 use super::evaluator::Evaluator;
 use super::garbler::Garbler;
-use super::{Common, INPUTS, Kind, PROVED};
+use super::group::{INPUTS, PROVED};
+use super::solderings::{Layout, SOLDERINGS, Sums, Unproved};
+use super::supply::{Common, GadgetKind};
 use crate::gadget::{Shape, words};
 use crate::provenance::Anchors;
-use crate::wires::Cell;
 use crate::{checks, steps};
-
-/// What solderings take, where room for it is asked for.
-const SOLDERINGS: &str = "solderings";
-
-/// What wires that are soldered differ by: labels and MACs at the garbler, i-hashes and keys at the evaluator.
-#[derive(Default)]
-pub(super) struct Sums {
-    values: Zeroizing<Vec<Block>>,
-    words: Zeroizing<Vec<[u64; 1]>>,
-}
-
-/// Where a side has the labels or i-hashes and the MACs or keys of wires: in cells, and in records of gadgets.
-#[derive(Clone, Copy)]
-struct Layout {
-    shape: Shape,
-    cell: Cell,
-    /// Blocks of a label or an i-hash.
-    size: usize,
-    /// Blocks of a record.
-    record: usize,
-    /// Where a record begins to have words.
-    words: usize,
-}
-
-/// A wire: its label or i-hash, and its MAC or key.
-type Wire<'a> = (&'a [Block], u64);
-
-impl Layout {
-    fn garbler(shape: Shape, cell: Cell) -> Self {
-        Self {
-            shape,
-            cell,
-            size: shape.blocks,
-            record: shape.garbler_blocks(),
-            words: shape.macs(),
-        }
-    }
-
-    fn evaluator(shape: Shape, cell: Cell) -> Self {
-        Self {
-            shape,
-            cell,
-            size: shape.hash_blocks(),
-            record: shape.evaluator_blocks(),
-            words: shape.keys(),
-        }
-    }
-
-    /// The wire of a cell: a garbler's begins with the label, an evaluator's with the i-hash.
-    #[inline(always)]
-    fn of_cell(self, cell: &[Block]) -> Wire<'_> {
-        (&cell[..self.size], cell[self.cell.word()].0[0])
-    }
-
-    /// A wire of a gadget.
-    #[inline(always)]
-    fn of_gadget(self, record: &[Block], wire: usize) -> Wire<'_> {
-        let value = &record[wire * self.size..(wire + 1) * self.size];
-        (value, words(record, self.words)[wire])
-    }
-
-    /// Solderings of a bucket of so many gadgets: of its inputs, and all.
-    fn solderings(self, each: usize) -> [usize; 2] {
-        let of_inputs = (self.shape.width + 1) * each;
-        [of_inputs, of_inputs + self.shape.width * (each - 1)]
-    }
-}
-
-impl Sums {
-    /// Makes room for so many more.
-    fn reserve(&mut self, more: usize, layout: Layout) -> Result<()> {
-        room::grow(SOLDERINGS, &mut self.values, more * layout.size)?;
-        room::grow(SOLDERINGS, &mut self.words, more)
-    }
-
-    #[inline(always)]
-    fn push(&mut self, a: Wire<'_>, b: Wire<'_>) {
-        self.values.extend(a.0.iter().zip(b.0).map(|(&a, &b)| a ^ b));
-        self.words.push([a.1 ^ b.1]);
-    }
-
-    /// Of buckets of gadgets in `drawn`, each soldered to the cells of its left operands and its right one.
-    fn of_buckets(&mut self, layout: Layout, drawn: &[Block], each: usize, [left, right]: [&[Block]; 2]) {
-        let (shape, cell) = (layout.shape, layout.cell.size());
-        let operands = left
-            .chunks_exact(shape.width * cell)
-            .zip(right.chunks_exact(cell));
-        for (bucket, (left, right)) in drawn.chunks_exact(each * layout.record).zip(operands) {
-            for (wire, operand) in left.chunks_exact(cell).chain([right]).enumerate() {
-                let operand = layout.of_cell(operand);
-                for gadget in bucket.chunks_exact(layout.record) {
-                    self.push(operand, layout.of_gadget(gadget, wire));
-                }
-            }
-            for gate in 0..shape.width {
-                let wire = shape.output(gate);
-                let (first, others) = bucket.split_at(layout.record);
-                let first = layout.of_gadget(first, wire);
-                for gadget in others.chunks_exact(layout.record) {
-                    self.push(first, layout.of_gadget(gadget, wire));
-                }
-            }
-        }
-    }
-
-    /// Of gates in `drawn` that cells are anchored to, so many each, as both operands.
-    fn of_anchors(&mut self, layout: Layout, drawn: &[Block], each: usize, cells: &[Block]) {
-        let operands = cells.chunks_exact(layout.cell.size());
-        for (anchors, operand) in drawn.chunks_exact(each * layout.record).zip(operands) {
-            let operand = layout.of_cell(operand);
-            for gadget in anchors.chunks_exact(layout.record) {
-                for wire in [layout.shape.left(0), layout.shape.right()] {
-                    self.push(operand, layout.of_gadget(gadget, wire));
-                }
-            }
-        }
-    }
-}
-
-/// What the evaluator has to verify: labels, and the i-hashes and keys that they are to have.
-#[derive(Default)]
-pub(super) struct Unproved {
-    labels: Zeroizing<Vec<Block>>,
-    expected: Sums,
-    /// Whether no gate of some bucket gives a label of its wire. With right solderings this does not happen; with wrong ones it may
-    /// depend on this party's inputs, so it is said after these have passed.
-    broken: bool,
-}
 
 impl Common {
     /// Draws buckets of gadgets of a kind, whose shape and number in a bucket it gives.
-    fn draw_buckets(&mut self, kind: Kind, count: usize, online: &mut dyn Channel) -> Result<(Shape, usize)> {
+    fn draw_buckets(
+        &mut self,
+        kind: GadgetKind,
+        count: usize,
+        online: &mut dyn Channel,
+    ) -> Result<(Shape, usize)> {
         let supply = self.supply(kind);
         let (shape, each) = (supply.shape, supply.parameters.bucket() as usize);
         self.ready(kind, count * each, online)?;
@@ -158,12 +36,12 @@ impl Common {
     /// Draws gates for so many wires that are anchored.
     pub(super) fn draw_anchors(&mut self, count: usize, online: &mut dyn Channel) -> Result<()> {
         let each = self.anchor();
-        self.ready(Kind::And, count * each, online)?;
-        self.draw(Kind::And, count, each)
+        self.ready(GadgetKind::And, count * each, online)?;
+        self.draw(GadgetKind::And, count, each)
     }
 
     fn and_shape(&self) -> Shape {
-        self.supply(Kind::And).shape
+        self.supply(GadgetKind::And).shape
     }
 }
 
@@ -171,7 +49,7 @@ impl Garbler {
     /// Gates on cells: solders a bucket for each gadget, and appends the cells of its outputs.
     pub(super) fn gates(
         &mut self,
-        kind: Kind,
+        kind: GadgetKind,
         operands: [&[Block]; 2],
         outputs: &mut Vec<Block>,
         channel: &mut dyn Channel,
@@ -259,7 +137,7 @@ impl Evaluator {
     /// Gates on cells: evaluates a bucket for each gadget, and appends the cells of its outputs.
     pub(super) fn gates(
         &mut self,
-        kind: Kind,
+        kind: GadgetKind,
         [left, right]: [&[Block]; 2],
         outputs: &mut Vec<Block>,
         channel: &mut dyn Channel,
@@ -268,34 +146,14 @@ impl Evaluator {
         let count = right.len() / cell.size();
         let (shape, each) = self.common.draw_buckets(kind, count, channel)?;
         let layout = Layout::evaluator(shape, cell);
-        let (blocks, width, record) = (shape.blocks, shape.width, layout.record);
-        let [of_inputs, solderings] = layout.solderings(each);
+        let (blocks, width) = (shape.blocks, shape.width);
+        let [_, solderings] = layout.solderings(each);
         let received = self.receive_solderings(count * solderings, layout, channel)?;
         let (unproved, work) = (&mut self.unproved, &mut self.work);
         work.clear(count * each, shape)?;
-        let buckets = self.common.drawn.chunks_exact(each * record);
-        let operands = left
-            .chunks_exact(width * cell.size())
-            .zip(right.chunks_exact(cell.size()));
-        for (at, (left, right)) in operands.enumerate() {
-            let soldered = &unproved.labels[received + at * solderings * blocks..];
-            for gadget in 0..each {
-                let soldered_to = |labels: &mut Vec<Block>, operand: &[Block], wire: usize| {
-                    let soldering = &soldered[(wire * each + gadget) * blocks..][..blocks];
-                    let sum = operand[cell.label()].iter().zip(soldering);
-                    labels.extend(sum.map(|(&a, &b)| a ^ b));
-                };
-                for (wire, operand) in left.chunks_exact(cell.size()).enumerate() {
-                    soldered_to(&mut work.lefts, operand, wire);
-                }
-                soldered_to(&mut work.rights, right, shape.right());
-            }
-        }
-        for gadget in self.common.drawn.chunks_exact(record) {
-            work.tables.extend_from_slice(&gadget[shape.tables()]);
-            let number = words(gadget, shape.keys())[shape.wires()];
-            work.numbers.extend((0..width as u64).map(|gate| number + gate));
-        }
+        let labels = &unproved.labels[received..];
+        work.take_operands(layout, each, [left, right], labels);
+        work.take_tables(layout, &self.common.drawn);
         unproved
             .expected
             .of_buckets(layout, &self.common.drawn, each, [left, right]);
@@ -309,30 +167,9 @@ impl Evaluator {
             &work.tables,
             &mut work.outputs,
         );
-        let mut off = 0;
-        let given = work.outputs.chunks_exact_mut(each * width * blocks);
-        for (at, (given, bucket)) in given.zip(buckets).enumerate() {
-            let soldered = &unproved.labels[received + (at * solderings + of_inputs) * blocks..];
-            let (first, others) = given.split_at_mut(width * blocks);
-            for (number, other) in others.chunks_exact_mut(width * blocks).enumerate() {
-                for (gate, other) in other.chunks_exact_mut(blocks).enumerate() {
-                    let soldering = &soldered[(gate * (each - 1) + number) * blocks..][..blocks];
-                    let first = &first[gate * blocks..][..blocks];
-                    for ((other, &soldering), &first) in other.iter_mut().zip(soldering).zip(first) {
-                        *other ^= soldering;
-                        let difference = (*other ^ first).0;
-                        off |= difference[0] | difference[1];
-                    }
-                }
-            }
-            for (gate, label) in first.chunks_exact(blocks).enumerate() {
-                let (hash, key) = layout.of_gadget(bucket, shape.output(gate));
-                outputs.extend_from_slice(hash);
-                outputs.extend_from_slice(label);
-                outputs.push(Block([key, 0]));
-            }
-        }
-        if off != 0 {
+        let labels = &unproved.labels[received..];
+        let agree = work.give_outputs(layout, each, &self.common.drawn, labels, outputs);
+        if !agree {
             self.settle_differences(count, [each, width], outputs);
         }
         self.prove(PROVED, channel)

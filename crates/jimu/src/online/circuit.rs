@@ -123,6 +123,11 @@ impl Circuit {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use cenote_circuit::library;
+    use cenote_session::Recent;
+
     use super::*;
 
     #[test]
@@ -156,5 +161,33 @@ mod tests {
         };
         assert_eq!(sorted(found), sorted(gates.clone()));
         assert_eq!(Ands::new(gates.clone(), 0).single, gates);
+    }
+
+    /// A service that runs ever other circuits does not keep them.
+    #[test]
+    fn circuits_that_were_run_are_kept_if_they_are_small() {
+        let mut circuits = Recent::new(Circuit::KEPT, Circuit::bytes);
+        let get = |circuits: &mut Recent<Circuit>, plan: &Plan| {
+            circuits.get(plan, || Circuit::new(plan, 0)).unwrap()
+        };
+        let plan = |name| Plan::new(&library::by_name(name).unwrap());
+        let small: Vec<Plan> = ["add32", "add64", "mult16"].map(plan).into();
+        let first = get(&mut circuits, &small[0]);
+        for plan in &small {
+            get(&mut circuits, plan);
+        }
+        assert!(Arc::ptr_eq(&get(&mut circuits, &small[0]), &first));
+        let mut largest = 0;
+        for name in ["sha512", "div512", "mult512", "sort64x32", "mult256"] {
+            let Ok(circuit) = library::by_name(name) else {
+                continue;
+            };
+            let circuit = get(&mut circuits, &Plan::new(&circuit));
+            largest = circuit.bytes().max(largest);
+            assert_eq!(Arc::strong_count(&circuit), 2, "it is kept");
+            assert!(circuits.bytes() <= Circuit::KEPT + circuit.bytes(), "{name}");
+        }
+        assert!(largest > Circuit::KEPT / 2, "{largest}");
+        assert_eq!(Arc::strong_count(&first), 1, "it is forgotten");
     }
 }

@@ -8,11 +8,14 @@ use cenote_primitives::{BitMatrix, Block, LaneRun, as_bytes};
 use cenote_session::{Error, Result, WireVector, room};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::bucket::Unproved;
 use super::circuit::Circuit;
-use super::inputs::EvaluatorStock;
-use super::{Common, GROUP, INPUTS, Side, pack, run_circuit};
-use crate::gadget::Shape;
+use super::group::{GROUP, INPUTS, pack};
+use super::run::run_circuit;
+use super::side::Side;
+use super::solderings::Unproved;
+use super::supply::Common;
+use super::transfers::EvaluatorStock;
+use super::work::Work;
 use crate::provenance::{Anchors, Origin, Revealed, replay};
 use crate::setup::{EvaluatorKeys, add_if, colour};
 use crate::wires::{Bundle, JimuWires, Known};
@@ -27,33 +30,6 @@ pub(crate) struct Evaluator {
     pub(super) stock: EvaluatorStock,
     /// The difference of labels, once the garbler's cheating has told it.
     pub(super) delta: Option<Zeroizing<Vec<Block>>>,
-}
-
-/// What the gates of a group are evaluated from, and what they give.
-#[derive(Default)]
-pub(super) struct Work {
-    pub(super) lefts: Zeroizing<Vec<Block>>,
-    pub(super) rights: Zeroizing<Vec<Block>>,
-    pub(super) outputs: Zeroizing<Vec<Block>>,
-    pub(super) tables: Vec<Block>,
-    pub(super) numbers: Vec<u64>,
-}
-
-impl Work {
-    /// Empties it, and makes room for so many gadgets.
-    pub(super) fn clear(&mut self, gadgets: usize, shape: Shape) -> Result<()> {
-        for labels in [&mut self.lefts, &mut self.rights, &mut self.outputs] {
-            labels.clear();
-            room::grow(
-                "the gates of a group",
-                labels,
-                gadgets * shape.width * shape.blocks,
-            )?;
-        }
-        self.tables.clear();
-        self.numbers.clear();
-        Ok(())
-    }
 }
 
 impl Evaluator {

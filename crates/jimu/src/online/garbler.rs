@@ -9,10 +9,13 @@ use cenote_session::{Error, Result, WireVector, room};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
-use super::bucket::Sums;
 use super::circuit::Circuit;
-use super::inputs::GarblerStock;
-use super::{Common, GROUP, INPUTS, Side, packed, run_circuit};
+use super::group::{GROUP, INPUTS, packed};
+use super::run::run_circuit;
+use super::side::Side;
+use super::solderings::Sums;
+use super::supply::Common;
+use super::transfers::GarblerStock;
 use crate::offline;
 use crate::setup::{GarblerKeys, add_if, colour};
 use crate::wires::JimuWires;

@@ -10,106 +10,21 @@
 //! that with probability 2^-t; the sums' choices are uniform given them but with probability 2^-(s-t). Together 2^-s, and `s` grows
 //! from lot to lot so that all that there will ever be have their part ([`cenote_params::pool::spare_transfers`]).
 //!
-//! Lots of `m = 128` inputs are transferred [`LOTS`] at a time: their OTs, labels and the seed of all sums are four messages that wait for
+//! Lots of `m = 128` inputs are transferred [`LOTS`](super::transfers::LOTS) at a time: their OTs, labels and the seed of all sums are four messages that wait for
 //! one another.
 
 use cenote_net::Channel;
-use cenote_primitives::{Block, Block512, Position, Prg, Sampler, as_bytes, as_bytes_mut, mask_of};
+use cenote_primitives::{Block, as_bytes, as_bytes_mut, mask_of};
 use cenote_session::{Error, Result, room};
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 use super::evaluator::Evaluator;
 use super::garbler::Garbler;
-use super::{GROUP, INPUTS, pack, packed};
+use super::group::{GROUP, INPUTS, pack, packed};
+use super::transfers::{combine, pad, take};
 use crate::provenance::Anchors;
 use crate::setup::add_if;
 use crate::{checks, steps};
-
-/// Inputs of a lot, which are sums of the same labels.
-pub(super) const UNIT: usize = 128;
-
-/// Lots that are transferred together, at most.
-pub(super) const LOTS: usize = 64;
-
-/// Wires for the evaluator's inputs that have no bits yet, at the garbler: labels of colour 0.
-#[derive(Default)]
-pub(super) struct GarblerStock(Zeroizing<Vec<Block>>);
-
-/// The same at the evaluator: i-hashes and labels, and the choice in a block's lowest bit.
-#[derive(Default)]
-pub(super) struct EvaluatorStock(Zeroizing<Vec<Block>>);
-
-/// `count` items of `size` blocks: what is in stock, and new ones, which `make` appends, of so many lots at a time. What is left over is
-/// the new stock, less than a lot.
-fn take(
-    stock: &mut Zeroizing<Vec<Block>>,
-    count: usize,
-    size: usize,
-    mut make: impl FnMut(usize, &mut Vec<Block>) -> Result<()>,
-) -> Result<Zeroizing<Vec<Block>>> {
-    let missing = count.saturating_sub(stock.len() / size).div_ceil(UNIT);
-    let mut items = room::empty(INPUTS, stock.len() + missing * UNIT * size)?;
-    items.extend_from_slice(stock);
-    for first in (0..missing).step_by(LOTS) {
-        make(LOTS.min(missing - first), &mut items)?;
-    }
-    *stock = room::copy(INPUTS, &items[count * size..])?;
-    items[count * size..].zeroize();
-    items.truncate(count * size);
-    Ok(items)
-}
-
-/// Appends random sums of labels, or anything linear, of `size` blocks: [`UNIT`] of all, as `seed` says for lot number `lot` of those that it
-/// is for.
-fn combine(seed: Block, lot: usize, items: &[Block], size: usize, sums: &mut Vec<Block>) {
-    let mut sampler = Sampler::from_stream(Prg::new(seed), lot as u64);
-    let first = sums.len();
-    sums.resize(first + UNIT * size, Block::ZERO);
-    for sum in sums[first..].chunks_exact_mut(size) {
-        for items in items.chunks(64 * size) {
-            let bits = sampler.next_u64();
-            for (at, item) in items.chunks_exact(size).enumerate() {
-                add_if(sum, item, (bits >> at & 1).wrapping_neg());
-            }
-        }
-    }
-}
-
-/// What hides a label of `blocks` blocks in OT number `number` of the session with this string. No two OTs have a block of any stream in
-/// common, so that a guess at a string is one for a single OT.
-fn pad(string: Block, number: u64, blocks: usize) -> Zeroizing<[Block; 8]> {
-    let mut stream = Zeroizing::new([Block512::ZERO; 2]);
-    let at = Position {
-        stream: number,
-        index: 0,
-    };
-    Prg::new(string).fill(at, &mut stream[..blocks.div_ceil(4)]);
-    Zeroizing::new(bytemuck::cast(*stream))
-}
-
-/// Lots that are transferred together.
-pub(super) struct Lots {
-    /// The number of the first OT.
-    pub(super) first: u64,
-    /// OTs of each lot.
-    pub(super) sizes: Vec<usize>,
-}
-
-impl Lots {
-    fn transfers(&self) -> usize {
-        self.sizes.iter().sum()
-    }
-
-    /// The items of each lot, of `size` blocks each.
-    fn split<'a>(&self, items: &'a [Block], size: usize) -> impl Iterator<Item = &'a [Block]> {
-        let mut rest = items;
-        self.sizes.iter().map(move |count| {
-            let (lot, others) = rest.split_at(count * size);
-            rest = others;
-            lot
-        })
-    }
-}
 
 impl Garbler {
     /// Cells for the garbler's own bits, whose labels it sends. A wire is an operand of the first of the gates that it is anchored to.
@@ -167,7 +82,7 @@ impl Garbler {
     /// Appends the labels of so many lots.
     fn transfer(&mut self, lots: usize, sums: &mut Vec<Block>, channel: &mut dyn Channel) -> Result<()> {
         let (blocks, keys) = (self.common.cell.blocks, &mut self.keys);
-        let lots = self.common.next_lots(lots);
+        let lots = self.common.transfers.next(lots);
         let batch = keys.labels.take(lots.transfers());
         let mut labels = room::secret(INPUTS, lots.transfers() * blocks)?;
         let mut message = room::zeroed(INPUTS, keys.secrets.code.random_bytes(batch))?;
@@ -266,7 +181,7 @@ impl Evaluator {
     fn transfer(&mut self, lots: usize, sums: &mut Vec<Block>, channel: &mut dyn Channel) -> Result<()> {
         let (cell, keys) = (self.common.cell, &mut self.keys);
         let (blocks, size) = (cell.blocks, cell.size());
-        let lots = self.common.next_lots(lots);
+        let lots = self.common.transfers.next(lots);
         let transferred = lots.transfers();
         let batch = keys.labels.take(transferred);
         let mut message = room::zeroed(INPUTS, keys.secrets.code.random_bytes(batch))?;
@@ -307,75 +222,5 @@ impl Evaluator {
             combine(seed, lot, items, size, sums);
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Rows that are independent, of rows of bits in words.
-    fn rank(mut rows: Vec<[u64; 4]>) -> usize {
-        let mut rank = 0;
-        for bit in 0..256 {
-            let has = |row: &[u64; 4]| row[bit / 64] >> (bit % 64) & 1 == 1;
-            let Some(pivot) = (rank..rows.len()).find(|&row| has(&rows[row])) else {
-                continue;
-            };
-            rows.swap(rank, pivot);
-            let row = rows[rank];
-            for other in &mut rows[rank + 1..] {
-                if has(other) {
-                    other.iter_mut().zip(row).for_each(|(word, bits)| *word ^= bits);
-                }
-            }
-            rank += 1;
-        }
-        rank
-    }
-
-    /// Who knows some of the choices, but by less than the labels that are transferred beyond those needed, knows nothing of the sums': these
-    /// are independent in the choices that it does not know. Of as many choices as that it knows something.
-    #[test]
-    fn sums_hide_their_choices_from_who_knows_some() {
-        let (spare, unknown) = (40, UNIT);
-        let items: Vec<Block> = (0..UNIT + spare)
-            .flat_map(|item| {
-                let mut unit = [Block::ZERO; 2];
-                unit[item / 128].0[item / 64 % 2] = 1 << (item % 64);
-                unit
-            })
-            .collect();
-        let (mut independent, mut dependent) = (0, 0);
-        for seed in 0..60 {
-            let mut sums = Vec::new();
-            combine(Block([seed, 3]), seed as usize % 5, &items, 2, &mut sums);
-            // The first choices are known.
-            let hidden = |known: usize| {
-                let rows = sums.chunks_exact(2).map(|sum| {
-                    let mut row = [sum[0].0, sum[1].0].concat();
-                    (0..known).for_each(|item| row[item / 64] &= !(1 << (item % 64)));
-                    row.try_into().unwrap()
-                });
-                rank(rows.collect())
-            };
-            independent += usize::from(hidden(0) == unknown && hidden(8) == unknown && hidden(24) == unknown);
-            dependent += usize::from(hidden(spare) < unknown);
-            assert!(hidden(spare + 1) < unknown);
-        }
-        assert_eq!(independent, 60);
-        // A square matrix is singular with probability 0.71.
-        assert!((28..=57).contains(&dependent), "{dependent}");
-    }
-
-    /// A block of a stream hides one label only, whatever strings the OTs give.
-    #[test]
-    fn pads_of_different_transfers_are_different_blocks_of_a_stream() {
-        let string = Block([7, 11]);
-        let all: std::collections::BTreeSet<[u64; 2]> = (0..3000u64)
-            .flat_map(|number| pad(string, number, 8).map(|block| block.0))
-            .collect();
-        assert_eq!(all.len(), 8 * 3000);
-        assert_eq!(pad(string, 5, 3)[..3], pad(string, 5, 8)[..3]);
     }
 }

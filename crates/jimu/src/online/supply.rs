@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use cenote_net::{Channel, Meter};
 use cenote_params::computational::JimuUse;
-use cenote_params::pool::{self, Parameters};
+use cenote_params::pool::Parameters;
 use cenote_pool::Pool;
-use cenote_pool::kept::{Copies, Copy, Kept};
+use cenote_pool::kept::{Copies, Copy, KeptPool};
 use cenote_primitives::{BitMatrix, Block, as_bytes};
 use cenote_session::{Error, Result, room};
 use zeroize::Zeroizing;
 
-use super::inputs::{self, Lots};
-use super::{History, INPUTS};
+use super::group::INPUTS;
+use super::history::History;
+use super::transfers::Transfers;
 use crate::gadget::Shape;
 use crate::kept::is_due;
 use crate::offline::{Delivery, Maker, Order};
@@ -31,14 +32,14 @@ pub(crate) struct Common {
     maker: Maker,
     /// Deliveries of each kind that are still to be ordered before they are needed.
     ahead: [u64; 2],
-    /// Lots of labels transferred so far.
-    lots: u64,
-    /// Labels in them.
-    transfers: u64,
+    /// Labels of the evaluator's inputs.
+    pub(super) transfers: Transfers,
     /// What is on disk, if the pools are kept.
-    kept: Option<Arc<Kept>>,
+    kept: Option<Arc<KeptPool>>,
     /// The number of the next delivery of each kind.
     next: [u64; 2],
+    /// The number of the session over the pool.
+    session: u64,
 }
 
 /// How gadgets come to a side: in buffers of so many, some of them ahead; and what there is on disk.
@@ -46,14 +47,14 @@ pub(crate) struct Supplied {
     pub(crate) buffers: [u32; 2],
     pub(crate) ahead: [u64; 2],
     pub(crate) copies: Copies,
-    pub(crate) kept: Option<Arc<Kept>>,
-    /// Lots of labels that sessions before have transferred, at most.
-    pub(crate) lots: u64,
+    pub(crate) kept: Option<Arc<KeptPool>>,
+    /// The number of the session over the pool.
+    pub(crate) session: u64,
 }
 
 /// Gadgets, by the number of their gates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum GadgetKind {
     /// AND gates.
     And,
     /// Gates that have an operand in common.
@@ -86,10 +87,10 @@ impl Common {
             ahead,
             copies: [gates, muxes],
             kept,
-            lots,
+            session,
         } = supplied;
         let supply =
-            |kind: Kind, parameters: &Parameters, width: usize, copy: Option<Copy>| -> Result<Supply> {
+            |kind: GadgetKind, parameters: &Parameters, width: usize, copy: Option<Copy>| -> Result<Supply> {
                 let blocks = sizes.blocks();
                 let shape = Shape { blocks, width };
                 let size = parameters.pool_size() as usize;
@@ -113,28 +114,31 @@ impl Common {
         let mux = sizes
             .mux
             .as_ref()
-            .map(|mux| supply(Kind::Mux, mux, MUX_WIDTH, muxes));
-        let next =
-            [Kind::And, Kind::Mux].map(|kind| kept.as_ref().map_or(0, |kept| kept.next(kind as usize)));
+            .map(|mux| supply(GadgetKind::Mux, mux, MUX_WIDTH, muxes));
+        let next = [GadgetKind::And, GadgetKind::Mux]
+            .map(|kind| kept.as_ref().map_or(0, |kept| kept.next(kind as usize)));
         Ok(Self {
             cell,
             history: History::new(&sizes),
-            supplies: [Some(supply(Kind::And, &sizes.pool, 1, gates)?), mux.transpose()?],
+            supplies: [
+                Some(supply(GadgetKind::And, &sizes.pool, 1, gates)?),
+                mux.transpose()?,
+            ],
             drawn: Zeroizing::default(),
             maker,
             ahead,
             kept,
             next,
-            lots,
-            transfers: 0,
+            transfers: Transfers::new(sizes.security, session),
+            session,
             sizes,
         })
     }
 
     /// The kinds of which there is a pool.
-    pub(crate) fn kinds(&self) -> impl Iterator<Item = Kind> + use<> {
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = GadgetKind> + use<> {
         let there = self.supplies.each_ref().map(Option::is_some);
-        [Kind::And, Kind::Mux]
+        [GadgetKind::And, GadgetKind::Mux]
             .into_iter()
             .filter(move |kind| there[*kind as usize])
     }
@@ -164,13 +168,13 @@ impl Common {
         self.sizes.anchor.bucket as usize
     }
 
-    pub(crate) fn supply(&self, kind: Kind) -> &Supply {
+    pub(crate) fn supply(&self, kind: GadgetKind) -> &Supply {
         self.supplies[kind as usize]
             .as_ref()
             .expect("there is a pool of the kind")
     }
 
-    pub(crate) fn supply_mut(&mut self, kind: Kind) -> &mut Supply {
+    pub(crate) fn supply_mut(&mut self, kind: GadgetKind) -> &mut Supply {
         self.supplies[kind as usize]
             .as_mut()
             .expect("there is a pool of the kind")
@@ -178,14 +182,14 @@ impl Common {
 
     /// Puts deliveries into a pool until `count` gadgets can be drawn. What `online` has queued is sent first: the peer may have to read
     /// it before it orders the same.
-    pub(crate) fn ready(&mut self, kind: Kind, count: usize, online: &mut dyn Channel) -> Result<()> {
+    pub(crate) fn ready(&mut self, kind: GadgetKind, count: usize, online: &mut dyn Channel) -> Result<()> {
         self.ready_telling(kind, count, online, &mut |_| ())
     }
 
     /// The same, telling how many gadgets are in the pool.
     pub(crate) fn ready_telling(
         &mut self,
-        kind: Kind,
+        kind: GadgetKind,
         count: usize,
         online: &mut dyn Channel,
         told: &mut dyn FnMut(usize),
@@ -212,11 +216,11 @@ impl Common {
     }
 
     /// The first delivery by whose coin something may yet be drawn.
-    fn open(&self, kind: Kind) -> u64 {
+    fn open(&self, kind: GadgetKind) -> u64 {
         self.next[kind as usize] - self.supply(kind).pool.pending() as u64
     }
 
-    fn copy_if_due(&mut self, kind: Kind) -> Result<()> {
+    fn copy_if_due(&mut self, kind: GadgetKind) -> Result<()> {
         let Some(kept) = self.kept.clone() else {
             return Ok(());
         };
@@ -246,11 +250,11 @@ impl Common {
     }
 
     /// What is on disk, if the pools are kept.
-    pub(crate) fn kept(&self) -> Option<&Kept> {
+    pub(crate) fn kept(&self) -> Option<&KeptPool> {
         self.kept.as_deref()
     }
 
-    fn order(&mut self, kind: Kind) {
+    fn order(&mut self, kind: GadgetKind) {
         let supply = self.supply_mut(kind);
         let order = Order {
             kind,
@@ -278,7 +282,7 @@ impl Common {
 
     /// Draws `count` times `each` gadgets, for which the pool must be [`ready`](Common::ready). Whatever they are for, they are drawn in
     /// buckets.
-    pub(crate) fn draw(&mut self, kind: Kind, count: usize, each: usize) -> Result<()> {
+    pub(crate) fn draw(&mut self, kind: GadgetKind, count: usize, each: usize) -> Result<()> {
         let supply = self.supplies[kind as usize]
             .as_mut()
             .expect("there is a pool of the kind");
@@ -295,28 +299,28 @@ impl Common {
         Ok(())
     }
 
-    /// The next lots of transfers, so many.
-    pub(super) fn next_lots(&mut self, count: usize) -> Lots {
-        let (numbers, first) = (self.lots..self.lots + count as u64, self.transfers);
-        let spare = numbers.map(|lot| pool::spare_transfers(self.sizes.security, lot) as usize);
-        let sizes: Vec<usize> = spare.map(|spare| inputs::UNIT + spare).collect();
-        self.lots += count as u64;
-        self.transfers += sizes.iter().sum::<usize>() as u64;
-        Lots { first, sizes }
-    }
-
-    /// What the primitives have been used for, about. Of gates, those that are or were in the pools, and as many more as are checked.
+    /// What the primitives have been used for in all sessions over the pools, about. Of gates, those that were delivered or are in the pools, and
+    /// as many more as are checked.
     pub(crate) fn used(&self) -> JimuUse {
-        let gates = self.supplies.iter().flatten().map(|supply| {
-            let pool = &supply.pool;
-            let kept = (pool.len() + pool.left()) as f64 + pool.drawn() as f64;
-            kept * supply.shape.width as f64 / (1.0 - supply.parameters.check_rate())
-        });
+        let gates = self
+            .supplies
+            .iter()
+            .flatten()
+            .zip(self.next)
+            .map(|(supply, next)| {
+                let pool = &supply.pool;
+                let kept = (pool.len() + pool.left()) as f64 + pool.drawn() as f64;
+                let of_session = kept / (1.0 - supply.parameters.check_rate());
+                // Deliveries of all sessions, as large as those of this one.
+                let delivered = (next * supply.buffer as u64) as f64;
+                of_session.max(delivered) * supply.shape.width as f64
+            });
         JimuUse {
+            sessions: (self.session + 1) as f64,
             gates: gates.sum(),
             blocks: self.sizes.blocks() as u32,
             seeds: self.sizes.labels.length().into(),
-            transfers: self.transfers as f64,
+            transfers: self.transfers.count() as f64,
         }
     }
 }

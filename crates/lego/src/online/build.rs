@@ -6,7 +6,7 @@
 
 use cenote_net::Channel;
 use cenote_primitives::Block;
-use cenote_primitives::kernels::run_local_ops;
+use cenote_primitives::kernels::{LocalOp, run_local_ops};
 use cenote_session::Result;
 use zeroize::Zeroizing;
 
@@ -16,10 +16,6 @@ use crate::online::tiles::{Circuit, Lot, Tile};
 use crate::room::{self, CIRCUITS};
 use crate::steps;
 use cenote_commit::Share;
-
-/// 64-bit words of a label and of a share.
-const LABEL_WORDS: usize = 2;
-const SHARE_WORDS: usize = 5;
 
 /// The garbler's side: sends the solderings of `circuit`, whose inputs have the labels and shares of `inputs`, a row of
 /// lanes for each wire; returns the labels of its outputs, row by row.
@@ -49,59 +45,26 @@ pub(crate) fn solder(
         }
         for level in plan.levels() {
             let local = &plan.local_ops()[level.local.clone()];
-            run_local_ops(
-                bytemuck::cast_slice_mut(&mut label_slots.slots),
-                LABEL_WORDS * width,
-                local,
-                false,
-            );
-            run_local_ops(
-                bytemuck::cast_slice_mut(&mut share_slots.slots),
-                SHARE_WORDS * width,
-                local,
-                false,
-            );
+            label_slots.run(local);
+            share_slots.run(local);
             for gate in level.ands.clone() {
                 if piece.messages.len() + 2 * width > PIECE {
                     piece.open(openings, channel)?;
                 }
                 let op = plan.and_ops()[gate];
                 for (side, slot) in [op.a, op.b].into_iter().enumerate() {
-                    let flip = circuit.operand_flips[gate][side];
-                    let (flip, flip_share) = if flip {
-                        (delta, delta_share)
-                    } else {
-                        Default::default()
+                    let flip = match circuit.operand_flips[gate][side] {
+                        true => (delta, delta_share),
+                        false => Default::default(),
                     };
-                    let (labels, shares) = (label_slots.get(slot), share_slots.get(slot));
-                    lot.segments(tile.bucket(gate), width, |segment| {
-                        let lanes = segment.at..segment.at + segment.range.len();
-                        let wires = &segment.items.messages[segment.range.clone()];
-                        let sums = labels[lanes.clone()].iter().zip(wires);
-                        piece
-                            .messages
-                            .extend(sums.map(|(&label, wire)| label ^ wire[side] ^ flip));
-                        let wires = &segment.items.shares[segment.range];
-                        let sums = shares[lanes].iter().zip(wires);
-                        piece
-                            .shares
-                            .extend(sums.map(|(&share, wire)| share ^ wire[side] ^ flip_share));
-                    });
+                    let operand = (label_slots.get(slot), share_slots.get(slot));
+                    piece.solder(operand, flip, lot, tile.bucket(gate), side);
                 }
             }
             for gate in level.ands.clone() {
                 let slot = plan.and_ops()[gate].dst;
-                let (labels, shares) = (label_slots.get_mut(slot), share_slots.get_mut(slot));
-                lot.segments(tile.bucket(gate), width, |segment| {
-                    let wires = &segment.items.messages[segment.range.clone()];
-                    for (label, wire) in labels[segment.at..].iter_mut().zip(wires) {
-                        *label = wire[2];
-                    }
-                    let wires = &segment.items.shares[segment.range];
-                    for (share, wire) in shares[segment.at..].iter_mut().zip(wires) {
-                        *share = wire[2];
-                    }
-                });
+                let to = (label_slots.get_mut(slot), share_slots.get_mut(slot));
+                take_outputs(to, lot, tile.bucket(gate));
             }
         }
         write_outputs(circuit, lanes, tile, &label_slots, delta, &mut labels);
@@ -112,6 +75,20 @@ pub(crate) fn solder(
         messages: labels,
         shares,
     })
+}
+
+/// The outputs of a bucket, in some lanes.
+fn take_outputs((labels, shares): (&mut [Block], &mut [Share]), lot: &Lot<GarblerAnds>, bucket: usize) {
+    lot.segments(bucket, labels.len(), |segment| {
+        let wires = &segment.items.messages[segment.range.clone()];
+        for (label, wire) in labels[segment.at..].iter_mut().zip(wires) {
+            *label = wire[2];
+        }
+        let wires = &segment.items.shares[segment.range];
+        for (share, wire) in shares[segment.at..].iter_mut().zip(wires) {
+            *share = wire[2];
+        }
+    });
 }
 
 /// What the evaluator has after `build`.
@@ -154,12 +131,7 @@ pub(crate) fn receive_solderings(
         }
         for level in plan.levels() {
             let local = &plan.local_ops()[level.local.clone()];
-            run_local_ops(
-                bytemuck::cast_slice_mut(&mut slots.slots),
-                SHARE_WORDS * width,
-                local,
-                false,
-            );
+            slots.run(local);
             for gate in level.ands.clone() {
                 if piece.len() + 2 * width > PIECE {
                     take(&mut piece, watch)?;
@@ -200,6 +172,28 @@ struct Piece {
 }
 
 impl Piece {
+    /// The solderings of one operand, in some lanes, to that `side` of a bucket.
+    fn solder(
+        &mut self,
+        (labels, shares): (&[Block], &[Share]),
+        (flip, flip_share): (Block, Share),
+        lot: &Lot<GarblerAnds>,
+        bucket: usize,
+        side: usize,
+    ) {
+        lot.segments(bucket, labels.len(), |segment| {
+            let lanes = segment.at..segment.at + segment.range.len();
+            let wires = &segment.items.messages[segment.range.clone()];
+            let sums = labels[lanes.clone()].iter().zip(wires);
+            let sums = sums.map(|(&label, wire)| label ^ wire[side] ^ flip);
+            self.messages.extend(sums);
+            let wires = &segment.items.shares[segment.range];
+            let sums = shares[lanes].iter().zip(wires);
+            let sums = sums.map(|(&share, wire)| share ^ wire[side] ^ flip_share);
+            self.shares.extend(sums);
+        });
+    }
+
     fn open(&mut self, openings: &mut Openings, channel: &mut dyn Channel) -> Result<()> {
         openings.open(channel, steps::BUILD, &self.messages, &self.shares)?;
         self.messages.clear();
@@ -221,6 +215,15 @@ impl<T: Copy + Default + zeroize::DefaultIsZeroes + bytemuck::Zeroable> Slots<T>
         let width = circuit.tiles(lanes).map(|tile| tile.width).max().unwrap_or(0);
         let slots = room::secret(CIRCUITS, circuit.plan.slots() * width)?;
         Ok(Self { slots, width })
+    }
+
+    /// Runs local operations on all lanes.
+    pub(crate) fn run(&mut self, ops: &[LocalOp])
+    where
+        T: bytemuck::Pod,
+    {
+        let row = size_of::<T>() / size_of::<u64>() * self.width;
+        run_local_ops(bytemuck::cast_slice_mut(&mut self.slots), row, ops, false);
     }
 
     #[inline(always)]

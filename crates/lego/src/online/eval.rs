@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use cenote_primitives::Block;
-use cenote_primitives::kernels::run_local_ops;
 use cenote_session::Result;
 use zeroize::Zeroizing;
 
@@ -102,12 +101,7 @@ impl Worker {
         for level in plan.levels() {
             // A label of a negated wire is that of the wire, and all constants have the label 0: see `Circuit`.
             let local = &plan.local_ops()[level.local.clone()];
-            run_local_ops(
-                bytemuck::cast_slice_mut(&mut slots.slots),
-                2 * width,
-                local,
-                false,
-            );
+            slots.run(local);
             let gates = level.ands.len() * width;
             let [left, right, outputs] =
                 [&mut self.left, &mut self.right, &mut self.outputs].map(|labels| &mut labels[..gates]);

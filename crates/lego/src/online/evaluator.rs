@@ -11,11 +11,13 @@ use cenote_primitives::{BitMatrix, Block, LaneRun, as_bytes};
 use cenote_session::{Parties, Result, WireVector};
 use zeroize::Zeroizing;
 
+use super::bits::{pack, secret, unpack};
 use super::circuits::Circuits;
 use super::reaper::Reaper;
+use super::roles::{EVALUATOR, GARBLER};
 use super::shares::last_bit;
 use super::side::Side;
-use super::{EVALUATOR, GARBLER, Supplies, Supply, pack, secret, unpack};
+use super::supply::{Supplies, Supply};
 use crate::counters::{Bound, Transcript};
 use crate::material::{AndBuckets, EvaluatorInputs, Run};
 use crate::online::build::{Soldered, receive_solderings};

@@ -11,10 +11,12 @@ use cenote_session::{Error, Parties, Result, WireVector};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
+use super::bits::{packed, secret};
 use super::circuits::Circuits;
 use super::reaper::Reaper;
+use super::roles::{EVALUATOR, GARBLER};
 use super::side::Side;
-use super::{EVALUATOR, GARBLER, Supplies, Supply, packed, secret};
+use super::supply::{Supplies, Supply};
 use crate::material::Commitments;
 use crate::online::build::solder;
 use crate::online::opening::{Openings, PIECE};

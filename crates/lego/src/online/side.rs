@@ -8,7 +8,7 @@ use cenote_net::{Channel, PartyId};
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{Parties, Result};
 
-use crate::online::Supplies;
+use crate::online::supply::Supplies;
 use crate::wires::{Bundle, LegoWires};
 
 /// One side of a session: a [`Garbler`](super::Garbler) or an [`Evaluator`](super::Evaluator). Parties are named by their

@@ -8,8 +8,7 @@ use cenote_primitives::Block;
 use cenote_session::{Error, MESSAGE_FORM, Result};
 use cenote_store::{Claim, Item, ItemId, Run, Runs, Session, Store};
 
-use super::PROTOCOL;
-use super::lot::{order, settings};
+use super::lot::{PROTOCOL, order, settings};
 use crate::counters::Counters;
 use crate::failure::told;
 use crate::material::{Epoch, GROUP, Stock};

@@ -3,11 +3,13 @@
 use cenote_net::PartyId;
 use cenote_store::{Item, ItemId, Runs, Stored};
 
-use super::PROTOCOL;
 use crate::order::Order;
 use crate::party::Party;
 use crate::settings::Config;
 use crate::setup::GarblerKeys;
+
+/// The protocol's name in descriptions of items.
+pub(super) const PROTOCOL: &str = "lego";
 
 /// A lot in a folder, for people and programs to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,8 +6,7 @@ use cenote_net::{Channel, PartyId};
 use cenote_session::Result;
 use cenote_store::{Item, ItemId, Keys, Making, Peers, Run, Store};
 
-use super::PROTOCOL;
-use super::lot::settings;
+use super::lot::{PROTOCOL, settings};
 use crate::failure::told_all;
 use crate::material::{Epoch, GROUP, Holder};
 use crate::order::Order;

@@ -24,9 +24,6 @@ pub(crate) use draw::{Drawer, draw};
 pub use lot::StoredLot;
 pub(crate) use make::make;
 
-/// The protocol's name in descriptions of items.
-const PROTOCOL: &str = "lego";
-
 /// The lots in a folder, the oldest first, and what cannot be used.
 ///
 /// # Errors

@@ -7,7 +7,8 @@ use cenote_primitives::{Block, Entropy, as_bytes, as_bytes_mut};
 use cenote_session::Result;
 use zeroize::{Zeroize, Zeroizing};
 
-use super::{Mutual, WIDTH, fresh_delta};
+use super::Mutual;
+use super::delta::{WIDTH, fresh_delta};
 use crate::base;
 
 /// What a side keeps of base OTs both ways: its difference, both keys of each of its own OTs, and the chosen one of each of the other side's.

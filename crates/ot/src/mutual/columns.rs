@@ -6,7 +6,7 @@ use cenote_primitives::{BLOCK_BITS, Block, Block512, SecretBlocks, gf128, kernel
 use cenote_session::{Error, Result};
 use zeroize::Zeroizing;
 
-use super::{SYMBOLS, WIDTH};
+use super::delta::{SYMBOLS, WIDTH};
 use crate::STRINGS;
 
 /// Rows that are used for nothing but to blind the answer to the challenge: the last ones of a call.

@@ -61,10 +61,11 @@
 
 mod base;
 mod columns;
+mod delta;
 mod tree;
 
 use std::fmt;
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 
 use cenote_net::Channel;
 use cenote_primitives::{
@@ -79,13 +80,9 @@ use crate::state::State;
 use crate::steps;
 pub use base::Base;
 use columns::{Matrix, Shape, pieces};
+pub use delta::SYMBOLS;
+pub(crate) use delta::{WIDTH, mask};
 use tree::{Holder, Knower};
-
-/// Bits of Δ.
-pub(crate) const WIDTH: usize = 128;
-
-/// How many symbols there may be: of 8 bits to 1.
-pub const SYMBOLS: RangeInclusive<u32> = 16..=128;
 
 /// Rows that a call for so many bits takes, with those that blind its check.
 pub fn rows(bits: usize) -> usize {
@@ -223,19 +220,6 @@ impl Mutual {
         let gamma = Zeroizing::new(self.delta.0.map(u64::from_le));
         Verifier::new(&self.state, gamma, &self.session, stream)
     }
-}
-
-/// Uniform but for bits 0 and 1.
-fn fresh_delta(entropy: &mut Entropy, first: bool) -> Zeroizing<Block> {
-    let mut delta = Zeroizing::new(entropy.block());
-    let low = u64::from_le(delta.0[0]) & !3 | if first { 3 } else { 1 };
-    delta.0[0] = low.to_le();
-    delta
-}
-
-/// Bit `at` of a block, as a mask.
-pub(crate) fn mask(block: Block, at: usize) -> u64 {
-    (u64::from_le(block.0[at / 64]) >> (at % 64) & 1).wrapping_neg()
 }
 
 impl Secrets {

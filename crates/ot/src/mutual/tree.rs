@@ -4,7 +4,7 @@ use cenote_primitives::{Block, Block512, Position, Prg, SecretBlocks, kernels};
 use zeroize::Zeroizing;
 
 use super::columns::{PieceMut, Shape};
-use super::mask;
+use super::delta::mask;
 
 /// The side that knows all seeds: it holds the bits.
 pub(super) struct Holder {

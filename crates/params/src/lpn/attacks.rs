@@ -14,6 +14,21 @@ pub struct Samples {
     pub t: f64,
 }
 
+/// What a guess at a core of sparse rows costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guess {
+    /// Its `u` equations are solved as sparse ones are (Wiedemann 1986), with `u` products of the rows with a vector: `10 u^2`. An entry of a list has
+    /// `u` bits. This is what [`Samples::attacks`] counts.
+    Solved,
+    /// The same, with an entry of a list given up when 128 of its bits have been looked at.
+    EarlyAbort,
+    /// Its rows are read once, `10 u`, and an entry of a list is for nothing: no attack is known that does with so little.
+    Read,
+}
+
+/// Bits of an entry that are looked at before it is given up.
+const LOOKED_AT: f64 = 128.0;
+
 /// The most wrong guesses that are searched for.
 const MOST_WRONG: u64 = 60;
 
@@ -31,7 +46,9 @@ impl Samples {
             attack("guesses", self.guesses(), "pooled Gauss, ePrint 2022/712"),
             attack(
                 "guesses in each block",
-                whole.block_guesses(whole.k - whole.t, solve),
+                whole.block_guesses(whole.k - whole.t, |list, pairs| {
+                    whole.n.log2() + solve.max(list).max(pairs)
+                }),
                 "Esser and Santini, CRYPTO 2024",
             ),
             attack(
@@ -47,7 +64,7 @@ impl Samples {
             attack("guesses and equations", whole.hybrid(), "ePrint 2025/1284"),
             attack(
                 "guesses in a core of sparse rows",
-                self.core_guesses(),
+                self.core_guesses(Guess::Solved),
                 "Chen, Shu and Zhou 2024, counted as in params::lpn",
             ),
         ]
@@ -71,14 +88,15 @@ impl Samples {
         2.8 * (k.min(n - k) as f64).log2() + log2_binomial(n, t) - log2_binomial(n - k, t)
     }
 
-    /// `unknown` samples, as many of each block, are guessed to have no noise but for a few, for which two lists are searched. Solving for the unknowns takes `2^solve`.
-    fn block_guesses(&self, unknown: f64, solve: f64) -> f64 {
+    /// `unknown` samples, as many of each block, are guessed to have no noise but for a few, for which two lists are searched. `work` says what a guess takes, of
+    /// the entries of both lists and the pairs of them that fit, all as base-2 logarithms.
+    fn block_guesses(&self, unknown: f64, work: impl Fn(f64, f64) -> f64) -> f64 {
         let (t, block) = (self.t, self.block());
         let half = t as u64 / 2;
         let of = |wrong: u64, spare: f64| {
             let each = (unknown + spare) / t;
             let list = log2_binomial(half, wrong / 2) + wrong as f64 / 2.0 * each.log2();
-            let work = self.n.log2() + solve.max(1.0 + list).max(2.0 * list - spare);
+            let work = work(1.0 + list, 2.0 * list - spare);
             let chance = 2.0 * log2_binomial(half, wrong / 2)
                 + wrong as f64 * (each / block).log2()
                 + (t - wrong as f64) * (1.0 - each / block).log2();
@@ -205,10 +223,16 @@ impl Samples {
         low
     }
 
-    /// [`Self::block_guesses`] in the smallest core, with a guess as cheap as can be.
-    fn core_guesses(&self) -> f64 {
+    /// Guesses in the smallest core, as if it was known, each of which costs as much as `guess` says.
+    #[must_use]
+    pub fn core_guesses(&self, guess: Guess) -> f64 {
         let unknown = self.smallest_core() * self.k;
-        self.block_guesses(unknown, (f64::from(WEIGHT) * unknown).log2()) - (self.n / unknown).log2()
+        let (each, read) = (unknown.log2(), (f64::from(WEIGHT) * unknown).log2());
+        self.block_guesses(unknown, |list, pairs| match guess {
+            Guess::Solved => each + read.max(list).max(pairs),
+            Guess::EarlyAbort => (each + read).max(LOOKED_AT.log2() + list.max(pairs)),
+            Guess::Read => read.max(list).max(pairs),
+        })
     }
 }
 

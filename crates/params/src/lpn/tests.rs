@@ -49,6 +49,23 @@ fn both_sets_reach_128_bits() {
     assert!(published[5] < 100.0, "{published:?}");
 }
 
+/// What `docs/parameters.md` states of guesses in a core, by what a guess costs.
+#[test]
+fn cheaper_guesses_make_the_attack_on_sparse_rows_as_much_cheaper_as_is_stated() {
+    let stated = include_str!("../../../../docs/parameters.md");
+    for (guess, large, small) in [
+        (Guess::Solved, "133.9", "143.5"),
+        (Guess::EarlyAbort, "127.1", "137.1"),
+        (Guess::Read, "118.7", "130.2"),
+    ] {
+        let bits = [LARGE, SMALL].map(|set| format!("{:.1}", set.samples().core_guesses(guess)));
+        assert_eq!(bits, [large, small], "{guess:?}");
+        let words = format!("2^{large} (large set) and 2^{small} (small set)");
+        assert!(stated.contains(&words), "{words}");
+    }
+    assert_eq!(LARGE.security(), LARGE.samples().core_guesses(Guess::Solved));
+}
+
 #[test]
 fn an_iteration_makes_more_than_it_takes() {
     assert_eq!(

@@ -92,16 +92,16 @@ pub fn guesses_log2(pool: &Parameters, width: u32) -> u32 {
     guesses(pool, width).log2().ceil() as u32
 }
 
-/// Labels that are transferred by OT beyond those that become the evaluator's inputs, in lot number `lot` (from 0) of a session with
-/// `security` bits.
+/// Labels that are transferred by OT beyond those that become the evaluator's inputs, in lot number `lot` (from 0) of session number `session`
+/// (from 0) over a pool with `security` bits.
 ///
 /// Of `m + t` labels `m` random sums are used; the garbler learns something of what masks them with probability `2^-t` at most. There are
-/// as many lots as the service lives for, so lot `k` has the `1/((k+1)(k+2))`th part of `2^-security`: all of them together have no
-/// more than the whole.
+/// as many sessions and lots as the pool lives for, so session `j` has the `1/((j+1)(j+2))`th part of `2^-security`, and lot `k` of it the
+/// `1/((k+1)(k+2))`th part of that: all of them together have no more than the whole.
 #[must_use]
-pub fn spare_transfers(security: u32, lot: u64) -> u32 {
-    let lot = lot as f64;
-    security + ((lot + 1.0).log2() + (lot + 2.0).log2()).ceil() as u32
+pub fn spare_transfers(security: u32, session: u64, lot: u64) -> u32 {
+    let part = |number: u64| (number as f64 + 1.0).log2() + (number as f64 + 2.0).log2();
+    security + (part(session) + part(lot)).ceil() as u32
 }
 
 #[cfg(test)]
@@ -157,12 +157,17 @@ mod tests {
         assert!((both.labels.log2() - code.error().log2() - most.log2()).abs() < 1e-9);
     }
 
+    /// However many lots a session has, and however many sessions there are.
     #[test]
     fn lots_of_transfers_share_the_error_however_many_there_are() {
-        let all: f64 = (0..100_000)
-            .map(|lot| (-f64::from(spare_transfers(40, lot))).exp2())
+        let error = |session, lot| (-f64::from(spare_transfers(40, session, lot))).exp2();
+        let all: f64 = (0..100)
+            .map(|session| (0..5000).map(|lot| error(session, lot)).sum::<f64>())
             .sum();
         assert!(all <= (-40f64).exp2());
-        assert_eq!([0, 1, 1000].map(|lot| spare_transfers(40, lot)), [41, 43, 60]);
+        let of_one: f64 = (0..100_000).map(|lot| error(0, lot)).sum();
+        assert!(of_one <= (-41f64).exp2());
+        assert_eq!([0, 1, 1000].map(|lot| spare_transfers(40, 0, lot)), [42, 44, 61]);
+        assert_eq!([1, 1000].map(|session| spare_transfers(40, session, 0)), [44, 61]);
     }
 }

@@ -3,8 +3,11 @@
 use cenote_primitives::{Block, as_bytes};
 use cenote_store::ItemId;
 
-use super::KINDS;
-use super::prepared::{MOST_PREPARED, Prepared};
+/// Kinds of gadgets, each with a pool of its own, at most.
+pub const KINDS: usize = 2;
+
+/// The state that is the journal.
+pub(super) const JOURNAL: &str = "journal";
 
 /// Pools that a party tells of, at most.
 pub(super) const TOLD: usize = 16;
@@ -17,6 +20,25 @@ pub const MOST_SESSIONS: u64 = 1 << 22;
 
 /// What sessions over a pool have used up of what its bounds allow: numbers that add up, of the protocol's own kinds.
 pub type Spent = [u64; 3];
+
+/// Things prepared with a pool's keys, at most.
+pub const MOST_PREPARED: usize = 1024;
+
+/// A thing that was prepared with a pool's keys, as journals and messages have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(super) struct Prepared {
+    /// One more than the number, lowest byte first; 0 for nothing.
+    pub(super) number: [u8; 8],
+    /// What it is.
+    pub(super) what: [u8; 32],
+}
+
+impl Prepared {
+    pub(super) fn number(&self) -> u64 {
+        u64::from_le_bytes(self.number).wrapping_sub(1)
+    }
+}
 
 /// Sessions that a peer may be ahead.
 const MOST_AHEAD: u64 = 1 << 10;

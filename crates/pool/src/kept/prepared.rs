@@ -9,11 +9,8 @@ use cenote_primitives::{as_bytes, as_bytes_mut};
 use cenote_session::{Error, MESSAGE_FORM, Result};
 use cenote_store::{Living, Stored};
 
-use super::Kept;
-use super::journal::{Journal, MOST_SESSIONS};
-
-/// Things prepared with a pool's keys, at most.
-pub const MOST_PREPARED: usize = 1024;
+use super::disk::KeptPool;
+use super::journal::{Journal, MOST_PREPARED, MOST_SESSIONS, Prepared};
 
 /// Numbers that there are, far more than are used.
 const NUMBERS: u64 = 1 << 48;
@@ -22,22 +19,6 @@ const NUMBERS: u64 = 1 << 48;
 const MOST_AHEAD: u64 = 1 << 24;
 
 const _: () = assert!(MOST_SESSIONS * (MOST_AHEAD + MOST_PREPARED as u64) < NUMBERS);
-
-/// A thing, as journals and messages have it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub(super) struct Prepared {
-    /// One more than the number, lowest byte first; 0 for nothing.
-    pub(super) number: [u8; 8],
-    /// What it is.
-    pub(super) what: [u8; 32],
-}
-
-impl Prepared {
-    pub(super) fn number(&self) -> u64 {
-        u64::from_le_bytes(self.number).wrapping_sub(1)
-    }
-}
 
 /// The start of the name of a state in which something lies.
 const STATE: &str = "prepared-";
@@ -84,7 +65,7 @@ pub(super) fn compare(
     Ok(())
 }
 
-impl Kept {
+impl KeptPool {
     /// How often `what` is prepared.
     pub fn prepared(&self, what: &[u8; 32]) -> usize {
         let journal = self.journal();

@@ -10,16 +10,20 @@ mod replay;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use cenote_circuit::{BitOrder, Builder};
+use cenote_circuit::{BitOrder, Builder, Plan};
 use cenote_net::{ChannelOptions, Label, Step, memory_pair};
 use cenote_params::lpn::Lpn;
-use cenote_primitives::{Block, Entropy};
+use cenote_pool::kept::Which;
+use cenote_pool::session::Begun;
+use cenote_primitives::{BitMatrix, Block, Entropy};
+use cenote_session::{Parties, WireVector};
 use cenote_testkit::kept::{and, input};
 use cenote_testkit::{Adversary, Message, noticed};
 
 use super::*;
 use crate::checks::{BIT_OPENING, GATES, LEAKY_AND, MASKED_VALUES, OT_CONSISTENCY, OWN_INPUT, POINTS};
-use crate::setup::ONE;
+use crate::setup::{Base, ONE};
+use crate::{AuthenticatedWires, steps};
 
 impl AuthenticatedEngine {
     /// What the session rests on.
@@ -94,8 +98,15 @@ fn bases() -> &'static [Base; 2] {
 /// A session over [`bases`].
 fn begin(me: PartyId, mut channel: Box<dyn Channel>, mut config: Config) -> Result<AuthenticatedEngine> {
     let (sizes, role) = (toy(), Role::of(me, GARBLER));
-    let base = &bases()[me.index()];
-    let keys = Keys::begin(base, channel.as_mut(), &mut config, &sizes, role, None)?;
+    let base = bases()[me.index()].encode();
+    let begun = Begun {
+        sizes: sizes.clone(),
+        base: Base::decode(&base, role).unwrap(),
+        which: Which::default(),
+        kept: None,
+        copies: [None, None],
+    };
+    let keys = Keys::begin(&begun, channel.as_mut(), &mut config, role)?;
     let supply = Supply::new(&sizes, config.lot as usize, None)?;
     let party = Party::new(keys, supply, config.segment as usize);
     Ok(AuthenticatedEngine::begun(

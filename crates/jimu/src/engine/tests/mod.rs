@@ -13,12 +13,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use cenote_circuit::{BitOrder, Builder};
+use cenote_circuit::{BitOrder, Builder, Plan};
 use cenote_net::{ChannelOptions, Label, memory_pair};
 use cenote_params::LogProb;
 use cenote_params::pool::{self, Extraction};
 use cenote_pool::Pool;
-use cenote_primitives::Block;
+use cenote_primitives::{BitMatrix, Block, LaneRun};
+use cenote_session::Parties;
 use cenote_testkit::kept::{and, input};
 use cenote_testkit::{Adversary, Message};
 use zeroize::Zeroizing;
@@ -30,6 +31,7 @@ use crate::offline::{Delivery, Make, Order};
 use crate::settings::MUX_WIDTH;
 use crate::setup::colour;
 use crate::setup::tests::{Sides, both, keys};
+use crate::steps;
 
 /// AND gates of a pool.
 const POOL: usize = 64;
@@ -118,7 +120,7 @@ impl Session {
         let mut keys = keys(seed);
         let ((_, garbler), (_, evaluator)) = &mut keys;
         let (mut made, mut first) = ([Vec::new(), Vec::new()], 0);
-        let kinds = [(Kind::And, 1), (Kind::Mux, MUX_WIDTH)];
+        let kinds = [(GadgetKind::And, 1), (GadgetKind::Mux, MUX_WIDTH)];
         for ((kind, width), gadgets) in kinds.into_iter().zip(gadgets) {
             if gadgets == 0 {
                 continue;
@@ -273,7 +275,7 @@ fn engine(
         ahead: [0; 2],
         copies: [None, None],
         kept: None,
-        lots: 0,
+        session: 0,
     };
     let mut side = keys.side(sizes, supplied, start).unwrap();
     for Delivery {

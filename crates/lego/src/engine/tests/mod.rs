@@ -16,7 +16,7 @@ use crate::material::{Epoch, EvaluatorEpoch, GarblerEpoch};
 use crate::offline::challenge::Population;
 use crate::offline::garbler::Maker;
 use crate::offline::shape::Shape;
-use crate::online::EVALUATOR;
+use crate::online::roles::EVALUATOR;
 use crate::party::Party;
 use cenote_garble::{self as garble, Authenticator, Base, GateTable};
 use cenote_primitives::{Block, Entropy};

@@ -261,6 +261,39 @@ fn what_is_generated_is_sound() {
     assert!(a.left().covers(&SMALL).is_ok());
 }
 
+/// The numbers of the gates and authenticators of an epoch.
+fn numbers_of(epoch: &EvaluatorEpoch) -> Vec<u64> {
+    let mut numbers = Vec::new();
+    let gates = &epoch.ands.gates;
+    let of_gates = gates
+        .numbers()
+        .iter()
+        .map(|&number| gates.base().number + u64::from(number));
+    // A group of buckets may be padded with gates 0.
+    numbers.extend(of_gates.take(gates.len() / 4 * 4 * gates.beta()));
+    for anchors in [&epoch.garbler_inputs.anchors, &epoch.anchors.anchors] {
+        numbers.extend(
+            anchors
+                .numbers
+                .iter()
+                .map(|&number| anchors.base.number + u64::from(number)),
+        );
+    }
+    for gadgets in [
+        &epoch.ands.authenticators,
+        &epoch.garbler_inputs.authenticators,
+        &epoch.evaluator_inputs.authenticators,
+    ] {
+        numbers.extend(
+            gadgets
+                .numbers
+                .iter()
+                .map(|&number| gadgets.base.number + u64::from(number)),
+        );
+    }
+    numbers
+}
+
 /// Several calls, and several epochs in a call, go on under one `Δ` without using a number or a commitment twice.
 #[test]
 fn generate_goes_on() {
@@ -290,36 +323,7 @@ fn generate_goes_on() {
     of_a.iter()
         .zip(&of_b)
         .for_each(|(of_a, of_b)| assert_sound(&a, of_a, &b, of_b));
-    let mut numbers = Vec::new();
-    for epoch in &of_b {
-        let gates = &epoch.ands.gates;
-        let of_gates = gates
-            .numbers()
-            .iter()
-            .map(|&number| gates.base().number + u64::from(number));
-        // A group of buckets may be padded with gates 0.
-        numbers.extend(of_gates.take(gates.len() / 4 * 4 * gates.beta()));
-        for anchors in [&epoch.garbler_inputs.anchors, &epoch.anchors.anchors] {
-            numbers.extend(
-                anchors
-                    .numbers
-                    .iter()
-                    .map(|&number| anchors.base.number + u64::from(number)),
-            );
-        }
-        for gadgets in [
-            &epoch.ands.authenticators,
-            &epoch.garbler_inputs.authenticators,
-            &epoch.evaluator_inputs.authenticators,
-        ] {
-            numbers.extend(
-                gadgets
-                    .numbers
-                    .iter()
-                    .map(|&number| gadgets.base.number + u64::from(number)),
-            );
-        }
-    }
+    let mut numbers: Vec<u64> = of_b.iter().flat_map(numbers_of).collect();
     let count = numbers.len();
     numbers.sort_unstable();
     numbers.dedup();

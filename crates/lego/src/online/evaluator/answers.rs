@@ -1,6 +1,8 @@
 //! What the evaluator does with the garbler's answers (Figure 2, Eval, steps 2 to 5): the labels of inputs and what decodes
 //! outputs are received and checked, then everything that is under way is evaluated.
 
+use std::sync::Arc;
+
 use cenote_net::{Channel, Step};
 use cenote_primitives::Block;
 use cenote_session::{Check, Error, Parties, Result, WireVector};
@@ -8,14 +10,17 @@ use zeroize::Zeroizing;
 
 use super::{Attachment, Evaluator, Input, Pending};
 use crate::checks;
-use crate::material::{AnchorWires, EvaluatorInputs, Run};
+use crate::counters::Bound;
+use crate::material::{AnchorWires, EvaluatorInputs, Run, Stock};
 use crate::online::accept::accept;
+use crate::online::bits::{pack, packed, secret};
 use crate::online::eval::Ready;
 use crate::online::opening::{Watch, receive};
 use crate::online::provenance::Origin;
+use crate::online::roles::{EVALUATOR, GARBLER};
 use crate::online::shares::{last_bit, own_shares, sums};
-use crate::online::{EVALUATOR, GARBLER, pack, packed, secret};
 use crate::room::{self, INPUTS};
+use crate::setup::EvaluatorKeys;
 use crate::steps;
 use crate::wires::{Bundle, LegoWires};
 
@@ -33,16 +38,7 @@ impl Evaluator {
             transcript.unwrap_or_else(|| self.supply.keys.counters.transcript("eval", self.evaluations));
         let mut watch = Watch::new(&self.supply.keys.receiver, &transcript);
         let bound = self.supply.keys.counters.bound();
-        let mut anything = false;
-        for run in &self.runs {
-            if let Pending::Circuit(run) = run
-                && let Attachment::Received(solderings) = &run.attachment
-            {
-                watch.bind(run.bound);
-                watch.absorb(solderings, &sums(&run.inputs, &run.built.ports)?);
-                anything = true;
-            }
-        }
+        let mut anything = absorb_attachments(&self.runs, &mut watch)?;
         let mut own = Vec::new();
         for input in std::mem::take(&mut self.inputs) {
             match input {
@@ -77,55 +73,44 @@ impl Evaluator {
                         &own_shares(&gadgets, &bits, *self.supply.keys.delta_share)?,
                     );
                     anything = true;
-                    own.push((bundle, gadgets, sums));
+                    own.push(Opened {
+                        bundle,
+                        gadgets,
+                        sums,
+                    });
                 }
             }
         }
-        let count = wires.wires() * wires.lanes();
-        let mut opened = room::zeroed(INPUTS, count)?;
-        let decoding = if to.contains(EVALUATOR) {
-            let masks = self.supply.stock.take_masks(count)?;
-            receive(channel, steps::DECODE, &mut opened)?;
-            watch.bind(bound);
-            watch.absorb(&opened, &sums(wires, &masks.shares)?);
-            let zeros = opened
-                .iter()
-                .zip(masks.bits.iter())
-                .map(|(&sum, &last)| last_bit(sum) ^ (last == 1));
-            Decoding::Masks(pack(zeros, count)?)
-        } else if to.contains(GARBLER) {
-            let anchors = self.supply.stock.take_anchors(count)?;
-            receive(channel, steps::ANCHOR, &mut opened)?;
-            let shares = anchors.iter().flat_map(|run| &run.items().shares[run.range()]);
-            let shares = secret(count, shares.copied())?;
-            watch.bind(bound);
-            watch.absorb(&opened, &sums(wires, &shares)?);
-            Decoding::Anchors {
-                anchors,
-                solderings: opened,
-            }
-        } else {
-            Decoding::Nothing
-        };
+        let decoding = Decoding::receive(&mut self.supply.stock, wires, to, bound, &mut watch, channel)?;
         if anything || !matches!(decoding, Decoding::Nothing) {
             watch.prove(channel, steps::PROVE_EVAL)?;
             self.evaluations += 1;
         }
-        // A label with the wrong bit cannot come of what was opened, for the last bits of the OT strings are known to be 0;
-        // and if the garbler was committed to another string than it sent, the label is wrong whatever the bit.
-        for (bundle, gadgets, mut labels) in own {
-            for (label, string) in labels.iter_mut().zip(strings(&gadgets)) {
-                *label ^= string;
-            }
-            let gadgets = gadgets
-                .iter()
-                .map(|run| (&run.items().authenticators, run.range()));
-            if !accept(gadgets, &labels, self.threads, &mut self.suspicion) {
-                return Err(refused(checks::OWN_INPUT_LABEL, steps::EVALUATOR_LABELS, channel));
-            }
-            set_keys(&bundle, labels);
-        }
+        own.into_iter().try_for_each(|own| self.set_own(own, channel))?;
         Ok(decoding)
+    }
+
+    /// Sets the labels of an input of this party's whose sums with the OT strings were opened.
+    ///
+    /// A label with the wrong bit cannot come of what was opened, for the last bits of the OT strings are known to be 0;
+    /// and if the garbler was committed to another string than it sent, the label is wrong whatever the bit.
+    fn set_own(&mut self, own: Opened, channel: &dyn Channel) -> Result<()> {
+        let Opened {
+            bundle,
+            gadgets,
+            sums: mut labels,
+        } = own;
+        for (label, string) in labels.iter_mut().zip(strings(&gadgets)) {
+            *label ^= string;
+        }
+        let gadgets = gadgets
+            .iter()
+            .map(|run| (&run.items().authenticators, run.range()));
+        if !accept(gadgets, &labels, self.threads, &mut self.suspicion) {
+            return Err(refused(checks::OWN_INPUT_LABEL, steps::EVALUATOR_LABELS, channel));
+        }
+        set_keys(&bundle, labels);
+        Ok(())
     }
 
     /// Step 5: evaluates what is under way, in order.
@@ -173,6 +158,28 @@ impl Evaluator {
     }
 }
 
+/// An input of this party's, of which the sums of labels and OT strings were opened.
+struct Opened {
+    bundle: Arc<Bundle>,
+    gadgets: Vec<Run<EvaluatorInputs>>,
+    sums: Zeroizing<Vec<Block>>,
+}
+
+/// Takes the solderings by which circuits are attached to their inputs. Whether there are any.
+fn absorb_attachments(runs: &[Pending], watch: &mut Watch<'_>) -> Result<bool> {
+    let mut anything = false;
+    for run in runs {
+        if let Pending::Circuit(run) = run
+            && let Attachment::Received(solderings) = &run.attachment
+        {
+            watch.bind(run.bound);
+            watch.absorb(solderings, &sums(&run.inputs, &run.built.ports)?);
+            anything = true;
+        }
+    }
+    Ok(anything)
+}
+
 /// What tells which label of an output means what.
 pub(super) enum Decoding {
     /// This party gets the outputs: the last bits of their 0-labels.
@@ -186,6 +193,43 @@ pub(super) enum Decoding {
 }
 
 impl Decoding {
+    /// What decodes `wires`, for whom they are opened to.
+    fn receive(
+        stock: &mut Stock<EvaluatorKeys>,
+        wires: &LegoWires,
+        to: Parties,
+        bound: Bound,
+        watch: &mut Watch<'_>,
+        channel: &mut dyn Channel,
+    ) -> Result<Self> {
+        let count = wires.wires() * wires.lanes();
+        let mut opened = room::zeroed(INPUTS, count)?;
+        Ok(if to.contains(EVALUATOR) {
+            let masks = stock.take_masks(count)?;
+            receive(channel, steps::DECODE, &mut opened)?;
+            watch.bind(bound);
+            watch.absorb(&opened, &sums(wires, &masks.shares)?);
+            let zeros = opened
+                .iter()
+                .zip(masks.bits.iter())
+                .map(|(&sum, &last)| last_bit(sum) ^ (last == 1));
+            Decoding::Masks(pack(zeros, count)?)
+        } else if to.contains(GARBLER) {
+            let anchors = stock.take_anchors(count)?;
+            receive(channel, steps::ANCHOR, &mut opened)?;
+            let shares = anchors.iter().flat_map(|run| &run.items().shares[run.range()]);
+            let shares = secret(count, shares.copied())?;
+            watch.bind(bound);
+            watch.absorb(&opened, &sums(wires, &shares)?);
+            Decoding::Anchors {
+                anchors,
+                solderings: opened,
+            }
+        } else {
+            Decoding::Nothing
+        })
+    }
+
     /// The bit of output `at` whose label is `key`, if this party gets the outputs.
     pub(super) fn bit(&self, at: usize, key: Block) -> bool {
         match self {

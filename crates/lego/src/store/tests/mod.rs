@@ -13,6 +13,7 @@ use tempfile::TempDir;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use super::lot::PROTOCOL;
 use super::*;
 use crate::material::{Commitments, EvaluatorStock, GarblerStock};
 use crate::offline::tests::{EVALUATOR, GARBLER, SMALL, assert_committed, config};
@@ -184,9 +185,31 @@ fn assert_fits(
             at += 1;
         }
     }
-    let inputs = of_a.take_evaluator_inputs(count(left.evaluator_inputs)).unwrap();
+    assert_inputs_fit(a, of_a, b, of_b);
+    let inputs = of_a.take_garbler_inputs(count(left.garbler_inputs)).unwrap();
     let mut at = 0;
-    for run in of_b.take_evaluator_inputs(count(left.evaluator_inputs)).unwrap() {
+    for run in of_b.take_garbler_inputs(count(left.garbler_inputs)).unwrap() {
+        for input in run.range() {
+            let label = inputs.messages[at];
+            assert!(run.items().authenticators.accept(input, label));
+            assert!(!run.items().anchors.bit(input, label, *a.delta));
+            at += 1;
+        }
+    }
+    let triples = assert_ands_fit(a, of_a, of_b);
+    labels.extend(triples.as_flattened().iter().map(|label| label.0));
+    for all in [&ports, &masks, &anchors, &inputs] {
+        labels.extend(all.messages.iter().map(|label| label.0));
+    }
+    labels
+}
+
+/// Asserts that both parties' halves of the evaluator's inputs belong together.
+fn assert_inputs_fit(a: &GarblerKeys, of_a: &mut GarblerStock, b: &EvaluatorKeys, of_b: &mut EvaluatorStock) {
+    let count = of_a.left().evaluator_inputs as usize;
+    let inputs = of_a.take_evaluator_inputs(count).unwrap();
+    let mut at = 0;
+    for run in of_b.take_evaluator_inputs(count).unwrap() {
         for input in run.range() {
             let (label, string) = (inputs.labels.messages[at], inputs.strings.messages[at]);
             let items = run.items();
@@ -205,20 +228,15 @@ fn assert_fits(
             at += 1;
         }
     }
-    let inputs = of_a.take_garbler_inputs(count(left.garbler_inputs)).unwrap();
-    let mut at = 0;
-    for run in of_b.take_garbler_inputs(count(left.garbler_inputs)).unwrap() {
-        for input in run.range() {
-            let label = inputs.messages[at];
-            assert!(run.items().authenticators.accept(input, label));
-            assert!(!run.items().anchors.bit(input, label, *a.delta));
-            at += 1;
-        }
-    }
-    let ands = of_a.take_ands(count(left.ands)).unwrap();
+}
+
+/// Asserts that both parties' halves of AND buckets belong together, and gives the garbler's labels.
+fn assert_ands_fit(a: &GarblerKeys, of_a: &mut GarblerStock, of_b: &mut EvaluatorStock) -> Vec<[Block; 3]> {
+    let count = of_a.left().ands as usize;
+    let ands = of_a.take_ands(count).unwrap();
     let triples: Vec<[Block; 3]> = ands.iter().flat_map(|run| run.messages().to_vec()).collect();
     let mut at = 0;
-    for run in of_b.take_ands(count(left.ands)).unwrap() {
+    for run in of_b.take_ands(count).unwrap() {
         let of_run = &triples[at..at + run.len()];
         let wire = |wire: usize| {
             of_run
@@ -238,11 +256,7 @@ fn assert_fits(
         }
         at += run.len();
     }
-    labels.extend(triples.as_flattened().iter().map(|label| label.0));
-    for all in [&ports, &masks, &anchors, &inputs] {
-        labels.extend(all.messages.iter().map(|label| label.0));
-    }
-    labels
+    triples
 }
 
 /// Of several epochs.
