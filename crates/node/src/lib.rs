@@ -25,6 +25,7 @@ mod kept;
 pub mod local;
 pub mod meeting;
 mod message;
+mod names;
 mod node;
 mod peer;
 mod programs;

@@ -5,6 +5,7 @@ mod attacks;
 mod faults;
 mod kept;
 mod life;
+mod names;
 mod policy;
 mod queries;
 mod trunks;
