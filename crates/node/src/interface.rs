@@ -116,6 +116,10 @@ impl Live for Node {
             .collect()
     }
 
+    fn settle(&self, peer: u8, by: Actor) -> Result<bool> {
+        Ok(self.core.settle(peer, by)?.is_some())
+    }
+
     fn stock(&self) -> Vec<Stock> {
         self.core.show_stock()
     }

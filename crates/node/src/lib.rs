@@ -35,6 +35,7 @@ mod settings;
 mod standings;
 mod stock;
 mod tick;
+mod unsettled;
 pub mod wires;
 
 pub use error::Error;

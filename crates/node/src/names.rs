@@ -56,11 +56,17 @@ mod tests {
         for (theirs, list) in [
             (&["beta", "alpha"][..], "parties \"beta\", \"alpha\","),
             (&["alpha"], "parties \"alpha\","),
-            (&["alpha", "beta", "gamma"], "parties \"alpha\", \"beta\", \"gamma\","),
+            (
+                &["alpha", "beta", "gamma"],
+                "parties \"alpha\", \"beta\", \"gamma\",",
+            ),
             (&[], "parties by no names,"),
         ] {
             let told = told(theirs).expect("they differ");
-            assert!(told.contains(list) && told.contains("them \"alpha\", \"beta\";"), "{told}");
+            assert!(
+                told.contains(list) && told.contains("them \"alpha\", \"beta\";"),
+                "{told}"
+            );
         }
         let evil = told(&["a\u{202e}\u{1b}[2J\n", "beta"]).expect("they differ");
         assert!(!evil.chars().any(steers), "{evil}");

@@ -9,5 +9,6 @@ mod names;
 mod policy;
 mod queries;
 mod trunks;
+mod unsettled;
 mod waits;
 pub(crate) mod world;
