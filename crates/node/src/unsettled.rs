@@ -122,7 +122,7 @@ impl Core {
     }
 
     /// Compares the bound of a session with what the job promises and with what this party's policy demands at the least. It is known to all parties.
-    fn check_bound(&self, job: &Job, error_log2: f64) {
+    pub(crate) fn check_bound(&self, job: &Job, error_log2: f64) {
         let (promised, floor) = (job.proposal.security.statistical, self.policy().least_security());
         let id = job.proposal.id;
         let Some(bits) = bits_left(error_log2, promised.max(floor)) else {

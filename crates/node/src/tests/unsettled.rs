@@ -222,6 +222,64 @@ fn a_party_whose_own_data_is_wrong_is_held_against_nobody() {
 }
 
 #[test]
+fn what_a_session_warns_of_reaches_the_operator() {
+    let world = World::new(3, ALL);
+    // "finish": party 2 is gone when all have their outputs.
+    let tries = spoil(&world, 0x310, How::HangsUp);
+    let id = propose(&world, "warned");
+    wait_known(&world, id);
+    for party in 0..2 {
+        until("it is done", || !world.job(party, id).state.name().is_open());
+        assert_eq!(world.job(party, id).state, State::Done);
+        assert_eq!(world.learnt(party, id), ["0x2a"]);
+        let warned = || {
+            let alarms = world.node(party).alarms();
+            let mut warnings = alarms.iter().filter(|alarm| alarm.kind == AlarmKind::Warning);
+            warnings.any(|alarm| alarm.text.contains("did not end in agreement"))
+        };
+        until("an operator is told", warned);
+        let log = std::fs::read_to_string(world.node(party).database().audit_file()).expect("a log");
+        let lines = log
+            .lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+        let id = id.to_string();
+        assert!(
+            lines
+                .into_iter()
+                .any(|line| line["event"] == "warned" && line["job"] == id.as_str())
+        );
+        let all = world.node(party).jobs().unsettled().expect("read");
+        assert!(
+            all.iter()
+                .any(|known| known.peer == 2 && known.times == 1 && !known.grave)
+        );
+    }
+    assert_eq!(tries.count(), 1);
+    world.verify();
+}
+
+#[test]
+fn a_bound_that_is_passed_leaves_jobs_with_these_parties_to_persons() {
+    let world = World::new(3, ALL);
+    let id = world.submit(0, "passed").proposal.id;
+    world.wait_for(id, StateName::Done);
+    let (core, job) = (&world.node(1).core, world.job(1, id));
+    core.check_bound(&job, -37.5);
+    assert!(world.node(1).alarms().is_empty() && world.node(1).jobs().unsettled().expect("read").is_empty());
+    core.check_bound(&job, -36.5);
+    assert!(is_alarmed(&world, 1, "bound"));
+    let alarms = world.node(1).alarms();
+    let mut warnings = alarms.iter().filter(|alarm| alarm.kind == AlarmKind::Warning);
+    assert!(warnings.any(|alarm| alarm.text.contains("2^-36") && alarm.text.contains(&id.to_string())));
+    let log = std::fs::read_to_string(world.node(1).database().audit_file()).expect("a log");
+    assert!(log.contains("\"event\":\"bound-passed\""));
+    let next = propose(&world, "left to a person");
+    wait_known(&world, next);
+    assert!(has_decided(&world, 0, next) && !has_decided(&world, 1, next));
+    world.verify();
+}
+
+#[test]
 fn who_withholds_an_opening_has_had_a_try() {
     let world = World::with(3, ALL, |settings| {
         settings.phase_timeout = Some(Duration::from_secs(2))

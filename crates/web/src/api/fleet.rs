@@ -1,7 +1,7 @@
 //! The service itself, its peers, its stock, and what it does.
 
 use axum::Json;
-use axum::extract::rejection::QueryRejection;
+use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use cenote_service::Timestamp;
@@ -49,11 +49,9 @@ pub(super) async fn peers(State(site): Shared, _: Reader) -> Answer<Json<Vec<Pee
 pub(super) async fn settle(
     State(site): Shared,
     Admin(caller): Admin,
-    Path(party): Path<String>,
+    party: Result<Path<u8>, PathRejection>,
 ) -> Answer<StatusCode> {
-    let party: u8 = party
-        .parse()
-        .map_err(|_| Refusal::bad("that is no number of a party"))?;
+    let Path(party) = party.map_err(|_| Refusal::bad("that is no number of a party"))?;
     let by = caller.principal.actor();
     match site.ask(move |site| site.house.live.settle(party, by)).await? {
         true => Ok(StatusCode::NO_CONTENT),
