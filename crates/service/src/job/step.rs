@@ -138,6 +138,13 @@ impl Job {
         }
         let mut next = self.clone();
         next.changed_at = now;
+        next.state = next.state_after(by, step, now).ok_or_else(refused)?;
+        next.bind(step);
+        Ok(next)
+    }
+
+    /// The state after a step of the party `by`, whose decision is noted; `None` where that cannot happen in this state.
+    fn state_after(&mut self, by: u8, step: &Step, now: Timestamp) -> Option<State> {
         let failed = |kind, reason: String| {
             State::Failed(Failure {
                 by,
@@ -145,19 +152,17 @@ impl Job {
                 reason: bounded(&reason),
             })
         };
-        next.state = match (step, &self.state) {
-            (Step::Here(Local::Approve { reason, .. }), State::Proposed) => next
-                .decide(by, Verdict::Approve, reason, now)
-                .ok_or_else(refused)?,
+        Some(match (step, &self.state) {
+            (Step::Here(Local::Approve { reason, .. }), State::Proposed) => {
+                self.decide(by, Verdict::Approve, reason, now)?
+            }
             (Step::Peer(_, Remote::Approve { .. }), State::Proposed) => {
-                next.decide(by, Verdict::Approve, "", now).ok_or_else(refused)?
+                self.decide(by, Verdict::Approve, "", now)?
             }
             (
                 Step::Here(Local::Decline { reason }) | Step::Peer(_, Remote::Decline { reason, .. }),
                 State::Proposed,
-            ) => next
-                .decide(by, Verdict::Decline, reason, now)
-                .ok_or_else(refused)?,
+            ) => self.decide(by, Verdict::Decline, reason, now)?,
             (Step::Here(Local::Queue), State::Approved) => State::Queued,
             (Step::Here(Local::Start { .. }), State::Queued) => State::Running,
             (Step::Here(Local::Finish), State::Running) => State::Done,
@@ -179,20 +184,24 @@ impl Job {
                     format!("it was not done by {}", self.proposal.deadline),
                 )
             }
-            _ => return Err(refused()),
-        };
-        if let Step::Here(Local::Approve { binding, .. }) = step {
-            next.binding = binding.clone();
-        }
-        if let Step::Here(Local::Start { found }) = step {
-            for bound in &mut next.binding {
-                bound.file = bound.file.or_else(|| match &bound.source {
-                    Source::Data(name) => found.get(name).copied(),
-                    Source::Posted => None,
-                });
+            _ => return None,
+        })
+    }
+
+    /// Notes what this party's approval binds, and the files that are there when the job starts.
+    fn bind(&mut self, step: &Step) {
+        match step {
+            Step::Here(Local::Approve { binding, .. }) => self.binding.clone_from(binding),
+            Step::Here(Local::Start { found }) => {
+                for bound in &mut self.binding {
+                    bound.file = bound.file.or_else(|| match &bound.source {
+                        Source::Data(name) => found.get(name).copied(),
+                        Source::Posted => None,
+                    });
+                }
             }
+            _ => {}
         }
-        Ok(next)
     }
 
     /// Notes a party's first decision, and gives the state that follows from all decisions.
