@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{Binding, Decision, Digest, FailKind, Failure, FileMark, Job, Source, State, Verdict};
+use super::{Binding, Decision, Digest, FailKind, Failure, FileMark, Proposal, Source, State, Verdict};
 use crate::words::steers;
 use crate::{Error, Result, Timestamp};
 
@@ -106,6 +106,27 @@ impl fmt::Display for Step {
             None => write!(f, "{what} by this party"),
         }
     }
+}
+
+/// A job as one party sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// Its place in the order of arrival at this party, from 1.
+    pub number: u64,
+    /// What was proposed.
+    pub proposal: Proposal,
+    /// The proposal's digest.
+    pub digest: Digest,
+    /// Where it stands.
+    pub state: State,
+    /// Each party's decision, by party.
+    pub decisions: Vec<Option<Decision>>,
+    /// Which of its data this party gives to its inputs, once it has approved.
+    pub binding: Vec<Binding>,
+    /// When this party learnt of it.
+    pub created_at: Timestamp,
+    /// When its state last changed.
+    pub changed_at: Timestamp,
 }
 
 impl Job {
