@@ -20,6 +20,8 @@
 
 pub mod apps;
 pub mod authenticated;
+mod children;
+mod columns;
 mod commands;
 pub mod curves;
 pub mod jimu;
@@ -37,6 +39,7 @@ pub mod soak;
 pub mod three;
 mod usage;
 
+pub use children::child_main;
 pub use commands::main;
-pub use measure::{Place, child_main};
+pub use measure::Place;
 pub use usage::{Cpu, Machine};

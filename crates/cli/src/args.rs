@@ -50,6 +50,9 @@ pub(crate) enum Program {
     /// List and drop values that jobs of a standing service have kept
     #[command(subcommand)]
     Kept(crate::commands::kept::Kept),
+    /// Say that what was on record against a party of a standing service is settled
+    #[command(subcommand)]
+    Peer(crate::commands::peer::Peer),
     /// Make, list and revoke tokens of a standing service
     #[command(subcommand)]
     Token(crate::commands::token::Token),
@@ -97,6 +100,7 @@ impl Program {
             Program::Params(command) => command,
             Program::Job(command) => command,
             Program::Kept(command) => command,
+            Program::Peer(command) => command,
             Program::Token(command) => command,
             _ => return None,
         })

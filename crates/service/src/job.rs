@@ -7,21 +7,26 @@
 //! [`Job::step`] is the whole of it; [`Jobs`] keeps jobs in the database, each step in one transaction with its line in the audit log.
 
 mod approve;
+mod binding;
 mod jobs;
 mod kept;
 mod list;
 mod proposal;
 mod propose;
+mod prune;
 mod result;
 mod row;
 mod rule;
+mod settle;
 mod state;
 mod step;
 mod take;
+mod tries;
+mod unsettled;
 
 pub use cenote_api::{Digest, JobId, StateName, check_kept_name};
 
-pub use approve::{Binding, FileMark, Source};
+pub use binding::{Binding, FileMark, Source};
 pub use jobs::{Jobs, Settings};
 pub use kept::Kept;
 pub use list::{Page, PageRequest};
@@ -29,8 +34,9 @@ pub use proposal::{Estimate, Input, Keep, Program, Proposal, Security, Take};
 pub use propose::Noted;
 pub use result::Fetched;
 pub use rule::Rules;
-pub use state::{Decision, FailKind, Failure, Job, State, Verdict};
-pub use step::{Local, Remote, Step};
+pub use state::{Decision, FailKind, Failure, State, Verdict};
+pub use step::{Job, Local, Remote, Step};
+pub use unsettled::Unsettled;
 
 #[cfg(test)]
 pub(crate) mod tests;

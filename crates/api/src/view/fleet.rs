@@ -99,7 +99,7 @@ pub struct Running {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Alarm {
-    /// Its kind: cheating, peer-lost, stock-low, disk, clock.
+    /// Its kind: cheating, peer-lost, stock-low, disk, clock, unsettled, warning.
     pub kind: String,
     /// What it is about.
     pub text: String,

@@ -7,6 +7,7 @@ pub(crate) mod job;
 pub(crate) mod kept;
 pub(crate) mod params;
 mod party;
+pub(crate) mod peer;
 mod plan;
 mod query;
 mod run;

@@ -3,6 +3,6 @@
 mod answers;
 mod common;
 mod plots;
-mod refusals;
 #[path = "../programs/mod.rs"]
 mod programs;
+mod refusals;

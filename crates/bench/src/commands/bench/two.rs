@@ -1,13 +1,17 @@
 //! The benchmarks of two parties.
 
-use crate::authenticated::{self, run_authenticated};
-use crate::jimu::{Pools, run_jimu};
+use std::path::Path;
+
+use crate::authenticated::Authenticated;
+use crate::jimu::Jimu;
 use crate::lego::circuit::{LegoBench, run_lego};
 use crate::lego::commit::{CommitBench, run_commit};
 use crate::lego::ot::{OtBench, run_ot};
 use crate::lego::tables::{Tables, available_memory, run_tables};
+use crate::pools::{Pools, Told, run_pools};
 use cenote::Result;
 
+use super::args::Where;
 use super::two_args::{BenchAuthenticated, BenchCommit, BenchJimu, BenchLego, BenchOt, BenchTables};
 use super::{draw, measured};
 
@@ -58,10 +62,7 @@ pub(super) fn jimu(options: &BenchJimu, verbose: u8) -> Result<()> {
     let pools = Pools {
         pools: options.pool.clone(),
         security: options.security,
-        // What is too large is refused with what there may be.
-        buffer: u32::try_from(options.buffer).unwrap_or(u32::MAX),
         loads: options.circuit.clone(),
-        mux: options.mux,
         seconds: if options.fill_only {
             0.0
         } else {
@@ -69,27 +70,15 @@ pub(super) fn jimu(options: &BenchJimu, verbose: u8) -> Result<()> {
         },
         repeat: options.repeat,
         link: options.slowed.link,
+        protocol: Jimu::new(small(options.buffer), options.mux),
     };
-    let report = measured(
-        "measuring",
-        verbose,
-        options.place.setting(),
-        |place, progress| run_jimu(&pools, place, &mut |what| progress.name(what)),
-    )?;
-    draw(options.plot.as_deref(), || report.to_svg())?;
-    options.place.how.form.print(&report, || report.table())
+    over_pools(&pools, &options.place, options.plot.as_deref(), verbose)
 }
 
 pub(super) fn authenticated(options: &BenchAuthenticated, verbose: u8) -> Result<()> {
-    // What is too large is refused with what there may be.
-    let number = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
-    let pools = authenticated::Pools {
+    let pools = Pools {
         pools: options.pool.clone(),
         security: options.security,
-        lot: number(options.lot),
-        segment: number(options.segment),
-        symbols: options.symbols,
-        cot: options.cot,
         loads: options.circuit.clone(),
         seconds: if options.fill_only {
             0.0
@@ -98,15 +87,27 @@ pub(super) fn authenticated(options: &BenchAuthenticated, verbose: u8) -> Result
         },
         repeat: options.repeat,
         link: options.slowed.link,
+        protocol: Authenticated {
+            lot: small(options.lot),
+            segment: small(options.segment),
+            symbols: options.symbols,
+            cot: options.cot,
+        },
     };
-    let report = measured(
-        "measuring",
-        verbose,
-        options.place.setting(),
-        |place, progress| run_authenticated(&pools, place, &mut |what| progress.name(what)),
-    )?;
-    draw(options.plot.as_deref(), || report.to_svg())?;
-    options.place.how.form.print(&report, || report.table())
+    over_pools(&pools, &options.place, options.plot.as_deref(), verbose)
+}
+
+/// What is too large is refused later, with what there may be.
+fn small(value: u64) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+fn over_pools<P: Told>(pools: &Pools<P>, place: &Where, plot: Option<&Path>, verbose: u8) -> Result<()> {
+    let report = measured("measuring", verbose, place.setting(), |place, progress| {
+        run_pools(pools, place, &mut |what| progress.name(what))
+    })?;
+    draw(plot, || report.to_svg())?;
+    place.how.form.print(&report, || report.table())
 }
 
 pub(super) fn commit(options: &BenchCommit, verbose: u8) -> Result<()> {
