@@ -21,6 +21,7 @@ mod rule;
 mod state;
 mod step;
 mod take;
+mod unsettled;
 
 pub use binding::{Binding, FileMark, Source};
 pub use jobs::{Jobs, Settings};
@@ -33,6 +34,7 @@ pub use result::Fetched;
 pub use rule::Rules;
 pub use state::{Decision, FailKind, Failure, State, StateName, Verdict};
 pub use step::{Job, Local, Remote, Step};
+pub use unsettled::Unsettled;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -1,7 +1,8 @@
 //! What calls do.
 
-use cenote_service::audit::Actor;
-use cenote_service::job::StateName;
+use cenote_service::Timestamp;
+use cenote_service::audit::{Actor, Event};
+use cenote_service::job::{JobId, StateName};
 use cenote_service::token::Scope;
 use serde_json::json;
 
@@ -275,6 +276,40 @@ fn administrators_make_list_and_revoke_tokens() {
     assert_eq!(analyst.get("/api/v1/jobs").refusal(), (401, "no-token".into()));
     let nameless = admin.post("/api/v1/tokens", &json!({"name": "", "scopes": ["read"]}));
     assert_eq!(nameless.refusal(), (422, "bad-token-text".into()));
+}
+
+#[test]
+fn what_is_on_record_against_a_peer_is_settled() {
+    let world = World::new();
+    let admin = Client::bearer(&world, &world.token(&[Scope::Admin]));
+    let reader = Client::bearer(&world, &world.token(&[Scope::Read]));
+    let settle = |party: &str| admin.call("DELETE", &format!("/api/v1/peers/{party}/unsettled"), None);
+    assert_eq!(settle("1").refusal(), (404, "nothing-unsettled".into()));
+    for party in ["x", "-1", "256", "1.0", "%ff"] {
+        assert_eq!(settle(party).refusal(), (400, "bad-request".into()), "{party}");
+    }
+    let event = Event::CheckFailed {
+        job: None,
+        peer: Some(1),
+        check: "MACs".into(),
+    };
+    let session = JobId::of(1, [7; 15]);
+    let jobs = &world.fake.jobs;
+    jobs.hold_against(vec![1], session, event, Timestamp::now())
+        .expect("noted");
+    assert_eq!(settle("2").refusal(), (404, "nothing-unsettled".into()));
+    assert_eq!(settle("1").status, 204);
+    assert_eq!(jobs.unsettled().expect("read"), []);
+    let lines = reader.get("/api/v1/audit?lines=1").json();
+    let line = &lines["lines"][0];
+    assert_eq!(
+        (
+            line["event"].as_str(),
+            line["peer"].as_u64(),
+            line["by"]["person"].as_str()
+        ),
+        (Some("settled"), Some(1), Some("ada"))
+    );
 }
 
 #[test]
