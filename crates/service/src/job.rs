@@ -8,6 +8,7 @@
 
 mod approve;
 mod binding;
+mod broken_off;
 mod jobs;
 mod kept;
 mod list;
@@ -18,6 +19,7 @@ mod prune;
 mod result;
 mod row;
 mod rule;
+mod settle;
 mod state;
 mod step;
 mod take;

@@ -7,8 +7,8 @@ use super::row::{self, columns, readable};
 use super::step::{Local, Remote, Step};
 use super::take::take;
 use super::{
-    Binding, Digest, FailKind, FileMark, Job, JobId, Page, PageRequest, State, StateName, approve, list,
-    unsettled,
+    Binding, Digest, FailKind, FileMark, Job, JobId, Page, PageRequest, State, StateName, approve,
+    broken_off, list,
 };
 use crate::audit::Actor;
 use crate::database::{Flush, Pending, Transaction, Value};
@@ -154,7 +154,7 @@ impl Jobs {
         let (me, most) = (self.settings.me, policy.most_unsettled());
         self.database.begin_write(Flush::Now, move |transaction| {
             let job = row::get(transaction.connection(), id)?;
-            unsettled::check(transaction, &job, most)?;
+            broken_off::check(transaction, &job, most)?;
             let step = Step::Here(Local::Start { found });
             take(transaction, &job, me, &step, &Actor::Service, now)
         })
