@@ -8,6 +8,7 @@
 
 mod approve;
 mod binding;
+mod broken_off;
 mod jobs;
 mod kept;
 mod list;
@@ -18,9 +19,11 @@ mod prune;
 mod result;
 mod row;
 mod rule;
+mod settle;
 mod state;
 mod step;
 mod take;
+mod unsettled;
 
 pub use binding::{Binding, FileMark, Source};
 pub use jobs::{Jobs, Settings};
@@ -33,6 +36,7 @@ pub use result::Fetched;
 pub use rule::Rules;
 pub use state::{Decision, FailKind, Failure, State, StateName, Verdict};
 pub use step::{Job, Local, Remote, Step};
+pub use unsettled::Unsettled;
 
 #[cfg(test)]
 pub(crate) mod tests;

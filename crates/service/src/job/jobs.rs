@@ -7,14 +7,17 @@ use super::row::{self, columns, readable};
 use super::step::{Local, Remote, Step};
 use super::take::take;
 use super::{
-    Binding, Digest, FailKind, FileMark, Job, JobId, Page, PageRequest, State, StateName, approve, list,
+    Binding, Digest, FailKind, FileMark, Job, JobId, Page, PageRequest, State, StateName, approve,
+    broken_off, list,
 };
 use crate::audit::Actor;
 use crate::database::{Flush, Pending, Transaction, Value};
+use crate::policy::Policy;
 use crate::{Database, Error, Result, Timestamp};
 
 /// Jobs that one call of [`Jobs::expire`] ends, at most.
 const AT_ONCE: i64 = 500;
+
 /// What a party settles for its jobs.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -132,11 +135,12 @@ impl Jobs {
     /// # Errors
     /// Those of [`Job::step`].
     pub fn start(&self, id: JobId, now: Timestamp) -> Result<Job> {
-        self.begin_start(id, BTreeMap::new(), now)?.wait()
+        self.begin_start(id, BTreeMap::new(), &Policy::ask(), now)?.wait()
     }
 
     /// Asks for the same, and does not wait for it: what touches no data may be done meanwhile. Of the data that a rule has approved, the files
-    /// that were `found`, by the data's name, are used.
+    /// that were `found`, by the data's name, are used. What waiting gives fails with [`Error::Unsettled`] where a rule has approved the job and by now the policy
+    /// would ask a person because of one of the peers.
     ///
     /// # Errors
     /// Where too much waits to be recorded.
@@ -144,11 +148,13 @@ impl Jobs {
         &self,
         id: JobId,
         found: BTreeMap<String, FileMark>,
+        policy: &Policy,
         now: Timestamp,
     ) -> Result<Pending<Job>> {
-        let me = self.settings.me;
+        let (me, most) = (self.settings.me, policy.most_unsettled());
         self.database.begin_write(Flush::Now, move |transaction| {
             let job = row::get(transaction.connection(), id)?;
+            broken_off::check(transaction, &job, most)?;
             let step = Step::Here(Local::Start { found });
             take(transaction, &job, me, &step, &Actor::Service, now)
         })
