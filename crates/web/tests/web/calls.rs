@@ -378,6 +378,7 @@ fn the_document_lists_every_call() {
     for (path, methods) in paths {
         let at = path
             .replace("{job}", &"0".repeat(32))
+            .replace("{peer}", "1")
             .replace("{token}", "x")
             .replace("{name}", "balances");
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
@@ -405,7 +406,7 @@ fn the_document_lists_every_call() {
             }
         }
     }
-    assert_eq!(calls, 31);
+    assert_eq!(calls, 32);
     for name in StateName::ALL {
         assert!(document.to_string().contains(name.as_str()));
     }
