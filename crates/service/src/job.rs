@@ -8,7 +8,6 @@
 
 mod approve;
 mod binding;
-mod broken_off;
 mod jobs;
 mod kept;
 mod list;
@@ -23,6 +22,7 @@ mod settle;
 mod state;
 mod step;
 mod take;
+mod tries;
 mod unsettled;
 
 pub use binding::{Binding, FileMark, Source};

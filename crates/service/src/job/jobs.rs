@@ -7,13 +7,12 @@ use super::row::{self, columns, readable};
 use super::step::{Local, Remote, Step};
 use super::take::take;
 use super::{
-    Binding, Digest, FailKind, FileMark, Job, JobId, Page, PageRequest, State, StateName, approve,
-    broken_off, list,
+    Binding, Digest, FailKind, FileMark, Job, JobId, Page, PageRequest, State, StateName, approve, list,
+    tries,
 };
 use crate::audit::Actor;
 use crate::database::{Flush, Pending, Transaction, Value};
-use crate::policy::Policy;
-use crate::{Database, Error, Result, Timestamp};
+use crate::{Database, Error, Policy, Result, Timestamp};
 
 /// Jobs that one call of [`Jobs::expire`] ends, at most.
 const AT_ONCE: i64 = 500;
@@ -154,7 +153,7 @@ impl Jobs {
         let (me, most) = (self.settings.me, policy.most_unsettled());
         self.database.begin_write(Flush::Now, move |transaction| {
             let job = row::get(transaction.connection(), id)?;
-            broken_off::check(transaction, &job, most)?;
+            tries::check(transaction, &job, most)?;
             let step = Step::Here(Local::Start { found });
             take(transaction, &job, me, &step, &Actor::Service, now)
         })

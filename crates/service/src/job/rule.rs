@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::step::{Local, Step};
 use super::take::take;
-use super::{Binding, Digest, Job, JobId, Jobs, Proposal, Unsettled, approve, broken_off, row};
+use super::{Binding, Digest, Job, JobId, Jobs, Proposal, Unsettled, approve, row, tries};
 use crate::audit::Actor;
 use crate::database::{Connection, Flush, Pending, Transaction, Value};
 use crate::policy::{self, Policy, Size};
@@ -150,6 +150,6 @@ impl policy::Past for Past<'_> {
     }
 
     fn unsettled(&mut self) -> Result<Vec<Unsettled>> {
-        broken_off::against(self.connection, self.proposal.parties)
+        tries::against(self.connection, self.proposal.parties)
     }
 }

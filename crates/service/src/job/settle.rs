@@ -1,7 +1,6 @@
-//! What is on record against a peer: read, added to, and settled by a person.
+//! What is on record against peers: looked at, added to, and settled.
 
-use super::broken_off::{against, break_off, insert};
-use super::{JobId, Jobs, Unsettled};
+use super::{JobId, Jobs, Unsettled, tries};
 use crate::audit::{Actor, Event};
 use crate::database::{Flush, Value};
 use crate::{Result, Timestamp};
@@ -12,7 +11,8 @@ impl Jobs {
     /// # Errors
     /// Where the database cannot be read.
     pub fn unsettled(&self) -> Result<Vec<Unsettled>> {
-        self.database.read(|connection| against(connection, u8::MAX))
+        self.database
+            .read(|connection| tries::against(connection, u8::MAX))
     }
 
     /// A job has ended before any peer could try anything in it, or in agreement of all parties that it gives nothing.
@@ -33,7 +33,7 @@ impl Jobs {
     /// Where the database cannot be written.
     pub fn break_off(&self, job: JobId) -> Result<()> {
         self.database
-            .write(move |transaction| break_off(transaction, job).map(drop))
+            .write(move |transaction| tries::break_off(transaction, job).map(drop))
     }
 
     /// Holds against these peers what is to be noted of a session in the audit log. The others that took part in it have no blame.
@@ -46,7 +46,7 @@ impl Jobs {
                 let id = Value::from(session.to_string());
                 transaction.run("DELETE FROM unsettled WHERE session = $1", &[id])?;
                 for peer in peers {
-                    insert(transaction, session, peer, true)?;
+                    tries::insert(transaction, session, peer, true)?;
                 }
                 transaction.audit(now, &event)
             })?
@@ -59,7 +59,7 @@ impl Jobs {
     /// Where the database cannot be read or written.
     pub fn settle(&self, peer: u8, by: Actor, now: Timestamp) -> Result<Option<Unsettled>> {
         self.database.write(move |transaction| {
-            let all = against(transaction.connection(), u8::MAX)?;
+            let all = tries::against(transaction.connection(), u8::MAX)?;
             let Some(known) = all.into_iter().find(|known| known.peer == peer) else {
                 return Ok(None);
             };

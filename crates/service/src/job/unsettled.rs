@@ -1,4 +1,4 @@
-//! What sessions that broke off tell against a peer.
+//! What is on record against a peer.
 
 use std::fmt;
 

@@ -7,8 +7,8 @@
 //! When a peer's machine stops, all that runs with it breaks off. So sessions that ran side by side when the first of them broke off count as one time,
 //! and a peer has at most as many tries as there may be times, multiplied by the jobs that run side by side.
 
-use super::step::{Job, Local, Step};
-use super::{FailKind, JobId, StateName, Unsettled};
+use super::step::Local;
+use super::{FailKind, Job, JobId, StateName, Step, Unsettled};
 use crate::database::{Connection, Transaction, Value};
 use crate::{Error, Result};
 
