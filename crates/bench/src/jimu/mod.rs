@@ -99,10 +99,11 @@ impl Pooled for Jimu {
 
     /// The pool of gates, then what is missing.
     fn fill(engine: &mut JimuEngine, pool: usize) -> Result<()> {
-        Ok(match pool {
+        match pool {
             0 => engine.fill_gates()?,
             _ => engine.fill()?,
-        })
+        }
+        Ok(())
     }
 
     fn drawn(engine: &JimuEngine) -> u64 {

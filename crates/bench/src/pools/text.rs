@@ -17,12 +17,15 @@ pub trait Told: Reported {
     fn curves() -> Curves<Self>;
 }
 
+/// What is drawn of something.
+type Number<T> = fn(&T) -> f64;
+
 /// Curves over the sizes of pools.
 pub struct Curves<P: Reported> {
     /// Of each circuit, what is added to its name, and the AND gates in a second.
-    pub(crate) rates: Vec<(&'static str, fn(&P::Rate) -> f64)>,
+    pub(crate) rates: Vec<(&'static str, Number<P::Rate>)>,
     /// What is read on the right axis: its name, the axis, the number.
-    pub(crate) right: (&'static str, &'static str, fn(&PoolRow<P>) -> f64),
+    pub(crate) right: (&'static str, &'static str, Number<PoolRow<P>>),
     /// AND gates in a second over some pool, according to a paper.
     pub(crate) paper: Option<(&'static str, (u64, f64))>,
 }
