@@ -12,11 +12,11 @@ use cenote_service::{Database, Jobs, Policy, ResultKey, Timestamp};
 
 use crate::counts::{Alarms, Tally};
 use crate::data::{Folder, Posted};
-use crate::desk::Desk;
 use crate::dispatch::Task;
 use crate::message::Message;
 use crate::peer::Peer;
 use crate::programs::Programs;
+use crate::scheduler::Scheduler;
 use crate::settings::Settings;
 use crate::stock::Shelves;
 use crate::wires::Wires;
@@ -38,18 +38,18 @@ pub(crate) struct Core {
     pub(crate) announcer: Announcer,
     pub(crate) tally: Mutex<Tally>,
     pub(crate) alarms: Mutex<Alarms>,
-    pub(crate) desk: Mutex<Desk>,
+    pub(crate) scheduler: Mutex<Scheduler>,
     pub(crate) stock: Shelves,
     /// Unfinished jobs.
-    pub(crate) open: Mutex<BTreeMap<JobId, Brief>>,
+    pub(crate) open: Mutex<BTreeMap<JobId, OpenJob>>,
     /// By party; that of this party stays as it is.
     pub(crate) peers: Vec<Peer>,
     /// The threads that do what peers ask, by party.
-    pub(crate) lanes: OnceLock<Vec<Vec<SyncSender<Task>>>>,
+    pub(crate) workers: OnceLock<Vec<Vec<SyncSender<Task>>>>,
     pub(crate) wires: OnceLock<Arc<dyn Wires>>,
     pub(crate) stopping: AtomicBool,
     /// Runs that have not ended.
-    pub(crate) aloft: Aloft,
+    pub(crate) running: RunCount,
     /// Whether something may begin.
     pub(crate) starts: Starts,
     /// One approval at a time: its posted values and its record belong together.
@@ -65,16 +65,16 @@ pub(crate) struct Starts {
     pub(crate) wake: std::sync::Condvar,
 }
 
-/// Counts threads, so that their end can be awaited.
+/// How many threads run jobs or make stock, so that the end of all can be awaited.
 #[derive(Default)]
-pub(crate) struct Aloft {
+pub(crate) struct RunCount {
     pub(crate) count: Mutex<usize>,
-    pub(crate) landed: std::sync::Condvar,
+    pub(crate) ended: std::sync::Condvar,
 }
 
 /// An unfinished job, in short.
 #[derive(Debug, Clone)]
-pub(crate) struct Brief {
+pub(crate) struct OpenJob {
     pub(crate) proposal: Digest,
     pub(crate) program: Digest,
     pub(crate) proposer: u8,
@@ -129,7 +129,7 @@ impl Core {
             .get()
             .is_some_and(|wires| wires.tell(to, message.to_bytes()).is_ok());
         if !told {
-            // It hears of it when the link is back, or at the next round of standings.
+            // It hears of it when the link is back, or at the next round of statuses.
             tracing::debug!(to, job = ?message.job(), "a message was lost");
             if let Some(peer) = self.peer(to) {
                 peer.known().behind = true;
@@ -147,7 +147,7 @@ impl Core {
 
     /// A job is new here, or goes on after a restart.
     pub(crate) fn remember(&self, job: &Job) {
-        let brief = Brief {
+        let open = OpenJob {
             proposal: job.digest,
             program: job.proposal.program.digest,
             proposer: job.proposal.proposer,
@@ -158,7 +158,7 @@ impl Core {
             changed: job.changed_at,
         };
         let id = job.proposal.id;
-        lock(&self.open).insert(id, brief);
+        lock(&self.open).insert(id, open);
         // It may have ended meanwhile.
         if self.jobs.get(id).is_ok_and(|now| !now.state.name().is_open()) {
             lock(&self.open).remove(&id);
@@ -172,11 +172,11 @@ impl Core {
         let (id, state) = (job.proposal.id, job.state.name());
         let mut open = lock(&self.open);
         let moved = match open.get_mut(&id) {
-            Some(brief) if state.is_open() => {
-                brief.approved |= self.has_approved(job);
-                brief.changed = job.changed_at;
-                let moved = state > brief.state;
-                brief.state = brief.state.max(state);
+            Some(known) if state.is_open() => {
+                known.approved |= self.has_approved(job);
+                known.changed = job.changed_at;
+                let moved = state > known.state;
+                known.state = known.state.max(state);
                 moved
             }
             _ => !state.is_open(),
@@ -216,7 +216,7 @@ impl Core {
     }
 
     /// Ends an alarm, if there is one.
-    pub(crate) fn calm(&self, kind: AlarmKind, what: &str) {
+    pub(crate) fn end_alarm(&self, kind: AlarmKind, what: &str) {
         if lock(&self.alarms).end(kind, what) {
             self.announcer.tell(&Happened::Alarm);
         }

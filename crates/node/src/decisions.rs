@@ -49,7 +49,7 @@ impl Core {
         let Some(binding) = binding else {
             // Without data nothing can be approved; a rule may still decline.
             let ruling = self.policy().rule(&job.proposal, compiled.size, &mut Blank)?;
-            return self.abides(job, ruling);
+            return self.decline_if_ruled(job, ruling);
         };
         if let Work::Query(_) = &compiled.work {
             let rules = Rules {
@@ -59,7 +59,7 @@ impl Core {
             };
             let ruling = self.jobs.foresee(id, rules, Timestamp::now())?;
             if ruling.verdict != Verdict::Approve {
-                return self.abides(job, ruling);
+                return self.decline_if_ruled(job, ruling);
             }
             let approval = Approval {
                 binding: binding.clone(),
@@ -83,7 +83,7 @@ impl Core {
     }
 
     /// Declines if a ruling says so. Anything else is left to a person.
-    fn abides(self: &Arc<Self>, job: &Job, ruling: Ruling) -> Result<Job> {
+    fn decline_if_ruled(self: &Arc<Self>, job: &Job, ruling: Ruling) -> Result<Job> {
         if ruling.verdict != Verdict::Decline {
             return Ok(job.clone());
         }
@@ -302,7 +302,7 @@ impl Core {
             self.tell_all(job.proposal.parties, &word);
         }
         self.changed(job);
-        self.goes_on(job);
+        self.queue_approved(job);
     }
 
     /// What this party says of its decision on a job.
@@ -330,8 +330,8 @@ impl Core {
 
     /// A job is to end here. One that runs is stopped, and is done all the same if it has its outputs by then.
     pub(crate) fn give_up(self: &Arc<Self>, id: JobId, kind: FailKind, reason: String) {
-        let flight = lock(&self.desk).flight(id);
-        if !flight.is_some_and(|flight| flight.stop(kind, reason.clone())) {
+        let running = lock(&self.scheduler).running(id);
+        if !running.is_some_and(|running| running.stop(kind, reason.clone())) {
             self.fail(id, kind, reason);
         }
     }
@@ -361,8 +361,8 @@ impl Core {
     /// A peer says something of a job.
     pub(crate) fn hear(self: &Arc<Self>, from: u8, id: JobId, says: Remote, message: Message) {
         if matches!(says, Remote::Cancel | Remote::Fail { .. }) {
-            let flight = lock(&self.desk).flight(id);
-            if flight.is_some_and(|flight| from < flight.parties && flight.hear(from, &says)) {
+            let running = lock(&self.scheduler).running(id);
+            if running.is_some_and(|running| from < running.parties && running.hear(from, &says)) {
                 return;
             }
         }
@@ -382,7 +382,7 @@ impl Core {
             Ok(jobs) => {
                 jobs.iter().for_each(|job| self.changed(job));
                 if let Some(job) = jobs.last().filter(|job| job.state == State::Queued) {
-                    self.line_up(job);
+                    self.enqueue(job);
                 }
             }
             Err(Error::NoTransition { state, .. }) if approves && !state.is_open() => self.tell_end(from, id),
@@ -406,7 +406,7 @@ impl Core {
     }
 
     /// A job that may have come into a state from which this party moves it on.
-    pub(crate) fn goes_on(self: &Arc<Self>, job: &Job) {
+    pub(crate) fn queue_approved(self: &Arc<Self>, job: &Job) {
         if job.state.name() != StateName::Approved {
             return;
         }
@@ -414,7 +414,7 @@ impl Core {
         match self.jobs.queue(id, Timestamp::now()) {
             Ok(job) => {
                 self.changed(&job);
-                self.line_up(&job);
+                self.enqueue(&job);
             }
             Err(Error::NoTransition { .. }) => {}
             Err(error) => tracing::error!(job = %id, %error, "a job cannot be queued; it is tried again"),

@@ -13,13 +13,13 @@ use cenote_service::live::{AlarmKind, Happened};
 use cenote_service::words::plain;
 
 use crate::core::{Core, LEADER, lock};
-use crate::desk::Limits;
-use crate::message::{Message, Standing, VERSION};
+use crate::message::{JobStatus, Message, VERSION};
 use crate::peer::{Greeting, Hello};
+use crate::scheduler::Limits;
 use crate::wires::{Hear, LONGEST};
 
 /// Threads of a peer.
-pub(crate) const LANES: usize = 4;
+pub(crate) const WORKERS: usize = 4;
 /// Messages that wait for one.
 const WAITING: usize = 1024;
 /// Jobs of which a peer says where they stand, for which as much is done as for what it says of its stock.
@@ -34,17 +34,17 @@ pub(crate) enum Task {
     /// Its connection has come up.
     Up,
     /// Both say again where their jobs stand.
-    Standings,
+    Statuses,
 }
 
 /// Starts the threads of a peer. They end when what is sent to them can come from nobody any more.
-pub(crate) fn lanes(core: &Weak<Core>, peer: u8) -> std::io::Result<Vec<SyncSender<Task>>> {
-    (0..LANES)
-        .map(|lane| {
+pub(crate) fn workers(core: &Weak<Core>, peer: u8) -> std::io::Result<Vec<SyncSender<Task>>> {
+    (0..WORKERS)
+        .map(|worker| {
             let (sender, tasks) = sync_channel(WAITING);
             let core = core.clone();
             std::thread::Builder::new()
-                .name(format!("peer-{peer}-{lane}"))
+                .name(format!("peer-{peer}-{worker}"))
                 .spawn(move || serve(&core, peer, &tasks))?;
             Ok(sender)
         })
@@ -61,13 +61,13 @@ fn serve(core: &Weak<Core>, peer: u8, tasks: &Receiver<Task>) {
                 std::thread::sleep(turn);
                 *bytes
             }
-            Task::Up | Task::Standings => 0,
+            Task::Up | Task::Statuses => 0,
         };
         let Some(core) = core.upgrade() else { return };
         let done = catch_unwind(AssertUnwindSafe(|| match task {
             Task::Message(message, _) => core.obey(peer, message),
             Task::Up => core.greet(peer),
-            Task::Standings => core.tell_standings(peer),
+            Task::Statuses => core.tell_statuses(peer),
         }));
         if let Some(known) = core.peer(peer) {
             let mut known = known.known();
@@ -129,20 +129,20 @@ impl Core {
             }
             Ok(_) if !peer.known().is_with_us() => {}
             // What is said of a job comes after the job where it has come before.
-            Ok(Message::Standings { jobs }) => {
+            Ok(Message::Statuses { jobs }) => {
                 let all = jobs.len();
-                for lane in 0..LANES {
-                    let of_lane = |standing: &&Standing| lane_of(standing.job) == lane;
-                    let jobs: Vec<Standing> = jobs.iter().filter(of_lane).cloned().collect();
+                for worker in 0..WORKERS {
+                    let of_worker = |status: &&JobStatus| worker_of(status.job) == worker;
+                    let jobs: Vec<JobStatus> = jobs.iter().filter(of_worker).cloned().collect();
                     if !jobs.is_empty() {
                         let share = (bytes.len() * jobs.len()).div_ceil(all);
-                        self.put(from, lane, Task::Message(Message::Standings { jobs }, share));
+                        self.put(from, worker, Task::Message(Message::Statuses { jobs }, share));
                     }
                 }
             }
             Ok(message) => {
-                let lane = message.job().map_or(0, lane_of);
-                self.put(from, lane, Task::Message(message, bytes.len()));
+                let worker = message.job().map_or(0, worker_of);
+                self.put(from, worker, Task::Message(message, bytes.len()));
             }
             Err(what) => {
                 lock(&self.tally).refused(from);
@@ -174,11 +174,11 @@ impl Core {
             is_new
         };
         if is_ours {
-            self.calm(AlarmKind::PeerLost, &from.to_string());
+            self.end_alarm(AlarmKind::PeerLost, &from.to_string());
         }
         if is_new {
             self.announcer.tell(&Happened::Peer { party: from });
-            self.pump();
+            self.start_ready();
         }
     }
 
@@ -186,7 +186,7 @@ impl Core {
     /// bytes: meanwhile what else it says waits too.
     fn turn(&self, from: u8, message: &Message) -> Duration {
         let work = match message {
-            Message::Standings { jobs } => 1 + jobs.len() / AT_ONCE,
+            Message::Statuses { jobs } => 1 + jobs.len() / AT_ONCE,
             Message::Levels { .. }
             | Message::Compare { .. }
             | Message::Lacking { .. }
@@ -199,17 +199,21 @@ impl Core {
     }
 
     /// Gives a peer's thread something to do, if it has room.
-    pub(crate) fn put(&self, peer: u8, lane: usize, task: Task) {
-        let lanes = self.lanes.get().and_then(|lanes| lanes.get(usize::from(peer)));
-        let (Some(lane), Some(known)) = (lanes.and_then(|lanes| lanes.get(lane)), self.peer(peer)) else {
+    pub(crate) fn put(&self, peer: u8, worker: usize, task: Task) {
+        let workers = self
+            .workers
+            .get()
+            .and_then(|workers| workers.get(usize::from(peer)));
+        let (Some(worker), Some(known)) = (workers.and_then(|workers| workers.get(worker)), self.peer(peer))
+        else {
             return;
         };
         let mut known = known.known();
         let bytes = match &task {
             Task::Message(_, bytes) => *bytes,
-            Task::Up | Task::Standings => 0,
+            Task::Up | Task::Statuses => 0,
         };
-        if known.waiting + bytes > WAITING_BYTES || lane.try_send(task).is_err() {
+        if known.waiting + bytes > WAITING_BYTES || worker.try_send(task).is_err() {
             known.behind = true;
             drop(known);
             lock(&self.tally).refused(peer);
@@ -233,16 +237,16 @@ impl Core {
             self.put(party, 0, Task::Up);
         } else {
             self.lose_stock(party);
-            let flights = lock(&self.desk).flights();
-            for flight in flights {
-                if party < flight.parties {
+            let all_running = lock(&self.scheduler).all_running();
+            for running in all_running {
+                if party < running.parties {
                     let reason = format!("the connection to party {party} was lost");
-                    flight.stop(FailKind::PeerLost, reason);
+                    running.stop(FailKind::PeerLost, reason);
                 }
             }
         }
         self.announcer.tell(&Happened::Peer { party });
-        self.pump();
+        self.start_ready();
     }
 
     /// Does what a peer says.
@@ -292,9 +296,9 @@ impl Core {
                 let what = "a beginning that only the leader decides on".into();
                 self.tell(from, &Message::Unclear { what });
             }
-            Message::Standings { jobs } => {
-                for standing in &jobs {
-                    self.hear_standing(from, standing);
+            Message::Statuses { jobs } => {
+                for status in &jobs {
+                    self.hear_status(from, status);
                 }
             }
             Message::Ask { job } => self.hear_ask(from, job),
@@ -308,6 +312,6 @@ impl Core {
     }
 }
 
-fn lane_of(job: JobId) -> usize {
-    usize::from(job.0[0]) % LANES
+fn worker_of(job: JobId) -> usize {
+    usize::from(job.0[0]) % WORKERS
 }

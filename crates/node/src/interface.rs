@@ -127,10 +127,10 @@ impl Live for Node {
     }
 
     fn running(&self) -> Vec<Running> {
-        lock(&self.core.desk)
-            .flights()
+        lock(&self.core.scheduler)
+            .all_running()
             .iter()
-            .map(|flight| flight.running())
+            .map(|running| running.shown())
             .collect()
     }
 

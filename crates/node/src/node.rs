@@ -15,14 +15,14 @@ use cenote_service::job::{Digest, FailKind, Job, Settings as JobSettings, StateN
 use cenote_service::live::Announcer;
 use cenote_service::{Database, Jobs, Pending, Policy, ResultKey, Timestamp, Tokens};
 
-use crate::core::{Aloft, Core, Starts, lock};
+use crate::core::{Core, RunCount, Starts, lock};
 use crate::counts::{Alarms, Tally};
 use crate::data::{Folder, Posted};
-use crate::desk::Desk;
-use crate::dispatch::{Ears, lanes};
+use crate::dispatch::{Ears, workers};
 use crate::error::Error;
 use crate::peer::Peer;
 use crate::programs::Programs;
+use crate::scheduler::Scheduler;
 use crate::settings::Settings;
 use crate::stock::Shelves;
 use crate::tick;
@@ -71,7 +71,7 @@ impl Node {
             announcer: Announcer::default(),
             tally: Mutex::new(Tally::default()),
             alarms: Mutex::new(Alarms::default()),
-            desk: Mutex::new(Desk::new(settings.me, settings.limits())),
+            scheduler: Mutex::new(Scheduler::new(settings.me, settings.limits())),
             stock: Shelves::open(settings.me, &settings.stock)?,
             open: Mutex::new(BTreeMap::new()),
             peers: settings
@@ -79,10 +79,10 @@ impl Node {
                 .iter()
                 .map(|_| Peer::new(settings.proposals_a_second))
                 .collect(),
-            lanes: OnceLock::new(),
+            workers: OnceLock::new(),
             wires: OnceLock::new(),
             stopping: AtomicBool::new(false),
-            aloft: Aloft::default(),
+            running: RunCount::default(),
             starts: Starts::default(),
             approving: Mutex::default(),
             trying: Mutex::default(),
@@ -92,11 +92,11 @@ impl Node {
         });
         let open = core.resume()?;
         let weak = Arc::downgrade(&core);
-        let all = (0..core.settings.names.len() as u8).map(|peer| lanes(&weak, peer));
+        let all = (0..core.settings.names.len() as u8).map(|peer| workers(&weak, peer));
         let all = all.collect::<std::io::Result<Vec<_>>>();
         let machine =
             |error: std::io::Error| Error::Machine(format!("there are no threads for peers: {error}"));
-        let _ = core.lanes.set(all.map_err(machine)?);
+        let _ = core.workers.set(all.map_err(machine)?);
         let wires = join(Arc::new(Ears(weak)))?;
         let _ = core.wires.set(wires);
         tick::start(&core).map_err(machine)?;
@@ -104,7 +104,7 @@ impl Node {
         let weak = Arc::downgrade(&core);
         std::thread::Builder::new()
             .name("resume".into())
-            .spawn(move || go_on(&weak, open))
+            .spawn(move || resume_jobs(&weak, open))
             .map_err(machine)?;
         Ok(Node { core })
     }
@@ -155,20 +155,20 @@ impl Node {
     pub fn stop(&self, limit: Duration) {
         let core = &self.core;
         core.stopping.store(true, Ordering::Relaxed);
-        lock(&core.desk).close();
-        let (start, flights) = (Instant::now(), lock(&core.desk).flights());
+        lock(&core.scheduler).close();
+        let (start, all_running) = (Instant::now(), lock(&core.scheduler).all_running());
         let why = (FailKind::Restarted, "the service was stopped");
-        for flight in &flights {
-            flight.stop(why.0, why.1);
+        for running in &all_running {
+            running.stop(why.0, why.1);
         }
         core.stop_making();
         // Those that meet do not see it, and to record their end may take a while.
-        for flight in flights {
-            if start.elapsed() < limit && flight.stranded().is_some() {
-                core.fail(flight.job, why.0, why.1.into());
+        for running in all_running {
+            if start.elapsed() < limit && running.stopped_before_meeting().is_some() {
+                core.fail(running.job, why.0, why.1.into());
             }
         }
-        if !core.wait_landed(limit) {
+        if !core.wait_finished(limit) {
             tracing::warn!("jobs are still ending; they have failed when the service comes up again");
         }
         if let Some(wires) = core.wires.get() {
@@ -185,7 +185,7 @@ fn read_policy(settings: &Settings) -> Result<Policy, Error> {
 }
 
 /// Moves unfinished jobs on, those first that nobody decides on any more.
-fn go_on(core: &Weak<Core>, mut open: Vec<Job>) {
+fn resume_jobs(core: &Weak<Core>, mut open: Vec<Job>) {
     open.sort_by_key(|job| job.state.name() == StateName::Proposed);
     for job in &open {
         let Some(core) = core.upgrade() else { return };
@@ -254,8 +254,8 @@ impl Core {
                     tracing::warn!(job = %job.proposal.id, %error, "the policy could not decide");
                 }
             }
-            StateName::Approved => self.goes_on(job),
-            StateName::Queued => self.line_up(job),
+            StateName::Approved => self.queue_approved(job),
+            StateName::Queued => self.enqueue(job),
             _ => {}
         }
     }

@@ -12,7 +12,7 @@ use cenote_service::{Error, Pending, Result, Timestamp};
 use zeroize::Zeroizing;
 
 use crate::compiled::Compiled;
-use crate::core::{Brief, Core, lock};
+use crate::core::{Core, OpenJob, lock};
 use crate::message::Message;
 use crate::peer::Piece;
 
@@ -158,14 +158,14 @@ impl Core {
 
     /// Keeps a program, and those that unfinished jobs need.
     fn keep(&self, compiled: &Compiled) -> std::result::Result<(), String> {
-        let needed: BTreeSet<Digest> = lock(&self.open).values().map(|brief| brief.program).collect();
+        let needed: BTreeSet<Digest> = lock(&self.open).values().map(|open| open.program).collect();
         self.programs.keep(compiled, |digest| needed.contains(&digest))
     }
 
     /// Sees that a job can ever run here.
     pub(crate) fn fits(&self, compiled: &Compiled) -> std::result::Result<(), String> {
         let memory = compiled.memory_at(self.me());
-        lock(&self.desk).refusal(memory).map_or(Ok(()), Err)
+        lock(&self.scheduler).refusal(memory).map_or(Ok(()), Err)
     }
 
     /// The program of a job.
@@ -318,7 +318,7 @@ impl Core {
         let Some(peer) = self.peer(to) else { return };
         let known = lock(&self.open)
             .values()
-            .any(|brief| to < brief.parties && brief.program == program);
+            .any(|open| to < open.parties && open.program == program);
         if !known || !peer.known().pieces.take(Instant::now()) {
             return;
         }
@@ -385,7 +385,7 @@ impl Core {
 
     /// A program has come that open jobs may have been without.
     fn has_come(self: &Arc<Self>, compiled: &Compiled) {
-        let of_program = |(id, brief): (&JobId, &Brief)| (brief.program == compiled.digest).then_some(*id);
+        let of_program = |(id, open): (&JobId, &OpenJob)| (open.program == compiled.digest).then_some(*id);
         let waiting: Vec<JobId> = lock(&self.open).iter().filter_map(of_program).collect();
         if waiting.is_empty() || self.programs.is_kept(compiled.digest) {
             return;

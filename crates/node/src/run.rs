@@ -22,11 +22,11 @@ use crate::compiled::{Compiled, Work};
 use crate::core::{Core, LEADER, lock};
 use crate::data;
 use crate::decisions::failed;
-use crate::desk::{Limits, Waiting};
 use crate::failure::Fault;
-use crate::flight::Flight;
 use crate::message::Message;
-use crate::stock::Taken;
+use crate::running_job::RunningJob;
+use crate::scheduler::{Limits, Waiting};
+use crate::stock::ShelfGuard;
 
 /// How often a result is recorded again that could not be, and how long after.
 const FINISHES: usize = 60;
@@ -39,15 +39,15 @@ const LATE: Duration = Duration::from_secs(1);
 static THREADS: Threads = Threads::new("job");
 
 /// What the end of the service waits for, until this is dropped.
-pub(crate) struct Landing(Arc<Core>);
+pub(crate) struct RunGuard(Arc<Core>);
 
-impl Drop for Landing {
+impl Drop for RunGuard {
     fn drop(&mut self) {
-        let aloft = &self.0.aloft;
-        let mut count = lock(&aloft.count);
+        let running = &self.0.running;
+        let mut count = lock(&running.count);
         *count = count.saturating_sub(1);
         drop(count);
-        aloft.landed.notify_all();
+        running.ended.notify_all();
     }
 }
 
@@ -71,7 +71,7 @@ struct Answer {
 
 /// What a party has of a job that is done.
 #[derive(Default)]
-pub(crate) struct Gained {
+pub(crate) struct JobResult {
     /// What it learns, as it will be sealed; nothing if it learns nothing.
     text: Option<Zeroizing<Vec<u8>>>,
     /// Its shares of what is kept.
@@ -79,11 +79,11 @@ pub(crate) struct Gained {
 }
 
 #[cfg(test)]
-impl Gained {
+impl JobResult {
     pub(crate) fn learnt(text: &[u8]) -> Self {
-        Gained {
+        JobResult {
             text: Some(Zeroizing::new(text.to_vec())),
-            ..Gained::default()
+            ..JobResult::default()
         }
     }
 }
@@ -102,18 +102,18 @@ impl AlsoAgree for Agreed<'_> {
 }
 
 /// What an input is read from.
-enum Given {
+enum InputData {
     /// A file of the folder of data.
     File(File),
     /// What was posted with the approval.
     Posted(Zeroizing<String>),
 }
 
-impl Given {
+impl InputData {
     fn reader(&self) -> Box<dyn BufRead + '_> {
         match self {
-            Given::File(file) => Box::new(BufReader::new(file)),
-            Given::Posted(text) => Box::new(Cursor::new(text.as_bytes())),
+            InputData::File(file) => Box::new(BufReader::new(file)),
+            InputData::Posted(text) => Box::new(Cursor::new(text.as_bytes())),
         }
     }
 }
@@ -149,7 +149,7 @@ fn check_file(name: &str, approved: Option<FileMark>, file: &File) -> Result<(),
 
 impl Core {
     /// A queued job waits for its turn.
-    pub(crate) fn line_up(self: &Arc<Self>, job: &Job) {
+    pub(crate) fn enqueue(self: &Arc<Self>, job: &Job) {
         let id = job.proposal.id;
         let compiled = match self.program_of(job) {
             Ok(compiled) => compiled,
@@ -168,7 +168,7 @@ impl Core {
             let both = memory.iter_mut().zip(of_stock);
             both.for_each(|(bytes, of_stock)| *bytes = of_stock.max(*bytes));
         }
-        lock(&self.desk).add(Waiting {
+        lock(&self.scheduler).add(Waiting {
             job: id,
             proposer: job.proposal.proposer,
             parties: job.proposal.parties,
@@ -177,23 +177,23 @@ impl Core {
         });
         // It may have ended meanwhile.
         if !lock(&self.open).contains_key(&id) {
-            lock(&self.desk).remove(id);
+            lock(&self.scheduler).remove(id);
         }
-        self.pump();
+        self.start_ready();
     }
 
     /// The leader says that a job begins.
     pub(crate) fn hear_start(self: &Arc<Self>, from: u8, id: JobId, shelf: Option<u8>) {
         match self.jobs.get(id) {
             Ok(job) if job.state.name().is_open() => {
-                if !lock(&self.desk).call(id, shelf) {
+                if !lock(&self.scheduler).call(id, shelf) {
                     self.fail(id, FailKind::Refused, "too many jobs begin at once".into());
                 }
                 // It may have ended meanwhile.
                 if !lock(&self.open).contains_key(&id) {
-                    lock(&self.desk).remove(id);
+                    lock(&self.scheduler).remove(id);
                 }
-                self.pump();
+                self.start_ready();
             }
             Ok(_) | Err(Error::NoJob(_)) => self.tell_end(from, id),
             Err(error) => tracing::error!(job = %id, %error, "a beginning cannot be looked up"),
@@ -201,13 +201,13 @@ impl Core {
     }
 
     /// Has what can begin begun, soon.
-    pub(crate) fn pump(&self) {
+    pub(crate) fn start_ready(&self) {
         *lock(&self.starts.wanted) = true;
         self.starts.wake.notify_one();
     }
 
     /// Waits until something may begin, at most so long.
-    pub(crate) fn wait_pump(&self, limit: Duration) -> bool {
+    pub(crate) fn wait_for_start(&self, limit: Duration) -> bool {
         let wanted = lock(&self.starts.wanted);
         let (mut wanted, _) = self
             .starts
@@ -218,21 +218,21 @@ impl Core {
     }
 
     /// Begins what can begin.
-    pub(crate) fn begin_all(self: &Arc<Self>) {
+    pub(crate) fn start_jobs(self: &Arc<Self>) {
         loop {
             let next = if self.me() == LEADER {
-                // Who is lost after this has its jobs stopped: by then the desk says which.
-                let mut desk = lock(&self.desk);
+                // Who is lost after this has its jobs stopped: by then the scheduler says which.
+                let mut scheduler = lock(&self.scheduler);
                 let parties = 0..self.settings.names.len() as u8;
                 let limits: Vec<Option<Limits>> = parties.map(|party| self.limits_of(party)).collect();
-                desk.next_led(Instant::now(), &limits)
+                scheduler.next_led(Instant::now(), &limits)
             } else {
-                lock(&self.desk).next_called()
+                lock(&self.scheduler).next_called()
             };
-            let Some((waiting, flight)) = next else {
+            let Some((waiting, running)) = next else {
                 return;
             };
-            self.launch(waiting, &flight);
+            self.launch(waiting, &running);
         }
     }
 
@@ -246,19 +246,19 @@ impl Core {
         hello.map(|hello| hello.limits)
     }
 
-    fn launch(self: &Arc<Self>, waiting: Waiting, flight: &Arc<Flight>) {
-        let landing = self.takes_off();
-        let (core, flight, id) = (Arc::clone(self), Arc::clone(flight), waiting.job);
+    fn launch(self: &Arc<Self>, waiting: Waiting, running: &Arc<RunningJob>) {
+        let guard = self.guard_run();
+        let (core, running, id) = (Arc::clone(self), Arc::clone(running), waiting.job);
         let body = move || {
-            let _landing = landing;
-            if catch_unwind(AssertUnwindSafe(|| core.fly(&waiting, &flight))).is_err() {
+            let _guard = guard;
+            if catch_unwind(AssertUnwindSafe(|| core.run_job(&waiting, &running))).is_err() {
                 core.fail(
                     id,
                     FailKind::Internal,
                     "the service failed; its log says where".into(),
                 );
             }
-            core.over(id);
+            core.finished(id);
         };
         if let Err(error) = THREADS.start(body) {
             self.fail(
@@ -266,33 +266,33 @@ impl Core {
                 FailKind::Internal,
                 format!("there is no thread for it: {error}"),
             );
-            self.over(id);
+            self.finished(id);
         }
     }
 
-    fn over(&self, job: JobId) {
-        lock(&self.desk).done(job);
-        self.pump();
+    fn finished(&self, job: JobId) {
+        lock(&self.scheduler).done(job);
+        self.start_ready();
     }
 
     /// Something begins that the end of the service waits for.
-    pub(crate) fn takes_off(self: &Arc<Self>) -> Landing {
-        *lock(&self.aloft.count) += 1;
-        Landing(Arc::clone(self))
+    pub(crate) fn guard_run(self: &Arc<Self>) -> RunGuard {
+        *lock(&self.running.count) += 1;
+        RunGuard(Arc::clone(self))
     }
 
     /// Waits until no job runs, at most so long. Gives whether none does.
-    pub(crate) fn wait_landed(&self, limit: Duration) -> bool {
+    pub(crate) fn wait_finished(&self, limit: Duration) -> bool {
         let until = Instant::now() + limit;
-        let mut count = lock(&self.aloft.count);
+        let mut count = lock(&self.running.count);
         while *count > 0 {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
             }
             count = self
-                .aloft
-                .landed
+                .running
+                .ended
                 .wait_timeout(count, left)
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
@@ -301,19 +301,19 @@ impl Core {
     }
 
     /// One run of a job, from its beginning to its end.
-    fn fly(self: &Arc<Self>, waiting: &Waiting, flight: &Flight) {
+    fn run_job(self: &Arc<Self>, waiting: &Waiting, running: &RunningJob) {
         let id = waiting.job;
-        let mut taken = None;
+        let mut on_shelf = None;
         if self.me() == LEADER {
-            taken = self.choose_shelf(waiting.wanted);
-            let shelf = taken.as_ref().map(|taken| taken.shelf);
-            flight.begins(shelf);
+            on_shelf = self.choose_shelf(waiting.wanted);
+            let shelf = on_shelf.as_ref().map(|on_shelf| on_shelf.shelf);
+            running.begins(shelf);
             self.tell_all(waiting.parties, &Message::Start { job: id, shelf });
         }
         let starting = self.jobs.begin_start(id, self.found(id), Timestamp::now());
         // The parties meet while the disk is written.
-        let met = catch_unwind(AssertUnwindSafe(|| self.meet(id, flight)));
-        flight.has_met();
+        let met = catch_unwind(AssertUnwindSafe(|| self.meet(id, running)));
+        running.has_met();
         // From here on the record says that this party's data may have been used.
         let job = match starting.and_then(Pending::wait) {
             Ok(job) => job,
@@ -331,12 +331,12 @@ impl Core {
         let result = met.and_then(|met| {
             catch_unwind(AssertUnwindSafe(|| {
                 let met = met?;
-                flight.goes_on()?;
-                if let Some(shelf) = flight.shelf {
-                    taken = self.take_shelf(shelf);
+                running.still_runs()?;
+                if let Some(shelf) = running.shelf {
+                    on_shelf = self.take_shelf(shelf);
                 }
-                flight.goes_on()?;
-                self.compute(&job, met, flight, taken.as_ref())
+                running.still_runs()?;
+                self.compute(&job, met, running, on_shelf.as_ref())
             }))
         });
         let result = result.unwrap_or_else(|_| {
@@ -345,12 +345,12 @@ impl Core {
                 "the program failed; its log says where",
             ))
         });
-        let ended = result.and_then(|(compiled, gained)| self.record(&job, &compiled, gained));
+        let ended = result.and_then(|(compiled, result)| self.record(&job, &compiled, result));
         if let Err(fault) = ended {
             if matches!(fault.kind, FailKind::Peer | FailKind::PeerLost) {
-                flight.wait_for_word();
+                running.wait_for_word();
             }
-            if let Some((from, says)) = flight.word().filter(|_| fault.kind != FailKind::Cheating) {
+            if let Some((from, says)) = running.word().filter(|_| fault.kind != FailKind::Cheating) {
                 match self.jobs.hear(id, from, says, Timestamp::now()) {
                     Ok(job) => {
                         // They have lost this party, and may have heard of no other reason.
@@ -362,7 +362,7 @@ impl Core {
                     Err(error) => tracing::error!(job = %id, %error, "a peer's word cannot be recorded"),
                 }
             }
-            let fault = match flight.stopped() {
+            let fault = match running.stopped() {
                 Some((kind, reason)) if fault.kind != FailKind::Cheating => Fault::new(kind, reason),
                 _ => fault,
             };
@@ -388,12 +388,12 @@ impl Core {
     }
 
     /// Joins the others of a job that begins. Nothing of this party's data is touched.
-    fn meet(&self, id: JobId, flight: &Flight) -> Result<(Arc<Compiled>, Connections), Fault> {
+    fn meet(&self, id: JobId, running: &RunningJob) -> Result<(Arc<Compiled>, Connections), Fault> {
         let internal = |error: Error| Fault::new(FailKind::Internal, error.to_string());
-        let brief = lock(&self.open)
+        let open = lock(&self.open)
             .get(&id)
-            .map(|brief| (brief.program, brief.deadline));
-        let (program, deadline) = brief.ok_or_else(|| internal(Error::NoJob(id)))?;
+            .map(|open| (open.program, open.deadline));
+        let (program, deadline) = open.ok_or_else(|| internal(Error::NoJob(id)))?;
         let compiled = self.program(program).map_err(internal)?;
         let wires = self
             .wires
@@ -406,22 +406,22 @@ impl Core {
             .timeout
             .min(Duration::from_millis(left).saturating_add(LATE));
         let connections = wires.connections(&topology, &format!("job {id}"), limit)?;
-        Ok((compiled, flight.hold(connections)))
+        Ok((compiled, running.hold(connections)))
     }
 
     fn compute(
         &self,
         job: &Job,
         (compiled, connections): (Arc<Compiled>, Connections),
-        flight: &Flight,
-        taken: Option<&Taken>,
-    ) -> Result<(Arc<Compiled>, Gained), Fault> {
+        running: &RunningJob,
+        on_shelf: Option<&ShelfGuard>,
+    ) -> Result<(Arc<Compiled>, JobResult), Fault> {
         let mut progress = |done, total| {
-            if flight.progress(done, total) {
-                self.announcer.tell(&Happened::Progress(flight.running()));
+            if running.progress(done, total) {
+                self.announcer.tell(&Happened::Progress(running.shown()));
             }
         };
-        let gained = match &compiled.work {
+        let result = match &compiled.work {
             Work::Circuit {
                 job: circuit,
                 program,
@@ -446,8 +446,8 @@ impl Core {
                     phase_timeout: self.settings.phase_timeout,
                 };
                 let mut connections = connections;
-                let stored = match taken.is_some() || flight.shelf.is_some() {
-                    true => self.agree_on_stock(&mut connections, taken, &compiled)?,
+                let stored = match on_shelf.is_some() || running.shelf.is_some() {
+                    true => self.agree_on_stock(&mut connections, on_shelf, &compiled)?,
                     false => None,
                 };
                 let (prepared, store) = match stored {
@@ -464,7 +464,7 @@ impl Core {
                     true => None,
                     false => Some(learnt(job, Outputs { outputs })?),
                 };
-                Gained { text, shares }
+                JobResult { text, shares }
             }
             Work::Query(query) => {
                 // They may have changed since it was approved.
@@ -481,13 +481,13 @@ impl Core {
                 };
                 let answer = query.run(run, || Ok(connections), &mut progress)?;
                 let text = answer.map(|answer| learnt(job, Answer { answer })).transpose()?;
-                Gained {
+                JobResult {
                     text,
-                    ..Gained::default()
+                    ..JobResult::default()
                 }
             }
         };
-        Ok((compiled, gained))
+        Ok((compiled, result))
     }
 
     /// The files of data that are there for a job, by the data's name. They are not read.
@@ -520,8 +520,8 @@ impl Core {
         posted: impl FnMut(&str) -> Option<Zeroizing<String>>,
     ) -> Result<Vec<Option<Table>>, Fault> {
         self.read_inputs(binding, compiled, posted, |index, source, name| match source {
-            Given::File(file) => Ok(query.table_in(index, file, name)?),
-            Given::Posted(text) => Ok(query.posted_table(index, text.as_bytes())?),
+            InputData::File(file) => Ok(query.table_in(index, file, name)?),
+            InputData::Posted(text) => Ok(query.posted_table(index, text.as_bytes())?),
         })
     }
 
@@ -531,7 +531,7 @@ impl Core {
         binding: &[Binding],
         compiled: &Compiled,
         mut posted: impl FnMut(&str) -> Option<Zeroizing<String>>,
-        read: impl Fn(usize, Given, &str) -> Result<T, Fault>,
+        read: impl Fn(usize, InputData, &str) -> Result<T, Fault>,
     ) -> Result<Vec<Option<T>>, Fault> {
         let bad = |reason: String| Fault::new(FailKind::BadInput, reason);
         let mut inputs = Vec::new();
@@ -547,14 +547,14 @@ impl Core {
                     let same = file.try_clone().map_err(|error| bad(error.to_string()))?;
                     let approved = bound.and_then(|bound| bound.file);
                     check_file(name, approved, &same)?;
-                    let values = read(index, Given::File(file), name);
+                    let values = read(index, InputData::File(file), name);
                     check_file(name, approved, &same)?;
                     values
                 }
                 Some(Source::Posted) => {
                     let values = posted(&input.name)
                         .ok_or_else(|| bad(format!("the values of {:?} were not posted", input.name)))?;
-                    read(index, Given::Posted(values), &input.name)
+                    read(index, InputData::Posted(values), &input.name)
                 }
                 None => return Err(bad(format!("the input {:?} is bound to nothing", input.name))),
             };
@@ -568,13 +568,13 @@ impl Core {
         self: &Arc<Self>,
         job: &Job,
         compiled: &Compiled,
-        gained: Gained,
+        result: JobResult,
     ) -> Result<(), Fault> {
         let id = job.proposal.id;
         let internal = |error: String| Fault::new(FailKind::Internal, error);
-        let sealed = gained.text.map(|text| self.key.seal(id, &text)).transpose();
+        let sealed = result.text.map(|text| self.key.seal(id, &text)).transpose();
         let sealed = sealed.map_err(|error| internal(error.to_string()))?;
-        let shares = self.sealed_shares(job, &gained.shares);
+        let shares = self.sealed_shares(job, &result.shares);
         let shares = shares.map_err(|error| internal(error.to_string()))?;
         let finish = || {
             let (sealed, shares) = (sealed.clone(), shares.clone());
@@ -607,22 +607,22 @@ impl Core {
     /// A job has ended: what it held here is freed.
     pub(crate) fn ended(self: &Arc<Self>, job: &Job) {
         let id = job.proposal.id;
-        let flight = {
-            let mut desk = lock(&self.desk);
-            desk.remove(id);
-            desk.flight(id)
+        let running = {
+            let mut scheduler = lock(&self.scheduler);
+            scheduler.remove(id);
+            scheduler.running(id)
         };
-        if let Some(flight) = flight {
+        if let Some(running) = running {
             let (kind, reason) = match &job.state {
                 State::Failed(failure) => (failure.kind, failure.reason.clone()),
                 _ => (FailKind::Peer, "it has ended".into()),
             };
             if job.state != State::Done {
-                flight.stop(kind, reason);
+                running.stop(kind, reason);
             }
         }
         self.posted.remove(id);
         // Others may have waited behind it.
-        self.pump();
+        self.start_ready();
     }
 }

@@ -4,9 +4,9 @@
 //! a making takes the shelf of the same number at each. What is on a shelf is counted in runs of a typical job ([`Kind`]).
 
 mod counting;
-mod course;
 mod making;
 mod orphans;
+mod pace;
 #[cfg(test)]
 mod services;
 mod using;
@@ -24,10 +24,10 @@ use crate::core::Core;
 use crate::message::{LACKS, Lack, Level, Message};
 use crate::settings::StockSettings;
 
-use course::Course;
 pub(crate) use making::keep;
 use orphans::Words;
-pub(crate) use using::{Taken, Wanted};
+use pace::Pace;
+pub(crate) use using::{ShelfGuard, Wanted};
 
 /// Shelves of a service.
 pub(crate) const SHELVES: u8 = 8;
@@ -79,7 +79,7 @@ struct State {
     damaged: Vec<BTreeSet<ItemId>>,
     making: Option<making::Making>,
     /// How the making of each kind goes.
-    course: Vec<Course>,
+    pace: Vec<Pace>,
 }
 
 /// What is on a shelf of a kind, in runs.
@@ -125,7 +125,7 @@ impl Shelves {
                 news: BTreeSet::new(),
                 damaged: vec![BTreeSet::new(); SHELVES.into()],
                 making: None,
-                course: vec![Course::default(); count],
+                pace: vec![Pace::default(); count],
             }),
             moved: Condvar::new(),
             counting: Mutex::default(),
@@ -320,7 +320,7 @@ impl Core {
             let (runs, all, low) = {
                 let mut state = self.stock.state();
                 let (runs, all) = self.stock.stands(&state, self.me(), kind);
-                (runs, all, state.course[kind].is_low(runs, all, now))
+                (runs, all, state.pace[kind].is_low(runs, all, now))
             };
             let name = target.kind.protocol().describe();
             if low {
@@ -336,7 +336,7 @@ impl Core {
                      leave no pause, nothing is made. Jobs run all the same, more slowly.",
                 );
             } else if runs >= all / 2 {
-                self.calm(AlarmKind::StockLow, &key);
+                self.end_alarm(AlarmKind::StockLow, &key);
             }
         }
     }

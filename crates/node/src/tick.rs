@@ -1,4 +1,4 @@
-//! What happens by the clock: deadlines, results that expire, alarms, and standings told again.
+//! What happens by the clock: deadlines, results that expire, alarms, and statuses told again.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -9,7 +9,7 @@ use cenote_service::Timestamp;
 use cenote_service::job::{FailKind, Job, JobId, PageRequest, StateName};
 use cenote_service::live::AlarmKind;
 
-use crate::core::{Brief, Core, lock};
+use crate::core::{Core, OpenJob, lock};
 use crate::dispatch::Task;
 use crate::message::Message;
 use crate::peer::Greeting;
@@ -17,7 +17,7 @@ use crate::stock;
 
 /// How often it is looked at deadlines.
 const TICK: Duration = Duration::from_millis(250);
-/// How often standings are told again while jobs are open.
+/// How often statuses are told again while jobs are open.
 const AGAIN: Duration = Duration::from_secs(20);
 /// How often what is old is deleted.
 const SWEEP: Duration = Duration::from_secs(60);
@@ -54,7 +54,7 @@ fn begin(core: &Weak<Core>) {
         if core.stopping.load(Ordering::Relaxed) {
             return;
         }
-        if core.wait_pump(TICK) && catch_unwind(AssertUnwindSafe(|| core.begin_all())).is_err() {
+        if core.wait_for_start(TICK) && catch_unwind(AssertUnwindSafe(|| core.start_jobs())).is_err() {
             tracing::error!("the beginning of a job failed; the log says where");
         }
     }
@@ -96,18 +96,18 @@ impl Core {
     /// Ends jobs whose time is over, and those that were stopped while they meet. All are stopped before any end is recorded, which may take a while.
     fn expire(self: &Arc<Self>) {
         let now = Timestamp::now();
-        let late = |(id, brief): (&JobId, &Brief)| {
-            (brief.deadline <= now).then_some((*id, brief.deadline, brief.state))
+        let late = |(id, open): (&JobId, &OpenJob)| {
+            (open.deadline <= now).then_some((*id, open.deadline, open.state))
         };
         let late: Vec<_> = lock(&self.open).iter().filter_map(late).collect();
-        let flights = lock(&self.desk).flights();
+        let all_running = lock(&self.scheduler).all_running();
         let over = |deadline| format!("it was not done by {deadline}");
         let (mut run, mut wait) = (Vec::new(), false);
         for (id, deadline, state) in late {
-            match flights.iter().find(|flight| flight.job == id) {
+            match all_running.iter().find(|running| running.job == id) {
                 // The record may say already of one that has just begun that it runs.
-                Some(flight) => {
-                    flight.stop(FailKind::Deadline, over(deadline));
+                Some(running) => {
+                    running.stop(FailKind::Deadline, over(deadline));
                 }
                 None if state == StateName::Running => run.push((id, deadline)),
                 None => wait = true,
@@ -116,11 +116,11 @@ impl Core {
         for (id, deadline) in run {
             self.give_up(id, FailKind::Deadline, over(deadline));
         }
-        for flight in flights {
-            if let Some((kind, reason)) = flight.stranded()
-                && lock(&self.open).contains_key(&flight.job)
+        for running in all_running {
+            if let Some((kind, reason)) = running.stopped_before_meeting()
+                && lock(&self.open).contains_key(&running.job)
             {
-                self.fail(flight.job, kind, reason);
+                self.fail(running.job, kind, reason);
             }
         }
         if !wait {
@@ -154,7 +154,7 @@ impl Core {
                 self.tell(party, &Message::Want { program, at });
             }
             if behind {
-                self.put(party, 0, Task::Standings);
+                self.put(party, 0, Task::Statuses);
             }
             let (key, name) = (party.to_string(), self.name(party));
             if away && up {
@@ -175,7 +175,7 @@ impl Core {
                 );
             } else {
                 // It may have come back while this was looked at before.
-                self.calm(AlarmKind::PeerLost, &key);
+                self.end_alarm(AlarmKind::PeerLost, &key);
             }
             let ahead = self.wires.get().and_then(|wires| wires.facts(party).clock_ahead);
             match ahead {
@@ -188,7 +188,7 @@ impl Core {
                     ),
                     "Set both clocks by a time server: deadlines are in each party's own time.",
                 ),
-                Some(_) => self.calm(AlarmKind::Clock, &key),
+                Some(_) => self.end_alarm(AlarmKind::Clock, &key),
                 None => {}
             }
         }
@@ -204,7 +204,7 @@ impl Core {
         }
         for party in 0..self.settings.names.len() as u8 {
             if self.peer(party).is_some_and(|peer| peer.known().is_with_us()) {
-                self.put(party, 0, Task::Standings);
+                self.put(party, 0, Task::Statuses);
             }
         }
     }
@@ -257,9 +257,9 @@ impl Core {
             return;
         }
         match job.state.name() {
-            StateName::Approved => self.goes_on(job),
-            StateName::Queued if !lock(&self.desk).has(id) => self.line_up(job),
-            StateName::Running if lock(&self.desk).flight(id).is_none() => {
+            StateName::Approved => self.queue_approved(job),
+            StateName::Queued if !lock(&self.scheduler).has(id) => self.enqueue(job),
+            StateName::Running if lock(&self.scheduler).running(id).is_none() => {
                 self.fail(id, FailKind::Internal, "its outcome could not be recorded".into());
             }
             _ => {}
@@ -276,7 +276,7 @@ impl Core {
             .and_then(|_| self.jobs.prune(now.before(self.settings.keep)))
             .and_then(|_| self.jobs.prune_unrun(now));
         match swept {
-            Ok(_) => self.calm(AlarmKind::Disk, "record"),
+            Ok(_) => self.end_alarm(AlarmKind::Disk, "record"),
             Err(error) => self.alarm(
                 AlarmKind::Disk,
                 "record",

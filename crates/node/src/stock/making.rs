@@ -17,8 +17,8 @@ use cenote_service::live::{AlarmKind, Happened};
 use super::{SHELVES, Shelves};
 use crate::core::{Core, LEADER, lock};
 use crate::failure;
-use crate::flight::Flight;
 use crate::message::Message;
+use crate::running_job::RunningJob;
 
 /// How often it is looked whether something is to be made.
 const LOOK: Duration = Duration::from_millis(250);
@@ -52,7 +52,7 @@ struct Order {
     run: JobId,
     shelf: u8,
     runs: u64,
-    flight: Arc<Flight>,
+    running: Arc<RunningJob>,
 }
 
 enum Stage {
@@ -117,12 +117,12 @@ impl Shelves {
         let mut state = self.state();
         for (kind, target) in self.targets.iter().enumerate() {
             let (runs, all) = self.stands(&state, me, kind);
-            let course = &mut state.course[kind];
-            course.filling = runs < all && (course.filling || runs < all - all / 4);
-            if !course.filling || course.may_begin().is_err() {
+            let pace = &mut state.pace[kind];
+            pace.filling = runs < all && (pace.filling || runs < all - all / 4);
+            if !pace.filling || pace.may_begin().is_err() {
                 continue;
             }
-            let piece = course.piece.max(1);
+            let piece = pace.piece.max(1);
             let shelves = (0..SHELVES)
                 .filter(|shelf| !state.busy[usize::from(*shelf)] && self.is_known(&state, me, *shelf, kind));
             let lacking = shelves.map(|shelf| (self.usable(&state, me, shelf, kind).0, shelf));
@@ -183,7 +183,7 @@ impl Shelves {
 impl Core {
     /// Asks the peers to make a piece, if one is wanted and nothing else is to be done. What all have agreed to.
     fn propose_making(&self) -> Option<(usize, Order)> {
-        if !lock(&self.desk).is_idle() {
+        if !lock(&self.scheduler).is_idle() {
             return None;
         }
         let (kind, shelf, runs) = self.stock.next(self.me())?;
@@ -196,7 +196,7 @@ impl Core {
         let run = JobId::random(self.me()).ok()?;
         if let Err(why) = self.reserve(run, kind, shelf, runs, Stage::Asked(peers.collect()), ANSWER) {
             tracing::debug!(why, "no stock is made");
-            self.stock.state().course[kind].declined();
+            self.stock.state().pace[kind].declined();
             return None;
         }
         let stock = self.stock.targets[kind].digest;
@@ -214,7 +214,7 @@ impl Core {
             return Some((kind, order));
         }
         self.tell_all(parties, &Message::Unready { run });
-        self.stock.state().course[kind].declined();
+        self.stock.state().pace[kind].declined();
         self.clear_making();
         None
     }
@@ -266,18 +266,18 @@ impl Core {
             );
             return Err("the disk is nearly full".into());
         }
-        self.calm(AlarmKind::Disk, "stock");
+        self.end_alarm(AlarmKind::Disk, "stock");
         let memory = target
             .kind
             .memory_bytes(runs, PartyId(self.me()))
             .map_err(of_order)?;
         let parties = target.kind.protocol().parties();
         let mut state = stock.state();
-        state.course[kind].may_begin()?;
+        state.pace[kind].may_begin()?;
         if state.making.is_some() || state.busy[usize::from(shelf)] {
             return Err("the shelf is in use".into());
         }
-        if !lock(&self.desk).reserve(memory) {
+        if !lock(&self.scheduler).reserve(memory) {
             return Err("there is no memory for it".into());
         }
         state.busy[usize::from(shelf)] = true;
@@ -286,7 +286,7 @@ impl Core {
                 run,
                 shelf,
                 runs,
-                flight: Arc::new(Flight::new(run, parties, None)),
+                running: Arc::new(RunningJob::new(run, parties, None)),
             },
             kind,
             stage,
@@ -302,8 +302,8 @@ impl Core {
         let Some(making) = self.stock.state().making.take() else {
             return;
         };
-        lock(&self.desk).release(making.memory);
-        self.pump();
+        lock(&self.scheduler).release(making.memory);
+        self.start_ready();
         if self.me() != LEADER && !matches!(making.stage, Stage::Runs) {
             let run = making.order.run;
             self.tell(LEADER, &Message::Unready { run });
@@ -371,14 +371,14 @@ impl Core {
         if let Some(making) = state
             .making
             .as_mut()
-            .filter(|making| peer < making.order.flight.parties)
+            .filter(|making| peer < making.order.running.parties)
         {
             match making.stage {
                 Stage::Asked(_) | Stage::Agreed => making.stage = Stage::Off,
                 Stage::Given | Stage::Runs | Stage::Off => {}
             }
             let reason = format!("the connection to party {peer} was lost");
-            making.order.flight.stop(FailKind::PeerLost, reason);
+            making.order.running.stop(FailKind::PeerLost, reason);
         }
         drop(state);
         self.stock.moved.notify_all();
@@ -387,27 +387,27 @@ impl Core {
     /// Ends what is being made.
     pub(crate) fn stop_making(&self) {
         if let Some(making) = &self.stock.state().making {
-            let flight = &making.order.flight;
-            flight.stop(FailKind::Restarted, "the service was stopped");
+            let running = &making.order.running;
+            running.stop(FailKind::Restarted, "the service was stopped");
         }
         self.stock.moved.notify_all();
     }
 
     /// Makes what all have agreed on.
     fn carry_out(self: &Arc<Self>, kind: usize, order: Order) {
-        let _landing = self.takes_off();
+        let _guard = self.guard_run();
         self.announcer.tell(&Happened::Stock);
         let start = Instant::now();
         let made = catch_unwind(AssertUnwindSafe(|| self.make_piece(kind, &order)));
         let took = start.elapsed();
         let mut state = self.stock.state();
-        let course = &mut state.course[kind];
+        let pace = &mut state.pace[kind];
         match &made {
-            Ok(Ok(())) => course.made(order.runs, took),
-            Ok(Err(error)) if failure::kind(error) == FailKind::Cheating => course.ended = true,
-            _ => course.cut(),
+            Ok(Ok(())) => pace.made(order.runs, took),
+            Ok(Err(error)) if failure::kind(error) == FailKind::Cheating => pace.ended = true,
+            _ => pace.cut(),
         }
-        let cuts = course.cuts;
+        let cuts = pace.cuts;
         drop(state);
         match made {
             Ok(Ok(())) => tracing::debug!(runs = order.runs, ?took, "stock was made"),
@@ -424,7 +424,7 @@ impl Core {
         };
         let session = format!("stock {}", order.run);
         let connections = wires.connections(&kind.protocol().topology(), &session, MEET)?;
-        let connections = order.flight.hold(connections);
+        let connections = order.running.hold(connections);
         let traffic = Duration::from_secs(kind.traffic_bytes(order.runs)? / LEAST_RATE);
         let limit = self.settings.phase_timeout.unwrap_or(PHASE + traffic);
         let store = &self.stock.stores[usize::from(order.shelf)];

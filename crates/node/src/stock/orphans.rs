@@ -91,7 +91,7 @@ impl Core {
             let is_here = peer.known().listens();
             let (key, name) = (format!("lacks {party}"), self.name(party));
             if !is_here || self.stock.stores.is_empty() {
-                self.calm(AlarmKind::StockLow, &key);
+                self.end_alarm(AlarmKind::StockLow, &key);
                 continue;
             }
             let (questions, doubtful) = {
@@ -117,7 +117,7 @@ impl Core {
                     "Find out with the others whether it does. The items stay meanwhile, and jobs do not use them. If it does, stop the service and \
                      remove them with `cenote stock drop`.",
                 ),
-                None => self.calm(AlarmKind::StockLow, &key),
+                None => self.end_alarm(AlarmKind::StockLow, &key),
             }
         }
     }

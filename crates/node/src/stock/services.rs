@@ -67,7 +67,7 @@ fn wait_full(world: &World) {
 /// Nothing is made from here on. For a minute nobody asks either what others lack, unless the test does.
 fn make_no_more(world: &World) {
     for node in world.nodes.iter().flatten() {
-        node.core.stock.state().course[0].ended = true;
+        node.core.stock.state().pace[0].ended = true;
     }
     until("nothing is made", || {
         world
@@ -83,7 +83,7 @@ fn make_no_more(world: &World) {
 /// It is made again. The leader is the last to know, so that no peer declines.
 fn make_again(world: &World) {
     for node in world.nodes.iter().flatten().rev() {
-        node.core.stock.state().course[0].ended = false;
+        node.core.stock.state().pace[0].ended = false;
     }
 }
 
@@ -196,7 +196,7 @@ fn what_is_on_a_shelf_is_told_before_anybody_takes_it() {
     })));
     core.put_back(0);
     core.tell_levels(2);
-    // Standings are told by the clock, too.
+    // Statuses are told by the clock, too.
     let [told, free] = counts.map(|count| count.load(Ordering::Relaxed));
     assert!(told >= 3 && free == 0, "{told} {free}");
 }
@@ -357,17 +357,17 @@ fn a_party_that_declines_is_asked_seldom() {
     wait_full(&world);
     make_no_more(&world);
     for party in 0..2 {
-        world.node(party).core.stock.state().course[0].ended = false;
+        world.node(party).core.stock.state().pace[0].ended = false;
     }
     lose(&world);
     until("it is asked", || {
-        world.node(0).core.stock.state().course[0].declined > 0
+        world.node(0).core.stock.state().pace[0].declined > 0
     });
-    assert!(world.node(0).core.stock.state().course[0].again.is_some());
+    assert!(world.node(0).core.stock.state().pace[0].again.is_some());
     run(&world, 0, "goes on");
     assert_eq!(left(&world, 0).0, left(&world, 2).0);
     // It wants some again.
-    world.node(2).core.stock.state().course[0].ended = false;
+    world.node(2).core.stock.state().pace[0].ended = false;
     wait_full(&world);
 }
 
@@ -376,7 +376,7 @@ fn a_leader_cannot_fill_a_disk_or_hold_a_shelf() {
     let world = world(3, SHARE);
     wait_full(&world);
     make_no_more(&world);
-    world.node(1).core.stock.state().course[0].ended = false;
+    world.node(1).core.stock.state().pace[0].ended = false;
     let answers = [Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0))];
     let counts = answers.clone();
     world.hub.meddle(Some(Arc::new(move |from, to, message| {
@@ -540,7 +540,7 @@ fn a_cheater_in_the_making_is_caught_and_has_no_second_try() {
     assert_eq!(adversary.deviations(), 1);
     let noted = |party: u8| alarmed(&world, party) && noted_check(&world, party, None).is_some();
     assert!((0..2).any(noted), "it is in the audit log");
-    let ended = |party: u8| world.node(party).core.stock.state().course[0].ended;
+    let ended = |party: u8| world.node(party).core.stock.state().pace[0].ended;
     assert!((0..2).any(ended));
     // Whoever has caught it agrees to nothing more; the leader asks for nothing, or in vain.
     run(&world, 0, "goes on");

@@ -29,12 +29,12 @@ pub(crate) struct Wanted {
 }
 
 /// A shelf that a job uses, until this is dropped.
-pub(crate) struct Taken {
+pub(crate) struct ShelfGuard {
     core: Arc<Core>,
     pub(crate) shelf: u8,
 }
 
-impl Drop for Taken {
+impl Drop for ShelfGuard {
     fn drop(&mut self) {
         self.core.put_back(self.shelf);
     }
@@ -118,15 +118,15 @@ impl Shelves {
 
 impl Core {
     /// Chooses the shelf of a job that the leader begins, if one serves it.
-    pub(crate) fn choose_shelf(self: &Arc<Self>, wanted: Option<Wanted>) -> Option<Taken> {
+    pub(crate) fn choose_shelf(self: &Arc<Self>, wanted: Option<Wanted>) -> Option<ShelfGuard> {
         let shelf = self.stock.choose(self.me(), wanted?)?;
         let core = Arc::clone(self);
-        Some(Taken { core, shelf })
+        Some(ShelfGuard { core, shelf })
     }
 
     /// Takes the shelf that the leader names, unless it does not come free or there is no such.
-    pub(crate) fn take_shelf(self: &Arc<Self>, shelf: u8) -> Option<Taken> {
-        self.stock.take(shelf).then(|| Taken {
+    pub(crate) fn take_shelf(self: &Arc<Self>, shelf: u8) -> Option<ShelfGuard> {
+        self.stock.take(shelf).then(|| ShelfGuard {
             core: Arc::clone(self),
             shelf,
         })
@@ -136,10 +136,10 @@ impl Core {
     pub(crate) fn agree_on_stock(
         &self,
         connections: &mut Connections,
-        taken: Option<&Taken>,
+        on_shelf: Option<&ShelfGuard>,
         compiled: &Compiled,
     ) -> Result<Option<(Prepared, Store)>> {
-        let found = taken.and_then(|taken| self.look_on_shelf(taken.shelf, compiled));
+        let found = on_shelf.and_then(|on_shelf| self.look_on_shelf(on_shelf.shelf, compiled));
         let items = found.as_ref().map_or(&[][..], |(_, _, items)| items);
         let phases = connections.phases(self.settings.phase_timeout.unwrap_or(CHOICE));
         phases.begin("the choice of stock");

@@ -15,7 +15,7 @@ use crate::core::lock;
 use crate::failure;
 use crate::message::Message;
 use crate::peer::Greeting;
-use crate::run::Gained;
+use crate::run::JobResult;
 
 /// Whether a failure is one of what may follow from a party that is gone.
 fn lost(state: &State) -> bool {
@@ -55,8 +55,8 @@ fn a_beginning_that_is_lost_is_told_again() {
     world.hub.meddle(None);
     until("it is done", || {
         let core = &world.node(0).core;
-        core.tell_standings(1);
-        core.tell_standings(2);
+        core.tell_statuses(1);
+        core.tell_statuses(2);
         world.job(0, id).state == State::Done
     });
     world.verify();
@@ -294,24 +294,24 @@ fn a_deadline_takes_no_outputs_away_that_were_learnt() {
         let id = job.proposal.id;
         until("party 1 waits, or has given it up", || {
             let state = world.job(1, id).state;
-            lock(&core.desk).has(id) || !state.name().is_open()
+            lock(&core.scheduler).has(id) || !state.name().is_open()
         });
-        let mut desk = lock(&core.desk);
-        assert!(desk.call(id, None));
-        let (_, flight) = desk.next_called()?;
-        drop(desk);
+        let mut scheduler = lock(&core.scheduler);
+        assert!(scheduler.call(id, None));
+        let (_, running) = scheduler.next_called()?;
+        drop(scheduler);
         let topology = Protocol::default().topology();
-        let connections = flight.hold(Connections::in_memory(&topology, PATIENCE).remove(1));
+        let connections = running.hold(Connections::in_memory(&topology, PATIENCE).remove(1));
         let job = core.jobs.start(id, Timestamp::now()).ok()?;
-        Some((job, flight, connections))
+        Some((job, running, connections))
     };
-    let (job, flight, _connections) = [2, 10, 40].into_iter().find_map(begin).expect("begun in time");
+    let (job, running, _connections) = [2, 10, 40].into_iter().find_map(begin).expect("begun in time");
     let id = job.proposal.id;
     core.changed(&job);
-    until("it is stopped", || flight.stopped().is_some());
-    assert_eq!(flight.stopped().expect("stopped").0, FailKind::Deadline);
+    until("it is stopped", || running.stopped().is_some());
+    assert_eq!(running.stopped().expect("stopped").0, FailKind::Deadline);
     let compiled = core.program_of(&job).expect("a program");
-    let recorded = core.record(&job, &compiled, Gained::learnt(b"learnt"));
+    let recorded = core.record(&job, &compiled, JobResult::learnt(b"learnt"));
     assert!(recorded.is_ok());
     assert_eq!(world.job(1, id).state, State::Done);
     let learnt = world.node(1).fetch(id, "key", person()).expect("a result");
@@ -340,7 +340,7 @@ fn a_leader_that_never_starts_holds_a_job_until_its_deadline_only() {
     lose(&world, |message| {
         matches!(
             message,
-            Message::Start { .. } | Message::Fail { .. } | Message::Standings { .. }
+            Message::Start { .. } | Message::Fail { .. } | Message::Statuses { .. }
         )
     });
     let id = world.submit_urgent(1, &world.submission("add8", "never"), |_| true);

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::compiled::tests::bundle;
 use crate::core::Core;
-use crate::dispatch::LANES;
+use crate::dispatch::WORKERS;
 use crate::wires::memory::Hub;
 use crate::{Node, Settings, StockSettings};
 
@@ -325,8 +325,8 @@ pub(crate) fn until_within(limit: Duration, what: &str, is: impl Fn() -> bool) {
 pub(crate) fn stop_clocks(world: &World, party: u8) -> Arc<Core> {
     let core = Arc::clone(&world.node(party).core);
     core.stopping.store(true, std::sync::atomic::Ordering::Relaxed);
-    // What is left is the lanes of all parties, and the ears.
-    let others = world.nodes.len() * LANES + 1;
+    // What is left is the workers of all parties, and the ears.
+    let others = world.nodes.len() * WORKERS + 1;
     until("its clocks stand still", || Arc::weak_count(&core) == others);
     core
 }

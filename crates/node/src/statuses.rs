@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cenote_service::job::{Remote, State, StateName};
 
 use crate::core::{Core, lock};
-use crate::message::{Message, STANDINGS, Standing, VERSION};
+use crate::message::{JobStatus, Message, STATUSES, VERSION};
 use crate::peer::Greeting;
 
 impl Core {
@@ -30,61 +30,61 @@ impl Core {
             };
         }
         if is_told {
-            self.tell_standings(peer);
+            self.tell_statuses(peer);
         }
     }
 
     /// Tells a peer where all unfinished jobs stand that it takes part in, which begin, and what stock is here.
-    pub(crate) fn tell_standings(&self, peer: u8) {
+    pub(crate) fn tell_statuses(&self, peer: u8) {
         self.tell_levels(peer);
-        let standings: Vec<Standing> = lock(&self.open)
+        let statuses: Vec<JobStatus> = lock(&self.open)
             .iter()
-            .filter(|(_, brief)| peer < brief.parties)
-            .map(|(job, brief)| Standing {
+            .filter(|(_, open)| peer < open.parties)
+            .map(|(job, open)| JobStatus {
                 job: *job,
-                proposal: brief.proposal,
-                proposer: brief.proposer,
-                state: brief.state,
-                approved: brief.approved,
-                deadline: brief.deadline,
+                proposal: open.proposal,
+                proposer: open.proposer,
+                state: open.state,
+                approved: open.approved,
+                deadline: open.deadline,
             })
             .collect();
-        for jobs in standings.chunks(STANDINGS) {
-            self.tell(peer, &Message::Standings { jobs: jobs.to_vec() });
+        for jobs in statuses.chunks(STATUSES) {
+            self.tell(peer, &Message::Statuses { jobs: jobs.to_vec() });
         }
-        let flights = lock(&self.desk).flights();
-        for flight in flights.iter().filter(|flight| peer < flight.parties) {
-            if let Some(shelf) = flight.beginning() {
-                let job = flight.job;
+        let all_running = lock(&self.scheduler).all_running();
+        for running in all_running.iter().filter(|running| peer < running.parties) {
+            if let Some(shelf) = running.beginning() {
+                let job = running.job;
                 self.tell(peer, &Message::Start { job, shelf });
             }
         }
     }
 
     /// A peer says where a job stands there.
-    pub(crate) fn hear_standing(self: &Arc<Self>, from: u8, standing: &Standing) {
-        let id = standing.job;
+    pub(crate) fn hear_status(self: &Arc<Self>, from: u8, status: &JobStatus) {
+        let id = status.job;
         let known = match self.jobs.get(id) {
             Ok(job) => job,
             Err(cenote_service::Error::NoJob(_)) => {
-                if standing.proposer == from {
+                if status.proposer == from {
                     self.tell(from, &Message::Ask { job: id });
-                } else if standing.proposer == self.me() {
+                } else if status.proposer == self.me() {
                     self.tell_end(from, id);
                 }
                 return;
             }
             Err(_) => return,
         };
-        if known.digest != standing.proposal || from >= known.proposal.parties {
+        if known.digest != status.proposal || from >= known.proposal.parties {
             lock(&self.tally).refused(from);
             return;
         }
         if !known.state.name().is_open() {
             return self.tell_end(from, id);
         }
-        if standing.approved && known.state.name() == StateName::Proposed {
-            let proposal = standing.proposal;
+        if status.approved && known.state.name() == StateName::Proposed {
+            let proposal = status.proposal;
             self.hear(
                 from,
                 id,
