@@ -140,6 +140,8 @@ pub(crate) struct Ended {
     pub(crate) error_log2: f64,
     pub(crate) computational_bits: f64,
     pub(crate) warnings: Vec<String>,
+    /// Whether the session has ended in agreement. If not, this party has learnt its outputs all the same.
+    pub(crate) is_agreed: bool,
 }
 
 impl Conversation<'_> {
@@ -177,12 +179,14 @@ impl Conversation<'_> {
                 finished?;
             }
         }
+        let is_agreed = warnings.is_empty();
         warnings.extend(session.warnings());
         let ended = Ended {
             costs: session.costs(),
             error_log2: session.error_bound(),
             computational_bits: session.computational_bits(),
             warnings,
+            is_agreed,
         };
         Ok((result, ended))
     }

@@ -66,6 +66,8 @@ pub struct Outcome {
     pub outputs: Vec<Option<BitMatrix>>,
     /// The same as text, and what it cost.
     pub report: PartyReport,
+    /// Whether the session has ended in agreement. If not, this party has its outputs all the same.
+    pub is_agreed: bool,
 }
 
 /// One party of a computation, ready to meet its peers.
@@ -162,6 +164,7 @@ impl Party<'_> {
             computational_bits,
             mut warnings,
         } = prepared.run(task, connections, stock, progress)?;
+        let is_agreed = unfinished.is_none();
         warnings.extend(unfinished.map(|error| {
             format!(
                 "the outputs of {} are verified and right, but the session did not end in agreement, so its peers may lack \
@@ -190,7 +193,11 @@ impl Party<'_> {
             costs: PartyCosts::new(self.me.0, &costs, seconds),
             warnings,
         };
-        Ok(Outcome { outputs, report })
+        Ok(Outcome {
+            outputs,
+            report,
+            is_agreed,
+        })
     }
 
     /// Everything public that must be the same at all parties, the most telling differences first.

@@ -65,6 +65,9 @@ pub(crate) enum Command {
     /// List and drop values that jobs of a standing service have kept
     #[command(subcommand)]
     Kept(crate::commands::kept::Kept),
+    /// Say that what was on record against a party of a standing service is settled
+    #[command(subcommand)]
+    Peer(crate::commands::peer::Peer),
     /// Make, list and revoke tokens of a standing service
     #[command(subcommand)]
     Token(crate::commands::token::Token),
@@ -108,6 +111,7 @@ impl Command {
             | Command::Circuit(_)
             | Command::Job(_)
             | Command::Kept(_)
+            | Command::Peer(_)
             | Command::Token(_)
             | Command::Audit(_)
             | Command::Doctor(_)
@@ -152,6 +156,7 @@ impl Command {
             // Its findings are one object, which tells of faults too.
             Command::Doctor(_)
             | Command::Kept(_)
+            | Command::Peer(_)
             | Command::Token(_)
             | Command::Serve(_)
             | Command::Init(_)

@@ -65,6 +65,7 @@ fn main() -> ExitCode {
         Command::Params(command) => commands::params::run(&command),
         Command::Job(command) => commands::job::run(&command),
         Command::Kept(command) => commands::kept::run(&command),
+        Command::Peer(command) => commands::peer::run(&command),
         Command::Token(command) => commands::token::run(&command),
         Command::Audit(command) => commands::audit::run(&command),
         Command::Doctor(options) => commands::doctor::run(&options),

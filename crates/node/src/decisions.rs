@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use cenote::PartyId;
 use cenote::query;
-use cenote_service::audit::{Actor, Event};
-use cenote_service::job::{Binding, FailKind, Job, JobId, Proposal, Remote, Rules, Source, State, StateName};
+use cenote_service::audit::Actor;
+use cenote_service::job::{
+    Binding, FailKind, Job, JobId, Proposal, Remote, Rules, Source, State, StateName, Unsettled,
+};
 use cenote_service::live::Approval;
 use cenote_service::policy::{Past, Ruling, Verdict};
 use cenote_service::{Error, Policy, Result, Timestamp};
@@ -31,6 +33,10 @@ impl Past for Blank {
 
     fn data(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    fn unsettled(&mut self) -> Result<Vec<Unsettled>> {
+        Ok(Vec::new())
     }
 }
 
@@ -333,15 +339,6 @@ impl Core {
         let running = lock(&self.scheduler).running(id);
         if !running.is_some_and(|running| running.stop(kind, reason.clone())) {
             self.fail(id, kind, reason);
-        }
-    }
-
-    /// Notes in the audit log that a check has failed, in a job or in making stock.
-    pub(crate) fn note_check(&self, job: Option<JobId>, peer: Option<u8>, check: Option<&'static str>) {
-        let check = check.unwrap_or("a check").to_owned();
-        let event = Event::CheckFailed { job, peer, check };
-        if let Err(error) = self.database.audit(Timestamp::now(), event) {
-            tracing::error!(%error, "a check that failed cannot be noted in the audit log");
         }
     }
 

@@ -13,7 +13,8 @@ use cenote_service::live::{AlarmKind, Happened};
 use cenote_service::words::plain;
 
 use crate::core::{Core, LEADER, lock};
-use crate::message::{JobStatus, Message, VERSION};
+use crate::message::{JobStatus, Message};
+use crate::names;
 use crate::peer::{Greeting, Hello};
 use crate::scheduler::Limits;
 use crate::wires::{Hear, LONGEST};
@@ -112,6 +113,7 @@ impl Core {
                 jobs,
                 per_proposer,
                 memory,
+                names: theirs,
             }) => {
                 let program = plain(&program, 64);
                 // A job that is alone begins whatever is said here.
@@ -121,7 +123,7 @@ impl Core {
                     memory,
                 };
                 let hello = Hello {
-                    version,
+                    differs: names::difference(&self.settings.names, version, &theirs),
                     program,
                     limits,
                 };
@@ -160,12 +162,12 @@ impl Core {
     /// A peer says what it is, perhaps again and again.
     fn hear_hello(&self, from: u8, hello: Hello) {
         let Some(peer) = self.peer(from) else { return };
-        let is_ours = hello.version == VERSION;
+        let differs = hello.differs.clone();
         let is_new = {
             let mut known = peer.known();
-            match is_ours {
-                true => known.lost = None,
-                false => {
+            match &differs {
+                None => known.lost = None,
+                Some(_) => {
                     known.lost.get_or_insert_with(Instant::now);
                 }
             }
@@ -173,8 +175,14 @@ impl Core {
             known.hello = Some(hello);
             is_new
         };
-        if is_ours {
-            self.end_alarm(AlarmKind::PeerLost, &from.to_string());
+        match differs {
+            None => self.end_alarm(AlarmKind::PeerLost, &from.to_string()),
+            Some(differs) if is_new => {
+                if let Some(unsaid) = self.line_on(from) {
+                    tracing::error!(from, differs, unsaid, "nothing can be done with a peer");
+                }
+            }
+            Some(_) => {}
         }
         if is_new {
             self.announcer.tell(&Happened::Peer { party: from });

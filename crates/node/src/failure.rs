@@ -1,7 +1,7 @@
 //! Failures of runs, in the record's kinds.
 
 use cenote::Error;
-use cenote_net::Error as NetError;
+use cenote_net::{Error as NetError, step};
 use cenote_service::job::FailKind;
 use cenote_session::Error as EngineError;
 
@@ -28,8 +28,33 @@ pub(crate) fn kind(error: &Error) -> FailKind {
     }
 }
 
+/// The code of the step in which the parties of a session say which processes they are, before they compare what they are to do.
+const SAY_THE_RUN: u16 = 0x401;
+
+/// Whether a run failed while its parties still met and compared what they are to do, before any of them could deviate from a protocol.
+fn is_early(error: &Error) -> bool {
+    let Error::Protocol { error } = error else {
+        return false;
+    };
+    match error {
+        EngineError::PeerStopped { step, .. }
+        | EngineError::Net(
+            NetError::Timeout { step, .. }
+            | NetError::Stuck { step, .. }
+            | NetError::PhaseOver { step, .. }
+            | NetError::PeerLost { step, .. },
+        ) => {
+            let early = [step::CONNECT, step::HELLO, step::ROLL, step::AGREE];
+            step.code == SAY_THE_RUN || early.contains(step)
+        }
+        // Programs that are not compared as a whole before they run are compared while they do.
+        EngineError::Net(NetError::Mismatch { field, .. }) => field != "program",
+        _ => false,
+    }
+}
+
 /// The party that an error of a check names.
-pub(crate) fn cheater(error: &Error) -> Option<u8> {
+fn cheater(error: &Error) -> Option<u8> {
     match error {
         Error::Protocol {
             error: EngineError::Aborted { peer, .. },
@@ -39,7 +64,7 @@ pub(crate) fn cheater(error: &Error) -> Option<u8> {
 }
 
 /// The name of the check that an error is of.
-pub(crate) fn check(error: &Error) -> Option<&'static str> {
+fn check(error: &Error) -> Option<&'static str> {
     match error {
         Error::Protocol {
             error: EngineError::Aborted { check, .. },
@@ -53,7 +78,7 @@ pub(crate) fn words(kind: FailKind) -> &'static str {
     match kind {
         FailKind::Restarted => "the service was restarted",
         FailKind::Deadline => "the deadline has passed",
-        FailKind::Refused => "it does not fit there",
+        FailKind::Refused => "it is refused there",
         FailKind::Cheating => "a check failed there",
         FailKind::PeerLost => "another party was lost there",
         FailKind::Timeout => "a wait took too long there",
@@ -74,6 +99,8 @@ pub(crate) struct Fault {
     pub(crate) reason: String,
     pub(crate) cheater: Option<u8>,
     pub(crate) check: Option<&'static str>,
+    /// It came before any peer could deviate from the protocol.
+    pub(crate) is_early: bool,
 }
 
 impl Fault {
@@ -83,17 +110,23 @@ impl Fault {
             reason: reason.into(),
             cheater: None,
             check: None,
+            is_early: false,
+        }
+    }
+
+    pub(crate) fn of(error: &Error) -> Self {
+        Fault {
+            kind: kind(error),
+            reason: error.to_string(),
+            cheater: cheater(error),
+            check: check(error),
+            is_early: is_early(error),
         }
     }
 }
 
-impl From<cenote::Error> for Fault {
-    fn from(error: cenote::Error) -> Self {
-        Fault {
-            kind: kind(&error),
-            reason: error.to_string(),
-            cheater: cheater(&error),
-            check: check(&error),
-        }
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Fault::of(&error)
     }
 }

@@ -10,7 +10,7 @@ use cenote_service::{Error, Job, Result, Timestamp};
 use zeroize::Zeroizing;
 
 use crate::core::lock;
-use crate::message::{Message, VERSION};
+use crate::message::Message;
 use crate::node::Node;
 
 /// Kept values that are listed, at most.
@@ -96,15 +96,9 @@ impl Live for Node {
             .map(|(party, peer, wires)| {
                 let facts = wires.facts(party);
                 let hello = peer.known().hello.clone();
-                let link = match &hello {
-                    Some(hello) if facts.link == LinkState::Up && hello.version != VERSION => {
-                        LinkState::Refused {
-                            reason: format!(
-                                "its messages are of version {}, and this service's of {VERSION}",
-                                hello.version
-                            ),
-                        }
-                    }
+                let differs = hello.as_ref().and_then(|hello| hello.differs.clone());
+                let link = match differs {
+                    Some(reason) if facts.link == LinkState::Up => LinkState::Refused { reason },
                     _ => facts.link,
                 };
                 Peer {
@@ -120,6 +114,10 @@ impl Live for Node {
                 }
             })
             .collect()
+    }
+
+    fn settle(&self, peer: u8, by: Actor) -> Result<bool> {
+        Ok(self.core.settle(peer, by)?.is_some())
     }
 
     fn stock(&self) -> Vec<Stock> {
@@ -153,14 +151,16 @@ impl Live for Node {
             limit: 1,
         };
         self.core.jobs.list(request).map_err(|error| error.to_string())?;
-        let away: Vec<String> = (0..self.core.settings.names.len() as u8)
-            .filter(|party| {
-                self.core
-                    .peer(*party)
-                    .is_some_and(|peer| !peer.known().is_with_us())
+        let away = |party: u8| {
+            let known = self.core.peer(party)?.known();
+            let name = self.core.name(party);
+            (!known.is_with_us()).then(|| match known.differs() {
+                Some(differs) => format!("party {party} ({name}), since {differs}"),
+                None => format!("party {party} ({name})"),
             })
-            .map(|party| format!("party {party} ({})", self.core.name(party)))
-            .collect();
+        };
+        let parties = 0..self.core.settings.names.len() as u8;
+        let away: Vec<String> = parties.filter_map(away).collect();
         if away.is_empty() {
             Ok(())
         } else {

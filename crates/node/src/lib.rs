@@ -23,6 +23,7 @@ mod kept;
 pub mod local;
 pub mod meeting;
 mod message;
+mod names;
 mod node;
 mod peer;
 mod programs;
@@ -34,6 +35,7 @@ mod settings;
 mod statuses;
 mod stock;
 mod tick;
+mod unsettled;
 pub mod wires;
 
 pub use error::Error;

@@ -8,10 +8,11 @@ use cenote_service::Timestamp;
 use cenote_service::job::{Digest, FailKind, JobId, Proposal, StateName};
 use serde::{Deserialize, Serialize};
 
+use crate::names;
 use crate::stock::SHELVES;
 
 /// The version of what follows. Services of different versions do nothing with each other.
-pub(crate) const VERSION: u32 = 6;
+pub(crate) const VERSION: u32 = 7;
 
 /// Bytes of a program's text in a message. Its JSON has at most six times as many, for control characters.
 pub(crate) const PIECE: usize = 128 << 10;
@@ -45,6 +46,9 @@ pub(crate) enum Message {
         /// Bytes of memory that they may take there: the leader begins no more than fit. Versions before the sixth do not say it.
         #[serde(default)]
         memory: u64,
+        /// The names of all parties, in order. Versions before the seventh do not say them.
+        #[serde(default)]
+        names: Vec<String>,
     },
     /// Asks the receiver to take part.
     Propose {
@@ -236,6 +240,9 @@ impl Message {
         match &mut message {
             Message::Decline { reason, .. } | Message::Fail { reason, .. } => *reason = cut(reason),
             Message::Unclear { what } => *what = cut(what),
+            Message::Hello { names, .. } if !names::are_few(names) => {
+                return Err("more or longer names of parties than there are".into());
+            }
             Message::Statuses { jobs } if jobs.len() > STATUSES => {
                 return Err(format!("the statuses of {} jobs in one message", jobs.len()));
             }
@@ -316,6 +323,23 @@ mod tests {
             matches!(parsed, Ok(Message::Hello { version: 5, .. })),
             "{parsed:?}"
         );
+    }
+
+    #[test]
+    fn a_greeting_has_few_and_short_names() {
+        let hello = |names| Message::Hello {
+            version: VERSION,
+            program: String::new(),
+            jobs: 1,
+            per_proposer: 1,
+            memory: 1,
+            names,
+        };
+        let most = hello(vec!["x".repeat(64); 16]);
+        assert_eq!(Message::parse(&most.to_bytes()), Ok(most));
+        for more in [vec!["x".repeat(65)], vec![String::new(); 17]] {
+            assert!(Message::parse(&hello(more).to_bytes()).is_err());
+        }
     }
 
     #[test]

@@ -91,6 +91,7 @@ impl Node {
             settings,
         });
         let open = core.resume()?;
+        core.look_at_unsettled();
         let weak = Arc::downgrade(&core);
         let all = (0..core.settings.names.len() as u8).map(|peer| workers(&weak, peer));
         let all = all.collect::<std::io::Result<Vec<_>>>();
@@ -147,6 +148,7 @@ impl Node {
             self.core.go_back(before, digest);
             return Err(error.into());
         }
+        self.core.look_at_unsettled();
         tracing::info!(%digest, "the policy was read");
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use cenote_service::job::{Digest, JobId, Proposal};
 
-use crate::message::{Message, VERSION};
+use crate::message::Message;
 use crate::programs::LARGEST;
 use crate::scheduler::Limits;
 
@@ -39,7 +39,8 @@ pub(crate) struct Peer(Mutex<Known>);
 pub(crate) struct Known {
     /// Whether it is there.
     pub(crate) up: bool,
-    /// Since when nothing can be done with it: it is not there, or has not said since that it speaks this version.
+    /// Since when nothing can be done with it: it is not there, or has not said since that it speaks this version and
+    /// calls the parties as this service does.
     pub(crate) lost: Option<Instant>,
     /// What it has said of itself.
     pub(crate) hello: Option<Hello>,
@@ -75,9 +76,9 @@ pub(crate) enum Greeting {
 /// What a peer says of itself.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Hello {
-    /// Of its messages.
-    pub(crate) version: u32,
-    /// Of its program.
+    /// In what it differs from this service, so that nothing can be done with it.
+    pub(crate) differs: Option<String>,
+    /// The version of its program.
     pub(crate) program: String,
     /// What it may run.
     pub(crate) limits: Limits,
@@ -139,9 +140,14 @@ impl Known {
         None
     }
 
-    /// Whether anything can be done with it: it is there, and speaks this version.
+    /// Whether anything can be done with it: it is there, and does not differ.
     pub(crate) fn is_with_us(&self) -> bool {
-        self.up && self.hello.as_ref().is_some_and(|hello| hello.version == VERSION)
+        self.up && self.hello.as_ref().is_some_and(|hello| hello.differs.is_none())
+    }
+
+    /// Why nothing can be done with it while it is there, if that follows from what it says of itself.
+    pub(crate) fn differs(&self) -> Option<String> {
+        self.hello.as_ref().filter(|_| self.up)?.differs.clone()
     }
 
     /// Whether it listens to this party, too.

@@ -259,6 +259,7 @@ impl Core {
                 );
             }
             core.finished(id);
+            core.look_back(&running);
         };
         if let Err(error) = THREADS.start(body) {
             self.fail(
@@ -310,7 +311,8 @@ impl Core {
             running.begins(shelf);
             self.tell_all(waiting.parties, &Message::Start { job: id, shelf });
         }
-        let starting = self.jobs.begin_start(id, self.found(id), Timestamp::now());
+        let found = self.found(id);
+        let starting = self.jobs.begin_start(id, found, &self.policy(), Timestamp::now());
         // The parties meet while the disk is written.
         let met = catch_unwind(AssertUnwindSafe(|| self.meet(id, running)));
         running.has_met();
@@ -318,6 +320,7 @@ impl Core {
         let job = match starting.and_then(Pending::wait) {
             Ok(job) => job,
             Err(Error::NoTransition { .. } | Error::NoJob(_)) => return,
+            Err(error @ Error::Unsettled(_)) => return self.fail(id, FailKind::Refused, error.to_string()),
             Err(error) => {
                 tracing::error!(job = %id, %error, "a beginning cannot be recorded");
                 return self.fail(
@@ -345,8 +348,16 @@ impl Core {
                 "the program failed; its log says where",
             ))
         });
-        let ended = result.and_then(|(compiled, result)| self.record(&job, &compiled, result));
+        let ended = result.and_then(|(compiled, result)| {
+            if running.is_open() {
+                self.note_broken(id);
+            }
+            self.record(&job, &compiled, result)
+        });
         if let Err(fault) = ended {
+            if fault.is_early || !running.is_open() {
+                self.clear(id);
+            }
             if matches!(fault.kind, FailKind::Peer | FailKind::PeerLost) {
                 running.wait_for_word();
             }
@@ -367,14 +378,15 @@ impl Core {
                 _ => fault,
             };
             if fault.kind == FailKind::Cheating {
-                self.alarm_of_cheating(id, &fault);
+                self.alarm_of_cheating(running, &fault);
             }
             self.fail(id, fault.kind, fault.reason);
         }
     }
 
-    fn alarm_of_cheating(&self, job: JobId, fault: &Fault) {
-        self.note_check(Some(job), fault.cheater, fault.check);
+    fn alarm_of_cheating(&self, running: &RunningJob, fault: &Fault) {
+        let job = running.job;
+        self.note_check(job, running.parties, Some(job), fault);
         let who = match fault.cheater {
             Some(party) => format!("party {party} ({})", self.name(party)),
             None => "a party".to_owned(),
@@ -454,9 +466,15 @@ impl Core {
                     Some((prepared, store)) => (prepared, Some(store)),
                     None => (prepared.clone(), None),
                 };
-                let outcome = party.run_prepared(prepared, store.as_ref(), || Ok(connections), &mut progress);
+                let connect = || {
+                    running.set_open(true);
+                    Ok(connections)
+                };
+                let outcome = party.run_prepared(prepared, store.as_ref(), connect, &mut progress);
                 inputs.iter_mut().skip(circuit.given()).for_each(keeping::wipe);
                 let outcome = outcome?;
+                running.set_open(!outcome.is_agreed);
+                self.note_report(job, &outcome.report);
                 let shares = kept.finish(me, fresh, outcome.outputs)?;
                 let outputs = outcome.report.outputs.iter();
                 let outputs: Vec<&Output> = outputs.filter(|output| output.values.is_some()).collect();
@@ -479,8 +497,17 @@ impl Core {
                     transport: Transport::Tls,
                     phase_timeout: self.settings.phase_timeout,
                 };
-                let answer = query.run(run, || Ok(connections), &mut progress)?;
-                let text = answer.map(|answer| learnt(job, Answer { answer })).transpose()?;
+                let connect = || {
+                    running.set_open(true);
+                    Ok(connections)
+                };
+                let ended = query.run(run, connect, &mut progress)?;
+                running.set_open(!ended.is_agreed);
+                self.note_report(job, &ended.report);
+                let text = ended
+                    .answer?
+                    .map(|answer| learnt(job, Answer { answer }))
+                    .transpose()?;
                 JobResult {
                     text,
                     ..JobResult::default()

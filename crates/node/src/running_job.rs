@@ -1,6 +1,6 @@
 //! A job that runs: how far it is, and what ends it early.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -28,6 +28,8 @@ pub(crate) struct RunningJob {
     /// The shelf of stock that the leader has named, if this party does not lead.
     pub(crate) shelf: Option<u8>,
     since: Timestamp,
+    /// Whether a peer can have tried something in it that is not settled.
+    open: AtomicBool,
     done: AtomicU64,
     total: AtomicU64,
     /// When its progress is worth telling next.
@@ -65,6 +67,7 @@ impl RunningJob {
             parties,
             shelf,
             since: Timestamp::now(),
+            open: AtomicBool::new(false),
             done: AtomicU64::new(0),
             total: AtomicU64::new(0),
             next_word: Mutex::new(Instant::now() + WORDS),
@@ -75,6 +78,16 @@ impl RunningJob {
 
     fn end(&self) -> MutexGuard<'_, End> {
         self.end.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The parties compute from here on, or, if `open` is false, they have ended in agreement.
+    pub(crate) fn set_open(&self, open: bool) {
+        self.open.store(open, Ordering::Relaxed);
+    }
+
+    /// Whether the parties have begun to compute and not ended in agreement.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.load(Ordering::Relaxed)
     }
 
     /// Ends the run in whatever it waits for; the first reason counts. Gives whether it has channels and so comes to an end: without them it goes no

@@ -20,6 +20,7 @@ impl Core {
             jobs: self.settings.jobs,
             per_proposer: self.settings.jobs_per_proposer,
             memory: self.settings.memory,
+            names: self.settings.names.clone(),
         };
         let is_told = self.is_told(peer, &hello);
         {

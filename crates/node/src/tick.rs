@@ -135,12 +135,13 @@ impl Core {
     fn look_at_peers(self: &Arc<Self>) {
         for party in 0..self.settings.names.len() as u8 {
             let Some(peer) = self.peer(party) else { continue };
-            let (up, away, stalled, behind, strange) = {
+            let (up, differs, away, stalled, behind, strange) = {
                 let mut known = peer.known();
                 let away = known.lost.is_some_and(|lost| lost.elapsed() >= AWAY);
                 let behind = known.up && std::mem::take(&mut known.behind);
                 (
                     known.up,
+                    known.differs(),
                     away,
                     known.stalled(Instant::now()),
                     behind,
@@ -157,7 +158,14 @@ impl Core {
                 self.put(party, 0, Task::Statuses);
             }
             let (key, name) = (party.to_string(), self.name(party));
-            if away && up {
+            if let Some(differs) = differs {
+                self.alarm(
+                    AlarmKind::PeerLost,
+                    &key,
+                    format!("Nothing can be done with party {party} ({name}): {differs}."),
+                    "Compare the versions of both services and the names in both party files with its operator.",
+                );
+            } else if away && up {
                 self.alarm(
                     AlarmKind::PeerLost,
                     &key,

@@ -140,6 +140,9 @@ pub enum Error {
         /// The limit of each.
         limit: u64,
     },
+    /// A rule has approved the job, and a person has to by now.
+    #[error("{0}; a rule does not suffice for a job with that party until a person has settled this")]
+    Unsettled(crate::job::Unsettled),
     /// The job has no result to fetch.
     #[error("job {job} has no result to fetch: {reason}")]
     NoResult {

@@ -19,6 +19,7 @@ mod rule;
 mod state;
 mod step;
 mod take;
+mod unsettled;
 
 pub use approve::{Binding, FileMark, Source};
 pub use jobs::{Jobs, Settings};
@@ -31,6 +32,7 @@ pub use result::Fetched;
 pub use rule::Rules;
 pub use state::{Decision, FailKind, Failure, Job, State, StateName, Verdict};
 pub use step::{Local, Remote, Step};
+pub use unsettled::Unsettled;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -73,6 +73,13 @@ pub trait Live: Send + Sync {
     /// The other parties, in order.
     fn peers(&self) -> Vec<Peer>;
 
+    /// A person has looked into the sessions that had begun with a peer and not ended in agreement: rules decide again.
+    /// Gives whether there was anything.
+    ///
+    /// # Errors
+    /// Those of [`crate::Jobs::settle`].
+    fn settle(&self, peer: u8, by: Actor) -> Result<bool>;
+
     /// Material in stock, by kind.
     fn stock(&self) -> Vec<Stock>;
 
@@ -293,6 +300,10 @@ pub enum AlarmKind {
     Disk,
     /// Clocks differ.
     Clock,
+    /// Sessions with a peer have begun and not ended in agreement, so often or so gravely that no rule approves a job with it.
+    Unsettled,
+    /// A session told of something besides its outputs.
+    Warning,
 }
 
 /// Counts since the service came up.

@@ -5,6 +5,7 @@
 //! ```toml
 //! otherwise = "ask"              # what happens when no rule matches; "ask" unless it says "decline"
 //! min_security = 40              # bits; whatever has less is declined, 40 unless it is said
+//! max_unsettled = 3              # how often sessions with a party may have broken off before no rule approves a job with it, 3 unless it is said
 //!
 //! [[rule]]
 //! name = "fraud figures"
@@ -30,6 +31,10 @@
 //! **A rule that approves without `programs`** lets its proposers compute anything on what `data` names: a program may well give out its input as it is.
 //! So it must say `data`.
 
+//! **A party that cheats may fall silent** just before that shows, and a session that was cut off looks the same. So where sessions with a party have
+//! begun and not ended in agreement `max_unsettled` times, or once where a check found that it deviated, what a rule would approve is left to a person,
+//! until a person has [settled](crate::Jobs::settle) what is on record.
+
 mod file;
 mod rule;
 
@@ -37,12 +42,16 @@ pub use rule::{Past, RuleName, Ruling, Size, Verdict};
 
 use crate::job::Digest;
 
+/// How often sessions with a party may have broken off, unless the policy says otherwise.
+const MOST_UNSETTLED: u64 = 3;
+
 /// Rules, in order.
 #[derive(Debug, Clone)]
 pub struct Policy {
     rules: Vec<rule::Rule>,
     otherwise: Verdict,
     least_security: u16,
+    most_unsettled: u64,
     digest: Digest,
 }
 
@@ -56,8 +65,19 @@ impl Policy {
             rules: Vec::new(),
             otherwise: Verdict::Ask,
             least_security: LEAST_SECURITY,
+            most_unsettled: MOST_UNSETTLED,
             digest: Digest::of(b""),
         }
+    }
+
+    /// Bits of statistical security below which nothing is approved.
+    pub fn least_security(&self) -> u16 {
+        self.least_security
+    }
+
+    /// How often sessions with a party may have begun and not ended in agreement until no rule approves a job with it.
+    pub fn most_unsettled(&self) -> u64 {
+        self.most_unsettled
     }
 
     /// The digest of its text, for the audit log.

@@ -288,6 +288,7 @@ fn postgresql_keeps_the_same_promises() {
         job::tests::results::ALL,
         job::tests::kept::ALL,
         job::tests::rulings::ALL,
+        job::tests::unsettled::ALL,
         job::tests::many::ALL,
         token::tests::ALL,
     ];

@@ -14,7 +14,7 @@ pub use cenote_tables::{Table, show};
 pub use self::file::{Instead, QueryJob};
 pub use self::plan::QueryPlan;
 pub use self::policy::Policy;
-pub use self::proposed::{Proposed, Run};
+pub use self::proposed::{Ended, Proposed, Run};
 pub(crate) use self::report::Told;
 pub use self::report::{Answered, QueryReport};
 pub(crate) use self::run::{Task, run_task};

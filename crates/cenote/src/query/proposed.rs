@@ -15,6 +15,7 @@ use cenote_tables::Table;
 use super::file::QueryJob;
 use super::report::Answered;
 use super::run::{Party, Planned};
+use crate::report::PartyReport;
 use crate::{Bundle, Error, Result, Transport};
 
 /// Bytes of a cell of an answer as text, and in the text that is sealed, besides what a value of text has.
@@ -41,6 +42,17 @@ pub struct Run<'a> {
     pub transport: Transport,
     /// How long each phase of the session may take.
     pub phase_timeout: Option<Duration>,
+}
+
+/// How a run has ended whose parties have computed.
+#[derive(Debug)]
+pub struct Ended {
+    /// The answer, if this party learns it; the error that there is none, which all parties know.
+    pub answer: Result<Option<Answered>>,
+    /// What it cost, and what this party should know besides.
+    pub report: PartyReport,
+    /// Whether the session has ended in agreement. If not, this party has learnt what it learns all the same.
+    pub is_agreed: bool,
 }
 
 impl Proposed {
@@ -140,7 +152,7 @@ impl Proposed {
         run: Run<'_>,
         connect: impl FnOnce() -> Result<Connections>,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Option<Answered>> {
+    ) -> Result<Ended> {
         let planned = Planned::with(Arc::clone(&self.job), self.tally.clone())?;
         let given = self.job.query().prepare(self.me, run.tables)?;
         let party = Party {
@@ -150,8 +162,14 @@ impl Proposed {
             transport: run.transport,
             also_agree: run.also_agree,
         };
-        let (table, _) = party.run(planned, given, connect()?, progress)?;
-        Ok(table.map(|table| Answered::rows_of(&table)))
+        let held = party.run(planned, given, connect()?, progress)?;
+        Ok(Ended {
+            answer: held
+                .table
+                .map(|table| table.map(|table| Answered::rows_of(&table))),
+            report: held.report,
+            is_agreed: held.is_agreed,
+        })
     }
 }
 

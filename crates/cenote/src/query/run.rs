@@ -182,9 +182,11 @@ pub(crate) fn run_task(seat: &Seat<'_>, task: &Task) -> Result<Told> {
             transport: seat.transport(),
             also_agree: Terms::new(),
         };
-        party.run(planned, given, connections, &mut |done, total| {
+        let job = Arc::clone(&planned.job);
+        let held = party.run(planned, given, connections, &mut |done, total| {
             seat.progress(done, total)
-        })
+        })?;
+        held.told(&job)
     })?;
     if let (Some(file), Some(table), true) = (file, &table, to_write) {
         written(&file, table)?;
@@ -283,7 +285,8 @@ pub fn run_party(
             transport: Transport::Tls,
             also_agree: Terms::new(),
         };
-        party.run(planned, given, connections, progress)
+        let job = Arc::clone(&planned.job);
+        party.run(planned, given, connections, progress)?.told(&job)
     })?;
     if let (Some(file), Some(table)) = (&file, &table) {
         written(file, table)?;
@@ -293,6 +296,26 @@ pub fn run_party(
         file: file.map(|file| file.display().to_string()),
         report: Report::of_one(told.report),
     })
+}
+
+/// How the session of a query went that has ended.
+pub(super) struct Held {
+    /// The answer, if this party learns it; the error that there is none, which all parties know.
+    pub(super) table: Result<Option<Table>>,
+    pub(super) report: PartyReport,
+    pub(super) is_agreed: bool,
+}
+
+impl Held {
+    /// The answer, and what is told of it and of the session.
+    fn told(self, job: &QueryJob) -> Result<(Option<Table>, Told)> {
+        let table = self.table?;
+        let answer = table
+            .as_ref()
+            .map(|table| Answered::new(table, job.answer_file().is_none()));
+        let report = self.report;
+        Ok((table, Told { report, answer }))
+    }
 }
 
 /// One party of a query.
@@ -312,7 +335,7 @@ impl Party {
         given: Given,
         connections: Connections,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<(Option<Table>, Told)> {
+    ) -> Result<Held> {
         let mut seconds = Seconds::default();
         seconds.add("connect", self.start.elapsed());
         let memory_bytes = planned.memory_bytes(self.me);
@@ -351,7 +374,7 @@ impl Party {
                 ))
             })
         })?;
-        let table = answer.ok_or(QueryError::NoAnswer)?;
+        let table = answer.ok_or_else(|| QueryError::NoAnswer.into());
         seconds.add("run", run.elapsed());
         seconds.add("total", self.start.elapsed());
         ended
@@ -379,9 +402,10 @@ impl Party {
             costs: PartyCosts::new(self.me.0, &costs, seconds),
             warnings: ended.warnings,
         };
-        let answer = table
-            .as_ref()
-            .map(|table| Answered::new(table, job.answer_file().is_none()));
-        Ok((table, Told { report, answer }))
+        Ok(Held {
+            table,
+            report,
+            is_agreed: ended.is_agreed,
+        })
     }
 }

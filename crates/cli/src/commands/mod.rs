@@ -10,6 +10,7 @@ pub(crate) mod job;
 pub(crate) mod kept;
 pub(crate) mod params;
 pub(crate) mod party;
+pub(crate) mod peer;
 pub(crate) mod plan;
 pub(crate) mod query;
 pub(crate) mod run;

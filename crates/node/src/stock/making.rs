@@ -16,7 +16,7 @@ use cenote_service::live::{AlarmKind, Happened};
 
 use super::{SHELVES, Shelves};
 use crate::core::{Core, LEADER, lock};
-use crate::failure;
+use crate::failure::{self, Fault};
 use crate::message::Message;
 use crate::running_job::RunningJob;
 
@@ -448,8 +448,9 @@ impl Core {
             }
             return;
         }
-        self.note_check(None, failure::cheater(error), failure::check(error));
-        let who = match failure::cheater(error) {
+        let fault = Fault::of(error);
+        self.note_check(order.run, order.running.parties, None, &fault);
+        let who = match fault.cheater {
             Some(party) => format!("party {party} ({})", self.name(party)),
             None => "a party".to_owned(),
         };

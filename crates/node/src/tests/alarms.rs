@@ -15,6 +15,7 @@ fn hello(program: &str, version: u32) -> Vec<u8> {
         jobs: 8,
         per_proposer: 8,
         memory: 1 << 30,
+        names: (0..3).map(|party| format!("party-{party}")).collect(),
     };
     hello.to_bytes()
 }

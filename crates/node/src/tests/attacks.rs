@@ -322,6 +322,7 @@ fn what_no_one_can_read_is_refused_and_the_rest_goes_on() {
         jobs: 1,
         per_proposer: 1,
         memory: 1 << 30,
+        names: world.settings(2).names,
     };
     say(&world, 2, 0, &hello(99));
     until("it is noticed", || world.node(0).ready().is_err());

@@ -181,6 +181,7 @@ fn a_lost_link_fails_what_runs_over_it() {
 /// word, another job is taken back.
 fn take_back(world: &World, tell: impl Fn(JobId)) {
     for attempt in 0..5 {
+        world.settle_all();
         let id = world.submit_long(0, &format!("taken back {attempt}"));
         world.wait_for(id, StateName::Running);
         until("it is seen to run", || {
@@ -231,6 +232,7 @@ fn a_word_that_comes_after_its_sender_has_stopped_is_recorded() {
 fn a_party_that_ends_a_job_by_a_peers_word_says_so() {
     let world = World::new(3, ALL);
     for attempt in 0..5 {
+        world.settle_all();
         let id = world.submit_long(0, &format!("ended at one party {attempt}"));
         world.wait_for(id, StateName::Running);
         until("it is seen to run", || {

@@ -324,6 +324,7 @@ fn a_holder_that_puts_in_something_else_is_caught() {
         }
         // With its own share again all is well: the value is not lost to the others.
         tamper(&mut world, 1, first, |share| share[SHAPE] ^= 1);
+        world.settle_all();
         let id = run(&world, 0, &(TAKEN.to_owned() + OPEN), "take again");
         assert_eq!(world.learnt(0, id), ["0x40"]);
         world.verify();

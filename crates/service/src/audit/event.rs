@@ -170,6 +170,31 @@ pub enum Event {
         /// The check's name.
         check: String,
     },
+    /// A session told its parties something besides its outputs that an operator should know.
+    Warned {
+        /// The job.
+        job: JobId,
+        /// What it told.
+        warning: String,
+    },
+    /// The bound on the probability that an output of a session is wrong was larger than this party's policy or the job allows.
+    BoundPassed {
+        /// The job.
+        job: JobId,
+        /// Bits of security that are left.
+        bits: u16,
+        /// Bits that there should be.
+        least: u16,
+    },
+    /// A person has looked into the sessions that had begun with a peer and not ended in agreement.
+    Settled {
+        /// The peer.
+        peer: u8,
+        /// How often there were such sessions.
+        times: u64,
+        /// By whom.
+        by: Actor,
+    },
     /// A token was made.
     TokenMade {
         /// Its public name.

@@ -10,7 +10,7 @@ use super::step::{Local, Remote, Step};
 use super::take::take;
 use super::{
     Binding, Digest, FailKind, FileMark, Job, JobId, Page, PageRequest, Proposal, State, StateName, approve,
-    kept, list, result,
+    kept, list, result, unsettled,
 };
 use crate::audit::Actor;
 use crate::database::{Flush, Pending, Row, Transaction, Value};
@@ -227,11 +227,12 @@ impl Jobs {
     /// # Errors
     /// Those of [`Job::step`].
     pub fn start(&self, id: JobId, now: Timestamp) -> Result<Job> {
-        self.begin_start(id, BTreeMap::new(), now)?.wait()
+        self.begin_start(id, BTreeMap::new(), &Policy::ask(), now)?.wait()
     }
 
     /// Asks for the same, and does not wait for it: what touches no data may be done meanwhile. Of the data that a rule has approved, the files
-    /// that were `found`, by the data's name, are used.
+    /// that were `found`, by the data's name, are used. What waiting gives fails with [`Error::Unsettled`] where a rule has approved the job and by now the policy
+    /// would ask a person because of one of the peers.
     ///
     /// # Errors
     /// Where too much waits to be recorded.
@@ -239,11 +240,13 @@ impl Jobs {
         &self,
         id: JobId,
         found: BTreeMap<String, FileMark>,
+        policy: &Policy,
         now: Timestamp,
     ) -> Result<Pending<Job>> {
-        let me = self.settings.me;
+        let (me, most) = (self.settings.me, policy.most_unsettled());
         self.database.begin_write(Flush::Now, move |transaction| {
             let job = row::get(transaction.connection(), id)?;
+            unsettled::check(transaction, &job, most)?;
             let step = Step::Here(Local::Start { found });
             take(transaction, &job, me, &step, &Actor::Service, now)
         })

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::step::{Local, Step};
 use super::take::take;
-use super::{Binding, Digest, Job, JobId, Jobs, Proposal, approve, row};
+use super::{Binding, Digest, Job, JobId, Jobs, Proposal, Unsettled, approve, row, unsettled};
 use crate::audit::Actor;
 use crate::database::{Connection, Transaction, Value};
 use crate::policy::{self, Policy, Size};
@@ -118,5 +118,9 @@ impl policy::Past for Past<'_> {
 
     fn data(&self) -> Vec<String> {
         approve::data(self.proposal, self.binding)
+    }
+
+    fn unsettled(&mut self) -> Result<Vec<Unsettled>> {
+        unsettled::against(self.connection, self.proposal.parties)
     }
 }

@@ -5,11 +5,12 @@ pub(crate) mod many;
 pub(crate) mod results;
 pub(crate) mod rulings;
 mod transitions;
+pub(crate) mod unsettled;
 
 use super::*;
 use std::collections::BTreeMap;
 
-use crate::audit::Actor;
+use crate::audit::{Actor, Event};
 use crate::testing::{World, at, named, proposal, suite};
 use crate::{Error, Pending};
 
@@ -75,7 +76,7 @@ pub(super) fn run(jobs: &Jobs, number: u8) -> JobId {
     id
 }
 
-fn events(world: &World) -> Vec<String> {
+pub(super) fn events(world: &World) -> Vec<String> {
     let event = |line: &str| {
         let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
         line["event"].as_str().expect("a name").to_owned()
@@ -350,7 +351,9 @@ fn the_file_that_is_used_is_on_record(world: World) {
         hear_approvals(&jobs, number);
         jobs.queue(id, at(4)).expect("queued");
         let found = BTreeMap::from([("sales".into(), mark(7)), ("other".into(), mark(8))]);
-        let job = jobs.begin_start(id, found, at(5)).and_then(Pending::wait);
+        let job = jobs
+            .begin_start(id, found, &crate::Policy::ask(), at(5))
+            .and_then(Pending::wait);
         job.expect("runs").binding[0].file
     };
     // What was there when a person approved stays; else it is what is there at the beginning.

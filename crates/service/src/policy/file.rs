@@ -8,7 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::rule::{Allowed, Rule, RuleName, Verdict};
-use super::{Fault, LEAST_SECURITY, Policy};
+use super::{Fault, LEAST_SECURITY, MOST_UNSETTLED, Policy};
 use crate::job::Digest;
 use crate::words::steers;
 
@@ -22,6 +22,7 @@ const NAME: usize = 64;
 struct Form {
     otherwise: Option<Spanned<String>>,
     min_security: Option<Spanned<i64>>,
+    max_unsettled: Option<Spanned<i64>>,
     #[serde(default)]
     rule: Vec<Spanned<RuleForm>>,
 }
@@ -116,6 +117,7 @@ impl Policy {
                 .filter(|bits| (1..=128).contains(bits))
                 .ok_or_else(|| source.fault(bits.span(), "min_security is a number of bits from 1 to 128"))?,
         };
+        let most_unsettled = source.count(form.max_unsettled.as_ref(), "max_unsettled")?;
         let mut names = BTreeMap::new();
         let mut rules = Vec::new();
         for form in &form.rule {
@@ -132,6 +134,7 @@ impl Policy {
             rules,
             otherwise,
             least_security,
+            most_unsettled: most_unsettled.unwrap_or(MOST_UNSETTLED),
             digest: Digest::of(text.as_bytes()),
         })
     }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Policy;
 use crate::Result;
-use crate::job::{Digest, Proposal};
+use crate::job::{Digest, Proposal, Unsettled};
 
 /// What a rule does with a proposal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -64,6 +64,12 @@ pub trait Past {
 
     /// The names of this party's data that the job would use.
     fn data(&self) -> Vec<String>;
+
+    /// What is on record against the other parties of the job.
+    ///
+    /// # Errors
+    /// Where that cannot be read.
+    fn unsettled(&mut self) -> Result<Vec<Unsettled>>;
 }
 
 /// What a rule allows, of this party's data or of names under which outputs are kept.
@@ -164,6 +170,25 @@ impl Policy {
     /// # Errors
     /// Those of `past`.
     pub fn rule(&self, proposal: &Proposal, size: Size, past: &mut dyn Past) -> Result<Ruling> {
+        let ruling = self.first_match(proposal, size, past)?;
+        if ruling.verdict != Verdict::Approve {
+            return Ok(ruling);
+        }
+        let mut unsettled = past.unsettled()?.into_iter();
+        Ok(
+            match unsettled.find(|known| known.is_too_much(self.most_unsettled)) {
+                None => ruling,
+                Some(known) => Ruling {
+                    verdict: Verdict::Ask,
+                    reason: format!("{}, but {known}, so that a person decides", ruling.reason),
+                    ..ruling
+                },
+            },
+        )
+    }
+
+    /// What the first rule says that matches.
+    fn first_match(&self, proposal: &Proposal, size: Size, past: &mut dyn Past) -> Result<Ruling> {
         let security = proposal.security.statistical;
         if security < self.least_security {
             return Ok(Ruling {

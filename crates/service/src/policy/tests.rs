@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Result;
-use crate::job::{Keep, Proposal};
+use crate::job::{Keep, Proposal, Unsettled};
 use crate::testing::proposal;
 
 const SIZE: Size = Size {
@@ -18,9 +18,11 @@ fn policy(text: &str) -> Policy {
     Policy::parse("policy.toml", text, &parties()).expect("a policy")
 }
 
+#[derive(Default)]
 struct Counts {
     approved: u64,
     disclosed: u64,
+    unsettled: Vec<Unsettled>,
 }
 
 impl Past for Counts {
@@ -35,12 +37,17 @@ impl Past for Counts {
     fn data(&self) -> Vec<String> {
         vec!["cards".into()]
     }
+
+    fn unsettled(&mut self) -> Result<Vec<Unsettled>> {
+        Ok(self.unsettled.clone())
+    }
 }
 
 fn rule(policy: &Policy, proposal: &Proposal, size: Size) -> Ruling {
     let mut past = Counts {
         approved: 4,
         disclosed: 2,
+        ..Counts::default()
     };
     policy.rule(proposal, size, &mut past).expect("ruled")
 }
@@ -296,4 +303,41 @@ fn the_documented_policy_is_one() {
     let example = example.replace("5f70…", &Digest::of(b"program").to_string());
     let ruling = rule(&policy(&example), &proposal(1), SIZE);
     assert_eq!(ruling.verdict, Verdict::Approve, "{}", ruling.reason);
+}
+
+#[test]
+fn a_rule_does_not_suffice_for_a_job_with_a_peer_whose_sessions_broke_off() {
+    let says = |head: &str, then: &str, times, grave| {
+        let rules = format!("{head}\n[[rule]]\nname = \"r\"\ndata = \"any\"\nthen = \"{then}\"\n");
+        let mut past = Counts {
+            unsettled: vec![Unsettled {
+                peer: 2,
+                times,
+                grave,
+            }],
+            ..Counts::default()
+        };
+        policy(&rules).rule(&proposal(1), SIZE, &mut past).expect("ruled")
+    };
+    assert_eq!(says("", "approve", 2, false).verdict, Verdict::Approve);
+    let asked = says("", "approve", 3, false);
+    assert_eq!(asked.verdict, Verdict::Ask);
+    assert!(
+        asked.reason.contains("rule \"r\"") && asked.reason.contains("party 2"),
+        "{}",
+        asked.reason
+    );
+    assert_eq!(says("", "approve", 1, true).verdict, Verdict::Ask);
+    assert_eq!(
+        says("max_unsettled = 4", "approve", 3, false).verdict,
+        Verdict::Approve
+    );
+    assert_eq!(
+        says("max_unsettled = 1", "approve", 1, false).verdict,
+        Verdict::Ask
+    );
+    // Whatever is on record, what a rule declines is declined.
+    assert_eq!(says("", "decline", 3, true).verdict, Verdict::Decline);
+    let none = Policy::parse("policy.toml", "max_unsettled = 0\n", &parties()).expect_err("no try at all");
+    assert_eq!(none.line, Some(1));
 }

@@ -1,17 +1,18 @@
 //! The service itself, its peers, its stock, and what it does.
 
 use axum::Json;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
 use cenote_service::Timestamp;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::jobs::asked;
-use crate::caller::Reader;
+use crate::caller::{Admin, Reader};
 use crate::history::Point;
 use crate::house::Shared;
-use crate::problem::{Answer, Problem};
+use crate::problem::{Answer, Problem, Refusal};
 use crate::view::{About, Alarm, Data, Peer, Running, Stock};
 
 /// Which party this is, and whether it can take jobs.
@@ -39,6 +40,28 @@ pub(super) async fn data(State(site): Shared, _: Reader) -> Answer<Json<Vec<Data
 pub(super) async fn peers(State(site): Shared, _: Reader) -> Answer<Json<Vec<Peer>>> {
     let peers = site.block(|site| site.house.live.peers()).await?;
     Ok(Json(peers.into_iter().map(Peer::from).collect()))
+}
+
+/// Says that a person has looked into the sessions that had begun with a peer and not ended in agreement, so that rules decide again on jobs with it.
+#[utoipa::path(delete, path = "/api/v1/peers/{party}/unsettled", tag = "service", security(("bearer" = [])),
+    params(("party" = u8, Path, description = "The peer's number")),
+    responses((status = 204), (status = "4XX", body = Problem)))]
+pub(super) async fn settle(
+    State(site): Shared,
+    Admin(caller): Admin,
+    party: Result<Path<u8>, PathRejection>,
+) -> Answer<StatusCode> {
+    let Path(party) = party.map_err(|_| Refusal::bad("that is no number of a party"))?;
+    let by = caller.principal.actor();
+    match site.ask(move |site| site.house.live.settle(party, by)).await? {
+        true => Ok(StatusCode::NO_CONTENT),
+        false => Err(Refusal::new(
+            StatusCode::NOT_FOUND,
+            "nothing-unsettled",
+            "nothing is on record against this party",
+            "see /api/v1/peers for the parties, and /api/v1/alarms for what to see to",
+        )),
+    }
 }
 
 /// Material in stock, by kind.

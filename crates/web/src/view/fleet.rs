@@ -169,7 +169,7 @@ impl From<live::Running> for Running {
 /// What an operator should see to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Alarm {
-    /// Its kind: cheating, peer-lost, stock-low, disk, clock.
+    /// Its kind: cheating, peer-lost, stock-low, disk, clock, unsettled, warning.
     pub kind: String,
     /// What it is about.
     pub text: String,

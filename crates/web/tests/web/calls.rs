@@ -278,6 +278,40 @@ fn administrators_make_list_and_revoke_tokens() {
 }
 
 #[test]
+fn what_is_on_record_against_a_peer_is_settled() {
+    let world = World::new();
+    let admin = Client::bearer(&world, &world.token(&[Scope::Admin]));
+    let reader = Client::bearer(&world, &world.token(&[Scope::Read]));
+    let settle = |party: &str| admin.call("DELETE", &format!("/api/v1/peers/{party}/unsettled"), None);
+    assert_eq!(settle("1").refusal(), (404, "nothing-unsettled".into()));
+    for party in ["x", "-1", "256", "1.0", "%ff"] {
+        assert_eq!(settle(party).refusal(), (400, "bad-request".into()), "{party}");
+    }
+    let event = Event::CheckFailed {
+        job: None,
+        peer: Some(1),
+        check: "MACs".into(),
+    };
+    let session = JobId::of(1, [7; 15]);
+    let jobs = &world.fake.jobs;
+    jobs.hold_against(vec![1], session, event, Timestamp::now())
+        .expect("noted");
+    assert_eq!(settle("2").refusal(), (404, "nothing-unsettled".into()));
+    assert_eq!(settle("1").status, 204);
+    assert_eq!(jobs.unsettled().expect("read"), []);
+    let lines = reader.get("/api/v1/audit?lines=1").json();
+    let line = &lines["lines"][0];
+    assert_eq!(
+        (
+            line["event"].as_str(),
+            line["peer"].as_u64(),
+            line["by"]["person"].as_str()
+        ),
+        (Some("settled"), Some(1), Some("ada"))
+    );
+}
+
+#[test]
 fn kept_values_are_listed_and_dropped() {
     let world = World::new();
     let reader = Client::bearer(&world, &world.token(&[Scope::Read]));

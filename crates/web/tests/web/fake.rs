@@ -329,6 +329,10 @@ impl Live for Fake {
         self.shown.lock().expect("whole").peers.clone()
     }
 
+    fn settle(&self, peer: u8, by: Actor) -> Result<bool> {
+        Ok(self.jobs.settle(peer, by, Timestamp::now())?.is_some())
+    }
+
     fn stock(&self) -> Vec<Stock> {
         self.shown.lock().expect("whole").stock.clone()
     }

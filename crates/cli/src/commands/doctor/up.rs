@@ -67,7 +67,7 @@ fn peers(service: &Service, findings: &mut Findings) -> Result<()> {
             "refused" => findings.fault(
                 "peer",
                 format!("{name} is refused: {reason}"),
-                "compare fingerprints and versions with its operator",
+                "compare fingerprints, versions and the names of the parties with its operator",
             ),
             _ => findings.fault(
                 "peer",

@@ -81,7 +81,7 @@ fn what_is_damaged_costs_no_job_of_two() {
         damage_all(&world);
         run_with(&world, protocol, 0, "on a shelf with nothing sound");
         assert_eq!(from_stock(&world, 0), 0, "{protocol}");
-        assert!(world.node(1).alarms().is_empty());
+        assert_eq!(world.node(1).alarms(), []);
         let full = world.node(0).stock()[0].target;
         until("what was found counts no more", || {
             world.node(0).stock()[0].amount < full

@@ -1,0 +1,305 @@
+//! A peer that cheats, sees a moment before the others that it will be caught, and falls silent, again and again.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use cenote_net::{Closer, Label, Step};
+use cenote_service::job::{FailKind, JobId, State, StateName};
+use cenote_service::live::{AlarmKind, Live};
+use cenote_testkit::{Adversary, Gate, Perturbation, Target as Position};
+
+use super::world::{ALL, PATIENCE, World, person, until, with_data};
+
+/// "compare views of gates" of protocol three.
+const VIEWS: u16 = 0x30c;
+
+/// What party 2 has done, a session each.
+#[derive(Clone, Default)]
+struct Tries(Arc<Mutex<Vec<Adversary>>>);
+
+impl Tries {
+    fn count(&self) -> usize {
+        let all = self.0.lock().expect("no panic");
+        all.iter().filter(|adversary| adversary.deviations() > 0).count()
+    }
+}
+
+/// How party 2 spoils a message.
+#[derive(Clone)]
+enum How {
+    /// It lies.
+    Flips,
+    /// It does not send it, and is gone.
+    HangsUp,
+    /// It does not send it until the others have given up.
+    Withholds(Gate),
+}
+
+/// Party 2 spoils the first message of this step in each session of a job so.
+fn spoil(world: &World, code: u16, how: How) -> Tries {
+    let tries = Tries::default();
+    let all = tries.clone();
+    world
+        .hub
+        .spoil(Some(Arc::new(move |name, party, mut connections| {
+            if !name.starts_with("job ") || party != 2 {
+                return connections;
+            }
+            let gate = match &how {
+                How::Withholds(gate) => gate.clone(),
+                How::Flips | How::HangsUp => Gate::new(),
+            };
+            let what = match &how {
+                How::Flips => Perturbation::FlipBit { byte: 0, bit: 0 },
+                How::HangsUp | How::Withholds(_) => Perturbation::WithholdUntil(gate.clone()),
+            };
+            let adversary = Adversary::new(Position::step(Step { code, name: "some" }), what);
+            all.0.lock().expect("no panic").push(adversary.clone());
+            if matches!(how, How::HangsUp) {
+                let closers: Vec<Closer> = connections.iter_mut().map(|channel| channel.closer()).collect();
+                let seen = adversary.clone();
+                std::thread::spawn(move || {
+                    let start = Instant::now();
+                    while seen.deviations() == 0 && start.elapsed() < PATIENCE {
+                        std::thread::sleep(Duration::from_millis(1));
+                    }
+                    closers.iter().for_each(Closer::close);
+                    gate.open();
+                });
+            }
+            connections.map(move |channel| Box::new(adversary.wrap(Label::from("some"), channel)))
+        })));
+    tries
+}
+
+/// Party 2 proposes a job and approves it, whatever it has on record itself.
+fn propose(world: &World, key: &str) -> JobId {
+    let mut submission = world.submission("add8", key);
+    submission.approval = Some(with_data(&[]));
+    let job = world.node(2).submit(submission, person());
+    job.expect("submitted").proposal.id
+}
+
+/// Waits until a job that party 2 has proposed is known to the others, whose rules have decided by then or leave it to a person.
+fn wait_known(world: &World, id: JobId) {
+    for party in 0..2 {
+        until("it is known", || world.node(party).jobs().get(id).is_ok());
+    }
+}
+
+/// Whether a party has decided on a job.
+fn has_decided(world: &World, party: u8, id: JobId) -> bool {
+    world.job(party, id).decisions[usize::from(party)].is_some()
+}
+
+fn is_alarmed(world: &World, party: u8, of: &str) -> bool {
+    let alarms = world.node(party).alarms();
+    let mut unsettled = alarms.iter().filter(|alarm| alarm.kind == AlarmKind::Unsettled);
+    unsettled.any(|alarm| alarm.text.contains(of))
+}
+
+fn wait_idle(world: &World) {
+    until("nothing runs", || {
+        (0..3).all(|party| world.node(party).running().is_empty())
+    });
+}
+
+#[test]
+fn a_peer_that_cheats_and_falls_silent_has_few_tries() {
+    let mut world = World::new(3, ALL);
+    let tries = spoil(&world, VIEWS, How::HangsUp);
+    for number in 0..3 {
+        let id = propose(&world, &format!("try {number}"));
+        world.wait_for(id, StateName::Failed);
+        wait_idle(&world);
+    }
+    for party in 0..2 {
+        until("an operator is told", || {
+            is_alarmed(&world, party, "party 2 (party-2)")
+        });
+        let alarms = world.node(party).alarms();
+        assert!(
+            alarms.iter().all(|alarm| alarm.kind != AlarmKind::Cheating),
+            "no check has failed"
+        );
+    }
+    let fourth = propose(&world, "try 3");
+    wait_known(&world, fourth);
+    // It is on record, and not only in the process.
+    world.kill(1);
+    world.start(1);
+    world.wait_ready();
+    assert!(is_alarmed(&world, 1, "party 2 (party-2)"));
+    let fifth = propose(&world, "try 4");
+    wait_known(&world, fifth);
+    for (party, id) in [(0, fourth), (1, fourth), (0, fifth), (1, fifth)] {
+        assert!(
+            !has_decided(&world, party, id),
+            "a rule has approved it at party {party}"
+        );
+    }
+    assert_eq!(tries.count(), 3);
+
+    // A person can approve it all the same; what ends well makes good for nothing else.
+    world.hub.spoil(None);
+    for (party, data) in [(0, "x"), (1, "y")] {
+        let approval = with_data(&[(&world.input(fourth, party), data)]);
+        world
+            .node(party)
+            .approve(fourth, approval, person())
+            .expect("approved");
+    }
+    world.wait_for(fourth, StateName::Done);
+    let sixth = propose(&world, "no try");
+    wait_known(&world, sixth);
+    assert!(!has_decided(&world, 0, sixth) && !has_decided(&world, 1, sixth));
+    world.settle_all();
+    for party in 0..3 {
+        assert!(!is_alarmed(&world, party, ""), "party {party}");
+    }
+    let seventh = propose(&world, "by rule");
+    world.wait_for(seventh, StateName::Done);
+    world.verify();
+}
+
+#[test]
+fn what_rules_have_approved_does_not_begin_after_a_few_tries() {
+    let world = World::with(3, ALL, |settings| settings.jobs = 1);
+    let tries = spoil(&world, VIEWS, How::HangsUp);
+    let ids: Vec<JobId> = (0..8)
+        .map(|number| propose(&world, &format!("try {number}")))
+        .collect();
+    for id in &ids {
+        world.wait(*id, "ended", |state| !state.name().is_open());
+    }
+    assert_eq!(tries.count(), 3);
+    let refused = |id: &&JobId| matches!(world.job(0, **id).state, State::Failed(failure) if failure.kind == FailKind::Refused);
+    assert!(ids.iter().any(|id| refused(&id)), "the leader says so");
+    world.verify();
+}
+
+#[test]
+fn who_was_caught_has_no_second_try() {
+    let mut world = World::new(3, ALL);
+    let tries = spoil(&world, VIEWS, How::Flips);
+    let id = propose(&world, "caught");
+    world.wait_for(id, StateName::Failed);
+    wait_idle(&world);
+    let caught = |party: u8| matches!(world.job(party, id).state, State::Failed(failure) if failure.kind == FailKind::Cheating);
+    let catcher = (0..2).find(|party| caught(*party)).expect("one has caught it");
+    until("an operator is told", || is_alarmed(&world, catcher, "deviated"));
+    world.kill(catcher);
+    world.start(catcher);
+    world.wait_ready();
+    let next = propose(&world, "no second try");
+    wait_known(&world, next);
+    assert!(!has_decided(&world, catcher, next) && is_alarmed(&world, catcher, "deviated"));
+    assert_eq!(tries.count(), 1);
+    world.verify();
+}
+
+#[test]
+fn a_party_whose_own_data_is_wrong_is_held_against_nobody() {
+    let world = World::new(3, ALL);
+    let file = world.path(1).join("data/y");
+    for number in 0..4 {
+        std::fs::write(&file, "no number\n").expect("written");
+        let id = world.submit(0, &format!("wrong {number}")).proposal.id;
+        world.wait_for(id, StateName::Failed);
+        wait_idle(&world);
+    }
+    std::fs::write(&file, "22\n").expect("written");
+    for party in 0..3 {
+        assert_eq!(
+            world.node(party).jobs().unsettled().expect("read"),
+            [],
+            "party {party}"
+        );
+    }
+    let id = world.submit(0, "right").proposal.id;
+    world.wait_for(id, StateName::Done);
+    assert_eq!(world.learnt(0, id), ["0x2a"]);
+}
+
+#[test]
+fn what_a_session_warns_of_reaches_the_operator() {
+    let world = World::new(3, ALL);
+    // "finish": party 2 is gone when all have their outputs.
+    let tries = spoil(&world, 0x310, How::HangsUp);
+    let id = propose(&world, "warned");
+    wait_known(&world, id);
+    for party in 0..2 {
+        until("it is done", || !world.job(party, id).state.name().is_open());
+        assert_eq!(world.job(party, id).state, State::Done);
+        assert_eq!(world.learnt(party, id), ["0x2a"]);
+        let warned = || {
+            let alarms = world.node(party).alarms();
+            let mut warnings = alarms.iter().filter(|alarm| alarm.kind == AlarmKind::Warning);
+            warnings.any(|alarm| alarm.text.contains("did not end in agreement"))
+        };
+        until("an operator is told", warned);
+        let log = std::fs::read_to_string(world.node(party).database().audit_file()).expect("a log");
+        let lines = log
+            .lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+        let id = id.to_string();
+        assert!(
+            lines
+                .into_iter()
+                .any(|line| line["event"] == "warned" && line["job"] == id.as_str())
+        );
+        let all = world.node(party).jobs().unsettled().expect("read");
+        assert!(
+            all.iter()
+                .any(|known| known.peer == 2 && known.times == 1 && !known.grave)
+        );
+    }
+    assert_eq!(tries.count(), 1);
+    world.verify();
+}
+
+#[test]
+fn a_bound_that_is_passed_leaves_jobs_with_these_parties_to_persons() {
+    let world = World::new(3, ALL);
+    let id = world.submit(0, "passed").proposal.id;
+    world.wait_for(id, StateName::Done);
+    let (core, job) = (&world.node(1).core, world.job(1, id));
+    core.check_bound(&job, -37.5);
+    assert!(world.node(1).alarms().is_empty() && world.node(1).jobs().unsettled().expect("read").is_empty());
+    core.check_bound(&job, -36.5);
+    assert!(is_alarmed(&world, 1, "bound"));
+    let alarms = world.node(1).alarms();
+    let mut warnings = alarms.iter().filter(|alarm| alarm.kind == AlarmKind::Warning);
+    assert!(warnings.any(|alarm| alarm.text.contains("2^-36") && alarm.text.contains(&id.to_string())));
+    let log = std::fs::read_to_string(world.node(1).database().audit_file()).expect("a log");
+    assert!(log.contains("\"event\":\"bound-passed\""));
+    let next = propose(&world, "left to a person");
+    wait_known(&world, next);
+    assert!(has_decided(&world, 0, next) && !has_decided(&world, 1, next));
+    world.verify();
+}
+
+#[test]
+fn who_withholds_an_opening_has_had_a_try() {
+    let world = World::with(3, ALL, |settings| {
+        settings.phase_timeout = Some(Duration::from_secs(2))
+    });
+    // "open output".
+    let gate = Gate::new();
+    let tries = spoil(&world, 0x30e, How::Withholds(gate.clone()));
+    let id = propose(&world, "withheld");
+    wait_known(&world, id);
+    for party in 0..2 {
+        until("it is given up", || !world.job(party, id).state.name().is_open());
+        assert_eq!(world.job(party, id).state.name(), StateName::Failed);
+    }
+    gate.open();
+    wait_idle(&world);
+    assert_eq!(tries.count(), 1);
+    let against = |party: u8| {
+        let all = world.node(party).jobs().unsettled().expect("read");
+        all.iter()
+            .any(|known| known.peer == 2 && known.times == 1 && !known.grave)
+    };
+    assert!(against(0) && against(1));
+}

@@ -1,0 +1,171 @@
+//! What is on record against peers, and what the operator is told of it: sessions that began and did not end in agreement, checks that failed, and what
+//! sessions told besides their outputs.
+
+use cenote::PartyReport;
+use cenote_service::Timestamp;
+use cenote_service::audit::{Actor, Event};
+use cenote_service::job::{Job, JobId, Unsettled};
+use cenote_service::live::AlarmKind;
+
+use crate::core::Core;
+use crate::failure::Fault;
+use crate::running_job::RunningJob;
+
+/// A session's bound is the sum of what may go wrong in it, each of which has at most the probability 2^-security: of fewer than 2^3 such events.
+const SUMMED: u16 = 3;
+
+/// Bits of security that the bound of a session leaves, if those are fewer than a session of `security` bits has where no check was cut off before.
+fn bits_left(error_log2: f64, security: u16) -> Option<u16> {
+    let least = f64::from(security.saturating_sub(SUMMED));
+    (error_log2 > -least).then(|| (-error_log2).clamp(0.0, least) as u16)
+}
+
+impl Core {
+    /// Sees what is on record against each peer, and raises or ends the alarm on that.
+    pub(crate) fn look_at_unsettled(&self) {
+        let all = match self.jobs.unsettled() {
+            Ok(all) => all,
+            Err(error) => return tracing::error!(%error, "what is on record against peers cannot be read"),
+        };
+        let most = self.policy().most_unsettled();
+        for party in (0..self.settings.names.len() as u8).filter(|party| *party != self.me()) {
+            let known = all.iter().find(|known| known.peer == party);
+            let Some(known) = known.filter(|known| known.is_too_much(most)) else {
+                self.end_alarm(AlarmKind::Unsettled, &party.to_string());
+                continue;
+            };
+            let text = format!(
+                "{known}. A peer that cheats and falls silent before that shows leaves no more than this. No rule approves a job with party {party} \
+                 ({}) any more; a person decides.",
+                self.name(party)
+            );
+            let advice = format!(
+                "See in the log and the audit log how these sessions ended, and speak with its operator. When you know why, `cenote peer settle {party}` \
+                 lets rules decide again."
+            );
+            self.alarm(AlarmKind::Unsettled, &party.to_string(), capital(text), &advice);
+        }
+    }
+
+    /// A person has looked into what is on record against a peer.
+    pub(crate) fn settle(&self, peer: u8, by: Actor) -> cenote_service::Result<Option<Unsettled>> {
+        let settled = self.jobs.settle(peer, by, Timestamp::now())?;
+        self.look_at_unsettled();
+        Ok(settled)
+    }
+
+    /// A session of a job has failed in which no peer could try anything, or which had ended in agreement.
+    pub(crate) fn clear(&self, job: JobId) {
+        if let Err(error) = self.jobs.drop_unsettled(job) {
+            tracing::error!(%job, %error, "a job stays on record as one that broke off");
+        }
+    }
+
+    /// A session has broken off after this party had learnt its outputs.
+    pub(crate) fn note_broken(&self, job: JobId) {
+        if let Err(error) = self.jobs.break_off(job) {
+            tracing::error!(%job, %error, "a job that broke off cannot be noted");
+        }
+    }
+
+    /// A job has run, and is recorded as it ended.
+    pub(crate) fn look_back(&self, running: &RunningJob) {
+        if running.is_open() {
+            self.look_at_unsettled();
+        }
+    }
+
+    /// A check has failed in a session of so many parties, of a job or in making stock: it is noted in the audit log, and held against the peer that it names,
+    /// or against all of them if it names none.
+    pub(crate) fn note_check(&self, session: JobId, parties: u8, job: Option<JobId>, fault: &Fault) {
+        let event = Event::CheckFailed {
+            job,
+            peer: fault.cheater,
+            check: fault.check.unwrap_or("a check").to_owned(),
+        };
+        self.hold_against(session, parties, fault.cheater, event);
+    }
+
+    fn hold_against(&self, session: JobId, parties: u8, peer: Option<u8>, event: Event) {
+        let others = (0..parties).filter(|party| *party != self.me());
+        let peers = others
+            .filter(|party| peer.is_none_or(|peer| peer == *party))
+            .collect();
+        if let Err(error) = self.jobs.hold_against(peers, session, event, Timestamp::now()) {
+            tracing::error!(%error, "what a session showed of a peer cannot be recorded");
+        }
+        self.look_at_unsettled();
+    }
+
+    /// What a session of a job told besides its outputs, which are known by now. Nothing that peers see may depend on its warnings: that this party has noticed something can
+    /// tell a cheater of its inputs.
+    pub(crate) fn note_report(&self, job: &Job, report: &PartyReport) {
+        let id = job.proposal.id;
+        let protocol = report.description.protocol.name();
+        for warning in &report.warnings {
+            let event = Event::Warned {
+                job: id,
+                warning: warning.clone(),
+            };
+            if let Err(error) = self.database.audit(Timestamp::now(), event) {
+                tracing::error!(job = %id, %error, "a warning cannot be noted in the audit log");
+            }
+            self.alarm(
+                AlarmKind::Warning,
+                protocol,
+                format!("Job {id}: {warning}."),
+                "Keep the log and the audit log, and find out what happened. Before you know, let no peer see that you were warned: that alone can tell a \
+                 cheater something of your inputs.",
+            );
+        }
+        self.check_bound(job, report.description.error_log2);
+    }
+
+    /// Compares the bound of a session with what the job promises and with what this party's policy demands at the least. It is known to all parties.
+    pub(crate) fn check_bound(&self, job: &Job, error_log2: f64) {
+        let (promised, floor) = (job.proposal.security.statistical, self.policy().least_security());
+        let id = job.proposal.id;
+        let Some(bits) = bits_left(error_log2, promised.max(floor)) else {
+            return;
+        };
+        self.alarm(
+            AlarmKind::Warning,
+            "bound",
+            format!(
+                "Job {id}: the probability that a wrong output passed was at most 2^-{bits}, which is more than at {} bits of security, since checks of \
+                 what these parties keep in stock were cut off before.",
+                promised.max(floor)
+            ),
+            "Find out with the peer why. Stock of more security leaves more, and so does stock that is made anew after `cenote stock drop`.",
+        );
+        let least = promised.max(floor);
+        let event = Event::BoundPassed { job: id, bits, least };
+        // A job may promise more than this party demands.
+        if bits_left(error_log2, floor).is_some() {
+            self.hold_against(id, job.proposal.parties, None, event);
+        } else if let Err(error) = self.database.audit(Timestamp::now(), event) {
+            tracing::error!(job = %id, %error, "a bound cannot be noted in the audit log");
+        }
+    }
+}
+
+/// The text with a capital at its beginning.
+fn capital(text: String) -> String {
+    let mut rest = text.chars();
+    rest.next()
+        .map(|first| first.to_uppercase().chain(rest).collect())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_that_is_passed_leaves_fewer_bits() {
+        assert_eq!(bits_left(-37.0, 40), None, "a sum");
+        assert_eq!(bits_left(f64::NEG_INFINITY, 128), None);
+        assert_eq!(bits_left(-36.5, 40), Some(36));
+        assert_eq!((bits_left(2.0, 40), bits_left(2.0, 1)), (Some(0), Some(0)));
+    }
+}
